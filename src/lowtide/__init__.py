@@ -1,0 +1,1 @@
+"""lowtide: run a quantised .tflite network in the least RAM, bit for bit the same."""

@@ -1,0 +1,46 @@
+"""Every error that lowtide shows to a user, with its exit code.
+
+The command line prints ``str(error)`` as one message and leaves with ``error.exit_code``; the API
+raises the same classes. A message says what is wrong and, after "remedy:", what to do about it.
+
+Exit codes: 0 fine, 1 does not fit or differs, 2 usage, 3 unusable model, 4 missing tool.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class LowtideError(Exception):
+    """Base of all errors meant for the user."""
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, cause: str, remedy: str) -> None:
+        super().__init__(f"{cause}\n  remedy: {remedy}")
+        self.cause = cause
+        self.remedy = remedy
+
+
+class DiffersError(LowtideError):
+    """A result is not bit for bit what the reference kernels give."""
+
+    exit_code = 1
+
+
+class UsageError(LowtideError):
+    """An argument is unusable: unknown name, unwritable output, unknown file ending."""
+
+    exit_code = 2
+
+
+class ModelError(LowtideError):
+    """The model is not a usable .tflite file, or uses what lowtide cannot schedule."""
+
+    exit_code = 3
+
+
+class MissingToolError(LowtideError):
+    """A program or package that the command needs is not installed."""
+
+    exit_code = 4

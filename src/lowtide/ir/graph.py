@@ -1,0 +1,177 @@
+"""Frozen values for a loaded model.
+
+Why: every later stage (schedule, place, emit, report) reads these and none of them changes one. A
+tensor is known by its index in the file (``Tensor.id``) and an operator by its position in the file
+(``Op.id``), so that results can be written back and compared with other tools' figures.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+Option = bool | int | float | str | tuple[int, ...] | tuple[float, ...] | None
+"""A builtin option of an operator, under its schema name in snake case."""
+
+
+class DType(enum.Enum):
+    """A tensor's element type: its schema name, and (its width in bits, a kind to tell types apart).
+
+    STRING, RESOURCE and VARIANT have no size in the file (0 bits): strings are made at run time, and
+    handles are kept by the runtime outside the arena.
+    """
+
+    FLOAT32 = (32, "f")
+    FLOAT16 = (16, "f")
+    INT32 = (32, "i")
+    UINT8 = (8, "u")
+    INT64 = (64, "i")
+    STRING = (0, "s")
+    BOOL = (8, "b")
+    INT16 = (16, "i")
+    COMPLEX64 = (64, "c")
+    INT8 = (8, "i")
+    FLOAT64 = (64, "f")
+    COMPLEX128 = (128, "c")
+    UINT64 = (64, "u")
+    RESOURCE = (0, "r")
+    VARIANT = (0, "v")
+    UINT32 = (32, "u")
+    UINT16 = (16, "u")
+    INT4 = (4, "i")
+    BFLOAT16 = (16, "bf")
+    INT2 = (2, "i")
+    UINT4 = (4, "u")
+    FLOAT8_E4M3FN = (8, "e4")
+    FLOAT8_E5M2 = (8, "e5")
+
+    @property
+    def bits(self) -> int:
+        """Width of one element in bits; 0 where the file gives no size."""
+        return self.value[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Quant:
+    """Affine quantisation, real = scale * (q - zero_point); per tensor, or per slice of `dimension`."""
+
+    scale: tuple[float, ...]
+    zero_point: tuple[int, ...]
+    dimension: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """One tensor of the main subgraph.
+
+    `data` holds a constant's bytes as stored (row-major, little-endian), else None. A variable tensor
+    keeps its contents between invocations. `shape` is empty for a scalar.
+    """
+
+    id: int
+    name: str
+    shape: tuple[int, ...]
+    dtype: DType
+    quant: Quant | None = None
+    data: bytes | None = field(default=None, repr=False)
+    is_variable: bool = False
+
+    @property
+    def elements(self) -> int:
+        """Number of elements; 1 for a scalar."""
+        return math.prod(self.shape)
+
+    @property
+    def bytes(self) -> int:
+        """Size in bytes; types narrower than a byte are packed."""
+        return (self.elements * self.dtype.bits + 7) // 8
+
+    @property
+    def is_constant(self) -> bool:
+        """True for weights and other contents stored in the file."""
+        return self.data is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """One operator. An omitted optional input is -1; `custom` names a CUSTOM operator's code."""
+
+    id: int
+    type: str
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    options: Mapping[str, Option] = field(default_factory=dict)
+    custom: str | None = None
+    version: int = 1
+
+    @property
+    def label(self) -> str:
+        """The type as users know it: the custom code for a CUSTOM operator."""
+        return self.custom if self.custom else self.type
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """The main subgraph: `tensors[i].id == i`, `ops[i].id == i`, operators in file order.
+
+    A verified graph (see `lowtide.ir.verify`) has every reference in range, one maker per tensor, and
+    a file order in which every tensor is made before it is read.
+    """
+
+    name: str
+    tensors: tuple[Tensor, ...]
+    ops: tuple[Op, ...]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+
+    def tensor(self, op: Op, index: int) -> Tensor | None:
+        """Input `index` of `op`, or None where it is omitted."""
+        if index >= len(op.inputs) or op.inputs[index] < 0:
+            return None
+        return self.tensors[op.inputs[index]]
+
+    @property
+    def weights_bytes(self) -> int:
+        """Bytes of all constants: what the weights take in flash (a shared buffer counts per tensor)."""
+        return sum(t.bytes for t in self.tensors if t.is_constant)
+
+    @property
+    def variables_bytes(self) -> int:
+        """Bytes of variable tensors: RAM that lives between invocations, outside every peak."""
+        return sum(t.bytes for t in self.tensors if t.is_variable)
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """A named buffer that travels with the model."""
+
+    name: str
+    data: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """A named entry point: (name, tensor id) pairs of its subgraph."""
+
+    key: str
+    subgraph: int
+    inputs: tuple[tuple[str, int], ...]
+    outputs: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A loaded file: its main subgraph, and the bytes it came from.
+
+    `subgraph_tensors` holds the number of tensors of every subgraph in the file, the main one first.
+    """
+
+    path: str
+    graph: Graph
+    source: bytes = field(repr=False)
+    description: str = ""
+    metadata: tuple[Metadata, ...] = ()
+    signatures: tuple[Signature, ...] = ()
+    subgraph_tensors: tuple[int, ...] = ()

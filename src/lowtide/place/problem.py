@@ -1,0 +1,93 @@
+"""The placement problem and its answer, as plain values.
+
+Why: every allocator has the same signature, `Problem -> Placement`, and the validator
+(`lowtide.place.validate`) checks each answer against the problem alone, knowing no allocator.
+
+    address
+      ^   +---------+
+      |   |  item 1 |  +--------+
+      |   +---------+  | item 2 |      an item is a rectangle: `size` bytes high, live in the
+      |   +------------+--------+      half-open interval of slots [start, end)
+      |   |       item 0        |
+      +---+---------------------+--> slot
+
+Slots are moments: slot 0 is when the caller fills the inputs, slot k + 1 is the k-th step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """Something that needs `size` bytes in every slot of [start, end). `id` is a tensor's index."""
+
+    id: int
+    size: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Items to place at multiples of `align` bytes."""
+
+    items: tuple[Item, ...]
+    align: int = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Item `item` (its id) lies at [offset, offset + size) during the slots [start, end)."""
+
+    item: int
+    offset: int
+    size: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """Before slot `slot`, `size` bytes of item `item` are moved from `source` down to `target`."""
+
+    slot: int
+    item: int
+    source: int
+    target: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """A validated answer.
+
+    `arena_bytes` is the highest end of a block, rounded up to the alignment. `lower_bound_bytes` is
+    the largest sum of aligned sizes live in one slot: no placement can be smaller. `blocks` has one
+    block per item and stay; an allocator that never moves has one block per item, and no `moves`.
+    """
+
+    allocator: str
+    align: int
+    arena_bytes: int
+    lower_bound_bytes: int
+    blocks: tuple[Block, ...] = field(repr=False)
+    moves: tuple[Move, ...] = field(default=(), repr=False)
+
+    @property
+    def proved_optimal(self) -> bool:
+        """True when the arena meets the lower bound, which proves that none is smaller."""
+        return self.arena_bytes == self.lower_bound_bytes
+
+    @property
+    def moved_bytes(self) -> int:
+        """Bytes moved in one invocation."""
+        return sum(move.size for move in self.moves)
+
+    def offset(self, item: int) -> int:
+        """Where `item` lies when it is first live. Raises KeyError for an unknown item."""
+        for block in self.blocks:
+            if block.item == item:
+                return block.offset
+        raise KeyError(item)
