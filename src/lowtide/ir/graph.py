@@ -17,10 +17,10 @@ Option = bool | int | float | str | tuple[int, ...] | tuple[float, ...] | None
 
 
 class DType(enum.Enum):
-    """A tensor's element type: its schema name, and (its width in bits, a kind to tell types apart).
+    """A tensor's element type: its schema name, and (width in bits, a kind to tell types apart).
 
-    STRING, RESOURCE and VARIANT have no size in the file (0 bits): strings are made at run time, and
-    handles are kept by the runtime outside the arena.
+    STRING, RESOURCE and VARIANT have no size in the file (0 bits): strings are made at run time,
+    and handles are kept by the runtime outside the arena.
     """
 
     FLOAT32 = (32, "f")
@@ -55,7 +55,7 @@ class DType(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Quant:
-    """Affine quantisation, real = scale * (q - zero_point); per tensor, or per slice of `dimension`."""
+    """real = scale * (q - zero_point), for the whole tensor or per slice along `dimension`."""
 
     scale: tuple[float, ...]
     zero_point: tuple[int, ...]
@@ -66,8 +66,9 @@ class Quant:
 class Tensor:
     """One tensor of the main subgraph.
 
-    `data` holds a constant's bytes as stored (row-major, little-endian), else None. A variable tensor
-    keeps its contents between invocations. `shape` is empty for a scalar.
+    `data` holds a constant's bytes as stored (row-major, little-endian; a compressed form where
+    `is_sparse`), else None. Tensors of one `buffer` (its index in the file) share their contents. A
+    variable tensor keeps its contents between invocations. `shape` is empty for a scalar.
     """
 
     id: int
@@ -76,7 +77,9 @@ class Tensor:
     dtype: DType
     quant: Quant | None = None
     data: bytes | None = field(default=None, repr=False)
+    buffer: int = 0
     is_variable: bool = False
+    is_sparse: bool = False
 
     @property
     def elements(self) -> int:
@@ -96,7 +99,10 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Op:
-    """One operator. An omitted optional input is -1; `custom` names a CUSTOM operator's code."""
+    """One operator. An omitted optional input is -1; `custom` names a CUSTOM operator's code.
+
+    `intermediates` are tensors that only carry quantisation parameters (LSTM gates).
+    """
 
     id: int
     type: str
@@ -105,6 +111,7 @@ class Op:
     options: Mapping[str, Option] = field(default_factory=dict)
     custom: str | None = None
     version: int = 1
+    intermediates: tuple[int, ...] = ()
 
     @property
     def label(self) -> str:
@@ -116,8 +123,8 @@ class Op:
 class Graph:
     """The main subgraph: `tensors[i].id == i`, `ops[i].id == i`, operators in file order.
 
-    A verified graph (see `lowtide.ir.verify`) has every reference in range, one maker per tensor, and
-    a file order in which every tensor is made before it is read.
+    A verified graph (see `lowtide.ir.verify`) has every reference in range, one maker per tensor,
+    and a file order in which every tensor is made before it is read.
     """
 
     name: str
@@ -134,8 +141,8 @@ class Graph:
 
     @property
     def weights_bytes(self) -> int:
-        """Bytes of all constants: what the weights take in flash (a shared buffer counts per tensor)."""
-        return sum(t.bytes for t in self.tensors if t.is_constant)
+        """Bytes of all constants, a shared buffer counted once: what the weights take in flash."""
+        return sum({t.buffer: len(t.data) for t in self.tensors if t.data is not None}.values())
 
     @property
     def variables_bytes(self) -> int:
@@ -165,7 +172,7 @@ class Signature:
 class Model:
     """A loaded file: its main subgraph, and the bytes it came from.
 
-    `subgraph_tensors` holds the number of tensors of every subgraph in the file, the main one first.
+    `subgraph_tensors` holds the number of tensors of every subgraph in the file, main one first.
     """
 
     path: str

@@ -1,0 +1,150 @@
+"""What a graph must hold before any later stage reads it.
+
+Why: the scheduler, the allocators and the code generator index freely and assume that a tensor has
+one maker and that the file order is a valid order. Every such assumption is checked once, here, and
+a model that breaks one is refused with the place and the reason.
+"""
+
+from __future__ import annotations
+
+from lowtide.errors import ModelError
+from lowtide.ir.graph import Graph, Op
+
+_RE_EXPORT = "export the model again with a current converter; the file may be damaged"
+
+# Operators that run another subgraph of the model. CALL_ONCE is not among them: it runs its
+# subgraph once, before the first invocation, and no tensor of the main subgraph passes through it.
+CONTROL_FLOW = frozenset(
+    {
+        "CALL",
+        "IF",
+        "WHILE",
+        "STABLEHLO_CASE",
+        "STABLEHLO_COMPOSITE",
+        "STABLEHLO_REDUCE",
+        "STABLEHLO_REDUCE_WINDOW",
+        "STABLEHLO_SCATTER",
+        "STABLEHLO_SORT",
+        "STABLEHLO_WHILE",
+    }
+)
+
+
+def verify(graph: Graph) -> Graph:
+    """Return `graph` itself if it is sound, else raise ModelError with the first fault found."""
+    if not graph.ops:
+        raise ModelError(
+            "the model's main subgraph has no operators: there is nothing to schedule",
+            "check that the export kept the network, and not only its signature",
+        )
+    _check_references(graph)
+    _check_makers_and_order(graph)
+    _check_sizes(graph)
+    for op in graph.ops:
+        if op.type in CONTROL_FLOW:
+            raise ModelError(
+                f"{_name(op)} runs another subgraph, and lowtide schedules the main subgraph only",
+                "inline or unroll the control flow before the conversion",
+            )
+    return graph
+
+
+def _name(op: Op) -> str:
+    return f"operator {op.id} ({op.label})"
+
+
+def _check_references(graph: Graph) -> None:
+    count = len(graph.tensors)
+
+    def check(where: str, ids: tuple[int, ...], optional: bool = False) -> None:
+        for tensor in ids:
+            if not (0 <= tensor < count or (optional and tensor == -1)):
+                raise ModelError(
+                    f"{where} refers to tensor {tensor}, but the model has {count} tensors",
+                    _RE_EXPORT,
+                )
+
+    check("the list of graph inputs", graph.inputs)
+    check("the list of graph outputs", graph.outputs)
+    for op in graph.ops:
+        check(f"{_name(op)}, input,", op.inputs, optional=True)
+        check(f"{_name(op)}, output,", op.outputs)
+
+
+def _check_makers_and_order(graph: Graph) -> None:
+    """One maker per tensor, and each tensor made before it is read (so there is no cycle)."""
+    maker: dict[int, Op] = {}
+    given = set(graph.inputs)
+    for op in graph.ops:
+        for tensor in op.outputs:
+            if tensor in maker:
+                raise ModelError(
+                    f"tensor {tensor} is made by {_name(maker[tensor])} and by {_name(op)}",
+                    _RE_EXPORT,
+                )
+            value = graph.tensors[tensor]
+            if tensor in given or value.is_constant or value.is_variable:
+                kind = (
+                    "a graph input"
+                    if tensor in given
+                    else "a constant"
+                    if value.is_constant
+                    else "a variable tensor"
+                )
+                raise ModelError(f"{_name(op)} writes tensor {tensor}, which is {kind}", _RE_EXPORT)
+            maker[tensor] = op
+
+    def ready(tensor: int, made: set[int]) -> bool:
+        value = graph.tensors[tensor]
+        return (
+            tensor in given
+            or tensor in made
+            or value.is_constant
+            or value.is_variable
+            or value.bytes == 0
+        )
+
+    made: set[int] = set()
+    for op in graph.ops:
+        for tensor in op.inputs:
+            if tensor == -1 or ready(tensor, made):
+                continue
+            if tensor not in maker:
+                raise ModelError(
+                    f"{_name(op)} reads tensor {tensor}, which nothing makes: it is no graph "
+                    "input, no constant, and no operator's output",
+                    _RE_EXPORT,
+                )
+            raise ModelError(
+                f"{_name(op)} reads tensor {tensor} before {_name(maker[tensor])} makes it: "
+                "the operators form a cycle or stand in an order that cannot run",
+                _RE_EXPORT,
+            )
+        made.update(op.outputs)
+    for tensor in graph.outputs:
+        if not ready(tensor, made):
+            raise ModelError(f"nothing makes tensor {tensor}, which is a graph output", _RE_EXPORT)
+
+
+def _check_sizes(graph: Graph) -> None:
+    for tensor in graph.tensors:
+        if any(d < 0 for d in tensor.shape):
+            raise ModelError(
+                f"tensor {tensor.id} ({tensor.name or 'no name'}) has shape {list(tensor.shape)}: "
+                "lowtide plans memory ahead, so every dimension must be known",
+                "export the model with a fixed input shape (batch 1)",
+            )
+        packed = tensor.dtype.bits == 0 or tensor.is_sparse
+        if tensor.data is not None and len(tensor.data) != tensor.bytes and not packed:
+            raise ModelError(
+                f"tensor {tensor.id} ({tensor.name or 'no name'}), {tensor.dtype.name} of shape "
+                f"{list(tensor.shape)}, needs {tensor.bytes} bytes, but its buffer holds "
+                f"{len(tensor.data)}",
+                _RE_EXPORT,
+            )
+        if tensor.bytes >= 1 << 40:
+            raise ModelError(
+                f"tensor {tensor.id} has shape {list(tensor.shape)}: {tensor.bytes} bytes cannot "
+                "be meant for a microcontroller",
+                _RE_EXPORT,
+            )
