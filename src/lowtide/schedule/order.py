@@ -1,0 +1,139 @@
+"""The best order of whole operators: split, search exactly, else bound and beam.
+
+Why split: an operator that is an ancestor or descendant of every other one divides the order; what
+comes before and after it is found on its own, and the peak is the larger of the parts'. A chain of a
+thousand operators is a thousand trivial parts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from time import monotonic, perf_counter
+
+from lowtide.ir import Graph, Model
+from lowtide.schedule.bitgraph import BitGraph, from_graph, restrict
+from lowtide.schedule.bounds import best_isolated, relatives, structural, topological
+from lowtide.schedule.liveness import in_arena
+from lowtide.schedule.search import Found, beam, exact
+
+_EXACT_STATES = 300_000
+_BEAM_WIDTHS = (4, 16, 64, 256, 1024)
+
+
+@dataclass(frozen=True, slots=True)
+class OrderResult:
+    """An order of all operators (ids in the file), its peak, and what is proved about it.
+
+    `peak_bytes` is never below `lower_bound_bytes`, which no order can beat; `seconds` is the time
+    the search took.
+    """
+
+    peak_bytes: int
+    lower_bound_bytes: int
+    order: tuple[int, ...] = field(repr=False)
+    seconds: float
+
+    @property
+    def proved_optimal(self) -> bool:
+        """True when no order has a smaller peak."""
+        return self.peak_bytes == self.lower_bound_bytes
+
+    @property
+    def gap(self) -> float:
+        """How far the peak may be from the optimum, as a fraction of the lower bound."""
+        return self.peak_bytes / self.lower_bound_bytes - 1 if self.lower_bound_bytes else 0.0
+
+    def __str__(self) -> str:
+        proof = (
+            "proved optimal"
+            if self.proved_optimal
+            else f"lower bound {self.lower_bound_bytes:,} B, gap at most {self.gap:.1%}"
+        )
+        return f"peak {self.peak_bytes:,} B ({proof})"
+
+
+def best_order(model: Model | Graph, *, seconds: float = 20.0) -> OrderResult:
+    """The order of operators with the least peak memory (paper 1's problem).
+
+    Exact, with proof, unless a part of the graph is too large for the search's budget of states; then
+    a beam search's order is returned with the best lower bound found. `seconds` is a safety limit on
+    the whole search. If the file's order is optimal already, it is the one returned.
+    """
+    graph = model.graph if isinstance(model, Model) else model
+    begin = perf_counter()
+    deadline = monotonic() + seconds
+    bg = from_graph(graph)
+    # All inputs are there before anything runs, also those that nothing reads.
+    floor = sum(t.bytes for t in (graph.tensors[i] for i in set(graph.inputs)) if in_arena(t))
+    found = solve(bg, floor, deadline=deadline)
+    assert found.order is not None
+    peak, order = max(floor, found.peak), found.order
+    given = tuple(range(bg.n))
+    if max(floor, bg.peak(given)) <= peak:
+        peak, order = max(floor, bg.peak(given)), given
+    return OrderResult(
+        peak, min(peak, max(floor, found.lower_bound)), order, perf_counter() - begin
+    )
+
+
+def solve(bg: BitGraph, floor: int, *, deadline: float) -> Found:
+    """Least-peak order of `bg`, given that no order needs less than `floor` bytes."""
+    order: list[int] = []
+    peak = bound = floor
+    live = bg.base
+    for done, part in _parts(bg):
+        if len(part) == 1:
+            order.append(part[0])
+            peak, bound = max(peak, live + bg.out[part[0]]), max(bound, live + bg.out[part[0]])
+        else:
+            result = _solve_part(restrict(bg, done, part), bound, deadline)
+            assert result.order is not None
+            order.extend(part[k] for k in result.order)
+            peak, bound = max(peak, result.peak), max(bound, result.lower_bound)
+        for op in part:
+            live = bg.live_after(done, live, op)
+            done |= 1 << op
+    return Found(tuple(order), peak, bound)
+
+
+def _parts(bg: BitGraph) -> list[tuple[int, list[int]]]:
+    """(state before it, operators) of each independent part, in the order they must run."""
+    above, below = relatives(bg)
+    parts: list[tuple[int, list[int]]] = []
+    done, pending = 0, []
+    for op in topological(bg):
+        if above[op] | below[op] | 1 << op != bg.all:
+            pending.append(op)
+            continue
+        # Everything that can come before `op` must, so what is pending is a part of its own.
+        if pending:
+            parts.append((done, sorted(pending)))
+            done |= sum(1 << i for i in pending)
+            pending = []
+        parts.append((done, [op]))
+        done |= 1 << op
+    if pending:
+        parts.append((done, sorted(pending)))
+    return parts
+
+
+def _solve_part(bg: BitGraph, floor: int, deadline: float) -> Found:
+    """Exact if the budget allows; else the best of several beams, and the strongest bound."""
+    above, below = relatives(bg)
+    bound = max(floor, *structural(bg, above, below))
+    quick = beam(bg, width=_BEAM_WIDTHS[0], deadline=float("inf"))
+    assert quick.order is not None
+    if quick.peak <= bound:
+        return Found(quick.order, quick.peak, bound)
+    proof = exact(bg, bound, states=_EXACT_STATES, deadline=deadline)
+    if proof.order is not None:
+        return Found(proof.order, bg.peak(proof.order), proof.lower_bound)
+    best = quick
+    for width in _BEAM_WIDTHS[1:]:
+        better = beam(bg, width=width, below=best.peak, deadline=deadline)
+        if better.order is not None:
+            best = better
+        elif monotonic() > deadline:
+            break
+    bound = best_isolated(bg, above, below, proof.lower_bound, best.peak, deadline)
+    return Found(best.order, best.peak, min(best.peak, bound))
