@@ -8,16 +8,22 @@ thousand operators is a thousand trivial parts.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import product
+from math import inf
 from time import monotonic, perf_counter
 
 from lowtide.ir import Graph, Model
 from lowtide.schedule.bitgraph import BitGraph, from_graph, restrict
 from lowtide.schedule.bounds import best_isolated, relatives, structural, topological
+from lowtide.schedule.improve import improve
 from lowtide.schedule.liveness import in_arena
 from lowtide.schedule.search import Found, beam, exact
 
-_EXACT_STATES = 300_000
-_BEAM_WIDTHS = (4, 16, 64, 256, 1024)
+# Budgets, in states looked at, each divided by the number of operators, since a
+# state of more operators takes longer.
+_FIRST_STATES = 3_000_000
+_LAST_STATES = 15_000_000
+_BEAM_WIDTHS = (4, 16, 64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,22 +124,30 @@ def _parts(bg: BitGraph) -> list[tuple[int, list[int]]]:
 
 
 def _solve_part(bg: BitGraph, floor: int, deadline: float) -> Found:
-    """Exact if the budget allows; else the best of several beams, and the strongest bound."""
+    """Exact if the budget allows; else the best of several searches, and the strongest bound."""
     above, below = relatives(bg)
     bound = max(floor, *structural(bg, above, below))
-    quick = beam(bg, width=_BEAM_WIDTHS[0], deadline=float("inf"))
+    quick = beam(bg, width=4, backward=False, deadline=inf)
     assert quick.order is not None
-    if quick.peak <= bound:
-        return Found(quick.order, quick.peak, bound)
-    proof = exact(bg, bound, states=_EXACT_STATES, deadline=deadline)
+    order, peak = quick.order, quick.peak
+    if peak <= bound:
+        return Found(order, peak, bound)
+    proof = exact(bg, bound, states=_FIRST_STATES // bg.n, ceiling=peak, deadline=deadline)
+    bound = proof.lower_bound
+    if proof.order is None and bound < peak:
+        bound = best_isolated(bg, above, below, bound, peak, deadline)
+        for width, backward in product(_BEAM_WIDTHS, (False, True)):
+            if peak <= bound or monotonic() > deadline:
+                break
+            start = beam(bg, width=width, backward=backward, deadline=deadline)
+            if start.order is not None:
+                better, high = improve(bg, start.order, floor=bound, deadline=deadline)
+                if high < peak:
+                    order, peak = better, high
+        if bound < peak:
+            states = _LAST_STATES // bg.n
+            proof = exact(bg, bound, states=states, ceiling=peak, deadline=deadline)
+            bound = proof.lower_bound
     if proof.order is not None:
-        return Found(proof.order, bg.peak(proof.order), proof.lower_bound)
-    best = quick
-    for width in _BEAM_WIDTHS[1:]:
-        better = beam(bg, width=width, below=best.peak, deadline=deadline)
-        if better.order is not None:
-            best = better
-        elif monotonic() > deadline:
-            break
-    bound = best_isolated(bg, above, below, proof.lower_bound, best.peak, deadline)
-    return Found(best.order, best.peak, min(best.peak, bound))
+        order, peak = proof.order, bg.peak(proof.order)
+    return Found(order, peak, min(peak, bound))

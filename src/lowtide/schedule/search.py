@@ -185,12 +185,14 @@ class _End:
         return ops
 
 
-def exact(bg: BitGraph, floor: int, *, states: int, deadline: float) -> Found:
+def exact(
+    bg: BitGraph, floor: int, *, states: int, ceiling: int | None = None, deadline: float
+) -> Found:
     """Least peak over all orders, starting from the proved lower bound `floor`.
 
-    Gives up after expanding `states` states or at `deadline` (a `time.monotonic` value); then
-    `order` is None and `lower_bound` is what was proved by then. The memory taken grows with
-    `states`, by about 300 bytes each.
+    Gives up after expanding `states` states, at `deadline` (a `time.monotonic` value), or when no
+    order has a peak below `ceiling`; then `order` is None and `lower_bound` is what was proved by
+    then. The memory taken grows with `states`, by about 300 bytes each.
     """
     limit = floor
     front, back = _End(Forward(bg)), _End(Backward(bg))
@@ -200,6 +202,8 @@ def exact(bg: BitGraph, floor: int, *, states: int, deadline: float) -> Found:
         this, other = (front, back) if expanded & 1 else (back, front)
         if not this.stack:
             limit = max(limit, this.later[0][0])
+            if ceiling is not None and limit >= ceiling:
+                return Found(None, 0, ceiling)
             front.reopen(limit)
             back.reopen(limit)
         met = this.expand(limit, other)
@@ -209,17 +213,21 @@ def exact(bg: BitGraph, floor: int, *, states: int, deadline: float) -> Found:
     return Found(None, 0, limit)
 
 
-def beam(bg: BitGraph, *, width: int, below: int | None = None, deadline: float) -> Found:
+def beam(
+    bg: BitGraph, *, width: int, backward: bool, below: int | None = None, deadline: float
+) -> Found:
     """A good order: of the states with k operators finished, only the `width` best go on.
 
-    Best is the least peak so far, then the fewest live bytes. With `below`, only orders of a smaller
-    peak are looked for. `order` is None if none was found (or `deadline` passed).
+    Best is the least peak so far, then the fewest live bytes, looking from either end. With `below`,
+    only orders of a smaller peak are looked for. `order` is None if none was found (or `deadline`
+    passed).
     """
     limit = below - 1 if below is not None else 1 << 62
-    view = Forward(bg)
-    # layers[k]: state -> (peak so far, live, where from, operators run)
+    view: Direction = Backward(bg) if backward else Forward(bg)
+    goal = bg.all ^ view.start
+    # layers[k]: state k operators from the start -> (peak so far, live, where from, operators run)
     layers: list[dict[int, tuple[int, int, int, tuple[int, ...]]]] = [{} for _ in range(bg.n + 1)]
-    layers[0][0] = (bg.base, bg.base, 0, ())
+    layers[0][view.start] = (view.base, view.base, view.start, ())
     for layer in layers[:-1]:
         if monotonic() > deadline:
             return Found(None, 0, 0)
@@ -231,14 +239,14 @@ def beam(bg: BitGraph, *, width: int, below: int | None = None, deadline: float)
                 found, _ = edges(view, state, live, limit)
             for edge in found:
                 reached = (max(peak, edge.peak), edge.live, state, edge.ops)
-                target = layers[edge.to.bit_count()]
+                target = layers[(edge.to ^ view.start).bit_count()]
                 if edge.to not in target or reached[:2] < target[edge.to][:2]:
                     target[edge.to] = reached
-    if bg.all not in layers[-1]:
+    if goal not in layers[-1]:
         return Found(None, 0, 0)
     order: list[int] = []
-    state = bg.all
-    while state:
-        _, _, state, ops = layers[state.bit_count()][state]
+    state = goal
+    while state != view.start:
+        _, _, state, ops = layers[(state ^ view.start).bit_count()][state]
         order.extend(reversed(ops))
-    return Found(tuple(reversed(order)), layers[-1][bg.all][0], 0)
+    return Found(tuple(order if backward else reversed(order)), layers[-1][goal][0], 0)
