@@ -1,1 +1,51 @@
-"""lowtide: run a quantised .tflite network in the least RAM, bit for bit the same."""
+"""lowtide: run a quantised .tflite network in the least RAM, bit for bit the same.
+
+    import lowtide
+
+    model = lowtide.load("model.tflite")  # or "zoo:figure1"
+    print(lowtide.analyze(model))  # where the RAM goes
+    lowtide.reorder(model).write("smaller.tflite")
+
+Names are loaded when they are first used, so that importing the package is quick.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lowtide.analysis import Analysis as Analysis
+    from lowtide.analysis import analyze as analyze
+    from lowtide.errors import LowtideError as LowtideError
+    from lowtide.ir import Graph as Graph
+    from lowtide.ir import Model as Model
+    from lowtide.pipeline import Reordered as Reordered
+    from lowtide.pipeline import load as load
+    from lowtide.pipeline import reorder as reorder
+    from lowtide.schedule import OrderResult as OrderResult
+    from lowtide.schedule import best_order as best_order
+
+__version__ = version("lowtide")
+
+_HOMES = {
+    "Analysis": "lowtide.analysis",
+    "Graph": "lowtide.ir",
+    "LowtideError": "lowtide.errors",
+    "Model": "lowtide.ir",
+    "OrderResult": "lowtide.schedule",
+    "Reordered": "lowtide.pipeline",
+    "analyze": "lowtide.analysis",
+    "best_order": "lowtide.schedule",
+    "load": "lowtide.pipeline",
+    "reorder": "lowtide.pipeline",
+}
+
+__all__ = [*_HOMES, "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -21,7 +21,10 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """Something that needs `size` bytes in every slot of [start, end). `id` is a tensor's index."""
+    """Something that needs `size` bytes in every slot of [start, end). `id` is a tensor's index.
+
+    An item of no bytes, or with an empty lifetime, occupies nothing: it gets a block at offset 0.
+    """
 
     id: int
     size: int
@@ -35,6 +38,24 @@ class Problem:
 
     items: tuple[Item, ...]
     align: int = 16
+
+    def aligned(self, size: int) -> int:
+        """`size` bytes rounded up to a multiple of `align`."""
+        return -(-size // self.align) * self.align
+
+    def lower_bound(self) -> int:
+        """The largest sum, in bytes, of aligned sizes live in one slot: no arena can be smaller."""
+        changes: dict[int, int] = {}
+        for item in self.items:
+            if item.start < item.end:
+                size = self.aligned(item.size)
+                changes[item.start] = changes.get(item.start, 0) + size
+                changes[item.end] = changes.get(item.end, 0) - size
+        live = bound = 0
+        for slot in sorted(changes):
+            live += changes[slot]
+            bound = max(bound, live)
+        return bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +84,10 @@ class Move:
 class Placement:
     """A validated answer.
 
-    `arena_bytes` is the highest end of a block, rounded up to the alignment. `lower_bound_bytes` is
-    the largest sum of aligned sizes live in one slot: no placement can be smaller. `blocks` has one
-    block per item and stay; an allocator that never moves has one block per item, and no `moves`.
+    `arena_bytes` is the highest end of a block that is live in some slot, rounded up to `align`.
+    `lower_bound_bytes` is the largest sum of aligned sizes live in one slot: no placement can be
+    smaller. `blocks` has one block per item and stay; an allocator that never moves has one block
+    per item, and no `moves`.
     """
 
     allocator: str
@@ -87,7 +109,13 @@ class Placement:
 
     def offset(self, item: int) -> int:
         """Where `item` lies when it is first live. Raises KeyError for an unknown item."""
+        return self.offsets()[item]
+
+    def offsets(self) -> dict[int, int]:
+        """Where every item lies when it is first live: item id -> byte offset."""
+        first: dict[int, Block] = {}
         for block in self.blocks:
-            if block.item == item:
-                return block.offset
-        raise KeyError(item)
+            known = first.get(block.item)
+            if known is None or block.start < known.start:
+                first[block.item] = block
+        return {item: block.offset for item, block in first.items()}

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lowtide.ir import Graph, Tensor
-from lowtide.place.problem import Item, Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +72,3 @@ def peak_bytes(graph: Graph, order: Sequence[int]) -> int:
         live += delta
         peak = max(peak, live)
     return peak
-
-
-def placement_problem(graph: Graph, order: Sequence[int], *, align: int = 16) -> Problem:
-    """Whole tensors as items to place, in tensor order (which decides TFLM's ties)."""
-    return Problem(
-        items=tuple(
-            Item(tensor, graph.tensors[tensor].bytes, life.start, life.end)
-            for tensor, life in sorted(lifetimes(graph, order).items())
-        ),
-        align=align,
-    )

@@ -1,0 +1,196 @@
+"""The command line: arguments in, one pipeline call, a report out.
+
+Data goes to stdout, progress and errors to stderr. Exit codes: see `lowtide.errors`.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from lowtide import __version__
+from lowtide.errors import LowtideError, UsageError
+from lowtide.files import check_writable, make_folder, write_atomically
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+_MODEL_HELP = "MODEL is a .tflite file, or zoo:NAME (see `lowtide zoo`)."
+
+
+class _Group(click.Group):
+    """Lists its commands in the order of use, not of the alphabet."""
+
+    def list_commands(self, _ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="lowtide", message="%(prog)s %(version)s")
+def app() -> None:
+    """Run a quantised .tflite network in the least RAM, bit for bit the same."""
+
+
+_model = click.argument("model", metavar="MODEL")
+_json = click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
+_seconds = click.option(
+    "--seconds",
+    type=click.FloatRange(min=0.1),
+    default=20.0,
+    show_default=True,
+    help="Time limit of the search for the best order.",
+)
+
+
+def _file(
+    *names: str, metavar: str, help_text: str, required: bool = False
+) -> Callable[[_Command], _Command]:
+    """An option that names a file or a folder."""
+    kind = click.Path(path_type=Path)
+    return click.option(*names, type=kind, metavar=metavar, help=help_text, required=required)
+
+
+@app.command(epilog=_MODEL_HELP)
+@_model
+@_json
+@_file("--csv", metavar="DIR", help_text="Write the tables as CSV files into DIR.")
+@_file("--plot", metavar="FILE", help_text="Draw the working set over time: FILE.png or .svg.")
+@_seconds
+def analyze(model: str, as_json: bool, csv: Path | None, plot: Path | None, seconds: float) -> None:
+    """Show where a network's RAM goes, and what a better operator order would save."""
+    from lowtide import pipeline
+    from lowtide.report import data, picture, text
+
+    if plot is not None:
+        picture_format = picture.format_of(plot.name)
+        check_writable(plot)
+    if csv is not None:
+        make_folder(csv)
+    loaded = pipeline.load(model)
+    with _progress("searching for the best order"):
+        result = pipeline.analyze(loaded, seconds=seconds)
+        placements = pipeline.place_tensors(loaded.graph, result.best.order)
+    if csv is not None:
+        for name, content in data.analysis_csv(result).items():
+            write_atomically(csv / name, content.encode())
+    if plot is not None:
+        write_atomically(plot, picture.analysis_picture(result, picture_format))
+    if as_json:
+        print(data.to_json(data.analysis_document(result, placements)))
+    else:
+        print(text.analysis_text(result, placements))
+
+
+@app.command(epilog=_MODEL_HELP)
+@_model
+@_file("-o", "--output", metavar="OUT", help_text="The .tflite file to write.", required=True)
+@click.option(
+    "--offline-plan", is_flag=True, help="Also store tensor offsets, as metadata that TFLM honours."
+)
+@click.option(
+    "--check/--no-check",
+    default=True,
+    help="Prove every tensor the same with the reference kernels (default), or do not.",
+)
+@_json
+@_seconds
+def reorder(
+    model: str, output: Path, offline_plan: bool, check: bool, as_json: bool, seconds: float
+) -> None:
+    """Write the model with its operators in the order of least peak memory, all else untouched."""
+    from lowtide import pipeline
+    from lowtide.report import data, text
+
+    check_writable(output)
+    loaded = pipeline.load(model)
+    with _progress("searching for the best order and checking the result"):
+        result = pipeline.reorder(loaded, offline_plan=offline_plan, check=check, seconds=seconds)
+    result.write(output)
+    if as_json:
+        print(data.to_json(data.reordered_document(result, str(output))))
+    else:
+        print(text.reordered_text(result))
+        print(f"Wrote {output}.")
+
+
+@app.command()
+@click.argument("name", required=False)
+@_file("-o", "--output", metavar="OUT", help_text="Write the network NAME to this .tflite file.")
+@_json
+def zoo(name: str | None, output: Path | None, as_json: bool) -> None:
+    """List the built-in networks, or write one as a .tflite file."""
+    from lowtide import zoo as networks
+    from lowtide.report import data
+
+    if (name is None) != (output is None):
+        raise UsageError(
+            "writing a network takes both its name and a file",
+            "use `lowtide zoo NAME -o OUT.tflite`, or `lowtide zoo` alone to list them",
+        )
+    if name is not None and output is not None:
+        check_writable(output)
+        write_atomically(output, networks.build(name.removeprefix("zoo:")))
+        print(f"Wrote {output}.")
+        return
+    rows = [{"name": n, "description": networks.describe(n)} for n in networks.names()]
+    if as_json:
+        print(data.to_json({"schema": "lowtide.zoo/1", "networks": rows}))
+        return
+    width = max(len(row["name"]) for row in rows)
+    for row in rows:
+        print(f"zoo:{row['name']:<{width}}  {row['description']}")
+
+
+@contextmanager
+def _progress(what: str) -> Iterator[None]:
+    """Say on stderr what is going on, once it takes longer than two seconds."""
+    stop = threading.Event()
+    begin = time.monotonic()
+
+    def tell() -> None:
+        wait = 2.0
+        while not stop.wait(wait):
+            print(
+                f"lowtide: {what} ({time.monotonic() - begin:.0f} s)", file=sys.stderr, flush=True
+            )
+            wait = 5.0
+
+    thread = threading.Thread(target=tell, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+def main() -> None:
+    """Run the command line; every error meant for the user is one message and an exit code."""
+    try:
+        code = app(prog_name="lowtide", standalone_mode=False)
+    except LowtideError as error:
+        print(f"lowtide: {error}", file=sys.stderr)
+        code = error.exit_code
+    except click.ClickException as error:
+        command = (
+            error.ctx.command_path
+            if isinstance(error, click.UsageError) and error.ctx
+            else "lowtide"
+        )
+        print(
+            f"lowtide: {error.format_message()}\n  remedy: see `{command} --help`", file=sys.stderr
+        )
+        code = 2
+    except (KeyboardInterrupt, click.Abort):
+        print("lowtide: interrupted", file=sys.stderr)
+        code = 130
+    except BrokenPipeError:
+        # The reader of our output has gone (`| head`): that is not an error.
+        sys.stderr.close()
+        code = 0
+    sys.exit(code if isinstance(code, int) else 0)

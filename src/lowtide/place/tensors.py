@@ -1,0 +1,64 @@
+"""Whole tensors as items to place: ours, and as TFLM sees them.
+
+TFLM's memory planner meets the same lifetimes (`lowtide.schedule.liveness`), with a few sizes of its
+own. Predicting its arena head exactly means placing what it places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lowtide.ir import DType, Graph, Tensor
+from lowtide.place.greedy import greedy
+from lowtide.place.problem import Item, Problem
+from lowtide.schedule.liveness import lifetimes
+
+TFLM_ALIGN = 16
+"""MicroArenaBufferAlignment(), micro_arena_constants.h."""
+
+
+def tensor_problem(graph: Graph, order: Sequence[int], *, align: int = TFLM_ALIGN) -> Problem:
+    """The tensors in the arena as items, in tensor order; `order` lists all operators."""
+    return Problem(
+        items=tuple(
+            Item(tensor, graph.tensors[tensor].bytes, life.start, life.end)
+            for tensor, life in sorted(lifetimes(graph, order).items())
+        ),
+        align=align,
+    )
+
+
+def tflm_arena_bytes(graph: Graph, order: Sequence[int]) -> int:
+    """Bytes of TFLM's arena head for the tensors of the main subgraph, operators run in `order`.
+
+    TFLM's greedy planner, exactly; the scratch buffers that some of its kernels ask for come on top
+    and depend on the build (reference kernels, CMSIS-NN, ...).
+    """
+    return greedy(_tflm_problem(graph, order)).arena_bytes
+
+
+def _tflm_problem(graph: Graph, order: Sequence[int]) -> Problem:
+    """As micro_allocation_info.cc builds it: a tensor nothing uses still has its place, before all.
+
+    Items are in tensor order, which decides ties between equal sizes.
+    """
+    lives = lifetimes(graph, order)
+    items = []
+    for tensor in graph.tensors:
+        size = _tflm_bytes(tensor)
+        if size and not tensor.is_constant and not tensor.is_variable:
+            life = lives.get(tensor.id)
+            start, end = (life.start, life.end) if life else (-1, 0)
+            items.append(Item(tensor.id, size, start, end))
+    return Problem(tuple(items), TFLM_ALIGN)
+
+
+def _tflm_bytes(tensor: Tensor) -> int:
+    """TfLiteTypeSizeOf, memory_helpers.cc: 4-bit activations are not packed, handles take a word."""
+    match tensor.dtype:
+        case DType.INT4:
+            return tensor.elements
+        case DType.RESOURCE:
+            return 4 * tensor.elements
+        case _:
+            return tensor.bytes

@@ -1,0 +1,101 @@
+"""The working set over time as a picture: file order beside best order.
+
+matplotlib is imported here and nowhere else, and only when a picture is asked for.
+"""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any
+
+from lowtide.analysis import Analysis, Timeline
+from lowtide.errors import UsageError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+FORMATS = ("png", "svg")
+
+
+def format_of(file_name: str) -> str:
+    """ "png" or "svg", from a file name's ending. Raises UsageError for any other."""
+    ending = file_name.rpartition(".")[2].lower() if "." in file_name else ""
+    if ending not in FORMATS:
+        raise UsageError(
+            f"cannot tell the picture format of {file_name!r}", "end the file name in .png or .svg"
+        )
+    return ending
+
+
+def analysis_picture(analysis: Analysis, picture_format: str) -> bytes:
+    """A png or svg: per step, the live tensors stacked, one colour per tensor, the peak marked."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    mpl.rcParams["svg.hashsalt"] = "lowtide"  # the same picture gives the same bytes
+    lines = [("file order", analysis.file)]
+    if analysis.best.order != analysis.file.order:
+        proof = ", proved optimal" if analysis.best_order.proved_optimal else ""
+        lines.append((f"best order{proof}", analysis.best))
+    figure = Figure(figsize=(7.5 * len(lines), 4.8), layout="constrained")
+    figure.suptitle(f"Working set per operator: {analysis.path.rpartition('/')[2]}")
+    axes = figure.subplots(1, len(lines), sharey=True, squeeze=False)[0]
+    for axis, (title, line) in zip(axes, lines, strict=True):
+        _draw(axis, analysis, title, line)
+    axes[0].set_ylabel("live tensors (KB = 1000 B)")
+    axes[0].set_ylim(0, 1.15 * analysis.peak_bytes / 1000)
+    out = io.BytesIO()
+    metadata: dict[str, Any] = {"Date": None} if picture_format == "svg" else {}
+    figure.savefig(out, format=picture_format, dpi=120, metadata=metadata)
+    return out.getvalue()
+
+
+def _draw(axis: Axes, analysis: Analysis, title: str, line: Timeline) -> None:
+    from matplotlib import colormaps
+
+    colours = colormaps["tab20"].colors  # type: ignore[attr-defined]  # it is a listed colour map
+    sizes = [t.bytes / 1000 for t in analysis.graph.tensors]
+    base = [0.0] * len(line.steps)
+    # Oldest at the bottom, so that a tensor held for long is a band and not a staircase.
+    born: dict[int, int] = {}
+    for number, step in enumerate(line.steps):
+        for tensor in step.working_set:
+            born.setdefault(tensor, number)
+    for tensor in sorted(born, key=lambda t: (born[t], t)):
+        steps = [n for n, step in enumerate(line.steps) if tensor in step.working_set]
+        axis.bar(
+            steps,
+            [sizes[tensor]] * len(steps),
+            bottom=[base[n] for n in steps],
+            width=1.0,
+            color=colours[tensor % len(colours)],
+            edgecolor="white",
+            linewidth=0.3 if len(line.steps) < 60 else 0.0,
+        )
+        for n in steps:
+            base[n] += sizes[tensor]
+    peak = line.peak_bytes / 1000
+    axis.axhline(peak, color="black", linestyle="--", linewidth=0.8)
+    at = max(0, line.peak_step)
+    axis.annotate(
+        f"peak {line.peak_bytes:,} B",
+        xy=(at, peak),
+        xytext=(0, 6),
+        textcoords="offset points",
+        ha="left"
+        if at < len(line.steps) / 3
+        else "right"
+        if at > len(line.steps) * 2 / 3
+        else "center",
+        fontweight="bold",
+    )
+    axis.plot([at], [peak], marker="v", color="black", markersize=6)
+    axis.set_title(title)
+    axis.set_xlim(-0.6, len(line.steps) - 0.4)
+    axis.spines[["top", "right"]].set_visible(False)
+    if len(line.steps) <= 40:
+        labels = [f"{step.operator} {step.type}" for step in line.steps]
+        axis.set_xticks(range(len(labels)), labels, rotation=60, ha="right", fontsize=7)
+        axis.set_xlabel("operator, in the order it runs")
+    else:
+        axis.set_xlabel("step")

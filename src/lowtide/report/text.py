@@ -1,0 +1,229 @@
+"""Results as text for a terminal."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.table import Table
+
+from lowtide.analysis import Analysis, Timeline
+
+if TYPE_CHECKING:  # the pipeline prints with this module
+    from lowtide.pipeline import Placements, Reordered
+
+_WIDTH = 100
+_BAR = 20
+
+
+def amount(count: int) -> str:
+    """ "351,232 B"."""
+    return f"{count:,} B"
+
+
+def change(before: int, after: int) -> str:
+    """ "-14.3 %", or "same"."""
+    return "same" if before == after or not before else f"{after / before - 1:+.1%}"
+
+
+def shape_text(shape: Sequence[int]) -> str:
+    """ "1x7x7x64", or "scalar"."""
+    return "x".join(map(str, shape)) or "scalar"
+
+
+def render(table: Table) -> str:
+    """A table as plain text, the same on every terminal."""
+    console = Console(file=io.StringIO(), width=_WIDTH, color_system=None, highlight=False)
+    console.print(table)
+    text = console.file.getvalue()  # type: ignore[attr-defined]  # it is the StringIO above
+    return "\n".join(line.rstrip() for line in text.rstrip().splitlines())
+
+
+def table(title: str, columns: Iterable[str], rows: Iterable[Sequence[object]]) -> str:
+    """A plain table; a column whose name ends in "." holds text, others are right-aligned."""
+    made = Table(title=title, title_justify="left", box=None, pad_edge=False, title_style="")
+    for column in columns:
+        text = column.endswith(".")
+        made.add_column(
+            column.rstrip("."),
+            justify="left" if text else "right",
+            overflow="fold" if text else "ellipsis",
+            no_wrap=not text,
+        )
+    for row in rows:
+        made.add_row(*(str(cell) for cell in row))
+    return render(made)
+
+
+def analysis_text(analysis: Analysis, placements: Placements | None = None) -> str:
+    """Per step and per tensor where the RAM goes, then the totals and the reason for the peak."""
+    parts = [steps_text("Steps in the file's order", analysis.file)]
+    if analysis.best.order != analysis.file.order:
+        parts.append(steps_text("Steps in the best order", analysis.best))
+    parts += [_tensors_text(analysis), summary_text(analysis, placements)]
+    return "\n\n".join(parts)
+
+
+def steps_text(title: str, line: Timeline) -> str:
+    """One row per step: working set in bytes, as a bar, and by tensor ids; the peak is marked."""
+    rows = []
+    for number, step in enumerate(line.steps):
+        bar = "#" * max(1, round(_BAR * step.bytes / max(1, line.peak_bytes)))
+        mark = " <- peak" if number == line.peak_step else ""
+        ids = " ".join(map(str, step.working_set))
+        rows.append(
+            (number, step.operator, step.type, f"{step.bytes:,}", bar + mark, step.macs, ids)
+        )
+    columns = ("step", "operator", "type.", "bytes", "working set.", "MACs", "tensors.")
+    return table(title, columns, [(*r[:5], f"{r[5]:,}", r[6]) for r in rows])
+
+
+def _tensors_text(analysis: Analysis) -> str:
+    rows = [
+        (
+            t.id,
+            t.name or "(no name)",
+            shape_text(t.shape),
+            t.type,
+            f"{t.bytes:,}",
+            t.role,
+            t.first_step,
+            t.last_step,
+        )
+        for t in analysis.tensors
+        if t.first_step is not None
+    ]
+    columns = ("tensor", "name.", "shape.", "type.", "bytes", "role.", "first", "last")
+    return table("Tensors in RAM, with the first and last step they are live in", columns, rows)
+
+
+def summary_text(analysis: Analysis, placements: Placements | None = None) -> str:
+    """Totals, the peak and what is live at it, before and after reordering."""
+    graph, file, best = analysis.graph, analysis.file, analysis.best
+    found = analysis.best_order
+    lines = [
+        f"{analysis.path}: {len(graph.ops)} operators, {len(graph.tensors)} tensors, "
+        f"{analysis.macs:,} MACs, weights {amount(analysis.weights_bytes)} of flash"
+        + (f", variables {amount(analysis.variables_bytes)}" if analysis.variables_bytes else ""),
+        "",
+    ]
+    proof = (
+        "proved optimal"
+        if found.proved_optimal
+        else f"lower bound {amount(found.lower_bound_bytes)}, gap at most {found.gap:.1%}"
+    )
+    rows: list[tuple[str, str, str, str]] = [
+        (
+            "peak memory (sum of live tensors)",
+            amount(file.peak_bytes),
+            amount(best.peak_bytes),
+            f"{change(file.peak_bytes, best.peak_bytes)}, {proof}",
+        ),
+        (
+            "arena of TFLM's greedy planner, predicted",
+            amount(file.tflm_greedy_arena_bytes),
+            amount(best.tflm_greedy_arena_bytes),
+            change(file.tflm_greedy_arena_bytes, best.tflm_greedy_arena_bytes),
+        ),
+    ]
+    if placements is not None:
+        plan, compact = placements.planned, placements.compacting
+        proof = (
+            "proved optimal"
+            if plan.proved_optimal
+            else f"lower bound {amount(plan.lower_bound_bytes)}"
+        )
+        rows.append(("arena, planned offsets", "", amount(plan.arena_bytes), proof))
+        moved = f"moves {amount(compact.moved_bytes)} per inference"
+        rows.append(("arena, compacting allocator", "", amount(compact.arena_bytes), moved))
+    lines.append(table("", ("figure.", "file order", "best order", "note."), rows).lstrip("\n"))
+    lines += ["", _why_text(analysis, "file's order", file)]
+    if best.order != file.order:
+        lines += [_why_text(analysis, "best order", best)]
+        lines += ["", "Best order of the operators: " + " ".join(map(str, best.order))]
+    else:
+        lines += ["", "The file's order of the operators is already the best one found."]
+    return "\n".join(lines)
+
+
+def _why_text(analysis: Analysis, what: str, line: Timeline) -> str:
+    if line.peak_step < 0:
+        when = "before the first step, when all inputs are given"
+        used: set[int] = set()
+    else:
+        step = line.steps[line.peak_step]
+        when = f"at step {line.peak_step}, operator {step.operator} ({step.type})"
+        op = analysis.graph.ops[step.operator]
+        used = {*op.inputs, *op.outputs}
+    lines = [f"Peak in the {what}: {amount(line.peak_bytes)} {when}; live then:"]
+    for tensor in sorted(line.peak_set, key=lambda t: -analysis.graph.tensors[t].bytes):
+        value = analysis.graph.tensors[tensor]
+        reason = "the operator's own" if tensor in used else _held_for(analysis, line, tensor)
+        name = f" {value.name}" if value.name else ""
+        lines.append(
+            f"  {value.bytes:>10,} B  tensor {tensor}{name} "
+            f"[{shape_text(value.shape)} {value.dtype.name}], {reason}"
+        )
+    return "\n".join(lines)
+
+
+def _held_for(analysis: Analysis, line: Timeline, tensor: int) -> str:
+    if tensor in analysis.graph.outputs:
+        return "held as a graph output"
+    later = [
+        op for op in line.order[line.peak_step + 1 :] if tensor in analysis.graph.ops[op].inputs
+    ]
+    if not later:
+        return "given as a graph input"
+    return "held for operator " + ", ".join(map(str, later))
+
+
+def reordered_text(result: Reordered) -> str:
+    """What a rewrite gained and how it was checked."""
+    before, after = result.before, result.after
+    found = before.best_order
+    rows = [
+        (
+            "peak memory (sum of live tensors)",
+            amount(before.file.peak_bytes),
+            amount(after.file.peak_bytes),
+            change(before.file.peak_bytes, after.file.peak_bytes),
+        )
+    ]
+    greedy_after = after.file.tflm_greedy_arena_bytes
+    if result.plan is None:
+        row = (amount(greedy_after), change(before.tflm_greedy_arena_bytes, greedy_after))
+    else:
+        planned = result.plan.arena_bytes
+        row = (
+            amount(planned),
+            change(before.tflm_greedy_arena_bytes, planned) + ", offsets stored",
+        )
+    title = "arena of TFLM for these tensors, predicted"
+    rows.append((title, amount(before.tflm_greedy_arena_bytes), *row))
+    check = result.check
+    if check is not None and check.head_before is not None and check.head_after is not None:
+        rows.append(
+            (
+                "arena head that TFLM reports, measured",
+                amount(check.head_before),
+                amount(check.head_after),
+                change(check.head_before, check.head_after),
+            )
+        )
+    lines = [table("", ("figure.", "before", "after", "note."), rows).lstrip("\n"), ""]
+    if result.changed:
+        lines.append(f"Order of the operators: {found}.")
+    else:
+        lines.append(f"The order of the operators is unchanged: {found}.")
+    if check is None:
+        lines.append("Not checked against the reference kernels (--no-check).")
+    else:
+        engine = {"tflm": "TensorFlow Lite Micro", "litert": "LiteRT's reference kernels"}
+        lines.append(
+            f"Checked with {engine[check.engine]}: all {check.tensors} tensors in RAM are the same, "
+            f"byte for byte, on {check.samples} random input{'s' * (check.samples > 1)}."
+        )
+    return "\n".join(lines)
