@@ -1,0 +1,53 @@
+"""The bundle: generated files and the kernels they need, in memory, before anything is written.
+
+Which kernel sources belong to a program follows from the headers it includes: lt_x.h needs lt_x.c
+and its variants for instruction sets, lt_x_*.c, and whatever headers those include.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+
+from lowtide.emit.assemble import Assembly
+from lowtide.emit.c_writer import write
+
+_INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
+
+
+def bundle(assembly: Assembly, name: str) -> dict[str, bytes]:
+    """{file name: contents} of everything to compile, in a flat folder; the same for the same input."""
+    source = write(assembly, name)
+    texts = {f"{name}.h": source.header, f"{name}.c": source.code}
+    library = kernel_files()
+    pending = ["lowtide.h", *source.kernel_headers]
+    while pending:
+        header = pending.pop()
+        stem = header.removesuffix(".h")
+        for file, text in library.items():
+            mine = file in (header, f"{stem}.c") or re.fullmatch(rf"{stem}_[a-z0-9]+\.c", file)
+            if mine and file not in texts and _owner(file, library) == stem:
+                texts[file] = text
+                pending += [h for h in _INCLUDE.findall(text) if h in library]
+    return {file: texts[file].encode() for file in sorted(texts)}
+
+
+def _owner(file: str, library: Mapping[str, str]) -> str:
+    """The stem of the header that `file` belongs to: the longest that begins its name."""
+    stems = [h.removesuffix(".h") for h in library if h.endswith(".h")]
+    name = file.rpartition(".")[0]
+    return max((s for s in stems if name == s or name.startswith(f"{s}_")), key=len, default=name)
+
+
+@cache
+def kernel_files() -> dict[str, str]:
+    """Every file of the C runtime, by name."""
+    root = files("lowtide") / "kernels"
+    return {
+        entry.name: entry.read_text("utf-8")
+        for folder in ("include", "src")
+        for entry in sorted((root / folder).iterdir(), key=lambda e: e.name)
+        if entry.name.endswith((".c", ".h"))
+    }

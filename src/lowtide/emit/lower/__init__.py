@@ -1,0 +1,32 @@
+"""Operators to nodes: one function per operator, one file per family, one table for all.
+
+Adding an operator is adding an entry to its family's LOWERINGS.
+"""
+
+from __future__ import annotations
+
+from lowtide.emit.lower import conv, views
+from lowtide.emit.lower.common import Context, Lowering
+from lowtide.emit.program import Lowered
+from lowtide.errors import ModelError
+from lowtide.ir import Graph, Op
+
+LOWERINGS: dict[str, Lowering] = {**conv.LOWERINGS, **views.LOWERINGS}
+
+
+def lower_op(graph: Graph, op: Op) -> Lowered:
+    """The nodes of `op`. Raises ModelError if the operator or its types are not supported."""
+    lowering = LOWERINGS.get(op.type)
+    context = Context(graph, op)
+    if lowering is None:
+        raise context.unsupported("lowtide has no kernel for this operator")
+    kinds = lowering.types
+    if context.activation_type not in kinds:
+        known = ", ".join(sorted(kind.name for kind in kinds))
+        raise context.unsupported(
+            f"its type is {context.activation_type.name}, and there are kernels for {known}"
+        )
+    return lowering.lower(context)
+
+
+__all__ = ["LOWERINGS", "ModelError", "lower_op"]

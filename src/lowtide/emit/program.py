@@ -1,0 +1,80 @@
+"""The program as plain values, before it is C: nodes, ports, params, arrays.
+
+Why: lowering (one small function per operator family) decides what a kernel needs; placing and
+writing C happen later and know no operator. The C side of each type here is in
+kernels/include/lowtide.h.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from numpy.typing import NDArray
+
+CType = Literal["int8_t", "uint8_t", "int16_t", "uint16_t", "int32_t", "int64_t", "float"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Array:
+    """A constant array that a params struct points to. `weights` arrays are counted as such."""
+
+    ctype: CType
+    values: NDArray[Any]
+    weights: bool = False
+
+
+Value = int | float | Array | None
+"""A field of a params struct; None is a null pointer."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Params:
+    """`static const <ctype> x = { .field = value, ... };` with every field of the struct named."""
+
+    ctype: str
+    fields: tuple[tuple[str, Value], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """A tensor as one node sees it: cut into `rows` rows of `row_bytes` bytes.
+
+    Step r's window is `count` rows, `dilation` apart, from first + r * stride, or from table[r] if
+    there is a table. Rows outside [0, rows) are padding.
+    """
+
+    tensor: int
+    rows: int
+    row_bytes: int
+    first: int = 0
+    stride: int = 1
+    count: int = 1
+    dilation: int = 1
+    table: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Node:
+    """`steps` steps of one kernel. `header` declares the kernel and its params' type.
+
+    `scratch` is in bytes. An operator may become several nodes (a concatenation of rows) or none (a
+    reshape).
+    """
+
+    op: int
+    kernel: str
+    header: str
+    params: Params
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    steps: int
+    scratch: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lowered:
+    """What an operator becomes: nodes, and views (output tensor -> the tensor it is a view of)."""
+
+    nodes: tuple[Node, ...] = ()
+    views: tuple[tuple[int, int], ...] = ()

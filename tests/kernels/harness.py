@@ -1,0 +1,156 @@
+"""Run a model as generated C on the host, sanitizers on, and compare every tensor with the oracle.
+
+Why whole models: a kernel and its lowering are only right together. To keep tests fast, put many
+operators that read the same input into one model: one compilation then checks them all.
+"""
+
+from __future__ import annotations
+
+import struct
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowtide.emit.assemble import Assembly, assemble
+from lowtide.emit.bundle import bundle
+from lowtide.ir import Graph
+from lowtide.load.tflite import parse
+from lowtide.run.oracle import Reference, random_inputs, reference_tensors
+
+_FLAGS = (
+    "-std=c99 -O1 -g -Wall -Wextra -Wconversion -Wshadow -Wpedantic -Werror -DLT_TRACE "
+    "-fsanitize=address,undefined -fno-sanitize-recover"
+).split()
+
+_MAIN = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include "net.h"
+static FILE *trace;
+void lt_trace(int tensor, int row, const void *data, int bytes)
+{
+    int head[3] = {tensor, row, bytes};
+    fwrite(head, sizeof head[0], 3, trace);
+    fwrite(data, 1, (size_t)bytes, trace);
+}
+int main(int argc, char **argv)
+{
+    static const size_t sizes[] = {%s};
+    char *memory = malloc(NET_ARENA_SIZE + NET_ARENA_ALIGN);
+    void *arena = memory + (NET_ARENA_ALIGN - (size_t)memory %% NET_ARENA_ALIGN);
+    net_t net;
+    FILE *in = fopen(argv[argc - 2], "rb");
+    trace = fopen(argv[argc - 1], "wb");
+    if (net_init(&net, arena, NET_ARENA_SIZE) != LT_OK) return 10;
+    for (int i = 0; i < NET_INPUTS; i++) {
+        if (fread(net_input(&net, i), 1, sizes[i], in) != sizes[i]) return 11;
+    }
+    if (net_invoke(&net) != LT_OK) return 12;
+    fclose(in);
+    fclose(trace);
+    free(memory);
+    return 0;
+}
+"""
+
+Array = NDArray[Any]
+
+
+def differences(
+    data: bytes,
+    *,
+    samples: int = 4,
+    inputs: Sequence[Mapping[int, Array]] | None = None,
+    engine: Literal["auto", "tflm", "litert"] = "auto",
+) -> list[str]:
+    """Every tensor of the model that is not bit for bit the oracle's, as one line each.
+
+    Sample 0 of the default inputs is random, 1 to 3 are all least, all greatest and all zero.
+    """
+    graph = parse(data).graph
+    assembly = assemble(graph, range(len(graph.ops)))
+    if inputs is None:
+        inputs = random_inputs(
+            [(i, graph.tensors[i].shape, _dtype(graph, i)) for i in graph.inputs], samples, 1
+        )
+    made = [t for op in graph.ops for t in op.outputs]
+    wanted = reference_tensors(data, inputs, made, engine=engine)
+    with tempfile.TemporaryDirectory() as path:
+        folder = Path(path)
+        program = _build(folder, assembly)
+        lines = []
+        for number, sample in enumerate(inputs):
+            rows = _run(folder, program, graph, sample)
+            lines += _compare(assembly, rows, wanted, number)
+    return lines
+
+
+def _dtype(graph: Graph, tensor: int) -> np.dtype[Any]:
+    return np.dtype(graph.tensors[tensor].dtype.name.lower())
+
+
+def _build(folder: Path, assembly: Assembly) -> Path:
+    for name, content in bundle(assembly, "net").items():
+        (folder / name).write_bytes(content)
+    graph = assembly.graph
+    sizes = ", ".join(str(graph.tensors[i].bytes) for i in graph.inputs)
+    (folder / "main.c").write_text(_MAIN % sizes)
+    sources = sorted(str(p) for p in folder.glob("*.c"))
+    program = folder / "net"
+    done = subprocess.run(
+        ["gcc", *_FLAGS, "-o", str(program), *sources],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[:4000]
+    return program
+
+
+def _run(
+    folder: Path, program: Path, graph: Graph, sample: Mapping[int, Array]
+) -> dict[int, dict[int, bytes]]:
+    """Tensor -> row -> bytes, as the program traced them."""
+    data = b"".join(np.ascontiguousarray(sample[i]).tobytes() for i in graph.inputs)
+    (folder / "in").write_bytes(data)
+    command = [str(program), str(folder / "in"), str(folder / "trace")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[:4000]
+    raw, at = (folder / "trace").read_bytes(), 0
+    rows: dict[int, dict[int, bytes]] = {}
+    while at < len(raw):
+        tensor, row, size = struct.unpack_from("<iii", raw, at)
+        at += 12 + size
+        rows.setdefault(tensor, {})[row] = raw[at - size : at]
+    return rows
+
+
+def _compare(
+    assembly: Assembly, rows: Mapping[int, Mapping[int, bytes]], wanted: Reference, sample: int
+) -> list[str]:
+    lines = []
+    for op in assembly.graph.ops:
+        for tensor in op.outputs:
+            if tensor in assembly.views:
+                continue
+            want = wanted.samples[sample][tensor]
+            got = b"".join(data for _, data in sorted(rows.get(tensor, {}).items()))
+            if got == want.tobytes():
+                continue
+            where = f"sample {sample}, operator {op.id} ({op.type}), tensor {tensor}"
+            if len(got) != want.nbytes:
+                lines.append(f"{where}: {len(got)} bytes instead of {want.nbytes}")
+                continue
+            values = np.frombuffer(got, want.dtype)
+            bad = np.flatnonzero(values != want.reshape(-1))
+            first = int(bad[0]) if bad.size else 0
+            lines.append(
+                f"{where}: {bad.size} of {want.size} elements, first {first}: "
+                f"{values[first]} instead of {want.reshape(-1)[first]}"
+            )
+    return lines
