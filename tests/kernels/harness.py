@@ -22,10 +22,9 @@ from lowtide.ir import Graph
 from lowtide.load.tflite import parse
 from lowtide.run.oracle import Reference, random_inputs, reference_tensors
 
-_FLAGS = (
-    "-std=c99 -O1 -g -Wall -Wextra -Wconversion -Wshadow -Wpedantic -Werror -DLT_TRACE "
-    "-fsanitize=address,undefined -fno-sanitize-recover"
-).split()
+_WARNINGS = ["-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wpedantic", "-Werror"]
+_SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover"]
+_FLAGS = ["-std=c99", "-O1", "-g", *_WARNINGS, *_SANITIZERS, "-DLT_TRACE"]
 
 _MAIN = r"""
 #include <stdio.h>
