@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from lowtide.emit.lower import lower_op
-from lowtide.emit.program import Lowered, Node
+from lowtide.emit.program import Lowered, Node, Params, Port
 from lowtide.ir import Graph
-from lowtide.place import ALLOCATORS, Item, Placement, Problem
+from lowtide.place import ALLOCATORS, Block, Item, Placement, Problem
 from lowtide.schedule.liveness import in_arena, lifetimes
 
 ARENA, CONSTANTS, FIRST_INPUT = 0, 1, 2
@@ -78,6 +78,21 @@ class Assembly:
         """Bytes of arena the program needs."""
         return self.placement.arena_bytes
 
+    def given_at(self, tensor: int) -> tuple[int, int]:
+        """(base, offset) of graph input `tensor`, when the caller writes it."""
+        root = self.views.get(tensor, tensor)
+        if self.input_mode == "const" and root in self.graph.inputs:
+            return FIRST_INPUT + self.graph.inputs.index(root), 0
+        return ARENA, next((b.offset for b in self.placement.blocks if b.item == root), 0)
+
+    def left_at(self, tensor: int) -> tuple[int, int]:
+        """(base, offset) of graph output `tensor`, after the last step."""
+        root = self.views.get(tensor, tensor)
+        if self.input_mode == "const" and root in self.graph.inputs:
+            return FIRST_INPUT + self.graph.inputs.index(root), 0
+        stays = [b for b in self.placement.blocks if b.item == root]
+        return ARENA, max(stays, key=lambda b: b.end).offset if stays else 0
+
 
 def assemble(
     graph: Graph,
@@ -96,50 +111,99 @@ def assemble(
     lowered = {op.id: lower_op(graph, op) for op in graph.ops}
     views = _resolve_views(graph, lowered)
     placement = _place(graph, order, lowered, views, allocator, input_mode, preserve_input, align)
-    offsets = {block.item: block.offset for block in placement.blocks}
     constants, constant_offsets = _constants(graph, lowered)
-    bases: dict[int, tuple[int, int]] = {
-        tensor: (CONSTANTS, at) for tensor, at in constant_offsets.items()
-    }
+    fixed = {tensor: (CONSTANTS, at) for tensor, at in constant_offsets.items()}
     if input_mode == "const":
-        bases |= {t: (FIRST_INPUT + i, 0) for i, t in enumerate(graph.inputs)}
-
-    rows: dict[Rows, int] = {}
-    ports: list[PortEntry] = []
-    nodes: list[NodeEntry] = []
-    pointers = 1
-    for index in order:
+        fixed |= {t: (FIRST_INPUT + i, 0) for i, t in enumerate(graph.inputs)}
+    tables = _Tables(placement, views, fixed)
+    for slot, index in enumerate(order, start=1):
+        tables.add_moves(slot)
         for node in lowered[index].nodes:
-            first_port = len(ports)
-            for port in (*node.inputs, *node.outputs):
-                root = views.get(port.tensor, port.tensor)
-                base, offset = bases.get(root, (ARENA, offsets.get(root, 0)))
-                cut = Rows(base, offset, port.row_bytes, port.rows, port.tensor)
-                ports.append(
-                    PortEntry(
-                        rows.setdefault(cut, len(rows)),
-                        port.first,
-                        port.stride,
-                        port.count,
-                        port.dilation,
-                        port.table,
-                    )
-                )
-            nodes.append(NodeEntry(node, first_port, offsets.get(len(graph.tensors) + index, 0)))
-            pointers = max(pointers, sum(p.count for p in (*node.inputs, *node.outputs)))
+            tables.add(node, slot, scratch=len(graph.tensors) + index)
     return Assembly(
         graph=graph,
         order=tuple(order),
         input_mode=input_mode,
-        rows=tuple(rows),
-        ports=tuple(ports),
-        nodes=tuple(nodes),
-        turns=tuple((i, 0, entry.node.steps) for i, entry in enumerate(nodes)),
+        rows=tuple(tables.rows),
+        ports=tuple(tables.ports),
+        nodes=tuple(tables.nodes),
+        turns=tuple((i, 0, entry.node.steps) for i, entry in enumerate(tables.nodes)),
         constants=constants,
-        pointers=pointers,
+        pointers=tables.pointers,
         placement=placement,
         views=views,
     )
+
+
+NO_TENSOR = 0xFFFF
+"""The tensor of rows that belong to none, such as the target of a move."""
+
+
+class _Tables:
+    """Collects the tables of lowtide.h, node by node."""
+
+    def __init__(
+        self,
+        placement: Placement,
+        views: Mapping[int, int],
+        fixed: Mapping[int, tuple[int, int]],
+    ) -> None:
+        self.placement = placement
+        self.views = views
+        self.fixed = fixed
+        self.rows: dict[Rows, int] = {}
+        self.ports: list[PortEntry] = []
+        self.nodes: list[NodeEntry] = []
+        self.pointers = 1
+        self.blocks: dict[int, list[Block]] = {}
+        for block in placement.blocks:
+            self.blocks.setdefault(block.item, []).append(block)
+
+    def offset(self, item: int, slot: int) -> int:
+        """Where `item` lies in `slot`; 0 for what takes no space."""
+        for block in self.blocks.get(item, ()):
+            if block.start <= slot < block.end:
+                return block.offset
+        return 0
+
+    def add_moves(self, slot: int) -> None:
+        """The compacting allocator's moves before `slot`, as nodes of their own."""
+        for move in self.placement.moves:
+            if move.slot != slot:
+                continue
+            source = Port(NO_TENSOR, 1, move.size)
+            node = Node(
+                op=-1,
+                kernel="lt_slide_buffer",
+                header="lt_slide.h",
+                params=Params("lt_slide", (("bytes", move.size),)),
+                inputs=(source,),
+                outputs=(source,),
+                steps=1,
+            )
+            first = len(self.ports)
+            for offset in (move.source, move.target):
+                self._port(source, Rows(ARENA, offset, move.size, 1, NO_TENSOR))
+            self._node(node, first, 0)
+
+    def add(self, node: Node, slot: int, scratch: int) -> None:
+        """An operator's node, run in `slot`; its scratch memory is item `scratch`."""
+        first = len(self.ports)
+        for port in (*node.inputs, *node.outputs):
+            root = self.views.get(port.tensor, port.tensor)
+            base, offset = self.fixed.get(root) or (ARENA, self.offset(root, slot))
+            self._port(port, Rows(base, offset, port.row_bytes, port.rows, port.tensor))
+        self._node(node, first, self.offset(scratch, slot))
+
+    def _port(self, port: Port, rows: Rows) -> None:
+        index = self.rows.setdefault(rows, len(self.rows))
+        self.ports.append(
+            PortEntry(index, port.first, port.stride, port.count, port.dilation, port.table)
+        )
+
+    def _node(self, node: Node, first_port: int, scratch: int) -> None:
+        self.nodes.append(NodeEntry(node, first_port, scratch))
+        self.pointers = max(self.pointers, sum(p.count for p in (*node.inputs, *node.outputs)))
 
 
 def _resolve_views(graph: Graph, lowered: Mapping[int, Lowered]) -> dict[int, int]:

@@ -207,13 +207,9 @@ def _code(assembly: Assembly, name: str, headers: Sequence[str]) -> str:
 def _functions(assembly: Assembly, name: str, constants: str) -> str:
     graph, upper = assembly.graph, name.upper()
     const = assembly.input_mode == "const"
-    offsets = {block.item: block.offset for block in assembly.placement.blocks}
 
-    def where(tensor: int) -> str:
-        root = assembly.views.get(tensor, tensor)
-        if const and root in graph.inputs:
-            return f"m->bases[{FIRST_INPUT + graph.inputs.index(root)}]"
-        return f"m->bases[0] + {offsets.get(root, 0)}"
+    def pointers(places: Iterable[tuple[int, int]]) -> list[str]:
+        return [f"m->bases[{base}] + {offset}" for base, offset in places]
 
     lines = [
         f"static const lt_program {name}_program = {{",
@@ -247,10 +243,16 @@ def _functions(assembly: Assembly, name: str, constants: str) -> str:
             "}",
         ]
     else:
-        lines += _getter(f"void *{name}_input({name}_t *m, int i)", map(where, graph.inputs))
+        lines += _getter(
+            f"void *{name}_input({name}_t *m, int i)",
+            pointers(map(assembly.given_at, graph.inputs)),
+        )
     lines += [
         "",
-        *_getter(f"const void *{name}_output(const {name}_t *m, int i)", map(where, graph.outputs)),
+        *_getter(
+            f"const void *{name}_output(const {name}_t *m, int i)",
+            pointers(map(assembly.left_at, graph.outputs)),
+        ),
     ]
     lines += [
         "",

@@ -1,0 +1,40 @@
+# Targets for people; `make` alone lists them. Everything is installed into .venv, and Debian packages
+# with apt-get where the machine has it.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## Show this help
+	@echo "lowtide: run a quantised .tflite network in the least RAM, bit for bit the same"
+	@echo
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 18
+
+.PHONY: demo
+demo: $(STAMP) ## Analyse and reorder a built-in network, and show the RAM before and after
+	@sh tools/demo.sh $(BIN)
+
+.PHONY: test
+test: check ## Run all checks and all tests
+	$(BIN)/pytest -n auto
+
+.PHONY: check
+check: $(STAMP) ## Run the linter, the formatter's check and the type checker
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+.PHONY: bench
+bench: $(STAMP) ## Print the side-by-side tables
+	bench/reorder
+
+.PHONY: clean
+clean: ## Remove what the other targets made
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+$(STAMP): pyproject.toml tools/setup.sh
+	sh tools/setup.sh $(PYTHON) $(VENV)
+	@touch $@

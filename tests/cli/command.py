@@ -1,0 +1,103 @@
+"""Runs the command line for its tests: in this process, or installed, as a user does.
+
+Why both: a call in this process takes milliseconds; a process of its own shows what only a process
+has: streams that are closed or full, signals, and what the interpreter prints as it ends.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import subprocess
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from unittest import mock
+
+from lowtide import cli
+
+COMMAND = (sys.executable, "-m", "lowtide")
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a command printed and how it ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def messages(self) -> str:
+        """Standard error without the lines on progress, which a slow machine brings about."""
+        return re.sub(r"^lowtide: searching for .* \(\d+ s\)\n", "", self.err, flags=re.MULTILINE)
+
+
+def call(*arguments: str | Path) -> Result:
+    """Run `lowtide ARGUMENTS` in this process. An exception that escapes is the test's failure."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+    code: object = 0
+    with (
+        mock.patch.object(sys, "argv", ["lowtide", *map(str, arguments)]),
+        redirect_stdout(out),
+        redirect_stderr(err),
+    ):
+        try:
+            cli.main()
+        except SystemExit as end:
+            code = end.code
+    assert isinstance(code, int)
+    return _checked(code, _text(out), _text(err))
+
+
+def run(
+    *arguments: str | Path,
+    cwd: Path | None = None,
+    stdout: int = subprocess.PIPE,
+    **environment: str,
+) -> Result:
+    """Run `lowtide ARGUMENTS` in a process of its own, with `environment` added to ours."""
+    done = subprocess.run(
+        [*COMMAND, *map(str, arguments)],
+        cwd=cwd,
+        stdin=subprocess.DEVNULL,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        env={**os.environ, **environment},
+        timeout=60,
+        check=False,
+    )
+    out, err = ((part or b"").decode("utf-8", "replace") for part in (done.stdout, done.stderr))
+    return _checked(done.returncode, out, err)
+
+
+def refused(result: Result, code: int, cause: str, remedy: str | None = None) -> None:
+    """Assert that nothing was printed but one message, with `cause` in it and a remedy."""
+    assert result.out == ""
+    first, second, *more = [*result.messages.splitlines(), "", ""]
+    assert first.startswith("lowtide: ")
+    assert cause in first
+    assert second.startswith("  remedy: ")
+    assert remedy is None or remedy in second
+    assert not any(more)
+    assert result.code == code
+
+
+def fine(result: Result) -> str:
+    """Assert success with nothing on standard error; return what was printed."""
+    assert result.messages == ""
+    assert result.code == 0
+    return result.out
+
+
+def _text(stream: io.TextIOWrapper) -> str:
+    buffer = stream.buffer
+    assert isinstance(buffer, io.BytesIO)
+    return buffer.getvalue().decode()
+
+
+def _checked(code: int, out: str, err: str) -> Result:
+    assert "Traceback" not in out + err, err
+    return Result(code, out, err)

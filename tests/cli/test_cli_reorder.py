@@ -1,0 +1,152 @@
+"""`lowtide reorder`: a model comes out only if it is proved the same, else nothing does.
+
+Why: this command replaces files that people ship, so what happens when something is wrong matters
+more than what happens when all is well.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command import call, fine, refused
+
+import lowtide
+from lowtide import pipeline
+from lowtide.load.rewrite import permute_operators
+from lowtide.place.offline_plan import METADATA_NAME, decode
+from networks import contents, loaded
+
+MISSING = "raise ImportError('no such engine')\n"
+
+
+def test_the_written_file_has_the_best_order(tmp_path: Path) -> None:
+    out = tmp_path / "out.tflite"
+    text = fine(call("reorder", "zoo:figure1", "-o", out))
+    assert text.endswith(f"Wrote {out}.\n")
+    assert "5,216 B  4,960 B  -4.9%" in text
+    assert "Checked with TensorFlow Lite Micro: all 8 tensors in RAM are the same" in text
+    after = lowtide.analyze(pipeline.load(out))
+    assert after.peak_bytes == after.best.peak_bytes == 4960
+    assert list(tmp_path.iterdir()) == [out]
+
+
+def test_no_check_writes_the_same_file_and_says_so(tmp_path: Path) -> None:
+    out = tmp_path / "out.tflite"
+    text = fine(call("reorder", "zoo:figure1", "--output", out, "--no-check"))
+    assert "Not checked against the reference kernels (--no-check)." in text
+    order = lowtide.best_order(loaded("figure1")).order
+    assert out.read_bytes() == permute_operators(contents("figure1"), order)
+
+
+@pytest.mark.parametrize("flags", [(), ("--offline-plan",), ("--no-check",)])
+def test_the_json_document(flags: tuple[str, ...], tmp_path: Path) -> None:
+    out = tmp_path / "out.tflite"
+    document = json.loads(fine(call("reorder", "zoo:figure1", "-o", out, "--json", *flags)))
+    plan, check = document.pop("offline_plan"), document.pop("check")
+    assert document == {
+        "schema": "lowtide.reorder/1",
+        "model": "zoo:figure1",
+        "output": str(out),
+        "changed": True,
+        "order": [0, 3, 5, 1, 2, 4, 6],
+        "peak_bytes": {"before": 5216, "after": 4960},
+        "lower_bound_bytes": 4960,
+        "proved_optimal": True,
+        "tflm_greedy_arena_bytes": {"before": 5216, "after": 4960},
+    }
+    assert (plan is not None) == ("--offline-plan" in flags)
+    if plan is not None:
+        assert plan["arena_bytes"] == plan["lower_bound_bytes"] == 4960
+        assert plan["proved_optimal"] is True
+        assert plan["align"] == 16
+    if "--no-check" in flags:
+        assert check is None
+    else:
+        heads = {"before": 5216, "after": 4960}
+        expected = {"engine": "tflm", "samples": 1, "tensors": 8, "bit_exact": True}
+        assert check == {**expected, "tflm_head_bytes": heads}
+
+
+def test_offline_plan_stores_offsets(tmp_path: Path) -> None:
+    out = tmp_path / "out.tflite"
+    text = fine(call("reorder", "zoo:figure1", "-o", out, "--offline-plan", "--no-check"))
+    assert "offsets stored" in text
+    (entry,) = [m for m in pipeline.load(out).metadata if m.name == METADATA_NAME]
+    assert len(decode(entry.data)) == 20
+
+
+def test_a_file_may_be_reordered_onto_itself(tmp_path: Path) -> None:
+    out = tmp_path / "net.tflite"
+    out.write_bytes(contents("figure1"))
+    fine(call("reorder", out, "-o", out, "--no-check"))
+    assert lowtide.analyze(pipeline.load(out)).peak_bytes == 4960
+    text = fine(call("reorder", out, "-o", out, "--no-check"))
+    assert "The order of the operators is unchanged: peak 4,960 B (proved optimal)." in text
+
+
+def _damaged(source: bytes, *_: Any) -> bytes:
+    """`source` with one weight changed, which every loader accepts."""
+    weights = max((t.data or b"" for t in loaded("figure1").graph.tensors), key=len)
+    at = source.index(weights)
+    return source[:at] + bytes([source[at] ^ 1]) + source[at + 1 :]
+
+
+def test_a_model_that_differs_is_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pipeline, "permute_operators", _damaged)
+    out = tmp_path / "out.tflite"
+    result = call("reorder", "zoo:figure1", "-o", out)
+    refused(result, 1, "the rewritten model computes something else", "nothing was written")
+    assert list(tmp_path.iterdir()) == []
+    # A file that was there before is still the old one.
+    out.write_bytes(b"old")
+    refused(call("reorder", "zoo:figure1", "-o", out, "--json"), 1, "computes something else")
+    assert out.read_bytes() == b"old"
+
+
+def _hide(packages: tuple[str, ...], folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have every process started from now on fail to import `packages`."""
+    for package in packages:
+        (folder / package).mkdir(parents=True)
+        (folder / package / "__init__.py").write_text(MISSING)
+    monkeypatch.setenv("PYTHONPATH", str(folder))
+
+
+def test_no_engine_is_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _hide(("tflite_micro", "ai_edge_litert"), tmp_path / "hidden", monkeypatch)
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
+    out = tmp_path / "out.tflite"
+    result = call("reorder", "zoo:figure1", "-o", out)
+    refused(result, 4, "TensorFlow Lite Micro is not installed (no such engine)", "pip install")
+    assert "LiteRT is not installed" in result.err
+    assert "pip install tflite-micro" in result.err
+    assert not out.exists()
+    assert list(scratch.iterdir()) == []
+
+
+def test_without_tflm_the_other_engine_checks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _hide(("tflite_micro",), tmp_path / "hidden", monkeypatch)
+    out = tmp_path / "out.tflite"
+    text = fine(call("reorder", "zoo:figure1", "-o", out))
+    assert "Checked with LiteRT's reference kernels: all 8 tensors" in text
+    assert "measured" not in text
+    assert out.exists()
+
+
+def test_an_interrupt_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(pipeline, "compare", interrupt)
+    result = call("reorder", "zoo:figure1", "-o", tmp_path / "out.tflite")
+    assert (result.code, result.out, result.messages.strip()) == (130, "", "lowtide: interrupted")
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,121 @@
+"""Standard output, standard error and signals: data on the one, all else on the other, no traceback.
+
+Why processes: what happens to a closed pipe or a full disk shows only when the interpreter ends.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command import COMMAND, call, fine, refused, run
+
+from lowtide import pipeline
+from networks import contents
+
+LOUD = [
+    ("--version",),
+    ("-h",),
+    ("zoo",),
+    ("zoo", "--json"),
+    ("analyze", "zoo:figure1"),
+    ("analyze", "zoo:figure1", "--json"),
+    ("analyze", "zoo:mbv2-w0.35-144", "--json"),
+]
+loud = pytest.mark.parametrize("arguments", LOUD, ids=" ".join)
+
+
+@loud
+def test_a_closed_pipe_is_no_error(arguments: tuple[str, ...]) -> None:
+    """As in `lowtide zoo | head -1`, where head has seen enough."""
+    read, write = os.pipe()
+    os.close(read)
+    try:
+        result = run(*arguments, stdout=write)
+    finally:
+        os.close(write)
+    assert (result.code, result.messages) == (0, "")
+
+
+def test_a_pipe_closed_after_the_first_line() -> None:
+    with subprocess.Popen(
+        [*COMMAND, "analyze", "zoo:mbv2-w0.35-144"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline() == "Steps in the file's order\n"
+        process.stdout.close()
+        assert process.stderr.read() == ""
+    assert process.returncode == 0
+
+
+@pytest.mark.parametrize("arguments", LOUD[:5], ids=" ".join)
+def test_a_full_disk_behind_standard_output(arguments: tuple[str, ...]) -> None:
+    """What was asked for did not come out: that is an error, and no traceback."""
+    with Path("/dev/full").open("wb") as full:
+        refused(run(*arguments, stdout=full.fileno()), 2, "No space left on device")
+
+
+def test_messages_go_to_standard_error_alone() -> None:
+    refused(run("analyze", "zoo:figur1"), 2, "no network named 'figur1'", "figure1")
+    refused(run("analyze", "none.tflite", "--json"), 3, "cannot read none.tflite")
+
+
+def test_progress_goes_to_standard_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    quick = pipeline.analyze
+
+    def slow(*arguments: Any, **options: Any) -> Any:
+        time.sleep(2.3)
+        return quick(*arguments, **options)
+
+    monkeypatch.setattr(pipeline, "analyze", slow)
+    result = call("analyze", "zoo:figure1", "--json")
+    assert json.loads(result.out)["peak_bytes"] == 5216
+    assert result.err == "lowtide: searching for the best order (2 s)\n"
+    assert result.code == 0
+
+
+def test_an_interrupt(tmp_path: Path) -> None:
+    """The model is a pipe that nothing is written to, so that the command waits for it."""
+    model = tmp_path / "model"
+    os.mkfifo(model)
+    with (
+        subprocess.Popen(
+            [*COMMAND, "analyze", str(model)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process,
+        model.open("wb"),
+    ):  # opens when the command does
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    assert (process.returncode, out, err.strip()) == (130, "", "lowtide: interrupted")
+
+
+@pytest.mark.parametrize("flags", [(), ("--json",)])
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii", "latin-1"])
+@pytest.mark.parametrize("name", ["m\u00e9\u4e2d.tflite".encode(), b"m\xff.tflite"])
+def test_a_name_the_terminal_cannot_show(
+    name: bytes, encoding: str, flags: tuple[str, ...], tmp_path: Path
+) -> None:
+    (Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name))).write_bytes(contents("figure1"))
+    result = run("analyze", os.fsdecode(name), *flags, cwd=tmp_path, PYTHONIOENCODING=encoding)
+    text = fine(result)
+    assert "7 operators" in text or json.loads(text)["peak_bytes"] == 5216
+
+
+def test_the_console_script_is_the_module() -> None:
+    script = Path(sys.executable).with_name("lowtide")
+    done = subprocess.run([script, "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout == fine(call("--version"))

@@ -1,0 +1,107 @@
+"""Help, version, and every wrong way to call a command: one message, a remedy, exit code 2.
+
+Why: a mistyped command is what users meet first, and scripts tell usage errors by the code.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+from command import call, fine, refused, run
+
+import lowtide
+
+COMMANDS = ("analyze", "reorder", "zoo")
+
+
+@pytest.mark.parametrize("flag", ["-h", "--help"])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_a_command(command: str, flag: str) -> None:
+    text = fine(call(command, flag))
+    assert text.startswith(f"Usage: lowtide {command} ")
+    assert "--json" in text
+
+
+@pytest.mark.parametrize("flag", ["-h", "--help"])
+def test_help_lists_the_commands_in_the_order_of_use(flag: str) -> None:
+    text = fine(call(flag))
+    lines = text[text.index("Commands:") :].splitlines()[1:]
+    assert [line.split()[0] for line in lines] == list(COMMANDS)
+
+
+def test_help_names_every_option() -> None:
+    text = fine(call("analyze", "--help"))
+    for option in ("--json", "--csv DIR", "--plot FILE", "--seconds"):
+        assert option in text
+    text = fine(call("reorder", "--help"))
+    for option in ("-o, --output OUT", "--offline-plan", "--no-check", "--json", "--seconds"):
+        assert option in text
+
+
+def test_version_is_the_projects() -> None:
+    project = Path(__file__).resolve().parents[2] / "pyproject.toml"
+    version = tomllib.loads(project.read_text())["project"]["version"]
+    assert fine(call("--version")) == f"lowtide {version}\n"
+    assert lowtide.__version__ == version
+
+
+def test_help_and_version_as_a_process() -> None:
+    assert fine(run("--version")) == fine(call("--version"))
+    assert fine(run("-h")).startswith("Usage: lowtide ")
+
+
+def test_no_command() -> None:
+    refused(call(), 2, "command", "lowtide --help")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "cause", "remedy"),
+    [
+        (("analyse",), "No such command 'analyse'", "`lowtide --help`"),
+        (("--bogus",), "No such option '--bogus'", "`lowtide --help`"),
+        (("analyze",), "Missing argument 'MODEL'", "`lowtide analyze --help`"),
+        (("analyze", "a", "b"), "unexpected extra argument (b)", "`lowtide analyze --help`"),
+        (("analyze", "zoo:figure1", "--bogus"), "--bogus", "`lowtide analyze --help`"),
+        (("analyze", "zoo:figure1", "--json=1"), "--json", "lowtide"),
+        (("analyze", "zoo:figure1", "--seconds", "soon"), "'soon'", "`lowtide analyze --help`"),
+        (("analyze", "zoo:figure1", "--seconds", "0"), "x>=0.1", "`lowtide analyze --help`"),
+        (("analyze", "zoo:figure1", "--seconds", "-1"), "x>=0.1", "`lowtide analyze --help`"),
+        (("analyze", "zoo:figure1", "--csv"), "'--csv' requires an argument", "--help`"),
+        (("reorder",), "Missing argument 'MODEL'", "`lowtide reorder --help`"),
+        (
+            ("reorder", "zoo:figure1"),
+            "Missing option '-o' / '--output'",
+            "`lowtide reorder --help`",
+        ),
+        (("reorder", "zoo:figure1", "-o"), "'-o' requires an argument", "--help`"),
+        (("zoo", "figure1", "extra"), "unexpected extra argument (extra)", "`lowtide zoo --help`"),
+        (("zoo", "figure1"), "takes both its name and a file", "`lowtide zoo NAME -o OUT.tflite`"),
+        (("zoo", "-o", "x.tflite"), "takes both its name and a file", "`lowtide zoo`"),
+        (("zoo", "--bogus"), "No such option '--bogus'", "`lowtide zoo --help`"),
+    ],
+)
+def test_a_wrong_call(
+    arguments: tuple[str, ...],
+    cause: str,
+    remedy: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    refused(call(*arguments), 2, cause, remedy)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_number_is_no_time_limit() -> None:
+    """nan is in no range: taken as a limit, it would be one that never ends the search."""
+    refused(call("analyze", "zoo:figure1", "--seconds", "nan"), 2, "--seconds")
+
+
+def test_a_mistyped_option_brings_a_suggestion() -> None:
+    refused(call("analyze", "zoo:figure1", "--jsn"), 2, "--json")
+
+
+def test_a_wrong_call_as_a_process() -> None:
+    refused(run("analyse"), 2, "No such command 'analyse'")
