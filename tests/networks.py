@@ -11,7 +11,7 @@ from pathlib import Path
 
 from lowtide import zoo
 from lowtide.ir import Model
-from lowtide.load.tflite import parse
+from lowtide.tflite.read import parse
 
 _FOLDER = Path(__file__).resolve().parents[2] / "shared" / "models"
 

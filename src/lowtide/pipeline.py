@@ -22,9 +22,9 @@ from lowtide.analysis import analyze as analyze
 from lowtide.errors import DiffersError, LowtideError, ModelError
 from lowtide.files import write_atomically
 from lowtide.ir import DType, Graph, Model
-from lowtide.load.rewrite import permute_operators, set_metadata
-from lowtide.load.tflite import load as load_file
-from lowtide.load.tflite import parse
+from lowtide.tflite.rewrite import permute_operators, set_metadata
+from lowtide.tflite.read import load as load_file
+from lowtide.tflite.read import parse
 from lowtide.place import Placement, compacting, greedy, planned
 from lowtide.place.offline_plan import METADATA_NAME, encode
 from lowtide.place.tensors import tensor_problem
@@ -113,15 +113,17 @@ def reorder(
 ) -> Reordered:
     """Put the operators of `model` in their best order; nothing else in the file changes.
 
-    With `offline_plan`, tensor offsets are stored too, in metadata that TFLM honours. With `check`,
-    both models are run and every tensor compared; raises DiffersError if one differs, OracleError if
-    neither reference engine runs the model. `seconds` limits the search for the order.
+    With `offline_plan`, tensor offsets are stored too, in metadata that TFLM honours; a plan that the
+    file already has is made anew, since it belongs to the old order. With `check`, both models are
+    run and every tensor compared; raises DiffersError if one differs, OracleError if neither
+    reference engine runs the model. `seconds` limits the search for the order.
     """
     before = analyze(model, seconds=seconds)
     data, plan = model.source, None
     if before.best.order != before.file.order:
         _refuse_positions(model)
         data = permute_operators(data, before.best.order)
+        offline_plan |= any(entry.name == METADATA_NAME for entry in model.metadata)
     if offline_plan:
         plan = planned(tensor_problem(model.graph, before.best.order))
         data = set_metadata(data, METADATA_NAME, _offline_offsets(model, plan))

@@ -16,8 +16,8 @@ from command import call, fine, refused
 
 import lowtide
 from lowtide import pipeline
-from lowtide.load.rewrite import permute_operators
 from lowtide.place.offline_plan import METADATA_NAME, decode
+from lowtide.tflite.rewrite import permute_operators
 from networks import contents, loaded
 
 MISSING = "raise ImportError('no such engine')\n"

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from lowtide.emit.assemble import Assembly, assemble
 from lowtide.emit.bundle import bundle
 from lowtide.ir import Graph
-from lowtide.load.tflite import parse
+from lowtide.tflite.read import parse
 from lowtide.run.oracle import Reference, random_inputs, reference_tensors
 
 _WARNINGS = ["-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wpedantic", "-Werror"]

@@ -14,7 +14,7 @@ import pytest
 from tiny import chain, model, opcode, operator, pack, subgraph, tensor
 
 from lowtide.errors import LowtideError, ModelError
-from lowtide.load.tflite import load, parse
+from lowtide.tflite.read import load, parse
 
 EXPORT_AGAIN = "export the model again with a current converter; the file may be damaged"
 NOT_A_MODEL = "pass a .tflite file as a converter wrote it; this one may be cut off or damaged"

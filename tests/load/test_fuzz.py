@@ -17,7 +17,7 @@ from guarded import guard
 from lowtide.analysis import analyze
 from lowtide.errors import ModelError
 from lowtide.ir import Model
-from lowtide.load.tflite import parse
+from lowtide.tflite.read import parse
 from networks import NETWORKS, contents
 
 BATCHES = 40

@@ -17,8 +17,8 @@ from tiny import chain, model, opcode, operator, pack, read, subgraph, tensor
 
 from lowtide.analysis import analyze
 from lowtide.ir import DType, Metadata, Quant, Signature
-from lowtide.load.tflite import load, parse
 from lowtide.schedule import best_order
+from lowtide.tflite.read import load, parse
 from networks import NETWORKS, contents, loaded
 
 TYPES = {k: v for k, v in vars(schema.TensorType).items() if not k.startswith("_")}
@@ -238,7 +238,9 @@ def test_real_files_agree_with_the_schema_s_own_reader(name: str) -> None:
         assert TYPES[found.dtype.name] == given.type
         assert found.data == (None if data is None or not len(data) else data.tobytes())
         if found.quant is not None:
-            assert np.array_equal(np.float32(found.quant.scale), given.quantization.scale)
+            assert np.array_equal(
+                np.asarray(found.quant.scale, np.float32), given.quantization.scale
+            )
             assert found.quant.zero_point == tuple(given.quantization.zeroPoint)
     assert len(graph.ops) == len(source.operators)
     for op, given in zip(graph.ops, source.operators, strict=True):

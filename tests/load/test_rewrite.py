@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 
 from lowtide.errors import LowtideError, ModelError, UsageError
-from lowtide.load.rewrite import permute_operators, set_metadata
+from lowtide.tflite.rewrite import permute_operators, set_metadata
 from lowtide.run.oracle import (
     OracleError,
     Reference,

@@ -16,10 +16,10 @@ from tiny import model, opcode, operator, pack, subgraph, tensor
 
 from lowtide.analysis import analyze
 from lowtide.ir import Graph
-from lowtide.load.rewrite import permute_operators
-from lowtide.load.tflite import parse
 from lowtide.place.tensors import tflm_arena_bytes
 from lowtide.run.oracle import tflm_arena
+from lowtide.tflite.read import parse
+from lowtide.tflite.rewrite import permute_operators
 from networks import contents, loaded
 
 ADD, CONCATENATION, SPLIT, FULLY_CONNECTED = range(4)

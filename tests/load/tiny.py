@@ -14,7 +14,7 @@ import flatbuffers
 import numpy as np
 
 from lowtide.ir import Model
-from lowtide.load.tflite import parse
+from lowtide.tflite.read import parse
 
 
 def tensor(shape: Sequence[int] = (1, 4), dtype: str = "INT8", **fields: Any) -> Any:

@@ -10,14 +10,14 @@ import json
 from functools import cache
 
 import pytest
-from golden_files import assert_golden
-from networks import loaded
 
+from golden_files import assert_golden
 from lowtide import pipeline
 from lowtide.analysis import Analysis
 from lowtide.pipeline import Placements
 from lowtide.report.data import analysis_csv, analysis_document, reordered_document, to_json
 from lowtide.report.text import analysis_text, reordered_text
+from networks import loaded
 
 
 @cache

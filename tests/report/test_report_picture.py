@@ -13,12 +13,12 @@ from dataclasses import replace
 
 import pytest
 from hand_made import chain, peak_at_start
-from networks import loaded
 
 from lowtide.analysis import analyze
 from lowtide.errors import UsageError
 from lowtide.ir import Graph
 from lowtide.report.picture import analysis_picture, format_of
+from networks import loaded
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ minimum over all sets of finished operators. Slow, and short enough to be believ
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from random import Random
 
@@ -36,14 +36,13 @@ def random_graph(rng: Random, most: int = 9) -> Graph:
 
     Ids of tensors are shuffled; sizes come from one of several patterns, equal ones and 0 included.
     """
-    size = rng.choice(
-        (
-            lambda: rng.choice((0, 1, 2, 3)),
-            lambda: rng.randint(1, 100),
-            lambda: rng.choice((1, 1, 1, 50)),
-            lambda: 1 << rng.randrange(8),
-        )
-    )
+    patterns: list[Callable[[], int]] = [
+        lambda: rng.choice((0, 1, 2, 3)),
+        lambda: rng.randint(1, 100),
+        lambda: rng.choice((1, 1, 1, 50)),
+        lambda: 1 << rng.randrange(8),
+    ]
+    size = rng.choice(patterns)
     count = rng.randint(1, most)
     width = rng.choice((1, 2, count))  # how far back operators read: chains to wide graphs
     tensors: list[dict[str, object]] = [{"shape": (size(),)} for _ in range(rng.randint(0, 3))]

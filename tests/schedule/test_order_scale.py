@@ -17,6 +17,9 @@ from lowtide.schedule import OrderResult, best_order
 from lowtide.schedule.liveness import peak_bytes
 from networks import NETWORKS, loaded
 
+Step = tuple[tuple[int, ...], tuple[int, ...]]
+"""Inputs and outputs of an operator."""
+
 SIZES = (1, 2, 3, 5, 8, 13, 21, 34)
 
 
@@ -46,7 +49,8 @@ def branches(lengths: list[list[int]], join: int = 4) -> Graph:
 
     In the file, all first operators come first, then all second ones: the worst order there is.
     """
-    sizes, steps, ends = [8], [], [0] * len(lengths)
+    sizes, ends = [8], [0] * len(lengths)
+    steps: list[Step] = []
     for depth in range(max(map(len, lengths))):
         for k, branch in enumerate(lengths):
             if depth < len(branch):
@@ -61,12 +65,24 @@ def wired(count: int, seed: int, back: int) -> Graph:
     """Each operator reads one or two of the `back` latest tensors; what nobody reads is kept."""
     rng = Random(seed)
     sizes = [rng.choice(SIZES) for _ in range(count + 1)]
-    steps = []
+    steps: list[Step] = []
     for k in range(count):
         recent = range(max(0, k + 1 - back), k + 1)
         steps.append((tuple(rng.choice(recent) for _ in range(rng.choice((1, 2)))), (k + 1,)))
     read = {t for ins, _ in steps for t in ins}
     return graph_of(sizes, steps, outputs=tuple(t for t in range(count + 1) if t not in read))
+
+
+def layered(layers: int, width: int, reads: int, seed: int) -> Graph:
+    """Each operator reads `reads` random tensors of the layer before: as irregular as can be."""
+    rng = Random(seed)
+    sizes, steps, last = [rng.randint(1, 1_000)], list[Step](), [0]
+    for _ in range(layers):
+        layer = range(len(sizes), len(sizes) + width)
+        steps += [(tuple(rng.choice(last) for _ in range(reads)), (k,)) for k in layer]
+        sizes += [rng.randint(1, 1_000) for _ in layer]
+        last = list(layer)
+    return graph_of(sizes, steps, outputs=last)
 
 
 def test_a_chain_of_a_thousand() -> None:
@@ -112,7 +128,7 @@ def test_branches_of_different_lengths() -> None:
 
 
 def test_a_large_irregular_network_gets_an_order_and_a_bound() -> None:
-    found = checked(wired(300, seed=1, back=40), seconds=6)
+    found = checked(layered(30, 10, reads=3, seed=1), seconds=6)
     assert found.gap < 0.5
     stated = f"lower bound {found.lower_bound_bytes:,} B, gap at most {found.gap:.1%}"
     assert ("proved optimal" if found.proved_optimal else stated) in str(found)
@@ -131,7 +147,7 @@ def test_networks_wired_like_searched_ones_are_proved_optimal(seed: int) -> None
 def test_residual_blocks_nested_very_deep() -> None:
     """Each block's input is read again at its end, the outermost one's after all others."""
     depth = 400
-    steps = [((k,), (k + 1,)) for k in range(depth)]
+    steps: list[Step] = [((k,), (k + 1,)) for k in range(depth)]
     steps += [((depth + k, depth - 1 - k), (depth + k + 1,)) for k in range(depth)]
     found = checked(graph_of([1] * (2 * depth + 1), steps, outputs=(2 * depth,)))
     assert found.peak_bytes == depth + 2
@@ -139,7 +155,7 @@ def test_residual_blocks_nested_very_deep() -> None:
 
 
 def test_a_ladder_of_two_chains_that_meet_at_every_step() -> None:
-    steps = []
+    steps: list[Step] = []
     for k in range(0, 600, 2):
         steps += [((k, k + 1), (k + 2,)), ((k, k + 1), (k + 3,))]
     found = checked(graph_of([3] * 602, steps, inputs=(0, 1), outputs=(600, 601)))
@@ -163,6 +179,13 @@ def test_tensors_of_no_size_at_all() -> None:
     found = best_order(graph_of([0, 0, 0], [((0,), (1,)), ((1,), (2,))], outputs=(2,)))
     assert (found.peak_bytes, found.lower_bound_bytes, found.gap) == (0, 0, 0.0)
     assert found.proved_optimal
+
+
+@pytest.mark.parametrize(("layers", "width", "reads"), [(10, 30, 2), (6, 50, 2), (20, 15, 1)])
+def test_large_networks_of_regular_depth_are_proved_optimal(
+    layers: int, width: int, reads: int
+) -> None:
+    assert checked(layered(layers, width, reads, seed=1), seconds=60).proved_optimal
 
 
 @pytest.mark.parametrize(("count", "back"), [(60, 5), (40, 12)])

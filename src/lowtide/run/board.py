@@ -65,7 +65,11 @@ class Machine:
     @property
     def instructions_per_tick(self) -> Fraction:
         """Instructions that one tick of the machine's counter stands for."""
-        return Fraction(_INSTRUCTIONS_PER_SECOND, self.hz) if self.counter == "systick" else Fraction(1)
+        return (
+            Fraction(_INSTRUCTIONS_PER_SECOND, self.hz)
+            if self.counter == "systick"
+            else Fraction(1)
+        )
 
 
 @dataclass(frozen=True, slots=True)

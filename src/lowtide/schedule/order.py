@@ -23,7 +23,7 @@ from lowtide.schedule.search import Found, beam, exact
 # state of more operators takes longer.
 _FIRST_STATES = 3_000_000
 _LAST_STATES = 15_000_000
-_BEAM_WIDTHS = (4, 16, 64)
+_BEAM_WIDTHS = (4, 16, 64, 256)
 
 
 @dataclass(frozen=True, slots=True)

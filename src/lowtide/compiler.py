@@ -1,0 +1,105 @@
+"""From a model to a bundle of C files: the stages behind `lowtide compile`.
+
+load -> passes -> best order -> lower and place (emit.assemble) -> C (emit.bundle)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lowtide.emit.assemble import Assembly, InputMode, assemble
+from lowtide.emit.bundle import bundle
+from lowtide.emit.c_writer import c_name, check_name
+from lowtide.emit.readme import readme
+from lowtide.errors import UsageError
+from lowtide.files import make_folder, write_atomically
+from lowtide.ir import Graph, Model
+from lowtide.ir.passes import drop_boundary_quantization, fold_pads
+from lowtide.schedule import OrderResult, best_order
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to compile. `align` is the arena's alignment in bytes, a power of two from 4 up.
+
+    `allocator` is planned, greedy or compacting. `input_mode` says where inputs live: resident in
+    the arena, or const, in memory of the caller's that stays readable. `preserve_input` keeps
+    resident inputs intact. `quantized_io` drops a QUANTIZE or DEQUANTIZE at the model's boundary.
+    `name` prefixes every public C name; by default it is made from the file's name.
+    """
+
+    allocator: str = "planned"
+    input_mode: InputMode = "resident"
+    preserve_input: bool = False
+    quantized_io: bool = False
+    align: int = 16
+    name: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.align < 4 or self.align & (self.align - 1):
+            raise UsageError(
+                f"--align {self.align} cannot be", "use a power of two, at least 4 (default 16)"
+            )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Compiled:
+    """A program as C: `files` is the whole bundle, {file name: contents}."""
+
+    model: Model = field(repr=False)
+    name: str
+    options: Options
+    order: OrderResult
+    assembly: Assembly = field(repr=False)
+    files: Mapping[str, bytes] = field(repr=False)
+
+    @property
+    def graph(self) -> Graph:
+        """The graph that was compiled: the model's after the passes."""
+        return self.assembly.graph
+
+    @property
+    def arena_bytes(self) -> int:
+        """Bytes of arena the program needs (exact: nothing else is allocated from it)."""
+        return self.assembly.arena_bytes
+
+    def write(self, folder: str | Path) -> None:
+        """Write the bundle into `folder`, which is made if missing. Raises UsageError."""
+        make_folder(Path(folder))
+        for name, content in self.files.items():
+            write_atomically(Path(folder) / name, content)
+
+
+def compile_model(
+    model: Model, options: Options | None = None, *, seconds: float = 20.0
+) -> Compiled:
+    """Compile `model` to C, operators in their best order, one after the other.
+
+    Raises ModelError for an operator or type without a kernel. `seconds` limits the search for the
+    order.
+    """
+    chosen = options or Options()
+    name = check_name(chosen.name) if chosen.name else c_name(_stem(model.path))
+    graph = fold_pads(model.graph)
+    if chosen.quantized_io:
+        graph = drop_boundary_quantization(graph)
+    order = best_order(graph, seconds=seconds)
+    assembly = assemble(
+        graph,
+        order.order,
+        allocator=chosen.allocator,
+        input_mode=chosen.input_mode,
+        preserve_input=chosen.preserve_input,
+        align=chosen.align,
+    )
+    files = bundle(assembly, name)
+    files["README.md"] = readme(assembly, name, chosen.preserve_input).encode()
+    return Compiled(model, name, chosen, order, assembly, files)
+
+
+def _stem(path: str) -> str:
+    stem = path.removeprefix("zoo:").rpartition("/")[2].removesuffix(".tflite")
+    # Names that lowtide's own files have are given a prefix.
+    return f"net_{stem}" if stem.lower().startswith(("lt_", "lt-", "lowtide")) else stem

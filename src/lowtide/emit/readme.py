@@ -1,0 +1,102 @@
+"""The README that goes with a bundle: how to build it, call it, and what memory it needs."""
+
+from __future__ import annotations
+
+from lowtide.emit.assemble import Assembly
+from lowtide.emit.program import Array
+from lowtide.ir import Tensor
+
+
+def readme(assembly: Assembly, name: str, preserve_input: bool) -> str:
+    """Markdown text; figures are exact where they say so, and computed, not measured."""
+    graph, upper = assembly.graph, name.upper()
+    const = assembly.input_mode == "const"
+    weights = sum(size for is_weights, size in _constants(assembly) if is_weights)
+    tables = sum(size for is_weights, size in _constants(assembly) if not is_weights)
+    state = 4 * (2 + assembly.pointers + (len(graph.inputs) if const else 0))
+    if const:
+        inputs = f"""Inputs stay where they are: give each one's address with `{name}_set_input`.
+They are only read."""
+        give = "\n".join(
+            f"    {name}_set_input(&net, {i}, input_{i});" for i in range(len(graph.inputs))
+        )
+    else:
+        kept = (
+            "An input keeps its contents."
+            if preserve_input
+            else f"""`{name}_invoke` **overwrites the inputs**: their memory is used again as soon as
+they have been read. Write them anew before each call (or compile with `--preserve-input`)."""
+        )
+        inputs = f"Inputs are buffers in the arena: `{name}_input(&net, i)` says where. {kept}"
+        give = "\n".join(
+            f"    memcpy({name}_input(&net, {i}), input_{i}, {upper}_INPUT_{i}_BYTES);"
+            for i in range(len(graph.inputs))
+        )
+    shapes = "\n".join(
+        f"| {kind} {i} | {_type(graph.tensors[t])} | {graph.tensors[t].bytes} |"
+        for kind, tensors in (("input", graph.inputs), ("output", graph.outputs))
+        for i, t in enumerate(tensors)
+    )
+    return f"""# {name}
+
+C99 code of one network, made by lowtide. It allocates nothing and keeps no state outside what you
+give it, so several networks, or several instances of one, can live in one program.
+
+## Build
+
+Compile every `.c` file of this folder with your program, for example
+
+    cc -std=c99 -O2 -ffunction-sections -fdata-sections -c *.c
+
+and link with `-Wl,--gc-sections`.
+
+## Call
+
+    #include "{name}.h"
+
+    static {name}_t net;
+    static uint8_t arena[{upper}_ARENA_SIZE] __attribute__((aligned({upper}_ARENA_ALIGN)));
+
+    {name}_init(&net, arena, sizeof arena); /* once; LT_OK if all is well */
+{give}
+    {name}_invoke(&net);
+    /* then read {name}_output(&net, 0), {upper}_OUTPUT_0_BYTES bytes */
+
+{inputs}
+Outputs lie in the arena and are valid until the next call or the next write to an input.
+
+| | type and shape | bytes |
+| --- | --- | ---: |
+{shapes}
+
+## Memory
+
+| | bytes | |
+| --- | ---: | --- |
+| arena | {assembly.arena_bytes} | exact; tensors and scratch memory |
+| `{name}_t` | {state} | on a 32-bit part |
+| stack | | a few hundred bytes; measure it with `lowtide run` |
+| weights, in flash | {weights} | exact |
+| tables of constants, in flash | {tables} | exact, without the step program |
+| code and step program, in flash | | depends on the compiler; measure it with `lowtide run` |
+"""
+
+
+def _constants(assembly: Assembly) -> list[tuple[bool, int]]:
+    """(is weights, bytes) of each constant array, equal ones once."""
+    seen: dict[tuple[str, bytes], tuple[bool, int]] = {}
+    width = {"int8_t": 1, "uint8_t": 1, "int16_t": 2, "uint16_t": 2, "int64_t": 8}
+    for entry in assembly.nodes:
+        for _, value in entry.node.params.fields:
+            if isinstance(value, Array):
+                size = value.values.size * width.get(value.ctype, 4)
+                seen[value.ctype, value.values.tobytes()] = (value.weights, size)
+    sizes = list(seen.values())
+    return [*sizes, (True, len(assembly.constants))]
+
+
+def _type(tensor: Tensor) -> str:
+    text = f"{tensor.dtype.name} {list(tensor.shape)}"
+    if tensor.quant is not None and len(tensor.quant.scale) == 1:
+        text += f", real = {tensor.quant.scale[0]:.9g} * (q - {tensor.quant.zero_point[0]})"
+    return text

@@ -1,0 +1,107 @@
+"""Reading the linker's map: how many bytes of RAM and flash the model takes, harness left out.
+
+Why the map and not `size`: the program that is measured holds start-up code and a harness that a user
+would not ship. The map tells, per input section and object file, what was kept and where it went.
+Sections of library members count as the model's: the harness is built so that it pulls in none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, Literal
+
+_HARNESS: Final = "harness/"
+# Of the harness only the model's instance counts, as every user of the model has one.
+_INSTANCE: Final = ".bss.harness_model"
+_SECTION = re.compile(r"^ (\S+)\s+0x([0-9a-f]+)\s+0x([0-9a-f]+)(?: (.+))?$")
+_OUTPUT = re.compile(r"^([._a-zA-Z]\S*)(?:\s+0x([0-9a-f]+)\s+0x([0-9a-f]+).*)?$")
+
+Kind = Literal["arena", "data", "bss", "code", "constants", "weights"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Bytes of the linked program that are the model's; `functions` holds (address, bytes, name)."""
+
+    arena: int
+    data: int
+    bss: int
+    code: int
+    constants: int
+    weights: int
+    functions: tuple[tuple[int, int, str], ...] = ()
+
+    @property
+    def static_ram(self) -> int:
+        """RAM in bytes without the stack."""
+        return self.arena + self.data + self.bss
+
+    @property
+    def flash(self) -> int:
+        """Flash in bytes: code, constants, weights, and the image that .data is copied from."""
+        return self.code + self.constants + self.weights + self.data
+
+    def function_at(self, address: int) -> str:
+        """The function that holds `address`, or "?"."""
+        for begin, size, name in self.functions:
+            if begin <= address < begin + size:
+                return name
+        return "?"
+
+
+def read_map(text: str, name: str) -> Sizes:
+    """Sizes from the text of a map that GNU ld wrote; `name` is the model's, which marks weights."""
+    weights = re.compile(rf"\.s?rodata\.(lt_weights|{re.escape(name)}_weights)")
+    totals: dict[Kind, int] = {
+        kind: 0 for kind in ("arena", "data", "bss", "code", "constants", "weights")
+    }
+    functions = []
+    for output, section, address, size, owner in _sections(text):
+        if section.startswith(".text."):
+            functions.append((address, size, section.removeprefix(".text.")))
+        if owner.startswith(_HARNESS) and output != ".arena" and section != _INSTANCE:
+            continue
+        kind = _kind(output, section, weights)
+        if kind is not None:
+            totals[kind] += size
+    return Sizes(**totals, functions=tuple(functions))
+
+
+def _kind(output: str, section: str, weights: re.Pattern[str]) -> Kind | None:
+    match output:
+        case ".arena":
+            return "arena"
+        case ".data":
+            return "data"
+        case ".bss":
+            return "bss"
+        case ".text":
+            if weights.match(section):
+                return "weights"
+            return "constants" if re.match(r"\.s?rodata", section) else "code"
+        case ".ARM.extab" | ".ARM.exidx" | ".eh_frame":
+            return "constants"
+    return None
+
+
+def _sections(text: str) -> Iterator[tuple[str, str, int, int, str]]:
+    """Yield (output section, input section, address, bytes, object) of all that was kept.
+
+    Padding is counted with the section that it aligns. Names too long for their column stand on a
+    line of their own, so such lines are joined with the next first.
+    """
+    _, _, body = text.partition("Linker script and memory map")
+    body = re.sub(r"^( ?[._a-zA-Z]\S*)\n +0x", r"\1 0x", body, flags=re.MULTILINE)
+    output, padding = "", 0
+    for line in body.splitlines():
+        if match := _OUTPUT.match(line):
+            output, padding = match[1], 0
+        elif match := _SECTION.match(line):
+            section, address, size = match[1], int(match[2], 16), int(match[3], 16)
+            if section == "*fill*":
+                padding += size
+            elif match[4] is not None and size > 0:
+                yield output, section, address, size + padding, match[4]
+                padding = 0

@@ -1,0 +1,1 @@
+"""The .tflite file: read into the graph, and rewritten in place."""

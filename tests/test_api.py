@@ -1,0 +1,154 @@
+"""`import lowtide` as programs use it: quick to import, and every promised name is there.
+
+Why processes: what an import brings along, and in which order names are first used, can only be seen
+in a fresh interpreter.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+import re
+import subprocess
+import sys
+from pathlib import Path
+from time import perf_counter
+
+import pytest
+
+import lowtide
+import networks
+from lowtide.analysis import analyze
+from lowtide.errors import LowtideError
+
+
+def python(code: str, cwd: Path | None = None) -> str:
+    """What a fresh interpreter prints that runs `code`."""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=cwd
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return done.stdout
+
+
+def test_importing_is_light() -> None:
+    heavy = [
+        "numpy",
+        "ai_edge_litert",
+        "flatbuffers",
+        "tflite_micro",
+        "rich",
+        "matplotlib",
+        "click",
+    ]
+    loaded = python("import sys, lowtide; print(*sys.modules)").split()
+    assert not {name.partition(".")[0] for name in loaded} & set(heavy)
+    assert [name for name in loaded if name.startswith("lowtide.")] == []
+
+
+def test_analysing_does_not_import_what_only_shows() -> None:
+    loaded = python(
+        "import sys, lowtide; lowtide.analyze(lowtide.load('zoo:figure1')); print(*sys.modules)"
+    )
+    assert not {"rich", "matplotlib", "click"} & {name.partition(".")[0] for name in loaded.split()}
+
+
+def test_the_promised_names() -> None:
+    assert {"load", "analyze", "best_order", "reorder"} <= set(lowtide.__all__)
+    assert len(set(lowtide.__all__)) == len(lowtide.__all__)
+
+
+@pytest.mark.parametrize("name", lowtide.__all__)
+def test_a_name_is_the_same_thing_every_time(name: str) -> None:
+    """Also after everything else has been imported: no module may take a function's place."""
+    kinds = python(
+        f"import lowtide\nfirst = lowtide.{name}\n"
+        "for other in lowtide.__all__: getattr(lowtide, other)\n"
+        f"import lowtide.cli, lowtide.pipeline\nprint(lowtide.{name} is first, type(first).__name__)"
+    )
+    same, kind = kinds.split()
+    assert same == "True"
+    assert kind in {"function", "type", "ABCMeta", "str"}
+
+
+def test_no_module_has_the_name_of_a_function() -> None:
+    """Importing it would put it in the function's place."""
+    modules = {module.name for module in pkgutil.iter_modules(lowtide.__path__)}
+    assert modules.isdisjoint(lowtide.__all__)
+
+
+@pytest.mark.parametrize("first", ["lowtide.pipeline", "lowtide.tflite.read", "lowtide.cli"])
+def test_load_is_a_function_whatever_was_imported_before(first: str) -> None:
+    code = f"import {first}, lowtide; print(lowtide.load('zoo:figure1').path)"
+    assert python(code) == "zoo:figure1\n"
+
+
+def test_two_models_can_be_loaded() -> None:
+    code = "import lowtide; print([lowtide.load('zoo:figure1').path for _ in range(2)])"
+    assert python(code) == "['zoo:figure1', 'zoo:figure1']\n"
+
+
+def test_from_lowtide_import_everything() -> None:
+    code = "from lowtide import *; print(load('zoo:figure1').path, __version__)"
+    assert python(code) == f"zoo:figure1 {lowtide.__version__}\n"
+
+
+def test_an_unknown_name() -> None:
+    with pytest.raises(AttributeError, match="'lowtide' has no attribute 'analyse'"):
+        _ = lowtide.analyse
+    assert not hasattr(lowtide, "__wrapped__")
+
+
+def test_the_example_in_the_docstring(tmp_path: Path) -> None:
+    assert lowtide.__doc__ is not None
+    example = re.findall(r"^    (.*)$", lowtide.__doc__, flags=re.MULTILINE)
+    assert len(example) == 4
+    (tmp_path / "model.tflite").write_bytes(networks.contents("figure1"))
+    printed = python("\n".join(example), tmp_path)
+    assert printed.endswith("Best order of the operators: 0 3 5 1 2 4 6\n")
+    assert printed.startswith("Steps in the file's order\n")
+    smaller = python(
+        "import lowtide; print(lowtide.analyze(lowtide.load('smaller.tflite')).peak_bytes)",
+        tmp_path,
+    )
+    assert smaller == "4960\n"
+
+
+def test_results_print_well() -> None:
+    model = networks.loaded("figure1")
+    found = lowtide.analyze(model)
+    assert "5,216 B     4,960 B  -4.9%, proved optimal" in str(found)
+    assert str(lowtide.best_order(model)) == "peak 4,960 B (proved optimal)"
+    assert "Order of the operators: peak 4,960 B" in str(lowtide.reorder(model, check=False))
+    # What a prompt shows is short: no tensors, no contents of the file.
+    for value in (model, found, lowtide.best_order(model), lowtide.reorder(model, check=False)):
+        assert len(repr(value)) < 4000
+        assert type(value).__name__ in repr(value)
+
+
+def test_a_model_and_its_graph_are_analysed_alike() -> None:
+    model = networks.loaded("figure1")
+    of_model, of_graph = lowtide.analyze(model), lowtide.analyze(model.graph)
+    assert (of_model.file, of_model.best) == (of_graph.file, of_graph.best)
+    assert lowtide.best_order(model).order == lowtide.best_order(model.graph).order
+
+
+def test_errors_have_one_base() -> None:
+    assert lowtide.LowtideError is LowtideError
+    with pytest.raises(LowtideError) as info:
+        lowtide.reorder(networks.loaded("figure1"), check=False).write("/nowhere/at/all")
+    assert info.value.exit_code == 2
+    assert str(info.value) == f"{info.value.cause}\n  remedy: {info.value.remedy}"
+
+
+@pytest.mark.parametrize("name", networks.present("te_vww") or ["mobilenet-v2-0.35-144"])
+def test_analysis_is_quick_enough_for_an_architecture_search(name: str) -> None:
+    """20 ms per call at most; the best of many, as others may use the machine."""
+    model = networks.loaded(name)
+
+    def seconds() -> float:
+        begin = perf_counter()
+        analyze(model)
+        return perf_counter() - begin
+
+    assert min(seconds() for _ in range(30)) <= 0.02
