@@ -58,7 +58,7 @@ def test_the_promised_names() -> None:
     assert len(set(lowtide.__all__)) == len(lowtide.__all__)
 
 
-@pytest.mark.parametrize("name", lowtide.__all__)
+@pytest.mark.parametrize("name", ["load", "analyze", "best_order", "reorder", "Model"])
 def test_a_name_is_the_same_thing_every_time(name: str) -> None:
     """Also after everything else has been imported: no module may take a function's place."""
     kinds = python(

@@ -5,6 +5,8 @@ Data goes to stdout, progress and errors to stderr. Exit codes: see `lowtide.err
 
 from __future__ import annotations
 
+import io
+import os
 import sys
 import threading
 import time
@@ -30,17 +32,24 @@ class _Group(click.Group):
         return list(self.commands)
 
 
-@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=_Group,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(__version__, prog_name="lowtide", message="%(prog)s %(version)s")
-def app() -> None:
+@click.pass_context
+def app(context: click.Context) -> None:
     """Run a quantised .tflite network in the least RAM, bit for bit the same."""
+    if context.invoked_subcommand is None:
+        raise UsageError("no command is given", "see `lowtide --help`")
 
 
 _model = click.argument("model", metavar="MODEL")
 _json = click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
 _seconds = click.option(
     "--seconds",
-    type=click.FloatRange(min=0.1),
+    type=click.FloatRange(min=0.1, max=1e6),
     default=20.0,
     show_default=True,
     help="Time limit of the search for the best order.",
@@ -69,13 +78,12 @@ def analyze(model: str, as_json: bool, csv: Path | None, plot: Path | None, seco
     if plot is not None:
         picture_format = picture.format_of(plot.name)
         check_writable(plot)
-    if csv is not None:
-        make_folder(csv)
     loaded = pipeline.load(model)
     with _progress("searching for the best order"):
         result = pipeline.analyze(loaded, seconds=seconds)
         placements = pipeline.place_tensors(loaded.graph, result.best.order)
     if csv is not None:
+        make_folder(csv)
         for name, content in data.analysis_csv(result).items():
             write_atomically(csv / name, content.encode())
     if plot is not None:
@@ -171,26 +179,41 @@ def _progress(what: str) -> Iterator[None]:
 
 def main() -> None:
     """Run the command line; every error meant for the user is one message and an exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # names in the model may be in any script
+            stream.reconfigure(errors="backslashreplace")
     try:
         code = app(prog_name="lowtide", standalone_mode=False)
+        sys.stdout.flush()
     except LowtideError as error:
-        print(f"lowtide: {error}", file=sys.stderr)
+        _message(str(error))
         code = error.exit_code
     except click.ClickException as error:
-        command = (
-            error.ctx.command_path
-            if isinstance(error, click.UsageError) and error.ctx
-            else "lowtide"
-        )
-        print(
-            f"lowtide: {error.format_message()}\n  remedy: see `{command} --help`", file=sys.stderr
-        )
-        code = 2
+        context = error.ctx if isinstance(error, click.UsageError) else None
+        command = context.command_path if context else "lowtide"
+        cause = error.format_message().rstrip(".").replace("\n", " ")
+        _message(f"{cause}\n  remedy: see `{command} --help`")
+        code = UsageError.exit_code
     except (KeyboardInterrupt, click.Abort):
-        print("lowtide: interrupted", file=sys.stderr)
+        _message("interrupted")
         code = 130
-    except BrokenPipeError:
-        # The reader of our output has gone (`| head`): that is not an error.
-        sys.stderr.close()
+    except BrokenPipeError:  # the reader of our output has seen enough (`| head`)
+        _drop_output()
         code = 0
+    except OSError as error:
+        _drop_output()
+        _message(
+            f"cannot write the result: {error.strerror or error}\n"
+            "  remedy: check where standard output goes"
+        )
+        code = UsageError.exit_code
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _message(text: str) -> None:
+    print(f"lowtide: {text}", file=sys.stderr)
+
+
+def _drop_output() -> None:
+    """Let the interpreter's last flush go nowhere: standard output cannot be written to."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -10,17 +10,30 @@ from pathlib import Path
 from lowtide.errors import UsageError
 
 
-def check_writable(path: Path) -> None:
-    """Raise UsageError unless a file at `path` could be written; call it before long work."""
-    if path.is_dir():
-        raise UsageError(f"{path} is a folder, not a file", "name a file to write")
-    folder = path.parent
-    if not folder.is_dir():
-        raise UsageError(
-            f"cannot write {path}: the folder {folder} does not exist", "create it first"
-        )
+def check_writable(path: Path) -> Path:
+    """The file that writing to `path` would write, links followed; call it before long work.
+
+    Raises UsageError unless a file could be written there.
+    """
+    try:
+        target = path.resolve()
+        if target.is_dir():
+            raise UsageError(f"{path} is a folder, not a file", "name a file to write")
+        if target.exists() and not target.is_file():
+            raise UsageError(
+                f"cannot write {path}: it is a pipe or a device, which cannot be written as a whole",
+                "name a regular file",
+            )
+        folder = target.parent
+        if not folder.is_dir():
+            raise UsageError(
+                f"cannot write {path}: the folder {folder} does not exist", "create it first"
+            )
+    except OSError as error:
+        raise _refused(path, error) from None
     if not os.access(folder, os.W_OK):
         raise UsageError(f"cannot write {path}: no permission in {folder}", "choose another folder")
+    return target
 
 
 def make_folder(folder: Path) -> None:
@@ -38,25 +51,31 @@ def write_atomically(path: Path, data: bytes) -> None:
 
     Raises UsageError if the file system refuses.
     """
-    check_writable(path)
-    temporary = None
+    target = check_writable(path)
+    temporary: Path | None = None
     try:
         with tempfile.NamedTemporaryFile(
-            dir=path.parent, prefix=f".{path.name}.", delete=False
-        ) as f:
-            temporary = f.name
-            f.write(data)
-            f.flush()
-            os.fsync(f.fileno())
+            dir=target.parent, prefix=f".{target.name}.", delete=False
+        ) as file:
+            temporary = Path(file.name)
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
         # NamedTemporaryFile makes private files; the result has the usual permissions.
         mask = os.umask(0)
         os.umask(mask)
-        Path(temporary).chmod(0o666 & ~mask)
-        Path(temporary).replace(path)
-    except OSError as error:
+        temporary.chmod(0o666 & ~mask)
+        temporary.replace(target)
+    except BaseException as error:  # an interrupt, too, leaves nothing behind
         if temporary is not None:
             with contextlib.suppress(OSError):
-                Path(temporary).unlink()
-        raise UsageError(
-            f"cannot write {path}: {error.strerror or error}", "check the path and the free space"
-        ) from None
+                temporary.unlink()
+        if isinstance(error, OSError):
+            raise _refused(path, error) from None
+        raise
+
+
+def _refused(path: Path, error: OSError) -> UsageError:
+    return UsageError(
+        f"cannot write {path}: {error.strerror or error}", "check the path and the free space"
+    )

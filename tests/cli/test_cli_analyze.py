@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import csv
 import json
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 from command import call, fine, refused, run
 
-from lowtide import zoo
 from networks import contents, loaded
 
 # What the schema lowtide.analysis/1 holds at least; a list stands for any number of such elements.
@@ -214,12 +212,3 @@ def test_nothing_is_left_behind_for_an_unusable_model(tmp_path: Path) -> None:
     folder = tmp_path / "tables"
     refused(call("analyze", tmp_path / "none.tflite", "--csv", folder), 3, "cannot read")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_every_network_of_the_zoo_has_a_report() -> None:
-    """Peaks never rise, whatever the network."""
-    for name in zoo.names():
-        document = json.loads(fine(call("analyze", f"zoo:{name}", "--json")))
-        peaks = [document["best_order"]["lower_bound_bytes"]]
-        peaks += [document["best_order"]["peak_bytes"], document["peak_bytes"]]
-        assert all(low <= high for low, high in pairwise(peaks))

@@ -128,8 +128,8 @@ class Graph:
     """
 
     name: str
-    tensors: tuple[Tensor, ...]
-    ops: tuple[Op, ...]
+    tensors: tuple[Tensor, ...] = field(repr=False)
+    ops: tuple[Op, ...] = field(repr=False)
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
 

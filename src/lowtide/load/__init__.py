@@ -1,1 +1,1 @@
-"""From .tflite bytes to the graph, and back: the only importer of the file's schema."""
+"""Old names, for a moment."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from lowtide.analysis import Analysis, Timeline
 from lowtide.errors import UsageError
+from lowtide.report.text import plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,12 +39,13 @@ def analysis_picture(analysis: Analysis, picture_format: str) -> bytes:
         proof = ", proved optimal" if analysis.best_order.proved_optimal else ""
         lines.append((f"best order{proof}", analysis.best))
     figure = Figure(figsize=(7.5 * len(lines), 4.8), layout="constrained")
-    figure.suptitle(f"Working set per operator: {analysis.path.rpartition('/')[2]}")
+    name = plain(analysis.path.rpartition("/")[2])
+    figure.suptitle(f"Working set per operator: {name}", parse_math=False)
     axes = figure.subplots(1, len(lines), sharey=True, squeeze=False)[0]
     for axis, (title, line) in zip(axes, lines, strict=True):
         _draw(axis, analysis, title, line)
     axes[0].set_ylabel("live tensors (KB = 1000 B)")
-    axes[0].set_ylim(0, 1.15 * analysis.peak_bytes / 1000)
+    axes[0].set_ylim(0, 1.15 * max(1, analysis.peak_bytes) / 1000)
     out = io.BytesIO()
     metadata: dict[str, Any] = {"Date": None} if picture_format == "svg" else {}
     figure.savefig(out, format=picture_format, dpi=120, metadata=metadata)
@@ -94,8 +96,10 @@ def _draw(axis: Axes, analysis: Analysis, title: str, line: Timeline) -> None:
     axis.set_xlim(-0.6, len(line.steps) - 0.4)
     axis.spines[["top", "right"]].set_visible(False)
     if len(line.steps) <= 40:
-        labels = [f"{step.operator} {step.type}" for step in line.steps]
-        axis.set_xticks(range(len(labels)), labels, rotation=60, ha="right", fontsize=7)
+        labels = [plain(f"{step.operator} {step.type}") for step in line.steps]
+        axis.set_xticks(
+            range(len(labels)), labels, rotation=60, ha="right", fontsize=7, parse_math=False
+        )
         axis.set_xlabel("operator, in the order it runs")
     else:
         axis.set_xlabel("step")

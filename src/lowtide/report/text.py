@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from lowtide.analysis import Analysis, Timeline
 
@@ -33,6 +34,11 @@ def shape_text(shape: Sequence[int]) -> str:
     return "x".join(map(str, shape)) or "scalar"
 
 
+def plain(text: str) -> str:
+    """`text` with what a terminal might take for a command replaced: names are other people's."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
 def render(table: Table) -> str:
     """A table as plain text, the same on every terminal."""
     console = Console(file=io.StringIO(), width=_WIDTH, color_system=None, highlight=False)
@@ -43,7 +49,7 @@ def render(table: Table) -> str:
 
 def table(title: str, columns: Iterable[str], rows: Iterable[Sequence[object]]) -> str:
     """A plain table; a column whose name ends in "." holds text, others are right-aligned."""
-    made = Table(title=title, title_justify="left", box=None, pad_edge=False, title_style="")
+    made = Table(box=None, pad_edge=False)
     for column in columns:
         text = column.endswith(".")
         made.add_column(
@@ -53,8 +59,8 @@ def table(title: str, columns: Iterable[str], rows: Iterable[Sequence[object]]) 
             no_wrap=not text,
         )
     for row in rows:
-        made.add_row(*(str(cell) for cell in row))
-    return render(made)
+        made.add_row(*(Text(plain(str(cell))) for cell in row))
+    return "\n".join([*([title] if title else []), render(made)])
 
 
 def analysis_text(analysis: Analysis, placements: Placements | None = None) -> str:
@@ -104,7 +110,7 @@ def summary_text(analysis: Analysis, placements: Placements | None = None) -> st
     graph, file, best = analysis.graph, analysis.file, analysis.best
     found = analysis.best_order
     lines = [
-        f"{analysis.path}: {len(graph.ops)} operators, {len(graph.tensors)} tensors, "
+        f"{plain(analysis.path)}: {len(graph.ops)} operators, {len(graph.tensors)} tensors, "
         f"{analysis.macs:,} MACs, weights {amount(analysis.weights_bytes)} of flash"
         + (f", variables {amount(analysis.variables_bytes)}" if analysis.variables_bytes else ""),
         "",
@@ -138,7 +144,7 @@ def summary_text(analysis: Analysis, placements: Placements | None = None) -> st
         rows.append(("arena, planned offsets", "", amount(plan.arena_bytes), proof))
         moved = f"moves {amount(compact.moved_bytes)} per inference"
         rows.append(("arena, compacting allocator", "", amount(compact.arena_bytes), moved))
-    lines.append(table("", ("figure.", "file order", "best order", "note."), rows).lstrip("\n"))
+    lines.append(table("", ("figure.", "file order", "best order", "note."), rows))
     lines += ["", _why_text(analysis, "file's order", file)]
     if best.order != file.order:
         lines += [_why_text(analysis, "best order", best)]
@@ -154,14 +160,14 @@ def _why_text(analysis: Analysis, what: str, line: Timeline) -> str:
         used: set[int] = set()
     else:
         step = line.steps[line.peak_step]
-        when = f"at step {line.peak_step}, operator {step.operator} ({step.type})"
+        when = f"at step {line.peak_step}, operator {step.operator} ({plain(step.type)})"
         op = analysis.graph.ops[step.operator]
         used = {*op.inputs, *op.outputs}
     lines = [f"Peak in the {what}: {amount(line.peak_bytes)} {when}; live then:"]
     for tensor in sorted(line.peak_set, key=lambda t: -analysis.graph.tensors[t].bytes):
         value = analysis.graph.tensors[tensor]
         reason = "the operator's own" if tensor in used else _held_for(analysis, line, tensor)
-        name = f" {value.name}" if value.name else ""
+        name = f" {plain(value.name)}" if value.name else ""
         lines.append(
             f"  {value.bytes:>10,} B  tensor {tensor}{name} "
             f"[{shape_text(value.shape)} {value.dtype.name}], {reason}"
@@ -213,7 +219,7 @@ def reordered_text(result: Reordered) -> str:
                 change(check.head_before, check.head_after),
             )
         )
-    lines = [table("", ("figure.", "before", "after", "note."), rows).lstrip("\n"), ""]
+    lines = [table("", ("figure.", "before", "after", "note."), rows), ""]
     if result.changed:
         lines.append(f"Order of the operators: {found}.")
     else:

@@ -26,7 +26,7 @@ _HEAD: Final = struct.Struct("=4i")  # sample, tensor, row, bytes
 
 @dataclass(frozen=True, slots=True)
 class HostProgram:
-    """A bundle built for the host. `warnings` is what the compiler said about the bundle."""
+    """A bundle built for the host. `warnings` is what the compiler said, "" if nothing."""
 
     path: Path
     interface: Interface
@@ -82,11 +82,16 @@ def host_run(
             timeout=timeout,
             check=False,
             # Leak checks need ptrace, which sandboxes forbid; generated code allocates nothing.
-            env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0", "UBSAN_OPTIONS": "print_stacktrace=1"},
+            env={
+                **os.environ,
+                "ASAN_OPTIONS": "detect_leaks=0",
+                "UBSAN_OPTIONS": "print_stacktrace=1",
+            },
         )
     except subprocess.TimeoutExpired:
         raise ProgramError(
-            f"the program did not end within {timeout:g} s on the host", "report this as a fault of lowtide"
+            f"the program did not end within {timeout:g} s on the host",
+            "report this as a fault of lowtide",
         ) from None
     if done.returncode != 0:
         lines = "\n".join(f"    {line}" for line in done.stderr.splitlines()[:_SHOWN_LINES])

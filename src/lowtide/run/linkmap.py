@@ -54,9 +54,9 @@ class Sizes:
 def read_map(text: str, name: str) -> Sizes:
     """Sizes from the text of a map that GNU ld wrote; `name` is the model's, which marks weights."""
     weights = re.compile(rf"\.s?rodata\.(lt_weights|{re.escape(name)}_weights)")
-    totals: dict[Kind, int] = {
-        kind: 0 for kind in ("arena", "data", "bss", "code", "constants", "weights")
-    }
+    totals: dict[Kind, int] = dict.fromkeys(
+        ("arena", "data", "bss", "code", "constants", "weights"), 0
+    )
     functions = []
     for output, section, address, size, owner in _sections(text):
         if section.startswith(".text."):

@@ -89,7 +89,7 @@ class Executable:
     """A linked program.
 
     `ram_overflow` and `flash_overflow` are the bytes by which it exceeds a region, harness included;
-    if either is not 0, `elf` must not be run. `warnings` is what the compiler said about the bundle.
+    if either is not 0, `elf` must not be run. `warnings` is what the compiler said, "" if nothing.
     """
 
     elf: Path
@@ -141,9 +141,10 @@ def build_host(
     """
     compiler = find_compiler("host")
     objects, warnings = _compile(compiler, flags, bundle, folder)
-    objects += _compile_harness(compiler, flags, bundle, name, folder, ["main_host.c"])
-    _check(_run([*compiler, *flags, *objects, "-lm", "-o", "program"], folder), "link")
-    return folder / "program", warnings
+    more, more_warnings = _compile_harness(compiler, flags, bundle, name, folder, ["main_host.c"])
+    command = [*compiler, *flags, *objects, *more, "-lm", "-o", "program"]
+    _check(_run(command, folder), "link")
+    return folder / "program", warnings + more_warnings
 
 
 def build_for_board(
@@ -162,9 +163,10 @@ def build_for_board(
     compiler = find_compiler(toolchain)
     objects, warnings = _compile(compiler, flags, bundle, folder)
     start = "start_riscv.c" if toolchain.startswith("riscv") else "start_arm.c"
-    objects += _compile_harness(
+    more, more_warnings = _compile_harness(
         compiler, [*flags, *_HARNESS], bundle, name, folder, [start, "main_board.c"]
     )
+    objects += more
     (folder / "board.ld").write_text(_linker_script(layout))
     link = [*compiler, *flags, "-nostartfiles", "-T", "board.ld", *objects, "-lm"]
     link += ["-Wl,--gc-sections", "-Wl,-Map=program.map", "-o", "program.elf"]
@@ -180,7 +182,7 @@ def build_for_board(
     return Executable(
         folder / "program.elf",
         read_map((folder / "program.map").read_text(), name),
-        warnings,
+        warnings + more_warnings,
         overflow.get("RAM", 0),
         overflow.get("FLASH", 0),
     )
@@ -215,16 +217,14 @@ def _compile_harness(
     name: str,
     folder: Path,
     sources: Sequence[str],
-) -> list[str]:
+) -> tuple[list[str], str]:
     _copy_data("", folder / "harness")
     (folder / "harness" / HEADER).write_text(model_header(read_interface(bundle, name)))
     command = [*compiler, *_STANDARD, *flags, "-Ibundle", "-Iharness"]
-    return _objects(command, [f"harness/{source}" for source in sources], folder)[0]
+    return _objects(command, [f"harness/{source}" for source in sources], folder)
 
 
-def _objects(
-    command: Sequence[str], sources: Sequence[str], folder: Path
-) -> tuple[list[str], str]:
+def _objects(command: Sequence[str], sources: Sequence[str], folder: Path) -> tuple[list[str], str]:
     objects = [f"{source.removesuffix('.c')}.o" for source in sources]
     with ThreadPoolExecutor(_JOBS) as pool:
         done = pool.map(
@@ -244,7 +244,9 @@ def _copy_data(source: str, target: Path) -> None:
 
 def _linker_script(layout: BoardLayout) -> str:
     text = (resources.files("lowtide.run") / "boards/board.ld.in").read_text()
-    vectors = "" if layout.vectors is None else f"VECTORS (rx) : ORIGIN = {layout.vectors:#x}, LENGTH = 1K"
+    vectors = ""
+    if layout.vectors is not None:
+        vectors = f"    VECTORS (rx) : ORIGIN = {layout.vectors:#x}, LENGTH = 1K"
     values = {
         "FLASH_ORIGIN": f"{layout.flash_origin:#x}",
         "FLASH_LENGTH": str(layout.flash_length),

@@ -1,15 +1,14 @@
-"""Operators that only rename memory: RESHAPE, SQUEEZE, EXPAND_DIMS. They become no code at all."""
+"""Operators that only rename memory: RESHAPE, SQUEEZE, EXPAND_DIMS. They mostly become no code."""
 
 from __future__ import annotations
 
 from lowtide.emit.lower.common import Context, Lowering
+from lowtide.emit.lower.move import MOVABLE, view_or_copy
 from lowtide.emit.program import Lowered
-from lowtide.ir import DType
 
 
 def _view(context: Context) -> Lowered:
-    return Lowered(views=((context.output().id, context.input(0).id),))
+    return view_or_copy(context, context.input(0), context.output())
 
 
-_TYPES = frozenset({DType.INT8, DType.UINT8, DType.INT16, DType.INT32, DType.FLOAT32})
-LOWERINGS = {name: Lowering(_view, _TYPES) for name in ("RESHAPE", "SQUEEZE", "EXPAND_DIMS")}
+LOWERINGS = {name: Lowering(_view, MOVABLE) for name in ("RESHAPE", "SQUEEZE", "EXPAND_DIMS")}

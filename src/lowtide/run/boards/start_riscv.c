@@ -9,11 +9,12 @@ __attribute__((naked, section(".harness_start"))) void _start(void)
 {
     __asm__ volatile(".option push\n\t"
                      ".option norelax\n\t"
+                     ".option arch, +zicsr\n\t"
                      "la gp, __global_pointer$\n\t"
-                     ".option pop\n\t"
                      "la sp, harness_stack_top\n\t"
                      "la t0, harness_trap\n\t"
                      "csrw mtvec, t0\n\t"
+                     ".option pop\n\t"
                      "call harness_run");
 }
 
@@ -26,8 +27,11 @@ void harness_trapped(uint32_t cause, uint32_t pc, uint32_t value)
 __attribute__((naked, aligned(4))) void harness_trap(void)
 {
     __asm__ volatile("la sp, harness_stack_top\n\t"
+                     ".option push\n\t"
+                     ".option arch, +zicsr\n\t"
                      "csrr a0, mcause\n\t"
                      "csrr a1, mepc\n\t"
                      "csrr a2, mtval\n\t"
+                     ".option pop\n\t"
                      "call harness_trapped");
 }

@@ -1,0 +1,27 @@
+/* lt_resize.h: RESIZE_BILINEAR, int8. (RESIZE_NEAREST_NEIGHBOR is lt_gather.h.)
+ *
+ * Source: ResizeBilinearInteger in tensorflow/lite/kernels/internal/reference/resize_bilinear.h:
+ * positions in 1/1024 of a pixel, a product of both weights in 1/2^20, rounded half away from zero.
+ */
+#ifndef LT_RESIZE_H
+#define LT_RESIZE_H
+
+#include "lowtide.h"
+
+/* One output row.
+ *
+ * step->in: two rows of pixels of `channels` bytes, the upper and the lower one. The lower one is not
+ *   read, and may be null, if its weight is 0; likewise the pixel to the right.
+ * step->out[0]: a row of `width` pixels that overlaps neither. No scratch.
+ */
+typedef struct {
+    const uint16_t *left;   /* [width]: the pixel to the left of each output pixel */
+    const uint16_t *weight; /* [width]: the weight of the pixel to its right, 0 to 1023 */
+    const uint16_t *lower;  /* [steps]: the weight of the lower row, 0 to 1023 */
+    int32_t width;
+    int32_t channels;
+} lt_resize_bilinear_s8;
+
+void lt_resize_bilinear_s8_row(const void *params, const lt_step *step);
+
+#endif

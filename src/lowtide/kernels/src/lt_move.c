@@ -1,0 +1,84 @@
+/* lt_move.c: see lt_move.h. */
+#include "lt_move.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* Copy n bytes; runs of one byte are common (planes of an image) and not worth a call. */
+static void copy(uint8_t *to, const uint8_t *from, int32_t n)
+{
+    if (n == 1) {
+        *to = *from;
+    } else {
+        memcpy(to, from, (size_t)n);
+    }
+}
+
+void lt_copy_row(const void *params, const lt_step *step)
+{
+    const lt_copy *p = params;
+    const uint8_t *in = (const uint8_t *)step->in[0] + p->from;
+    uint8_t *out = step->out[0];
+    if (in == out) {
+        return;
+    }
+    for (int32_t i = 0; i < p->runs; i++) {
+        copy(out, in + i * p->pitch, p->bytes);
+        out += p->bytes;
+    }
+}
+
+void lt_concat_row(const void *params, const lt_step *step)
+{
+    const lt_join *p = params;
+    uint8_t *out = step->out[0];
+    for (int32_t i = 0; i < p->runs; i++) {
+        for (int32_t k = 0; k < p->count; k++) {
+            int32_t n = p->bytes[k];
+            copy(out, (const uint8_t *)step->in[k] + i * n, n);
+            out += n;
+        }
+    }
+}
+
+void lt_split_row(const void *params, const lt_step *step)
+{
+    const lt_join *p = params;
+    const uint8_t *in = step->in[0];
+    for (int32_t i = 0; i < p->runs; i++) {
+        for (int32_t k = 0; k < p->count; k++) {
+            int32_t n = p->bytes[k];
+            copy((uint8_t *)step->out[k] + i * n, in, n);
+            in += n;
+        }
+    }
+}
+
+/* Write n bytes of padding; return where they end. */
+static uint8_t *fill(const lt_pad *p, uint8_t *out, int32_t n)
+{
+    if (p->size == 1) {
+        memset(out, p->value[0], (size_t)n);
+    } else {
+        for (int32_t i = 0; i < n; i += p->size) {
+            memcpy(out + i, p->value, (size_t)p->size);
+        }
+    }
+    return out + n;
+}
+
+void lt_pad_row(const void *params, const lt_step *step)
+{
+    const lt_pad *p = params;
+    const uint8_t *in = step->in[0];
+    uint8_t *out = fill(p, step->out[0], p->before);
+    for (int32_t i = 0; i < p->runs; i++) {
+        if (in == NULL) {
+            out = fill(p, out, p->bytes);
+        } else {
+            memcpy(out, in + i * p->bytes, (size_t)p->bytes);
+            out += p->bytes;
+        }
+        out = fill(p, out, i + 1 < p->runs ? p->between : p->after);
+    }
+}
