@@ -21,6 +21,16 @@ from lowtide import __version__
 from lowtide.errors import LowtideError, UsageError
 from lowtide.files import check_writable, make_folder, write_atomically
 
+
+class _Seconds(click.FloatRange):
+    """A time limit; nan is in no range, though it is neither below nor above one."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if str(value).lower().strip("+-") == "nan":
+            self.fail(f"{value} is no number.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _MODEL_HELP = "MODEL is a .tflite file, or zoo:NAME (see `lowtide zoo`)."
 
@@ -49,7 +59,7 @@ _model = click.argument("model", metavar="MODEL")
 _json = click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
 _seconds = click.option(
     "--seconds",
-    type=click.FloatRange(min=0.1, max=1e6),
+    type=_Seconds(min=0.1),
     default=20.0,
     show_default=True,
     help="Time limit of the search for the best order.",
@@ -183,14 +193,20 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):  # names in the model may be in any script
             stream.reconfigure(errors="backslashreplace")
     try:
-        code = app(prog_name="lowtide", standalone_mode=False)
+        # Not app(): click would take a closed pipe for an error.
+        with app.make_context("lowtide", sys.argv[1:]) as context:
+            app.invoke(context)
         sys.stdout.flush()
+        code = 0
+    except click.exceptions.Exit as done:  # after --help or --version
+        sys.stdout.flush()
+        code = done.exit_code
     except LowtideError as error:
         _message(str(error))
         code = error.exit_code
     except click.ClickException as error:
-        context = error.ctx if isinstance(error, click.UsageError) else None
-        command = context.command_path if context else "lowtide"
+        where = error.ctx if isinstance(error, click.UsageError) else None
+        command = where.command_path if where else "lowtide"
         cause = error.format_message().rstrip(".").replace("\n", " ")
         _message(f"{cause}\n  remedy: see `{command} --help`")
         code = UsageError.exit_code
@@ -207,7 +223,7 @@ def main() -> None:
             "  remedy: check where standard output goes"
         )
         code = UsageError.exit_code
-    sys.exit(code if isinstance(code, int) else 0)
+    sys.exit(code)
 
 
 def _message(text: str) -> None:

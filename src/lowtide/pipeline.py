@@ -22,9 +22,6 @@ from lowtide.analysis import analyze as analyze
 from lowtide.errors import DiffersError, LowtideError, ModelError
 from lowtide.files import write_atomically
 from lowtide.ir import DType, Graph, Model
-from lowtide.tflite.rewrite import permute_operators, set_metadata
-from lowtide.tflite.read import load as load_file
-from lowtide.tflite.read import parse
 from lowtide.place import Placement, compacting, greedy, planned
 from lowtide.place.offline_plan import METADATA_NAME, encode
 from lowtide.place.tensors import tensor_problem
@@ -37,6 +34,9 @@ from lowtide.run.oracle import (
     tflm_outputs,
 )
 from lowtide.schedule.liveness import in_arena
+from lowtide.tflite.read import load as load_file
+from lowtide.tflite.read import parse
+from lowtide.tflite.rewrite import permute_operators, set_metadata
 
 _ZOO = "zoo:"
 

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from lowtide.emit.assemble import Assembly, assemble
 from lowtide.emit.bundle import bundle
 from lowtide.ir import Graph
-from lowtide.tflite.read import parse
 from lowtide.run.oracle import Reference, random_inputs, reference_tensors
+from lowtide.tflite.read import parse
 
 _WARNINGS = ["-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wpedantic", "-Werror"]
 _SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover"]

@@ -22,7 +22,6 @@ import numpy as np
 import pytest
 
 from lowtide.errors import LowtideError, ModelError, UsageError
-from lowtide.tflite.rewrite import permute_operators, set_metadata
 from lowtide.run.oracle import (
     OracleError,
     Reference,
@@ -32,6 +31,7 @@ from lowtide.run.oracle import (
     tflm_arena,
     tflm_outputs,
 )
+from lowtide.tflite.rewrite import permute_operators, set_metadata
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "models"
 OFFLINE = "OfflineMemoryAllocation"

@@ -94,7 +94,14 @@ def looping(turns: int) -> dict[str, bytes]:
     return bundle(f"turn({turns}ul); {INCREMENT}", globals_=LOOP)
 
 
-def stacking(size: int) -> dict[str, bytes]:
-    """INCREMENT, with a little more than `size` bytes of stack, every one written."""
-    body = f"volatile uint8_t deep[{size}]; for (int i = 0; i < {size}; i++) {{ deep[i] = in[0]; }}"
-    return bundle(f"{body} {INCREMENT}")
+def deep(size: int) -> str:
+    """A body that uses `size` bytes of stack, every one written."""
+    return f"""volatile uint8_t deep[{size}];
+    for (int i = 0; i < {size}; i++) {{ deep[i] = 1; }}
+    (void)deep[3];
+"""
+
+
+def stacking(size: int, arena: int = 64) -> dict[str, bytes]:
+    """INCREMENT, with a little more than `size` bytes of stack."""
+    return bundle(deep(size) + INCREMENT, arena=arena)

@@ -36,7 +36,7 @@ def op_macs(graph: Graph, op: Op) -> int:
         case "UNIDIRECTIONAL_SEQUENCE_LSTM" if len(shapes) > 8 and len(shapes[0]) == 3:
             # Per time step and batch, every gate is a product with the input and with the state.
             steps = shapes[0][0] * shapes[0][1]
-            return steps * sum(math.prod(shape) for shape in shapes[1:9])
+            return steps * sum(math.prod(shape) for shape in shapes[1:9] if shape)
         case _:
             return 0
 

@@ -101,7 +101,7 @@ def _check_makers_and_order(graph: Graph) -> None:
             or tensor in made
             or value.is_constant
             or value.is_variable
-            or value.bytes == 0
+            or (tensor not in maker and value.bytes == 0)
         )
 
     made: set[int] = set()

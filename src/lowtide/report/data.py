@@ -18,8 +18,8 @@ if TYPE_CHECKING:  # the pipeline prints with this package
 
 
 def to_json(document: dict[str, Any]) -> str:
-    """The document as text, one trailing newline excluded."""
-    return json.dumps(document, indent=2, ensure_ascii=False)
+    """The document as text, without a newline at the end; plain ASCII, for any terminal and pipe."""
+    return json.dumps(document, indent=2)
 
 
 def analysis_document(analysis: Analysis, placements: Placements | None = None) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import Final, Literal
 _HARNESS: Final = "harness/"
 # Of the harness only the model's instance counts, as every user of the model has one.
 _INSTANCE: Final = ".bss.harness_model"
-_SECTION = re.compile(r"^ (\S+)\s+0x([0-9a-f]+)\s+0x([0-9a-f]+)(?: (.+))?$")
+_SECTION = re.compile(r"^ (\S+)\s+0x([0-9a-f]+)\s+0x([0-9a-f]+)(?: (.*))?$")
 _OUTPUT = re.compile(r"^([._a-zA-Z]\S*)(?:\s+0x([0-9a-f]+)\s+0x([0-9a-f]+).*)?$")
 
 Kind = Literal["arena", "data", "bss", "code", "constants", "weights"]
@@ -102,6 +102,6 @@ def _sections(text: str) -> Iterator[tuple[str, str, int, int, str]]:
             section, address, size = match[1], int(match[2], 16), int(match[3], 16)
             if section == "*fill*":
                 padding += size
-            elif match[4] is not None and size > 0:
+            elif match[4] and size > 0:
                 yield output, section, address, size + padding, match[4]
                 padding = 0

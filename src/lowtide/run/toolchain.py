@@ -64,7 +64,9 @@ _OTHERS: Final[Mapping[str, Toolchain]] = MappingProxyType(
         "host": Toolchain("gcc", "gcc", "libc.so.6", "libc6-dev"),
         # Debian has no C library for it: boards/nolibc declares what bundles use.
         "xtensa-lx106-elf": Toolchain(
-            "xtensa-lx106-elf-gcc", "gcc-xtensa-lx106", flags=("-isystem", "nolibc")
+            "xtensa-lx106-elf-gcc",
+            "gcc-xtensa-lx106",
+            flags=("-ffreestanding", "-isystem", "nolibc"),
         ),
     }
 )

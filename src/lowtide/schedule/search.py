@@ -234,7 +234,7 @@ def beam(
         best = heapq.nsmallest(width, layer.items(), key=lambda item: item[1][:2])
         for state, (peak, live, _, _) in best:
             # Only what is free within the peak so far dominates; the rest competes in the beam.
-            found, _ = edges(view, state, live, peak)
+            found, _ = edges(view, state, live, min(peak, limit))
             if len(found) != 1 or found[0].live > live:
                 found, _ = edges(view, state, live, limit)
             for edge in found:

@@ -62,12 +62,23 @@ class _CheckedTable(flatbuffers.table.Table):  # type: ignore[misc]  # the libra
             raise _DamagedError("its lists overlap each other")
         return length
 
+    def String(self, off: int) -> bytes:  # noqa: N802  # overrides the library's method
+        start = off + int(self.Get(flatbuffers.number_types.UOffsetTFlags, off))
+        length = int(self.Get(flatbuffers.number_types.UOffsetTFlags, start))
+        if start + 4 + length > len(self.Bytes):
+            raise _DamagedError("a text runs past the end of the file")
+        self.budget[0] -= length
+        if self.budget[0] < 0:
+            raise _DamagedError("its lists overlap each other")
+        return bytes(super().String(off))
+
 
 class _Reader:
     """Wraps accessor objects of one file, so that each gets a checked table."""
 
     def __init__(self, source: bytes) -> None:
         self.source = source
+        self.contents: dict[int, bytes | None] = {}
         self.budget = [8 * len(source) + 65536]
 
     def check(self, accessor: Any) -> Any:
@@ -88,9 +99,9 @@ def load(path: str | Path) -> Model:
     """
     try:
         source = Path(path).read_bytes()
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise ModelError(
-            f"cannot read {path}: {error.strerror or error}",
+            f"cannot read {path}: {getattr(error, 'strerror', None) or error}",
             "check the path, or name a built-in network as zoo:NAME (see `lowtide zoo`)",
         ) from None
     return parse(source, path=str(path))
@@ -104,7 +115,7 @@ def parse(source: bytes, *, path: str = "<bytes>") -> Model:
     try:
         return _model(_Reader(source), path)
     except ModelError as error:
-        raise ModelError(f"{path}: {error.cause}", error.remedy) from None
+        raise ModelError(f"{path}: {_shown(error.cause)}", error.remedy) from None
     except _DamagedError as error:
         raise ModelError(f"{path} is damaged: {error}", _REMEDY) from None
     except _DAMAGE as error:
@@ -169,6 +180,8 @@ def _tensor(reader: _Reader, buffers: list[Any], index: int, tensor: Any) -> Ten
             f"tensor {index} has element type {tensor.Type()}, which the schema does not name",
             "update the ai-edge-litert package, or export the model with another converter version",
         )
+    if tensor.ShapeLength() > 64:
+        raise _DamagedError(f"tensor {index} has {tensor.ShapeLength()} dimensions")
     return Tensor(
         id=index,
         name=_text(tensor.Name()),
@@ -186,13 +199,16 @@ def _contents(reader: _Reader, buffers: list[Any], index: int) -> bytes | None:
     """The bytes of buffer `index`; None where it is empty (buffer 0 always is, by convention)."""
     if not 0 <= index < len(buffers):
         raise _DamagedError(f"buffer {index} does not exist (it has {len(buffers)})")
+    if index in reader.contents:
+        return reader.contents[index]
     buffer = buffers[index]
     if buffer.Offset() > 1:  # data outside the flatbuffer, for files over 2 GiB; 1 is a placeholder
         start, size = buffer.Offset(), buffer.Size()
         if start + size > len(reader.source):
             raise _DamagedError(f"buffer {index} runs past the end of the file")
         return reader.source[start : start + size] or None
-    return None if buffer.DataIsNone() else bytes(buffer.DataAsNumpy()) or None
+    reader.contents[index] = None if buffer.DataIsNone() else bytes(buffer.DataAsNumpy()) or None
+    return reader.contents[index]
 
 
 def _quant(quant: Any) -> Quant | None:
@@ -271,6 +287,12 @@ def _signature(reader: _Reader, entry: Any) -> Signature:
         inputs=pairs(entry.InputsLength, entry.Inputs),
         outputs=pairs(entry.OutputsLength, entry.Outputs),
     )
+
+
+def _shown(text: str) -> str:
+    """A message that quotes the file, fit for a terminal."""
+    text = "".join(c if c.isprintable() else chr(0xFFFD) for c in text)
+    return text if len(text) <= 500 else text[:497] + "..."
 
 
 def _ints(accessor: Any, name: str) -> tuple[int, ...]:

@@ -5,13 +5,33 @@ Adding an operator is adding an entry to its family's LOWERINGS.
 
 from __future__ import annotations
 
-from lowtide.emit.lower import conv, views
+from lowtide.emit.lower import (
+    concat,
+    conv,
+    gather,
+    pad,
+    resize,
+    slicing,
+    split,
+    transpose,
+    views,
+)
 from lowtide.emit.lower.common import Context, Lowering
 from lowtide.emit.program import Lowered
 from lowtide.errors import ModelError
 from lowtide.ir import Graph, Op
 
-LOWERINGS: dict[str, Lowering] = {**conv.LOWERINGS, **views.LOWERINGS}
+LOWERINGS: dict[str, Lowering] = {
+    **concat.LOWERINGS,
+    **conv.LOWERINGS,
+    **gather.LOWERINGS,
+    **pad.LOWERINGS,
+    **resize.LOWERINGS,
+    **slicing.LOWERINGS,
+    **split.LOWERINGS,
+    **transpose.LOWERINGS,
+    **views.LOWERINGS,
+}
 
 
 def lower_op(graph: Graph, op: Op) -> Lowered:

@@ -151,7 +151,8 @@ def _requantise(given: tuple[float, int], wanted: tuple[float, int]) -> NDArray[
     bias = np.float32(-given[1]) * scale
     real = (np.arange(256, dtype=np.float32) * scale + bias).astype(np.float64)
     rounded = np.copysign(np.floor(np.abs(real) + 0.5), real)  # halves away from zero
-    return np.clip(rounded + wanted[1], 0, 255).astype(np.uint8)
+    values: NDArray[np.uint8] = np.clip(rounded + wanted[1], 0, 255).astype(np.uint8)
+    return values
 
 
 LOWERINGS = {

@@ -58,7 +58,7 @@ def port(tensor: Tensor, rows: int, picks: Sequence[int]) -> Port:
     rows, row_bytes = cut(tensor, rows)
     first = picks[0]
     stride = picks[1] - first if len(picks) > 1 else 1
-    if 0 <= stride and all(pick == first + i * stride for i, pick in enumerate(picks)):
+    if stride >= 0 and all(pick == first + i * stride for i, pick in enumerate(picks)):
         return Port(tensor.id, rows, row_bytes, first, stride)
     return Port(tensor.id, rows, row_bytes, table=tuple(picks))
 
@@ -120,7 +120,7 @@ def runs_node(
     if len(counts) > 2:
         raise context.unsupported("the tensor has too many rows to be moved in this way")
     if len(counts) < 2:
-        count, pitch = (counts + (1,))[0], (pitches + (0,))[0]
+        count, pitch = (counts[0], pitches[0]) if counts else (1, 0)
         params = Params(
             "lt_copy", (("from", start), ("pitch", pitch), ("bytes", run), ("runs", count))
         )

@@ -91,9 +91,7 @@ def _box(context: Context, begin: Shape, stride: Shape, extent: Shape) -> Lowere
     picks = picks_of(begin[:dims], stride[:dims], extent[:dims], source.shape[:dims])
     pitches = [size * math.prod(source.shape[d + 1 :]) for d in range(dims, len(extent))]
     start = sum(b * p for b, p in zip(begin[dims:], pitches, strict=True))
-    inner = loops(
-        extent[dims:], [s * p for s, p in zip(stride[dims:], pitches, strict=True)], size
-    )
+    inner = loops(extent[dims:], [s * p for s, p in zip(stride[dims:], pitches, strict=True)], size)
     steps = len(picks)
     node = runs_node(
         context,

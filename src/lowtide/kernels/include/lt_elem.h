@@ -1,0 +1,56 @@
+/* lt_elem.h: one source for kernels of several element types.
+ *
+ * A kernel body is an LT_INLINE function that takes the type as a parameter; each public kernel calls
+ * it with a constant, so that the compiler makes one plain loop per type, and none for the types that
+ * a program does not link.
+ */
+#ifndef LT_ELEM_H
+#define LT_ELEM_H
+
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define LT_INLINE static inline __attribute__((always_inline))
+#else
+#define LT_INLINE static inline
+#endif
+
+typedef enum { LT_S8, LT_U8, LT_S16 } lt_elem;
+
+/* Element i of a row. */
+LT_INLINE int32_t lt_get(const void *row, int32_t i, lt_elem type)
+{
+    switch (type) {
+    case LT_U8:
+        return ((const uint8_t *)row)[i];
+    case LT_S16:
+        return ((const int16_t *)row)[i];
+    default:
+        return ((const int8_t *)row)[i];
+    }
+}
+
+/* Set element i of a row to `value`, which is in the type's range. */
+LT_INLINE void lt_put(void *row, int32_t i, int32_t value, lt_elem type)
+{
+    switch (type) {
+    case LT_U8:
+        ((uint8_t *)row)[i] = (uint8_t)value;
+        break;
+    case LT_S16:
+        ((int16_t *)row)[i] = (int16_t)value;
+        break;
+    default:
+        ((int8_t *)row)[i] = (int8_t)value;
+        break;
+    }
+}
+
+/* round(a * b / 2^32), halves up: one instruction where the core has SMMULR. With a = 2 x it is
+ * gemmlowp's SaturatingRoundingDoublingHighMul of x and b. */
+LT_INLINE int32_t lt_high_mul_32(int32_t a, int32_t b)
+{
+    return (int32_t)(((int64_t)a * b + INT64_C(0x80000000)) >> 32);
+}
+
+#endif

@@ -1,0 +1,122 @@
+/* lt_pool.c: see lt_pool.h. */
+#include "lt_pool.h"
+
+#include <stddef.h>
+
+#include "lt_elem.h"
+#include "lt_fixed.h"
+
+typedef enum { AVERAGE, MAX } kind;
+
+/* The columns [first, end) that output column x looks at, padding left out. */
+typedef struct {
+    int32_t first, end;
+} columns;
+
+static columns window(const lt_pool *p, int32_t x)
+{
+    columns c;
+    c.first = x * p->stride_w - p->pad_left;
+    c.end = c.first + p->kernel_w;
+    c.first = c.first < 0 ? 0 : c.first;
+    c.end = c.end > p->in_w ? p->in_w : c.end;
+    return c;
+}
+
+LT_INLINE int32_t join(int32_t total, int32_t value, kind k)
+{
+    return k == AVERAGE ? total + value : value > total ? value : total;
+}
+
+LT_INLINE int32_t finish(const lt_pool *p, int32_t total, int32_t count, kind k)
+{
+    if (k == AVERAGE) {
+        total = total > 0 ? (total + count / 2) / count : (total - count / 2) / count;
+    }
+    return lt_clamp(total, p->low, p->high);
+}
+
+LT_INLINE void row(const lt_pool *p, const lt_step *step, lt_elem type, kind k)
+{
+    const void *const *rows = step->in;
+    int32_t count = p->kernel_h;
+    for (; *rows == NULL; rows++) {
+        count--;
+    }
+    for (; rows[count - 1] == NULL; count--) {
+    }
+    int32_t out = 0;
+    for (int32_t x = 0; x < p->out_w; x++) {
+        columns window_x = window(p, x);
+        for (int32_t c = 0; c < p->channels; c++) {
+            int32_t total = k == AVERAGE ? 0 : INT32_MIN;
+            for (int32_t y = 0; y < count; y++) {
+                const void *in = rows[y];
+                for (int32_t i = window_x.first; i < window_x.end; i++) {
+                    total = join(total, lt_get(in, i * p->channels + c, type), k);
+                }
+            }
+            total = finish(p, total, count * (window_x.end - window_x.first), k);
+            lt_put(step->out[0], out++, total, type);
+        }
+    }
+}
+
+static void reset(const lt_pool *p, int32_t *rows, int32_t *totals, int32_t start)
+{
+    *rows = 0;
+    for (int32_t i = p->out_w * p->channels; i > 0; i--) {
+        *totals++ = start;
+    }
+}
+
+LT_INLINE void eat(const lt_pool *p, const lt_step *step, lt_elem type, kind k)
+{
+    int32_t start = k == AVERAGE ? 0 : INT32_MIN;
+    int32_t *rows = step->scratch;
+    int32_t *totals = rows + 1;
+    if (step->row == 0) {
+        reset(p, rows, totals, start);
+    }
+    ++*rows;
+    for (int32_t x = 0; x < p->out_w; x++) {
+        columns window_x = window(p, x);
+        int32_t in = window_x.first * p->channels;
+        for (int32_t i = window_x.first; i < window_x.end; i++) {
+            for (int32_t c = 0; c < p->channels; c++) {
+                totals[c] = join(totals[c], lt_get(step->in[0], in++, type), k);
+            }
+        }
+        totals += p->channels;
+    }
+    if (step->out[0] == NULL) {
+        return;
+    }
+    totals = rows + 1;
+    int32_t out = 0;
+    for (int32_t x = 0; x < p->out_w; x++) {
+        columns window_x = window(p, x);
+        int32_t count = *rows * (window_x.end - window_x.first);
+        for (int32_t c = 0; c < p->channels; c++, out++) {
+            lt_put(step->out[0], out, finish(p, totals[out], count, k), type);
+        }
+    }
+    reset(p, rows, totals, start);
+}
+
+#define LT_POOL(name, type, kind)                                 \
+    void lt_##name##_row(const void *params, const lt_step *step) \
+    {                                                             \
+        row(params, step, type, kind);                            \
+    }                                                             \
+    void lt_##name##_eat(const void *params, const lt_step *step) \
+    {                                                             \
+        eat(params, step, type, kind);                            \
+    }
+
+LT_POOL(average_pool_s8, LT_S8, AVERAGE)
+LT_POOL(average_pool_u8, LT_U8, AVERAGE)
+LT_POOL(average_pool_s16, LT_S16, AVERAGE)
+LT_POOL(max_pool_s8, LT_S8, MAX)
+LT_POOL(max_pool_u8, LT_U8, MAX)
+LT_POOL(max_pool_s16, LT_S16, MAX)

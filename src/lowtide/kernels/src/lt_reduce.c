@@ -1,0 +1,85 @@
+/* lt_reduce.c: see lt_reduce.h. */
+#include "lt_reduce.h"
+
+#include <stddef.h>
+
+#include "lt_elem.h"
+#include "lt_fixed.h"
+
+typedef enum { SUM, MAX, MIN } kind;
+
+static void reset(int32_t *totals, uint32_t count, int32_t start)
+{
+    while (count-- > 0) {
+        *totals++ = start;
+    }
+}
+
+LT_INLINE int32_t join(int32_t total, int32_t value, kind k)
+{
+    switch (k) {
+    case MAX:
+        return value > total ? value : total;
+    case MIN:
+        return value < total ? value : total;
+    default: /* wraps, as the reference does */
+        return (int32_t)((uint32_t)total + (uint32_t)value);
+    }
+}
+
+LT_INLINE int32_t finish(const lt_reduce *p, int32_t total, lt_elem type, kind k)
+{
+    if (k != SUM) {
+        return total;
+    }
+    int32_t greatest = type == LT_S16 ? INT16_MAX : INT8_MAX;
+    total = lt_scale(total, p->multiplier, p->shift) + p->output_zero;
+    return lt_clamp(total, -greatest - 1, greatest);
+}
+
+LT_INLINE void eat(const lt_reduce *p, const lt_step *step, lt_elem type, kind k)
+{
+    int32_t start = k == SUM ? p->start : k == MAX ? INT32_MIN : INT32_MAX;
+    uint32_t count = p->outer * p->inner;
+    int32_t *totals = step->scratch;
+    if (step->row == 0) {
+        reset(totals, count, start);
+    }
+    int32_t in = 0;
+    for (uint32_t o = 0; o < p->outer; o++) {
+        for (uint32_t r = 0; r < p->reduced; r++) {
+            for (uint32_t i = 0; i < p->inner; i++) {
+                totals[i] = join(totals[i], lt_get(step->in[0], in++, type), k);
+            }
+        }
+        totals += p->inner;
+    }
+    if (step->out[0] == NULL) {
+        return;
+    }
+    totals = step->scratch;
+    for (uint32_t i = 0; i < count; i++) {
+        lt_put(step->out[0], (int32_t)i, finish(p, totals[i], type, k), type);
+    }
+    reset(totals, count, start);
+}
+
+void lt_sum_s8_eat(const void *params, const lt_step *step)
+{
+    eat(params, step, LT_S8, SUM);
+}
+
+void lt_sum_s16_eat(const void *params, const lt_step *step)
+{
+    eat(params, step, LT_S16, SUM);
+}
+
+void lt_reduce_max_s8_eat(const void *params, const lt_step *step)
+{
+    eat(params, step, LT_S8, MAX);
+}
+
+void lt_reduce_min_s8_eat(const void *params, const lt_step *step)
+{
+    eat(params, step, LT_S8, MIN);
+}

@@ -1,1 +1,0 @@
-"""Old names, for a moment."""

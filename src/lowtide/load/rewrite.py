@@ -1,1 +1,0 @@
-from lowtide.tflite.rewrite import permute_operators, set_metadata

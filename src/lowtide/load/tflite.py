@@ -1,2 +1,0 @@
-from lowtide.tflite.read import *
-from lowtide.tflite.read import load, parse
