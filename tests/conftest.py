@@ -5,6 +5,7 @@ Why: hypothesis shall find the same examples in every run, and a busy machine sh
 
 from __future__ import annotations
 
+from golden_files import pytest_addoption as pytest_addoption
 from hypothesis import settings
 
 settings.register_profile("lowtide", deadline=None, derandomize=True, database=None)

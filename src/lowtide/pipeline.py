@@ -14,25 +14,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-import numpy as np
-
 from lowtide import zoo
 from lowtide.analysis import Analysis
 from lowtide.analysis import analyze as analyze
 from lowtide.errors import DiffersError, LowtideError, ModelError
 from lowtide.files import write_atomically
-from lowtide.ir import DType, Graph, Model
+from lowtide.ir import Graph, Model
 from lowtide.place import Placement, compacting, greedy, planned
 from lowtide.place.offline_plan import METADATA_NAME, encode
 from lowtide.place.tensors import tensor_problem
-from lowtide.run.oracle import (
-    Difference,
-    first_difference,
-    random_inputs,
-    reference_tensors,
-    tflm_arena,
-    tflm_outputs,
-)
+from lowtide.run.oracle import Difference, first_difference, tflm_arena, tflm_outputs
+from lowtide.run.reference import reference, sample_inputs
 from lowtide.schedule.liveness import in_arena
 from lowtide.tflite.read import load as load_file
 from lowtide.tflite.read import parse
@@ -155,19 +147,11 @@ def compare(old: Model, new: Model, *, samples: int = 1, seed: int = 1) -> Check
     The models must have the same tensors. Raises DiffersError, OracleError or MissingToolError.
     """
     graph = old.graph
-    inputs = random_inputs(
-        [(i, graph.tensors[i].shape, _numpy_type(graph, i)) for i in graph.inputs],
-        samples,
-        seed,
-    )
+    inputs = sample_inputs(old, samples, seed)
     used = {t for op in graph.ops for t in (*op.inputs, *op.outputs) if t >= 0} | set(graph.inputs)
     ids = [t.id for t in graph.tensors if t.id in used and in_arena(t)]
-    legacy = any(graph.tensors[i].dtype is DType.UINT8 for i in ids)
-    engine: Literal["litert", "auto"] = "litert" if legacy else "auto"
     with ThreadPoolExecutor(max_workers=2) as pool:
-        jobs = [
-            pool.submit(reference_tensors, m.source, inputs, ids, engine=engine) for m in (old, new)
-        ]
+        jobs = [pool.submit(reference, m, inputs, ids) for m in (old, new)]
         left, right = (job.result() for job in jobs)
         _expect_same(first_difference(left, right))
         heads: list[int | None] = [None, None]
@@ -195,14 +179,3 @@ def _expect_same(difference: Difference | None) -> None:
         f"{difference.tensor}, element {difference.index}: {difference.left} became {difference.right}",
         "this is a fault of lowtide; nothing was written. Please report it with the model",
     )
-
-
-def _numpy_type(graph: Graph, tensor: int) -> np.dtype[np.generic]:
-    name = graph.tensors[tensor].dtype.name.lower()
-    try:
-        return np.dtype(name)
-    except TypeError:
-        raise ModelError(
-            f"graph input {tensor} has type {name.upper()}, for which no test input can be made",
-            "use --no-check to write the model unchecked",
-        ) from None

@@ -105,3 +105,19 @@ def deep(size: int) -> str:
 def stacking(size: int, arena: int = 64) -> dict[str, bytes]:
     """INCREMENT, with a little more than `size` bytes of stack."""
     return bundle(deep(size) + INCREMENT, arena=arena)
+
+
+def outside(size: int, arena: int = 64) -> dict[str, bytes]:
+    """A model that is told where its input of `size` bytes is; its output is their sum."""
+    body = f"for (int i = 0; i < {size}; i++) {{ sum += m->given[i]; }} memcpy(out, &sum, 4);"
+    model = bundle(f"uint32_t sum = 0; {body}", inputs=(size,), arena=arena)
+    header = model["tiny.h"].decode().replace("*arena; ", "*arena; const uint8_t *given;", 1)
+    getter = "void *tiny_input(tiny_t *m, int i)"
+    setter = "int tiny_set_input(tiny_t *m, int i, const void *data)"
+    source = model["tiny.c"].decode().replace(f"+ {size}", "")
+    source = source.replace(f"{{0, {size}, {size + 4}}}", "{0, 0, 4}")
+    source = source.replace(
+        f"{getter} {{ return m->arena + tiny_offsets[i]; }}",
+        f"{setter} {{ m->given = (const uint8_t *)data; return i; }}",
+    )
+    return {"tiny.h": header.replace(getter, setter).encode(), "tiny.c": source.encode()}

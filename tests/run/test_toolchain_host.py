@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from board_bundles import INCREMENT, bundle
+from board_bundles import INCREMENT, bundle, outside
 
 from lowtide.run.failures import ProgramError
 from lowtide.run.host import host_build, host_run, host_trace
@@ -60,6 +60,12 @@ def test_a_bad_init_and_a_hang(tmp_path: Path) -> None:
     program = host_build({**model, **bundle(init="return 4;")}, "tiny", tmp_path / "again")
     with pytest.raises(ProgramError, match="lowtide: init 4"):
         host_run(program, SAMPLES)
+
+
+def test_an_input_outside_the_model(tmp_path: Path) -> None:
+    program = host_build(outside(6), "tiny", tmp_path)
+    assert program.warnings == ""
+    assert host_run(program, [[b"\1\2\3\4\5\6"]]) == ((b"\25\0\0\0",),)
 
 
 def test_a_trace_puts_rows_in_order(tmp_path: Path) -> None:

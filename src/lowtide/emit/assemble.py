@@ -11,7 +11,7 @@ from typing import Literal
 
 from lowtide.emit.lower import lower_op
 from lowtide.emit.program import Lowered, Node, Params, Port
-from lowtide.ir import Graph
+from lowtide.ir import DType, Graph
 from lowtide.place import ALLOCATORS, Block, Item, Placement, Problem
 from lowtide.schedule.liveness import in_arena, lifetimes
 
@@ -53,6 +53,16 @@ class NodeEntry:
     scratch: int
 
 
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable tensor: memory of its own after all that is placed, set to `fill` by init."""
+
+    tensor: int
+    offset: int
+    size: int
+    fill: int
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Assembly:
     """Everything the C writer needs. Offsets and sizes in bytes.
@@ -71,12 +81,14 @@ class Assembly:
     constants: bytes
     pointers: int
     placement: Placement
+    variables: tuple[Variable, ...]
     views: Mapping[int, int]
 
     @property
     def arena_bytes(self) -> int:
-        """Bytes of arena the program needs."""
-        return self.placement.arena_bytes
+        """Bytes of arena the program needs: placed memory, then the variables."""
+        ends = [v.offset + v.size for v in self.variables]
+        return max([self.placement.arena_bytes, *ends])
 
     def given_at(self, tensor: int) -> tuple[int, int]:
         """(base, offset) of graph input `tensor`, when the caller writes it."""
@@ -113,6 +125,8 @@ def assemble(
     placement = _place(graph, order, lowered, views, allocator, input_mode, preserve_input, align)
     constants, constant_offsets = _constants(graph, lowered)
     fixed = {tensor: (CONSTANTS, at) for tensor, at in constant_offsets.items()}
+    variables = _place_variables(graph, placement)
+    fixed |= {v.tensor: (ARENA, v.offset) for v in variables}
     if input_mode == "const":
         fixed |= {t: (FIRST_INPUT + i, 0) for i, t in enumerate(graph.inputs)}
     tables = _Tables(placement, views, fixed)
@@ -131,6 +145,7 @@ def assemble(
         constants=constants,
         pointers=tables.pointers,
         placement=placement,
+        variables=variables,
         views=views,
     )
 
@@ -247,6 +262,23 @@ def _place(
         if scratch:
             items.append(Item(len(graph.tensors) + index, scratch, slot, slot + 1))
     return ALLOCATORS[allocator](Problem(tuple(items), align))
+
+
+def _place_variables(graph: Graph, placement: Placement) -> tuple[Variable, ...]:
+    """Variables keep their contents between invocations, so nothing shares their memory.
+
+    They start as zero, in int8 as the zero point: MicroInterpreter's ResetVariableTensors.
+    """
+    used = {t for op in graph.ops for t in op.inputs if t >= 0}
+    at = placement.arena_bytes
+    variables = []
+    for tensor in graph.tensors:
+        if tensor.is_variable and tensor.id in used:
+            zero = tensor.quant.zero_point[0] if tensor.quant else 0
+            fill = zero & 0xFF if tensor.dtype is DType.INT8 else 0
+            variables.append(Variable(tensor.id, at, tensor.bytes, fill))
+            at += -(-tensor.bytes // placement.align) * placement.align
+    return tuple(variables)
 
 
 def _constants(graph: Graph, lowered: Mapping[int, Lowered]) -> tuple[bytes, dict[int, int]]:

@@ -10,20 +10,26 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from lowtide.run.failures import BuildError
 
-HEADER = "harness_model.h"
+HEADER: Final = "harness_model.h"
+_INPUT_ALIGN: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Interface:
-    """Sizes, in bytes, that the header NAME.h of a bundle declares."""
+    """Sizes, in bytes, that the header NAME.h of a bundle declares.
+
+    With `sets_inputs` the model does not own its inputs: NAME_set_input is told where they are.
+    """
 
     name: str
     arena_bytes: int
     input_bytes: tuple[int, ...]
     output_bytes: tuple[int, ...]
+    sets_inputs: bool = False
 
 
 def read_interface(bundle: Mapping[str, bytes], name: str) -> Interface:
@@ -46,6 +52,7 @@ def read_interface(bundle: Mapping[str, bytes], name: str) -> Interface:
         size("ARENA_SIZE"),
         tuple(size(f"INPUT_{i}_BYTES") for i in range(size("INPUTS"))),
         tuple(size(f"OUTPUT_{i}_BYTES") for i in range(size("OUTPUTS"))),
+        re.search(rf"\b{name}_set_input\s*\(", header) is not None,
     )
 
 
@@ -56,11 +63,21 @@ def model_header(interface: Interface) -> str:
     def sizes(bytes_each: Sequence[int]) -> str:
         return "{" + ", ".join(f"{size}u" for size in bytes_each or (0,)) + "}"
 
+    # Inputs that the model does not own lie in one array of the harness, each well aligned.
+    offsets = [0]
+    for input_size in interface.input_bytes:
+        offsets.append(-(-(offsets[-1] + input_size) // _INPUT_ALIGN) * _INPUT_ALIGN)
+    if interface.sets_inputs:
+        inputs = f"""#define HARNESS_SET_INPUT {name}_set_input
+#define HARNESS_INPUT_OFFSETS {sizes(offsets)}
+#define HARNESS_INPUT_SPACE {max(1, offsets[-1])}u"""
+    else:
+        inputs = f"#define HARNESS_INPUT {name}_input"
     return f"""#include "{name}.h"
 #define HARNESS_MODEL_TYPE {name}_t
 #define HARNESS_INIT {name}_init
 #define HARNESS_INVOKE {name}_invoke
-#define HARNESS_INPUT {name}_input
+{inputs}
 #define HARNESS_OUTPUT {name}_output
 #define HARNESS_ARENA_SIZE {interface.arena_bytes}u
 #define HARNESS_ARENA_ALIGN {prefix}_ARENA_ALIGN

@@ -58,7 +58,7 @@ def read_map(text: str, name: str) -> Sizes:
         ("arena", "data", "bss", "code", "constants", "weights"), 0
     )
     functions = []
-    for output, section, address, size, owner in _sections(text):
+    for output, section, address, size, padding, owner in _sections(text):
         if section.startswith(".text."):
             functions.append((address, size, section.removeprefix(".text.")))
         if owner.startswith(_HARNESS) and output != ".arena" and section != _INSTANCE:
@@ -66,6 +66,7 @@ def read_map(text: str, name: str) -> Sizes:
         kind = _kind(output, section, weights)
         if kind is not None:
             totals[kind] += size
+            totals["constants" if kind == "weights" else kind] += padding
     return Sizes(**totals, functions=tuple(functions))
 
 
@@ -86,10 +87,10 @@ def _kind(output: str, section: str, weights: re.Pattern[str]) -> Kind | None:
     return None
 
 
-def _sections(text: str) -> Iterator[tuple[str, str, int, int, str]]:
-    """Yield (output section, input section, address, bytes, object) of all that was kept.
+def _sections(text: str) -> Iterator[tuple[str, str, int, int, int, str]]:
+    """Yield (output section, input section, address, bytes, padding bytes, object) of what was kept.
 
-    Padding is counted with the section that it aligns. Names too long for their column stand on a
+    Padding belongs to the section that it aligns. Names too long for their column stand on a
     line of their own, so such lines are joined with the next first.
     """
     _, _, body = text.partition("Linker script and memory map")
@@ -103,5 +104,5 @@ def _sections(text: str) -> Iterator[tuple[str, str, int, int, str]]:
             if section == "*fill*":
                 padding += size
             elif match[4] and size > 0:
-                yield output, section, address, size + padding, match[4]
+                yield output, section, address, size, padding, match[4]
                 padding = 0

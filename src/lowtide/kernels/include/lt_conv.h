@@ -1,5 +1,7 @@
-/* lt_conv.h: CONV_2D and FULLY_CONNECTED, int8 activations and weights.
+/* lt_conv.h: CONV_2D and FULLY_CONNECTED, int8 activations and weights, in full generality.
  *
+ * Small and plain: for operators that do not meet the conditions of lt_conv_packed.h (groups, scales
+ * of 1/2 or more, ...).
  * Source: tensorflow/lite/kernels/internal/reference/integer_ops/conv.h and fully_connected.h.
  */
 #ifndef LT_CONV_H
@@ -16,14 +18,14 @@
  */
 typedef struct {
     const int8_t *weights;     /* [out_c][kernel_h][kernel_w][in_c / groups] */
-    const int32_t *bias;       /* [out_c], the input's zero point folded in: b - zero * sum(w) */
+    const int32_t *bias;       /* [out_c], the input's zero point folded in: b - zero * sum(w), modulo 2^32 */
     const int32_t *multiplier; /* [out_c] */
     const int8_t *shift;       /* [out_c] */
     uint16_t in_w, in_c;
     uint16_t out_w, out_c;
     uint16_t groups;
-    uint8_t kernel_h, kernel_w;
-    uint8_t stride_w, dilation_w;
+    uint16_t kernel_h, kernel_w;
+    uint16_t stride_w, dilation_w;
     int16_t pad_left;
     int8_t input_zero;
     int8_t output_zero;

@@ -46,11 +46,26 @@ LT_INLINE void lt_put(void *row, int32_t i, int32_t value, lt_elem type)
     }
 }
 
-/* round(a * b / 2^32), halves up: one instruction where the core has SMMULR. With a = 2 x it is
- * gemmlowp's SaturatingRoundingDoublingHighMul of x and b. */
-LT_INLINE int32_t lt_high_mul_32(int32_t a, int32_t b)
+/* round(a * b / 2^32) + c, halves up: one instruction where the core has SMMLAR. With a = 2 x the product
+ * is gemmlowp's SaturatingRoundingDoublingHighMul of x and b. */
+LT_INLINE int32_t lt_high_mul_add(int32_t a, int32_t b, int32_t c)
 {
-    return (int32_t)(((int64_t)a * b + INT64_C(0x80000000)) >> 32);
+#ifdef __ARM_FEATURE_DSP
+    int32_t sum;
+    __asm__("smmlar %0, %1, %2, %3" : "=r"(sum) : "r"(a), "r"(b), "r"(c));
+    return sum;
+#else
+    return (int32_t)(((int64_t)a * b + INT64_C(0x80000000)) >> 32) + c;
+#endif
+}
+
+/* lt_scale(a / 2, b, -shift) for shift 1 to 31 and `half` = 2^(shift - 1); the sum must not overflow.
+ *
+ * Halves go away from zero because negative products get half - 1. The product is negative if a is,
+ * but for those that round to 0, where half - 1 does no harm. */
+LT_INLINE int32_t lt_scale_down(int32_t a, int32_t b, int32_t half, int32_t shift)
+{
+    return lt_high_mul_add(a, b, half + (a >> 31)) >> shift;
 }
 
 #endif

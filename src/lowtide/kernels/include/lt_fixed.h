@@ -33,6 +33,79 @@ static inline int32_t lt_scale(int32_t x, int32_t multiplier, int32_t shift)
     return lt_divide_by_pot(lt_high_mul((int32_t)((uint32_t)x << left), multiplier), right);
 }
 
+/* a + b and a - b, wrapping. */
+static inline int32_t lt_add(int32_t a, int32_t b)
+{
+    return (int32_t)((uint32_t)a + (uint32_t)b);
+}
+
+static inline int32_t lt_sub(int32_t a, int32_t b)
+{
+    return (int32_t)((uint32_t)a - (uint32_t)b);
+}
+
+/* lt_scale(x, multiplier, -1 - shift) + zero, without branches: for factors below 1/2, `twice` 2 * x and
+ * `centre` (2 * zero + 1) << shift.
+ *
+ * Why it is exact: high_mul(x, m) = (2x * m + 2^31) >> 32. Rounding halves away from zero then adds 2^shift
+ * (half of what is shifted out), less 1 for negative values; the product is negative when x is, but
+ * for x = -1 and m = 2^30, where 0 - 1 rounds to 0 all the same. 2x must not overflow, nor the sum. */
+static inline int32_t lt_narrow(int32_t twice, int32_t multiplier, int32_t centre, int32_t shift)
+{
+    int32_t high = (int32_t)(((int64_t)twice * multiplier + ((int64_t)1 << 31)) >> 32);
+    return (high + (centre + (twice >> 31))) >> shift >> 1;
+}
+
+/* (2 * zero + 1) << shift, for lt_narrow. */
+static inline int32_t lt_centre(int32_t odd, int32_t shift)
+{
+    return (int32_t)((uint32_t)odd << shift);
+}
+
+#ifdef __ARM_FEATURE_DSP
+/* lt_narrow, saturated to int8. */
+static inline int32_t lt_narrow_s8(int32_t twice, int32_t multiplier, int32_t centre, int32_t shift)
+{
+    int32_t sum;
+    __asm__("smmlar %0, %1, %2, %3"
+            : "=r"(sum)
+            : "r"(twice), "r"(multiplier), "r"(centre + (twice >> 31)));
+    sum >>= shift;
+    __asm__("ssat %0, #8, %1, asr #1" : "=r"(sum) : "r"(sum));
+    return sum;
+}
+
+/* Four bytes from any address. */
+static inline int32_t lt_load(const void *from)
+{
+    int32_t word;
+    __builtin_memcpy(&word, from, 4);
+    return word;
+}
+
+/* Bytes 0 and 2 of x (1 and 3 of lt_odd) as int16 in the halves of a word. */
+static inline int32_t lt_even(int32_t x)
+{
+    int32_t pair;
+    __asm__("sxtb16 %0, %1" : "=r"(pair) : "r"(x));
+    return pair;
+}
+
+static inline int32_t lt_odd(int32_t x)
+{
+    int32_t pair;
+    __asm__("sxtb16 %0, %1, ror #8" : "=r"(pair) : "r"(x));
+    return pair;
+}
+
+/* sum + the products of the low and of the high halves, wrapping. */
+static inline int32_t lt_dual(int32_t a, int32_t b, int32_t sum)
+{
+    __asm__("smlad %0, %1, %2, %0" : "+r"(sum) : "r"(a), "r"(b));
+    return sum;
+}
+#endif
+
 static inline int32_t lt_clamp(int32_t x, int32_t low, int32_t high)
 {
     return x < low ? low : x > high ? high : x;

@@ -5,12 +5,12 @@
 
 #include "lt_fixed.h"
 
-/* The sum of products of two runs of n bytes. */
-static int32_t dot(const int8_t *a, const int8_t *b, int32_t n)
+/* The sum, modulo 2^32, of products of two runs of n bytes. */
+static uint32_t dot(const int8_t *a, const int8_t *b, int32_t n)
 {
-    int32_t sum = 0;
+    uint32_t sum = 0;
     for (int32_t i = 0; i < n; i++) {
-        sum += a[i] * b[i];
+        sum += (uint32_t)(a[i] * b[i]);
     }
     return sum;
 }
@@ -50,13 +50,13 @@ void lt_conv_s8_row(const void *params, const lt_step *step)
         }
         for (int32_t c = 0; c < p->out_c; c++) {
             const int8_t *weights = p->weights + c * taps * depth;
-            int32_t sum = p->bias[c];
+            uint32_t sum = (uint32_t)p->bias[c];
             for (int32_t tap = 0; tap < taps; tap++) {
                 sum += dot(window + tap * p->in_c + c / filters * depth, weights, depth);
                 weights += depth;
             }
-            sum = lt_scale(sum, p->multiplier[c], p->shift[c]) + p->output_zero;
-            *out++ = (int8_t)lt_clamp(sum, p->low, p->high);
+            int32_t y = lt_scale((int32_t)sum, p->multiplier[c], p->shift[c]);
+            *out++ = (int8_t)lt_clamp(lt_add(y, p->output_zero), p->low, p->high);
         }
     }
 }

@@ -40,6 +40,18 @@ void lt_trace(int tensor, int row, const void *data, int bytes)
 }
 #endif
 
+/* Where to write input i. What the model does not own comes from the heap, with its exact size; it
+ * stays there until the process ends. */
+static void *input_at(HARNESS_MODEL_TYPE *model, int i)
+{
+#ifdef HARNESS_SET_INPUT
+    void *const input = malloc(input_bytes[i] > 0 ? input_bytes[i] : 1);
+    return input != NULL && HARNESS_SET_INPUT(model, i, input) == 0 ? input : NULL;
+#else
+    return HARNESS_INPUT(model, i);
+#endif
+}
+
 static int run_samples(HARNESS_MODEL_TYPE *model, FILE *inputs, FILE *outputs)
 {
     uint32_t samples, n;
@@ -52,7 +64,7 @@ static int run_samples(HARNESS_MODEL_TYPE *model, FILE *inputs, FILE *outputs)
         trace_sample = (int32_t)n;
 #endif
         for (i = 0; i < HARNESS_INPUTS; i++) {
-            void *const input = HARNESS_INPUT(model, i);
+            void *const input = input_at(model, i);
             if (input == NULL || fread(input, 1, input_bytes[i], inputs) != input_bytes[i]) {
                 return fail("notransfer", 6);
             }

@@ -1,0 +1,97 @@
+"""The command line: arguments in, one pipeline call, a report out.
+
+Data goes to stdout, progress and errors to stderr. Exit codes: see `lowtide.errors`.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+
+import click
+
+from lowtide import __version__
+from lowtide.cli import deploy, network
+from lowtide.errors import LowtideError, UsageError
+
+
+class _Group(click.Group):
+    """Lists its commands in the order of use, not of the alphabet."""
+
+    def list_commands(self, _ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+
+@click.group(
+    cls=_Group,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.version_option(__version__, prog_name="lowtide", message="%(prog)s %(version)s")
+@click.pass_context
+def app(context: click.Context) -> None:
+    """Run a quantised .tflite network in the least RAM, bit for bit the same."""
+    if context.invoked_subcommand is None:
+        raise UsageError("no command is given", "see `lowtide --help`")
+
+
+for _command in (
+    network.analyze,
+    network.reorder,
+    deploy.compile_command,
+    deploy.verify,
+    deploy.run,
+    network.zoo,
+    deploy.boards,
+    deploy.ops,
+):
+    app.add_command(_command)
+
+
+def main() -> None:
+    """Run the command line; every error meant for the user is one message and an exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # names in the model may be in any script
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        # Not app(): click would take a closed pipe for an error.
+        with app.make_context("lowtide", sys.argv[1:]) as context:
+            app.invoke(context)
+        sys.stdout.flush()
+        code = 0
+    except click.exceptions.Exit as done:  # after --help or --version
+        sys.stdout.flush()
+        code = done.exit_code
+    except LowtideError as error:
+        _message(str(error))
+        code = error.exit_code
+    except click.ClickException as error:
+        where = error.ctx if isinstance(error, click.UsageError) else None
+        command = where.command_path if where else "lowtide"
+        cause = error.format_message().rstrip(".").replace("\n", " ")
+        _message(f"{cause}\n  remedy: see `{command} --help`")
+        code = UsageError.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        _message("interrupted")
+        code = 130
+    except BrokenPipeError:  # the reader of our output has seen enough (`| head`)
+        _drop_output()
+        code = 0
+    except OSError as error:
+        _drop_output()
+        _message(
+            f"cannot write the result: {error.strerror or error}\n"
+            "  remedy: check where standard output goes"
+        )
+        code = UsageError.exit_code
+    sys.exit(code)
+
+
+def _message(text: str) -> None:
+    print(f"lowtide: {text}", file=sys.stderr)
+
+
+def _drop_output() -> None:
+    """Let the interpreter's last flush go nowhere: standard output cannot be written to."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,195 @@
+"""The commands that make, prove and measure C: compile, verify, run, boards, ops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from lowtide.cli.options import (
+    MODEL_HELP,
+    file_option,
+    json_option,
+    model_argument,
+    progress,
+    seconds_option,
+)
+from lowtide.errors import DiffersError
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+_OPTIONS = (
+    click.option(
+        "--allocator",
+        type=click.Choice(["planned", "greedy", "compacting"]),
+        default="planned",
+        show_default=True,
+        help="How tensors are placed in the arena.",
+    ),
+    click.option(
+        "--input",
+        "input_mode",
+        type=click.Choice(["resident", "const"]),
+        default="resident",
+        show_default=True,
+        help="Where inputs are: in the arena, or in memory of the caller's that stays readable.",
+    ),
+    click.option(
+        "--preserve-input", is_flag=True, help="Do not overwrite resident inputs while running."
+    ),
+    click.option(
+        "--quantized-io",
+        is_flag=True,
+        help="Drop a QUANTIZE or DEQUANTIZE at the model's boundary: integers in and out.",
+    ),
+    click.option(
+        "--align", type=int, default=16, show_default=True, help="Alignment of tensors, in bytes."
+    ),
+    click.option("--name", metavar="ID", help="Prefix of all C names (default: from the file)."),
+)
+
+
+def _compile_options(command: _Command) -> _Command:
+    """The options of everything that compiles, gathered in `lowtide.compiler.Options`."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def _samples_option(default: int) -> Callable[[_Command], _Command]:
+    return click.option(
+        "--samples",
+        type=click.IntRange(1, 1000),
+        default=default,
+        show_default=True,
+        help="Number of inputs: random ones, and all-least, all-greatest, zero.",
+    )
+
+
+def _compiled(model: str, seconds: float, options: dict[str, Any]) -> Any:
+    from lowtide.compiler import Options, compile_model
+    from lowtide.pipeline import load
+
+    chosen = Options(**options)
+    loaded = load(model)
+    with progress("compiling"):
+        return compile_model(loaded, chosen, seconds=seconds)
+
+
+@click.command("compile", epilog=MODEL_HELP)
+@model_argument
+@file_option("-o", "--output", metavar="DIR", help_text="Folder for the C files.", required=True)
+@_compile_options
+@json_option
+@seconds_option
+def compile_command(
+    model: str, output: Path, as_json: bool, seconds: float, **options: Any
+) -> None:
+    """Write C99 that runs the network, its operators in their best order."""
+    from lowtide.report import data, deployment
+
+    compiled = _compiled(model, seconds, options)
+    compiled.write(output)
+    if as_json:
+        print(data.to_json(deployment.compiled_document(compiled, str(output))))
+    else:
+        print(deployment.compiled_text(compiled, str(output)))
+
+
+@click.command(epilog=MODEL_HELP)
+@model_argument
+@_samples_option(8)
+@_compile_options
+@json_option
+@seconds_option
+def verify(model: str, samples: int, as_json: bool, seconds: float, **options: Any) -> None:
+    """Prove the generated C right: every tensor, byte for byte, on this computer with sanitizers."""
+    from lowtide import deploy
+    from lowtide.report import data, deployment
+
+    compiled = _compiled(model, seconds, options)
+    with progress("building, running and comparing with the oracle"):
+        result = deploy.verify(compiled, samples=samples)
+    if as_json:
+        print(data.to_json(deployment.verified_document(compiled, result)))
+    else:
+        print(deployment.verified_text(compiled, result))
+    if not result.bit_exact:
+        raise DiffersError(
+            f"{model}: the generated C differs from the oracle",
+            "this is a fault of lowtide; please report it with the model",
+        )
+
+
+@click.command(epilog=MODEL_HELP)
+@model_argument
+@click.option("--board", required=True, metavar="NAME", help="See `lowtide boards`.")
+@file_option("--board-file", metavar="FILE", help_text="A TOML file with boards of your own.")
+@_samples_option(2)
+@_compile_options
+@json_option
+@seconds_option
+def run(
+    model: str,
+    board: str,
+    board_file: Path | None,
+    samples: int,
+    as_json: bool,
+    seconds: float,
+    **options: Any,
+) -> None:
+    """Run the generated C on an emulated board; measure RAM, flash and instructions."""
+    from lowtide import deploy
+    from lowtide.report import data, deployment
+    from lowtide.run.board import find_board
+
+    target = find_board(board, board_file)
+    compiled = _compiled(model, seconds, options)
+    with progress(f"building for {board} and running it under QEMU"):
+        result = deploy.run(compiled, target, samples=samples)
+    if as_json:
+        print(data.to_json(deployment.ran_document(result)))
+    else:
+        print(deployment.ran_text(result))
+    if not result.bit_exact:
+        raise DiffersError(
+            f"{model}: the outputs on {board} differ from the oracle's",
+            "`lowtide verify` shows the first operator that does",
+        )
+
+
+@click.command()
+@file_option("--board-file", metavar="FILE", help_text="A TOML file with boards of your own.")
+@json_option
+def boards(board_file: Path | None, as_json: bool) -> None:
+    """List the boards that `lowtide run` knows."""
+    from lowtide.report import data, text
+    from lowtide.run.board import board_rows, boards_document, load_boards
+
+    known = load_boards(board_file)
+    if as_json:
+        print(data.to_json(boards_document(known)))
+        return
+    columns = ("name.", "core.", "RAM", "flash", "machine.", "description.")
+    print(text.table("", columns, board_rows(known)))
+
+
+@click.command()
+@json_option
+def ops(as_json: bool) -> None:
+    """List the operators that can be compiled, and for which activation types."""
+    from lowtide.emit.lower import LOWERINGS
+    from lowtide.report import data, text
+
+    rows = [
+        (name, sorted(kind.name.lower() for kind in lowering.types))
+        for name, lowering in sorted(LOWERINGS.items())
+    ]
+    if as_json:
+        operators = [{"type": name, "activations": types} for name, types in rows]
+        print(data.to_json({"schema": "lowtide.ops/1", "operators": operators}))
+        return
+    lines = [(name, ", ".join(types)) for name, types in rows]
+    print(text.table("", ("operator.", "activations."), lines))

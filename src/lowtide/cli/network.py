@@ -1,0 +1,112 @@
+"""The commands that show a network's memory and rewrite its file: analyze, reorder, zoo."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from lowtide.cli.options import (
+    MODEL_HELP,
+    file_option,
+    json_option,
+    model_argument,
+    progress,
+    seconds_option,
+)
+from lowtide.errors import UsageError
+from lowtide.files import check_writable, make_folder, write_atomically
+
+
+@click.command(epilog=MODEL_HELP)
+@model_argument
+@json_option
+@file_option("--csv", metavar="DIR", help_text="Write the tables as CSV files into DIR.")
+@file_option(
+    "--plot", metavar="FILE", help_text="Draw the working set over time: FILE.png or .svg."
+)
+@seconds_option
+def analyze(model: str, as_json: bool, csv: Path | None, plot: Path | None, seconds: float) -> None:
+    """Show where a network's RAM goes, and what a better operator order would save."""
+    from lowtide import pipeline
+    from lowtide.report import data, picture, text
+
+    if plot is not None:
+        picture_format = picture.format_of(plot.name)
+        check_writable(plot)
+    loaded = pipeline.load(model)
+    with progress("searching for the best order"):
+        result = pipeline.analyze(loaded, seconds=seconds)
+        placements = pipeline.place_tensors(loaded.graph, result.best.order)
+    if csv is not None:
+        make_folder(csv)
+        for name, content in data.analysis_csv(result).items():
+            write_atomically(csv / name, content.encode())
+    if plot is not None:
+        write_atomically(plot, picture.analysis_picture(result, picture_format))
+    if as_json:
+        print(data.to_json(data.analysis_document(result, placements)))
+    else:
+        print(text.analysis_text(result, placements))
+
+
+@click.command(epilog=MODEL_HELP)
+@model_argument
+@file_option("-o", "--output", metavar="OUT", help_text="The .tflite file to write.", required=True)
+@click.option(
+    "--offline-plan", is_flag=True, help="Also store tensor offsets, as metadata that TFLM honours."
+)
+@click.option(
+    "--check/--no-check",
+    default=True,
+    help="Prove every tensor the same with the reference kernels (default), or do not.",
+)
+@json_option
+@seconds_option
+def reorder(
+    model: str, output: Path, offline_plan: bool, check: bool, as_json: bool, seconds: float
+) -> None:
+    """Write the model with its operators in the order of least peak memory, all else untouched."""
+    from lowtide import pipeline
+    from lowtide.report import data, text
+
+    check_writable(output)
+    loaded = pipeline.load(model)
+    with progress("searching for the best order and checking the result"):
+        result = pipeline.reorder(loaded, offline_plan=offline_plan, check=check, seconds=seconds)
+    result.write(output)
+    if as_json:
+        print(data.to_json(data.reordered_document(result, str(output))))
+    else:
+        print(text.reordered_text(result))
+        print(f"Wrote {output}.")
+
+
+@click.command()
+@click.argument("name", required=False)
+@file_option(
+    "-o", "--output", metavar="OUT", help_text="Write the network NAME to this .tflite file."
+)
+@json_option
+def zoo(name: str | None, output: Path | None, as_json: bool) -> None:
+    """List the built-in networks, or write one as a .tflite file."""
+    from lowtide import zoo as networks
+    from lowtide.report import data
+
+    if (name is None) != (output is None):
+        raise UsageError(
+            "writing a network takes both its name and a file",
+            "use `lowtide zoo NAME -o OUT.tflite`, or `lowtide zoo` alone to list them",
+        )
+    if name is not None and output is not None:
+        check_writable(output)
+        write_atomically(output, networks.build(name.removeprefix("zoo:")))
+        print(f"Wrote {output}.")
+        return
+    rows = [{"name": n, "description": networks.describe(n)} for n in networks.names()]
+    if as_json:
+        print(data.to_json({"schema": "lowtide.zoo/1", "networks": rows}))
+        return
+    width = max(len(row["name"]) for row in rows)
+    for row in rows:
+        print(f"zoo:{row['name']:<{width}}  {row['description']}")

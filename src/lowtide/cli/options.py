@@ -1,0 +1,67 @@
+"""What several commands share: their arguments and options, and progress on stderr."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+MODEL_HELP = "MODEL is a .tflite file, or zoo:NAME (see `lowtide zoo`)."
+
+
+class _Seconds(click.FloatRange):
+    """A time limit; nan is in no range, though it is neither below nor above one."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if str(value).lower().strip("+-") == "nan":
+            self.fail(f"{value} is no number.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+model_argument = click.argument("model", metavar="MODEL")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
+seconds_option = click.option(
+    "--seconds",
+    type=_Seconds(min=0.1),
+    default=20.0,
+    show_default=True,
+    help="Time limit of the search for the best order.",
+)
+
+
+def file_option(
+    *names: str, metavar: str, help_text: str, required: bool = False
+) -> Callable[[_Command], _Command]:
+    """An option that names a file or a folder."""
+    kind = click.Path(path_type=Path)
+    return click.option(*names, type=kind, metavar=metavar, help=help_text, required=required)
+
+
+@contextmanager
+def progress(what: str) -> Iterator[None]:
+    """Say on stderr what is going on, once it takes longer than two seconds."""
+    stop = threading.Event()
+    begin = time.monotonic()
+
+    def tell() -> None:
+        wait = 2.0
+        while not stop.wait(wait):
+            print(
+                f"lowtide: {what} ({time.monotonic() - begin:.0f} s)", file=sys.stderr, flush=True
+            )
+            wait = 5.0
+
+    thread = threading.Thread(target=tell, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()

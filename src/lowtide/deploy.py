@@ -1,0 +1,145 @@
+"""Prove and measure a compiled program: the stages behind `lowtide verify` and `lowtide run`.
+
+Compiled --+--> host build, sanitizers on --> every tensor against the oracle   (verify)
+           +--> board build --> QEMU --> outputs against the oracle, RAM, flash, instructions
+"""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowtide.compiler import Compiled
+from lowtide.ir import Graph
+from lowtide.ir.macs import graph_macs
+from lowtide.run.board import Board
+from lowtide.run.host import host_build, host_trace
+from lowtide.run.oracle import Difference, Reference, first_difference
+from lowtide.run.qemu import BoardRun, run_on_board
+from lowtide.run.reference import reference, sample_inputs
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """The first element that differs from the oracle, in the order the operators run."""
+
+    operator: int
+    type: str
+    difference: Difference
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """The outcome of `verify`. `tensors` tensors were compared on `samples` inputs with `engine`."""
+
+    engine: Literal["tflm", "litert"]
+    samples: int
+    tensors: int
+    mismatch: Mismatch | None
+
+    @property
+    def bit_exact(self) -> bool:
+        """True when every byte of every tensor was the oracle's."""
+        return self.mismatch is None
+
+
+def verify(compiled: Compiled, *, samples: int = 8, seed: int = 1) -> Verified:
+    """Build for this computer with sanitizers, run, and compare every tensor with the oracle.
+
+    Raises OracleError, MissingToolError, BuildError or ProgramError.
+    """
+    model, graph = compiled.model, compiled.graph
+    inputs = sample_inputs(model, samples, seed)
+    made = {
+        tensor: op
+        for op in (graph.ops[i] for i in compiled.order.order)
+        for tensor in op.outputs
+        if graph.tensors[tensor].bytes
+    }
+    wanted = reference(model, inputs, [*graph.inputs, *made])
+    with tempfile.TemporaryDirectory(prefix="lowtide-") as folder:
+        program = host_build(compiled.files, compiled.name, Path(folder), trace=True)
+        trace = host_trace(program, _samples(graph, wanted))
+    views = compiled.assembly.views
+    compared = [tensor for tensor in made if tensor not in views]
+    outputs = [tensor for tensor in graph.outputs if tensor not in compared]
+    got = []
+    for number, sample in enumerate(wanted.samples):
+        arrays = {t: _array(trace.tensors.get((number, t), b""), sample[t]) for t in compared}
+        arrays |= {
+            t: _array(trace.outputs[number][graph.outputs.index(t)], sample[t]) for t in outputs
+        }
+        got.append(arrays)
+    checked = [*compared, *outputs]
+    limited = Reference(wanted.engine, tuple({t: s[t] for t in checked} for s in wanted.samples))
+    difference = first_difference(Reference(wanted.engine, tuple(got)), limited)
+    mismatch = None
+    if difference is not None:
+        op = made.get(difference.tensor)
+        mismatch = Mismatch(-1 if op is None else op.id, "" if op is None else op.label, difference)
+    return Verified(wanted.engine, samples, len(checked), mismatch)
+
+
+def _samples(graph: Graph, reference: Reference) -> list[list[bytes]]:
+    """Per sample, the bytes of each input of the compiled graph, as the oracle had them."""
+    return [[sample[t].tobytes() for t in graph.inputs] for sample in reference.samples]
+
+
+def _array(data: bytes, like: Array) -> Array:
+    """`data` as an array of the type of `like`; left as bytes where the size is wrong."""
+    if len(data) != like.nbytes:
+        return np.frombuffer(data, np.uint8)
+    return np.frombuffer(data, like.dtype).reshape(like.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """The outcome of `run`: what the board measured, and whether its outputs were the oracle's."""
+
+    compiled: Compiled = field(repr=False)
+    board: Board
+    engine: Literal["tflm", "litert"]
+    samples: int
+    measured: BoardRun
+    macs: int
+    difference: Difference | None
+
+    @property
+    def bit_exact(self) -> bool:
+        """True when every output byte of every sample was the oracle's."""
+        return self.difference is None
+
+
+def run(compiled: Compiled, board: Board, *, samples: int = 2, seed: int = 1) -> Ran:
+    """Build for `board`, run under QEMU, measure, and compare all outputs with the oracle.
+
+    Raises DoesNotFitError if RAM or flash is too small, else as `verify`.
+    """
+    model, graph = compiled.model, compiled.graph
+    inputs = sample_inputs(model, samples, seed)
+    wanted = reference(model, inputs, [*graph.inputs, *graph.outputs])
+    measured = run_on_board(board, compiled.files, compiled.name, _samples(graph, wanted))
+    got = [
+        {t: _array(data, sample[t]) for t, data in zip(graph.outputs, outputs, strict=True)}
+        for outputs, sample in zip(measured.outputs, wanted.samples, strict=True)
+    ]
+    expected = tuple({t: sample[t] for t in graph.outputs} for sample in wanted.samples)
+    difference = first_difference(
+        Reference(wanted.engine, tuple(got)), Reference(wanted.engine, expected)
+    )
+    return Ran(
+        compiled=compiled,
+        board=board,
+        engine=wanted.engine,
+        samples=samples,
+        measured=measured,
+        macs=graph_macs(graph),
+        difference=difference,
+    )

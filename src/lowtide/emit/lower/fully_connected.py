@@ -1,0 +1,53 @@
+"""FULLY_CONNECTED: a 1 x 1 convolution of one pixel per row, see lt_conv_packed.h and lt_conv.h."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lowtide.emit.lower import convolution
+from lowtide.emit.lower.common import Context, Lowering, multiplier, per_tensor, quantised
+from lowtide.emit.program import Lowered
+from lowtide.ir import DType
+
+
+def _factors(context: Context, channels: int) -> tuple[tuple[int, int], ...]:
+    """(multiplier, shift) per channel: CalculateOpDataFullyConnected, fully_connected_common.cc.
+
+    With one scale for all, the scales are multiplied as float32; per channel, as double.
+    """
+    scales = quantised(context, context.input(1)).scale
+    if len(scales) > 1:
+        return convolution.factors(context, channels)
+    input_scale, _ = per_tensor(context, context.input(0))
+    output_scale, _ = per_tensor(context, context.output())
+    product = np.float32(input_scale) * np.float32(scales[0])
+    return (multiplier(float(product) / output_scale),) * channels
+
+
+def _window(context: Context, out_c: int, depth: int) -> convolution.Window:
+    source, out = context.input(0), context.output()
+    if context.option("weights_format") != 0:
+        raise context.unsupported("its weights are shuffled")
+    if not out.shape or out.shape[-1] != out_c or 0 in (depth, out.elements):
+        raise context.unsupported(f"its output does not match its {out_c} filters")
+    rows = out.elements // out_c
+    if source.elements != rows * depth:
+        raise context.unsupported(f"its input is not {rows} times {depth} values")
+    return convolution.dense(context, rows, depth, source, out)
+
+
+def _fully_connected(context: Context) -> Lowered:
+    filters = convolution.weights(context, DType.INT8)
+    if len(filters.shape) < 2:
+        raise context.unsupported("its weights must have two dimensions")
+    out_c, depth = filters.shape[-2:]
+    over = _window(context, out_c, depth)
+    if any(quantised(context, context.input(1)).zero_point):
+        raise context.unsupported("the zero point of its weights must be 0")
+    channels = convolution.channels_s8(
+        context, filters.reshape(out_c, depth), _factors(context, out_c)
+    )
+    return convolution.lower_s8(context, over, channels, 1)
+
+
+LOWERINGS = {"FULLY_CONNECTED": Lowering(_fully_connected, frozenset({DType.INT8}))}

@@ -1,0 +1,84 @@
+/* lt_binary.h: functions of two variables: ADD, SUB, MUL, MINIMUM, MAXIMUM, PRELU.
+ *
+ * Sources, in tensorflow/lite/kernels/internal/reference: integer_ops/add.h, add.h, sub.h,
+ * integer_ops/mul.h, maximum_minimum.h, prelu.h.
+ */
+#ifndef LT_BINARY_H
+#define LT_BINARY_H
+
+#include "lowtide.h"
+
+/* How two operands run along an output row of outer * inner elements: element (o, i) is made from
+ * a[o * (a_step * inner + a_next) + i * a_step], and from b likewise. For example, b_step = 1 and
+ * b_next = -inner repeat b for every o; b_step = 0 and b_next = 1 use one element for every o;
+ * b_step = b_next = 0 use one element throughout.
+ *
+ * step->in[0], step->in[1]: the rows of a and b. step->out[0]: the output row; may be the memory of an
+ *   operand that is not repeated. No scratch.
+ */
+typedef struct {
+    uint32_t outer, inner;
+    int32_t a_next, b_next;
+    uint8_t a_step, b_step; /* 0 or 1 */
+} lt_pair;
+
+/* ADD and SUB. The operand with the greater scale is a: rescaling it is an exact shift. Twice the sum,
+ * in 2^-L of a's scale (L = 20; int16: 15), is
+ *
+ *     start + a * a_factor + b_factor * round(high_mul(b * 2^(L + 1) + b_start, b_multiplier) / 2^b_shift)
+ *
+ * where high_mul is the product / 2^32, rounded; and round takes halves away from zero. The result is
+ * round(high_mul(sum, multiplier) / 2^shift) + output_zero.
+ */
+typedef struct {
+    lt_pair pair;
+    int32_t start;    /* -zero of a * a_factor */
+    int32_t b_start;  /* -zero of b * 2^(L + 1) */
+    int32_t a_factor; /* 2^L, or -2^L to subtract a */
+    int32_t b_multiplier, multiplier;
+    uint8_t b_shift, shift; /* 1 to 31 */
+    int8_t b_factor;        /* 2, or -2 to subtract b */
+    int16_t output_zero;
+    int16_t low, high; /* the fused activation's range */
+} lt_addition;
+
+/* Sums of rows that both have pair.inner elements; the rest of `pair` and the factors are not read. */
+void lt_add_s8_row(const void *params, const lt_step *step);
+void lt_add_u8_row(const void *params, const lt_step *step);
+void lt_add_s16_row(const void *params, const lt_step *step); /* zero points of a and b are 0 */
+
+/* Any `pair`. */
+void lt_add_s8_pair(const void *params, const lt_step *step);
+void lt_add_u8_pair(const void *params, const lt_step *step);
+void lt_add_s16_pair(const void *params, const lt_step *step);
+
+/* MUL: (a - a_zero) * (b - b_zero) * factor + output_zero. */
+typedef struct {
+    lt_pair pair;
+    int32_t multiplier; /* the factor, as in lt_fixed.h */
+    int8_t shift;
+    int16_t a_zero, b_zero, output_zero;
+    int16_t low, high; /* the fused activation's range */
+} lt_mul;
+
+void lt_mul_s8_pair(const void *params, const lt_step *step);
+void lt_mul_s16_pair(const void *params, const lt_step *step);
+
+/* PRELU: a - a_zero if that is >= 0, scaled by the first factor; else (a - a_zero) * (b - b_zero)
+ * scaled by the second; plus output_zero, saturated. */
+typedef struct {
+    lt_pair pair;
+    int32_t positive_multiplier, negative_multiplier;
+    int8_t positive_shift, negative_shift;
+    int16_t a_zero, b_zero, output_zero;
+} lt_prelu;
+
+void lt_prelu_s8_pair(const void *params, const lt_step *step);
+
+/* MINIMUM and MAXIMUM of stored values; the params are an lt_pair. */
+void lt_min_s8_pair(const void *params, const lt_step *step);
+void lt_min_s16_pair(const void *params, const lt_step *step);
+void lt_max_s8_pair(const void *params, const lt_step *step);
+void lt_max_s16_pair(const void *params, const lt_step *step);
+
+#endif

@@ -1,0 +1,121 @@
+/* lt_binary.c: see lt_binary.h. */
+#include "lt_binary.h"
+
+#include "lt_elem.h"
+#include "lt_fixed.h"
+
+/* One element of an operator, from its params and an element of each operand. */
+typedef int32_t (*element)(const void *params, int32_t a, int32_t b, lt_elem type);
+
+LT_INLINE void run(const lt_pair *p, const lt_step *step, lt_elem type, element op, const void *params)
+{
+    int32_t a = 0;
+    int32_t b = 0;
+    int32_t out = 0;
+    for (uint32_t o = 0; o < p->outer; o++) {
+        for (uint32_t i = 0; i < p->inner; i++) {
+            int32_t x = lt_get(step->in[0], a, type);
+            int32_t y = lt_get(step->in[1], b, type);
+            lt_put(step->out[0], out++, op(params, x, y, type), type);
+            a += p->a_step;
+            b += p->b_step;
+        }
+        a += p->a_next;
+        b += p->b_next;
+    }
+}
+
+/* One element of ADD or SUB, from a's share of the sum. */
+LT_INLINE int32_t add_b(const lt_addition *p, int32_t sum, int32_t b, int32_t b_factor, lt_elem type)
+{
+    int32_t left = type == LT_S16 ? 1 << 16 : 1 << 21;
+    int32_t b_half = 1 << (p->b_shift - 1);
+    int32_t half = 1 << (p->shift - 1);
+    sum += lt_scale_down(b * left + p->b_start, p->b_multiplier, b_half, p->b_shift) * b_factor;
+    sum = lt_scale_down(sum, p->multiplier, half, p->shift) + p->output_zero;
+    return lt_clamp(sum, p->low, p->high);
+}
+
+LT_INLINE int32_t add(const void *params, int32_t a, int32_t b, lt_elem type)
+{
+    const lt_addition *p = params;
+    return add_b(p, p->start + a * p->a_factor, b, p->b_factor, type);
+}
+
+LT_INLINE void add_row(const void *params, const lt_step *step, lt_elem type)
+{
+    const lt_addition p = *(const lt_addition *)params; /* a copy, as stores might alias it */
+    int32_t left = type == LT_S16 ? 1 << 15 : 1 << 20;
+    const void *a = step->in[0];
+    const void *b = step->in[1];
+    void *out = step->out[0];
+    int32_t count = (int32_t)p.pair.inner;
+    for (int32_t i = 0; i < count; i++) {
+        int32_t sum = p.start + lt_get(a, i, type) * left;
+        lt_put(out, i, add_b(&p, sum, lt_get(b, i, type), 2, type), type);
+    }
+}
+
+LT_INLINE int32_t multiply(const void *params, int32_t a, int32_t b, lt_elem type)
+{
+    const lt_mul *p = params;
+    (void)type;
+    int32_t product = (a - p->a_zero) * (b - p->b_zero);
+    product = lt_scale(product, p->multiplier, p->shift) + p->output_zero;
+    return lt_clamp(product, p->low, p->high);
+}
+
+LT_INLINE int32_t prelu(const void *params, int32_t a, int32_t b, lt_elem type)
+{
+    const lt_prelu *p = params;
+    (void)type;
+    a -= p->a_zero;
+    if (a >= 0) {
+        a = lt_scale(a, p->positive_multiplier, p->positive_shift);
+    } else {
+        a = lt_scale(a * (b - p->b_zero), p->negative_multiplier, p->negative_shift);
+    }
+    return lt_clamp(a + p->output_zero, INT8_MIN, INT8_MAX);
+}
+
+LT_INLINE int32_t least(const void *params, int32_t a, int32_t b, lt_elem type)
+{
+    (void)params;
+    (void)type;
+    return a < b ? a : b;
+}
+
+LT_INLINE int32_t greatest(const void *params, int32_t a, int32_t b, lt_elem type)
+{
+    (void)params;
+    (void)type;
+    return a > b ? a : b;
+}
+
+#define LT_ROW(name, type)                                  \
+    void lt_##name(const void *params, const lt_step *step) \
+    {                                                       \
+        add_row(params, step, type);                        \
+    }
+
+/* `struct_` begins with an lt_pair. */
+#define LT_PAIR(name, struct_, type, op)                    \
+    void lt_##name(const void *params, const lt_step *step) \
+    {                                                       \
+        const struct_ p = *(const struct_ *)params;         \
+        run((const lt_pair *)&p, step, type, op, &p);       \
+    }
+
+LT_ROW(add_s8_row, LT_S8)
+LT_ROW(add_u8_row, LT_U8)
+LT_ROW(add_s16_row, LT_S16)
+LT_PAIR(add_s8_pair, lt_addition, LT_S8, add)
+LT_PAIR(add_u8_pair, lt_addition, LT_U8, add)
+LT_PAIR(add_s16_pair, lt_addition, LT_S16, add)
+LT_PAIR(mul_s8_pair, lt_mul, LT_S8, multiply)
+LT_PAIR(mul_s16_pair, lt_mul, LT_S16, multiply)
+LT_PAIR(prelu_s8_pair, lt_prelu, LT_S8, prelu)
+LT_PAIR(min_s8_pair, lt_pair, LT_S8, least)
+LT_PAIR(min_s16_pair, lt_pair, LT_S16, least)
+LT_PAIR(max_s8_pair, lt_pair, LT_S8, greatest)
+LT_PAIR(max_s16_pair, lt_pair, LT_S16, greatest)

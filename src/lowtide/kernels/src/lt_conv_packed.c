@@ -1,0 +1,121 @@
+/* lt_conv_packed.c: see lt_conv_packed.h. For cores without Arm's DSP extension. */
+#include "lt_conv_packed.h"
+
+#ifndef __ARM_FEATURE_DSP
+
+#include <string.h>
+
+#include "lt_fixed.h"
+
+/* Copy the window of output column x into `patch`, padding as the input's zero point. */
+static void gather(const lt_conv_packed_s8 *p, const void *const *rows, int32_t x, int8_t *patch)
+{
+    int32_t first = x * p->stride_w - p->pad_left;
+    int32_t run = p->kernel_w * p->in_c;
+    int32_t inside = p->dilation_w == 1 && first >= 0 && first + p->kernel_w <= p->in_w;
+    for (int32_t ky = 0; ky < p->kernel_h; ky++) {
+        const int8_t *row = rows[ky];
+        if (row == NULL) {
+            memset(patch, p->input_zero, (size_t)run);
+        } else if (inside) {
+            memcpy(patch, row + first * p->in_c, (size_t)run);
+        } else {
+            int32_t column = first;
+            for (int32_t at = 0; at < run; at += p->in_c, column += p->dilation_w) {
+                if (column < 0 || column >= p->in_w) {
+                    memset(patch + at, p->input_zero, p->in_c);
+                } else {
+                    memcpy(patch + at, row + column * p->in_c, p->in_c);
+                }
+            }
+        }
+        patch += run;
+    }
+}
+
+static int8_t finish(const lt_conv_packed_s8 *p, int32_t c, int32_t sum)
+{
+    int32_t shift = p->shift[c];
+    int32_t twice = lt_add(p->bias[c], lt_add(sum, sum));
+    int32_t y = lt_narrow(twice, p->multiplier[c], lt_centre(p->centre, shift), shift);
+    return (int8_t)lt_clamp(y, p->low, p->high);
+}
+
+
+/* Four products of one pixel with a pair of channels. */
+static inline void four(const int32_t *weights, const int8_t *x, uint32_t *raw, uint32_t *low)
+{
+    int32_t a = (int16_t)weights[0], b = (int16_t)weights[1];
+    int32_t c = weights[0] >> 16, d = weights[1] >> 16;
+    *raw += (uint32_t)(x[0] * a) + (uint32_t)(x[1] * b) + (uint32_t)(x[2] * c) + (uint32_t)(x[3] * d);
+    *low += (uint32_t)(x[0] * (int8_t)a) + (uint32_t)(x[1] * (int8_t)b);
+    *low += (uint32_t)(x[2] * (int8_t)c) + (uint32_t)(x[3] * (int8_t)d);
+}
+
+/* All channels of one pixel, x0, or of two, to out and out + out_c. */
+static inline void pixels(const lt_conv_packed_s8 *p, const int8_t *x0, const int8_t *x1, int two,
+                          int8_t *out)
+{
+    int32_t depth = p->kernel_h * p->kernel_w * p->in_c;
+    int32_t rest = depth & 3;
+    const int32_t *weights = p->weights;
+    int8_t tail0[4] = {0, 0, 0, 0}, tail1[4] = {0, 0, 0, 0};
+    for (int32_t i = 0; i < rest; i++) {
+        tail0[i] = x0[depth - rest + i];
+        tail1[i] = x1[depth - rest + i];
+    }
+    for (int32_t c = 0; c < p->out_c; c += 2) {
+        uint32_t raw0 = 0, low0 = 0, raw1 = 0, low1 = 0;
+        for (int32_t k = 0; k < depth - rest; k += 4, weights += 2) {
+            four(weights, x0 + k, &raw0, &low0);
+            if (two) {
+                four(weights, x1 + k, &raw1, &low1);
+            }
+        }
+        if (rest != 0) {
+            four(weights, tail0, &raw0, &low0);
+            four(weights, tail1, &raw1, &low1);
+            weights += 2;
+        }
+        out[c] = finish(p, c, (int32_t)low0);
+        if (two) {
+            out[p->out_c + c] = finish(p, c, (int32_t)low1);
+        }
+        if (c + 1 < p->out_c) {
+            out[c + 1] = finish(p, c + 1, (int32_t)(raw0 - low0) >> 8);
+            if (two) {
+                out[p->out_c + c + 1] = finish(p, c + 1, (int32_t)(raw1 - low1) >> 8);
+            }
+        }
+    }
+}
+
+/* Where the products of output column x are. */
+static const int8_t *source(const lt_conv_packed_s8 *p, const lt_step *step, int32_t x,
+                            int8_t *patch)
+{
+    if (p->direct) {
+        return (const int8_t *)step->in[0] + x * p->stride_w * p->in_c;
+    }
+    gather(p, step->in, x, patch);
+    return patch;
+}
+
+void lt_conv_packed_s8_row(const void *params, const lt_step *step)
+{
+    const lt_conv_packed_s8 *p = params;
+    int8_t *out = step->out[0];
+    int8_t *patch = step->scratch;
+    int32_t x = 0;
+    for (; x + 1 < p->out_w; x += 2, out += 2 * p->out_c) {
+        const int8_t *x0 = source(p, step, x, patch);
+        const int8_t *x1 = source(p, step, x + 1, patch + 4 * p->quads);
+        pixels(p, x0, x1, 1, out);
+    }
+    if (x < p->out_w) {
+        const int8_t *x0 = source(p, step, x, patch);
+        pixels(p, x0, x0, 0, out);
+    }
+}
+
+#endif

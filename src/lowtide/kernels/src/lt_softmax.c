@@ -1,0 +1,150 @@
+/* lt_softmax.c: see lt_softmax.h. */
+#include "lt_softmax.h"
+
+#include <stddef.h>
+
+#include "lt_elem.h"
+#include "lt_fixed.h"
+
+/* Leading zeros of x > 0. */
+static int32_t leading_zeros(uint32_t x)
+{
+    int32_t zeros = 0;
+    for (; x < 0x80000000U; x <<= 1) {
+        zeros++;
+    }
+    return zeros;
+}
+
+/* exp(x) in Q0.31 for x in [-1/4, 0) in Q0.31: four terms of the series around -1/8. */
+static int32_t exp_above_minus_quarter(int32_t x)
+{
+    const int32_t middle = 1895147668; /* exp(-1/8) */
+    const int32_t third = 715827883;   /* 1/3 */
+    x += 1 << 28;
+    int32_t x2 = lt_high_mul(x, x);
+    int32_t x3 = lt_high_mul(x2, x);
+    int32_t x4 = lt_high_mul(x2, x2);
+    int32_t tail = lt_high_mul(lt_divide_by_pot(x4, 2) + x3, third) + x2;
+    return middle + lt_high_mul(middle, x + lt_divide_by_pot(tail, 1));
+}
+
+/* exp(x) in Q0.31 for x <= 0 in Q5.26. */
+static int32_t exp_on_negative(int32_t x)
+{
+    static const int32_t powers[] = {/* exp(-2^k), k = -2 ... 4 */
+                                     1672461947, 1302514674, 790015084, 290630308,
+                                     39332535,   720401,     242};
+    const int32_t quarter = 1 << 24;
+    int32_t rest = (x & (quarter - 1)) - quarter;
+    int32_t result = exp_above_minus_quarter(rest * 32);
+    uint32_t bits = (uint32_t)(rest - x) >> 24;
+    if (x == 0) {
+        return INT32_MAX;
+    }
+    for (const int32_t *power = powers; bits != 0; bits >>= 1, power++) {
+        if (bits & 1U) {
+            result = lt_high_mul(result, *power);
+        }
+    }
+    return result;
+}
+
+/* exp of an input `below` the row's greatest, Q0.31. */
+static int32_t exp_below(const lt_softmax_8 *p, uint32_t below)
+{
+    if (p->table != NULL) {
+        return p->table[below];
+    }
+    /* One shift more than 31 bits would need 64: the difference is below 2^8. */
+    int32_t left = (int32_t)(below << p->shift);
+    return exp_on_negative(lt_high_mul(-left, p->multiplier));
+}
+
+/* 1 / (1 + x) in Q0.31 for x in [0, 1), from 1 + x in Q1.31: Newton's iteration. */
+static int32_t reciprocal(uint32_t one_plus_x)
+{
+    int32_t half = (int32_t)(one_plus_x >> 1);                    /* (1 + x) / 2 in Q0.31 */
+    int32_t y = 1515870810 + lt_high_mul(half, -1010580540); /* Q2.29: 48/17 - 32/17 * half */
+    for (int32_t i = 0; i < 3; i++) {
+        y += lt_high_mul(y, (1 << 29) - lt_high_mul(half, y)) * 4;
+    }
+    return y > INT32_MAX / 2 ? INT32_MAX : y * 2;
+}
+
+LT_INLINE void softmax(const lt_softmax_8 *p, const lt_step *step, int32_t out_bits)
+{
+    const uint8_t *in = step->in[0];
+    uint32_t greatest = 0;
+    for (uint32_t i = 0; i < p->count; i++) {
+        uint32_t value = in[i] ^ p->flip;
+        greatest = value > greatest ? value : greatest;
+    }
+    uint32_t sum = 0; /* Q12.19 */
+    for (uint32_t i = 0; i < p->count; i++) {
+        uint32_t below = greatest - (in[i] ^ p->flip);
+        if (below < p->reach) {
+            sum += (uint32_t)lt_divide_by_pot(exp_below(p, below), 12);
+        }
+    }
+    int32_t zeros = leading_zeros(sum);
+    int32_t scale = reciprocal(sum << zeros);
+    int32_t right = 12 - zeros + 31 - out_bits;
+    right = right > 31 ? 31 : right; /* the reference stops the program */
+    for (uint32_t i = 0; i < p->count; i++) {
+        uint32_t below = greatest - (in[i] ^ p->flip);
+        int32_t value = 0;
+        if (below < p->reach) {
+            value = lt_divide_by_pot(lt_high_mul(scale, exp_below(p, below)), right);
+            value = lt_clamp(value, 0, (1 << out_bits) - 1);
+        }
+        if (out_bits == 8) {
+            ((uint8_t *)step->out[0])[i] = (uint8_t)(value ^ p->flip);
+        } else {
+            ((int16_t *)step->out[0])[i] = (int16_t)(value + INT16_MIN);
+        }
+    }
+}
+
+void lt_softmax_8_row(const void *params, const lt_step *step)
+{
+    softmax(params, step, 8);
+}
+
+void lt_softmax_8_s16_row(const void *params, const lt_step *step)
+{
+    softmax(params, step, 16);
+}
+
+/* The table at x, -32768 to 32767 for its 512 sections, interpolated. */
+static int32_t look_up(const int16_t *table, int32_t x)
+{
+    const int16_t *at = table + 256 + (x >> 7);
+    return at[0] + (((at[1] - at[0]) * (x & 127) + 64) >> 7);
+}
+
+void lt_softmax_s16_row(const void *params, const lt_step *step)
+{
+    const lt_softmax_s16 *p = params;
+    const int16_t *in = step->in[0];
+    int16_t *out = step->out[0];
+    int32_t greatest = INT16_MIN;
+    for (uint32_t i = 0; i < p->count; i++) {
+        greatest = in[i] > greatest ? in[i] : greatest;
+    }
+    uint32_t sum = 0; /* Q16.15 */
+    for (uint32_t i = 0; i < p->count; i++) {
+        int32_t x = lt_scale(in[i] - greatest, p->multiplier, p->shift) + INT16_MAX;
+        x = look_up(p->exp, lt_clamp(x, INT16_MIN, INT16_MAX));
+        out[i] = (int16_t)x;
+        sum += (uint32_t)x;
+    }
+    int32_t zeros = leading_zeros(sum);
+    int32_t x = (int32_t)((((uint64_t)sum << (zeros - 1)) + (1 << 13)) >> 14) - (3 << 15);
+    x = look_up(p->reciprocal, lt_clamp(x, INT16_MIN, INT16_MAX));
+    int32_t right = 31 - zeros;
+    for (uint32_t i = 0; i < p->count; i++) {
+        int32_t value = (out[i] * x + (1 << (right - 1))) >> right;
+        out[i] = (int16_t)lt_clamp(value, 0, INT16_MAX);
+    }
+}

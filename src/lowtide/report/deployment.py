@@ -1,0 +1,146 @@
+"""Compiled, verified and measured programs, as text and as JSON documents."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lowtide.compiler import Compiled
+from lowtide.deploy import Ran, Verified
+from lowtide.ir.macs import graph_macs
+from lowtide.report.text import amount, plain, table
+from lowtide.run.oracle import Difference
+
+_ENGINES = {"tflm": "TensorFlow Lite Micro", "litert": "LiteRT's reference kernels"}
+
+
+def compiled_text(compiled: Compiled, output: str) -> str:
+    """What was written, and the RAM it needs, computed."""
+    graph, placement = compiled.graph, compiled.assembly.placement
+    proof = "" if placement.proved_optimal else " (not proved optimal)"
+    lines = [
+        f"{plain(compiled.model.path)}: {len(graph.ops)} operators, {graph_macs(graph):,} MACs",
+        f"arena {amount(compiled.arena_bytes)}{proof}, allocator {compiled.options.allocator}, "
+        f"order: {compiled.order}",
+        f"Wrote {len(compiled.files)} files to {plain(output)}; {compiled.name}.h is the interface, "
+        "README.md says how to build and call it.",
+    ]
+    return "\n".join(lines)
+
+
+def compiled_document(compiled: Compiled, output: str) -> dict[str, Any]:
+    """Schema lowtide.compile/1; sizes in bytes."""
+    return {
+        "schema": "lowtide.compile/1",
+        "model": compiled.model.path,
+        "output": output,
+        "name": compiled.name,
+        "files": sorted(compiled.files),
+        "allocator": compiled.options.allocator,
+        "input": compiled.options.input_mode,
+        "arena_bytes": compiled.arena_bytes,
+        "arena_lower_bound_bytes": compiled.assembly.placement.lower_bound_bytes,
+        "moved_bytes": compiled.assembly.placement.moved_bytes,
+        "order": list(compiled.order.order),
+        "macs": graph_macs(compiled.graph),
+    }
+
+
+def verified_text(compiled: Compiled, result: Verified) -> str:
+    """One line, or where the first difference is."""
+    engine = _ENGINES[result.engine]
+    inputs = f"{result.samples} input{'s' * (result.samples > 1)}"
+    name = plain(compiled.model.path)
+    if result.mismatch is None:
+        return (
+            f"{name}: bit-exact. All {result.tensors} tensors are those of {engine}, byte for byte, "
+            f"on {inputs}, under ASan and UBSan."
+        )
+    return (
+        f"{name}: differs from {engine}. First at operator {result.mismatch.operator} "
+        f"({plain(result.mismatch.type)}): {_difference(result.mismatch.difference)}"
+    )
+
+
+def _difference(difference: Difference) -> str:
+    return (
+        f"tensor {difference.tensor}, element {difference.index}, sample {difference.sample}: "
+        f"{difference.left} instead of {difference.right}"
+    )
+
+
+def verified_document(compiled: Compiled, result: Verified) -> dict[str, Any]:
+    """Schema lowtide.verify/1."""
+    mismatch = result.mismatch
+    return {
+        "schema": "lowtide.verify/1",
+        "model": compiled.model.path,
+        "bit_exact": result.bit_exact,
+        "engine": result.engine,
+        "samples": result.samples,
+        "tensors": result.tensors,
+        "mismatch": None
+        if mismatch is None
+        else {
+            "operator": mismatch.operator,
+            "type": mismatch.type,
+            "sample": mismatch.difference.sample,
+            "tensor": mismatch.difference.tensor,
+            "element": mismatch.difference.index,
+            "got": mismatch.difference.left,
+            "expected": mismatch.difference.right,
+        },
+    }
+
+
+def ran_text(result: Ran) -> str:
+    """What was measured on the board. Instructions are not cycles, and say nothing of time alone."""
+    ram, flash, board = result.measured.ram, result.measured.flash, result.board
+    count = result.measured.max_instructions
+    rows = [
+        ("arena", amount(ram.arena_bytes)),
+        ("data", amount(ram.data_bytes)),
+        ("bss", amount(ram.bss_bytes)),
+        ("stack, high-water mark", amount(ram.stack_bytes)),
+        ("RAM in all", f"{amount(ram.total_bytes)} of {amount(board.ram.length)}"),
+        ("code", amount(flash.code_bytes)),
+        ("constants", amount(flash.constant_bytes)),
+        ("weights", amount(flash.weights_bytes)),
+        ("flash in all", f"{amount(flash.total_bytes)} of {amount(board.flash.length)}"),
+        ("instructions of one inference", f"{count:,}"),
+        ("MACs", f"{result.macs:,}"),
+        ("instructions per MAC", f"{count / result.macs:.2f}" if result.macs else "-"),
+    ]
+    name = plain(result.compiled.model.path)
+    exact = f"outputs bit-exact to {_ENGINES[result.engine]} on {result.samples} inputs"
+    if result.difference is not None:
+        exact = f"outputs differ from {_ENGINES[result.engine]}: {_difference(result.difference)}"
+    head = f"{name} on {board.name} ({board.core.name}), emulated; {exact}"
+    return head + "\n\n" + table("", ("measured.", "figure"), rows)
+
+
+def ran_document(result: Ran) -> dict[str, Any]:
+    """Schema lowtide.run/1; sizes in bytes; instructions of the inference that took most."""
+    ram, flash = result.measured.ram, result.measured.flash
+    return {
+        "schema": "lowtide.run/1",
+        "model": result.compiled.model.path,
+        "board": result.board.name,
+        "bit_exact": result.bit_exact,
+        "engine": result.engine,
+        "samples": result.samples,
+        "ram": {
+            "arena_bytes": ram.arena_bytes,
+            "data_bytes": ram.data_bytes,
+            "bss_bytes": ram.bss_bytes,
+            "stack_bytes": ram.stack_bytes,
+            "total_bytes": ram.total_bytes,
+        },
+        "flash": {
+            "code_bytes": flash.code_bytes,
+            "constant_bytes": flash.constant_bytes,
+            "weights_bytes": flash.weights_bytes,
+            "total_bytes": flash.total_bytes,
+        },
+        "instructions": result.measured.max_instructions,
+        "macs": result.macs,
+    }

@@ -1,0 +1,92 @@
+"""GATHER with constant indices against the reference kernels: every axis, batch dimensions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ai_edge_litert.schema_py_generated as schema
+import numpy as np
+import pytest
+from harness import differences
+from move_models import Net
+
+from lowtide.emit.assemble import assemble
+from lowtide.errors import ModelError
+from lowtide.tflite.read import parse
+
+
+def gather(net: Net, source: int, indices: Any, axis: int, batch: int = 0) -> int:
+    shape, index = net.tensors[source].shape, np.array(indices)
+    at = axis % len(shape)
+    out = (*shape[:at], *index.shape[batch % (index.ndim + 1) :], *shape[at + 1 :])
+    options = schema.GatherOptionsT(axis=axis, batchDims=batch)
+    return net.op("GATHER", [source, net.const(index)], out, options=options)
+
+
+def gathers(net: Net) -> None:
+    image, rows = net.input((1, 6, 5, 4)), net.input((3, 4, 5))
+    matrix, flat, deep = net.input((2, 7)), net.input((8,)), net.input((2, 3, 2, 3, 4))
+    for axis in (0, 1, 2, 3, -1, -3):
+        last = net.tensors[image].shape[axis] - 1
+        gather(net, image, [last, 0, last], axis)
+        gather(net, image, last, axis)
+        gather(net, image, [[0, last], [last, 0]], axis)
+    for axis in range(5):
+        gather(net, deep, [1, 0, 1], axis)
+    gather(net, rows, [2, 2, 0, 1], 0)
+    gather(net, rows, [3], 1)
+    gather(net, rows, [4, 0, 4, 1, 2], 2)
+    gather(net, matrix, [1, 1, 0], 0)
+    gather(net, matrix, [6, 5, 0], 1)
+    gather(net, flat, [7, 0, 3, 3], 0)
+    gather(net, flat, [[7], [0]], -1)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.float32])
+def test_gather(dtype: Any) -> None:
+    net = Net(dtype)
+    gathers(net)
+    gather(net, net.const(np.arange(40).reshape(10, 4), dtype), [9, 0, 3], 0)
+    assert differences(net.build()) == []
+
+
+@pytest.mark.parametrize("dtype", [np.int16, np.uint8, np.int32])
+def test_other_types(dtype: Any) -> None:
+    net = Net(dtype)
+    gathers(net)
+    assert differences(net.build(), samples=1, engine="litert") == []
+
+
+def test_batch_dimensions() -> None:
+    net = Net()
+    rows, deep = net.input((2, 3, 5)), net.input((2, 3, 2, 4))
+    gather(net, rows, [[2, 0], [1, 1]], 1, 1)
+    gather(net, rows, [[4, 0, 0], [1, 1, 3]], 2, 1)
+    gather(net, rows, [[[4], [0], [1]], [[2], [2], [3]]], 2, 2)
+    gather(net, rows, [[4, 0, 1], [2, 2, 3]], 2, 2)
+    gather(net, deep, [[1, 0], [0, 0]], 2, 1)
+    gather(net, deep, [[3, 0], [1, 2]], 3, 1)
+    gather(net, deep, np.arange(12).reshape(2, 3, 2) % 4, 3, 3)
+    gather(net, deep, [[1, 0], [0, 2]], 1, -1)
+    assert differences(net.build()) == []
+
+
+def test_refusals() -> None:
+    def refusal(net: Net) -> str:
+        graph = parse(net.build()).graph
+        with pytest.raises(ModelError) as caught:
+            assemble(graph, range(len(graph.ops)))
+        return caught.value.cause.removeprefix("operator 0 (GATHER): ")
+
+    net = Net()
+    gather(net, net.input((2, 7)), [0, 7], 1)
+    assert refusal(net) == "an index is outside axis 1, of 7"
+    net = Net()
+    gather(net, net.input((2, 7)), [[0, 1], [1, 0], [1, 1]], 1, 1)
+    assert refusal(net) == "its 1 batch dimensions do not fit its operands"
+    net = Net()
+    net.op("GATHER", [net.input((2, 7)), net.input((3,), np.int32)], (3, 7))
+    assert refusal(net) == "input 1 must be a constant"
+    net = Net()
+    net.op("GATHER", [net.input((2, 7)), net.const([1])], (2, 7))
+    assert refusal(net) == "it makes no [2, 7] of [2, 7]"

@@ -1,0 +1,76 @@
+"""RESIZE_NEAREST_NEIGHBOR and RESIZE_BILINEAR against the reference kernels: all modes and sizes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ai_edge_litert.schema_py_generated as schema
+import numpy as np
+import pytest
+from harness import differences
+from move_models import Net
+
+from lowtide.emit.assemble import assemble
+from lowtide.errors import ModelError
+from lowtide.tflite.read import parse
+
+_SIZES = [(1, 1), (2, 3), (5, 4), (7, 9), (8, 10), (10, 8), (13, 17), (30, 3)]
+
+
+def resize(net: Net, kind: str, source: int, size: tuple[int, int], **flags: bool) -> int:
+    shape = net.tensors[source].shape
+    name = "Bilinear" if kind == "RESIZE_BILINEAR" else "NearestNeighbor"
+    options = getattr(schema, f"Resize{name}OptionsT")(**flags)
+    return net.op(kind, [source, net.const(size)], (shape[0], *size, shape[3]), options=options)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.float32])
+@pytest.mark.parametrize("corners", [False, True])
+@pytest.mark.parametrize("half", [False, True])
+def test_nearest(dtype: Any, corners: bool, half: bool) -> None:
+    net = Net(dtype)
+    flags = {"alignCorners": corners, "halfPixelCenters": half}
+    for source in (net.input((1, 5, 4, 3)), net.input((2, 3, 7, 2)), net.input((1, 1, 1, 4))):
+        for size in _SIZES:
+            resize(net, "RESIZE_NEAREST_NEIGHBOR", source, size, **flags)
+    assert differences(net.build(), samples=1) == []
+
+
+@pytest.mark.parametrize("flags", [{}, {"alignCorners": True}, {"halfPixelCenters": True}])
+def test_bilinear(flags: dict[str, bool]) -> None:
+    net = Net()
+    for source in (net.input((1, 5, 4, 3)), net.input((2, 3, 7, 2)), net.input((1, 1, 1, 4))):
+        for size in _SIZES:
+            resize(net, "RESIZE_BILINEAR", source, size, **flags)
+    large = net.input((1, 24, 24, 1))
+    for size in ((96, 96), (11, 23), (48, 12)):
+        resize(net, "RESIZE_BILINEAR", large, size, **flags)
+    assert differences(net.build()) == []
+
+
+def test_nearest_of_uint8() -> None:
+    net = Net(np.uint8)
+    resize(net, "RESIZE_NEAREST_NEIGHBOR", net.input((1, 5, 4, 3)), (10, 9))
+    assert differences(net.build(), samples=1, engine="litert") == []
+
+
+def test_refusals() -> None:
+    def refusal(net: Net) -> str:
+        graph = parse(net.build()).graph
+        with pytest.raises(ModelError) as caught:
+            assemble(graph, range(len(graph.ops)))
+        return caught.value.cause.partition(": ")[2]
+
+    net = Net()
+    flags = {"alignCorners": True, "halfPixelCenters": True}
+    resize(net, "RESIZE_BILINEAR", net.input((1, 2, 2, 1)), (3, 3), **flags)
+    assert refusal(net) == "align_corners and half_pixel_centers exclude each other"
+    net = Net()
+    resize(net, "RESIZE_BILINEAR", net.input((1, 1, 1, 1)), (1500, 1))
+    assert refusal(net) == "rounding makes the reference kernel read past its 1 pixels"
+    net = Net()
+    net.op("RESIZE_BILINEAR", [net.input((1, 2, 2, 1)), net.const([3, 4])], (1, 3, 3, 1))
+    assert refusal(net) == "it cannot make [1, 3, 3, 1] of [1, 2, 2, 1]"
+    net = Net(np.int16)
+    resize(net, "RESIZE_BILINEAR", net.input((1, 2, 2, 1)), (3, 3))
+    assert refusal(net) == "its type is INT16, and there are kernels for INT8"
