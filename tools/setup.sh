@@ -26,6 +26,27 @@ fi
 if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
     apt_install python3-venv
 fi
+
+# Compilers and emulators for `lowtide verify` and `lowtide run`, and their tests.
+packages=
+need() { # need PACKAGE TEST...: remember the package unless the test succeeds
+    package=$1
+    shift
+    if ! "$@" >/dev/null 2>&1; then packages="$packages $package"; fi
+}
+need gcc command -v gcc
+need libc6-dev sh -c 'echo "#include <stdio.h>" | gcc -E - '
+need gcc-arm-none-eabi command -v arm-none-eabi-gcc
+need libnewlib-arm-none-eabi sh -c 'echo "#include <stdio.h>" | arm-none-eabi-gcc -E -'
+need gcc-riscv64-unknown-elf command -v riscv64-unknown-elf-gcc
+need picolibc-riscv64-unknown-elf \
+    sh -c 'echo "#include <stdio.h>" | riscv64-unknown-elf-gcc --specs=picolibc.specs -E -'
+need gcc-xtensa-lx106 command -v xtensa-lx106-elf-gcc
+need qemu-system-arm command -v qemu-system-arm
+need qemu-system-misc command -v qemu-system-riscv32
+# shellcheck disable=SC2086 # a list of words
+if [ -n "$packages" ]; then apt_install $packages; fi
+
 if [ ! -x "$venv/bin/python" ]; then
     say "making the virtual environment $venv"
     "$python" -m venv "$venv"

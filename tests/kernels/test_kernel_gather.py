@@ -18,7 +18,8 @@ from lowtide.tflite.read import parse
 def gather(net: Net, source: int, indices: Any, axis: int, batch: int = 0) -> int:
     shape, index = net.tensors[source].shape, np.array(indices)
     at = axis % len(shape)
-    out = (*shape[:at], *index.shape[batch % (index.ndim + 1) :], *shape[at + 1 :])
+    kept = index.shape[batch + index.ndim if batch < 0 else batch :]
+    out = (*shape[:at], *kept, *shape[at + 1 :])
     options = schema.GatherOptionsT(axis=axis, batchDims=batch)
     return net.op("GATHER", [source, net.const(index)], out, options=options)
 
@@ -50,7 +51,7 @@ def test_gather(dtype: Any) -> None:
     assert differences(net.build()) == []
 
 
-@pytest.mark.parametrize("dtype", [np.int16, np.uint8, np.int32])
+@pytest.mark.parametrize("dtype", [np.int16, np.uint8])
 def test_other_types(dtype: Any) -> None:
     net = Net(dtype)
     gathers(net)

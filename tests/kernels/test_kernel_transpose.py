@@ -21,12 +21,12 @@ def transpose(net: Net, source: int, perm: Shape) -> int:
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.int16, np.float32])
-@pytest.mark.parametrize("shape", [(2, 3, 4, 5), (1, 4, 6, 3), (1, 20, 2, 3)])
-def test_four_dimensions(dtype: Any, shape: Shape) -> None:
+def test_four_dimensions(dtype: Any) -> None:
     net = Net(dtype)
-    source = net.input(shape)
-    for perm in itertools.permutations(range(4)):
-        transpose(net, source, perm)
+    for shape in ((2, 3, 4, 5), (1, 4, 6, 3), (1, 20, 2, 3)):
+        source = net.input(shape)
+        for perm in itertools.permutations(range(4)):
+            transpose(net, source, perm)
     assert differences(net.build(), samples=1) == []
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 from lowtide.emit.lower import (
     concat,
     conv,
+    depthwise,
+    fully_connected,
     gather,
     pad,
     resize,
@@ -24,6 +26,8 @@ from lowtide.ir import Graph, Op
 LOWERINGS: dict[str, Lowering] = {
     **concat.LOWERINGS,
     **conv.LOWERINGS,
+    **depthwise.LOWERINGS,
+    **fully_connected.LOWERINGS,
     **gather.LOWERINGS,
     **pad.LOWERINGS,
     **resize.LOWERINGS,

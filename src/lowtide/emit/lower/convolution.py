@@ -178,8 +178,8 @@ def _plain(context: Context, over: Window, channels: packed.Channels, groups: in
     fields: tuple[tuple[str, Value], ...] = (
         ("weights", Array("int8_t", channels.weights, weights=True)),
         ("bias", Array("int32_t", packed.int32(channels.bias), weights=True)),
-        ("multiplier", Array("int32_t", np.array([m for m, _ in channels.factors]))),
-        ("shift", Array("int8_t", np.array([s for _, s in channels.factors]))),
+        ("multiplier", Array("int32_t", packed.column(channels.factors, 0))),
+        ("shift", Array("int8_t", packed.column(channels.factors, 1))),
         ("out_c", len(channels.weights)),
         ("groups", groups),
         ("output_zero", channels.zero),

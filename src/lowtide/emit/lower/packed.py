@@ -123,3 +123,8 @@ def pack_pairs(weights: NDArray[np.int8]) -> NDArray[np.int32] | None:
 def int32(values: NDArray[Any]) -> NDArray[np.int32]:
     """Integers modulo 2^32, as the kernels' sums are."""
     return (values.astype(np.int64) & 0xFFFFFFFF).astype(np.uint32).view(np.int32)
+
+
+def column(factors: tuple[tuple[int, int], ...], index: int) -> NDArray[np.int64]:
+    """All multipliers (index 0) or shifts (1)."""
+    return np.array([factor[index] for factor in factors], np.int64)

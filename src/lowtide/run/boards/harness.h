@@ -73,24 +73,8 @@ HARNESS_INLINE uint32_t *harness_stack_pointer(void)
 
 #elif defined(__riscv)
 
-/* One call to the host. The three instructions are a mark that the emulator looks for: they must not
- * be compressed, nor cross a page. */
-HARNESS_INLINE uint32_t harness_host(uint32_t operation, const void *argument)
-{
-    register uint32_t a0 __asm__("a0") = operation;
-    register const void *a1 __asm__("a1") = argument;
-    __asm__ volatile(".option push\n"
-                     ".option norvc\n"
-                     ".balign 16\n"
-                     "slli x0, x0, 0x1f\n"
-                     "ebreak\n"
-                     "srai x0, x0, 7\n"
-                     ".option pop"
-                     : "+r"(a0)
-                     : "r"(a1)
-                     : "memory");
-    return a0;
-}
+/* One call to the host. */
+uint32_t harness_host(uint32_t operation, const void *argument);
 
 HARNESS_INLINE void harness_count_start(void) {}
 
