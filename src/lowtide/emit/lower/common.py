@@ -152,10 +152,20 @@ def type_range(dtype: DType) -> tuple[int, int]:
 
 
 def padding(
-    context: Context, size: int, kernel: int, stride: int, dilation: int
+    context: Context, size: int, kernel: int, stride: int, dilation: int, *, axis: int | None = None
 ) -> tuple[int, int]:
-    """(output size, padding before) along one axis: ComputePaddingHeightWidth, padding.h."""
+    """(output size, padding before) along one axis: ComputePaddingHeightWidth, padding.h.
+
+    `axis` is 1 for height and 2 for width: an operator that has taken over the PAD before it (see
+    ir/passes.py) has its own padding for each.
+    """
     window = (kernel - 1) * dilation + 1
+    explicit = context.op.options.get("explicit_padding")
+    if isinstance(explicit, tuple):
+        if axis is None:
+            raise context.unsupported("the PAD before it cannot be part of it")
+        before, after = (int(n) for n in explicit[2 * axis - 2 : 2 * axis])
+        return (size + before + after - window + stride) // stride, before
     if context.option("padding") == 0:  # SAME
         out = -(-size // stride)
         total = max(0, (out - 1) * stride + window - size)

@@ -71,8 +71,8 @@ def window(context: Context, kernel_h: int, kernel_w: int) -> Window:
     if min(stride + dilation) < 1:
         raise context.unsupported("its strides and dilations must be at least 1")
     _, in_h, in_w, in_c = source.shape
-    out_h, pad_top = padding(context, in_h, kernel_h, stride[0], dilation[0])
-    out_w, pad_left = padding(context, in_w, kernel_w, stride[1], dilation[1])
+    out_h, pad_top = padding(context, in_h, kernel_h, stride[0], dilation[0], axis=1)
+    out_w, pad_left = padding(context, in_w, kernel_w, stride[1], dilation[1], axis=2)
     if (out_h, out_w) != out.shape[1:3]:
         raise context.unsupported(
             f"its output is {out.shape[1]} x {out.shape[2]}, but should be {out_h} x {out_w}"

@@ -1,0 +1,158 @@
+"""Rewrites of the graph before it is scheduled: same results, less to store.
+
+Why here: an operator that another can do on the way, or that the caller can do better, should be
+gone before any order is searched or any memory placed. Every pass is a function Graph -> Graph.
+Tensors keep their ids, also those that nothing makes any more, so that results can still be compared
+with the file's tensors; operators are numbered anew, ops[i].id == i.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
+import numpy as np
+
+from lowtide.ir.graph import DType, Graph, Op, Tensor
+
+_CONVOLUTIONS = frozenset({"CONV_2D", "DEPTHWISE_CONV_2D"})
+_VALID = 1  # Padding.VALID in the schema
+
+EXPLICIT_PADDING = "explicit_padding"
+"""An option that only `fold_pads` sets: (top, bottom, left, right), in place of `padding`."""
+
+
+def fold_pads(graph: Graph) -> Graph:
+    """Let convolutions and pools do the PAD before them.
+
+    A PAD goes if it pads height and width alone, nobody but one operator of padding VALID reads its
+    result, and that operator's own padding means the same: the zero point before a convolution, the
+    type's least value before a MAX_POOL_2D. (An average is not the same: padding changes its divisor.)
+    The operator reads the PAD's input and gets the option `explicit_padding`.
+    """
+    readers = _readers(graph)
+    folded: dict[int, Op] = {}
+    gone = set()
+    for pad in graph.ops:
+        sides = _sides(graph, pad)
+        if sides is None or pad.outputs[0] in graph.outputs:
+            continue
+        using = readers.get(pad.outputs[0], [])
+        if len(using) != 1 or not _can_fold(graph, pad, using[0], sides):
+            continue
+        op = using[0]
+        options = MappingProxyType({**op.options, EXPLICIT_PADDING: sides})
+        folded[op.id] = replace(op, inputs=(pad.inputs[0], *op.inputs[1:]), options=options)
+        gone.add(pad.id)
+    return _with_ops(graph, (folded.get(op.id, op) for op in graph.ops if op.id not in gone))
+
+
+def drop_boundary_quantization(graph: Graph) -> Graph:
+    """Let the caller give and take quantised values where the model converts from and to float.
+
+    A QUANTIZE of a float graph input goes if nobody else reads that input, and its result becomes the
+    input; a DEQUANTIZE that makes a float graph output goes if nobody reads that output, and its
+    input becomes the output. Positions among the inputs and outputs stay.
+    """
+    readers = _readers(graph)
+    makers = {tensor: op for op in graph.ops for tensor in op.outputs}
+    inputs, outputs = list(graph.inputs), list(graph.outputs)
+    gone = set()
+    for position, tensor in enumerate(inputs):
+        using = readers.get(tensor, [])
+        if len(using) != 1 or tensor in outputs or inputs.count(tensor) > 1:
+            continue
+        op = using[0]
+        if op.type == "QUANTIZE" and _is_float(graph, tensor) and op.outputs[0] not in outputs:
+            inputs[position] = op.outputs[0]
+            gone.add(op.id)
+    for position, tensor in enumerate(outputs):
+        maker = makers.get(tensor)
+        if maker is None or maker.type != "DEQUANTIZE" or not _is_float(graph, tensor):
+            continue
+        source = maker.inputs[0]
+        made = source in makers and makers[source].id not in gone
+        if made and tensor not in readers and source not in outputs and outputs.count(tensor) == 1:
+            outputs[position] = source
+            gone.add(maker.id)
+    changed = replace(graph, inputs=tuple(inputs), outputs=tuple(outputs))
+    return _with_ops(changed, (op for op in graph.ops if op.id not in gone))
+
+
+def _readers(graph: Graph) -> Mapping[int, list[Op]]:
+    """Tensor -> the operators that read it, once for each of their inputs that it is."""
+    readers: dict[int, list[Op]] = {}
+    for op in graph.ops:
+        for tensor in op.inputs:
+            readers.setdefault(tensor, []).append(op)
+    return readers
+
+
+def _with_ops(graph: Graph, ops: Iterable[Op]) -> Graph:
+    return replace(graph, ops=tuple(replace(op, id=i) for i, op in enumerate(ops)))
+
+
+def _is_float(graph: Graph, tensor: int) -> bool:
+    return graph.tensors[tensor].dtype is DType.FLOAT32
+
+
+def _sides(graph: Graph, pad: Op) -> tuple[int, int, int, int] | None:
+    """(top, bottom, left, right) of a PAD of a feature map's height and width; None if it is none."""
+    if pad.type not in ("PAD", "PADV2") or len(pad.inputs) < 2 or -1 in pad.inputs[:2]:
+        return None
+    source, paddings = (graph.tensors[i] for i in pad.inputs[:2])
+    values = _integers(paddings)
+    if values is None or len(source.shape) != 4 or len(values) != 8 or min(values) < 0:
+        return None
+    top, bottom, left, right = values[2:6]
+    return None if any(values[:2] + values[6:]) else (top, bottom, left, right)
+
+
+def _integers(tensor: Tensor) -> list[int] | None:
+    """The values of a constant of integers; None if it is none."""
+    kinds = {
+        DType.INT8: "<i1",
+        DType.UINT8: "<u1",
+        DType.INT16: "<i2",
+        DType.INT32: "<i4",
+        DType.INT64: "<i8",
+    }
+    if tensor.data is None or tensor.dtype not in kinds or tensor.is_sparse:
+        return None
+    return [int(x) for x in np.frombuffer(tensor.data, kinds[tensor.dtype])]
+
+
+def _can_fold(graph: Graph, pad: Op, op: Op, sides: tuple[int, int, int, int]) -> bool:
+    """True if `op` computes the same from the PAD's input with padding `sides` of its own."""
+    source, padded = graph.tensors[pad.inputs[0]], graph.tensors[pad.outputs[0]]
+    value = _pad_value(graph, pad)
+    if op.inputs[0] != padded.id or op.options.get("padding") != _VALID or source.quant is None:
+        return False
+    if EXPLICIT_PADDING in op.options or source.quant != padded.quant or value is None:
+        return False
+    if op.type in _CONVOLUTIONS:
+        return value == source.quant.zero_point[0]
+    # A window of a pool must reach past the padding: the greatest of nothing is not defined.
+    sizes = [int(op.options.get(name) or 0) for name in ("filter_height", "filter_width")]  # type: ignore[arg-type]  # integers in the schema
+    reaches = max(sides[:2]) < sizes[0] and max(sides[2:]) < sizes[1]
+    return op.type == "MAX_POOL_2D" and reaches and value == _least(source.dtype)
+
+
+def _pad_value(graph: Graph, pad: Op) -> int | None:
+    """What the PAD pads with, as stored; None if that is not known here."""
+    if len(pad.inputs) > 2 and pad.inputs[2] >= 0:
+        values = _integers(graph.tensors[pad.inputs[2]])
+        return values[0] if values is not None and len(values) == 1 else None
+    out = graph.tensors[pad.outputs[0]]
+    match out.dtype:
+        case DType.INT8 | DType.UINT8:
+            return out.quant.zero_point[0] if out.quant else None
+        case DType.INT16:
+            return 0
+        case _:
+            return None
+
+
+def _least(dtype: DType) -> int | None:
+    return {DType.INT8: -128, DType.UINT8: 0, DType.INT16: -(1 << 15)}.get(dtype)
