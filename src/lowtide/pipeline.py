@@ -39,6 +39,8 @@ def load(model: str | Path) -> Model:
     Raises ModelError for a file that cannot be used, UsageError for an unknown zoo name.
     """
     text = str(model)
+    if not text:
+        raise ModelError("no model is named", "give the path of a .tflite file, or zoo:NAME")
     if text.startswith(_ZOO):
         return parse(zoo.build(text.removeprefix(_ZOO)), path=text)
     return load_file(model)

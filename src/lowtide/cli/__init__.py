@@ -68,7 +68,7 @@ def main() -> None:
         code = error.exit_code
     except click.ClickException as error:
         where = error.ctx if isinstance(error, click.UsageError) else None
-        command = where.command_path if where else "lowtide"
+        command = where.command_path if where else _command_named()
         cause = error.format_message().rstrip(".").replace("\n", " ")
         _message(f"{cause}\n  remedy: see `{command} --help`")
         code = UsageError.exit_code
@@ -86,6 +86,12 @@ def main() -> None:
         )
         code = UsageError.exit_code
     sys.exit(code)
+
+
+def _command_named() -> str:
+    """The command that the arguments name, where click does not tell."""
+    name = next((word for word in sys.argv[1:] if word in app.commands), None)
+    return f"lowtide {name}" if name else "lowtide"
 
 
 def _message(text: str) -> None:

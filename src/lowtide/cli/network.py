@@ -29,7 +29,8 @@ from lowtide.files import check_writable, make_folder, write_atomically
 def analyze(model: str, as_json: bool, csv: Path | None, plot: Path | None, seconds: float) -> None:
     """Show where a network's RAM goes, and what a better operator order would save."""
     from lowtide import pipeline
-    from lowtide.report import data, picture, text
+    from lowtide.report import data, picture
+    from lowtide.report.text import analysis_text
 
     if plot is not None:
         picture_format = picture.format_of(plot.name)
@@ -40,14 +41,17 @@ def analyze(model: str, as_json: bool, csv: Path | None, plot: Path | None, seco
         placements = pipeline.place_tensors(loaded.graph, result.best.order)
     if csv is not None:
         make_folder(csv)
-        for name, content in data.analysis_csv(result).items():
-            write_atomically(csv / name, content.encode())
+        tables = {csv / name: text.encode() for name, text in data.analysis_csv(result).items()}
+        for path in tables:
+            check_writable(path)
+        for path, content in tables.items():
+            write_atomically(path, content)
     if plot is not None:
         write_atomically(plot, picture.analysis_picture(result, picture_format))
     if as_json:
         print(data.to_json(data.analysis_document(result, placements)))
     else:
-        print(text.analysis_text(result, placements))
+        print(analysis_text(result, placements))
 
 
 @click.command(epilog=MODEL_HELP)

@@ -1,0 +1,81 @@
+"""What operators share that make each output row from one row of each input.
+
+Why checks stand here: the kernels trust their params, so scales, types and sizes that the reference
+would reject, or that no kernel has room for, are refused before any number is computed from them.
+"""
+
+from __future__ import annotations
+
+import math
+
+from lowtide.emit.lower.common import Context, quantised, type_range
+from lowtide.emit.lower.common import multiplier as quantised_multiplier
+from lowtide.emit.lower.move import row_dims
+from lowtide.emit.program import Lowered, Node, Params, Port, Value
+from lowtide.ir import DType, Tensor
+
+MOST_ROWS = 32767
+_LARGEST_SHIFT = 30
+
+
+def scale_zero(context: Context, tensor: Tensor) -> tuple[float, int]:
+    """(scale, zero point) of a tensor quantised as a whole, both sound."""
+    quant = quantised(context, tensor)
+    if len(quant.scale) != 1 or len(quant.zero_point) != 1:
+        raise context.unsupported(f"tensor {tensor.id} ({tensor.name}) is quantised per channel")
+    scale, zero = quant.scale[0], quant.zero_point[0]
+    low, high = type_range(tensor.dtype)
+    if not (0 < scale < math.inf and low <= zero <= high):
+        raise context.unsupported(
+            f"tensor {tensor.id} ({tensor.name}) has scale {scale:g} and zero point {zero}"
+        )
+    return scale, zero
+
+
+def factor(context: Context, real: float) -> tuple[int, int]:
+    """(multiplier, shift) of a factor that the kernels can shift by."""
+    multiplier, shift = quantised_multiplier(real)
+    if shift > _LARGEST_SHIFT:
+        raise context.unsupported(f"its scales differ by a factor of {real:g}")
+    return multiplier, shift
+
+
+def same_type(context: Context, *tensors: Tensor) -> DType:
+    """The one type of all `tensors`."""
+    kinds = {tensor.dtype for tensor in tensors}
+    if len(kinds) > 1:
+        names = ", ".join(tensor.dtype.name for tensor in tensors)
+        raise context.unsupported(f"its tensors are of different types ({names})")
+    return tensors[0].dtype
+
+
+def suffix(dtype: DType) -> str:
+    """How kernels' names end for a type."""
+    return {DType.INT8: "s8", DType.UINT8: "u8", DType.INT16: "s16"}[dtype]
+
+
+def row_count(context: Context, tensor: Tensor) -> int:
+    """How many rows `tensor` is cut into; it must not be empty."""
+    if tensor.elements == 0:
+        raise context.unsupported(f"tensor {tensor.id} ({tensor.name}) is empty")
+    return math.prod(tensor.shape[: row_dims(tensor.shape)])
+
+
+def by_rows(
+    context: Context, kernel: str, ctype: str, header: str, fields: tuple[tuple[str, Value], ...]
+) -> Lowered:
+    """One node: each output row from the same row of the only input. `count` is added to `fields`."""
+    source, out = context.input(0), context.output()
+    if source.elements != out.elements:
+        raise context.unsupported("its output is of another size than its input")
+    rows = row_count(context, out)
+    node = Node(
+        op=context.op.id,
+        kernel=kernel,
+        header=header,
+        params=Params(ctype, (("count", out.elements // rows), *fields)),
+        inputs=(Port(source.id, rows, source.bytes // rows),),
+        outputs=(Port(out.id, rows, out.bytes // rows),),
+        steps=rows,
+    )
+    return Lowered((node,))
