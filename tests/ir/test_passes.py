@@ -5,6 +5,7 @@ That results stay the same is checked on generated code, in tests/kernels/test_k
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -29,6 +30,10 @@ def tensor(
     return Tensor(index, f"t{index}", shape, dtype, quant, data)
 
 
+def window(height: int, width: int) -> dict[str, Option]:
+    return {"filter_height": height, "filter_width": width}
+
+
 def padded(
     kind: str = "CONV_2D",
     *,
@@ -36,7 +41,7 @@ def padded(
     value: int | None = None,
     pad_quant: Quant = ZERO_AT_3,
     dtype: DType = DType.INT8,
-    **options: Option,
+    options: Mapping[str, Option] | None = None,
 ) -> Graph:
     """input 0 -> PAD by tensor 1 (and value 2) -> tensor 3 -> `kind` -> output 4."""
     shape = tuple(n + a + b for n, (a, b) in zip((1, 5, 5, 2), sides, strict=True))
@@ -55,7 +60,7 @@ def padded(
             ),
             (
                 Op(0, "PAD", (0, 1) if value is None else (0, 1, 2), (3,)),
-                Op(1, kind, (3,), (4,), {"padding": VALID, **options}),
+                Op(1, kind, (3,), (4,), {"padding": VALID, **(options or {})}),
                 Op(2, "RELU", (4,), (5,)),
             ),
             (0,),
@@ -77,7 +82,7 @@ def is_folded(graph: Graph) -> bool:
 
 @pytest.mark.parametrize("kind", ["CONV_2D", "DEPTHWISE_CONV_2D"])
 def test_a_convolution_takes_the_pad_before_it(kind: str) -> None:
-    graph = padded(kind, stride_h=2)
+    graph = padded(kind, options={"stride_h": 2})
     assert is_folded(graph)
     options = fold_pads(graph).ops[0].options
     assert options == {"padding": VALID, "stride_h": 2, "explicit_padding": (1, 2, 3, 4)}
@@ -93,9 +98,9 @@ def test_the_value_must_be_the_zero_point() -> None:
 def test_other_pads_stay() -> None:
     assert not is_folded(padded(sides=((0, 1), (1, 1), (0, 0), (0, 0))))
     assert not is_folded(padded(sides=((0, 0), (1, 1), (0, 0), (0, 1))))
-    assert not is_folded(padded(padding=0))
+    assert not is_folded(padded(options={"padding": 0}))
     assert not is_folded(padded(pad_quant=Quant((0.25,), (3,), 0)))
-    assert not is_folded(padded("AVERAGE_POOL_2D", filter_height=9, filter_width=9))
+    assert not is_folded(padded("AVERAGE_POOL_2D", options=window(9, 9)))
     assert not is_folded(padded("RELU"))
 
 
@@ -115,19 +120,19 @@ def test_a_result_that_others_use_stays() -> None:
 
 
 def test_a_pool_takes_a_pad_of_the_least_value() -> None:
-    sizes = {"filter_height": 3, "filter_width": 5}
-    assert is_folded(padded("MAX_POOL_2D", value=-128, **sizes))
-    assert not is_folded(padded("MAX_POOL_2D", value=-127, **sizes))
-    assert not is_folded(padded("MAX_POOL_2D", **sizes))
+    sizes = window(3, 5)
+    assert is_folded(padded("MAX_POOL_2D", value=-128, options=sizes))
+    assert not is_folded(padded("MAX_POOL_2D", value=-127, options=sizes))
+    assert not is_folded(padded("MAX_POOL_2D", options=sizes))
     lowest = Quant((0.5,), (-128,), 0)
-    graph = padded("MAX_POOL_2D", pad_quant=lowest, **sizes)
+    graph = padded("MAX_POOL_2D", pad_quant=lowest, options=sizes)
     tensors = (replace(graph.tensors[0], quant=lowest), *graph.tensors[1:])
     assert is_folded(replace(graph, tensors=tensors))
 
 
 def test_a_pool_with_windows_of_padding_alone_stays() -> None:
-    assert not is_folded(padded("MAX_POOL_2D", value=-128, filter_height=2, filter_width=5))
-    assert not is_folded(padded("MAX_POOL_2D", value=-128, filter_height=3, filter_width=4))
+    assert not is_folded(padded("MAX_POOL_2D", value=-128, options=window(2, 5)))
+    assert not is_folded(padded("MAX_POOL_2D", value=-128, options=window(3, 4)))
 
 
 def boundary() -> Graph:

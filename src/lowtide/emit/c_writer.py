@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lowtide.emit.assemble import FIRST_INPUT, Assembly
+from lowtide.emit.assemble import FIRST_INPUT, Assembly, NodeEntry
 from lowtide.emit.program import Array, Params, Value
 from lowtide.errors import UsageError
 from lowtide.ir import DType, Tensor
@@ -105,19 +105,20 @@ def _header(assembly: Assembly, name: str) -> str:
     ]
     if const:
         lines += [
-            "/* Say where input i is. It must stay readable and unchanged during name_invoke, and be",
-            " * aligned as its type is. */",
+            f"/* Say where input i is. It must stay readable and unchanged during {name}_invoke, and",
+            " * be aligned as its type is. */",
             f"int {name}_set_input({name}_t *m, int i, const void *data);",
         ]
     else:
         lines += [
-            "/* Where to write input i before each name_invoke, which may overwrite it; null if there",
-            " * is no such input. */",
+            f"/* Where to write input i before each {name}_invoke, which may overwrite it;",
+            " * null if there is no such input. */",
             f"void *{name}_input({name}_t *m, int i);",
         ]
     lines += [
         "",
-        "/* Where output i is after name_invoke, until the next one or the next write to an input. */",
+        f"/* Where output i is after {name}_invoke, until the next one or the next write to an",
+        " * input. */",
         f"const void *{name}_output(const {name}_t *m, int i);",
         "",
         "/* Run the network once. */",
@@ -129,7 +130,7 @@ def _header(assembly: Assembly, name: str) -> str:
         "",
         "#endif",
     ]
-    return "\n".join(lines).replace("name_invoke", f"{name}_invoke") + "\n"
+    return "\n".join(lines) + "\n"
 
 
 def _interface(prefix: str, tensor: Tensor) -> list[str]:
@@ -151,6 +152,7 @@ def _interface(prefix: str, tensor: Tensor) -> list[str]:
 def _code(assembly: Assembly, name: str, headers: Sequence[str]) -> str:
     arrays = _Arrays(name)
     params = [
+        f"/* Node {i}: {_described(assembly, entry)} */\n"
         f"static const {entry.node.params.ctype} {name}_params_{i} = "
         f"{_struct(entry.node.params, arrays)};"
         for i, entry in enumerate(assembly.nodes)
@@ -172,7 +174,7 @@ def _code(assembly: Assembly, name: str, headers: Sequence[str]) -> str:
             + [f'#include "{header}"' for header in headers]
         ),
         "\n".join(arrays.definitions),
-        "\n".join(params),
+        "\n\n".join(params),
         _table(
             f"static const lt_rows {name}_rows[]",
             "offset, pitch, count, tensor, base",
@@ -337,8 +339,20 @@ def _float(value: float) -> str:
 
 
 def _struct(params: Params, arrays: _Arrays) -> str:
-    fields = ", ".join(f".{field} = {_value(value, arrays)}" for field, value in params.fields)
-    return f"{{ {fields} }}"
+    fields = [f"    .{field} = {_value(value, arrays)},\n" for field, value in params.fields]
+    return f"{{\n{''.join(fields)}}}"
+
+
+def _described(assembly: Assembly, entry: NodeEntry) -> str:
+    """Which operator a node belongs to, for the reader of the C; safe inside a comment."""
+    if entry.node.op < 0:
+        return "a move of the compacting allocator"
+    op = assembly.graph.ops[entry.node.op]
+    made = assembly.graph.tensors[op.outputs[0]] if op.outputs else None
+    shape = f", makes {list(made.shape)}" if made is not None else ""
+    text = f"operator {op.id}, {op.label}{shape}: {made.name if made else ''}"
+    text = "".join(c if " " <= c <= "~" and c != "?" else "_" for c in text).rstrip(" :")
+    return text.replace("*/", "* /").replace("/*", "/ *")
 
 
 def _value(value: Value, arrays: _Arrays) -> str:

@@ -58,9 +58,9 @@ def narrow(channels: Channels) -> Narrow | None:
         ends = int(least[c]), int(most[c])
         constant = _constant(channels, ends, m, s)
         if constant is not None:
-            # lt_narrow makes zero + (4 * d * 2^30 / 2^31) / 2 = zero + d of it.
+            # lt_narrow makes zero + (8 * d * 2^30 / 2^32) / 2 = zero + d of it.
             weights[c] = 0
-            bias.append(4 * (constant - channels.zero))
+            bias.append(8 * (constant - channels.zero))
             multiplier.append(1 << 30)
             shift.append(0)
         elif _fits(ends, m, s, channels.zero):

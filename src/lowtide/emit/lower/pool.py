@@ -29,8 +29,8 @@ def _pool(context: Context, *, kind: str) -> Lowered:
     stride_h, stride_w = context.option("stride_h"), context.option("stride_w")
     if min(kernel_h, kernel_w, stride_h, stride_w) < 1:
         raise context.unsupported("a window's size or stride is below 1")
-    wanted_h, pad_top = padding(context, in_h, kernel_h, stride_h, 1)
-    wanted_w, pad_left = padding(context, in_w, kernel_w, stride_w, 1)
+    wanted_h, pad_top = padding(context, in_h, kernel_h, stride_h, 1, axis=1)
+    wanted_w, pad_left = padding(context, in_w, kernel_w, stride_w, 1, axis=2)
     if (out_h, out_w) != (wanted_h, wanted_w):
         raise context.unsupported(f"its output should be {wanted_h} x {wanted_w} elements")
     if max(*source.shape, *out.shape, kernel_h, kernel_w, stride_w) > _MOST:
