@@ -40,3 +40,22 @@ def loaded(name: str) -> Model:
 def present(*names: str) -> list[str]:
     """Those of `names` that this checkout has."""
     return [name for name in names if name in NETWORKS]
+
+
+def float_network() -> bytes:
+    """A model that is not quantised: one addition of floats, the file made with the schema's own API."""
+    import ai_edge_litert.schema_py_generated as schema
+    import flatbuffers
+
+    tensors = [schema.TensorT(shape=[1, 4], type=schema.TensorType.FLOAT32) for _ in range(2)]
+    add = schema.OperatorT(inputs=[0, 0], outputs=[1])
+    graph = schema.SubGraphT(tensors=tensors, operators=[add], inputs=[0], outputs=[1], name="main")
+    built = schema.ModelT(
+        version=3,
+        operatorCodes=[schema.OperatorCodeT(version=1)],  # ADD is number 0
+        subgraphs=[graph],
+        buffers=[schema.BufferT()],
+    )
+    builder = flatbuffers.Builder(1024)
+    builder.Finish(built.Pack(builder), b"TFL3")
+    return bytes(builder.Output())

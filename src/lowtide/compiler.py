@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lowtide.emit.assemble import Assembly, InputMode, assemble
+from lowtide.emit.assemble import Assembly, InputMode, Schedule, assemble
 from lowtide.emit.bundle import bundle
 from lowtide.emit.c_writer import c_name, check_name
 from lowtide.emit.readme import readme
 from lowtide.errors import UsageError
 from lowtide.files import make_folder, write_atomically
 from lowtide.ir import Graph, Model
-from lowtide.ir.passes import drop_boundary_quantization, fold_pads
+from lowtide.ir.passes import drop_boundary_quantization, fold_pads, resolve_variables
 from lowtide.schedule import OrderResult, best_order
 
 
@@ -27,9 +27,12 @@ class Options:
     `allocator` is planned, greedy or compacting. `input_mode` says where inputs live: resident in
     the arena, or const, in memory of the caller's that stays readable. `preserve_input` keeps
     resident inputs intact. `quantized_io` drops a QUANTIZE or DEQUANTIZE at the model's boundary.
+    `schedule` is rows, which interleaves the steps of operators and places rows, or operators, which
+    runs them one after the other and places whole tensors with `allocator`.
     `name` prefixes every public C name; by default it is made from the file's name.
     """
 
+    schedule: Schedule = "operators"
     allocator: str = "planned"
     input_mode: InputMode = "resident"
     preserve_input: bool = False
@@ -40,7 +43,8 @@ class Options:
     def __post_init__(self) -> None:
         if self.align < 4 or self.align & (self.align - 1):
             raise UsageError(
-                f"--align {self.align} cannot be", "use a power of two, at least 4 (default 16)"
+                f"--align {self.align} cannot be",
+                "use a power of two, at least 4 (default 16)",
             )
 
 
@@ -82,13 +86,14 @@ def compile_model(
     """
     chosen = options or Options()
     name = check_name(chosen.name) if chosen.name else c_name(_stem(model.path))
-    graph = fold_pads(model.graph)
+    graph = fold_pads(resolve_variables(model.graph))
     if chosen.quantized_io:
         graph = drop_boundary_quantization(graph)
     order = best_order(graph, seconds=seconds)
     assembly = assemble(
         graph,
         order.order,
+        schedule=chosen.schedule,
         allocator=chosen.allocator,
         input_mode=chosen.input_mode,
         preserve_input=chosen.preserve_input,

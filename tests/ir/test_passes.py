@@ -41,6 +41,7 @@ def padded(
     value: int | None = None,
     pad_quant: Quant = ZERO_AT_3,
     dtype: DType = DType.INT8,
+    kernel: tuple[int, int] = (3, 3),
     options: Mapping[str, Option] | None = None,
 ) -> Graph:
     """input 0 -> PAD by tensor 1 (and value 2) -> tensor 3 -> `kind` -> output 4."""
@@ -57,10 +58,11 @@ def padded(
                 tensor(3, shape, dtype, pad_quant),
                 tensor(4, (1, 3, 3, 2)),
                 tensor(5, (1, 3, 3, 2)),
+                tensor(6, (2, *kernel, 2), data=bytes(4 * kernel[0] * kernel[1])),
             ),
             (
                 Op(0, "PAD", (0, 1) if value is None else (0, 1, 2), (3,)),
-                Op(1, kind, (3,), (4,), {"padding": VALID, **(options or {})}),
+                Op(1, kind, (3, 6), (4,), {"padding": VALID, **(options or {})}),
                 Op(2, "RELU", (4,), (5,)),
             ),
             (0,),
@@ -102,6 +104,8 @@ def test_other_pads_stay() -> None:
     assert not is_folded(padded(pad_quant=Quant((0.25,), (3,), 0)))
     assert not is_folded(padded("AVERAGE_POOL_2D", options=window(9, 9)))
     assert not is_folded(padded("RELU"))
+    assert not is_folded(padded(kernel=(1, 1)))
+    assert is_folded(padded(kernel=(1, 2)))
 
 
 def test_paddings_must_be_constant() -> None:

@@ -78,7 +78,9 @@ class Models:
             NetSpec("test", tuple(self.tensors), tuple(self.ops), tuple(self.inputs), outputs)
         )
 
-    def conv(self, x: int, out_c: int, kernel: tuple[int, int], layer: Layer = PLAIN, **more: Any) -> int:
+    def conv(
+        self, x: int, out_c: int, kernel: tuple[int, int], layer: Layer = PLAIN, **more: Any
+    ) -> int:
         """CONV_2D; `groups` in `more` cuts the channels."""
         _, height, width, in_c = self.tensors[x].shape
         shape = (out_c, *kernel, in_c // more.get("groups", 1))
@@ -86,7 +88,9 @@ class Models:
         options = _window_options(layer)
         return self._layer("CONV_2D", x, shape, 0, out, layer, "Conv2DOptions", options)
 
-    def depthwise(self, x: int, multiple: int, kernel: tuple[int, int], layer: Layer = PLAIN) -> int:
+    def depthwise(
+        self, x: int, multiple: int, kernel: tuple[int, int], layer: Layer = PLAIN
+    ) -> int:
         """DEPTHWISE_CONV_2D."""
         _, height, width, in_c = self.tensors[x].shape
         shape = (1, *kernel, in_c * multiple)
@@ -171,9 +175,7 @@ class Models:
         return self._tensor((channels,), str(layer.bias_type), data=data, scales=scales)
 
 
-def _out(
-    height: int, width: int, kernel: tuple[int, int], layer: Layer
-) -> tuple[int, ...]:
+def _out(height: int, width: int, kernel: tuple[int, int], layer: Layer) -> tuple[int, ...]:
     sizes = []
     for size, k, stride, dilation in zip(
         (height, width), kernel, layer.stride, layer.dilation, strict=True

@@ -63,6 +63,19 @@ class Net:
         self.inputs.append(self.tensor(*args, **kwargs))
         return self.inputs[-1]
 
+    def like(self, index: int, shape: Shape | None = None) -> int:
+        """A tensor of the type and quantisation of another, and its shape unless one is given."""
+        other = self.tensors[index]
+        copy = schema.TensorT(
+            name=f"t{len(self.tensors)}",
+            shape=list(other.shape if shape is None else shape),
+            type=other.type,
+            hasRank=True,
+            quantization=other.quantization,
+        )
+        self.tensors.append(copy)
+        return len(self.tensors) - 1
+
     def constant(self, values: Array, scale: float | None = None, zero: int = 0) -> int:
         """A tensor with contents."""
         index = self.tensor(values.shape, values.dtype.name, scale, zero)

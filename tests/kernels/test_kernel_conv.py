@@ -154,7 +154,6 @@ def test_biases_that_wrap() -> None:
 
 
 def _refusal(net: Models) -> str:
-    from lowtide.tflite.read import parse
 
     graph = parse(net.bytes()).graph
     with pytest.raises(ModelError) as caught:

@@ -56,14 +56,14 @@ def pads(net: Net) -> None:
 def test_pad(dtype: Any) -> None:
     net = Net(dtype)
     pads(net)
-    assert differences(net.build(), samples=2) == []
+    assert differences(net.build(), samples=2, engine="tflm") == []
 
 
 @pytest.mark.parametrize("zero", [-128, 0, 127])
 def test_pad_writes_the_zero_point(zero: int) -> None:
     net = Net(np.int8, zero=zero)
     pad(net, net.input((1, 4, 3, 5)), [(0, 0), (2, 1), (1, 2), (0, 0)])
-    assert differences(net.build(), samples=2) == []
+    assert differences(net.build(), samples=2, engine="tflm") == []
 
 
 @pytest.mark.parametrize("zero", [0, 200, 255])
@@ -76,12 +76,12 @@ def test_pad_of_uint8(zero: int) -> None:
 
 
 def test_extreme_values() -> None:
-    for dtype in (np.int8, np.int16, np.int32):
+    for dtype in (np.int8, np.int32):
         net = Net(dtype)
         image = net.input((1, 2, 3, 2))
         for value in (np.iinfo(dtype).min, np.iinfo(dtype).max, -1, 0):
             pad(net, image, [(0, 0), (1, 1), (1, 1), (0, 1)], value)
-        assert differences(net.build(), samples=2) == []
+        assert differences(net.build(), samples=2, engine="tflm") == []
 
 
 def test_refusals() -> None:

@@ -22,6 +22,13 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 _OPTIONS = (
     click.option(
+        "--schedule",
+        type=click.Choice(["operators", "rows"]),
+        default="operators",
+        show_default=True,
+        help="Run operators one after the other, or interleave their rows to save RAM.",
+    ),
+    click.option(
         "--allocator",
         type=click.Choice(["planned", "greedy", "compacting"]),
         default="planned",
@@ -37,7 +44,9 @@ _OPTIONS = (
         help="Where inputs are: in the arena, or in memory of the caller's that stays readable.",
     ),
     click.option(
-        "--preserve-input", is_flag=True, help="Do not overwrite resident inputs while running."
+        "--preserve-input",
+        is_flag=True,
+        help="Do not overwrite resident inputs while running.",
     ),
     click.option(
         "--quantized-io",
@@ -45,9 +54,15 @@ _OPTIONS = (
         help="Drop a QUANTIZE or DEQUANTIZE at the model's boundary: integers in and out.",
     ),
     click.option(
-        "--align", type=int, default=16, show_default=True, help="Alignment of tensors, in bytes."
+        "--align",
+        type=int,
+        default=16,
+        show_default=True,
+        help="Alignment of tensors, in bytes.",
     ),
-    click.option("--name", metavar="ID", help="Prefix of all C names (default: from the file)."),
+    click.option(
+        "--name", metavar="ID", help="Prefix of all C names (default: from the file)."
+    ),
 )
 
 
@@ -80,7 +95,9 @@ def _compiled(model: str, seconds: float, options: dict[str, Any]) -> Any:
 
 @click.command("compile", epilog=MODEL_HELP)
 @model_argument
-@file_option("-o", "--output", metavar="DIR", help_text="Folder for the C files.", required=True)
+@file_option(
+    "-o", "--output", metavar="DIR", help_text="Folder for the C files.", required=True
+)
 @_compile_options
 @json_option
 @seconds_option
@@ -104,7 +121,9 @@ def compile_command(
 @_compile_options
 @json_option
 @seconds_option
-def verify(model: str, samples: int, as_json: bool, seconds: float, **options: Any) -> None:
+def verify(
+    model: str, samples: int, as_json: bool, seconds: float, **options: Any
+) -> None:
     """Prove the generated C right: every tensor, byte for byte, on this computer with sanitizers."""
     from lowtide import deploy
     from lowtide.report import data, deployment
@@ -126,7 +145,9 @@ def verify(model: str, samples: int, as_json: bool, seconds: float, **options: A
 @click.command(epilog=MODEL_HELP)
 @model_argument
 @click.option("--board", required=True, metavar="NAME", help="See `lowtide boards`.")
-@file_option("--board-file", metavar="FILE", help_text="A TOML file with boards of your own.")
+@file_option(
+    "--board-file", metavar="FILE", help_text="A TOML file with boards of your own."
+)
 @_samples_option(2)
 @_compile_options
 @json_option
@@ -161,7 +182,9 @@ def run(
 
 
 @click.command()
-@file_option("--board-file", metavar="FILE", help_text="A TOML file with boards of your own.")
+@file_option(
+    "--board-file", metavar="FILE", help_text="A TOML file with boards of your own."
+)
 @json_option
 def boards(board_file: Path | None, as_json: bool) -> None:
     """List the boards that `lowtide run` knows."""

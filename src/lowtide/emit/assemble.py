@@ -5,15 +5,19 @@ Graph --lower--> nodes and views --place--> offsets --> Assembly (tables of lowt
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
+from lowtide.emit.layout import RowLayout, TensorLayout, row_layout, tensor_layout
 from lowtide.emit.lower import lower_op
 from lowtide.emit.program import Lowered, Node, Params, Port
+from lowtide.emit.turns import Loop, Turn, turns_of
 from lowtide.ir import DType, Graph
-from lowtide.place import ALLOCATORS, Block, Item, Placement, Problem
-from lowtide.schedule.liveness import in_arena, lifetimes
+from lowtide.place import Move, Placement
+from lowtide.rows.stages import RowPlan, plan_rows
+from lowtide.rows.table import row_table
 
 ARENA, CONSTANTS, FIRST_INPUT = 0, 1, 2
 """Bases of lt_rows: the arena, the constants that are operands, the inputs kept elsewhere."""
@@ -21,15 +25,23 @@ ARENA, CONSTANTS, FIRST_INPUT = 0, 1, 2
 InputMode = Literal["resident", "const"]
 
 
+Schedule = Literal["operators", "rows"]
+
+
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """lt_rows: a tensor cut into `count` rows, row 0 at `offset` from base `base`."""
+    """lt_rows: a tensor cut into `count` rows from base `base`.
+
+    Row r is at offset + r * pitch, or at places[r] where rows lie apart; `size` is a row's bytes.
+    """
 
     base: int
     offset: int
     pitch: int
     count: int
     tensor: int
+    places: tuple[int, ...] | None = None
+    size: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +58,7 @@ class PortEntry:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NodeEntry:
-    """lt_node; `node` names the kernel and its params."""
+    """lt_node; `node` names the kernel and its params, `scratch` is an index of rows."""
 
     node: Node
     ports: int
@@ -67,8 +79,8 @@ class Variable:
 class Assembly:
     """Everything the C writer needs. Offsets and sizes in bytes.
 
-    `turns` are (node, first step, steps). `constants` is the blob of constant operands.
-    `placement` covers tensors (by id) and scratch (by number of tensors + operator).
+    `constants` is the blob of constant operands. `given` and `left` say where graph inputs are
+    written and outputs found: tensor -> (base, offset). `plan` is there if rows were scheduled.
     """
 
     graph: Graph
@@ -77,12 +89,15 @@ class Assembly:
     rows: tuple[Rows, ...]
     ports: tuple[PortEntry, ...]
     nodes: tuple[NodeEntry, ...]
-    turns: tuple[tuple[int, int, int], ...]
+    turns: tuple[Turn | Loop, ...]
     constants: bytes
     pointers: int
     placement: Placement
     variables: tuple[Variable, ...]
     views: Mapping[int, int]
+    given: Mapping[int, tuple[int, int]]
+    left: Mapping[int, tuple[int, int]]
+    plan: RowPlan | None
 
     @property
     def arena_bytes(self) -> int:
@@ -90,26 +105,12 @@ class Assembly:
         ends = [v.offset + v.size for v in self.variables]
         return max([self.placement.arena_bytes, *ends])
 
-    def given_at(self, tensor: int) -> tuple[int, int]:
-        """(base, offset) of graph input `tensor`, when the caller writes it."""
-        root = self.views.get(tensor, tensor)
-        if self.input_mode == "const" and root in self.graph.inputs:
-            return FIRST_INPUT + self.graph.inputs.index(root), 0
-        return ARENA, next((b.offset for b in self.placement.blocks if b.item == root), 0)
-
-    def left_at(self, tensor: int) -> tuple[int, int]:
-        """(base, offset) of graph output `tensor`, after the last step."""
-        root = self.views.get(tensor, tensor)
-        if self.input_mode == "const" and root in self.graph.inputs:
-            return FIRST_INPUT + self.graph.inputs.index(root), 0
-        stays = [b for b in self.placement.blocks if b.item == root]
-        return ARENA, max(stays, key=lambda b: b.end).offset if stays else 0
-
 
 def assemble(
     graph: Graph,
     order: Sequence[int],
     *,
+    schedule: Schedule = "operators",
     allocator: str = "planned",
     input_mode: InputMode = "resident",
     preserve_input: bool = False,
@@ -117,23 +118,44 @@ def assemble(
 ) -> Assembly:
     """Lower every operator, place tensors and scratch, and resolve all indices.
 
+    With the schedule "operators" they run one after the other in `order`, and `allocator` places
+    whole tensors; with "rows" their steps are interleaved and every row is placed on its own.
     `preserve_input` keeps resident inputs intact to the end. Raises ModelError for an operator
     without a kernel.
     """
     lowered = {op.id: lower_op(graph, op) for op in graph.ops}
     views = _resolve_views(graph, lowered)
-    placement = _place(graph, order, lowered, views, allocator, input_mode, preserve_input, align)
-    constants, constant_offsets = _constants(graph, lowered)
-    fixed = {tensor: (CONSTANTS, at) for tensor, at in constant_offsets.items()}
+    constants, fixed = _constants(graph, lowered)
+    outside = set(graph.inputs) if input_mode == "const" else set()
+    fixed |= {
+        t: (FIRST_INPUT + i, 0) for i, t in enumerate(graph.inputs) if t in outside
+    }
+    nodes = [node for index in order for node in lowered[index].nodes]
+    plan = None
+    layout: TensorLayout | RowLayout
+    if schedule == "rows":
+        table = row_table(graph, nodes, views, outside=outside, preserve=preserve_input)
+        plan = plan_rows(table)
+        layout = row_layout(table, plan.steps)
+    else:
+        slots = [
+            s for s, index in enumerate(order, start=1) for _ in lowered[index].nodes
+        ]
+        layout = tensor_layout(
+            graph, order, nodes, slots, views, allocator, outside, preserve_input, align
+        )
+    placement = layout.placement
     variables = _place_variables(graph, placement)
     fixed |= {v.tensor: (ARENA, v.offset) for v in variables}
-    if input_mode == "const":
-        fixed |= {t: (FIRST_INPUT + i, 0) for i, t in enumerate(graph.inputs)}
-    tables = _Tables(placement, views, fixed)
-    for slot, index in enumerate(order, start=1):
-        tables.add_moves(slot)
-        for node in lowered[index].nodes:
-            tables.add(node, slot, scratch=len(graph.tensors) + index)
+    tables = _Tables(layout, views, fixed)
+    turns: list[Turn | Loop] = []
+    for index, node in enumerate(nodes):
+        for move in layout.moves_before(index):
+            turns.append(Turn(tables.add_move(move), 1))
+        number = tables.add(node, index)
+        turns.append(Turn(number, node.steps))
+    if plan is not None:
+        turns = list(turns_of(plan.steps))
     return Assembly(
         graph=graph,
         order=tuple(order),
@@ -141,12 +163,15 @@ def assemble(
         rows=tuple(tables.rows),
         ports=tuple(tables.ports),
         nodes=tuple(tables.nodes),
-        turns=tuple((i, 0, entry.node.steps) for i, entry in enumerate(tables.nodes)),
+        turns=tuple(turns),
         constants=constants,
         pointers=tables.pointers,
         placement=placement,
         variables=variables,
         views=views,
+        given={t: tables.where(t, layout.given) for t in graph.inputs},
+        left={t: tables.where(t, layout.left) for t in graph.outputs},
+        plan=plan,
     )
 
 
@@ -159,66 +184,78 @@ class _Tables:
 
     def __init__(
         self,
-        placement: Placement,
+        layout: TensorLayout | RowLayout,
         views: Mapping[int, int],
         fixed: Mapping[int, tuple[int, int]],
     ) -> None:
-        self.placement = placement
+        self.layout = layout
         self.views = views
         self.fixed = fixed
         self.rows: dict[Rows, int] = {}
         self.ports: list[PortEntry] = []
         self.nodes: list[NodeEntry] = []
         self.pointers = 1
-        self.blocks: dict[int, list[Block]] = {}
-        for block in placement.blocks:
-            self.blocks.setdefault(block.item, []).append(block)
 
-    def offset(self, item: int, slot: int) -> int:
-        """Where `item` lies in `slot`; 0 for what takes no space."""
-        for block in self.blocks.get(item, ()):
-            if block.start <= slot < block.end:
-                return block.offset
-        return 0
+    def where(self, tensor: int, find: Callable[[int], int]) -> tuple[int, int]:
+        """(base, offset) of a graph input or output; `find` knows those in the arena."""
+        root = self.views.get(tensor, tensor)
+        return self.fixed.get(root) or (ARENA, find(root))
 
-    def add_moves(self, slot: int) -> None:
-        """The compacting allocator's moves before `slot`, as nodes of their own."""
-        for move in self.placement.moves:
-            if move.slot != slot:
-                continue
-            source = Port(NO_TENSOR, 1, move.size)
-            node = Node(
-                op=-1,
-                kernel="lt_slide_buffer",
-                header="lt_slide.h",
-                params=Params("lt_slide", (("bytes", move.size),)),
-                inputs=(source,),
-                outputs=(source,),
-                steps=1,
-            )
-            first = len(self.ports)
-            for offset in (move.source, move.target):
-                self._port(source, Rows(ARENA, offset, move.size, 1, NO_TENSOR))
-            self._node(node, first, 0)
+    def add_move(self, move: Move) -> int:
+        """A move of the compacting allocator as a node of its own; returns its number."""
+        port = Port(NO_TENSOR, 1, move.size)
+        node = Node(
+            op=-1,
+            kernel="lt_slide_buffer",
+            header="lt_slide.h",
+            params=Params("lt_slide", (("bytes", move.size),)),
+            inputs=(port,),
+            outputs=(port,),
+            steps=1,
+        )
+        first = len(self.ports)
+        for offset in (move.source, move.target):
+            self._port(port, Rows(ARENA, offset, move.size, 1, NO_TENSOR))
+        return self._node(node, first, Rows(ARENA, 0, 0, 1, NO_TENSOR))
 
-    def add(self, node: Node, slot: int, scratch: int) -> None:
-        """An operator's node, run in `slot`; its scratch memory is item `scratch`."""
+    def add(self, node: Node, index: int) -> int:
+        """Node `index` of the schedule; returns its number in the program."""
         first = len(self.ports)
         for port in (*node.inputs, *node.outputs):
             root = self.views.get(port.tensor, port.tensor)
-            base, offset = self.fixed.get(root) or (ARENA, self.offset(root, slot))
-            self._port(port, Rows(base, offset, port.row_bytes, port.rows, port.tensor))
-        self._node(node, first, self.offset(scratch, slot))
+            if root in self.fixed:
+                base, offset = self.fixed[root]
+                rows = Rows(base, offset, port.row_bytes, port.rows, port.tensor)
+            else:
+                places = self.layout.places(root, port, index)
+                rows = _rows(places, port.row_bytes, port.tensor)
+            self._port(port, rows)
+        return self._node(node, first, _rows(self.layout.scratch(index), 0, NO_TENSOR))
 
     def _port(self, port: Port, rows: Rows) -> None:
         index = self.rows.setdefault(rows, len(self.rows))
         self.ports.append(
-            PortEntry(index, port.first, port.stride, port.count, port.dilation, port.table)
+            PortEntry(
+                index, port.first, port.stride, port.count, port.dilation, port.table
+            )
         )
 
-    def _node(self, node: Node, first_port: int, scratch: int) -> None:
-        self.nodes.append(NodeEntry(node, first_port, scratch))
-        self.pointers = max(self.pointers, sum(p.count for p in (*node.inputs, *node.outputs)))
+    def _node(self, node: Node, first_port: int, scratch: Rows) -> int:
+        rows = self.rows.setdefault(scratch, len(self.rows))
+        self.nodes.append(NodeEntry(node, first_port, rows))
+        self.pointers = max(
+            self.pointers, sum(p.count for p in (*node.inputs, *node.outputs))
+        )
+        return len(self.nodes) - 1
+
+
+def _rows(places: Sequence[int], size: int, tensor: int) -> Rows:
+    """Rows at byte offsets `places` of the arena: by a formula where one fits, else by a table."""
+    pitch = places[1] - places[0] if len(places) > 1 else size
+    even = all(b - a == pitch for a, b in pairwise(places))
+    if even and pitch >= 0:
+        return Rows(ARENA, places[0], pitch, len(places), tensor, None, size)
+    return Rows(ARENA, 0, 0, len(places), tensor, tuple(places), size)
 
 
 def _resolve_views(graph: Graph, lowered: Mapping[int, Lowered]) -> dict[int, int]:
@@ -228,40 +265,6 @@ def _resolve_views(graph: Graph, lowered: Mapping[int, Lowered]) -> dict[int, in
         for view, source in lowered[op.id].views:
             views[view] = views.get(source, source)
     return views
-
-
-def _place(
-    graph: Graph,
-    order: Sequence[int],
-    lowered: Mapping[int, Lowered],
-    views: Mapping[int, int],
-    allocator: str,
-    input_mode: InputMode,
-    preserve_input: bool,
-    align: int,
-) -> Placement:
-    """Tensors with the lifetimes of their views joined, and each operator's scratch."""
-    end = len(order) + 1
-    spans: dict[int, tuple[int, int]] = {}
-    for tensor, life in lifetimes(graph, order).items():
-        root = views.get(tensor, tensor)
-        start, stop = spans.get(root, (life.start, life.end))
-        spans[root] = (min(start, life.start), max(stop, life.end))
-    for tensor in graph.inputs:
-        if input_mode == "const":
-            spans.pop(tensor, None)
-        elif preserve_input and tensor in spans:
-            spans[tensor] = (0, end)
-    items = [
-        Item(tensor, graph.tensors[tensor].bytes, start, stop)
-        for tensor, (start, stop) in sorted(spans.items())
-        if in_arena(graph.tensors[tensor])
-    ]
-    for slot, index in enumerate(order, start=1):
-        scratch = max((node.scratch for node in lowered[index].nodes), default=0)
-        if scratch:
-            items.append(Item(len(graph.tensors) + index, scratch, slot, slot + 1))
-    return ALLOCATORS[allocator](Problem(tuple(items), align))
 
 
 def _place_variables(graph: Graph, placement: Placement) -> tuple[Variable, ...]:
@@ -281,16 +284,18 @@ def _place_variables(graph: Graph, placement: Placement) -> tuple[Variable, ...]
     return tuple(variables)
 
 
-def _constants(graph: Graph, lowered: Mapping[int, Lowered]) -> tuple[bytes, dict[int, int]]:
-    """Constant tensors that ports read (not through params), as one blob with their offsets."""
+def _constants(
+    graph: Graph, lowered: Mapping[int, Lowered]
+) -> tuple[bytes, dict[int, tuple[int, int]]]:
+    """Constant tensors that ports read (not through params), as one blob; tensor -> (base, offset)."""
     blob = bytearray()
-    offsets: dict[int, int] = {}
+    offsets: dict[int, tuple[int, int]] = {}
     for op in graph.ops:
         for node in lowered[op.id].nodes:
             for port in node.inputs:
                 data = graph.tensors[port.tensor].data
                 if data is not None and port.tensor not in offsets:
                     blob.extend(bytes(-len(blob) % 16))
-                    offsets[port.tensor] = len(blob)
+                    offsets[port.tensor] = (CONSTANTS, len(blob))
                     blob.extend(data)
     return bytes(blob), offsets

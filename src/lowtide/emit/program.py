@@ -12,7 +12,9 @@ from typing import Any, Literal
 
 from numpy.typing import NDArray
 
-CType = Literal["int8_t", "uint8_t", "int16_t", "uint16_t", "int32_t", "int64_t", "float"]
+CType = Literal[
+    "int8_t", "uint8_t", "int16_t", "uint16_t", "int32_t", "int64_t", "float"
+]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,8 +60,8 @@ class Port:
 class Node:
     """`steps` steps of one kernel. `header` declares the kernel and its params' type.
 
-    `scratch` is in bytes. An operator may become several nodes (a concatenation of rows) or none (a
-    reshape).
+    `scratch` is in bytes; its contents matter from one step to the next if `scratch_lasts`. An
+    operator may become several nodes (a concatenation of rows) or none (a reshape).
     """
 
     op: int
@@ -70,6 +72,7 @@ class Node:
     outputs: tuple[Port, ...]
     steps: int
     scratch: int = 0
+    scratch_lasts: bool = True
 
 
 @dataclass(frozen=True, slots=True, eq=False)

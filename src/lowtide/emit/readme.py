@@ -13,12 +13,14 @@ def readme(assembly: Assembly, name: str, preserve_input: bool) -> str:
     const = assembly.input_mode == "const"
     weights = sum(size for is_weights, size in _constants(assembly) if is_weights)
     tables = sum(size for is_weights, size in _constants(assembly) if not is_weights)
-    state = 4 * (2 + assembly.pointers + (len(graph.inputs) if const else 0))
+    words = 2 + assembly.pointers + (len(graph.inputs) if const else 0)
+    state = 4 * (words + (max(1, len(assembly.nodes)) + 1) // 2)
     if const:
         inputs = f"""Inputs stay where they are: give each one's address with `{name}_set_input`.
 They are only read."""
         give = "\n".join(
-            f"    {name}_set_input(&net, {i}, input_{i});" for i in range(len(graph.inputs))
+            f"    {name}_set_input(&net, {i}, input_{i});"
+            for i in range(len(graph.inputs))
         )
     else:
         kept = (
@@ -98,5 +100,7 @@ def _constants(assembly: Assembly) -> list[tuple[bool, int]]:
 def _type(tensor: Tensor) -> str:
     text = f"{tensor.dtype.name} {list(tensor.shape)}"
     if tensor.quant is not None and len(tensor.quant.scale) == 1:
-        text += f", real = {tensor.quant.scale[0]:.9g} * (q - {tensor.quant.zero_point[0]})"
+        text += (
+            f", real = {tensor.quant.scale[0]:.9g} * (q - {tensor.quant.zero_point[0]})"
+        )
     return text

@@ -8,6 +8,7 @@ with the file's tensors; operators are numbered anew, ops[i].id == i.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
@@ -80,6 +81,52 @@ def drop_boundary_quantization(graph: Graph) -> Graph:
     return _with_ops(changed, (op for op in graph.ops if op.id not in gone))
 
 
+def resolve_variables(graph: Graph) -> Graph:
+    """Turn variables that are known by name into variable tensors, which a program can place.
+
+    A new tensor for each name that a VAR_HANDLE gives takes the place of all handles of that name
+    in READ_VARIABLE and ASSIGN_VARIABLE, and the VAR_HANDLEs go. A name whose users disagree on
+    its size or type, or that is used in another way, stays as it is. An operator that reads and
+    writes a variable tensor keeps its place among the others that do: see schedule/bitgraph.py.
+    """
+    names: dict[int, tuple[object, object]] = {
+        op.outputs[0]: (op.options.get("container") or "", op.options.get("shared_name"))
+        for op in graph.ops
+        if op.type == "VAR_HANDLE" and len(op.outputs) == 1
+    }
+    values: dict[tuple[object, object], list[Tensor | None]] = {}
+    readers = _readers(graph)
+    for handle, name in names.items():
+        using = sorted(readers.get(handle, []), key=lambda op: op.type)  # ASSIGN before READ
+        used = [_held(graph, op) for op in using] + [None] * graph.outputs.count(handle)
+        values.setdefault(name, []).extend(used)
+    tensors, made = list(graph.tensors), {}
+    for name, held in values.items():
+        kinds = {(t.dtype, t.shape) if t is not None else None for t in held}
+        if len(kinds) == 1 and held[0] is not None:
+            made[name] = len(tensors)
+            label = str(name[1] or f"variable{len(made)}")
+            # What is assigned comes first: its zero point is what the variable starts with.
+            new = replace(held[0], id=len(tensors), name=label, data=None, buffer=0)
+            tensors.append(replace(new, is_variable=True))
+    place = {handle: made[name] for handle, name in names.items() if name in made}
+    ops = [
+        replace(op, inputs=tuple(place.get(tensor, tensor) for tensor in op.inputs))
+        for op in graph.ops
+        if not (op.type == "VAR_HANDLE" and op.outputs and op.outputs[0] in place)
+    ]
+    return _with_ops(replace(graph, tensors=tuple(tensors)), ops)
+
+
+def _held(graph: Graph, op: Op) -> Tensor | None:
+    """What a user of a variable's handle takes from it or puts into it; None if it does neither."""
+    if op.type == "ASSIGN_VARIABLE" and len(op.inputs) == 2:
+        return graph.tensor(op, 1)
+    if op.type == "READ_VARIABLE" and len(op.outputs) == 1:
+        return graph.tensors[op.outputs[0]]
+    return None
+
+
 def _readers(graph: Graph) -> Mapping[int, list[Op]]:
     """Tensor -> the operators that read it, once for each of their inputs that it is."""
     readers: dict[int, list[Op]] = {}
@@ -132,7 +179,10 @@ def _can_fold(graph: Graph, pad: Op, op: Op, sides: tuple[int, int, int, int]) -
     if EXPLICIT_PADDING in op.options or source.quant != padded.quant or value is None:
         return False
     if op.type in _CONVOLUTIONS:
-        return value == source.quant.zero_point[0]
+        # A 1 x 1 convolution has no window, and its kernels know of no padding.
+        filters = graph.tensor(op, 1)
+        taps = math.prod(filters.shape[1:3]) if filters is not None else 1
+        return value == source.quant.zero_point[0] and taps > 1
     # A window of a pool must reach past the padding: the greatest of nothing is not defined.
     sizes = [int(op.options.get(name) or 0) for name in ("filter_height", "filter_width")]  # type: ignore[arg-type]  # integers in the schema
     reaches = max(sides[:2]) < sizes[0] and max(sides[2:]) < sizes[1]

@@ -9,8 +9,9 @@ Sizes and offsets here are counted in alignment units, so that no step has to th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from lowtide.place.problem import Block, Placement, Problem
 from lowtide.place.validate import validate
@@ -62,14 +63,23 @@ def _meetings(starts: Sequence[int], ends: Sequence[int]) -> tuple[tuple[int, ..
     return tuple(map(tuple, meets))
 
 
-def first_fit(boxes: Boxes, order: Iterable[int]) -> list[int]:
-    """Offsets (in units) when the boxes, all of them, are placed in `order`."""
+def first_fit(
+    boxes: Boxes, order: Iterable[int], fixed: Mapping[int, int] = MappingProxyType({})
+) -> list[int]:
+    """Offsets (in units) when the boxes, all of them, are placed in `order`.
+
+    `fixed` boxes lie where it says; they come first in `order`, so that the others fit around them.
+    """
     sizes, meets = boxes.sizes, boxes.meets
     # (offset, end) of every placed box: made once, sorted often.
     spans: list[tuple[int, int] | None] = [None] * len(boxes)
     offsets = [0] * len(boxes)
     for box in order:
         size, offset = sizes[box], 0
+        if box in fixed:
+            offsets[box] = fixed[box]
+            spans[box] = (fixed[box], fixed[box] + size)
+            continue
         for low, high in sorted([s for other in meets[box] if (s := spans[other]) is not None]):
             if low - offset >= size:
                 break

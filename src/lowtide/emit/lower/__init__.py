@@ -6,16 +6,27 @@ Adding an operator is adding an entry to its family's LOWERINGS.
 from __future__ import annotations
 
 from lowtide.emit.lower import (
+    batch_matmul,
+    binary,
     concat,
     conv,
     depthwise,
     fully_connected,
     gather,
+    lstm,
     pad,
+    pool,
+    quantize,
+    reduce,
     resize,
     slicing,
+    softmax,
     split,
+    svdf,
     transpose,
+    transpose_conv,
+    unary,
+    variables,
     views,
 )
 from lowtide.emit.lower.common import Context, Lowering
@@ -24,16 +35,27 @@ from lowtide.errors import ModelError
 from lowtide.ir import Graph, Op
 
 LOWERINGS: dict[str, Lowering] = {
+    **batch_matmul.LOWERINGS,
+    **binary.LOWERINGS,
     **concat.LOWERINGS,
     **conv.LOWERINGS,
     **depthwise.LOWERINGS,
     **fully_connected.LOWERINGS,
     **gather.LOWERINGS,
+    **lstm.LOWERINGS,
     **pad.LOWERINGS,
+    **pool.LOWERINGS,
+    **quantize.LOWERINGS,
+    **reduce.LOWERINGS,
     **resize.LOWERINGS,
     **slicing.LOWERINGS,
+    **softmax.LOWERINGS,
     **split.LOWERINGS,
+    **svdf.LOWERINGS,
     **transpose.LOWERINGS,
+    **transpose_conv.LOWERINGS,
+    **unary.LOWERINGS,
+    **variables.LOWERINGS,
     **views.LOWERINGS,
 }
 

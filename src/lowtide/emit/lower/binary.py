@@ -50,10 +50,7 @@ class Walk:
         (outer, outer_moves), (inner, inner_moves) = self.loops
         fields: list[tuple[str, Value]] = [("outer", outer), ("inner", inner)]
         for name, far, near in zip("ab", outer_moves, inner_moves, strict=True):
-            if far:
-                rewind = 0 if near else 1
-            else:
-                rewind = -inner if near else 0
+            rewind = int(far and not near) - inner * int(near and not far)
             fields += [(f"{name}_next", rewind), (f"{name}_step", int(near))]
         return tuple((prefix + name, value) for name, value in fields)
 
@@ -65,12 +62,12 @@ def _walk(context: Context, operands: Sequence[Tensor], out: Tensor) -> Walk:
         row_count(context, operand)
     rank = len(out.shape)
     try:
-        fits = np.broadcast_shapes(*(t.shape for t in operands)) == out.shape
+        fits = np.broadcast_shapes((1,) * rank, *(t.shape for t in operands)) == out.shape
     except ValueError:
         fits = False
     if not fits:
-        shapes = ", ".join(str(list(t.shape)) for t in operands)
-        raise context.unsupported(f"operands of {shapes} do not make {list(out.shape)}")
+        wrong = ", ".join(str(list(t.shape)) for t in operands)
+        raise context.unsupported(f"operands of {wrong} do not make {list(out.shape)}")
     shapes = [(1,) * (rank - len(t.shape)) + t.shape for t in operands]
     for lead in range(row_dims(out.shape), rank + 1):
         loops = _loops(out.shape[lead:], [shape[lead:] for shape in shapes])
@@ -133,11 +130,11 @@ def _add(context: Context, *, subtract: bool) -> Lowered:
     left = 15 if dtype is DType.INT16 else 20
     a = 0 if quants[0][0] >= quants[1][0] else 1
     b = 1 - a
-    real_b, real_out = _add_factors(quants[a][0], quants[b][0], out_scale, left, subtract)
-    b_multiplier, b_shift = factor(context, real_b)
+    twice = 2 * quants[a][0]
+    b_multiplier, b_shift = factor(context, quants[b][0] / twice)
     if b_shift == 0:  # equal scales (or 0): 1/2, written with a shift of 1
         b_multiplier, b_shift = (INT32_MAX if b_multiplier else 0), -1
-    multiplier, shift = factor(context, real_out)
+    multiplier, shift = factor(context, twice / ((1 << left) * out_scale))
     if multiplier and shift >= 0:
         raise context.unsupported("its output's scale is too small for its operands'")
     low, high = activation_range(context, out, context.option("fused_activation_function"))
@@ -158,18 +155,6 @@ def _add(context: Context, *, subtract: bool) -> Lowered:
     )
     variant = "row" if walk.plain and not subtract else "pair"
     return _node(context, f"lt_add_{suffix(dtype)}_{variant}", "lt_addition", walk, fields)
-
-
-def _add_factors(
-    a_scale: float, b_scale: float, out_scale: float, left: int, subtract: bool
-) -> tuple[float, float]:
-    """Factors of the operand with the smaller scale, b, and of the sum; a's is 1/2."""
-    if subtract:  # the reference computes these in single precision, and those of ADD in double
-        twice = np.float32(2) * np.float32(a_scale)
-        with np.errstate(over="ignore"):
-            real_out = twice / (np.float32(1 << left) * np.float32(out_scale))
-        return float(np.float32(b_scale) / twice), float(real_out)
-    return b_scale / (2 * a_scale), 2 * a_scale / ((1 << left) * out_scale)
 
 
 def _mul(context: Context) -> Lowered:

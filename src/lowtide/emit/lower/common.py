@@ -41,7 +41,8 @@ class Context:
         for tensor in tensors:
             if not tensor.is_constant:
                 return tensor.dtype
-        return tensors[0].dtype if tensors else self.output().dtype
+        made = [self.graph.tensors[i] for i in self.op.outputs]
+        return next((tensor.dtype for tensor in (*tensors, *made)), DType.RESOURCE)
 
     def input(self, index: int) -> Tensor:
         """Input `index`, which must be there."""
@@ -56,6 +57,8 @@ class Context:
 
     def output(self, index: int = 0) -> Tensor:
         """Output `index`."""
+        if index >= len(self.op.outputs):
+            raise self.unsupported(f"output {index} is missing")
         return self.graph.tensors[self.op.outputs[index]]
 
     def option(self, name: str, default: int = 0) -> int:
@@ -68,6 +71,8 @@ class Context:
         tensor = self.input(index)
         if tensor.data is None:
             raise self.unsupported(f"input {index} must be a constant")
+        if tensor.dtype not in _NUMPY or tensor.is_sparse:
+            raise self.unsupported(f"input {index} is of a type or form that cannot be read")
         return constant(tensor)
 
     def unsupported(self, why: str) -> ModelError:

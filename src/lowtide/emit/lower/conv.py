@@ -1,8 +1,8 @@
-"""CONV_2D: kernels/include/lt_conv_packed.h, lt_conv.h."""
+"""CONV_2D: kernels/include/lt_conv_packed.h, lt_conv.h, lt_conv_u8.h, lt_conv_s16.h."""
 
 from __future__ import annotations
 
-from lowtide.emit.lower import convolution
+from lowtide.emit.lower import convolution, legacy, wide
 from lowtide.emit.lower.common import Context, Lowering
 from lowtide.emit.program import Lowered
 from lowtide.ir import DType
@@ -19,14 +19,18 @@ def _groups(context: Context, out_c: int, depth: int) -> int:
 
 
 def _conv_2d(context: Context) -> Lowered:
-    filters = convolution.weights(context, DType.INT8, 4)
+    filters = convolution.weights(context, 4)
     out_c, kernel_h, kernel_w, depth = filters.shape
     over = convolution.window(context, kernel_h, kernel_w)
     groups = _groups(context, out_c, depth)
-    channels = convolution.channels_s8(
-        context, filters.reshape(out_c, -1), convolution.factors(context, out_c)
-    )
+    if context.activation_type == DType.UINT8:
+        return legacy.conv(context, over, filters)
+    factors = convolution.factors(context, out_c)
+    filters = filters.reshape(out_c, -1)
+    if context.activation_type == DType.INT16:
+        return wide.conv(context, over, filters, factors, groups)
+    channels = convolution.channels_s8(context, filters, factors)
     return convolution.lower_s8(context, over, channels, groups)
 
 
-LOWERINGS = {"CONV_2D": Lowering(_conv_2d, frozenset({DType.INT8}))}
+LOWERINGS = {"CONV_2D": Lowering(_conv_2d, convolution.TYPES)}

@@ -26,6 +26,7 @@ from lowtide.emit.lower.common import (
 from lowtide.emit.program import Array, Lowered, Node, Params, Port, Value
 from lowtide.ir import DType, Tensor
 
+TYPES = frozenset({DType.INT8, DType.UINT8, DType.INT16})
 _MAX_SIZE = (1 << 16) - 1
 _MAX_PADDING = (1 << 15) - 1
 
@@ -97,12 +98,15 @@ def window(context: Context, kernel_h: int, kernel_w: int) -> Window:
     )
 
 
-def weights(context: Context, dtype: DType, rank: int | None = None) -> NDArray[Any]:
-    """The constant weights, which must be of `dtype`."""
-    filters = context.input(1)
-    if filters.dtype != dtype or filters.is_sparse:
+def weights(context: Context, rank: int | None = None) -> NDArray[Any]:
+    """The constant weights: uint8 for uint8 activations, else int8. Checks also the output's type."""
+    filters, out = context.input(1), context.output()
+    if context.input(0).dtype not in TYPES or out.dtype != context.input(0).dtype:
+        raise context.unsupported("its input and output must have the same type")
+    wanted = DType.UINT8 if out.dtype == DType.UINT8 else DType.INT8
+    if filters.dtype != wanted or filters.is_sparse:
         kind = "sparse" if filters.is_sparse else filters.dtype.name
-        raise context.unsupported(f"its weights are {kind}; there are kernels for {dtype.name}")
+        raise context.unsupported(f"its weights are {kind}; there are kernels for {wanted.name}")
     if rank is not None and len(filters.shape) != rank:
         raise context.unsupported(f"its weights must have {rank} dimensions")
     return context.constant(1)
@@ -160,9 +164,7 @@ def lower_s8(context: Context, over: Window, channels: packed.Channels, groups: 
     direct = over.taps == 1
     fields: tuple[tuple[str, Value], ...] = (
         ("weights", Array("int32_t", words, weights=True)),
-        ("bias", Array("int32_t", quick.bias, weights=True)),
-        ("multiplier", Array("int32_t", quick.multiplier)),
-        ("shift", Array("int8_t", quick.shift)),
+        ("scales", Array("int32_t", packed.pair_scales(quick))),
         ("quads", quads),
         ("out_c", len(channels.weights)),
         ("centre", 2 * channels.zero + 1),
@@ -212,6 +214,7 @@ def _node(
         outputs=(over.target,),
         steps=over.target.rows,
         scratch=scratch,
+        scratch_lasts=False,
     )
     return Lowered((node,))
 

@@ -1,4 +1,7 @@
-"""DEPTHWISE_CONV_2D: kernels/include/lt_depthwise_quick.h, lt_depthwise.h, or an ordinary convolution."""
+"""DEPTHWISE_CONV_2D: lt_depthwise_quick.h, lt_depthwise.h, ..._u8.h, ..._s16.h in kernels/include.
+
+With a single input channel it is an ordinary convolution, and lowered as one.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lowtide.emit.lower import convolution, packed
+from lowtide.emit.lower import convolution, legacy, packed, wide
 from lowtide.emit.lower.common import Context, Lowering, per_tensor
 from lowtide.emit.program import Array, Lowered, Node, Params, Value
 from lowtide.ir import DType
@@ -22,13 +25,16 @@ def _multiple(context: Context, filters: NDArray[Any]) -> int:
 
 
 def _depthwise(context: Context) -> Lowered:
-    filters = convolution.weights(context, DType.INT8, 4)
+    filters = convolution.weights(context, 4)
     _, kernel_h, kernel_w, out_c = filters.shape
     over = convolution.window(context, kernel_h, kernel_w)
     multiple = _multiple(context, filters)
-    channels = convolution.channels_s8(
-        context, filters.reshape(-1, out_c).T, convolution.factors(context, out_c)
-    )
+    if context.activation_type == DType.UINT8:
+        return legacy.depthwise(context, over, filters, multiple)
+    factors = convolution.factors(context, out_c)
+    if context.activation_type == DType.INT16:
+        return wide.depthwise(context, over, filters, factors, multiple)
+    channels = convolution.channels_s8(context, filters.reshape(-1, out_c).T, factors)
     if over.in_c == 1:  # every output channel reads all input channels, there being only one
         return convolution.lower_s8(context, over, channels, 1)
     quick = packed.narrow(channels) if multiple == 1 else None
@@ -56,7 +62,7 @@ def _quick(
         ("centre", 2 * channels.zero + 1),
         *(field for field in over.fields if field[0] != "in_c"),
     )
-    return _node(context, over, channels, "lt_depthwise_quick", fields)
+    return _node(context, over, channels, "lt_depthwise_quick", fields, 8 * over.taps)
 
 
 def _plain(
@@ -81,6 +87,7 @@ def _node(
     channels: packed.Channels,
     family: str,
     fields: tuple[tuple[str, Value], ...],
+    scratch: int = 0,
 ) -> Lowered:
     _, input_zero = per_tensor(context, context.input(0))
     fields += (("input_zero", input_zero), ("low", channels.low), ("high", channels.high))
@@ -92,8 +99,10 @@ def _node(
         inputs=(over.source,),
         outputs=(over.target,),
         steps=over.target.rows,
+        scratch=scratch,
+        scratch_lasts=False,
     )
     return Lowered((node,))
 
 
-LOWERINGS = {"DEPTHWISE_CONV_2D": Lowering(_depthwise, frozenset({DType.INT8}))}
+LOWERINGS = {"DEPTHWISE_CONV_2D": Lowering(_depthwise, convolution.TYPES)}

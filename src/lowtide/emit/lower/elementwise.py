@@ -34,10 +34,16 @@ def scale_zero(context: Context, tensor: Tensor) -> tuple[float, int]:
 
 def factor(context: Context, real: float) -> tuple[int, int]:
     """(multiplier, shift) of a factor that the kernels can shift by."""
-    multiplier, shift = quantised_multiplier(real)
+    multiplier, shift = quantised_multiplier(real) if math.isfinite(real) else (0, 1 << 10)
     if shift > _LARGEST_SHIFT:
         raise context.unsupported(f"its scales differ by a factor of {real:g}")
     return multiplier, shift
+
+
+def number(context: Context, name: str, default: float) -> float:
+    """A float option; `default` where the file leaves it out."""
+    value = context.op.options.get(name, default)
+    return float(value) if isinstance(value, int | float) else default
 
 
 def same_type(context: Context, *tensors: Tensor) -> DType:

@@ -1,10 +1,10 @@
-"""FULLY_CONNECTED: a 1 x 1 convolution of one pixel per row, see lt_conv_packed.h and lt_conv.h."""
+"""FULLY_CONNECTED: a 1 x 1 convolution of one pixel per row; uint8 has a kernel of its own."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from lowtide.emit.lower import convolution
+from lowtide.emit.lower import convolution, legacy, wide
 from lowtide.emit.lower.common import Context, Lowering, multiplier, per_tensor, quantised
 from lowtide.emit.program import Lowered
 from lowtide.ir import DType
@@ -37,17 +37,21 @@ def _window(context: Context, out_c: int, depth: int) -> convolution.Window:
 
 
 def _fully_connected(context: Context) -> Lowered:
-    filters = convolution.weights(context, DType.INT8)
+    filters = convolution.weights(context)
     if len(filters.shape) < 2:
         raise context.unsupported("its weights must have two dimensions")
     out_c, depth = filters.shape[-2:]
     over = _window(context, out_c, depth)
+    filters = filters.reshape(out_c, depth)
+    if context.activation_type == DType.UINT8:
+        return legacy.fully_connected(context, over, filters)
     if any(quantised(context, context.input(1)).zero_point):
         raise context.unsupported("the zero point of its weights must be 0")
-    channels = convolution.channels_s8(
-        context, filters.reshape(out_c, depth), _factors(context, out_c)
-    )
+    factors = _factors(context, out_c)
+    if context.activation_type == DType.INT16:
+        return wide.fully_connected(context, over, filters, factors)
+    channels = convolution.channels_s8(context, filters, factors)
     return convolution.lower_s8(context, over, channels, 1)
 
 
-LOWERINGS = {"FULLY_CONNECTED": Lowering(_fully_connected, frozenset({DType.INT8}))}
+LOWERINGS = {"FULLY_CONNECTED": Lowering(_fully_connected, convolution.TYPES)}

@@ -120,6 +120,16 @@ def pack_pairs(weights: NDArray[np.int8]) -> NDArray[np.int32] | None:
     return words.astype(np.uint32).view(np.int32)
 
 
+def pair_scales(narrow: Narrow) -> NDArray[np.int32]:
+    """Five words per pair of channels: bias, multiplier, bias, multiplier, both shifts."""
+    channels = len(narrow.shift)
+    padded = np.zeros((-(-channels // 2) * 2, 3), np.int32)
+    padded[:channels] = np.stack([narrow.bias, narrow.multiplier, narrow.shift], axis=1)
+    first, second = padded[0::2], padded[1::2]
+    shifts = first[:, 2:] + 256 * second[:, 2:]
+    return np.concatenate([first[:, :2], second[:, :2], shifts], axis=1)
+
+
 def int32(values: NDArray[Any]) -> NDArray[np.int32]:
     """Integers modulo 2^32, as the kernels' sums are."""
     return (values.astype(np.int64) & 0xFFFFFFFF).astype(np.uint32).view(np.int32)

@@ -33,12 +33,15 @@ typedef struct {
 /* A kernel runs one step; `params` is the constant struct that its header describes. */
 typedef void (*lt_kernel)(const void *params, const lt_step *step);
 
-/* A tensor cut into rows. */
+/* A tensor cut into rows. Row r is at offset + r * pitch from the base, or, where rows lie apart, at
+ * places[r] << the program's place_shift. */
 typedef struct {
-    uint32_t offset; /* bytes from the base to row 0 */
-    uint32_t pitch;  /* bytes from a row to the next */
+    const uint16_t *places;
+    uint32_t offset;
+    uint32_t pitch;  /* bytes */
     uint16_t count;  /* number of rows */
     uint16_t tensor; /* the tensor's index in the model file */
+    uint16_t bytes;  /* of a row, where rows lie apart */
     uint8_t base;    /* index into the bases: 0 is the arena, 1 the constants, 2... the inputs */
 } lt_rows;
 
@@ -57,18 +60,21 @@ typedef struct {
 typedef struct {
     lt_kernel kernel;
     const void *params;
-    uint32_t scratch; /* bytes from the arena's start to the scratch memory */
+    uint16_t scratch; /* index into the program's rows: where step r's scratch memory is */
     uint16_t ports;   /* index of the first input's port; outputs follow inputs */
     uint8_t inputs;
     uint8_t outputs;
 } lt_node;
 
-/* Steps [first, first + steps) of one node. */
+/* The next `steps` steps of one node; or, if node >= LT_LOOP, the node - LT_LOOP turns that follow,
+ * `steps` times. Loops may hold loops, LT_DEPTH deep. */
 typedef struct {
     uint16_t node;
-    uint16_t first;
     uint16_t steps;
 } lt_turn;
+
+#define LT_LOOP 0x8000U
+#define LT_DEPTH 4
 
 typedef struct {
     const lt_rows *rows;
@@ -76,11 +82,13 @@ typedef struct {
     const lt_node *nodes;
     const lt_turn *turns;
     uint16_t turn_count;
+    uint16_t node_count;
+    uint8_t place_shift;
 } lt_program;
 
 /* Run all turns. `bases` as in lt_rows; `pointers` has room for the most row pointers that one step
- * needs. Both belong to the caller. */
-void lt_run(const lt_program *program, uint8_t *const *bases, void **pointers);
+ * needs, `next` for one number per node. All belong to the caller. */
+void lt_run(const lt_program *program, uint8_t *const *bases, void **pointers, uint16_t *next);
 
 #ifdef LT_TRACE
 /* For verification only: called after every step for each row of its outputs. */

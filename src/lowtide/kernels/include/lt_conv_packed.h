@@ -10,6 +10,10 @@
  * Conditions, which the compiler checks for each channel with the actual weights:
  *   every half fits int16; |sum x * w1| < 2^23 for all x;
  *   scales are below 1/2, 2 * (accumulator) fits int32: see lt_narrow in lt_fixed.h.
+ *
+ * Scales, five words for a pair of channels: bias (the input's zero point folded in, times 2) and
+ * multiplier of c0, then of c1, then the shift of c0 + 256 * that of c1. Shifts are 0 to 22, a factor
+ * is multiplier * 2^(-32 - shift).
  */
 #ifndef LT_CONV_PACKED_H
 #define LT_CONV_PACKED_H
@@ -23,11 +27,9 @@
  * step->scratch: with d = 4 * quads, 0 bytes if direct and out_w == 1, 4 * d if direct, else 5 * d.
  */
 typedef struct {
-    const int32_t *weights;    /* [ceil(out_c / 2)][quads][2]: for products 0 and 2, for 1 and 3 */
-    const int32_t *bias;       /* [out_c], the input's zero point folded in, times 2 */
-    const int32_t *multiplier; /* [out_c] */
-    const int8_t *shift;       /* [out_c], 0 to 22: factor = multiplier * 2^(-32 - shift) */
-    uint16_t quads;            /* ceil(kernel_h * kernel_w * in_c / 4) */
+    const int32_t *weights; /* [ceil(out_c / 2)][quads][2]: for products 0 and 2, for 1 and 3 */
+    const int32_t *scales;  /* [ceil(out_c / 2)][5]: see above */
+    uint16_t quads;         /* ceil(kernel_h * kernel_w * in_c / 4) */
     uint16_t in_w, in_c;
     uint16_t out_w, out_c;
     uint16_t kernel_h, kernel_w;

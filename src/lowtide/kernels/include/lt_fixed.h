@@ -33,6 +33,15 @@ static inline int32_t lt_scale(int32_t x, int32_t multiplier, int32_t shift)
     return lt_divide_by_pot(lt_high_mul((int32_t)((uint32_t)x << left), multiplier), right);
 }
 
+/* MultiplyByQuantizedMultiplier of 64-bit sums, |x| < 2^47: x * m, with 16 bits of the multiplier,
+ * rounded once, halves up. The shift is at most 14. */
+static inline int32_t lt_scale_wide(int64_t x, int32_t multiplier, int32_t shift)
+{
+    int64_t reduced = multiplier < 0x7FFF0000 ? (multiplier + (1 << 15)) >> 16 : 0x7FFF;
+    int32_t right = 15 - shift;
+    return (int32_t)(uint32_t)((uint64_t)((x * reduced + ((int64_t)1 << (right - 1))) >> right));
+}
+
 /* a + b and a - b, wrapping. */
 static inline int32_t lt_add(int32_t a, int32_t b)
 {

@@ -7,15 +7,15 @@
 
 #include "lowtide.h"
 
-/* One row from 8 bits.
+/* One row of `groups` runs of `count` elements, from 8 bits; each run has its own sum.
  *
- * step->in[0]: `count` elements, int8 or uint8; step->out[0]: as many of the same type, zero point at
+ * step->in[0]: int8 or uint8; step->out[0]: as many of the same type, zero point at
  *   the type's least value and scale 1 / 256 (_8), or int16 at -32768 and 1 / 65536 (_8_s16). The
  *   same memory only if the types are the same. No scratch.
  */
 typedef struct {
     const int32_t *table; /* exp(-i * scale * beta) in Q0.31 for i < reach, or null: computed */
-    uint32_t count;
+    uint32_t groups, count;
     int32_t multiplier; /* input differences to Q5.26: scale * beta * 2^26, as in lt_fixed.h */
     uint8_t shift;      /* 1 to 31 */
     uint16_t reach;     /* values this far or farther below the row's greatest give 0; 1 to 256 */
@@ -25,14 +25,14 @@ typedef struct {
 void lt_softmax_8_row(const void *params, const lt_step *step);
 void lt_softmax_8_s16_row(const void *params, const lt_step *step);
 
-/* One row of int16: zero points are 0, the output is in 1 / 32768.
+/* One row of `groups` runs of `count` elements, int16: zero points are 0, the output is in 1 / 32768.
  *
- * step->in[0], step->out[0]: `count` elements; may be the same memory. No scratch.
+ * step->in[0], step->out[0]: may be the same memory. No scratch.
  */
 typedef struct {
     const int16_t *exp;        /* [513]: exp(x) at x = -10 ... 0 */
     const int16_t *reciprocal; /* [513]: 1 / (1 + x) at x = 0 ... 1 */
-    uint32_t count;
+    uint32_t groups, count;
     int32_t multiplier; /* input differences to 10 / 65535, as in lt_fixed.h */
     int8_t shift;
 } lt_softmax_s16;

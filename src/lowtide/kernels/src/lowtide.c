@@ -3,61 +3,102 @@
 
 #include <stddef.h>
 
+static void *place(const lt_program *program, const lt_rows *cut, uint8_t *const *bases,
+                   int32_t row)
+{
+    uint8_t *base = bases[cut->base];
+    if (cut->places != NULL) {
+        return base + ((uint32_t)cut->places[row] << program->place_shift);
+    }
+    return base + cut->offset + (uint32_t)row * cut->pitch;
+}
+
+/* The first row of a port's window at step `step`. */
+static int32_t first_row(const lt_port *port, uint16_t step)
+{
+    return port->table != NULL ? port->table[step] : port->first + (int32_t)step * port->stride;
+}
+
 /* Fill `to` with the pointers of one port's window at step `step`; return how many. */
-static uint16_t window(const lt_rows *rows, const lt_port *port, uint8_t *const *bases,
+static uint16_t window(const lt_program *program, const lt_port *port, uint8_t *const *bases,
                        uint16_t step, void **to)
 {
-    const lt_rows *cut = &rows[port->rows];
-    int32_t row = port->table ? port->table[step] : port->first + (int32_t)step * port->stride;
-    uint8_t *base = bases[cut->base] + cut->offset;
+    const lt_rows *cut = &program->rows[port->rows];
+    int32_t row = first_row(port, step);
     for (uint16_t i = 0; i < port->count; i++, row += port->dilation) {
-        to[i] = row < 0 || row >= cut->count ? NULL : base + (uint32_t)row * cut->pitch;
+        to[i] = row < 0 || row >= cut->count ? NULL : place(program, cut, bases, row);
     }
     return port->count;
 }
 
-static void run_turn(const lt_program *program, const lt_turn *turn, uint8_t *const *bases,
-                     void **pointers)
-{
-    const lt_node *node = &program->nodes[turn->node];
-    const lt_port *ports = &program->ports[node->ports];
-    for (uint16_t i = 0; i < turn->steps; i++) {
-        uint16_t row = (uint16_t)(turn->first + i);
-        uint16_t used = 0;
-        uint16_t inputs = 0;
-        for (uint8_t p = 0; p < node->inputs + node->outputs; p++) {
-            if (p == node->inputs) {
-                inputs = used;
-            }
-            used = (uint16_t)(used + window(program->rows, &ports[p], bases, row, &pointers[used]));
-        }
-        lt_step step;
-        step.in = (const void *const *)pointers;
-        step.out = (void *const *)&pointers[inputs];
-        step.scratch = bases[0] + node->scratch;
-        step.row = row;
-        node->kernel(node->params, &step);
 #ifdef LT_TRACE
-        for (uint8_t p = node->inputs; p < node->inputs + node->outputs; p++) {
-            const lt_rows *cut = &program->rows[ports[p].rows];
-            int32_t first = ports[p].table ? ports[p].table[row]
-                                           : ports[p].first + (int32_t)row * ports[p].stride;
-            for (uint16_t k = 0; k < ports[p].count; k++) {
-                int32_t at = first + (int32_t)k * ports[p].dilation;
-                if (at >= 0 && at < cut->count) {
-                    lt_trace(cut->tensor, at,
-                             bases[cut->base] + cut->offset + (uint32_t)at * cut->pitch,
-                             (int)cut->pitch);
-                }
-            }
+static void trace(const lt_program *program, const lt_port *port, uint8_t *const *bases,
+                  uint16_t step)
+{
+    const lt_rows *cut = &program->rows[port->rows];
+    int32_t row = first_row(port, step);
+    for (uint16_t i = 0; i < port->count; i++, row += port->dilation) {
+        if (row >= 0 && row < cut->count) {
+            uint32_t bytes = cut->places != NULL ? cut->bytes : cut->pitch;
+            lt_trace(cut->tensor, (int)row, place(program, cut, bases, row), (int)bytes);
         }
-#endif
     }
 }
+#endif
 
-void lt_run(const lt_program *program, uint8_t *const *bases, void **pointers)
+static void run_step(const lt_program *program, const lt_node *node, uint16_t number,
+                     uint8_t *const *bases, void **pointers)
 {
-    for (uint16_t i = 0; i < program->turn_count; i++) {
-        run_turn(program, &program->turns[i], bases, pointers);
+    const lt_port *ports = &program->ports[node->ports];
+    uint16_t used = 0;
+    lt_step step;
+    for (uint8_t p = 0; p < node->inputs; p++) {
+        used = (uint16_t)(used + window(program, &ports[p], bases, number, &pointers[used]));
+    }
+    ports += node->inputs;
+    step.in = (const void *const *)pointers;
+    step.out = (void *const *)&pointers[used];
+    for (uint8_t p = 0; p < node->outputs; p++) {
+        used = (uint16_t)(used + window(program, &ports[p], bases, number, &pointers[used]));
+    }
+    step.scratch = place(program, &program->rows[node->scratch], bases, number);
+    step.row = number;
+    node->kernel(node->params, &step);
+#ifdef LT_TRACE
+    for (uint8_t p = 0; p < node->outputs; p++) {
+        trace(program, &ports[p], bases, number);
+    }
+#endif
+}
+
+void lt_run(const lt_program *program, uint8_t *const *bases, void **pointers, uint16_t *next)
+{
+    struct {
+        uint16_t start, end, left;
+    } loops[LT_DEPTH];
+    uint8_t depth = 0;
+    uint16_t at = 0;
+    for (uint16_t i = 0; i < program->node_count; i++) {
+        next[i] = 0;
+    }
+    while (at < program->turn_count) {
+        const lt_turn *turn = &program->turns[at++];
+        if (turn->node >= LT_LOOP) {
+            loops[depth].start = at;
+            loops[depth].end = (uint16_t)(at + (turn->node - LT_LOOP));
+            loops[depth].left = turn->steps;
+            depth++;
+            continue;
+        }
+        for (uint16_t i = 0; i < turn->steps; i++) {
+            run_step(program, &program->nodes[turn->node], next[turn->node]++, bases, pointers);
+        }
+        while (depth > 0 && at == loops[depth - 1].end) {
+            if (--loops[depth - 1].left > 0) {
+                at = loops[depth - 1].start;
+                break;
+            }
+            depth--;
+        }
     }
 }

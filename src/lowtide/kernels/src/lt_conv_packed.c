@@ -33,11 +33,13 @@ static void gather(const lt_conv_packed_s8 *p, const void *const *rows, int32_t 
     }
 }
 
+/* Scale a sum of channel c. */
 static int8_t finish(const lt_conv_packed_s8 *p, int32_t c, int32_t sum)
 {
-    int32_t shift = p->shift[c];
-    int32_t twice = lt_add(p->bias[c], lt_add(sum, sum));
-    int32_t y = lt_narrow(twice, p->multiplier[c], lt_centre(p->centre, shift), shift);
+    const int32_t *scales = p->scales + (c >> 1) * 5;
+    int32_t shift = c & 1 ? scales[4] >> 8 : scales[4] & 0xFF;
+    int32_t twice = lt_add(scales[(c & 1) * 2], lt_add(sum, sum));
+    int32_t y = lt_narrow(twice, scales[(c & 1) * 2 + 1], lt_centre(p->centre, shift), shift);
     return (int8_t)lt_clamp(y, p->low, p->high);
 }
 

@@ -81,46 +81,57 @@ static const int32_t *dot_2x1(const int32_t *w, const int8_t *x, int32_t depth, 
     return w;
 }
 
+/* Scale the sums of one channel with two pixels, the doubled biases added, to out[0] and out[out_c]. */
+static inline void store_two(int32_t twice0, int32_t twice1, int32_t multiplier, int32_t odd,
+                             int32_t shift, int8_t *out, int32_t out_c)
+{
+    int32_t centre = lt_centre(odd, shift);
+    out[0] = (int8_t)lt_narrow_s8(twice0, multiplier, centre, shift);
+    out[out_c] = (int8_t)lt_narrow_s8(twice1, multiplier, centre, shift);
+}
+
 /* All channels of two pixels, from [quads][2][2] words of halves. */
 static void two_pixels(const lt_conv_packed_s8 *p, const int32_t *x, int8_t *out)
 {
-    const int32_t *w = p->weights, *bias = p->bias, *multiplier = p->multiplier;
-    const int8_t *shift = p->shift;
-    int32_t out_c = p->out_c;
-    int8_t *end = out + out_c;
+    const int32_t *w = p->weights, *scales = p->scales;
+    int32_t quads = p->quads, odd = p->centre, out_c = p->out_c;
+    int32_t left = out_c;
     for (;;) {
         int32_t raw0, low0, raw1, low1;
-        w = dot_2x2(w, x, p->quads, &raw0, &low0, &raw1, &low1);
-        int32_t s = *shift++, m = *multiplier++, b = *bias++;
-        int32_t centre = lt_centre(p->centre, s);
-        out[out_c] = (int8_t)lt_narrow_s8(lt_add(b, lt_add(low1, low1)), m, centre, s);
-        *out++ = (int8_t)lt_narrow_s8(lt_add(b, lt_add(low0, low0)), m, centre, s);
-        if (out == end) {
+        w = dot_2x2(w, x, quads, &raw0, &low0, &raw1, &low1);
+        int32_t bias = scales[0], shifts = scales[4];
+        raw0 = lt_sub(raw0, low0) >> 7;
+        raw1 = lt_sub(raw1, low1) >> 7;
+        store_two(lt_add(bias, lt_add(low0, low0)), lt_add(bias, lt_add(low1, low1)), scales[1], odd,
+                  shifts & 0xFF, out, out_c);
+        if (left == 1) {
             return;
         }
-        s = *shift++, m = *multiplier++, b = *bias++;
-        centre = lt_centre(p->centre, s);
-        out[out_c] = (int8_t)lt_narrow_s8(lt_add(b, lt_sub(raw1, low1) >> 7), m, centre, s);
-        *out++ = (int8_t)lt_narrow_s8(lt_add(b, lt_sub(raw0, low0) >> 7), m, centre, s);
-        if (out == end) {
+        bias = scales[2];
+        store_two(lt_add(bias, raw0), lt_add(bias, raw1), scales[3], odd, shifts >> 8, out + 1,
+                  out_c);
+        left -= 2;
+        if (left == 0) {
             return;
         }
+        out += 2;
+        scales += 5;
     }
 }
 
 static void one_pixel(const lt_conv_packed_s8 *p, const int8_t *x, int8_t *out)
 {
-    const int32_t *w = p->weights;
-    int32_t depth = p->kernel_h * p->kernel_w * p->in_c;
-    for (int32_t c = 0; c < p->out_c; c += 2) {
-        int32_t raw, low, s = p->shift[c];
+    const int32_t *w = p->weights, *scales = p->scales;
+    int32_t depth = p->kernel_h * p->kernel_w * p->in_c, odd = p->centre;
+    for (int32_t left = p->out_c; left > 0; left -= 2, scales += 5) {
+        int32_t raw, low, s = scales[4] & 0xFF;
         w = dot_2x1(w, x, depth, &raw, &low);
-        out[c] = (int8_t)lt_narrow_s8(lt_add(p->bias[c], lt_add(low, low)), p->multiplier[c],
-                                      lt_centre(p->centre, s), s);
-        if (c + 1 < p->out_c) {
-            s = p->shift[c + 1];
-            out[c + 1] = (int8_t)lt_narrow_s8(lt_add(p->bias[c + 1], lt_sub(raw, low) >> 7),
-                                              p->multiplier[c + 1], lt_centre(p->centre, s), s);
+        *out++ = (int8_t)lt_narrow_s8(lt_add(scales[0], lt_add(low, low)), scales[1],
+                                      lt_centre(odd, s), s);
+        if (left > 1) {
+            s = scales[4] >> 8;
+            *out++ = (int8_t)lt_narrow_s8(lt_add(scales[2], lt_sub(raw, low) >> 7), scales[3],
+                                          lt_centre(odd, s), s);
         }
     }
 }

@@ -1,6 +1,7 @@
 /* lt_depthwise_quick_dsp.c: see lt_depthwise_quick.h. For cores with Arm's DSP extension.
  *
- * Four channels of one pixel at once, from words of bytes; what is padding is left out.
+ * Per pixel a list of its taps that are no padding is made, then four channels at once go through it,
+ * from words of bytes. The zero point is subtracted while unpacking, which costs nothing.
  */
 #include "lt_depthwise_quick.h"
 
@@ -10,108 +11,126 @@
 
 #include "lt_fixed.h"
 
-/* Bytes 0 and 2 of x (1 and 3) as halves, plus those of `base`. */
-static inline int32_t even_from(int32_t base, int32_t x)
-{
-    int32_t pair;
-    __asm__("sxtab16 %0, %1, %2" : "=r"(pair) : "r"(base), "r"(x));
-    return pair;
-}
+/* Where the first channel's factors are. */
+typedef struct {
+    const int8_t *x, *weight;
+} tap;
 
-static inline int32_t odd_from(int32_t base, int32_t x)
+/* List the taps of the window whose first column is `column`; return their number. */
+static int32_t list_taps(const lt_depthwise_quick_s8 *p, const void *const *rows, int32_t column,
+                         tap *taps)
 {
-    int32_t pair;
-    __asm__("sxtab16 %0, %1, %2, ror #8" : "=r"(pair) : "r"(base), "r"(x));
-    return pair;
-}
-
-/* sum + the product of the low (high) halves. */
-static inline int32_t low_product(int32_t a, int32_t b, int32_t sum)
-{
-    __asm__("smlabb %0, %1, %2, %0" : "+r"(sum) : "r"(a), "r"(b));
-    return sum;
-}
-
-static inline int32_t high_product(int32_t a, int32_t b, int32_t sum)
-{
-    __asm__("smlatt %0, %1, %2, %0" : "+r"(sum) : "r"(a), "r"(b));
-    return sum;
-}
-
-/* The four channels from `c` of one pixel; the window as in lt_depthwise_quick.c. */
-static void four(const lt_depthwise_quick_s8 *p, const void *const *rows, int32_t column,
-                 int32_t kx0, int32_t taps, int32_t c, int8_t *out)
-{
-    int32_t channels = p->channels, stride = p->dilation_w * channels;
-    int32_t base = -p->input_zero;
-    int32_t sum[4] = {0, 0, 0, 0};
-    base = (int32_t)((uint32_t)(base & 0xFFFF) | (uint32_t)base << 16);
-    const int8_t *row_w = p->weights + kx0 * channels + c;
-    column = column * channels + c;
-    for (int32_t ky = p->kernel_h; ky > 0; ky--, row_w += p->kernel_w * channels) {
-        const int8_t *x = *rows++;
-        const int8_t *w = row_w;
-        if (x == NULL) {
-            continue;
-        }
-        x += column;
-        for (int32_t n = taps; n > 0; n--) {
-            int32_t a = lt_load(x), b = lt_load(w);
-            int32_t even = even_from(base, a), odd = odd_from(base, a);
-            x += stride;
-            w += channels;
-            a = lt_even(b);
-            b = lt_odd(b);
-            sum[0] = low_product(even, a, sum[0]);
-            sum[1] = low_product(odd, b, sum[1]);
-            sum[2] = high_product(even, a, sum[2]);
-            sum[3] = high_product(odd, b, sum[3]);
-        }
-    }
-    for (int32_t i = 0; i < 4; i++) {
-        int32_t s = p->shift[c + i];
-        out[c + i] = (int8_t)lt_narrow_s8(lt_add(p->bias[c + i], lt_add(sum[i], sum[i])),
-                                          p->multiplier[c + i], lt_centre(p->centre, s), s);
-    }
-}
-
-/* One channel of one pixel. */
-static void one(const lt_depthwise_quick_s8 *p, const void *const *rows, int32_t column,
-                int32_t kx0, int32_t taps, int32_t c, int8_t *out)
-{
-    int32_t channels = p->channels, sum = 0, s = p->shift[c];
+    int32_t channels = p->channels, step = p->dilation_w * channels;
+    int32_t end = p->in_w * channels;
+    const int8_t *weight = p->weights;
+    tap *to = taps;
+    column *= channels;
     for (int32_t ky = 0; ky < p->kernel_h; ky++) {
-        const int8_t *x = rows[ky];
-        const int8_t *w = p->weights + (ky * p->kernel_w + kx0) * channels + c;
-        for (int32_t n = 0; x != NULL && n < taps; n++) {
-            int32_t at = (column + n * p->dilation_w) * channels + c;
-            sum += (x[at] - p->input_zero) * w[n * channels];
+        const int8_t *row = rows[ky];
+        int32_t at = column;
+        for (int32_t kx = p->kernel_w; kx > 0; kx--) {
+            if (row != NULL && (uint32_t)at < (uint32_t)end) {
+                to->x = row + at;
+                to->weight = weight;
+                to++;
+            }
+            at += step;
+            weight += channels;
         }
     }
-    out[c] = (int8_t)lt_narrow_s8(lt_add(p->bias[c], lt_add(sum, sum)), p->multiplier[c],
-                                  lt_centre(p->centre, s), s);
+    return (int32_t)(to - taps);
+}
+
+/* Sums of four channels. */
+typedef struct {
+    int32_t even0, odd0, even1, odd1;
+} sums;
+
+/* The sums of the channels from byte c on over n taps; `base` is what to add to x, in both halves. */
+static inline sums sum_four(const tap *taps, int32_t n, int32_t c, int32_t base)
+{
+    sums s = {0, 0, 0, 0};
+    int32_t a, b, even, even_w;
+#define TAP                                                                                          \
+    "ldrd %[a], %[b], [%[taps]], #8\n\t"                                                             \
+    "ldr %[a], [%[a], %[c]]\n\t"                                                                     \
+    "ldr %[b], [%[b], %[c]]\n\t"                                                                     \
+    "sxtab16 %[x], %[base], %[a]\n\t"                                                                \
+    "sxtb16 %[w], %[b]\n\t"                                                                          \
+    "sxtab16 %[a], %[base], %[a], ror #8\n\t"                                                        \
+    "sxtb16 %[b], %[b], ror #8\n\t"                                                                  \
+    "smlabb %[s0], %[x], %[w], %[s0]\n\t"                                                            \
+    "smlatt %[s2], %[x], %[w], %[s2]\n\t"                                                            \
+    "smlabb %[s1], %[a], %[b], %[s1]\n\t"                                                            \
+    "smlatt %[s3], %[a], %[b], %[s3]\n\t"
+    __asm__("lsrs %[n], %[n], #1\n\t"
+            "bcc 1f\n\t" TAP "1:\n\t"
+            "cbz %[n], 3f\n"
+            "2:\n\t" TAP TAP "subs %[n], %[n], #1\n\t"
+            "bne 2b\n"
+            "3:"
+            : [taps] "+r"(taps), [n] "+l"(n), [s0] "+r"(s.even0), [s1] "+r"(s.odd0),
+              [s2] "+r"(s.even1), [s3] "+r"(s.odd1), [a] "=&r"(a), [b] "=&r"(b), [x] "=&r"(even),
+              [w] "=&r"(even_w)
+            : [c] "r"(c), [base] "r"(base)
+            : "cc", "memory");
+#undef TAP
+    return s;
+}
+
+static inline int8_t scaled(int32_t bias, int32_t sum, int32_t multiplier, int32_t odd, int32_t shift)
+{
+    return (int8_t)lt_narrow_s8(lt_add(bias, lt_add(sum, sum)), multiplier, lt_centre(odd, shift),
+                                shift);
+}
+
+/* All channels of a pixel with n taps. */
+static void pixel(const lt_depthwise_quick_s8 *p, const tap *taps, int32_t n, int8_t *out)
+{
+    const int32_t *bias = p->bias, *multiplier = p->multiplier;
+    const int8_t *shift = p->shift;
+    int32_t channels = p->channels, odd = p->centre, zero = p->input_zero;
+    int32_t base = (int32_t)((uint32_t)(-zero & 0xFFFF) | (uint32_t)-zero << 16);
+    int32_t c = 0;
+    for (; c + 4 <= channels; c += 4) {
+        sums s = sum_four(taps, n, c, base);
+        out[0] = scaled(bias[0], s.even0, multiplier[0], odd, shift[0]);
+        out[1] = scaled(bias[1], s.odd0, multiplier[1], odd, shift[1]);
+        out[2] = scaled(bias[2], s.even1, multiplier[2], odd, shift[2]);
+        out[3] = scaled(bias[3], s.odd1, multiplier[3], odd, shift[3]);
+        out += 4;
+        bias += 4;
+        multiplier += 4;
+        shift += 4;
+    }
+    for (; c < channels; c++) {
+        int32_t sum = 0;
+        for (int32_t i = 0; i < n; i++) {
+            sum += (taps[i].x[c] - zero) * taps[i].weight[c];
+        }
+        *out++ = scaled(*bias++, sum, *multiplier++, odd, *shift++);
+    }
 }
 
 void lt_depthwise_quick_s8_row(const void *params, const lt_step *step)
 {
     const lt_depthwise_quick_s8 *p = params;
     int8_t *out = step->out[0];
-    for (int32_t x = 0; x < p->out_w; x++, out += p->channels) {
-        int32_t column = x * p->stride_w - p->pad_left;
-        int32_t kx0 = 0, kx1 = p->kernel_w, c = 0;
-        while (column < 0 && kx0 < kx1) {
-            column += p->dilation_w;
-            kx0++;
+    tap *taps = step->scratch;
+    int32_t column = -p->pad_left, last = p->in_w - (p->kernel_w - 1) * p->dilation_w - 1;
+    int32_t n = 0, inside = 0; /* no column of the listed window is padding */
+    for (int32_t left = p->out_w; left > 0; left--) {
+        if (inside && column <= last) {
+            for (int32_t i = 0; i < n; i++) {
+                taps[i].x += p->stride_w * p->channels;
+            }
+        } else {
+            n = list_taps(p, step->in, column, taps);
+            inside = column >= 0;
         }
-        while (kx1 > kx0 && column + (kx1 - 1 - kx0) * p->dilation_w >= p->in_w) {
-            kx1--;
-        }
-        for (; c + 4 <= p->channels; c += 4) {
-            four(p, step->in, column, kx0, kx1 - kx0, c, out);
-        }
-        for (; c < p->channels; c++) {
-            one(p, step->in, column, kx0, kx1 - kx0, c, out);
-        }
+        pixel(p, taps, n, out);
+        column += p->stride_w;
+        out += p->channels;
     }
     if (p->low > INT8_MIN || p->high < INT8_MAX) {
         for (int8_t *at = step->out[0]; at != out; at++) {

@@ -72,9 +72,8 @@ static int32_t reciprocal(uint32_t one_plus_x)
     return y > INT32_MAX / 2 ? INT32_MAX : y * 2;
 }
 
-LT_INLINE void softmax(const lt_softmax_8 *p, const lt_step *step, int32_t out_bits)
+LT_INLINE void softmax(const lt_softmax_8 *p, const uint8_t *in, void *out, int32_t out_bits)
 {
-    const uint8_t *in = step->in[0];
     uint32_t greatest = 0;
     for (uint32_t i = 0; i < p->count; i++) {
         uint32_t value = in[i] ^ p->flip;
@@ -99,21 +98,31 @@ LT_INLINE void softmax(const lt_softmax_8 *p, const lt_step *step, int32_t out_b
             value = lt_clamp(value, 0, (1 << out_bits) - 1);
         }
         if (out_bits == 8) {
-            ((uint8_t *)step->out[0])[i] = (uint8_t)(value ^ p->flip);
+            ((uint8_t *)out)[i] = (uint8_t)(value ^ p->flip);
         } else {
-            ((int16_t *)step->out[0])[i] = (int16_t)(value + INT16_MIN);
+            ((int16_t *)out)[i] = (int16_t)(value + INT16_MIN);
         }
     }
 }
 
 void lt_softmax_8_row(const void *params, const lt_step *step)
 {
-    softmax(params, step, 8);
+    const lt_softmax_8 *p = params;
+    const uint8_t *in = step->in[0];
+    uint8_t *out = step->out[0];
+    for (uint32_t i = 0; i < p->groups; i++, in += p->count, out += p->count) {
+        softmax(p, in, out, 8);
+    }
 }
 
 void lt_softmax_8_s16_row(const void *params, const lt_step *step)
 {
-    softmax(params, step, 16);
+    const lt_softmax_8 *p = params;
+    const uint8_t *in = step->in[0];
+    int16_t *out = step->out[0];
+    for (uint32_t i = 0; i < p->groups; i++, in += p->count, out += p->count) {
+        softmax(p, in, out, 16);
+    }
 }
 
 /* The table at x, -32768 to 32767 for its 512 sections, interpolated. */
@@ -123,11 +132,8 @@ static int32_t look_up(const int16_t *table, int32_t x)
     return at[0] + (((at[1] - at[0]) * (x & 127) + 64) >> 7);
 }
 
-void lt_softmax_s16_row(const void *params, const lt_step *step)
+static void softmax_s16(const lt_softmax_s16 *p, const int16_t *in, int16_t *out)
 {
-    const lt_softmax_s16 *p = params;
-    const int16_t *in = step->in[0];
-    int16_t *out = step->out[0];
     int32_t greatest = INT16_MIN;
     for (uint32_t i = 0; i < p->count; i++) {
         greatest = in[i] > greatest ? in[i] : greatest;
@@ -146,5 +152,15 @@ void lt_softmax_s16_row(const void *params, const lt_step *step)
     for (uint32_t i = 0; i < p->count; i++) {
         int32_t value = (out[i] * x + (1 << (right - 1))) >> right;
         out[i] = (int16_t)lt_clamp(value, 0, INT16_MAX);
+    }
+}
+
+void lt_softmax_s16_row(const void *params, const lt_step *step)
+{
+    const lt_softmax_s16 *p = params;
+    const int16_t *in = step->in[0];
+    int16_t *out = step->out[0];
+    for (uint32_t i = 0; i < p->groups; i++, in += p->count, out += p->count) {
+        softmax_s16(p, in, out);
     }
 }

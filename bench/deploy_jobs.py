@@ -1,0 +1,177 @@
+"""What the bench of generated programs does with one network: compile, verify, run, as values.
+
+Why values: many rows read the same run (its RAM, its instructions, its code), and the work is spread
+over processes. So rows say which `Job`s they need, each is done once, and rows are made of the
+`Outcome`s. A worker takes all jobs of one network, so that each program is compiled once.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from lowtide import pipeline
+from lowtide.compiler import Compiled, Options, compile_model
+from lowtide.deploy import run, verify
+from lowtide.errors import LowtideError, MissingToolError
+from lowtide.report.deployment import ran_document, ran_text, verified_document, verified_text
+from lowtide.run.board import load_boards
+from lowtide.run.toolchain import compile_only
+from reorder_rows import NeedsError, shared_model
+
+HOST = "host"
+_WORKERS = 2
+_HOST_SAMPLES = 8
+_BOARD_SAMPLES = 4  # all kinds of inputs that lowtide makes: random, all least, all greatest, zero
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One network on one target: `HOST` (every tensor, sanitizers on) or a board's name.
+
+    `network` is zoo:NAME or the name of a shared model.
+    """
+
+    network: str
+    target: str
+    allocator: str = "planned"
+    quantized_io: bool = False
+
+    @property
+    def label(self) -> str:
+        """The network, with the options that are not the default ones."""
+        options = [f"--allocator {self.allocator}"] if self.allocator != "planned" else []
+        options += ["--quantized-io"] if self.quantized_io else []
+        return " ".join([self.network, *options])
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a job ended. `document` is the JSON document of `lowtide verify` or `lowtide run`.
+
+    `problem` is "" if all was bit-exact, else what was not; `state` tells whether it was measured.
+    `arena_bytes` and `moved_bytes` are the compiler's own figures.
+    """
+
+    state: Literal["done", "absent", "failed"]
+    problem: str = ""
+    document: Mapping[str, Any] = field(default_factory=dict)
+    arena_bytes: int = 0
+    moved_bytes: int = 0
+    seconds: float = 0.0
+
+    @property
+    def exact(self) -> bool:
+        """Measured, and bit-exact."""
+        return self.state == "done" and not self.problem
+
+
+Outcomes = Mapping[Job, Outcome]
+
+
+def note(text: str) -> None:
+    """Say on stderr what is going on."""
+    print(f"bench/deploy: {text}", file=sys.stderr, flush=True)
+
+
+def path_of(network: str) -> str:
+    """What `lowtide` takes for the network. Raises NeedsError for a shared model that is absent."""
+    return network if network.startswith("zoo:") else str(shared_model(network))
+
+
+def compiled(network: str, options: Options) -> Compiled:
+    """The network as C. Raises NeedsError or a LowtideError."""
+    return compile_model(pipeline.load(path_of(network)), options)
+
+
+def do_all(jobs: Iterable[Job]) -> dict[Job, Outcome]:
+    """Every job once, in two processes, with progress on stderr."""
+    by_network: dict[str, list[Job]] = {}
+    for job in dict.fromkeys(jobs):
+        by_network.setdefault(job.network, []).append(job)
+    outcomes: dict[Job, Outcome] = {}
+    # Threads of this process must not be forked.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(_WORKERS, mp_context=context) as pool:
+        pending = [pool.submit(_do_network, group) for group in by_network.values()]
+        for number, done in enumerate(as_completed(pending), start=1):
+            outcomes |= done.result()
+            note(f"{number} of {len(pending)} networks done")
+    return outcomes
+
+
+def _do_network(jobs: Sequence[Job]) -> dict[Job, Outcome]:
+    programs: dict[Options, Compiled | Exception] = {}
+    outcomes = {}
+    for job in jobs:
+        options = Options(allocator=job.allocator, quantized_io=job.quantized_io)
+        if options not in programs:
+            try:
+                programs[options] = compiled(job.network, options)
+            except (NeedsError, LowtideError, ValueError) as error:
+                programs[options] = error
+        begin = time.perf_counter()
+        outcomes[job] = _do(job, programs[options])
+        seconds = time.perf_counter() - begin
+        if outcomes[job].state != "absent":
+            note(
+                f"{job.label} on {job.target}: {outcomes[job].problem or 'fine'} ({seconds:.1f} s)"
+            )
+    return outcomes
+
+
+def _do(job: Job, program: Compiled | Exception) -> Outcome:
+    begin = time.perf_counter()
+    try:
+        if isinstance(program, Exception):
+            raise program
+        if job.target == HOST:
+            verified = verify(program, samples=_HOST_SAMPLES)
+            document = verified_document(program, verified)
+            problem = "" if verified.bit_exact else verified_text(program, verified)
+        else:
+            ran = run(program, load_boards()[job.target], samples=_BOARD_SAMPLES)
+            document = ran_document(ran)
+            problem = "" if ran.bit_exact else ran_text(ran).partition("\n")[0]
+            problem = problem or ("the compiler warns" if ran.measured.warnings else "")
+    except NeedsError as error:
+        return Outcome("absent", str(error))
+    except MissingToolError as error:
+        return Outcome("absent", f"needs a tool: {error.cause}")
+    except (LowtideError, ValueError) as error:
+        return Outcome("failed", str(error).partition("\n")[0])
+    return Outcome(
+        "done",
+        problem,
+        document,
+        program.arena_bytes,
+        program.assembly.placement.moved_bytes,
+        time.perf_counter() - begin,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A compiler with the flags for one processor."""
+
+    name: str
+    toolchain: str
+    flags: tuple[str, ...]
+
+
+def warnings_of(files: Mapping[str, bytes], target: Target) -> str:
+    """What the compiler says about `files`, "" if nothing. Raises MissingToolError, BuildError."""
+    with tempfile.TemporaryDirectory() as folder:
+        return compile_only(files, target.toolchain, Path(folder), *target.flags)
+
+
+def as_values(outcome: Outcome) -> dict[str, object]:
+    """An outcome for programs to read."""
+    return asdict(outcome)

@@ -1,0 +1,32 @@
+/* lt_conv_u8.h: CONV_2D, uint8 activations and weights quantised as a whole (the legacy scheme).
+ *
+ * Source: tensorflow/lite/kernels/internal/reference/conv.h.
+ */
+#ifndef LT_CONV_U8_H
+#define LT_CONV_U8_H
+
+#include "lowtide.h"
+
+/* One output row.
+ *
+ * step->in: kernel_h rows of in_w * in_c bytes, null where the row is padding.
+ * step->out[0]: a row of out_w * out_c bytes; overlaps no input row.
+ * step->scratch: kernel_h * kernel_w * in_c bytes; unused if kernel_h * kernel_w == 1.
+ */
+typedef struct {
+    const uint8_t *weights; /* [out_c][kernel_h][kernel_w][in_c] */
+    const int32_t *bias;    /* [out_c], modulo 2^32: b - input_zero * sum(w - weights_zero) */
+    int32_t multiplier;
+    int8_t shift;
+    uint16_t in_w, in_c;
+    uint16_t out_w, out_c;
+    uint16_t kernel_h, kernel_w;
+    uint16_t stride_w, dilation_w;
+    int16_t pad_left;
+    uint8_t input_zero, weights_zero, output_zero;
+    uint8_t low, high; /* the fused activation's range */
+} lt_conv_u8;
+
+void lt_conv_u8_row(const void *params, const lt_step *step);
+
+#endif

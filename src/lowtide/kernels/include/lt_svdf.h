@@ -1,0 +1,32 @@
+/* lt_svdf.h: SVDF, int8 activations and weights, with a state of int8 or int16.
+ *
+ * Source: EvalIntegerSvdfReference in tensorflow/lite/micro/kernels/svdf_common.cc. There each stage
+ * runs over all filters in turn; here each unit goes through all stages, which needs no scratch.
+ */
+#ifndef LT_SVDF_H
+#define LT_SVDF_H
+
+#include "lowtide.h"
+
+/* One batch.
+ *
+ * step->in[0]: a row of `inputs` bytes.
+ * step->out[0]: a row of `units` bytes; overlaps no other.
+ * step->out[1]: the state, read and written: [units * rank][memory], oldest first.
+ * No scratch.
+ */
+typedef struct {
+    const int8_t *features; /* [units * rank][inputs] */
+    const void *times;      /* [units * rank][memory], of the state's type */
+    const int32_t *bias;    /* [units] */
+    uint16_t inputs, units, rank, memory;
+    int32_t state_multiplier, output_multiplier;
+    int8_t state_shift, output_shift;
+    int8_t input_zero, output_zero;
+    int16_t state_zero;
+} lt_svdf;
+
+void lt_svdf_state8_row(const void *params, const lt_step *step);
+void lt_svdf_state16_row(const void *params, const lt_step *step);
+
+#endif

@@ -1,0 +1,24 @@
+/* lt_batch_matmul.c: see lt_batch_matmul.h. */
+#include "lt_batch_matmul.h"
+
+#include "lt_fixed.h"
+
+void lt_batch_matmul_s8_row(const void *params, const lt_step *step)
+{
+    const lt_batch_matmul_s8 *p = params;
+    const int8_t *left = step->in[0];
+    int8_t *out = step->out[0];
+    if (p->left_columns != 0) {
+        left += step->row % p->left_columns;
+    }
+    for (int32_t j = 0; j < p->columns; j++) {
+        const int8_t *right = (const int8_t *)step->in[1] + j * p->right_across;
+        int32_t sum = 0;
+        for (int32_t k = 0; k < p->depth; k++) {
+            sum += (left[k * p->left_pitch] - p->left_zero) *
+                   (right[k * p->right_down] - p->right_zero);
+        }
+        sum = lt_scale(sum, p->multiplier, p->shift) + p->output_zero;
+        out[j] = (int8_t)lt_clamp(sum, INT8_MIN, INT8_MAX);
+    }
+}

@@ -1,0 +1,74 @@
+/* lt_conv_s16.c: see lt_conv_s16.h. */
+#include "lt_conv_s16.h"
+
+#include <string.h>
+
+#include "lt_fixed.h"
+
+/* The sum of n products. Up to 256 of them fit 32 bits. */
+static int64_t dot(const int16_t *a, const int8_t *b, int32_t n)
+{
+    int64_t total = 0;
+    while (n > 0) {
+        int32_t run = n < 256 ? n : 256, sum = 0;
+        for (int32_t i = 0; i < run; i++) {
+            sum += *a++ * *b++;
+        }
+        total += sum;
+        n -= run;
+    }
+    return total;
+}
+
+/* Copy the window of output column x into `patch`, padding as 0. */
+static void gather(const lt_conv_s16 *p, const void *const *rows, int32_t x, int16_t *patch)
+{
+    size_t size = p->in_c * sizeof *patch;
+    for (int32_t ky = 0; ky < p->kernel_h; ky++) {
+        const int16_t *row = rows[ky];
+        int32_t column = x * p->stride_w - p->pad_left;
+        for (int32_t kx = 0; kx < p->kernel_w; kx++, column += p->dilation_w, patch += p->in_c) {
+            if (row == NULL || column < 0 || column >= p->in_w) {
+                memset(patch, 0, size);
+            } else {
+                memcpy(patch, row + column * p->in_c, size);
+            }
+        }
+    }
+}
+
+static int32_t scaled(const lt_conv_s16 *p, int32_t c, int64_t sum)
+{
+    if (p->bias != NULL) {
+        return lt_scale_wide(sum + p->bias[c], p->multiplier[c], p->shift[c]);
+    }
+    return lt_scale((int32_t)((uint32_t)sum + (uint32_t)p->bias_32[c]), p->multiplier[c], p->shift[c]);
+}
+
+void lt_conv_s16_row(const void *params, const lt_step *step)
+{
+    const lt_conv_s16 *p = params;
+    const int16_t *input = step->in[0];
+    int16_t *patch = step->scratch;
+    int16_t *out = step->out[0];
+    int32_t taps = p->kernel_h * p->kernel_w;
+    int32_t depth = p->in_c / p->groups; /* channels that one filter reads */
+    int32_t filters = p->out_c / p->groups;
+    for (int32_t x = 0; x < p->out_w; x++) {
+        const int16_t *window = patch;
+        if (taps == 1) {
+            window = input + x * p->stride_w * p->in_c;
+        } else {
+            gather(p, step->in, x, patch);
+        }
+        for (int32_t c = 0; c < p->out_c; c++) {
+            const int8_t *weights = p->weights + c * taps * depth;
+            int64_t sum = 0;
+            for (int32_t tap = 0; tap < taps; tap++, weights += depth) {
+                sum += dot(window + tap * p->in_c + c / filters * depth, weights, depth);
+            }
+            int32_t y = lt_add(scaled(p, c, sum), p->output_zero);
+            *out++ = (int16_t)lt_clamp(y, p->low, p->high);
+        }
+    }
+}

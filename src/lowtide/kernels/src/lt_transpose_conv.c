@@ -1,0 +1,56 @@
+/* lt_transpose_conv.c: see lt_transpose_conv.h. */
+#include "lt_transpose_conv.h"
+
+#include <stddef.h>
+
+#include "lt_fixed.h"
+
+/* The sum of (a - zero) * b over n bytes. */
+static int32_t dot(const int8_t *a, int32_t zero, const int8_t *b, int32_t n)
+{
+    int32_t sum = 0;
+    for (int32_t i = 0; i < n; i++) {
+        sum += (a[i] - zero) * b[i];
+    }
+    return sum;
+}
+
+/* What input row `row` adds to output column x; `weights` is the kernel's row that meets it. */
+static int32_t across(const lt_transpose_conv_s8 *p, const int8_t *row, int32_t x,
+                      const int8_t *weights)
+{
+    int32_t reach = x + p->pad_left;
+    int32_t column = reach / p->stride_w;
+    int32_t sum = 0;
+    for (int32_t kx = reach % p->stride_w; kx < p->kernel_w && column >= 0; kx += p->stride_w) {
+        if (column < p->in_w) {
+            sum += dot(row + column * p->in_c, p->input_zero, weights + kx * p->in_c, p->in_c);
+        }
+        column--;
+    }
+    return sum;
+}
+
+void lt_transpose_conv_s8_row(const void *params, const lt_step *step)
+{
+    const lt_transpose_conv_s8 *p = params;
+    int8_t *out = step->out[0];
+    int32_t line = p->kernel_w * p->in_c; /* weights per row of the kernel */
+    int32_t first = (step->row + p->pad_top) % p->stride_h;
+    for (int32_t x = 0; x < p->out_w; x++) {
+        const int8_t *weights = p->weights;
+        for (int32_t c = 0; c < p->out_c; c++) {
+            int32_t sum = p->bias[c];
+            int32_t ky = first;
+            for (int32_t k = p->rows - 1; k >= 0 && ky < p->kernel_h; k--) {
+                if (step->in[k] != NULL) {
+                    sum += across(p, step->in[k], x, weights + ky * line);
+                }
+                ky += p->stride_h;
+            }
+            weights += p->kernel_h * line;
+            sum = lt_scale(sum, p->multiplier[c], p->shift[c]) + p->output_zero;
+            *out++ = (int8_t)lt_clamp(sum, p->low, p->high);
+        }
+    }
+}

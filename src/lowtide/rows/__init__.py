@@ -1,0 +1,1 @@
+"""Scheduling rows, not layers: which rows each step needs, stages, and when each row is live."""

@@ -1,0 +1,84 @@
+"""Where each row lies: first fit over rows, around a graph input that must be contiguous.
+
+The caller writes a resident input as one piece, so its rows have fixed offsets from the arena's
+start; they still die one by one, and other rows take their place. All other rows, and the scratch
+memory of each step, lie wherever they fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from lowtide.place import Item, Placement, Problem
+from lowtide.place.firstfit import Boxes, boxes_of, first_fit, height, placement_of
+from lowtide.rows.stages import Step, row_lives
+from lowtide.rows.table import RowTable
+
+
+def place_rows(table: RowTable, steps: Sequence[Step], *, align: int = 4) -> Placement:
+    """Offsets of all rows and scratch, validated; `align` is that of a row's start, in bytes.
+
+    Item r is row r of the table; item (number of rows + k) is the scratch of step k. A kept tensor
+    is one item under its first row, as the caller reads it as one piece; so is a given tensor whose
+    rows are no multiple of `align`.
+    """
+    lives = row_lives(table, steps)
+    pieces = {
+        cut.first: cut
+        for cut in table.cuts
+        if cut.first in table.kept or (cut.first in table.given and cut.size % align)
+    }
+    items: list[Item] = []
+    fixed: dict[int, int] = {}
+    top = 0
+    for cut in table.cuts:
+        rows = [row for row in range(cut.first, cut.first + cut.count) if row in lives]
+        if cut.first in pieces:
+            if not rows:
+                continue
+            span = (min(lives[r][0] for r in rows), max(lives[r][1] for r in rows))
+            if cut.first in table.given:
+                fixed[cut.first], top = (
+                    top,
+                    top + -(-cut.size * cut.count // align) * align,
+                )
+            items.append(Item(cut.first, cut.size * cut.count, *span))
+            continue
+        for row in rows:
+            if cut.first in table.given:
+                fixed[row], top = top, top + cut.size
+            items.append(Item(row, cut.size, *lives[row]))
+    items += [Item(row, table.size[row], *lives[row]) for row in table.lasting if row >= 0]
+    for k, (node, _) in enumerate(steps):
+        if table.scratch[node]:
+            items.append(Item(len(table.size) + k, table.scratch[node], k + 1, k + 2))
+    problem = Problem(tuple(items), align)
+    boxes = boxes_of(problem)
+    known = {
+        box: fixed[items[index].id] // align
+        for box, index in enumerate(boxes.index)
+        if items[index].id in fixed
+    }
+    best: list[int] = []
+    for order in _orders(boxes, known):
+        offsets = first_fit(boxes, order, known)
+        if not best or height(boxes, offsets) < height(boxes, best):
+            best = offsets
+    return placement_of("rows", problem, boxes, best)
+
+
+def _orders(boxes: Boxes, known: Mapping[int, int]) -> Iterator[list[int]]:
+    """Orders to try: by size, by area, by duration, by birth, by death."""
+    sizes, starts, ends = boxes.sizes, boxes.starts, boxes.ends
+    free = [box for box in range(len(boxes)) if box not in known]
+    keys = (
+        lambda box: (-sizes[box], -box),
+        lambda box: (-sizes[box], starts[box]),
+        lambda box: (-sizes[box] * (ends[box] - starts[box]), starts[box]),
+        lambda box: (starts[box] - ends[box], -sizes[box]),
+        lambda box: (starts[box], -ends[box]),
+        lambda box: (-ends[box], starts[box]),
+        lambda box: (starts[box], -sizes[box]),
+    )
+    for key in keys:
+        yield [*known, *sorted(free, key=key)]

@@ -1,0 +1,228 @@
+"""`lowtide compile` and `lowtide ops`: a whole folder of C, or one message and no folder.
+
+Why: what is written here is copied into firmware, so nothing half-done may look like a result.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+from contextlib import nullcontext
+from pathlib import Path
+
+import pytest
+from command import call, fine, refused, run
+
+from lowtide.compiler import Options, compile_model
+from lowtide.emit.lower import LOWERINGS
+from networks import float_network, loaded
+
+
+@pytest.fixture(autouse=True)
+def _no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine brings lines on progress about, which are no part of the result."""
+    monkeypatch.setattr("lowtide.cli.deploy.progress", lambda _: nullcontext())
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_the_folder_has_everything_to_build(tmp_path: Path) -> None:
+    out = tmp_path / "new" / "folder"
+    text = fine(call("compile", "zoo:figure1", "-o", out))
+    program = compile_model(loaded("figure1"))
+    files = _files(out)
+    assert {"figure1.c", "figure1.h", "lowtide.c", "lowtide.h", "README.md"} < files.keys()
+    assert files == dict(program.files)
+    first, second, third = text.splitlines()
+    assert first == "zoo:figure1: 7 operators, 254,464 MACs"
+    assert second == (
+        f"arena {program.arena_bytes:,} B, allocator planned, order: peak 4,960 B (proved optimal)"
+    )
+    assert third == (
+        f"Wrote {len(files)} files to {out}; figure1.h is the interface, README.md says how to "
+        "build and call it."
+    )
+
+
+def test_the_json_document(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    flags = ("--allocator", "compacting", "--input", "const", "--align", "32", "--name", "Fig")
+    document = json.loads(fine(call("compile", "zoo:figure1", "-o", out, "--json", *flags)))
+    options = Options(allocator="compacting", input_mode="const", align=32, name="Fig")
+    program = compile_model(loaded("figure1"), options)
+    assert document == {
+        "schema": "lowtide.compile/1",
+        "model": "zoo:figure1",
+        "output": str(out),
+        "name": "Fig",
+        "files": sorted(program.files),
+        "allocator": "compacting",
+        "input": "const",
+        "arena_bytes": program.arena_bytes,
+        "arena_lower_bound_bytes": program.arena_bytes,
+        "moved_bytes": program.assembly.placement.moved_bytes,
+        "order": [0, 3, 5, 1, 2, 4, 6],
+        "macs": 254_464,
+    }
+    assert sorted(_files(out)) == document["files"]
+    assert "#define FIG_ARENA_ALIGN 32\n" in (out / "Fig.h").read_text()
+    assert "Fig_set_input" in (out / "Fig.h").read_text()
+
+
+def test_the_name_comes_from_the_file(tmp_path: Path) -> None:
+    model = tmp_path / "2nd Model (int8).tflite"
+    model.write_bytes(loaded("figure1").source)
+    fine(call("compile", model, "-o", tmp_path / "out"))
+    assert (tmp_path / "out" / "m_2nd_model_int8.h").is_file()
+
+
+@pytest.mark.parametrize("stem", ["int8", "size", "int", "lowtide", "lt_conv", "Ünïcode", "-"])
+def test_a_file_of_any_name_gives_c_that_compiles(stem: str, tmp_path: Path) -> None:
+    """Also one that would make `typedef struct {...} int8_t`."""
+    model = tmp_path / f"{stem}.tflite"
+    model.write_bytes(loaded("figure1").source)
+    assert "bit-exact" in fine(call("verify", model, "--samples", "1"))
+
+
+@pytest.mark.parametrize(
+    ("flags", "cause", "remedy"),
+    [
+        (("--align", "12"), "--align 12", "a power of two"),
+        (("--align", "2"), "--align 2", "at least 4"),
+        (("--align", "0"), "--align 0", "a power of two"),
+        (("--align", "-16"), "--align -16", "a power of two"),
+        (("--align", str(1 << 30)), "--align 1073741824", "power of two"),
+        (("--align", "many"), "'many' is not a valid integer", "lowtide compile --help"),
+        (("--name", "9x"), "'9x' cannot be a C identifier", "such as m_9x"),
+        (("--name", "int"), "'int' cannot be a C identifier", "such as m_int"),
+        (("--name", "a-b"), "'a-b' cannot be a C identifier", "such as a_b"),
+        (("--name", ""), "'' cannot be a C identifier", "letters, digits and _"),
+        (("--name", "lt_net"), "'lt_net' is a name of the runtime's", "another name"),
+        (("--name", "lt"), "'lt' is a name of the runtime's", "another name"),
+        (("--name", "Lowtide"), "'Lowtide' is a name of the runtime's", "another name"),
+        (("--name", "int8"), "'int8'", "name"),
+        (("--allocator", "best"), "'best' is not one of", "lowtide compile --help"),
+        (("--input", "flash"), "'flash' is not one of", "lowtide compile --help"),
+        (("--seconds", "0"), "the range", "lowtide compile --help"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_an_option_that_cannot_be(
+    flags: tuple[str, ...], cause: str, remedy: str, tmp_path: Path
+) -> None:
+    refused(call("compile", "zoo:figure1", "-o", tmp_path / "out", *flags), 2, cause, remedy)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_where_to_is_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    refused(call("compile", "zoo:figure1"), 2, "Missing option '-o'")
+    refused(call("compile", "-o", "out"), 2, "Missing argument 'MODEL'")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", ["compile", "verify", "run"])
+def test_a_float_model_is_refused_with_the_remedy(command: str, tmp_path: Path) -> None:
+    model = tmp_path / "float.tflite"
+    model.write_bytes(float_network())
+    rest = {"compile": ("-o", tmp_path / "out"), "verify": (), "run": ("--board", "microbit")}
+    result = call(command, model, *rest[command])
+    refused(result, 3, "operator 0 (ADD): its type is FLOAT32", "quantise the model to int8")
+    assert "representative data set" in result.err
+    assert list(tmp_path.iterdir()) == [model]
+
+
+def test_a_file_that_is_no_model(tmp_path: Path) -> None:
+    model = tmp_path / "text.tflite"
+    model.write_text("not a model")
+    result = call("compile", model, "-o", tmp_path / "out")
+    refused(result, 3, "text.tflite")
+    assert list(tmp_path.iterdir()) == [model]
+
+
+def test_a_folder_that_cannot_be(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"mine")
+    for out in (tmp_path / "file", tmp_path / "file" / "below"):
+        refused(call("compile", "zoo:figure1", "-o", out), 2, str(out), "another folder")
+    assert _files(tmp_path) == {"file": b"mine"}
+
+
+def test_nothing_is_written_if_one_file_cannot_be(tmp_path: Path) -> None:
+    """Something else stands where the header is to be."""
+    out = tmp_path / "out"
+    (out / "lowtide.h").mkdir(parents=True)
+    refused(call("compile", "zoo:figure1", "-o", out), 2, "lowtide.h is a folder")
+    assert [path.name for path in out.iterdir()] == ["lowtide.h"]
+
+
+def test_a_disk_that_is_full_leaves_no_half_of_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[int] = []
+
+    def sync(file: int) -> None:
+        synced.append(file)
+        if len(synced) == 4:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", sync)
+    refused(call("compile", "zoo:figure1", "-o", tmp_path / "out"), 2, "No space left on device")
+    assert len(synced) == 4
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_writing_again_into_the_same_folder(tmp_path: Path) -> None:
+    fine(call("compile", "zoo:figure1", "-o", tmp_path))
+    first = _files(tmp_path)
+    fine(call("compile", "zoo:figure1", "-o", tmp_path))
+    assert _files(tmp_path) == first
+    (tmp_path / "mine.c").write_bytes(b"/* mine */")
+    fine(call("compile", "zoo:figure1", "-o", tmp_path, "--name", "other"))
+    assert {"mine.c", "other.c", "figure1.c"} < _files(tmp_path).keys()
+
+
+def test_compiling_needs_no_tool(tmp_path: Path) -> None:
+    assert "Wrote " in fine(run("compile", "zoo:figure1", "-o", tmp_path / "out", PATH=""))
+
+
+def test_ops_lists_what_can_be_compiled() -> None:
+    text = fine(call("ops"))
+    listed = dict(re.findall(r"^(\S+) +([a-z].*)$", text, re.MULTILINE))
+    del listed["operator"]
+    kinds = {
+        name: ", ".join(sorted(kind.name.lower() for kind in lowering.types))
+        for name, lowering in LOWERINGS.items()
+    }
+    assert listed == kinds
+    assert list(listed) == sorted(listed)
+    document = json.loads(fine(call("ops", "--json")))
+    assert document["schema"] == "lowtide.ops/1"
+    assert {o["type"]: ", ".join(o["activations"]) for o in document["operators"]} == kinds
+
+
+def test_ops_has_what_the_documentation_promises() -> None:
+    types = {o: {k.name for k in lowering.types} for o, lowering in LOWERINGS.items()}
+    int8 = """
+    CONV_2D DEPTHWISE_CONV_2D FULLY_CONNECTED TRANSPOSE_CONV AVERAGE_POOL_2D MAX_POOL_2D MEAN SUM
+    REDUCE_MAX ADD SUB MUL MINIMUM MAXIMUM RELU RELU6 LEAKY_RELU PRELU HARD_SWISH LOGISTIC TANH
+    SOFTMAX CONCATENATION SPLIT SPLIT_V SLICE STRIDED_SLICE PAD PADV2 PACK UNPACK GATHER TRANSPOSE
+    RESHAPE SQUEEZE EXPAND_DIMS RESIZE_NEAREST_NEIGHBOR RESIZE_BILINEAR BATCH_MATMUL QUANTIZE
+    DEQUANTIZE SVDF UNIDIRECTIONAL_SEQUENCE_LSTM VAR_HANDLE READ_VARIABLE ASSIGN_VARIABLE CALL_ONCE
+    """
+    uint8 = """
+    CONV_2D DEPTHWISE_CONV_2D FULLY_CONNECTED AVERAGE_POOL_2D MAX_POOL_2D ADD CONCATENATION SPLIT
+    SOFTMAX RESHAPE
+    """
+    int16 = """
+    CONV_2D DEPTHWISE_CONV_2D FULLY_CONNECTED ADD MUL AVERAGE_POOL_2D MAX_POOL_2D SOFTMAX LOGISTIC
+    TANH CONCATENATION RESHAPE QUANTIZE
+    """
+    stateless = {"VAR_HANDLE", "CALL_ONCE"}  # they have no activations
+    for kind, promised in (("INT8", int8), ("UINT8", uint8), ("INT16", int16)):
+        names = set(promised.split())
+        assert names <= types.keys(), names - types.keys()
+        assert all(kind in types[name] for name in names - stateless), kind

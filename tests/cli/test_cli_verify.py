@@ -1,0 +1,131 @@
+"""`lowtide verify`: proof in one line, or the first operator and element that differ.
+
+Why a wrong oracle: lowtide's own C is right as far as is known, so the tests change what it is
+compared with, in one weight of one operator, and know where the difference must show first.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from command import call, fine, refused, run
+
+from lowtide import pipeline
+from lowtide.ir import Model
+from lowtide.run.reference import reference, sample_inputs
+from networks import contents, loaded
+
+_OPERATOR = 4  # of figure1: neither the first nor the last to run
+
+
+@pytest.fixture(autouse=True)
+def _no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine brings lines on progress about, which are no part of the result."""
+    monkeypatch.setattr("lowtide.cli.deploy.progress", lambda _: nullcontext())
+
+
+def _damaged() -> Model:
+    """figure1 as it is, but for its source, which the oracle runs: one weight there is another."""
+    model = loaded("figure1")
+    weights = model.graph.tensors[model.graph.ops[_OPERATOR].inputs[1]].data
+    assert weights is not None
+    source = contents("figure1")
+    at = source.index(weights)
+    assert source.count(weights) == 1
+    return replace(
+        model, path="zoo:figure1", source=source[:at] + bytes([source[at] ^ 64]) + source[at + 1 :]
+    )
+
+
+@pytest.fixture
+def damaged(monkeypatch: pytest.MonkeyPatch) -> Model:
+    """Every command loads the damaged model."""
+    model = _damaged()
+    monkeypatch.setattr(pipeline, "load", lambda _: model)
+    return model
+
+
+def test_a_network_that_is_right() -> None:
+    text = fine(call("verify", "zoo:figure1"))
+    assert text == (
+        "zoo:figure1: bit-exact. All 7 tensors are those of TensorFlow Lite Micro, byte for byte, "
+        "on 8 inputs, under ASan and UBSan.\n"
+    )
+    assert "on 1 input, under" in fine(call("verify", "zoo:figure1", "--samples", "1"))
+
+
+def test_the_json_document() -> None:
+    flags = ("--allocator", "greedy", "--input", "const", "--samples", "3")
+    document = json.loads(fine(call("verify", "zoo:figure1", "--json", *flags)))
+    assert document == {
+        "schema": "lowtide.verify/1",
+        "model": "zoo:figure1",
+        "bit_exact": True,
+        "engine": "tflm",
+        "samples": 3,
+        "tensors": 7,
+        "mismatch": None,
+    }
+
+
+def test_the_first_difference_is_named(damaged: Model) -> None:
+    tensor = damaged.graph.ops[_OPERATOR].outputs[0]
+    inputs = sample_inputs(damaged, 8)
+    right, wrong = (
+        np.stack([s[tensor].reshape(-1) for s in reference(m, inputs, [tensor]).samples])
+        for m in (loaded("figure1"), damaged)
+    )
+    sample, element = (int(i[0]) for i in np.nonzero(right != wrong))
+    got, expected = int(right[sample, element]), int(wrong[sample, element])
+
+    result = call("verify", "zoo:figure1", "--json")
+    assert result.code == 1
+    document = json.loads(result.out)
+    assert document["bit_exact"] is False
+    assert document["mismatch"] == {
+        "operator": _OPERATOR,
+        "type": "CONV_2D",
+        "sample": sample,
+        "tensor": tensor,
+        "element": element,
+        "got": got,
+        "expected": expected,
+    }
+
+    result = call("verify", "zoo:figure1")
+    assert result.code == 1
+    assert result.out == (
+        "zoo:figure1: differs from TensorFlow Lite Micro. First at operator "
+        f"{_OPERATOR} (CONV_2D): tensor {tensor}, element {element}, sample {sample}: {got} "
+        f"instead of {expected}\n"
+    )
+    assert result.messages == (
+        "lowtide: zoo:figure1: the generated C differs from the oracle\n"
+        "  remedy: this is a fault of lowtide; please report it with the model\n"
+    )
+
+
+def test_a_missing_compiler_is_named_with_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    result = call("verify", "zoo:figure1")
+    refused(result, 4, "gcc is not installed", "sudo apt-get install gcc")
+
+
+def test_a_missing_compiler_as_a_process() -> None:
+    refused(run("verify", "zoo:figure1", PATH=""), 4, "gcc", "sudo apt-get install gcc")
+
+
+def test_wrong_calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    refused(call("verify", "zoo:figure1", "--samples", "0"), 2, "--samples", "verify --help")
+    refused(call("verify", "zoo:figure1", "--samples", "1001"), 2, "--samples", "verify --help")
+    refused(call("verify", "zoo:figure1", "--align", "3"), 2, "--align 3", "a power of two")
+    refused(call("verify", "zoo:figure1", "-o", "out"), 2, "No such option", "verify --help")
+    refused(call("verify", "zoo:figure9"), 2, "no network named 'figure9'", "figure1")
+    refused(call("verify", "none.tflite"), 3, "cannot read none.tflite", "check the path")
+    assert list(tmp_path.iterdir()) == []

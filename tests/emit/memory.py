@@ -1,0 +1,123 @@
+"""Runs an assembled program on labels instead of numbers: is every row where its reader looks?
+
+Why: which bytes a kernel gets is decided by tables alone, and a wrong offset may show only in some
+network, after some move. Here a byte of memory holds (tensor, position) of what was last written to
+it; whoever reads a row must find the row's own labels. No kernel takes part, so all networks are quick.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowtide.emit.assemble import ARENA, CONSTANTS, FIRST_INPUT, NO_TENSOR, Assembly, PortEntry
+
+_GARBAGE = -1
+_SHIFT = 32  # a label is tensor << 32 | position
+
+
+@dataclass(slots=True)
+class Memory:
+    """The memory of one inference of `assembly`; `moved` counts bytes that moves have copied."""
+
+    assembly: Assembly
+    arena: NDArray[np.int64] = field(init=False)
+    given: dict[int, NDArray[np.int64]] = field(default_factory=dict)
+    moved: int = 0
+
+    def __post_init__(self) -> None:
+        self.arena = np.full(self.assembly.arena_bytes, _GARBAGE, np.int64)
+        for variable in self.assembly.variables:
+            self._write(ARENA, variable.offset, variable.tensor, 0, variable.size)
+
+    def give(self) -> None:
+        """Write the inputs, as the caller does before each inference."""
+        graph = self.assembly.graph
+        for number, tensor in enumerate(graph.inputs):
+            size = graph.tensors[tensor].bytes
+            base, offset = self.assembly.given_at(tensor)
+            if base >= FIRST_INPUT:
+                assert base == FIRST_INPUT + number
+                self.given[base] = np.full(size, _GARBAGE, np.int64)
+            self._write(base, offset, tensor, 0, size)
+
+    def run(self) -> None:
+        """Run all turns; an assertion fails where a row is not what its reader asks for."""
+        for node, first, steps in self.assembly.turns:
+            for step in range(first, first + steps):
+                self._step(node, step)
+
+    def finish(self) -> None:
+        """Check that every output is where the program's caller looks for it."""
+        for tensor in self.assembly.graph.outputs:
+            base, offset = self.assembly.left_at(tensor)
+            self._read(base, offset, tensor, 0, self.assembly.graph.tensors[tensor].bytes)
+
+    def input_is_intact(self, tensor: int) -> bool:
+        """Whether the caller finds input `tensor` as it was given."""
+        base, offset = self.assembly.given_at(tensor)
+        size = self.assembly.graph.tensors[tensor].bytes
+        return bool((self._of(base)[offset : offset + size] == self._labels(tensor, 0, size)).all())
+
+    def _step(self, number: int, step: int) -> None:
+        entry = self.assembly.nodes[number]
+        inputs, outputs = len(entry.node.inputs), len(entry.node.outputs)
+        ports = self.assembly.ports[entry.ports : entry.ports + inputs + outputs]
+        if entry.node.op < 0:
+            source, target = (self.assembly.rows[port.rows] for port in ports)
+            assert source.pitch == target.pitch
+            assert source.tensor == target.tensor == NO_TENSOR
+            old = self.arena[source.offset : source.offset + source.pitch].copy()
+            self.arena[target.offset : target.offset + target.pitch] = old
+            self.moved += source.pitch
+            return
+        for port in ports[:inputs]:
+            for at, size, tensor, position in self._rows(port, step):
+                self._read(self.assembly.rows[port.rows].base, at, tensor, position, size)
+        self.arena[entry.scratch : entry.scratch + entry.node.scratch] = _GARBAGE
+        assert entry.scratch + entry.node.scratch <= len(self.arena)
+        for port in ports[inputs:]:
+            for at, size, tensor, position in self._rows(port, step):
+                self._write(self.assembly.rows[port.rows].base, at, tensor, position, size)
+        for port in ports[:inputs]:  # no operator writes into what it reads in the same step
+            for at, size, tensor, position in self._rows(port, step):
+                if not any(tensor == self.assembly.rows[p.rows].tensor for p in ports[inputs:]):
+                    self._read(self.assembly.rows[port.rows].base, at, tensor, position, size)
+
+    def _rows(self, port: PortEntry, step: int) -> list[tuple[int, int, int, int]]:
+        """(offset, bytes, tensor, position in it) of the rows of a port's window."""
+        cut = self.assembly.rows[port.rows]
+        first = port.table[step] if port.table else port.first + step * port.stride
+        window = (first + k * port.dilation for k in range(port.count))
+        return [
+            (cut.offset + row * cut.pitch, cut.pitch, cut.tensor, row * cut.pitch)
+            for row in window
+            if 0 <= row < cut.count
+        ]
+
+    def _of(self, base: int) -> NDArray[np.int64]:
+        return self.arena if base == ARENA else self.given[base]
+
+    def _labels(self, tensor: int, position: int, size: int) -> NDArray[Any]:
+        root = self.assembly.views.get(tensor, tensor)
+        return (root << _SHIFT) + position + np.arange(size, dtype=np.int64)
+
+    def _write(self, base: int, offset: int, tensor: int, position: int, size: int) -> None:
+        assert base != CONSTANTS
+        memory = self._of(base)
+        assert 0 <= offset <= offset + size <= len(memory)
+        memory[offset : offset + size] = self._labels(tensor, position, size)
+
+    def _read(self, base: int, offset: int, tensor: int, position: int, size: int) -> None:
+        if base == CONSTANTS:
+            data = self.assembly.graph.tensors[tensor].data
+            assert data is not None
+            assert self.assembly.constants[offset : offset + size] == data[position:][:size]
+            return
+        found = self._of(base)[offset : offset + size]
+        assert (found == self._labels(tensor, position, size)).all(), (
+            f"tensor {tensor}: {found[:4]}"
+        )

@@ -1,0 +1,104 @@
+"""What is generated: the same bytes every time, no warning from any compiler, a README that is right."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from programs import compiled, merged
+
+from lowtide.compiler import Options, compile_model
+from lowtide.emit.bundle import kernel_files
+from lowtide.run.board import load_boards
+from lowtide.run.toolchain import compile_only
+from networks import loaded
+
+# Together they use every way of generating C: views, scratch, constants, tables, moves, inputs outside.
+PROGRAMS = (
+    ("figure1", Options(input_mode="const")),
+    ("ds-cnn-kws", Options()),
+    ("branchy-cell", Options(allocator="compacting")),
+    ("attention-block", Options(preserve_input=True)),
+)
+_BOARDS = (
+    "microbit",
+    "mps2-an385",
+    "mps2-an386",
+    "mps2-an500",
+    "mps3-an547",
+    "hifive1b",
+    "esp32c3",
+)
+
+
+def _targets() -> dict[str, tuple[str, tuple[str, ...]]]:
+    boards = {name: load_boards()[name] for name in _BOARDS}
+    return {
+        "x86-64": ("host", ("-O2",)),
+        **{b.core.name: (b.core.toolchain, (*b.flags, b.optimise)) for b in boards.values()},
+        "xtensa-lx106": ("xtensa-lx106-elf", ("-O2",)),
+    }
+
+
+@pytest.mark.parametrize("target", _targets())
+def test_no_compiler_warns(target: str, tmp_path: Path) -> None:
+    toolchain, flags = _targets()[target]
+    files = {name: text.encode() for name, text in kernel_files().items()}
+    files |= merged(*(compiled(network, options) for network, options in PROGRAMS))
+    assert compile_only(files, toolchain, tmp_path, *flags) == ""
+
+
+@pytest.mark.parametrize(("network", "options"), PROGRAMS, ids=lambda value: str(value)[:12])
+def test_generating_twice_gives_the_same_bytes(network: str, options: Options) -> None:
+    again = compile_model(loaded(network), options)
+    assert again.files == compiled(network, options).files
+    assert list(again.files) == list(compiled(network, options).files)
+
+
+def test_two_processes_generate_the_same_bytes(tmp_path: Path) -> None:
+    """Also with another seed of Python's hashes, in another folder, in another language."""
+    found = []
+    for number, language in enumerate(("C", "C.UTF-8")):
+        folder = tmp_path / f"run {number}" / "out"
+        subprocess.run(
+            [sys.executable, "-m", "lowtide", "compile", "zoo:branchy-cell", "-o", str(folder)],
+            env={**os.environ, "PYTHONHASHSEED": str(number + 1), "LC_ALL": language},
+            check=True,
+            capture_output=True,
+            timeout=120,
+        )
+        found.append({path.name: path.read_bytes() for path in folder.iterdir()})
+    assert found[0] == found[1]
+    assert found[0] == dict(compiled("branchy-cell").files)
+
+
+@pytest.mark.parametrize(("network", "options"), PROGRAMS, ids=lambda value: str(value)[:12])
+def test_a_reviewer_finds_nothing_to_object_to(network: str, options: Options) -> None:
+    """No heap, no recursion's helpers, no state of its own, nothing of the machine it was made on."""
+    program = compiled(network, options)
+    for name, content in program.files.items():
+        text = content.decode("ascii")
+        assert text.endswith("\n"), name
+        assert not re.search(r"[ \t]+$", text, re.MULTILINE), name
+        assert "\t" not in text, name
+        if name.endswith((".c", ".h")):
+            assert not re.search(r"\b(malloc|calloc|realloc|free|alloca|printf)\s*\(", text), name
+    main = program.files[f"{program.name}.c"].decode()
+    for line in main.splitlines():
+        assert not line.startswith("static ") or line.startswith("static const "), line
+
+
+def test_the_readme_has_the_programs_own_figures() -> None:
+    program = compiled("ds-cnn-kws")
+    text = program.files["README.md"].decode()
+    assert f"| arena | {program.arena_bytes} |" in text
+    header = program.files["ds_cnn_kws.h"].decode()
+    assert f"#define DS_CNN_KWS_ARENA_SIZE {program.arena_bytes}\n" in header
+    for words in ("ds_cnn_kws_init", "ds_cnn_kws_input", "ds_cnn_kws_invoke", "ds_cnn_kws_output"):
+        assert words in text
+        assert words in header
+    assert "**overwrites the inputs**" in text

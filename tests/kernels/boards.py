@@ -1,0 +1,55 @@
+"""Run a model's C on emulated boards and compare its outputs with the oracle.
+
+Why besides the host: kernels have variants for instruction sets that the host does not have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowtide.emit.assemble import assemble
+from lowtide.emit.bundle import bundle
+from lowtide.run.board import find_board
+from lowtide.run.oracle import random_inputs, reference_tensors
+from lowtide.run.qemu import run_on_board
+from lowtide.tflite.read import parse
+
+Array = NDArray[Any]
+
+
+def board_differences(
+    data: bytes,
+    board: str,
+    *,
+    inputs: Sequence[Mapping[int, Array]] | None = None,
+    engine: Literal["auto", "tflm", "litert"] = "auto",
+) -> list[str]:
+    """Every output of the model that is not bit for bit the oracle's on `board`, one line each."""
+    graph = parse(data).graph
+    if inputs is None:
+        shapes = [
+            (i, graph.tensors[i].shape, np.dtype(graph.tensors[i].dtype.name.lower()))
+            for i in graph.inputs
+        ]
+        inputs = random_inputs(shapes, 4, 1)
+    wanted = reference_tensors(data, inputs, graph.outputs, engine=engine)
+    # Inputs are read again for every sample, so resident ones may be overwritten.
+    files = bundle(assemble(graph, range(len(graph.ops))), "net")
+    samples = [[np.ascontiguousarray(s[i]).tobytes() for i in graph.inputs] for s in inputs]
+    run = run_on_board(find_board(board), files, "net", samples)
+    lines = [] if not run.warnings else [run.warnings]
+    for number, outputs in enumerate(run.outputs):
+        for tensor, got in zip(graph.outputs, outputs, strict=True):
+            want = wanted.samples[number][tensor]
+            values = np.frombuffer(got, want.dtype)
+            bad = np.flatnonzero(values != want.reshape(-1))
+            if bad.size:
+                lines.append(
+                    f"sample {number}, tensor {tensor}: {bad.size} of {want.size} elements, first "
+                    f"{bad[0]}: {values[bad[0]]} instead of {want.reshape(-1)[bad[0]]}"
+                )
+    return lines

@@ -1,0 +1,94 @@
+"""BATCH_MATMUL against the reference kernel: transposed operands, broadcast batches, constants."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import ai_edge_litert.schema_py_generated as schema
+import numpy as np
+import pytest
+from harness import differences
+from move_models import Net
+
+from lowtide.emit.assemble import assemble
+from lowtide.errors import ModelError
+from lowtide.tflite.read import parse
+
+Shape = tuple[int, ...]
+
+
+def matmul(net: Net, left: int, right: int, x: bool = False, y: bool = False, **fields: Any) -> int:
+    shapes = [tuple(net.tensors[t].shape) for t in (left, right)]
+    rows = shapes[0][-1 if x else -2]
+    columns = shapes[1][-2 if y else -1]
+    batch = np.broadcast_shapes(shapes[0][:-2], shapes[1][:-2])
+    options = schema.BatchMatMulOptionsT(adjX=x, adjY=y)
+    return net.op("BATCH_MATMUL", [left, right], (*batch, rows, columns), options=options, **fields)
+
+
+def flip(shape: Shape, yes: bool) -> Shape:
+    return (*shape[:-2], shape[-1], shape[-2]) if yes else shape
+
+
+def test_shapes() -> None:
+    net = Net()
+    batches: list[tuple[Shape, Shape]] = [
+        ((), ()),
+        ((1,), (1,)),
+        ((3,), (3,)),
+        ((3,), (1,)),
+        ((1,), (3,)),
+        ((2, 3), (2, 3)),
+        ((1, 2), (3, 2)),
+        ((2, 1), (1, 3)),
+        ((2, 3), (2, 1)),
+    ]
+    small = (0.04, -3)
+    for (one, two), x, y in itertools.product(batches, (False, True), (False, True)):
+        left = net.input(flip((*one, 4, 5), x), quant=(0.05, 7))
+        right = net.input(flip((*two, 5, 6), y), quant=small)
+        matmul(net, left, right, x, y, quant=(0.1, -11))
+    assert differences(net.build(), samples=1, engine="tflm") == []
+
+
+def test_attention() -> None:
+    """Scores and their product with the values, heads as batches; one operand may be constant."""
+    net = Net(scale=0.06, zero=2)
+    query, key = net.input((1, 2, 7, 8)), net.input((1, 2, 7, 8))
+    scores = matmul(net, query, key, y=True, quant=(0.4, 5))
+    matmul(net, scores, key, quant=(0.5, 0))
+    constant = net.const(np.arange(-28, 28).reshape(7, 8), np.int8)
+    matmul(net, scores, constant)
+    matmul(net, constant, query, x=True)
+    assert differences(net.build(), engine="tflm") == []
+
+
+@pytest.mark.parametrize("zero", [-128, 127])
+def test_values(zero: int) -> None:
+    """Zero points at both ends, and factors from vanishing to saturating."""
+    net = Net(zero=zero)
+    left, right = net.input((3, 16)), net.input((16, 5))
+    for scale in (1e-3, 0.5, 7.0, 1e4, 1e9):
+        for output in (-128, 0, 127):
+            matmul(net, left, right, quant=(scale, output))
+    assert differences(net.build(), engine="tflm") == []
+
+
+def test_refusals() -> None:
+    def refusal(net: Net) -> str:
+        graph = parse(net.build()).graph
+        with pytest.raises(ModelError) as caught:
+            assemble(graph, range(len(graph.ops)))
+        return caught.value.cause.removeprefix("operator 0 (BATCH_MATMUL): ")
+
+    net = Net()
+    matmul(net, net.input((2, 3)), net.input((4, 5)))
+    assert refusal(net) == "[2, 3] times [4, 5] does not make [2, 5]"
+    net = Net()
+    matmul(net, net.input((2, 3)), net.input((3, 5), np.int16))
+    assert refusal(net) == "its operands and its result are not all int8"
+    net = Net()
+    operands = [net.input((2, 2, 3)), net.input((3, 3, 5))]
+    net.op("BATCH_MATMUL", operands, (2, 2, 5), options=schema.BatchMatMulOptionsT())
+    assert refusal(net) == "its batches [2] and [3] do not fit together"

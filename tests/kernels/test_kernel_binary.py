@@ -1,0 +1,221 @@
+"""ADD, SUB, MUL, MINIMUM, MAXIMUM and PRELU against the oracle: scales, zero points, broadcast."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from elementwise_models import Net, samples_of
+from harness import differences
+
+from lowtide.emit.lower import lower_op
+from lowtide.errors import ModelError
+from lowtide.tflite.read import parse
+
+# Shapes that broadcast: within a row by pixel, by channel and as a whole; along rows; both operands;
+# ranks 0 to 5; a row with three alternating runs.
+SHAPES = (
+    ((1, 4, 3, 5), (1, 4, 3, 5)),
+    ((1, 4, 3, 5), (1, 1, 1, 5)),
+    ((1, 4, 3, 5), (5,)),
+    ((1, 4, 3, 5), (1, 4, 3, 1)),
+    ((1, 4, 3, 5), (1, 1, 3, 1)),
+    ((1, 4, 3, 5), (1, 4, 1, 1)),
+    ((1, 4, 3, 5), ()),
+    ((1, 4, 1, 5), (1, 1, 3, 5)),
+    ((1, 1, 3, 1), (1, 4, 1, 5)),
+    ((3, 1), (1, 7)),
+    ((1, 19), (1, 19)),
+    ((6, 2), (6, 1)),
+    ((2, 3, 4), (2, 1, 4)),
+    ((1, 2, 3, 4, 5), (1, 2, 1, 4, 1)),
+    ((1, 2, 3, 4, 5), (1, 1, 3, 1, 5)),
+)
+
+# (a, b, output) scales of ADD and SUB: equal, powers of two, far apart both ways, saturating, tiny.
+SCALES = (
+    (0.5, 0.5, 0.5),
+    (0.05, 0.05, 0.1),
+    (0.1, 0.037, 0.08),
+    (0.037, 0.1, 0.08),
+    (1.0, 1e-4, 1.0),
+    (1e-9, 1.0, 1.3),
+    (0.02, 0.03, 0.0004),
+    (0.02, 0.03, 50.0),
+    (0.02, 0.03, 1e8),
+    (0.25, 0.249999, 0.3),
+    (3.0, 2.9999998, 0.011),
+)
+
+
+def broadcast(kind: str, dtype: str, zeros: tuple[int, int, int], **options: int) -> Net:
+    """`kind` of operands in all SHAPES, both ways round."""
+    net = Net()
+    for left, right in SHAPES:
+        a, b = net.input(left, dtype, 0.04, zeros[0]), net.input(right, dtype, 0.03, zeros[1])
+        shape = np.broadcast_shapes(left, right)
+        for pair in ((a, b), (b, a)):
+            net.add(kind, pair, net.tensor(shape, dtype, 0.06, zeros[2]), **options)
+    return net
+
+
+def scales(kinds: Sequence[str], dtype: str, zeros: Sequence[tuple[int, int, int]]) -> Net:
+    """All SCALES, zero points and fused activations."""
+    net = Net()
+    for case, (left, right, out) in enumerate(SCALES):
+        for a_zero, b_zero, out_zero in zeros:
+            a = net.input((1, 2, 40, 1), dtype, left, a_zero)
+            b = net.input((1, 2, 40, 1), dtype, right, b_zero)
+            made = net.tensor((1, 2, 40, 1), dtype, out, out_zero)
+            for kind in kinds:
+                net.add(kind, (a, b), net.like(made), fusedActivationFunction=case % 4)
+    return net
+
+
+@pytest.mark.parametrize("kind", ["ADD", "SUB", "MUL", "MINIMUM", "MAXIMUM"])
+def test_broadcast(kind: str) -> None:
+    net = broadcast(kind, "int8", (3, -7, 11))
+    assert differences(net.pack(), inputs=samples_of(net, 2), engine="tflm") == []
+
+
+def test_prelu() -> None:
+    net = Net()
+    for case, (left, right) in enumerate(SHAPES):
+        shape = np.broadcast_shapes(left, right)
+        for a_zero, b_zero, scale in ((-5, 7, 0.03), (-128, 127, 1e-4), (127, -128, 2.0)):
+            source = net.input(left, "int8", 0.04, a_zero)
+            alpha = net.input(right, "int8", 0.02 * (case + 1), b_zero)
+            net.add("PRELU", (source, alpha), net.tensor(shape, "int8", scale, -3))
+    assert differences(net.pack(), inputs=samples_of(net, 2), engine="tflm") == []
+
+
+def test_scales_int8() -> None:
+    zeros = ((0, 0, 0), (-128, 127, -128), (127, -128, 127), (5, -9, 33))
+    net = scales(("ADD", "SUB"), "int8", zeros)
+    assert differences(net.pack(), inputs=samples_of(net), engine="tflm") == []
+
+
+def test_all_pairs_of_values() -> None:
+    values = np.arange(-128, 128, dtype=np.int8)
+    net = Net()
+    for case, (left, right, out) in enumerate(SCALES):
+        a, b = net.input((256, 1), "int8", left, case), net.input((256,), "int8", right, -case)
+        for kind in ("ADD", "SUB"):
+            net.add(kind, (a, b), net.tensor((256, 256), "int8", out, 2))
+    sample = {i: values.reshape(net.tensors[i].shape) for i in net.inputs}
+    assert differences(net.pack(), inputs=[sample], engine="tflm") == []
+
+
+def test_scales_uint8() -> None:
+    zeros = ((0, 0, 0), (255, 0, 128), (0, 255, 255), (120, 131, 7))
+    net = scales(("ADD",), "uint8", zeros)
+    a, b = net.input((1, 2, 3, 4), "uint8", 0.1, 7), net.input((4,), "uint8", 0.2, 200)
+    net.add("ADD", (a, b), net.like(a))
+    assert differences(net.pack(), inputs=samples_of(net), engine="litert") == []
+
+
+def test_int16() -> None:
+    net = scales(("ADD", "SUB"), "int16", ((0, 0, 0),))
+    for left, right in SHAPES:
+        a, b = net.input(left, "int16", 3e-5), net.input(right, "int16", 1e-4)
+        made = net.tensor(np.broadcast_shapes(left, right), "int16", 2e-4)
+        net.add("ADD", (a, b), made)
+        for kind in ("MINIMUM", "MAXIMUM"):
+            net.add(kind, (b, a), net.like(made))
+    assert differences(net.pack(), inputs=samples_of(net), engine="tflm") == []
+
+
+def test_mul_factors() -> None:
+    net = Net()
+    for out in (1e-6, 1e-4, 0.0011, 0.01, 0.04, 1.0, 1e6, 1e12):
+        for zeros in ((0, 0, 0), (-128, 127, -128), (127, 127, 127), (5, -9, 33)):
+            a, b = (
+                net.input((1, 50), "int8", s, z) for s, z in zip((0.1, 0.3), zeros, strict=False)
+            )
+            for activation in range(4):
+                made = net.tensor((1, 50), "int8", out, zeros[2])
+                net.add("MUL", (a, b), made, fusedActivationFunction=activation)
+    a, b = net.input((1, 200), "int16", 1e-4), net.input((1, 200), "int16", 3e-5)
+    c = net.input((1, 1), "int16", 2.0)
+    for out in (3e-9, 1e-5, 1e-4, 100.0, 1e10):
+        net.add("MUL", (a, b), net.tensor((1, 200), "int16", out))
+        net.add("MUL", (a, c), net.tensor((1, 200), "int16", out * 1e5), fusedActivationFunction=1)
+    assert differences(net.pack(), inputs=samples_of(net), engine="tflm") == []
+
+
+def test_constant_operands() -> None:
+    rng = np.random.default_rng(3)
+    net = Net()
+    source = net.input((1, 4, 3, 5), "int8", 0.05, 3)
+    for shape in ((1, 4, 3, 5), (5,), (1, 1, 3, 1), ()):
+        constant = net.constant(rng.integers(-128, 128, shape).astype(np.int8), 0.02, -4)
+        for kind in ("ADD", "SUB", "MUL", "MINIMUM", "PRELU"):
+            net.add(kind, (source, constant), net.tensor((1, 4, 3, 5), "int8", 0.06, 1))
+        net.add("SUB", (constant, source), net.tensor((1, 4, 3, 5), "int8", 0.06, 1))
+    assert differences(net.pack(), inputs=samples_of(net), engine="tflm") == []
+
+
+def test_equal_rows_take_the_short_kernel() -> None:
+    net = Net()
+    a, b = net.input((1, 6, 5, 4)), net.input((1, 6, 5, 4))
+    net.add("ADD", (a, b), net.like(a))
+    graph = parse(net.pack()).graph
+    (node,) = lower_op(graph, graph.ops[0]).nodes
+    assert (node.kernel, node.steps) == ("lt_add_s8_row", 6)
+
+
+@pytest.mark.parametrize(
+    ("kind", "left", "right", "out", "cause"),
+    [
+        ("ADD", ("int8", 1.0, 0), ("int16", 1.0, 0), ("int8", 1.0, 0), "of different types"),
+        ("ADD", ("int8", 1.0, 0), ("int8", 1.0, 0), ("int8", 1e-6, 0), "scale is too small"),
+        ("ADD", ("int8", 1.0, 200), ("int8", 1.0, 0), ("int8", 1.0, 0), "zero point 200"),
+        ("ADD", ("int16", 1.0, 4), ("int16", 1.0, 0), ("int16", 1.0, 0), "other than 0"),
+        ("ADD", ("int8", None, 0), ("int8", 1.0, 0), ("int8", 1.0, 0), "is not quantised"),
+        ("SUB", ("uint8", 1.0, 0), ("uint8", 1.0, 0), ("uint8", 1.0, 0), "kernels for INT16, INT8"),
+        (
+            "SUB",
+            ("int8", 3e38, 0),
+            ("int8", 1.0, 0),
+            ("int8", 1e-38, 0),
+            "differ by a factor of 5.7",
+        ),
+        ("MUL", ("int8", 1e9, 0), ("int8", 1e9, 0), ("int8", 1.0, 0), "a factor of 1e[+]18"),
+        ("MUL", ("int16", 1.0, 0), ("int16", 1.0, 0), ("int16", 1.0, 3), "other than 0"),
+        ("PRELU", ("int16", 1.0, 0), ("int8", 1.0, 0), ("int16", 1.0, 0), "kernels for INT8"),
+    ],
+)
+def test_refused_quantisations(
+    kind: str,
+    left: tuple[str, float | None, int],
+    right: tuple[str, float | None, int],
+    out: tuple[str, float | None, int],
+    cause: str,
+) -> None:
+    net = Net()
+    a, b = net.input((1, 4), *left), net.input((1, 4), *right)
+    net.add(kind, (a, b), net.tensor((1, 4), *out))
+    graph = parse(net.pack()).graph
+    with pytest.raises(ModelError, match=cause):
+        lower_op(graph, graph.ops[0])
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "out", "cause"),
+    [
+        ((1, 4), (1, 3), (1, 4), r"operands of \[1, 4\], \[1, 3\] do not make \[1, 4\]"),
+        ((1, 4), (1, 4), (2, 4), r"do not make \[2, 4\]"),
+        ((0, 4), (1, 4), (0, 4), "is empty"),
+        ((300, 1, 300, 1, 300), (1, 3, 1, 3, 1), (300, 3, 300, 3, 300), "more than 32767 steps"),
+    ],
+)
+def test_refused_shapes(
+    left: tuple[int, ...], right: tuple[int, ...], out: tuple[int, ...], cause: str
+) -> None:
+    net = Net()
+    a, b = net.input(left), net.input(right)
+    net.add("MAXIMUM", (a, b), net.tensor(out))
+    graph = parse(net.pack()).graph
+    with pytest.raises(ModelError, match=cause):
+        lower_op(graph, graph.ops[0])

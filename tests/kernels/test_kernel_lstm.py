@@ -1,0 +1,101 @@
+"""UNIDIRECTIONAL_SEQUENCE_LSTM against the reference kernel: both layouts, batches, clipping."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ai_edge_litert.schema_py_generated as schema
+import numpy as np
+import pytest
+from harness import differences
+from move_models import Net
+
+from lowtide.emit.assemble import assemble
+from lowtide.errors import ModelError
+from lowtide.tflite.read import parse
+
+
+def lstm(
+    net: Net,
+    source: int,
+    units: int,
+    *,
+    time_major: bool = False,
+    cell_exponent: int = -11,
+    hidden: tuple[float, int] = (1 / 128, 5),
+    weight_scale: float = 0.01,
+    clip: float = 0.0,
+    activation: int = 4,
+    calls: int = 1,
+) -> None:
+    """`calls` operators that share their states: each goes on where the one before stopped."""
+    rng = np.random.default_rng(len(net.tensors))
+    steps, inputs = net.tensors[source].shape[:2], net.tensors[source].shape[2]
+    batches = steps[1] if time_major else steps[0]
+
+    def weights(columns: int) -> int:
+        values = rng.integers(-127, 128, (units, columns))
+        return net.const(values, np.int8, quant=(weight_scale * rng.uniform(0.5, 1.5), 0))
+
+    def bias() -> int:
+        return net.const(rng.integers(-9999, 9999, units), quant=(weight_scale / 2, 0))
+
+    state = (batches, units)
+    operands = [
+        source,
+        *(weights(inputs) for _ in range(4)),
+        *(weights(units) for _ in range(4)),
+        *(-1, -1, -1),
+        *(bias() for _ in range(4)),
+        *(-1, -1),
+        net.tensor(state, quant=hidden, variable=True),
+        net.tensor(state, np.int16, quant=(2.0**cell_exponent, 0), variable=True),
+        *(-1, -1, -1, -1),
+    ]
+    options = schema.UnidirectionalSequenceLSTMOptionsT(
+        fusedActivationFunction=activation, timeMajor=time_major, cellClip=clip
+    )
+    kind = "UNIDIRECTIONAL_SEQUENCE_LSTM"
+    for _ in range(calls):
+        net.op(kind, operands, (*steps, units), options=options, quant=hidden)
+
+
+def test_lstm() -> None:
+    net = Net(scale=0.02, zero=-7)
+    one, many = net.input((1, 6, 5)), net.input((3, 4, 5))
+    lstm(net, one, 4, calls=2)
+    lstm(net, one, 4, time_major=True, calls=2)
+    lstm(net, many, 7, calls=2)
+    lstm(net, many, 7, time_major=True, calls=2)
+    lstm(net, one, 1)
+    for exponent in (-15, -13, -12, -10, -9):
+        lstm(net, one, 6, cell_exponent=exponent)
+    for scale in (1e-5, 0.001, 0.3, 5.0):
+        lstm(net, one, 6, weight_scale=scale)
+    lstm(net, one, 6, weight_scale=0.1, clip=0.25)
+    lstm(net, one, 6, weight_scale=0.1, clip=1e6)
+    for hidden in ((1 / 128, -128), (1 / 16, 127), (1 / 3000, 0)):
+        lstm(net, one, 6, hidden=hidden)
+    assert differences(net.build(), engine="tflm") == []
+
+
+def refusal(**fields: Any) -> str:
+    net = Net()
+    lstm(net, net.input((1, 6, 5)), 4, **fields)
+    graph = parse(net.build()).graph
+    with pytest.raises(ModelError) as caught:
+        assemble(graph, range(len(graph.ops)))
+    return caught.value.cause.removeprefix("operator 0 (UNIDIRECTIONAL_SEQUENCE_LSTM): ")
+
+
+def test_refusals() -> None:
+    assert refusal(activation=1) == "its activation is not tanh"
+    assert refusal(cell_exponent=2) == "its cell state has scale 4 and zero point 0"
+    assert refusal(clip=1e-9) == "its cell clip, 1e-09, is below the cell state's scale"
+    net = Net(np.float32)
+    lstm(net, net.input((1, 6, 5)), 4)
+    graph = parse(net.build()).graph
+    with pytest.raises(ModelError) as caught:
+        assemble(graph, (0,))
+    assert "its type is FLOAT32, and there are kernels for INT8" in caught.value.cause
+    assert "quantise the model to int8 first" in caught.value.remedy

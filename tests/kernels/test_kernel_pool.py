@@ -1,0 +1,117 @@
+"""AVERAGE_POOL_2D and MAX_POOL_2D against the oracle: every padding side, stride and activation."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+from elementwise_models import Net, samples_of
+from harness import differences
+
+from lowtide.emit.lower import lower_op
+from lowtide.errors import ModelError
+from lowtide.tflite.read import parse
+
+SAME, VALID = 0, 1
+
+# (kernel, stride) as (height, width): overlapping, gapped, global along one or both axes, 1 x 1.
+WINDOWS = (
+    ((2, 2), (2, 2)),
+    ((3, 3), (1, 1)),
+    ((3, 2), (2, 1)),
+    ((2, 3), (3, 2)),
+    ((1, 1), (1, 1)),
+    ((1, 1), (2, 3)),
+    ((5, 4), (5, 4)),
+    ((4, 5), (6, 7)),
+    ((1, 6), (1, 6)),
+    ((7, 1), (7, 1)),
+    ((7, 6), (1, 1)),
+    ((7, 6), (7, 6)),
+)
+
+
+def pool(
+    net: Net, source: int, kernel: tuple[int, int], stride: tuple[int, int], **options: int
+) -> None:
+    """Both kinds of pooling of `source`, where a window fits."""
+    _, height, width, channels = net.tensors[source].shape
+    padding, activation = options.get("padding", VALID), options.get("activation", 0)
+    if padding == VALID:
+        if kernel[0] > height or kernel[1] > width:
+            return
+        rows, columns = (height - kernel[0]) // stride[0] + 1, (width - kernel[1]) // stride[1] + 1
+    else:
+        rows, columns = -(-height // stride[0]), -(-width // stride[1])
+    for kind in ("AVERAGE_POOL_2D", "MAX_POOL_2D"):
+        net.add(
+            kind,
+            [source],
+            net.like(source, (1, rows, columns, channels)),
+            padding=padding,
+            filterHeight=kernel[0],
+            filterWidth=kernel[1],
+            strideH=stride[0],
+            strideW=stride[1],
+            fusedActivationFunction=activation,
+        )
+
+
+@pytest.mark.parametrize(
+    ("dtype", "zeros"), [("int8", (-128, 5)), ("uint8", (0, 131)), ("int16", (0, 0))]
+)
+def test_windows(dtype: str, zeros: tuple[int, int]) -> None:
+    net = Net()
+    shapes = ((1, 7, 6, 5), (1, 1, 9, 2), (1, 9, 1, 3), (1, 8, 10, 1))
+    for shape, zero in zip(shapes, zeros * 2, strict=True):
+        source = net.input(shape, dtype, 0.05, zero)
+        for (kernel, stride), padding in product(WINDOWS, (SAME, VALID)):
+            pool(net, source, kernel, stride, padding=padding)
+        for activation in (1, 2, 3):
+            pool(net, source, (2, 1), (1, 1), activation=activation)
+            pool(net, source, shape[1:3], shape[1:3], activation=activation)
+    engine = "litert" if dtype == "uint8" else "tflm"
+    assert differences(net.pack(), inputs=samples_of(net), engine=engine) == []
+
+
+def test_global_pooling_eats_rows() -> None:
+    net = Net()
+    pool(net, net.input((1, 25, 5, 64)), (25, 5), (25, 5))
+    graph = parse(net.pack()).graph
+    for op in graph.ops:
+        (node,) = lower_op(graph, op).nodes
+        assert node.kernel.endswith("_s8_eat")
+        assert node.steps == 25
+        assert node.scratch == 4 + 4 * 64
+        assert [port.count for port in (*node.inputs, *node.outputs)] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("change", "cause"),
+    [
+        ({"batch": 2}, "its batch is 2, and the kernel takes 1"),
+        ({"scale": 0.06}, "its output is quantised in another way than its input"),
+        ({"stride": 0}, "a window's size or stride is below 1"),
+        ({"columns": 3}, "its output should be 2 x 2 elements"),
+        ({"scale": 0.0}, r"tensor 1 \(t1\) has scale 0 and zero point 0"),
+        ({"height": 0}, r"tensor 0 \(t0\) is empty"),
+    ],
+)
+def test_refusals(change: dict[str, float], cause: str) -> None:
+    net = Net()
+    batch = int(change.get("batch", 1))
+    source = net.input((batch, int(change.get("height", 4)), 4, 3), "int8", 0.05)
+    shape = (batch, 2, int(change.get("columns", 2)), 3)
+    net.add(
+        "MAX_POOL_2D",
+        [source],
+        net.tensor(shape, "int8", change.get("scale", 0.05)),
+        padding=VALID,
+        filterHeight=2,
+        filterWidth=2,
+        strideH=2,
+        strideW=int(change.get("stride", 2)),
+    )
+    graph = parse(net.pack()).graph
+    with pytest.raises(ModelError, match=cause):
+        lower_op(graph, graph.ops[0])

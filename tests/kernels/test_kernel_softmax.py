@@ -1,0 +1,96 @@
+"""SOFTMAX against the oracle: all type pairs, scales, beta, long and short rows."""
+
+from __future__ import annotations
+
+import pytest
+from elementwise_models import Net, samples_of
+from harness import differences
+
+from lowtide.emit.lower import lower_op
+from lowtide.errors import ModelError
+from lowtide.tflite.read import parse
+
+OUTPUTS = {
+    ("int8", "int8"): (1 / 256, -128),
+    ("uint8", "uint8"): (1 / 256, 0),
+    ("int8", "int16"): (1 / 65536, -32768),
+    ("int16", "int16"): (1 / 32768, 0),
+}
+
+# (shape, scale, beta): one class to many, exponentials computed and in a table, sharp and flat.
+CASES = (
+    ((1, 1), 0.1, 1.0),
+    ((1, 2), 0.05, 1.0),
+    ((1, 12), 0.17, 1.0),
+    ((3, 5), 0.01, 0.7),
+    ((1, 400), 0.002, 1.0),
+    ((2, 300), 0.02, 1.0),
+    ((1, 3, 7), 1.0, 1.0),
+    ((1, 4, 8, 8), 0.07, 2.5),
+    ((1, 2, 20, 20), 0.09, 1.0),
+    ((1, 3, 40), 30.0, 100.0),
+    ((1, 5, 130), 1e-4, 1.0),
+    ((40, 20), 0.3, 1.0),
+    ((9,), 0.25, 1.0),
+    ((1, 511), 0.004, 1.0),
+)
+
+
+def softmax(net: Net, source: int, to: str, beta: float = 1.0) -> None:
+    kind = {9: "int8", 3: "uint8", 7: "int16"}[net.tensors[source].type]
+    scale, zero = OUTPUTS[kind, to]
+    shape = net.tensors[source].shape
+    net.add("SOFTMAX", [source], net.tensor(shape, to, scale, zero), beta=beta)
+
+
+@pytest.mark.parametrize(
+    ("dtypes", "engine"), [(("int8", "int16"), "tflm"), (("uint8",), "litert")]
+)
+def test_all_cases(dtypes: tuple[str, ...], engine: str) -> None:
+    net = Net()
+    bounds = {}
+    for shape, scale, beta in CASES:
+        for kind, to in OUTPUTS:
+            if kind not in dtypes:
+                continue
+            fine = scale / 256 if kind == "int16" else scale
+            source = net.input(shape, kind, fine, 0 if kind == "int16" else 17)
+            softmax(net, source, to, beta)
+            # Also values close together, where sums are large.
+            source = net.input(shape, kind, fine, 0)
+            bounds[source] = (100.0, 127.0) if kind != "int16" else (-3000.0, 3000.0)
+            softmax(net, source, to, beta)
+    inputs = samples_of(net, 3, bounds=bounds)
+    assert differences(net.pack(), inputs=inputs, engine=engine) == []  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("shape", "rows"), [((1, 4, 64, 64), 256), ((1, 40, 30, 3), 40), ((1, 12), 1), ((1, 7, 5), 7)]
+)
+def test_rows(shape: tuple[int, ...], rows: int) -> None:
+    """Attention scores go by their last dimension, images by their height."""
+    net = Net()
+    softmax(net, net.input(shape, "int8", 0.1), "int8")
+    graph = parse(net.pack()).graph
+    (node,) = lower_op(graph, graph.ops[0]).nodes
+    assert node.steps == rows
+
+
+@pytest.mark.parametrize(
+    ("quants", "beta", "cause"),
+    [
+        (("int8", 0.1, 0, "int8", 1 / 128, -128), 1.0, "scale 1/256 and zero point -128"),
+        (("int8", 0.1, 0, "int8", 1 / 256, 0), 1.0, "scale 1/256 and zero point -128"),
+        (("int16", 0.1, 4, "int16", 1 / 32768, 0), 1.0, "zero point other than 0"),
+        (("uint8", 0.1, 4, "int8", 1 / 256, -128), 1.0, "no kernel from UINT8 to INT8"),
+        (("int8", 0.1, 0, "int8", 1 / 256, -128), 0.0, "its beta is 0"),
+        (("int8", 0.1, 0, "int8", 1 / 256, -128), -1.0, "its beta is -1"),
+        (("int8", 1e-9, 0, "int8", 1 / 256, -128), 1.0, "its input's scale, 1e-09, is too small"),
+    ],
+)
+def test_refusals(quants: tuple[str, float, int, str, float, int], beta: float, cause: str) -> None:
+    net = Net()
+    net.add("SOFTMAX", [net.input((1, 4), *quants[:3])], net.tensor((1, 4), *quants[3:]), beta=beta)
+    graph = parse(net.pack()).graph
+    with pytest.raises(ModelError, match=cause):
+        lower_op(graph, graph.ops[0])

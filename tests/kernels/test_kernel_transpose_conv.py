@@ -1,0 +1,101 @@
+"""TRANSPOSE_CONV against the reference kernel: strides above and below the kernel, both paddings."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import ai_edge_litert.schema_py_generated as schema
+import numpy as np
+import pytest
+from harness import differences
+from move_models import Net
+
+from lowtide.emit.assemble import assemble
+from lowtide.errors import ModelError
+from lowtide.tflite.read import parse
+
+
+def transpose_conv(
+    net: Net,
+    source: int,
+    kernel: tuple[int, int],
+    stride: tuple[int, int],
+    *,
+    same: bool = True,
+    channels: int = 3,
+    activation: int = 0,
+    extra: tuple[int, int] = (0, 0),
+    bias: bool = True,
+    scale: float = 0.002,
+    **fields: Any,
+) -> int:
+    """`extra` rows and columns beyond the smallest output that has this input."""
+    rng = np.random.default_rng(len(net.tensors))
+    _, height, width, depth = net.tensors[source].shape
+    sides = zip((height, width), kernel, stride, extra, strict=True)
+    if same:
+        size = [(n - 1) * s + 1 + e for n, _, s, e in sides]
+    else:
+        size = [(n - 1) * s + k + e for n, k, s, e in sides]
+    weights = rng.integers(-127, 128, (channels, *kernel, depth))
+    scales = (scale * rng.uniform(0.5, 1.5, channels)).astype(np.float32)
+    shape = (1, *size, channels)
+    inputs = [net.const(shape), net.const(weights, np.int8, quant=(scales, 0)), source]
+    if bias:
+        inputs.append(net.const(rng.integers(-9999, 9999, channels), quant=(scales / 2, 0)))
+    options = schema.TransposeConvOptionsT(
+        padding=0 if same else 1,
+        strideH=stride[0],
+        strideW=stride[1],
+        fusedActivationFunction=activation,
+    )
+    return net.op("TRANSPOSE_CONV", inputs, shape, options=options, **fields)
+
+
+def test_windows() -> None:
+    net = Net()
+    image = net.input((1, 4, 5, 3))
+    kernels = [(1, 1), (2, 2), (3, 3), (4, 2), (1, 5), (5, 1)]
+    strides = [(1, 1), (2, 2), (3, 1), (1, 2)]
+    for kernel, stride, same in itertools.product(kernels, strides, (False, True)):
+        transpose_conv(net, image, kernel, stride, same=same)
+    transpose_conv(net, image, (3, 3), (2, 2), extra=(1, 1))
+    transpose_conv(net, image, (3, 4), (3, 3), extra=(2, 1), same=False)
+    transpose_conv(net, image, (2, 2), (4, 3), extra=(3, 2))
+    assert differences(net.build(), samples=3, engine="tflm") == []
+
+
+@pytest.mark.parametrize("zero", [-128, 127])
+def test_values(zero: int) -> None:
+    """Activations, no bias, factors that saturate and that vanish, zero points at both ends."""
+    net = Net(zero=zero)
+    image, line, row = net.input((1, 3, 3, 8)), net.input((1, 1, 6, 2)), net.input((1, 6, 1, 2))
+    for activation in (0, 1, 2, 3):
+        transpose_conv(net, image, (3, 3), (2, 2), activation=activation)
+    transpose_conv(net, image, (3, 3), (2, 2), bias=False, channels=1)
+    for scale in (1e-9, 1e-5, 0.3, 40.0):
+        transpose_conv(net, image, (2, 2), (2, 2), scale=scale)
+    for scale in (1e-6, 0.01, 3.0):
+        transpose_conv(net, image, (3, 3), (1, 1), quant=(scale, -zero if zero == 127 else 0))
+    transpose_conv(net, line, (1, 3), (1, 2))
+    transpose_conv(net, row, (3, 1), (2, 1))
+    assert differences(net.build(), engine="tflm") == []
+
+
+def test_refusals() -> None:
+    def refusal(net: Net) -> str:
+        graph = parse(net.build()).graph
+        with pytest.raises(ModelError) as caught:
+            assemble(graph, range(len(graph.ops)))
+        return caught.value.cause.removeprefix("operator 0 (TRANSPOSE_CONV): ")
+
+    net = Net()
+    transpose_conv(net, net.input((1, 4, 4, 2)), (3, 3), (2, 2), extra=(2, 0))
+    assert refusal(net) == "its input is 4 x 4, but should be 5 x 4"
+    net = Net()
+    transpose_conv(net, net.input((1, 4, 4, 2)), (3, 3), (2, 2), activation=4)
+    assert refusal(net) == "the fused activation 4 has no kernel"
+    net = Net(np.int16)
+    transpose_conv(net, net.input((1, 4, 4, 2)), (3, 3), (2, 2))
+    assert refusal(net) == "its type is INT16, and there are kernels for INT8"

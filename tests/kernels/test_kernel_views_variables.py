@@ -1,0 +1,95 @@
+"""READ_VARIABLE and ASSIGN_VARIABLE after resolve_variables, against the reference kernels."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import ai_edge_litert.schema_py_generated as schema
+import harness
+import numpy as np
+import pytest
+from move_models import Net, Shape
+
+from lowtide.emit.assemble import assemble
+from lowtide.errors import ModelError
+from lowtide.ir.passes import resolve_variables
+from lowtide.ir.verify import verify
+from lowtide.run.oracle import random_inputs, reference_tensors
+from lowtide.tflite.read import parse
+
+
+def handle(net: Net, name: str) -> int:
+    options = schema.VarHandleOptionsT(container="", sharedName=name)
+    made = net.op("VAR_HANDLE", [], (), options=options, output=False)
+    net.tensors[made].type = schema.TensorType.RESOURCE
+    net.tensors[made].quantization = None
+    return made
+
+
+def read(net: Net, variable: int, shape: Shape) -> int:
+    options = schema.ReadVariableOptionsT()
+    return net.op("READ_VARIABLE", [variable], shape, options=options)
+
+
+def assign(net: Net, variable: int, value: int) -> None:
+    net.op("ASSIGN_VARIABLE", [variable, value], options=schema.AssignVariableOptionsT())
+
+
+def streaming(dtype: Any) -> tuple[Net, list[int]]:
+    """Two variables, read before and after they are assigned, one through two handles."""
+    net = Net(dtype)
+    image, row = net.input((1, 3, 2, 4)), net.input((1, 5))
+    first, second, again = (handle(net, name) for name in ("a", "b", "a"))
+    values = [read(net, first, (1, 3, 2, 4)), read(net, second, (1, 5))]
+    assign(net, first, image)
+    assign(net, second, row)
+    values += [read(net, again, (1, 3, 2, 4)), read(net, second, (1, 5))]
+    return net, values
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.float32])
+def test_variables(dtype: Any) -> None:
+    net, values = streaming(dtype)
+    data = net.build()
+    given = parse(data).graph
+    graph = verify(resolve_variables(given))
+    assert graph.tensors[: len(given.tensors)] == given.tensors
+    assert [t.name for t in graph.tensors if t.is_variable] == ["a", "b"]
+    assert resolve_variables(graph) == graph
+    shapes = [(i, given.tensors[i].shape, np.dtype(dtype)) for i in given.inputs]
+    inputs = random_inputs(shapes, 2, 1)
+    wanted = reference_tensors(data, inputs, values, engine="tflm")
+    assembly = assemble(graph, range(len(graph.ops)))
+    with tempfile.TemporaryDirectory() as path:
+        program = harness._build(Path(path), assembly)
+        for number, sample in enumerate(inputs):
+            rows = harness._run(Path(path), program, graph, sample)
+            assert harness._compare(assembly, rows, wanted, number) == []
+
+
+def test_users_that_disagree() -> None:
+    net = Net()
+    variable = handle(net, "a")
+    assign(net, variable, net.input((1, 4)))
+    read(net, variable, (1, 5))
+    graph = parse(net.build()).graph
+    assert resolve_variables(graph) == graph
+    with pytest.raises(ModelError) as caught:
+        assemble(graph, range(len(graph.ops)))
+    assert caught.value.cause == (
+        "operator 0 (VAR_HANDLE): the variable's users do not agree on its size or type"
+    )
+
+
+def test_call_once_is_refused() -> None:
+    net = Net()
+    net.op("CALL_ONCE", [], options=schema.CallOnceOptionsT(initSubgraphIndex=1))
+    net.op("PAD", [net.input((1, 4)), net.const([[0, 0], [0, 1]])], (1, 5))
+    graph = parse(net.build()).graph
+    with pytest.raises(ModelError) as caught:
+        assemble(graph, (0, 1))
+    assert caught.value.cause == (
+        "operator 0 (CALL_ONCE): it runs another subgraph, to set variables before the first run"
+    )
