@@ -7,7 +7,7 @@ included, so these models are put together from the schema's own objects, value 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import ai_edge_litert.schema_py_generated as schema
 import flatbuffers
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 Shape = Sequence[int]
+Engine = Literal["tflm", "litert"]
 
 _KINDS = {
     "int8": "INT8",

@@ -11,6 +11,7 @@ from harness import differences
 
 from lowtide.emit.lower import lower_op
 from lowtide.errors import ModelError
+from lowtide.tflite.read import parse
 
 
 def test_windows() -> None:
@@ -67,9 +68,9 @@ def test_deep() -> None:
     x = net.input(1, 3, 4, 300, zero=-128)
     net.conv(x, 5, (3, 3))
     net.conv(x, 4, (1, 1))
-    net.conv(x, 4, (3, 3), Layer(weights=np.int8(127), spread=2.0))
-    net.conv(x, 4, (3, 3), Layer(weights=np.int8(-127), padding=VALID, spread=2.0))
-    net.conv(x, 4, (1, 1), Layer(weights=np.int8(127)))
+    net.conv(x, 4, (3, 3), Layer(weights=np.array(127), spread=2.0))
+    net.conv(x, 4, (3, 3), Layer(weights=np.array(-127), padding=VALID, spread=2.0))
+    net.conv(x, 4, (1, 1), Layer(weights=np.array(127)))
     assert differences(net.bytes()) == []
 
 
@@ -94,7 +95,7 @@ def test_least_weights() -> None:
     """Weights of -128, which the packed form takes only beside certain others."""
     net = Models(7)
     x = net.input(1, 4, 4, 4, zero=9)
-    net.conv(x, 4, (2, 2), Layer(weights=np.int8(-128)))
+    net.conv(x, 4, (2, 2), Layer(weights=np.array(-128)))
     weights = net.rng.choice(np.array([-128, 0, 5, 127], np.int8), (6, 3, 3, 4))
     net.conv(x, 6, (3, 3), Layer(weights=weights))
     net.conv(x, 6, (3, 3), Layer(weights=np.abs(weights.astype(int)).clip(0, 127)))
@@ -154,7 +155,6 @@ def test_biases_that_wrap() -> None:
 
 
 def _refusal(net: Models) -> str:
-
     graph = parse(net.bytes()).graph
     with pytest.raises(ModelError) as caught:
         lower_op(graph, graph.ops[0])

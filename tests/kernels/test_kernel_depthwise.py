@@ -100,8 +100,8 @@ def test_extreme_weights_and_dead_channels() -> None:
     """Weights at both ends, channels without weights or with a bias far outside."""
     net = Models(7)
     x = net.input(1, 4, 5, 8, zero=-128)
-    net.depthwise(x, 1, (3, 3), Layer(weights=np.int8(-128)))
-    net.depthwise(x, 1, (3, 3), Layer(weights=np.int8(127)))
+    net.depthwise(x, 1, (3, 3), Layer(weights=np.array(-128)))
+    net.depthwise(x, 1, (3, 3), Layer(weights=np.array(127)))
     weights = net.rng.integers(-127, 128, (1, 3, 3, 8))
     weights[..., [0, 2, 4]] = 0
     bias = np.array([1 << 30, 5, -(1 << 30), 1 << 29, 0, -(1 << 29), 77, -3])

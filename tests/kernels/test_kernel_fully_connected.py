@@ -62,7 +62,7 @@ def test_extreme_weights() -> None:
     net = Models(5)
     x = net.input(1, 5000, zero=-128)
     for weight in (-128, -127, 127):
-        net.dense(x, 3, 5000, Layer(weights=np.int8(weight), spread=1.0))
+        net.dense(x, 3, 5000, Layer(weights=np.array(weight), spread=1.0))
     y = net.input(16, 16)
     for power in range(-1, -9, -1):
         layer = Layer(weights=np.eye(5, 16, dtype=np.int8), bias=np.arange(5), real=2.0**power)

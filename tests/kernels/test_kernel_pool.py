@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from elementwise_models import Net, samples_of
+from elementwise_models import Engine, Net, samples_of
 from harness import differences
 
 from lowtide.emit.lower import lower_op
@@ -70,7 +70,7 @@ def test_windows(dtype: str, zeros: tuple[int, int]) -> None:
         for activation in (1, 2, 3):
             pool(net, source, (2, 1), (1, 1), activation=activation)
             pool(net, source, shape[1:3], shape[1:3], activation=activation)
-    engine = "litert" if dtype == "uint8" else "tflm"
+    engine: Engine = "litert" if dtype == "uint8" else "tflm"
     assert differences(net.pack(), inputs=samples_of(net), engine=engine) == []
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from elementwise_models import Net, samples_of
+from elementwise_models import Engine, Net, samples_of
 from harness import differences
 
 from lowtide.emit.lower import lower_op
@@ -45,14 +45,14 @@ def floats(net: Net) -> list[dict[int, np.ndarray]]:
 @pytest.mark.parametrize(
     ("dtypes", "engine"), [(("int8", "int16"), "tflm"), (("uint8",), "litert")]
 )
-def test_floats_to_integers(dtypes: tuple[str, ...], engine: str) -> None:
+def test_floats_to_integers(dtypes: tuple[str, ...], engine: Engine) -> None:
     net = Net()
     source = net.input(SHAPE, "float32")
     for dtype in dtypes:
         for scale in SCALES:
             for zero in ends(dtype):
                 net.add("QUANTIZE", [source], net.tensor(SHAPE, dtype, scale, zero))
-    assert differences(net.pack(), inputs=floats(net), engine=engine) == []  # type: ignore[arg-type]
+    assert differences(net.pack(), inputs=floats(net), engine=engine) == []
 
 
 def test_integers_to_floats() -> None:
@@ -75,7 +75,7 @@ def test_integers_to_floats() -> None:
         (("uint8 uint8", "uint8 int8"), "litert"),
     ],
 )
-def test_integers_to_integers(pairs: tuple[str, ...], engine: str) -> None:
+def test_integers_to_integers(pairs: tuple[str, ...], engine: Engine) -> None:
     net = Net()
     for pair in pairs:
         kind, to = pair.split()
@@ -87,7 +87,7 @@ def test_integers_to_integers(pairs: tuple[str, ...], engine: str) -> None:
             source = net.input((1, 9, 60), kind, 0.1, 0 if kind == "int8" else 128)
             target = net.tensor((1, 9, 60), to, 0.1, 0 if to == "int8" else 128)
             net.add("QUANTIZE", [source], target)
-    assert differences(net.pack(), inputs=samples_of(net), engine=engine) == []  # type: ignore[arg-type]
+    assert differences(net.pack(), inputs=samples_of(net), engine=engine) == []
 
 
 @pytest.mark.parametrize(

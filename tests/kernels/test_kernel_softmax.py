@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from elementwise_models import Net, samples_of
+from elementwise_models import Engine, Net, samples_of
 from harness import differences
 
 from lowtide.emit.lower import lower_op
@@ -46,7 +46,7 @@ def softmax(net: Net, source: int, to: str, beta: float = 1.0) -> None:
 @pytest.mark.parametrize(
     ("dtypes", "engine"), [(("int8", "int16"), "tflm"), (("uint8",), "litert")]
 )
-def test_all_cases(dtypes: tuple[str, ...], engine: str) -> None:
+def test_all_cases(dtypes: tuple[str, ...], engine: Engine) -> None:
     net = Net()
     bounds = {}
     for shape, scale, beta in CASES:
@@ -61,7 +61,7 @@ def test_all_cases(dtypes: tuple[str, ...], engine: str) -> None:
             bounds[source] = (100.0, 127.0) if kind != "int16" else (-3000.0, 3000.0)
             softmax(net, source, to, beta)
     inputs = samples_of(net, 3, bounds=bounds)
-    assert differences(net.pack(), inputs=inputs, engine=engine) == []  # type: ignore[arg-type]
+    assert differences(net.pack(), inputs=inputs, engine=engine) == []
 
 
 @pytest.mark.parametrize(

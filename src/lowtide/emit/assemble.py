@@ -127,9 +127,7 @@ def assemble(
     views = _resolve_views(graph, lowered)
     constants, fixed = _constants(graph, lowered)
     outside = set(graph.inputs) if input_mode == "const" else set()
-    fixed |= {
-        t: (FIRST_INPUT + i, 0) for i, t in enumerate(graph.inputs) if t in outside
-    }
+    fixed |= {t: (FIRST_INPUT + i, 0) for i, t in enumerate(graph.inputs) if t in outside}
     nodes = [node for index in order for node in lowered[index].nodes]
     plan = None
     layout: TensorLayout | RowLayout
@@ -138,9 +136,7 @@ def assemble(
         plan = plan_rows(table)
         layout = row_layout(table, plan.steps)
     else:
-        slots = [
-            s for s, index in enumerate(order, start=1) for _ in lowered[index].nodes
-        ]
+        slots = [s for s, index in enumerate(order, start=1) for _ in lowered[index].nodes]
         layout = tensor_layout(
             graph, order, nodes, slots, views, allocator, outside, preserve_input, align
         )
@@ -150,10 +146,8 @@ def assemble(
     tables = _Tables(layout, views, fixed)
     turns: list[Turn | Loop] = []
     for index, node in enumerate(nodes):
-        for move in layout.moves_before(index):
-            turns.append(Turn(tables.add_move(move), 1))
-        number = tables.add(node, index)
-        turns.append(Turn(number, node.steps))
+        turns += [Turn(tables.add_move(move), 1) for move in layout.moves_before(index)]
+        turns.append(Turn(tables.add(node, index), node.steps))
     if plan is not None:
         turns = list(turns_of(plan.steps))
     return Assembly(
@@ -215,7 +209,7 @@ class _Tables:
         )
         first = len(self.ports)
         for offset in (move.source, move.target):
-            self._port(port, Rows(ARENA, offset, move.size, 1, NO_TENSOR))
+            self._port(port, Rows(ARENA, offset, move.size, 1, NO_TENSOR, None, move.size))
         return self._node(node, first, Rows(ARENA, 0, 0, 1, NO_TENSOR))
 
     def add(self, node: Node, index: int) -> int:
@@ -225,7 +219,9 @@ class _Tables:
             root = self.views.get(port.tensor, port.tensor)
             if root in self.fixed:
                 base, offset = self.fixed[root]
-                rows = Rows(base, offset, port.row_bytes, port.rows, port.tensor)
+                rows = Rows(
+                    base, offset, port.row_bytes, port.rows, port.tensor, None, port.row_bytes
+                )
             else:
                 places = self.layout.places(root, port, index)
                 rows = _rows(places, port.row_bytes, port.tensor)
@@ -235,17 +231,13 @@ class _Tables:
     def _port(self, port: Port, rows: Rows) -> None:
         index = self.rows.setdefault(rows, len(self.rows))
         self.ports.append(
-            PortEntry(
-                index, port.first, port.stride, port.count, port.dilation, port.table
-            )
+            PortEntry(index, port.first, port.stride, port.count, port.dilation, port.table)
         )
 
     def _node(self, node: Node, first_port: int, scratch: Rows) -> int:
         rows = self.rows.setdefault(scratch, len(self.rows))
         self.nodes.append(NodeEntry(node, first_port, rows))
-        self.pointers = max(
-            self.pointers, sum(p.count for p in (*node.inputs, *node.outputs))
-        )
+        self.pointers = max(self.pointers, sum(p.count for p in (*node.inputs, *node.outputs)))
         return len(self.nodes) - 1
 
 

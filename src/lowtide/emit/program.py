@@ -12,9 +12,7 @@ from typing import Any, Literal
 
 from numpy.typing import NDArray
 
-CType = Literal[
-    "int8_t", "uint8_t", "int16_t", "uint16_t", "int32_t", "int64_t", "float"
-]
+CType = Literal["int8_t", "uint8_t", "int16_t", "uint16_t", "int32_t", "int64_t", "float"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

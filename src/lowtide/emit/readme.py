@@ -19,8 +19,7 @@ def readme(assembly: Assembly, name: str, preserve_input: bool) -> str:
         inputs = f"""Inputs stay where they are: give each one's address with `{name}_set_input`.
 They are only read."""
         give = "\n".join(
-            f"    {name}_set_input(&net, {i}, input_{i});"
-            for i in range(len(graph.inputs))
+            f"    {name}_set_input(&net, {i}, input_{i});" for i in range(len(graph.inputs))
         )
     else:
         kept = (
@@ -100,7 +99,5 @@ def _constants(assembly: Assembly) -> list[tuple[bool, int]]:
 def _type(tensor: Tensor) -> str:
     text = f"{tensor.dtype.name} {list(tensor.shape)}"
     if tensor.quant is not None and len(tensor.quant.scale) == 1:
-        text += (
-            f", real = {tensor.quant.scale[0]:.9g} * (q - {tensor.quant.zero_point[0]})"
-        )
+        text += f", real = {tensor.quant.scale[0]:.9g} * (q - {tensor.quant.zero_point[0]})"
     return text

@@ -49,8 +49,16 @@ class Window:
     @property
     def fields(self) -> tuple[tuple[str, Value], ...]:
         """The fields of that name that the params of all kernels have."""
-        names = "in_w in_c out_w kernel_h kernel_w stride_w dilation_w pad_left".split()
-        return tuple((name, getattr(self, name)) for name in names)
+        return (
+            ("in_w", self.in_w),
+            ("in_c", self.in_c),
+            ("out_w", self.out_w),
+            ("kernel_h", self.kernel_h),
+            ("kernel_w", self.kernel_w),
+            ("stride_w", self.stride_w),
+            ("dilation_w", self.dilation_w),
+            ("pad_left", self.pad_left),
+        )
 
     @property
     def taps(self) -> int:

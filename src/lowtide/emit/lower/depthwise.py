@@ -21,7 +21,7 @@ def _multiple(context: Context, filters: NDArray[Any]) -> int:
     in_c, out_c = context.input(0).shape[-1], filters.shape[3]
     if filters.shape[0] != 1 or in_c < 1 or out_c % in_c or out_c != context.output().shape[-1]:
         raise context.unsupported("its weights do not match its input and output")
-    return out_c // in_c
+    return int(out_c // in_c)
 
 
 def _depthwise(context: Context) -> Lowered:
@@ -43,10 +43,11 @@ def _depthwise(context: Context) -> Lowered:
     return _plain(context, over, channels, multiple)
 
 
-def _unfolded(context: Context, bias: NDArray[Any], weights: NDArray[Any]) -> NDArray[Any]:
+def _unfolded(context: Context, bias: NDArray[Any], weights: NDArray[Any]) -> NDArray[np.int64]:
     """Biases without the input's zero point: these kernels subtract it from what they read."""
     _, zero = per_tensor(context, context.input(0))
-    return bias.astype(np.int64) + zero * weights.astype(np.int64).sum(axis=1)
+    sums: NDArray[np.int64] = weights.astype(np.int64).sum(axis=1)
+    return bias.astype(np.int64) + zero * sums
 
 
 def _quick(

@@ -39,7 +39,10 @@ class Channels:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Narrow:
-    """`Channels` for lt_narrow: bias doubled, shift counted from 1/2. Constant channels have no weights."""
+    """`Channels` for lt_narrow: biases doubled, shifts counted from 1/2.
+
+    The weights of channels that are constant are 0.
+    """
 
     weights: NDArray[np.int8]
     bias: NDArray[np.int32]

@@ -39,9 +39,9 @@ typedef struct {
     const uint16_t *places;
     uint32_t offset;
     uint32_t pitch;  /* bytes */
+    uint32_t bytes;  /* of a row */
     uint16_t count;  /* number of rows */
     uint16_t tensor; /* the tensor's index in the model file */
-    uint16_t bytes;  /* of a row, where rows lie apart */
     uint8_t base;    /* index into the bases: 0 is the arena, 1 the constants, 2... the inputs */
 } lt_rows;
 

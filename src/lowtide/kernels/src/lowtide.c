@@ -39,8 +39,7 @@ static void trace(const lt_program *program, const lt_port *port, uint8_t *const
     int32_t row = first_row(port, step);
     for (uint16_t i = 0; i < port->count; i++, row += port->dilation) {
         if (row >= 0 && row < cut->count) {
-            uint32_t bytes = cut->places != NULL ? cut->bytes : cut->pitch;
-            lt_trace(cut->tensor, (int)row, place(program, cut, bases, row), (int)bytes);
+            lt_trace(cut->tensor, (int)row, place(program, cut, bases, row), (int)cut->bytes);
         }
     }
 }

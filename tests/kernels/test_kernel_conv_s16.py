@@ -1,0 +1,100 @@
+"""CONV_2D, DEPTHWISE_CONV_2D and FULLY_CONNECTED, int16 activations and int8 weights."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from conv_models import NONE, RELU, RELU6, SAME, VALID, Layer, Models
+from harness import differences
+
+from lowtide.emit.lower import lower_op
+from lowtide.errors import ModelError
+from lowtide.tflite.read import parse
+
+BIASES = ["INT64", "INT32", None]
+
+
+def test_windows() -> None:
+    """Kernels, strides, dilations and paddings over one odd-sized image."""
+    net = Models(1, "INT16")
+    x = net.input(1, 7, 9, 3)
+    for kernel in [(1, 1), (3, 3), (2, 2), (1, 5), (4, 1), (7, 9)]:
+        for stride in [(1, 1), (2, 2), (1, 3)]:
+            for padding in (SAME, VALID):
+                layer = Layer(stride=stride, padding=padding, bias_type="INT64")
+                net.conv(x, 4, kernel, layer)
+                net.depthwise(x, 1, kernel, layer)
+                net.depthwise(x, 2, kernel, layer)
+    for dilation in [(2, 2), (1, 3), (3, 1)]:
+        for padding in (SAME, VALID):
+            layer = Layer(dilation=dilation, padding=padding, bias_type="INT64")
+            net.conv(x, 3, (3, 3), layer)
+            net.depthwise(x, 3, (2, 3), layer)
+    for shape in [(1, 1), (1, 8), (9, 1)]:
+        y = net.input(1, *shape, 4)
+        for kernel in [(1, 1), (3, 3)]:
+            net.conv(y, 4, kernel, Layer(bias_type="INT64"), groups=2)
+            net.depthwise(y, 1, kernel, Layer(bias_type=None))
+    assert differences(net.bytes()) == []
+
+
+def test_biases_and_scales() -> None:
+    """64-bit, 32-bit and no biases; one scale or one per channel; activations; saturation."""
+    net = Models(2, "INT16")
+    x = net.input(1, 4, 5, 6, scale=0.0005)
+    for bias_type in BIASES:
+        for per_channel in (False, True):
+            for activation in (NONE, RELU, RELU6):
+                for spread in (300.0, 9000.0, 90000.0):
+                    layer = Layer(
+                        bias_type=bias_type,
+                        per_channel=per_channel,
+                        activation=activation,
+                        spread=spread,
+                    )
+                    net.conv(x, 3, (2, 2), layer)
+                    net.dense(x, 3, 30, layer)
+                    if bias_type != "INT32":
+                        net.depthwise(x, 1, (3, 3), layer)
+    assert differences(net.bytes()) == []
+
+
+def test_factors() -> None:
+    """Factors from 2^-36 to 2^5, with multipliers at both ends."""
+    net = Models(3, "INT16")
+    x = net.input(1, 2, 3, 4)
+    for power in range(-36, 6):
+        for mantissa in (1.0, 1.37, 2.0 - 2.0**-23):
+            for bias_type in BIASES:
+                layer = Layer(real=mantissa * 2.0**power, bias_type=bias_type, per_channel=False)
+                net.dense(x, 3, 12, layer)
+            net.depthwise(x, 1, (1, 2), layer)
+    assert differences(net.bytes()) == []
+
+
+def test_deep() -> None:
+    """Sums beyond 32 bits; with 32-bit biases they wrap."""
+    net = Models(4, "INT16")
+    x = net.input(1, 3000)
+    for bias_type in BIASES:
+        net.dense(x, 4, 3000, Layer(bias_type=bias_type))
+        net.dense(x, 4, 3000, Layer(bias_type=bias_type, weights=np.array(127), real=2.0**-19))
+    assert differences(net.bytes()) == []
+
+
+def test_zero_points() -> None:
+    """Dense layers may have them."""
+    net = Models(5, "INT16")
+    x = net.input(5, 20, zero=-300)
+    for bias_type in BIASES:
+        net.dense(x, 3, 20, Layer(bias_type=bias_type, zero=1000))
+    assert differences(net.bytes()) == []
+
+
+def test_narrow_bias_of_depthwise_is_refused() -> None:
+    net = Models(6, "INT16")
+    x = net.input(1, 4, 4, 4)
+    net.depthwise(x, 1, (3, 3), Layer(bias_type="INT32"))
+    graph = parse(net.bytes()).graph
+    with pytest.raises(ModelError, match="its bias is INT32, but must be INT64"):
+        lower_op(graph, graph.ops[0])
