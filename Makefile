@@ -14,7 +14,7 @@ help: ## Show this help
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 18
 
 .PHONY: demo
-demo: $(STAMP) ## Analyse and reorder a built-in network, and show the RAM before and after
+demo: $(STAMP) ## Take a built-in network to C and run it on an emulated board
 	@sh tools/demo.sh $(BIN)
 
 .PHONY: test
@@ -28,8 +28,9 @@ check: $(STAMP) ## Run the linter, the formatter's check and the type checker
 	$(BIN)/mypy
 
 .PHONY: bench
-bench: $(STAMP) ## Print the side-by-side tables
+bench: $(STAMP) ## Print the side-by-side tables (takes about ten minutes)
 	bench/reorder
+	bench/deploy
 
 .PHONY: clean
 clean: ## Remove what the other targets made

@@ -5,8 +5,9 @@ Why: hypothesis shall find the same examples in every run, and a busy machine sh
 
 from __future__ import annotations
 
-from golden_files import pytest_addoption as pytest_addoption
 from hypothesis import settings
+
+from golden_files import pytest_addoption as pytest_addoption
 
 settings.register_profile("lowtide", deadline=None, derandomize=True, database=None)
 settings.load_profile("lowtide")

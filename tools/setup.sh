@@ -35,6 +35,7 @@ need() { # need PACKAGE TEST...: remember the package unless the test succeeds
     if ! "$@" >/dev/null 2>&1; then packages="$packages $package"; fi
 }
 need gcc command -v gcc
+need g++ command -v g++
 need libc6-dev sh -c 'echo "#include <stdio.h>" | gcc -E - '
 need gcc-arm-none-eabi command -v arm-none-eabi-gcc
 need libnewlib-arm-none-eabi sh -c 'echo "#include <stdio.h>" | arm-none-eabi-gcc -E -'

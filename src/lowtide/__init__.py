@@ -19,8 +19,11 @@ if TYPE_CHECKING:
     from lowtide.analysis import Analysis as Analysis
     from lowtide.analysis import analyze as analyze
     from lowtide.errors import LowtideError as LowtideError
+    from lowtide.ir import DType as DType
     from lowtide.ir import Graph as Graph
     from lowtide.ir import Model as Model
+    from lowtide.ir import Op as Op
+    from lowtide.ir import Tensor as Tensor
     from lowtide.pipeline import Reordered as Reordered
     from lowtide.pipeline import load as load
     from lowtide.pipeline import reorder as reorder
@@ -31,6 +34,9 @@ __version__ = version("lowtide")
 
 _HOMES = {
     "Analysis": "lowtide.analysis",
+    "DType": "lowtide.ir",
+    "Op": "lowtide.ir",
+    "Tensor": "lowtide.ir",
     "Graph": "lowtide.ir",
     "LowtideError": "lowtide.errors",
     "Model": "lowtide.ir",
@@ -43,6 +49,10 @@ _HOMES = {
 }
 
 __all__ = [*_HOMES, "__version__"]
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})
 
 
 def __getattr__(name: str) -> Any:

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 
 from lowtide.ir import Graph, Model
 from lowtide.ir.macs import op_macs
-from lowtide.place.tensors import tflm_arena_bytes
+from lowtide.ir.verify import graph_of
+from lowtide.place.tensors import stored_plan_bytes, tflm_arena_bytes
 from lowtide.schedule import OrderResult, best_order
 from lowtide.schedule.liveness import lifetimes, working_sets
 
@@ -71,7 +72,10 @@ class TensorUse:
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """The result of `analyze`; `file` is the order in the file, `best` the least-peak order."""
+    """The result of `analyze`; `file` is the order in the file, `best` the least-peak order.
+
+    `stored_plan_bytes` is the arena by the offline plan that the file holds, None without one.
+    """
 
     path: str
     graph: Graph = field(repr=False)
@@ -81,6 +85,7 @@ class Analysis:
     file: Timeline = field(repr=False)
     best: Timeline = field(repr=False)
     best_order: OrderResult
+    stored_plan_bytes: int | None
     tensors: tuple[TensorUse, ...] = field(repr=False)
 
     @property
@@ -105,8 +110,12 @@ def analyze(model: Model | Graph, *, seconds: float = 20.0) -> Analysis:
     `seconds` limits the search for the best order, which is exact and takes milliseconds for most
     networks (see `lowtide.best_order`).
     """
-    graph = model.graph if isinstance(model, Model) else model
-    found = best_order(graph, seconds=seconds)
+    graph = graph_of(model)
+    return describe(model, best_order(model, seconds=seconds), graph)
+
+
+def describe(model: Model | Graph, found: OrderResult, graph: Graph) -> Analysis:
+    """The analysis of `graph`, that of `model`, whose best order is known."""
     given = tuple(range(len(graph.ops)))
     macs = [op_macs(graph, op) for op in graph.ops]
     file = timeline(graph, given, macs)
@@ -120,6 +129,7 @@ def analyze(model: Model | Graph, *, seconds: float = 20.0) -> Analysis:
         file=file,
         best=best,
         best_order=found,
+        stored_plan_bytes=stored_plan_bytes(model) if isinstance(model, Model) else None,
         tensors=_tensor_uses(graph, given),
     )
 

@@ -5,6 +5,7 @@ load -> passes -> best order -> lower and place (emit.assemble) -> C (emit.bundl
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +15,7 @@ from lowtide.emit.bundle import bundle
 from lowtide.emit.c_writer import c_name, check_name
 from lowtide.emit.readme import readme
 from lowtide.errors import UsageError
-from lowtide.files import make_folder, write_atomically
+from lowtide.files import make_folder, write_together
 from lowtide.ir import Graph, Model
 from lowtide.ir.passes import drop_boundary_quantization, fold_pads, resolve_variables
 from lowtide.schedule import OrderResult, best_order
@@ -41,10 +42,10 @@ class Options:
     name: str | None = None
 
     def __post_init__(self) -> None:
-        if self.align < 4 or self.align & (self.align - 1):
+        if not 4 <= self.align <= 4096 or self.align & (self.align - 1):
             raise UsageError(
                 f"--align {self.align} cannot be",
-                "use a power of two, at least 4 (default 16)",
+                "use a power of two, at least 4 and at most 4096 (default 16)",
             )
 
 
@@ -71,9 +72,16 @@ class Compiled:
 
     def write(self, folder: str | Path) -> None:
         """Write the bundle into `folder`, which is made if missing. Raises UsageError."""
-        make_folder(Path(folder))
-        for name, content in self.files.items():
-            write_atomically(Path(folder) / name, content)
+        target = Path(folder)
+        new = not target.exists()
+        make_folder(target)
+        try:
+            write_together({target / name: content for name, content in self.files.items()})
+        except BaseException:
+            if new:
+                with contextlib.suppress(OSError):
+                    target.rmdir()
+            raise
 
 
 def compile_model(
@@ -85,7 +93,7 @@ def compile_model(
     order.
     """
     chosen = options or Options()
-    name = check_name(chosen.name) if chosen.name else c_name(_stem(model.path))
+    name = check_name(chosen.name) if chosen.name is not None else c_name(_stem(model.path))
     graph = fold_pads(resolve_variables(model.graph))
     if chosen.quantized_io:
         graph = drop_boundary_quantization(graph)
@@ -105,6 +113,4 @@ def compile_model(
 
 
 def _stem(path: str) -> str:
-    stem = path.removeprefix("zoo:").rpartition("/")[2].removesuffix(".tflite")
-    # Names that lowtide's own files have are given a prefix.
-    return f"net_{stem}" if stem.lower().startswith(("lt_", "lt-", "lowtide")) else stem
+    return path.removeprefix("zoo:").rpartition("/")[2].removesuffix(".tflite")

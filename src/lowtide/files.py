@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
+import secrets
+import stat
+from collections.abc import Mapping
 from pathlib import Path
 
 from lowtide.errors import UsageError
@@ -16,6 +18,8 @@ def check_writable(path: Path) -> Path:
     Raises UsageError unless a file could be written there.
     """
     try:
+        if not path.name or "\0" in str(path):
+            raise UsageError(f"{str(path)!r} is no file name", "name a file to write")
         target = path.resolve()
         if target.is_dir():
             raise UsageError(f"{path} is a folder, not a file", "name a file to write")
@@ -31,6 +35,8 @@ def check_writable(path: Path) -> Path:
             )
     except OSError as error:
         raise _refused(path, error) from None
+    if target.exists() and not os.access(target, os.W_OK):
+        raise UsageError(f"cannot write {path}: it is read-only", "choose another file name")
     if not os.access(folder, os.W_OK):
         raise UsageError(f"cannot write {path}: no permission in {folder}", "choose another folder")
     return target
@@ -51,27 +57,41 @@ def write_atomically(path: Path, data: bytes) -> None:
 
     Raises UsageError if the file system refuses.
     """
-    target = check_writable(path)
-    temporary: Path | None = None
+    write_together({path: data})
+
+
+def write_together(files: Mapping[Path, bytes]) -> None:
+    """Write several files: each whole or not at all, and none unless all could be written.
+
+    All are written beside their targets first and then renamed. Raises UsageError if the file system
+    refuses.
+    """
+    targets = {path: check_writable(path) for path in files}
+    written: dict[Path, Path] = {}
+    current = next(iter(files), Path())
     try:
-        with tempfile.NamedTemporaryFile(
-            dir=target.parent, prefix=f".{target.name}.", delete=False
-        ) as file:
-            temporary = Path(file.name)
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        # NamedTemporaryFile makes private files; the result has the usual permissions.
-        mask = os.umask(0)
-        os.umask(mask)
-        temporary.chmod(0o666 & ~mask)
-        temporary.replace(target)
+        for current, data in files.items():
+            target = targets[current]
+            temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+            # A new file has the usual permissions, a file that is replaced keeps its own.
+            mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
+            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+            written[current] = temporary
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            if mode is not None:
+                temporary.chmod(mode)
+        for current in list(written):
+            written[current].replace(targets[current])
+            del written[current]
     except BaseException as error:  # an interrupt, too, leaves nothing behind
-        if temporary is not None:
+        for temporary in written.values():
             with contextlib.suppress(OSError):
                 temporary.unlink()
         if isinstance(error, OSError):
-            raise _refused(path, error) from None
+            raise _refused(current, error) from None
         raise
 
 

@@ -13,7 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lowtide.emit.assemble import ARENA, CONSTANTS, FIRST_INPUT, NO_TENSOR, Assembly, PortEntry
+from lowtide.emit.assemble import (
+    ARENA,
+    CONSTANTS,
+    FIRST_INPUT,
+    NO_TENSOR,
+    Assembly,
+    PortEntry,
+    Rows,
+)
+from lowtide.emit.turns import expand
 
 _GARBAGE = -1
 _SHIFT = 32  # a label is tensor << 32 | position
@@ -38,7 +47,7 @@ class Memory:
         graph = self.assembly.graph
         for number, tensor in enumerate(graph.inputs):
             size = graph.tensors[tensor].bytes
-            base, offset = self.assembly.given_at(tensor)
+            base, offset = self.assembly.given[tensor]
             if base >= FIRST_INPUT:
                 assert base == FIRST_INPUT + number
                 self.given[base] = np.full(size, _GARBAGE, np.int64)
@@ -46,19 +55,21 @@ class Memory:
 
     def run(self) -> None:
         """Run all turns; an assertion fails where a row is not what its reader asks for."""
-        for node, first, steps in self.assembly.turns:
-            for step in range(first, first + steps):
-                self._step(node, step)
+        steps = [0] * len(self.assembly.nodes)
+        for node in expand(self.assembly.turns):
+            self._step(node, steps[node])
+            steps[node] += 1
+        assert steps == [entry.node.steps for entry in self.assembly.nodes]
 
     def finish(self) -> None:
         """Check that every output is where the program's caller looks for it."""
         for tensor in self.assembly.graph.outputs:
-            base, offset = self.assembly.left_at(tensor)
+            base, offset = self.assembly.left[tensor]
             self._read(base, offset, tensor, 0, self.assembly.graph.tensors[tensor].bytes)
 
     def input_is_intact(self, tensor: int) -> bool:
         """Whether the caller finds input `tensor` as it was given."""
-        base, offset = self.assembly.given_at(tensor)
+        base, offset = self.assembly.given[tensor]
         size = self.assembly.graph.tensors[tensor].bytes
         return bool((self._of(base)[offset : offset + size] == self._labels(tensor, 0, size)).all())
 
@@ -68,32 +79,43 @@ class Memory:
         ports = self.assembly.ports[entry.ports : entry.ports + inputs + outputs]
         if entry.node.op < 0:
             source, target = (self.assembly.rows[port.rows] for port in ports)
-            assert source.pitch == target.pitch
+            assert source.size == target.size
             assert source.tensor == target.tensor == NO_TENSOR
-            old = self.arena[source.offset : source.offset + source.pitch].copy()
-            self.arena[target.offset : target.offset + target.pitch] = old
-            self.moved += source.pitch
+            old = self.arena[source.offset : source.offset + source.size].copy()
+            self.arena[target.offset : target.offset + target.size] = old
+            self.moved += source.size
             return
-        for port in ports[:inputs]:
-            for at, size, tensor, position in self._rows(port, step):
-                self._read(self.assembly.rows[port.rows].base, at, tensor, position, size)
-        self.arena[entry.scratch : entry.scratch + entry.node.scratch] = _GARBAGE
-        assert entry.scratch + entry.node.scratch <= len(self.arena)
-        for port in ports[inputs:]:
-            for at, size, tensor, position in self._rows(port, step):
-                self._write(self.assembly.rows[port.rows].base, at, tensor, position, size)
-        for port in ports[:inputs]:  # no operator writes into what it reads in the same step
-            for at, size, tensor, position in self._rows(port, step):
-                if not any(tensor == self.assembly.rows[p.rows].tensor for p in ports[inputs:]):
-                    self._read(self.assembly.rows[port.rows].base, at, tensor, position, size)
+        read = [row for port in ports[:inputs] for row in self._rows(port, step)]
+        written = [row for port in ports[inputs:] for row in self._rows(port, step)]
+        for row in read:
+            self._read(*row)
+        self._scratch(number, step)
+        for row in written:
+            self._write(*row)
+        for row in read:  # nothing is written over what is read in the same step
+            if row[2] not in {other[2] for other in written}:
+                self._read(*row)
 
-    def _rows(self, port: PortEntry, step: int) -> list[tuple[int, int, int, int]]:
-        """(offset, bytes, tensor, position in it) of the rows of a port's window."""
+    def _scratch(self, number: int, step: int) -> None:
+        """Use scratch memory; what must last from step to step is there still."""
+        entry = self.assembly.nodes[number]
+        if not entry.node.scratch:
+            return
+        at = _place(self.assembly.rows[entry.scratch], step)
+        assert 0 <= at <= at + entry.node.scratch <= len(self.arena)
+        memory = self.arena[at : at + entry.node.scratch]
+        mine = _GARBAGE - 1 - number
+        if step and entry.node.scratch_lasts:
+            assert (memory == mine).all(), f"scratch of node {number}"
+        memory[:] = mine
+
+    def _rows(self, port: PortEntry, step: int) -> list[tuple[int, int, int, int, int]]:
+        """(base, offset, tensor, position in it, bytes) of the rows of a port's window."""
         cut = self.assembly.rows[port.rows]
         first = port.table[step] if port.table else port.first + step * port.stride
         window = (first + k * port.dilation for k in range(port.count))
         return [
-            (cut.offset + row * cut.pitch, cut.pitch, cut.tensor, row * cut.pitch)
+            (cut.base, _place(cut, row), cut.tensor, row * cut.size, cut.size)
             for row in window
             if 0 <= row < cut.count
         ]
@@ -121,3 +143,7 @@ class Memory:
         assert (found == self._labels(tensor, position, size)).all(), (
             f"tensor {tensor}: {found[:4]}"
         )
+
+
+def _place(cut: Rows, row: int) -> int:
+    return cut.offset + row * cut.pitch if cut.places is None else cut.places[row]

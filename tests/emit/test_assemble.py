@@ -10,8 +10,9 @@ import pytest
 from memory import Memory
 
 from lowtide.emit.assemble import ARENA, CONSTANTS, FIRST_INPUT, Assembly, InputMode, assemble
+from lowtide.emit.turns import Turn
 from lowtide.ir import DType, Graph, Op, Quant, Tensor
-from lowtide.ir.passes import drop_boundary_quantization, fold_pads
+from lowtide.ir.passes import drop_boundary_quantization, fold_pads, resolve_variables
 from lowtide.place import ALLOCATORS
 from lowtide.schedule import best_order
 from networks import NETWORKS, loaded
@@ -23,7 +24,7 @@ INPUTS: list[tuple[InputMode, bool]] = [("resident", False), ("resident", True),
 
 @cache
 def _graph(network: str) -> Graph:
-    return drop_boundary_quantization(fold_pads(loaded(network).graph))
+    return drop_boundary_quantization(fold_pads(resolve_variables(loaded(network).graph)))
 
 
 @cache
@@ -46,6 +47,23 @@ def test_every_row_is_where_its_reader_looks(network: str, allocator: str) -> No
         assert memory.moved == assembly.placement.moved_bytes
         if kept or mode == "const":
             assert all(memory.input_is_intact(tensor) for tensor in graph.inputs)
+
+
+@pytest.mark.parametrize("mode", INPUTS, ids=lambda mode: f"{mode[0]}{'-kept' * mode[1]}")
+@pytest.mark.parametrize("network", COMPILED)
+def test_interleaved_rows_are_where_their_readers_look(
+    network: str, mode: tuple[InputMode, bool]
+) -> None:
+    graph = _graph(network)
+    assembly = assemble(
+        graph, _order(network), schedule="rows", input_mode=mode[0], preserve_input=mode[1]
+    )
+    memory = Memory(assembly)
+    memory.give()
+    memory.run()
+    memory.finish()
+    if mode != ("resident", False):
+        assert all(memory.input_is_intact(tensor) for tensor in graph.inputs)
 
 
 def test_a_label_that_is_wrong_is_found() -> None:
@@ -76,7 +94,7 @@ def test_moves_come_before_the_operator_that_needs_the_room() -> None:
             source, target = (assembly.rows[assembly.ports[made.ports + i].rows] for i in (0, 1))
             assert move.slot == slot[entry.node.op]
             assert (source.offset, target.offset) == (move.source, move.target)
-            assert dict(made.node.params.fields)["bytes"] == move.size == source.pitch
+            assert dict(made.node.params.fields)["bytes"] == move.size == source.size
             assert move.target < move.source
         waiting = []
     assert not waiting
@@ -86,7 +104,9 @@ def test_moves_come_before_the_operator_that_needs_the_room() -> None:
 def test_turns_are_nodes_in_the_order_of_operators() -> None:
     for network in ("figure1", "branchy-cell", "attention-block"):
         assembly = assemble(_graph(network), _order(network))
-        assert [turn[0] for turn in assembly.turns] == list(range(len(assembly.nodes)))
+        assert [turn.node for turn in assembly.turns if isinstance(turn, Turn)] == list(
+            range(len(assembly.nodes))
+        )
         ops = [entry.node.op for entry in assembly.nodes]
         assert list(dict.fromkeys(ops)) == [op for op in assembly.order if op in ops]
         most = max(sum(p.count for p in (*e.node.inputs, *e.node.outputs)) for e in assembly.nodes)
@@ -125,8 +145,8 @@ def test_a_chain_of_views_is_one_buffer(mode: InputMode) -> None:
     memory.run()
     memory.finish()
     if not assembly.nodes:  # nothing to do: what is given is what is left
-        assert assembly.given_at(0) == assembly.left_at(2)
-        assert assembly.left_at(2)[0] == (ARENA if mode == "resident" else FIRST_INPUT)
+        assert assembly.given[0] == assembly.left[2]
+        assert assembly.left[2][0] == (ARENA if mode == "resident" else FIRST_INPUT)
         assert assembly.arena_bytes == (16 if mode == "resident" else 0)
 
 
@@ -134,9 +154,9 @@ def test_inputs_elsewhere_have_bases_of_their_own() -> None:
     a, b, out = (_tensor(i, (1, 4, 4, 2)) for i in range(3))
     graph = Graph("add", (a, b, out), (Op(0, "ADD", (0, 1), (2,)),), (0, 1), (2,))
     assembly = assemble(graph, (0,), input_mode="const")
-    assert assembly.given_at(0) == (FIRST_INPUT, 0)
-    assert assembly.given_at(1) == (FIRST_INPUT + 1, 0)
-    assert assembly.left_at(2) == (ARENA, 0)
+    assert assembly.given[0] == (FIRST_INPUT, 0)
+    assert assembly.given[1] == (FIRST_INPUT + 1, 0)
+    assert assembly.left[2] == (ARENA, 0)
     assert assembly.arena_bytes == 32
     assert {r.base for r in assembly.rows if r.tensor < 2} == {FIRST_INPUT, FIRST_INPUT + 1}
     memory = Memory(assembly)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lowtide.emit.assemble import Assembly, NodeEntry
+from lowtide.emit.assemble import ARENA, Assembly, NodeEntry
 from lowtide.emit.c_writer import c_name, check_name, write
 from lowtide.emit.program import Array, CType, Node, Params, Value
 from lowtide.errors import LowtideError, UsageError
@@ -40,6 +40,9 @@ def _assembly(*params: Params, name: str = "t0") -> Assembly:
         placement=Placement("planned", 16, 0, 0, ()),
         variables=(),
         views={},
+        given={0: (ARENA, 0)},
+        left={0: (ARENA, 0)},
+        plan=None,
     )
 
 

@@ -34,16 +34,28 @@ def test_every_tensor_on_this_computer(network: str) -> None:
     assert result.tensors == len(set(made) - views)
 
 
-@pytest.mark.parametrize("network", ["figure1", "branchy-cell"])
-@pytest.mark.parametrize(
-    "options",
-    [
-        replace(inputs, allocator=allocator, align=align)
-        for allocator, align in (("planned", 4), ("greedy", 16), ("compacting", 32))
-        for inputs in (Options(), Options(preserve_input=True), Options(input_mode="const"))
-    ],
-    ids=lambda o: f"{o.allocator}-{o.align}-{o.input_mode}{'-kept' * o.preserve_input}",
-)
+ALLOCATORS = (("planned", 4), ("greedy", 16), ("compacting", 32))
+INPUTS = (Options(), Options(preserve_input=True), Options(input_mode="const"))
+CASES = [
+    *(
+        ("figure1", replace(inputs, allocator=allocator, align=align))
+        for allocator, align in ALLOCATORS
+        for inputs in INPUTS
+    ),
+    *(
+        ("branchy-cell", replace(inputs, allocator=allocator, align=align))
+        for (allocator, align), inputs in zip(ALLOCATORS, INPUTS, strict=True)
+    ),
+]
+
+
+def _shown(value: str | Options) -> str:
+    if isinstance(value, str):
+        return value
+    return f"{value.allocator}-{value.align}-{value.input_mode}{'-kept' * value.preserve_input}"
+
+
+@pytest.mark.parametrize(("network", "options"), CASES, ids=_shown)
 def test_every_allocator_with_every_place_of_the_input(network: str, options: Options) -> None:
     program = compiled(network, options)
     assert deploy.verify(program, samples=2).mismatch is None

@@ -17,7 +17,7 @@ static const int32_t tiny_net_weights_2[4] = {
     344331765, 421749198, 1859896072, 883654907,
 };
 static const int32_t tiny_net_const_3[5] = {
-    -8594, 1973307747, 17724, 1973307747, 1542,
+    -8594, 1973307749, 17724, 1973307749, 1542,
 };
 
 /* Node 0: operator 0, CONV_2D, makes [1, 4, 4, 2]: conv/Conv2D */
@@ -86,42 +86,44 @@ static const lt_softmax_8 tiny_net_params_3 = {
     .flip = 128,
 };
 
-static const lt_rows tiny_net_rows[] = { /* offset, pitch, count, tensor, base */
-    { 144, 8, 4, 0, 0 },
-    { 112, 8, 4, 3, 0 },
-    { 0, 4, 2, 4, 0 },
-    { 0, 8, 1, 6, 0 },
-    { 16, 2, 1, 9, 0 },
-    { 0, 2, 1, 10, 0 },
+static const lt_rows tiny_net_rows[] = { /* places, offset, pitch, bytes, count, tensor, base */
+    { NULL, 144, 8, 8, 4, 0, 0 },
+    { NULL, 112, 8, 8, 4, 3, 0 },
+    { NULL, 0, 0, 0, 1, 65535, 0 },
+    { NULL, 0, 4, 4, 2, 4, 0 },
+    { NULL, 0, 8, 8, 1, 6, 0 },
+    { NULL, 16, 2, 2, 1, 9, 0 },
+    { NULL, 0, 2, 2, 1, 10, 0 },
 };
 
 static const lt_port tiny_net_ports[] = { /* rows, first, stride, count, dilation, table */
     { 0, -1, 1, 3, 1, NULL },
     { 1, 0, 1, 1, 1, NULL },
     { 1, 0, 2, 2, 1, NULL },
-    { 2, 0, 1, 1, 1, NULL },
     { 3, 0, 1, 1, 1, NULL },
     { 4, 0, 1, 1, 1, NULL },
-    { 4, 0, 1, 1, 1, NULL },
     { 5, 0, 1, 1, 1, NULL },
+    { 5, 0, 1, 1, 1, NULL },
+    { 6, 0, 1, 1, 1, NULL },
 };
 
 static const lt_node tiny_net_nodes[] = { /* kernel, params, scratch, ports, inputs, outputs */
-    { lt_conv_packed_s8_row, &tiny_net_params_0, 0, 0, 1, 1 },
-    { lt_max_pool_s8_row, &tiny_net_params_1, 0, 2, 1, 1 },
-    { lt_conv_packed_s8_row, &tiny_net_params_2, 0, 4, 1, 1 },
-    { lt_softmax_8_row, &tiny_net_params_3, 0, 6, 1, 1 },
+    { lt_conv_packed_s8_row, &tiny_net_params_0, 2, 0, 1, 1 },
+    { lt_max_pool_s8_row, &tiny_net_params_1, 2, 2, 1, 1 },
+    { lt_conv_packed_s8_row, &tiny_net_params_2, 2, 4, 1, 1 },
+    { lt_softmax_8_row, &tiny_net_params_3, 2, 6, 1, 1 },
 };
 
-static const lt_turn tiny_net_turns[] = { /* node, first, steps */
-    { 0, 0, 4 },
-    { 1, 0, 2 },
-    { 2, 0, 1 },
-    { 3, 0, 1 },
+static const lt_turn tiny_net_turns[] = { /* node, steps */
+    { 0, 4 },
+    { 1, 2 },
+    { 2, 1 },
+    { 3, 1 },
 };
 
 static const lt_program tiny_net_program = {
-    tiny_net_rows, tiny_net_ports, tiny_net_nodes, tiny_net_turns, 4,
+    tiny_net_rows, tiny_net_ports, tiny_net_nodes, tiny_net_turns,
+    4, 4, 2,
 };
 
 int tiny_net_init(tiny_net_t *m, void *arena, size_t size)
@@ -139,6 +141,9 @@ int tiny_net_init(tiny_net_t *m, void *arena, size_t size)
 
 void *tiny_net_input(tiny_net_t *m, int i)
 {
+    if (m == NULL || m->bases[0] == NULL) {
+        return NULL;
+    }
     switch (i) {
     case 0:
         return m->bases[0] + 144;
@@ -149,6 +154,9 @@ void *tiny_net_input(tiny_net_t *m, int i)
 
 const void *tiny_net_output(const tiny_net_t *m, int i)
 {
+    if (m == NULL || m->bases[0] == NULL) {
+        return NULL;
+    }
     switch (i) {
     case 0:
         return m->bases[0] + 0;
@@ -162,6 +170,6 @@ int tiny_net_invoke(tiny_net_t *m)
     if (m == NULL || m->bases[0] == NULL) {
         return LT_ERROR_ARGUMENT;
     }
-    lt_run(&tiny_net_program, m->bases, m->pointers);
+    lt_run(&tiny_net_program, m->bases, m->pointers, m->next);
     return LT_OK;
 }

@@ -34,6 +34,7 @@ extern "C" {
 typedef struct {
     uint8_t *bases[2];
     void *pointers[4];
+    uint16_t next[4];
 } tiny_net_t;
 
 /* Set up `m` to use `arena`, of `size` >= TINY_NET_ARENA_SIZE bytes, aligned to

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 import pytest
 from boards import board_differences
@@ -68,3 +70,23 @@ def test_int8(board: str) -> None:
     _channels(net)
     _arithmetic(net)
     assert board_differences(net.bytes(), board) == []
+
+
+@pytest.mark.parametrize("dtype", ["UINT8", "INT16"])
+def test_other_types(dtype: str) -> None:
+    net = Models(2, dtype)
+    legacy = dtype == "UINT8"
+    x = net.input(1, 5, 6, 5, zero=99 if legacy else 0)
+    for stride in [(1, 1), (2, 2)]:
+        layer = Layer(
+            stride=stride,
+            per_channel=not legacy,
+            zero=77 if legacy else 0,
+            weights_zero=130 if legacy else 0,
+            bias_type="INT32" if legacy else "INT64",
+        )
+        net.conv(x, 3, (3, 3), layer)
+        net.depthwise(x, 2, (3, 3), layer)
+        net.dense(x, 3, 150, layer)
+    engine: Literal["litert", "tflm"] = "litert" if legacy else "tflm"
+    assert board_differences(net.bytes(), "mps2-an386", engine=engine) == []

@@ -72,6 +72,13 @@ def test_arithmetic() -> None:
         for power in range(-33, 3):
             net.conv(x, 3, (1, 1), _plain(real=1.37 * 2.0**power))
             net.depthwise(x, 1, (1, 2), _plain(real=2.0**power))
+        for ulps in range(1, 9):  # the product of the scales is a float32
+            bias = np.array([(2 * k + 1) << 20 for k in (5, 20, 100, -7)])
+            real = (2 - ulps * 2.0**-23) * 2.0**-22
+            layer = _plain(real=real, bias=bias, weights=np.array(0), zero=100, weights_zero=0)
+            net.conv(x, 4, (1, 1), layer)
+            net.depthwise(x, 1, (1, 1), layer)
+            net.dense(x, 4, 48, layer)
     assert differences(net.bytes(), engine="litert") == []
 
 

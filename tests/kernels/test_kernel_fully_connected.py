@@ -68,3 +68,15 @@ def test_extreme_weights() -> None:
         layer = Layer(weights=np.eye(5, 16, dtype=np.int8), bias=np.arange(5), real=2.0**power)
         net.dense(y, 5, 16, layer)
     assert differences(net.bytes()) == []
+
+
+def test_product_of_scales() -> None:
+    """Factors where rounding the product of the scales to float32 would show."""
+    net = Models(6)
+    x = net.input(1, 4)
+    bias = np.array([(2 * k + 1) << 20 for k in (5, 20, 100, -7)])
+    for ulps in range(1, 9):
+        real = (2 - ulps * 2.0**-23) * 2.0**-22
+        layer = Layer(real=real, per_channel=False, bias=bias, weights=np.array(0))
+        net.dense(x, 4, 4, layer)
+    assert differences(net.bytes()) == []

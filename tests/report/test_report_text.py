@@ -167,13 +167,13 @@ def test_a_rewrite_that_changes_nothing() -> None:
         (
             Check("litert", 1, 86, None, None),
             "Checked with LiteRT's reference kernels: all 86 tensors in RAM are the same, "
-            "byte for byte, on 1 random input.",
+            "byte for byte, on 1 input (random and extreme).",
             None,
         ),
         (
             Check("tflm", 4, 8, 5216, 4960),
             "Checked with TensorFlow Lite Micro: all 8 tensors in RAM are the same, "
-            "byte for byte, on 4 random inputs.",
+            "byte for byte, on 4 inputs (random and extreme).",
             "-4.9%",
         ),
         (None, "Not checked against the reference kernels (--no-check).", None),

@@ -60,9 +60,7 @@ _OPTIONS = (
         show_default=True,
         help="Alignment of tensors, in bytes.",
     ),
-    click.option(
-        "--name", metavar="ID", help="Prefix of all C names (default: from the file)."
-    ),
+    click.option("--name", metavar="ID", help="Prefix of all C names (default: from the file)."),
 )
 
 
@@ -95,9 +93,7 @@ def _compiled(model: str, seconds: float, options: dict[str, Any]) -> Any:
 
 @click.command("compile", epilog=MODEL_HELP)
 @model_argument
-@file_option(
-    "-o", "--output", metavar="DIR", help_text="Folder for the C files.", required=True
-)
+@file_option("-o", "--output", metavar="DIR", help_text="Folder for the C files.", required=True)
 @_compile_options
 @json_option
 @seconds_option
@@ -121,9 +117,7 @@ def compile_command(
 @_compile_options
 @json_option
 @seconds_option
-def verify(
-    model: str, samples: int, as_json: bool, seconds: float, **options: Any
-) -> None:
+def verify(model: str, samples: int, as_json: bool, seconds: float, **options: Any) -> None:
     """Prove the generated C right: every tensor, byte for byte, on this computer with sanitizers."""
     from lowtide import deploy
     from lowtide.report import data, deployment
@@ -145,9 +139,7 @@ def verify(
 @click.command(epilog=MODEL_HELP)
 @model_argument
 @click.option("--board", required=True, metavar="NAME", help="See `lowtide boards`.")
-@file_option(
-    "--board-file", metavar="FILE", help_text="A TOML file with boards of your own."
-)
+@file_option("--board-file", metavar="FILE", help_text="A TOML file with boards of your own.")
 @_samples_option(2)
 @_compile_options
 @json_option
@@ -182,9 +174,7 @@ def run(
 
 
 @click.command()
-@file_option(
-    "--board-file", metavar="FILE", help_text="A TOML file with boards of your own."
-)
+@file_option("--board-file", metavar="FILE", help_text="A TOML file with boards of your own.")
 @json_option
 def boards(board_file: Path | None, as_json: bool) -> None:
     """List the boards that `lowtide run` knows."""

@@ -15,7 +15,7 @@ from lowtide.cli.options import (
     seconds_option,
 )
 from lowtide.errors import UsageError
-from lowtide.files import check_writable, make_folder, write_atomically
+from lowtide.files import check_writable, make_folder, write_atomically, write_together
 
 
 @click.command(epilog=MODEL_HELP)
@@ -35,6 +35,10 @@ def analyze(model: str, as_json: bool, csv: Path | None, plot: Path | None, seco
     if plot is not None:
         picture_format = picture.format_of(plot.name)
         check_writable(plot)
+    if csv is not None and csv.exists() and not csv.is_dir():
+        raise UsageError(
+            f"cannot make the folder {csv}: it is a file", "name a folder for the tables"
+        )
     loaded = pipeline.load(model)
     with progress("searching for the best order"):
         result = pipeline.analyze(loaded, seconds=seconds)
@@ -42,10 +46,7 @@ def analyze(model: str, as_json: bool, csv: Path | None, plot: Path | None, seco
     if csv is not None:
         make_folder(csv)
         tables = {csv / name: text.encode() for name, text in data.analysis_csv(result).items()}
-        for path in tables:
-            check_writable(path)
-        for path, content in tables.items():
-            write_atomically(path, content)
+        write_together(tables)
     if plot is not None:
         write_atomically(plot, picture.analysis_picture(result, picture_format))
     if as_json:
@@ -63,7 +64,7 @@ def analyze(model: str, as_json: bool, csv: Path | None, plot: Path | None, seco
 @click.option(
     "--check/--no-check",
     default=True,
-    help="Prove every tensor the same with the reference kernels (default), or do not.",
+    help="Compare every tensor with the reference kernels' (default), or do not.",
 )
 @json_option
 @seconds_option

@@ -31,10 +31,19 @@ unsigned void volatile while
 _RESERVED = frozenset(_KEYWORDS.split())
 
 
+# name_t must not be a type of stddef.h, stdint.h, wchar.h or POSIX.
+_WIDTHS = [f"{kind}{bits}" for kind in ("int", "int_least", "int_fast") for bits in (8, 16, 32, 64)]
+_LIBRARY = (
+    "intptr intmax size ssize ptrdiff wchar wint max_align time clock off pid uid gid mode dev"
+)
+_TYPES = frozenset([*_WIDTHS, *(f"u{name}" for name in _WIDTHS), "uintptr", "uintmax"])
+_TAKEN = _RESERVED | _TYPES | frozenset(_LIBRARY.split())
+
+
 def c_name(text: str) -> str:
     """`text` made a C identifier in lower case."""
     name = re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_") or "model"
-    return f"m_{name}" if name[0].isdigit() or name in _RESERVED else name
+    return f"m_{name}" if name[0].isdigit() or name in _TAKEN or _runtime(name) else name
 
 
 def check_name(name: str) -> str:
@@ -44,9 +53,17 @@ def check_name(name: str) -> str:
             f"{name!r} cannot be a C identifier",
             f"use letters, digits and _, such as {c_name(name)}",
         )
-    if name.startswith("lt_") or name == "lowtide":
+    if _runtime(name):
         raise UsageError(f"{name!r} is a name of the runtime's", "choose another name")
+    if name in _TAKEN:
+        raise UsageError(f"{name!r} would make the C type {name}_t anew", "choose another name")
     return name
+
+
+def _runtime(name: str) -> bool:
+    """True where a name, or a file of that name, would meet one of lowtide's own."""
+    low = name.lower()
+    return low in ("lt", "lowtide") or low.startswith(("lt_", "lowtide_"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,7 +331,9 @@ def _functions(assembly: Assembly, name: str, constants: str) -> str:
 
 
 def _getter(signature: str, places: Iterable[str]) -> list[str]:
-    lines = [signature, "{", "    switch (i) {"]
+    lines = [signature, "{"]
+    lines += ["    if (m == NULL || m->bases[0] == NULL) {", "        return NULL;", "    }"]
+    lines.append("    switch (i) {")
     for i, place in enumerate(places):
         lines += [f"    case {i}:", f"        return {place};"]
     return [*lines, "    default:", "        return NULL;", "    }", "}"]

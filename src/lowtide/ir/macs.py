@@ -2,7 +2,7 @@
 
 A MAC is one multiply-accumulate of the layer as defined, padding included (a 3x3 kernel counts nine
 at the border too), which is how papers and vendors count. Element-wise operators, pooling and data
-movement count 0.
+movement count 0, and so do operators that no microcontroller runtime has (StableHLO's, most RNNs).
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ a model that breaks one is refused with the place and the reason.
 
 from __future__ import annotations
 
-from lowtide.errors import ModelError
-from lowtide.ir.graph import Graph, Op
+from lowtide.errors import ModelError, UsageError
+from lowtide.ir.graph import Graph, Model, Op
 
 _RE_EXPORT = "export the model again with a current converter; the file may be damaged"
 
@@ -47,6 +47,20 @@ def verify(graph: Graph) -> Graph:
                 "inline or unroll the control flow before the conversion",
             )
     return graph
+
+
+def graph_of(model: Model | Graph) -> Graph:
+    """The graph of a loaded model, which is sound, or a graph made by hand, verified here.
+
+    Raises ModelError for an unsound graph, UsageError for anything that is neither.
+    """
+    if isinstance(model, Model):
+        return model.graph
+    if isinstance(model, Graph):
+        return verify(model)
+    raise UsageError(
+        f"{model!r} is neither a loaded model nor a graph", "load it first: lowtide.load(path)"
+    )
 
 
 def _name(op: Op) -> str:
@@ -142,7 +156,7 @@ def _check_sizes(graph: Graph) -> None:
                 f"{len(tensor.data)}",
                 _RE_EXPORT,
             )
-        if tensor.bytes >= 1 << 40:
+        if tensor.bytes >= 1 << 31:
             raise ModelError(
                 f"tensor {tensor.id} has shape {list(tensor.shape)}: {tensor.bytes} bytes cannot "
                 "be meant for a microcontroller",

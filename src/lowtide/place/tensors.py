@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lowtide.ir import DType, Graph, Tensor
+from lowtide.ir import DType, Graph, Model, Tensor
 from lowtide.place.greedy import greedy
+from lowtide.place.offline_plan import METADATA_NAME, decode
 from lowtide.place.problem import Item, Problem
 from lowtide.schedule.liveness import lifetimes
 
@@ -34,13 +35,29 @@ def tflm_arena_bytes(graph: Graph, order: Sequence[int]) -> int:
     TFLM's greedy planner, exactly; the scratch buffers that some of its kernels ask for come on top
     and depend on the build (reference kernels, CMSIS-NN, ...).
     """
-    return greedy(_tflm_problem(graph, order)).arena_bytes
+    return greedy(tflm_problem(graph, order)).arena_bytes
 
 
-def _tflm_problem(graph: Graph, order: Sequence[int]) -> Problem:
-    """As micro_allocation_info.cc builds it: a tensor nothing uses still has its place, before all.
+def stored_plan_bytes(model: Model) -> int | None:
+    """The arena that the offline plan in the model's metadata asks for; None without a sound one."""
+    data = next((entry.data for entry in model.metadata if entry.name == METADATA_NAME), None)
+    try:
+        offsets = decode(data) if data is not None else ()
+    except ValueError:  # TFLM will refuse it; it is no plan
+        return None
+    ends = [
+        offset + -(-_tflm_bytes(tensor) // TFLM_ALIGN) * TFLM_ALIGN
+        for offset, tensor in zip(offsets, model.graph.tensors, strict=False)
+        if offset is not None
+    ]
+    return max(ends, default=None)
 
-    Items are in tensor order, which decides ties between equal sizes.
+
+def tflm_problem(graph: Graph, order: Sequence[int]) -> Problem:
+    """The placement problem as micro_allocation_info.cc builds it.
+
+    A tensor that nothing uses still has its place, before all else. Items are in tensor order, which
+    decides ties between equal sizes.
     """
     lives = lifetimes(graph, order)
     items = []

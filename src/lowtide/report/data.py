@@ -39,6 +39,7 @@ def analysis_document(analysis: Analysis, placements: Placements | None = None) 
         "peak_step": analysis.file.peak_step,
         "peak_tensors": list(analysis.file.peak_set),
         "tflm_greedy_arena_bytes": analysis.tflm_greedy_arena_bytes,
+        "stored_plan_bytes": analysis.stored_plan_bytes,
         "best_order": {
             "peak_bytes": found.peak_bytes,
             "lower_bound_bytes": found.lower_bound_bytes,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from lowtide.analysis import Analysis, Timeline
 from lowtide.errors import UsageError
-from lowtide.report.text import plain
+from lowtide.report.text import best_title, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,7 +37,7 @@ def analysis_picture(analysis: Analysis, picture_format: str) -> bytes:
     lines = [("file order", analysis.file)]
     if analysis.best.order != analysis.file.order:
         proof = ", proved optimal" if analysis.best_order.proved_optimal else ""
-        lines.append((f"best order{proof}", analysis.best))
+        lines.append((f"{best_title(analysis)}{proof}", analysis.best))
     figure = Figure(figsize=(7.5 * len(lines), 4.8), layout="constrained")
     name = plain(analysis.path.rpartition("/")[2])
     figure.suptitle(f"Working set per operator: {name}", parse_math=False)

@@ -67,9 +67,14 @@ def analysis_text(analysis: Analysis, placements: Placements | None = None) -> s
     """Per step and per tensor where the RAM goes, then the totals and the reason for the peak."""
     parts = [steps_text("Steps in the file's order", analysis.file)]
     if analysis.best.order != analysis.file.order:
-        parts.append(steps_text("Steps in the best order", analysis.best))
+        parts.append(steps_text(f"Steps in the {best_title(analysis)}", analysis.best))
     parts += [_tensors_text(analysis), summary_text(analysis, placements)]
     return "\n\n".join(parts)
+
+
+def best_title(analysis: Analysis) -> str:
+    """What to call the order found: the best one only if that is proved."""
+    return "best order" if analysis.best_order.proved_optimal else "best order found"
 
 
 def steps_text(title: str, line: Timeline) -> str:
@@ -134,6 +139,11 @@ def summary_text(analysis: Analysis, placements: Placements | None = None) -> st
             change(file.tflm_greedy_arena_bytes, best.tflm_greedy_arena_bytes),
         ),
     ]
+    if analysis.stored_plan_bytes is not None:
+        stored = "instead of the greedy planner's"
+        rows.append(
+            ("arena by the file's offline plan", amount(analysis.stored_plan_bytes), "", stored)
+        )
     if placements is not None:
         plan, compact = placements.planned, placements.compacting
         proof = (
@@ -144,10 +154,10 @@ def summary_text(analysis: Analysis, placements: Placements | None = None) -> st
         rows.append(("arena, planned offsets", "", amount(plan.arena_bytes), proof))
         moved = f"moves {amount(compact.moved_bytes)} per inference"
         rows.append(("arena, compacting allocator", "", amount(compact.arena_bytes), moved))
-    lines.append(table("", ("figure.", "file order", "best order", "note."), rows))
+    lines.append(table("", ("figure.", "file order", best_title(analysis), "note."), rows))
     lines += ["", _why_text(analysis, "file's order", file)]
     if best.order != file.order:
-        lines += [_why_text(analysis, "best order", best)]
+        lines += [_why_text(analysis, best_title(analysis), best)]
         lines += ["", "Best order of the operators: " + " ".join(map(str, best.order))]
     else:
         lines += ["", "The file's order of the operators is already the best one found."]
@@ -186,6 +196,12 @@ def _held_for(analysis: Analysis, line: Timeline, tensor: int) -> str:
     return "held for operator " + ", ".join(map(str, later))
 
 
+def _tflm_arena(analysis: Analysis) -> int:
+    """By the file's offline plan if it has one, else by TFLM's own planner."""
+    stored = analysis.stored_plan_bytes
+    return analysis.tflm_greedy_arena_bytes if stored is None else stored
+
+
 def reordered_text(result: Reordered) -> str:
     """What a rewrite gained and how it was checked."""
     before, after = result.before, result.after
@@ -198,17 +214,10 @@ def reordered_text(result: Reordered) -> str:
             change(before.file.peak_bytes, after.file.peak_bytes),
         )
     ]
-    greedy_after = after.file.tflm_greedy_arena_bytes
-    if result.plan is None:
-        row = (amount(greedy_after), change(before.tflm_greedy_arena_bytes, greedy_after))
-    else:
-        planned = result.plan.arena_bytes
-        row = (
-            amount(planned),
-            change(before.tflm_greedy_arena_bytes, planned) + ", offsets stored",
-        )
+    arena_before, arena_after = _tflm_arena(before), _tflm_arena(after)
+    note = change(arena_before, arena_after) + (", offsets stored" if result.plan else "")
     title = "arena of TFLM for these tensors, predicted"
-    rows.append((title, amount(before.tflm_greedy_arena_bytes), *row))
+    rows.append((title, amount(arena_before), amount(arena_after), note))
     check = result.check
     if check is not None and check.head_before is not None and check.head_after is not None:
         rows.append(
@@ -230,6 +239,8 @@ def reordered_text(result: Reordered) -> str:
         engine = {"tflm": "TensorFlow Lite Micro", "litert": "LiteRT's reference kernels"}
         lines.append(
             f"Checked with {engine[check.engine]}: all {check.tensors} tensors in RAM are the same, "
-            f"byte for byte, on {check.samples} random input{'s' * (check.samples > 1)}."
+            f"byte for byte, on {check.samples} input{'s' * (check.samples > 1)} (random and extreme)."
         )
+        if result.plan is not None and check.engine != "tflm":
+            lines.append("The offline plan itself was not run: TFLM does not run this model.")
     return "\n".join(lines)

@@ -49,11 +49,7 @@ def plan_rows(table: RowTable, *, seconds: float = 20.0) -> RowPlan:
     """The cut into stages of least peak, for the nodes' order; past `seconds`, the best seen."""
     search = _Search(table, monotonic() + seconds)
     stages = search.stages()
-    steps = [
-        step
-        for stage in stages
-        for step in demand(table, range(stage.first, stage.last))
-    ]
+    steps = [step for stage in stages for step in demand(table, range(stage.first, stage.last))]
     bound = max(
         sum(table.size[row] for row in {*reads, *writes}) + table.scratch[node]
         for node in range(table.nodes)
@@ -75,11 +71,7 @@ def demand(table: RowTable, members: Sequence[int]) -> list[Step]:
     inside = set(members)
     done = dict.fromkeys(members, 0)
     read = {row for node in members for rows in table.reads[node] for row in rows}
-    sinks = [
-        n
-        for n in members
-        if not any(r in read for rows in table.writes[n] for r in rows)
-    ]
+    sinks = [n for n in members if not any(r in read for rows in table.writes[n] for r in rows)]
     steps: list[Step] = []
 
     def run(node: int) -> None:
@@ -182,9 +174,7 @@ class _Search:
         return peak
 
 
-def _spans(
-    table: RowTable, steps: Sequence[Step]
-) -> tuple[dict[int, int], dict[int, int]]:
+def _spans(table: RowTable, steps: Sequence[Step]) -> tuple[dict[int, int], dict[int, int]]:
     """Row -> first and last of `steps` that touches it."""
     start: dict[int, int] = {}
     end: dict[int, int] = {}

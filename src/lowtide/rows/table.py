@@ -96,9 +96,7 @@ def row_table(
 
     def rows_of(tensors: Sequence[int]) -> frozenset[int]:
         chosen = (cuts.get(views.get(t, t)) for t in tensors)
-        return frozenset(
-            r for c in chosen if c for r in range(c.first, c.first + c.count)
-        )
+        return frozenset(r for c in chosen if c for r in range(c.first, c.first + c.count))
 
     return RowTable(
         cuts=tuple(cuts.values()),
@@ -132,9 +130,7 @@ def _cuts(
     cuts: dict[int, Cut] = {}
     first = 0
     for tensor, ways in shapes.items():
-        count, size = (
-            next(iter(ways)) if len(ways) == 1 else (1, graph.tensors[tensor].bytes)
-        )
+        count, size = next(iter(ways)) if len(ways) == 1 else (1, graph.tensors[tensor].bytes)
         cuts[tensor] = Cut(tensor, first, count, size)
         first += count
     return cuts

@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from lowtide.errors import ModelError
 from lowtide.ir import DType, Graph, Model
 from lowtide.run.oracle import Reference, random_inputs, reference_tensors
-from lowtide.schedule.liveness import in_arena
 
 Array = NDArray[Any]
+
+# Operators that TFLM does not run on uint8 activations; to ask it first would only take time.
+_LEGACY = frozenset({"CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "AVERAGE_POOL_2D"})
 
 
 def sample_inputs(model: Model, samples: int, seed: int = 1) -> list[dict[int, Array]]:
@@ -22,9 +24,14 @@ def sample_inputs(model: Model, samples: int, seed: int = 1) -> list[dict[int, A
     Raises ModelError for an input type of which no array can be made.
     """
     graph = model.graph
-    return random_inputs(
-        [(i, graph.tensors[i].shape, _numpy_type(graph, i)) for i in graph.inputs], samples, seed
-    )
+    kinds = [(i, graph.tensors[i].shape, _numpy_type(graph, i)) for i in graph.inputs]
+    try:
+        return random_inputs(kinds, samples, seed)
+    except MemoryError:
+        raise ModelError(
+            "the model's inputs are too large for this computer's memory",
+            "leave this check out (`lowtide reorder --no-check`)",
+        ) from None
 
 
 def reference(
@@ -32,7 +39,9 @@ def reference(
 ) -> Reference:
     """`tensors` of `model` as TFLM computes them, or as LiteRT does what TFLM lacks."""
     graph = model.graph
-    legacy = any(t.dtype is DType.UINT8 and in_arena(t) for t in graph.tensors)
+    legacy = any(
+        op.type in _LEGACY and graph.tensors[op.inputs[0]].dtype is DType.UINT8 for op in graph.ops
+    )
     return reference_tensors(model.source, inputs, tensors, engine="litert" if legacy else "auto")
 
 

@@ -20,7 +20,9 @@ from lowtide.schedule.liveness import in_arena
 GIVEN = -1
 """The maker of a tensor that is there before the first operator runs."""
 
-# Operators with state outside their tensors: their order among each other must not change.
+# Operators with state outside their tensors: their order among each other must not change. One key
+# for all is stricter than need be, but such operators are few. Custom operators of one code may share
+# state that no file shows, so they keep their order as well.
 _STATEFUL = frozenset(
     {"CALL_ONCE", "MULTINOMIAL", "RANDOM_STANDARD_NORMAL", "RANDOM_UNIFORM"}
     | {"HASHTABLE", "HASHTABLE_IMPORT", "HASHTABLE_FIND", "HASHTABLE_SIZE"}
@@ -167,6 +169,8 @@ def _state_order(graph: Graph) -> list[int]:
         held: list[object] = [t for t in op.inputs if t >= 0 and graph.tensors[t].is_variable]
         if op.type in _STATEFUL:
             held.append("state")
+        if op.custom is not None:
+            held.append(op.custom)
         for key in held:
             if key in last:
                 after[op.id] |= 1 << last[key]

@@ -101,14 +101,19 @@ def isolated(bg: BitGraph, above: list[int], below: list[int], op: int) -> int:
 
 
 def best_isolated(
-    bg: BitGraph, above: list[int], below: list[int], floor: int, ceiling: int, deadline: float
+    bg: BitGraph,
+    above: list[int],
+    below: list[int],
+    promise: list[int],
+    floor: int,
+    ceiling: int,
+    deadline: float,
 ) -> int:
     """The largest isolated bound found by `deadline` (a `time.monotonic` value), at least `floor`.
 
-    Operators that the best known order runs in many bytes come first; `ceiling` is that order's peak:
-    a bound that reaches it proves the order optimal, and the search for bounds stops.
+    Operators with a large `promise` (their `structural` bound) come first; `ceiling` is the peak of
+    a known order: a bound that reaches it proves that order optimal, and the search stops.
     """
-    promise = structural(bg, above, below)
     for op in sorted(range(bg.n), key=lambda i: -promise[i]):
         if floor >= ceiling or monotonic() > deadline:
             break

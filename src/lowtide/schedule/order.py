@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import product
-from math import inf
 from time import monotonic, perf_counter
 
 from lowtide.ir import Graph, Model
+from lowtide.ir.verify import graph_of
 from lowtide.schedule.bitgraph import BitGraph, from_graph, restrict
 from lowtide.schedule.bounds import best_isolated, relatives, structural, topological
 from lowtide.schedule.improve import improve
@@ -62,10 +62,11 @@ def best_order(model: Model | Graph, *, seconds: float = 20.0) -> OrderResult:
     """The order of operators with the least peak memory (paper 1's problem).
 
     Exact, with proof, unless a part of the graph is too large for the search's budget of states; then
-    a beam search's order is returned with the best lower bound found. `seconds` is a safety limit on
-    the whole search. If the file's order is optimal already, it is the one returned.
+    a beam search's order is returned with the best lower bound found. `seconds` limits the search;
+    reading a graph of thousands of operators takes a few seconds on top. If the file's order is
+    optimal already, it is the one returned.
     """
-    graph = model.graph if isinstance(model, Model) else model
+    graph = graph_of(model)
     begin = perf_counter()
     deadline = monotonic() + seconds
     bg = from_graph(graph)
@@ -126,16 +127,18 @@ def _parts(bg: BitGraph) -> list[tuple[int, list[int]]]:
 def _solve_part(bg: BitGraph, floor: int, deadline: float) -> Found:
     """Exact if the budget allows; else the best of several searches, and the strongest bound."""
     above, below = relatives(bg)
-    bound = max(floor, *structural(bg, above, below))
-    quick = beam(bg, width=4, backward=False, deadline=inf)
-    assert quick.order is not None
-    order, peak = quick.order, quick.peak
+    promise = structural(bg, above, below)
+    bound = max(floor, *promise)
+    quick = beam(bg, width=4, backward=False, deadline=deadline)
+    # Parts list operators in the file's order, which is an order that works, if not a good one.
+    order = quick.order or tuple(range(bg.n))
+    peak = bg.peak(order)
     if peak <= bound:
         return Found(order, peak, bound)
     proof = exact(bg, bound, states=_FIRST_STATES // bg.n, ceiling=peak, deadline=deadline)
     bound = proof.lower_bound
     if proof.order is None and bound < peak:
-        bound = best_isolated(bg, above, below, bound, peak, deadline)
+        bound = best_isolated(bg, above, below, promise, bound, peak, deadline)
         for width, backward in product(_BEAM_WIDTHS, (False, True)):
             if peak <= bound or monotonic() > deadline:
                 break

@@ -2,26 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from lowtide.emit.lower import convolution, legacy, wide
-from lowtide.emit.lower.common import Context, Lowering, multiplier, per_tensor, quantised
+from lowtide.emit.lower.common import Context, Lowering, quantised
 from lowtide.emit.program import Lowered
 from lowtide.ir import DType
-
-
-def _factors(context: Context, channels: int) -> tuple[tuple[int, int], ...]:
-    """(multiplier, shift) per channel: CalculateOpDataFullyConnected, fully_connected_common.cc.
-
-    With one scale for all, the scales are multiplied as float32; per channel, as double.
-    """
-    scales = quantised(context, context.input(1)).scale
-    if len(scales) > 1:
-        return convolution.factors(context, channels)
-    input_scale, _ = per_tensor(context, context.input(0))
-    output_scale, _ = per_tensor(context, context.output())
-    product = np.float32(input_scale) * np.float32(scales[0])
-    return (multiplier(float(product) / output_scale),) * channels
 
 
 def _window(context: Context, out_c: int, depth: int) -> convolution.Window:
@@ -47,7 +31,8 @@ def _fully_connected(context: Context) -> Lowered:
         return legacy.fully_connected(context, over, filters)
     if any(quantised(context, context.input(1)).zero_point):
         raise context.unsupported("the zero point of its weights must be 0")
-    factors = _factors(context, out_c)
+    # The product of the scales is a double, as the released TFLM has it (older sources: float32).
+    factors = convolution.factors(context, out_c)
     if context.activation_type == DType.INT16:
         return wide.fully_connected(context, over, filters, factors)
     channels = convolution.channels_s8(context, filters, factors)

@@ -66,7 +66,8 @@ def _relu6(context: Context) -> Lowered:
     """Limits in the input's quantisation; the output's is not looked at, as in the reference."""
     in_scale, zero, _, _ = _quants(context)
     low, high = type_range(context.input(0).dtype)
-    real = float(np.float32(6) / np.float32(in_scale))  # single precision, here alone
+    with np.errstate(over="ignore"):
+        real = float(np.float32(6) / np.float32(in_scale))  # single precision, here alone
     six = max(low, min(high, round_away(min(real, 65536.0)) + zero))
     if context.input(0).dtype is DType.INT16:
         limits = (("low", zero), ("high", six))
@@ -228,13 +229,13 @@ def _abs(context: Context) -> Lowered:
 def _elu(context: Context) -> Lowered:
     """elu.cc: a table of floats."""
     in_scale, in_zero, out_scale, out_zero = _quants(context)
-    inverse = np.float32(1) / np.float32(out_scale)
 
     def function(x: int) -> int:
-        real = np.float32(in_scale) * np.float32(x - in_zero)
-        if real < 0:
-            real = np.float32(math.exp(float(real))) - np.float32(1)
         with np.errstate(over="ignore"):
+            inverse = np.float32(1) / np.float32(out_scale)
+            real = np.float32(in_scale) * np.float32(x - in_zero)
+            if real < 0:
+                real = np.float32(math.exp(float(real))) - np.float32(1)
             scaled = float(real * inverse)
         return round_away(max(-1e6, min(1e6, scaled))) + out_zero
 
@@ -244,8 +245,8 @@ def _elu(context: Context) -> Lowered:
 def _rsqrt(context: Context) -> Lowered:
     """elementwise.cc. Inputs below 0, which the reference rejects at run time, give the most."""
     in_scale, in_zero, out_scale, out_zero = _quants(context)
-    root = np.sqrt(np.float32(in_scale)) * np.float32(out_scale)
-    multiplier, shift = factor(context, 1.0 / float(root)) if root > 0 else (0, -31)
+    root = math.sqrt(in_scale) * out_scale
+    multiplier, shift = factor(context, 1.0 / root)
     digits = 20
     if shift - digits < -31:
         raise context.unsupported("its scales are too large")

@@ -25,7 +25,8 @@ typedef struct {
 /* ADD and SUB. The operand with the greater scale is a: rescaling it is an exact shift. Twice the sum,
  * in 2^-L of a's scale (L = 20; int16: 15), is
  *
- *     start + a * a_factor + b_factor * round(high_mul(b * 2^(L + 1) + b_start, b_multiplier) / 2^b_shift)
+ *     start + a * a_factor
+ *     + b_factor * round(high_mul(b * 2^(L + 1) + b_start, b_multiplier) / 2^b_shift)
  *
  * where high_mul is the product / 2^32, rounded; and round takes halves away from zero. The result is
  * round(high_mul(sum, multiplier) / 2^shift) + output_zero.

@@ -18,7 +18,7 @@
  */
 typedef struct {
     const int8_t *weights;     /* [out_c][kernel_h][kernel_w][in_c / groups] */
-    const int32_t *bias;       /* [out_c], the input's zero point folded in: b - zero * sum(w), modulo 2^32 */
+    const int32_t *bias;       /* [out_c], modulo 2^32: b - input_zero * sum(w) */
     const int32_t *multiplier; /* [out_c] */
     const int8_t *shift;       /* [out_c] */
     uint16_t in_w, in_c;

@@ -46,8 +46,8 @@ LT_INLINE void lt_put(void *row, int32_t i, int32_t value, lt_elem type)
     }
 }
 
-/* round(a * b / 2^32) + c, halves up: one instruction where the core has SMMLAR. With a = 2 x the product
- * is gemmlowp's SaturatingRoundingDoublingHighMul of x and b. */
+/* round(a * b / 2^32) + c, halves up: one instruction where the core has SMMLAR. With a = 2 x the
+ * product is gemmlowp's SaturatingRoundingDoublingHighMul of x and b. */
 LT_INLINE int32_t lt_high_mul_add(int32_t a, int32_t b, int32_t c)
 {
 #ifdef __ARM_FEATURE_DSP

@@ -56,8 +56,8 @@ static inline int32_t lt_sub(int32_t a, int32_t b)
 /* lt_scale(x, multiplier, -1 - shift) + zero, without branches: for factors below 1/2, `twice` 2 * x and
  * `centre` (2 * zero + 1) << shift.
  *
- * Why it is exact: high_mul(x, m) = (2x * m + 2^31) >> 32. Rounding halves away from zero then adds 2^shift
- * (half of what is shifted out), less 1 for negative values; the product is negative when x is, but
+ * Why it is exact: high_mul(x, m) = (2x * m + 2^31) >> 32. Rounding halves away from zero then adds
+ * 2^shift (half of what is shifted out), less 1 for negative values; the product is negative when x is, but
  * for x = -1 and m = 2^30, where 0 - 1 rounds to 0 all the same. 2x must not overflow, nor the sum. */
 static inline int32_t lt_narrow(int32_t twice, int32_t multiplier, int32_t centre, int32_t shift)
 {

@@ -16,6 +16,7 @@ static inline const int32_t *dot_2x2(const int32_t *w, const int32_t *x, int32_t
                                      int32_t *raw0, int32_t *low0, int32_t *raw1, int32_t *low1)
 {
     int32_t r0 = 0, l0 = 0, r1 = 0, l1 = 0, a, b;
+#ifdef __OPTIMIZE__
 #define QUAD                                                                                         \
     "ldrd %[a], %[b], [%[w]], #8\n\t"                                                                \
     "ldmia %[x]!, {r4, r5, r6, r8}\n\t"                                                              \
@@ -40,6 +41,16 @@ static inline const int32_t *dot_2x2(const int32_t *w, const int32_t *x, int32_t
             :
             : "r4", "r5", "r6", "r8", "cc", "memory");
 #undef QUAD
+#else /* there are not enough registers for all that */
+    for (; quads > 0; quads--, w += 2, x += 4) {
+        a = lt_even(w[0]);
+        b = lt_even(w[1]);
+        r0 = lt_dual(w[1], x[1], lt_dual(w[0], x[0], r0));
+        r1 = lt_dual(w[1], x[3], lt_dual(w[0], x[2], r1));
+        l0 = lt_dual(b, x[1], lt_dual(a, x[0], l0));
+        l1 = lt_dual(b, x[3], lt_dual(a, x[2], l1));
+    }
+#endif
     *raw0 = r0;
     *low0 = l0;
     *raw1 = r1;

@@ -50,6 +50,7 @@ typedef struct {
 static inline sums sum_four(const tap *taps, int32_t n, int32_t c, int32_t base)
 {
     sums s = {0, 0, 0, 0};
+#ifdef __OPTIMIZE__
     int32_t a, b, even, even_w;
 #define TAP                                                                                          \
     "ldrd %[a], %[b], [%[taps]], #8\n\t"                                                             \
@@ -75,6 +76,16 @@ static inline sums sum_four(const tap *taps, int32_t n, int32_t c, int32_t base)
             : [c] "r"(c), [base] "r"(base)
             : "cc", "memory");
 #undef TAP
+#else /* there are not enough registers for all that */
+    for (; n > 0; n--, taps++) {
+        const int8_t *x = taps->x + c, *w = taps->weight + c;
+        int32_t add = (int16_t)base;
+        s.even0 += (x[0] + add) * w[0];
+        s.odd0 += (x[1] + add) * w[1];
+        s.even1 += (x[2] + add) * w[2];
+        s.odd1 += (x[3] + add) * w[3];
+    }
+#endif
     return s;
 }
 

@@ -1,0 +1,50 @@
+"""Networks assembled with rows, and the tables that their plans were made for.
+
+Why rebuilt: a program keeps its nodes and its plan, but not the table between them.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from random_nets import random_network
+
+from lowtide.emit.assemble import Assembly, InputMode, assemble
+from lowtide.ir import Graph
+from lowtide.ir.passes import fold_pads
+from lowtide.rows.table import RowTable, row_table
+from lowtide.schedule import best_order
+from lowtide.tflite.read import parse
+from networks import loaded
+
+MODES: tuple[tuple[InputMode, bool], ...] = (
+    ("resident", False),
+    ("resident", True),
+    ("const", False),
+)
+"""Where inputs can be: (input mode, whether they are preserved)."""
+
+
+@cache
+def network(name: int | str) -> Graph:
+    """A network of the zoo, or the random one of that number."""
+    model = loaded(name) if isinstance(name, str) else parse(random_network(name))
+    return fold_pads(model.graph)
+
+
+def assembled(graph: Graph, mode: InputMode = "resident", preserve: bool = False) -> Assembly:
+    """The program of `graph`, operators in their best order, rows interleaved."""
+    return assemble(
+        graph,
+        best_order(graph).order,
+        schedule="rows",
+        input_mode=mode,
+        preserve_input=preserve,
+    )
+
+
+def table_of(program: Assembly, preserve: bool) -> RowTable:
+    """The table that `program` was planned with."""
+    outside = program.graph.inputs if program.input_mode == "const" else ()
+    nodes = [entry.node for entry in program.nodes]
+    return row_table(program.graph, nodes, program.views, outside=outside, preserve=preserve)

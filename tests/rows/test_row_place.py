@@ -1,0 +1,187 @@
+"""Rows placed one by one: played through time on labels, and compared in pairs.
+
+Why: the validator of all placements trusts the lifetimes it is given. Here lifetimes are worked out
+from the steps, and each byte of an arena holds the row that was last written to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import combinations
+
+import pytest
+from planned_nets import MODES, assembled, network, table_of
+from row_cases import Sketch, layer_by_layer, live, live_bytes, random_table, rows_of
+
+from lowtide.place import Placement
+from lowtide.rows.place import place_rows
+from lowtide.rows.stages import Step, plan_rows
+from lowtide.rows.table import RowTable
+
+BATCH = 40
+batches = pytest.mark.parametrize("first", range(0, 320, BATCH))
+ALIGN = 4
+
+
+def offsets_of(table: RowTable, placement: Placement, steps: tuple[Step, ...]) -> dict[int, int]:
+    """Row -> offset, scratch of step k under (number of rows + k); contiguous tensors taken apart."""
+    at = {block.item: block.offset for block in placement.blocks}
+    assert len(at) == len(placement.blocks)  # nothing moves
+    for cut in table.cuts:
+        if cut.first in table.kept or (cut.first in table.given and cut.size % ALIGN):
+            for number, row in enumerate(rows_of(cut)):
+                if cut.first in at:
+                    at[row] = at[cut.first] + number * cut.size
+    for number, (node, _) in enumerate(steps):
+        assert (len(table.size) + number in at) == (table.scratch[node] > 0)
+    return at
+
+
+def check_contiguous(table: RowTable, at: Mapping[int, int]) -> None:
+    """Inputs as the caller writes them, one after the other from 0; outputs as one piece each."""
+    top = 0
+    for cut in table.cuts:
+        rows = rows_of(cut)
+        if cut.first in table.given:
+            assert at[cut.first] == top
+            top += -(-cut.size * cut.count // ALIGN) * ALIGN
+        if cut.first in table.given | table.kept and cut.first in at:
+            assert [at[row] - at[cut.first] for row in rows] == [
+                i * cut.size for i in range(cut.count)
+            ]
+
+
+def play(table: RowTable, steps: tuple[Step, ...], at: Mapping[int, int], arena: int) -> None:
+    """Run the steps on labels: whoever reads a row finds it, in its step and after it has written."""
+    memory = [-1] * arena
+
+    def write(item: int, size: int) -> None:
+        assert 0 <= at[item] <= at[item] + size <= arena
+        memory[at[item] : at[item] + size] = [item] * size
+
+    def read(item: int, size: int) -> None:
+        assert memory[at[item] : at[item] + size] == [item] * size, item
+
+    in_parts = {*table.lasting, *(cut.first for cut in table.cuts if cut.count == 1)}
+    for row in table.given:
+        write(row, table.size[row])
+    begun: set[int] = set()
+    for number, (node, step) in enumerate(steps):
+        scratch = len(table.size) + number
+        # What earlier steps have written to a row that is made in parts must be there still.
+        parts = [row for row in table.writes[node][step] if row in begun and row in in_parts]
+        needed = [*table.reads[node][step], *parts]
+        for row in needed:
+            read(row, table.size[row])
+        if table.scratch[node]:
+            write(scratch, table.scratch[node])
+        for row in table.writes[node][step]:
+            write(row, table.size[row])
+            begun.add(row)
+        for row in (*needed, *table.writes[node][step]):
+            read(row, table.size[row])
+        if table.scratch[node]:
+            read(scratch, table.scratch[node])
+    for row in table.kept & (begun | table.given):
+        read(row, table.size[row])
+
+
+def check_pairs(table: RowTable, steps: tuple[Step, ...], at: Mapping[int, int]) -> None:
+    """No two items that are live at one step share a byte."""
+    spans = {row: (at[row], table.size[row], span) for row, span in live(table, steps).items()}
+    for number, (node, _) in enumerate(steps):
+        if table.scratch[node]:
+            item = len(table.size) + number
+            spans[item] = (at[item], table.scratch[node], range(number, number + 1))
+    for (a, x), (b, y) in combinations(spans.items(), 2):
+        together = max(x[2].start, y[2].start) < min(x[2].stop, y[2].stop)
+        meet = max(x[0], y[0]) < min(x[0] + x[1], y[0] + y[1])
+        assert not (together and meet), (a, b)
+
+
+def check(table: RowTable, steps: tuple[Step, ...], placement: Placement) -> None:
+    assert placement.align == ALIGN
+    assert all(block.offset % ALIGN == 0 for block in placement.blocks)
+    at = offsets_of(table, placement, steps)
+    check_contiguous(table, at)
+    check_pairs(table, steps, at)
+    play(table, steps, at, placement.arena_bytes)
+    assert placement.arena_bytes >= placement.lower_bound_bytes >= max(live_bytes(table, steps))
+
+
+@batches
+def test_random_tables(first: int) -> None:
+    for seed in range(first, first + BATCH):
+        table = random_table(seed)
+        plan = plan_rows(table)
+        placement = place_rows(table, plan.steps)
+        check(table, plan.steps, placement)
+        assert placement.arena_bytes >= plan.peak_bytes
+
+
+@batches
+def test_any_order_of_steps_can_be_placed(first: int) -> None:
+    for seed in range(first, first + BATCH, 4):
+        table = random_table(seed)
+        steps = tuple(layer_by_layer(table))
+        check(table, steps, place_rows(table, steps))
+
+
+@batches
+def test_preserved_inputs(first: int) -> None:
+    """Kept rows that were given stay where they are, whatever runs."""
+    for seed in range(first, first + BATCH, 4):
+        table = random_table(seed)
+        kept = RowTable(
+            cuts=table.cuts,
+            size=table.size,
+            reads=table.reads,
+            writes=table.writes,
+            makers=table.makers,
+            given=table.given,
+            kept=table.kept | table.given,
+            scratch=table.scratch,
+            lasting=table.lasting,
+        )
+        plan = plan_rows(kept)
+        placement = place_rows(kept, plan.steps)
+        check(kept, plan.steps, placement)
+        ends = {block.item: block.end for block in placement.blocks}
+        inputs = [cut.first for cut in kept.cuts if cut.first in kept.given]
+        assert [ends[row] for row in inputs] == [len(plan.steps) + 1] * len(inputs)
+
+
+@pytest.mark.parametrize("name", [*range(12), "figure1", "ds-cnn-kws"])
+def test_networks(name: int | str) -> None:
+    graph = network(name)
+    for mode, preserve in MODES:
+        program = assembled(graph, mode, preserve)
+        assert program.plan is not None
+        table = table_of(program, preserve)
+        check(table, program.plan.steps, program.placement)
+
+
+def test_rows_take_the_place_of_dying_rows() -> None:
+    """One row in, one row out, of the same size: the output grows over the input."""
+    sketch = Sketch()
+    source, middle, out = sketch.tensor(8, 16), sketch.tensor(8, 16), sketch.tensor(1, 16)
+    sketch.node([(row,) for row in rows_of(source)], [(row,) for row in rows_of(middle)])
+    sketch.node([rows_of(middle)], [rows_of(out)])
+    table = sketch.table([source], [out])
+    steps = tuple(layer_by_layer(table))
+    placement = place_rows(table, steps)
+    check(table, steps, placement)
+    assert placement.arena_bytes == placement.lower_bound_bytes == 9 * 16
+
+
+def test_rows_of_odd_sizes_are_padded_and_inputs_are_not() -> None:
+    sketch = Sketch()
+    source, middle, out = sketch.tensor(3, 5), sketch.tensor(3, 5), sketch.tensor(3, 5)
+    for a, b in ((source, middle), (middle, out)):
+        sketch.node([(row,) for row in rows_of(a)], [(row,) for row in rows_of(b)])
+    table = sketch.table([source], [out])
+    plan = plan_rows(table)
+    placement = place_rows(table, plan.steps)
+    check(table, plan.steps, placement)
+    sizes = {block.item: block.size for block in placement.blocks}
+    assert sizes == {source.first: 15, out.first: 15, **dict.fromkeys(rows_of(middle), 5)}

@@ -1,0 +1,124 @@
+"""Programs whose rows are interleaved compute what TensorFlow Lite Micro computes, in every tensor.
+
+Why whole networks under sanitizers: table, stages, placement, loops and kernels have to be right
+together, and a row that is overwritten too early shows only in the bytes of some later tensor.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from random_nets import Maker, random_network
+
+from lowtide import deploy
+from lowtide.compiler import Compiled, Options, compile_model
+from lowtide.emit.c_writer import _place_shift
+from lowtide.tflite.read import parse
+from lowtide.zoo.attention import attention_block
+from lowtide.zoo.quantise import Activation
+from networks import loaded, present
+
+ROWS = Options(schedule="rows")
+CONST = replace(ROWS, input_mode="const")
+PRESERVED = replace(ROWS, preserve_input=True)
+SEEDS = 12
+
+
+@cache
+def zoo(network: str, options: Options = ROWS) -> Compiled:
+    return compile_model(loaded(network), options)
+
+
+def check(program: Compiled, samples: int = 2) -> None:
+    result = deploy.verify(program, samples=samples)
+    assert result.mismatch is None
+    assert result.engine == "tflm"
+    plan = program.assembly.plan
+    assert plan is not None
+    assert program.arena_bytes >= program.assembly.placement.lower_bound_bytes
+    assert program.arena_bytes >= plan.peak_bytes
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_random_networks(seed: int) -> None:
+    check(compile_model(parse(random_network(seed)), replace(ROWS, name="net")))
+
+
+@pytest.mark.parametrize("seed", range(0, SEEDS, 3))
+def test_random_networks_with_the_input_elsewhere(seed: int) -> None:
+    model = parse(random_network(seed))
+    program = compile_model(model, replace(CONST, name="net"))
+    check(program)
+    assert program.arena_bytes <= compile_model(model, replace(PRESERVED, name="net")).arena_bytes
+
+
+@pytest.mark.parametrize("seed", range(1, SEEDS, 3))
+def test_random_networks_that_preserve_the_input(seed: int) -> None:
+    program = compile_model(parse(random_network(seed)), replace(PRESERVED, name="net"))
+    check(program)
+    inputs = sum(program.graph.tensors[t].bytes for t in program.graph.inputs)
+    assert program.arena_bytes > inputs
+
+
+@pytest.mark.parametrize("network", ["figure1", "ds-cnn-kws", "branchy-cell", "resnet8"])
+def test_networks_of_the_zoo(network: str) -> None:
+    check(zoo(network))
+
+
+def test_attention_never_holds_its_scores() -> None:
+    """16 tokens, 4 heads: [4, 16, 16] scores would be as large as the 1,024 bytes of the input."""
+    check(compile_model(parse(attention_block(16)), replace(ROWS, name="net")))
+
+
+@pytest.mark.parametrize(
+    "network",
+    [
+        *("figure1", "ds-cnn-kws", "resnet8", "branchy-cell", "mobilenet-v1-0.25-96"),
+        *("mn2-vww5-80-chain", "mobilenet-v2-0.35-144"),
+    ],
+)
+def test_rows_need_no_more_than_whole_tensors(network: str) -> None:
+    for rows in (ROWS, CONST, PRESERVED):
+        whole = zoo(network, replace(rows, schedule="operators"))
+        assert zoo(network, rows).arena_bytes <= whole.arena_bytes
+
+
+LIMITS = {
+    "mlperf_vww_96_int8": 29_500,
+    "tflm_person_detect_int8": 13_400,
+    "mlperf_kws_int8": 9_400,
+    "te_vww": 23_000,
+}
+
+
+@pytest.mark.parametrize("network", present(*LIMITS))
+def test_arenas_of_real_models(network: str) -> None:
+    options = replace(ROWS, quantized_io=network == "te_vww")
+    assert zoo(network, options).arena_bytes <= LIMITS[network]
+
+
+def test_an_arena_of_more_than_256_kib() -> None:
+    """Places in tables are 16 bits wide; what they are shifted by must divide every one of them."""
+    net = Maker("large")
+    x = net.input((1, 300, 300, 3))
+    x = net.conv(x, "stem", 4, 3, 2, Activation.RELU6)
+    x = net.conv(net.conv(x, "next", 4, 3, 1, Activation.RELU6), "last", 3, 3, 2)
+    program = compile_model(parse(net.finish(net.mean(x, "mean"))), replace(ROWS, name="net"))
+    assert program.arena_bytes > 1 << 18
+    step = 1 << _place_shift(program.assembly)
+    places = [p for rows in program.assembly.rows for p in rows.places or ()]
+    assert places
+    assert all(place % step == 0 and place // step <= 0xFFFF for place in places)
+
+
+@pytest.mark.parametrize("align", [4, 16, 64])
+def test_the_arena_is_aligned_as_asked(align: int) -> None:
+    """What the header says of the arena's start, and inputs in it, holds for rows as well."""
+    program = zoo("figure1", replace(ROWS, align=align))
+    header = program.files["figure1.h"].decode()
+    assert f"#define FIGURE1_ARENA_ALIGN {align}\n" in header
+    places = [*program.assembly.given.values(), *program.assembly.left.values()]
+    assert np.all(np.array([offset for _, offset in places]) % align == 0)
