@@ -101,15 +101,15 @@ def random_table(seed: int, most: int = 7) -> RowTable:
                 reads = [tuple({a, b}) for a, b in zip(rows, other, strict=True)]
                 sketch.node(reads, [(row,) for row in out], scratch)
             case "eat":
-                (out,) = rows_of(sketch.tensor(1, size()))
-                made: list[Rows] = [()] * (len(rows) - 1) + [(out,)]
+                total = sketch.tensor(1, size()).first
+                made: list[Rows] = [*[()] * (len(rows) - 1), (total,)]
                 sketch.node([(row,) for row in rows], made, lasting=size())
             case "whole":
                 out = rows_of(sketch.tensor(rng.randint(1, 4), size()))
                 sketch.node([rows] * len(out), [(row,) for row in out], scratch)
             case "solid":  # made row by row, and read in another cut: one row
-                (out,) = rows_of(sketch.tensor(1, size()))
-                sketch.node([(row,) for row in rows], [(out,)] * len(rows), scratch)
+                solid = sketch.tensor(1, size()).first
+                sketch.node([(row,) for row in rows], [(solid,)] * len(rows), scratch)
             case "split":
                 outs = [rows_of(sketch.tensor(source.count, size())) for _ in range(2)]
                 sketch.node([(row,) for row in rows], list(zip(*outs, strict=True)), scratch)

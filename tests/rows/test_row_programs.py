@@ -9,13 +9,11 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 
-import numpy as np
 import pytest
 from random_nets import Maker, random_network
 
 from lowtide import deploy
 from lowtide.compiler import Compiled, Options, compile_model
-from lowtide.emit.c_writer import _place_shift
 from lowtide.tflite.read import parse
 from lowtide.zoo.attention import attention_block
 from lowtide.zoo.quantise import Activation
@@ -108,17 +106,12 @@ def test_an_arena_of_more_than_256_kib() -> None:
     x = net.conv(net.conv(x, "next", 4, 3, 1, Activation.RELU6), "last", 3, 3, 2)
     program = compile_model(parse(net.finish(net.mean(x, "mean"))), replace(ROWS, name="net"))
     assert program.arena_bytes > 1 << 18
-    step = 1 << _place_shift(program.assembly)
-    places = [p for rows in program.assembly.rows for p in rows.places or ()]
-    assert places
-    assert all(place % step == 0 and place // step <= 0xFFFF for place in places)
+    check(program, samples=1)
 
 
 @pytest.mark.parametrize("align", [4, 16, 64])
 def test_the_arena_is_aligned_as_asked(align: int) -> None:
-    """What the header says of the arena's start, and inputs in it, holds for rows as well."""
+    """The alignment of the arena's start is the user's choice, whatever rows need themselves."""
     program = zoo("figure1", replace(ROWS, align=align))
     header = program.files["figure1.h"].decode()
     assert f"#define FIGURE1_ARENA_ALIGN {align}\n" in header
-    places = [*program.assembly.given.values(), *program.assembly.left.values()]
-    assert np.all(np.array([offset for _, offset in places]) % align == 0)

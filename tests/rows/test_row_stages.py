@@ -189,11 +189,10 @@ def test_a_variable_is_read_before_it_is_assigned() -> None:
     """
     quant = Quant((0.5,), (0,), 0)
 
-    def tensor(number: int, rows: int, **fields: bool) -> Tensor:
-        return Tensor(number, f"t{number}", (1, rows, 64), DType.INT8, quant, **fields)
-
-    state = tensor(1, 4, is_variable=True)
-    tensors = (tensor(0, 4), state, tensor(2, 4), tensor(3, 4), tensor(4, 8), tensor(5, 8))
+    tensors = tuple(
+        Tensor(i, f"t{i}", (1, rows, 64), DType.INT8, quant, is_variable=i == 1)
+        for i, rows in enumerate((4, 4, 4, 4, 8, 8))
+    )
     ops = (
         Op(0, "ADD", (0, 0), (2,), {"fused_activation_function": 0}),
         Op(1, "READ_VARIABLE", (1,), (3,)),

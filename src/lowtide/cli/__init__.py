@@ -39,6 +39,7 @@ def app(context: click.Context) -> None:
 for _command in (
     network.analyze,
     network.reorder,
+    deploy.plan,
     deploy.compile_command,
     deploy.verify,
     deploy.run,

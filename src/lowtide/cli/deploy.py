@@ -113,6 +113,23 @@ def compile_command(
 
 @click.command(epilog=MODEL_HELP)
 @model_argument
+@_compile_options
+@json_option
+@seconds_option
+def plan(model: str, as_json: bool, seconds: float, **options: Any) -> None:
+    """Show how rows are scheduled: the stages, the arena they need, and what bounds it."""
+    from lowtide.report import data
+    from lowtide.report import plan as planning
+
+    compiled = _compiled(model, seconds, {**options, "schedule": "rows"})
+    if as_json:
+        print(data.to_json(planning.plan_document(compiled)))
+    else:
+        print(planning.plan_text(compiled))
+
+
+@click.command(epilog=MODEL_HELP)
+@model_argument
 @_samples_option(8)
 @_compile_options
 @json_option

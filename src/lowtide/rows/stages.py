@@ -35,8 +35,9 @@ class Stage:
 class RowPlan:
     """All steps of all nodes in the order they run, and the stages they come from.
 
-    `peak_bytes` is the largest sum of live rows and scratch; `lower_bound_bytes` a bound that no
-    schedule of whole steps can beat.
+    `peak_bytes` is the largest sum of live rows and scratch. No order of these steps can beat
+    `lower_bound_bytes`: every step needs the rows it touches, all given rows are there before the
+    first step and all kept rows after the last.
     """
 
     stages: tuple[Stage, ...]
@@ -50,15 +51,20 @@ def plan_rows(table: RowTable, *, seconds: float = 20.0) -> RowPlan:
     search = _Search(table, monotonic() + seconds)
     stages = search.stages()
     steps = [step for stage in stages for step in demand(table, range(stage.first, stage.last))]
+    given = sum(table.size[row] for row in table.given)
     bound = max(
-        sum(table.size[row] for row in {*reads, *writes}) + table.scratch[node]
-        for node in range(table.nodes)
-        for reads, writes in zip(table.reads[node], table.writes[node], strict=True)
+        given,
+        sum(table.size[row] for row in table.kept),
+        *(
+            sum(table.size[row] for row in {*reads, *writes}) + table.scratch[node]
+            for node in range(table.nodes)
+            for reads, writes in zip(table.reads[node], table.writes[node], strict=True)
+        ),
     )
     return RowPlan(
         stages=tuple(stages),
         steps=tuple(steps),
-        peak_bytes=max(stage.peak_bytes for stage in stages),
+        peak_bytes=max(given, *(stage.peak_bytes for stage in stages)),
         lower_bound_bytes=bound,
     )
 
