@@ -45,7 +45,7 @@ def test_random_networks(seed: int) -> None:
     check(compile_model(parse(random_network(seed)), replace(ROWS, name="net")))
 
 
-@pytest.mark.parametrize("seed", range(0, SEEDS, 3))
+@pytest.mark.parametrize("seed", range(0, SEEDS, 4))
 def test_random_networks_with_the_input_elsewhere(seed: int) -> None:
     model = parse(random_network(seed))
     program = compile_model(model, replace(CONST, name="net"))
@@ -53,7 +53,7 @@ def test_random_networks_with_the_input_elsewhere(seed: int) -> None:
     assert program.arena_bytes <= compile_model(model, replace(PRESERVED, name="net")).arena_bytes
 
 
-@pytest.mark.parametrize("seed", range(1, SEEDS, 3))
+@pytest.mark.parametrize("seed", range(2, SEEDS, 4))
 def test_random_networks_that_preserve_the_input(seed: int) -> None:
     program = compile_model(parse(random_network(seed)), replace(PRESERVED, name="net"))
     check(program)
@@ -71,17 +71,20 @@ def test_attention_never_holds_its_scores() -> None:
     check(compile_model(parse(attention_block(16)), replace(ROWS, name="net")))
 
 
+SMALL = ["figure1", "ds-cnn-kws", "resnet8", "branchy-cell", "mobilenet-v1-0.25-96"]
+LARGE = ["mn2-vww5-80-chain", "mobilenet-v2-0.35-144"]
+
+
 @pytest.mark.parametrize(
-    "network",
+    ("network", "rows"),
     [
-        *("figure1", "ds-cnn-kws", "resnet8", "branchy-cell", "mobilenet-v1-0.25-96"),
-        *("mn2-vww5-80-chain", "mobilenet-v2-0.35-144"),
+        *((network, ROWS) for network in (*SMALL, *LARGE)),
+        *((network, rows) for network in SMALL for rows in (CONST, PRESERVED)),
     ],
 )
-def test_rows_need_no_more_than_whole_tensors(network: str) -> None:
-    for rows in (ROWS, CONST, PRESERVED):
-        whole = zoo(network, replace(rows, schedule="operators"))
-        assert zoo(network, rows).arena_bytes <= whole.arena_bytes
+def test_rows_need_no_more_than_whole_tensors(network: str, rows: Options) -> None:
+    whole = zoo(network, replace(rows, schedule="operators"))
+    assert zoo(network, rows).arena_bytes <= whole.arena_bytes
 
 
 LIMITS = {

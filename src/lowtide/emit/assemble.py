@@ -79,8 +79,9 @@ class Variable:
 class Assembly:
     """Everything the C writer needs. Offsets and sizes in bytes.
 
-    `constants` is the blob of constant operands. `given` and `left` say where graph inputs are
-    written and outputs found: tensor -> (base, offset). `plan` is there if rows were scheduled.
+    `align` is the arena's, `constants` the blob of constant operands. `given` and `left` say where
+    graph inputs are written and outputs found: tensor -> (base, offset). `plan` is there if rows were
+    scheduled.
     """
 
     graph: Graph
@@ -98,6 +99,7 @@ class Assembly:
     given: Mapping[int, tuple[int, int]]
     left: Mapping[int, tuple[int, int]]
     plan: RowPlan | None
+    align: int = 16
 
     @property
     def arena_bytes(self) -> int:
@@ -134,7 +136,8 @@ def assemble(
     if schedule == "rows":
         table = row_table(graph, nodes, views, outside=outside, preserve=preserve_input)
         plan = plan_rows(table)
-        layout = row_layout(table, plan.steps)
+        wide = any(t.dtype.bits == 64 and not t.is_constant for t in graph.tensors)
+        layout = row_layout(table, plan.steps, align=8 if wide else 4)
     else:
         slots = [s for s, index in enumerate(order, start=1) for _ in lowered[index].nodes]
         layout = tensor_layout(
@@ -161,6 +164,7 @@ def assemble(
         constants=constants,
         pointers=tables.pointers,
         placement=placement,
+        align=max(align, placement.align),
         variables=variables,
         views=views,
         given={t: tables.where(t, layout.given) for t in graph.inputs},

@@ -11,7 +11,7 @@ import numpy as np
 from lowtide.emit.assemble import FIRST_INPUT, Assembly, NodeEntry, Rows
 from lowtide.emit.program import Array, Params, Value
 from lowtide.emit.turns import flatten
-from lowtide.errors import UsageError
+from lowtide.errors import ModelError, UsageError
 from lowtide.ir import DType, Tensor
 
 _C_TYPES = {
@@ -77,6 +77,11 @@ class Source:
 
 def write(assembly: Assembly, name: str) -> Source:
     """C for `assembly`, all names prefixed with `name`."""
+    if len(flatten(assembly.turns)) > 0xFFFF or len(assembly.nodes) >= 0x8000:
+        raise ModelError(
+            "the step program has more entries than its 16-bit tables can count",
+            "compile with --schedule operators",
+        )
     headers = tuple(sorted({entry.node.header for entry in assembly.nodes}))
     return Source(_header(assembly, name), _code(assembly, name, headers), headers)
 
@@ -100,7 +105,7 @@ def _header(assembly: Assembly, name: str) -> str:
         "",
         "/* The memory the caller gives: bytes, and the alignment of its start. */",
         f"#define {upper}_ARENA_SIZE {max(1, assembly.arena_bytes)}",
-        f"#define {upper}_ARENA_ALIGN {assembly.placement.align}",
+        f"#define {upper}_ARENA_ALIGN {assembly.align}",
         "",
     ]
     for kind, tensors in (("INPUT", graph.inputs), ("OUTPUT", graph.outputs)):
@@ -253,9 +258,11 @@ def _code(assembly: Assembly, name: str, headers: Sequence[str]) -> str:
 
 
 def _place_shift(assembly: Assembly) -> int:
-    """The shift that makes every place in a table fit 16 bits."""
+    """The shift that makes every place in a table fit 16 bits: rows are aligned to it."""
     top = max((p for r in assembly.rows if r.places for p in r.places), default=0)
-    return max(2, (top >> 16).bit_length())
+    shift = max(2, (top >> 16).bit_length())
+    assert all(p % (1 << shift) == 0 for r in assembly.rows if r.places for p in r.places)
+    return shift
 
 
 def _functions(assembly: Assembly, name: str, constants: str) -> str:

@@ -139,9 +139,15 @@ class RowLayout:
         return []
 
 
-def row_layout(table: RowTable, steps: Sequence[Step]) -> RowLayout:
-    """Place the rows of `table` for `steps`."""
-    placement = place_rows(table, steps)
+def row_layout(table: RowTable, steps: Sequence[Step], *, align: int = 4) -> RowLayout:
+    """Place the rows of `table` for `steps`, each at a multiple of `align` bytes or more.
+
+    The program's tables hold places in 16 bits, so that rows of a large arena are aligned more.
+    """
+    placement = place_rows(table, steps, align=align)
+    while placement.arena_bytes > align << 16:
+        align *= 2
+        placement = place_rows(table, steps, align=align)
     offsets = {block.item: block.offset for block in placement.blocks}
     scratch: dict[int, list[int]] = {}
     for at, (node, _) in enumerate(steps):

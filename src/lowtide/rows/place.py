@@ -8,6 +8,7 @@ memory of each step, lie wherever they fit.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from random import Random
 
 from lowtide.place import Item, Placement, Problem
 from lowtide.place.firstfit import Boxes, boxes_of, first_fit, height, placement_of
@@ -59,12 +60,54 @@ def place_rows(table: RowTable, steps: Sequence[Step], *, align: int = 4) -> Pla
         for box, index in enumerate(boxes.index)
         if items[index].id in fixed
     }
-    best: list[int] = []
-    for order in _orders(boxes, known):
-        offsets = first_fit(boxes, order, known)
-        if not best or height(boxes, offsets) < height(boxes, best):
-            best = offsets
+    bound = problem.lower_bound() // align
+    tries = sorted(
+        ((height(boxes, offsets := first_fit(boxes, order, known)), order, offsets))
+        for order in _orders(boxes, known)
+    )
+    best = tries[0][2]
+    effort = _EFFORT // (len(boxes) + 1)
+    for top, order, offsets in tries[:_STARTS]:
+        found = _promote(boxes, known, order, offsets, top, bound, effort)
+        if height(boxes, found) < height(boxes, best):
+            best = found
+        if height(boxes, best) <= bound:
+            break
     return placement_of("rows", problem, boxes, best)
+
+
+# First fits tried beyond the first ones, times boxes: a few seconds at most.
+_EFFORT = 60_000
+_STARTS = 3
+
+
+def _promote(
+    boxes: Boxes,
+    known: Mapping[int, int],
+    order: Sequence[int],
+    offsets: list[int],
+    top: int,
+    bound: int,
+    effort: int,
+) -> list[int]:
+    """Place the boxes that stick out earlier, again and again; the best offsets seen."""
+    best, fixed = offsets, len(known)
+    current = list(order)
+    random = Random(0)
+    for _ in range(effort):
+        if top <= bound:
+            break
+        high = max(offset + size for offset, size in zip(offsets, boxes.sizes, strict=True))
+        out = [b for b in current[fixed:] if offsets[b] + boxes.sizes[b] == high]
+        if not out:  # a fixed box is the highest: nothing can be gained
+            break
+        box = random.choice(out)
+        at = current.index(box)
+        current.insert(random.randint(fixed, at), current.pop(at))
+        offsets = first_fit(boxes, current, known)
+        if height(boxes, offsets) < top:
+            best, top = offsets, height(boxes, offsets)
+    return best
 
 
 def _orders(boxes: Boxes, known: Mapping[int, int]) -> Iterator[list[int]]:

@@ -52,19 +52,16 @@ def plan_rows(table: RowTable, *, seconds: float = 20.0) -> RowPlan:
     stages = search.stages()
     steps = [step for stage in stages for step in demand(table, range(stage.first, stage.last))]
     given = sum(table.size[row] for row in table.given)
-    bound = max(
-        given,
-        sum(table.size[row] for row in table.kept),
-        *(
-            sum(table.size[row] for row in {*reads, *writes}) + table.scratch[node]
-            for node in range(table.nodes)
-            for reads, writes in zip(table.reads[node], table.writes[node], strict=True)
-        ),
-    )
+    least = [
+        sum(table.size[row] for row in {*reads, *writes}) + table.scratch[node]
+        for node in range(table.nodes)
+        for reads, writes in zip(table.reads[node], table.writes[node], strict=True)
+    ]
+    bound = max([given, sum(table.size[row] for row in table.kept), *least])
     return RowPlan(
         stages=tuple(stages),
         steps=tuple(steps),
-        peak_bytes=max(given, *(stage.peak_bytes for stage in stages)),
+        peak_bytes=max([given, *(stage.peak_bytes for stage in stages)]),
         lower_bound_bytes=bound,
     )
 
@@ -143,7 +140,9 @@ class _Search:
             for first in range(last - 1, -1, -1):
                 if best[first] >= best[last]:
                     continue
-                if first < last - 1 and monotonic() > self.deadline:
+                if first < last - 1 and (
+                    monotonic() > self.deadline or self.table.alone & set(range(first, last))
+                ):
                     break
                 peak = self.peak(first, last)
                 if max(best[first], peak) < best[last]:

@@ -36,7 +36,8 @@ class RowTable:
 
     `makers[row]` lists (node, step) pairs: the row is complete when all of them have run. Rows of
     graph inputs have none. `kept` rows are live to the end. `scratch[n]` is in bytes, for each step
-    alone; `lasting[n]` is the row of scratch memory that lasts, or -1.
+    alone; `lasting[n]` is the row of scratch memory that lasts, or -1. Nodes that are `alone` use a
+    variable tensor, whose order of accesses rows do not show: they are not interleaved.
     """
 
     cuts: tuple[Cut, ...]
@@ -48,6 +49,7 @@ class RowTable:
     kept: frozenset[int]
     scratch: tuple[int, ...]
     lasting: tuple[int, ...]
+    alone: frozenset[int] = frozenset()
 
     @property
     def nodes(self) -> int:
@@ -108,6 +110,11 @@ def row_table(
         kept=rows_of([*graph.outputs, *(graph.inputs if preserve else ())]),
         scratch=tuple(0 if node.scratch_lasts else node.scratch for node in nodes),
         lasting=tuple(lasting),
+        alone=frozenset(
+            index
+            for index, node in enumerate(nodes)
+            if any(graph.tensors[p.tensor].is_variable for p in (*node.inputs, *node.outputs))
+        ),
     )
 
 
