@@ -67,7 +67,7 @@ def test_the_json_document(flags: tuple[str, ...], tmp_path: Path) -> None:
         assert check is None
     else:
         heads = {"before": 5216, "after": 4960}
-        expected = {"engine": "tflm", "samples": 4, "tensors": 8, "bit_exact": True}
+        expected = {"engine": "tflm", "samples": 2, "tensors": 8, "bit_exact": True}
         assert check == {**expected, "tflm_head_bytes": heads}
 
 
