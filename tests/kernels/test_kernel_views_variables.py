@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import ai_edge_litert.schema_py_generated as schema
+import flatbuffers
 import harness
 import numpy as np
 import pytest
@@ -83,7 +84,83 @@ def test_users_that_disagree() -> None:
     )
 
 
-def test_call_once_is_refused() -> None:
+def set_up(data: bytes, values: dict[str, Any], *, odd: bool = False) -> bytes:
+    """The model with a CALL_ONCE before all else, whose subgraph assigns constants to variables."""
+    model = schema.ModelT.InitFromObj(schema.Model.GetRootAs(data, 0))
+    codes = {code.builtinCode: index for index, code in enumerate(model.operatorCodes)}
+    for name in ("CALL_ONCE", "VAR_HANDLE", "ASSIGN_VARIABLE"):
+        number = getattr(schema.BuiltinOperator, name)
+        if number not in codes:
+            codes[number] = len(model.operatorCodes)
+            low = min(number, 127)
+            made = schema.OperatorCodeT(deprecatedBuiltinCode=low, builtinCode=number, version=1)
+            model.operatorCodes.append(made)
+    init = Net()
+    for name, value in values.items():
+        assign(init, handle(init, name), init.const(value, np.asarray(value).dtype))
+    if odd:
+        init.op("PAD", [init.const([[1, 2]], np.int8), init.const([[0, 0], [0, 1]])], (1, 3))
+    part = schema.ModelT.InitFromObj(schema.Model.GetRootAs(init.build(), 0))
+    for tensor in part.subgraphs[0].tensors:
+        if tensor.buffer:
+            model.buffers.append(part.buffers[tensor.buffer])
+            tensor.buffer = len(model.buffers) - 1
+    for op in part.subgraphs[0].operators:
+        number = part.operatorCodes[op.opcodeIndex].builtinCode
+        if number not in codes:
+            codes[number] = len(model.operatorCodes)
+            model.operatorCodes.append(part.operatorCodes[op.opcodeIndex])
+        op.opcodeIndex = codes[number]
+    part.subgraphs[0].outputs = []
+    model.subgraphs.append(part.subgraphs[0])
+    call = schema.OperatorT(
+        opcodeIndex=codes[schema.BuiltinOperator.CALL_ONCE],
+        inputs=[],
+        outputs=[],
+        builtinOptionsType=schema.BuiltinOptions.CallOnceOptions,
+        builtinOptions=schema.CallOnceOptionsT(initSubgraphIndex=1),
+    )
+    model.subgraphs[0].operators.insert(0, call)
+    builder = flatbuffers.Builder(1024)
+    builder.Finish(model.Pack(builder), b"TFL3")
+    return bytes(builder.Output())
+
+
+FIRST = {
+    "a": np.arange(24, dtype=np.int8).reshape(1, 3, 2, 4),
+    "b": np.array([[5, -4, 3, -2, 1]], np.int8),
+}
+
+
+def test_call_once_gives_variables_their_first_values() -> None:
+    net, values = streaming(np.int8)
+    data = set_up(net.build(), FIRST)
+    given = parse(data).graph
+    graph = verify(resolve_variables(given))
+    assert "CALL_ONCE" not in {op.type for op in graph.ops}
+    initial = {t.name: t.initial for t in graph.tensors if t.is_variable}
+    assert initial == {name: value.tobytes() for name, value in FIRST.items()}
+    shapes = [(i, given.tensors[i].shape, np.dtype(np.int8)) for i in given.inputs]
+    inputs = random_inputs(shapes, 2, 1)
+    wanted = reference_tensors(data, inputs, values, engine="tflm")
+    assert wanted.samples[0][values[0]].tobytes() == FIRST["a"].tobytes()  # read before assigned
+    assembly = assemble(graph, range(len(graph.ops)))
+    with tempfile.TemporaryDirectory() as path:
+        program = harness._build(Path(path), assembly)
+        for number, sample in enumerate(inputs):
+            rows = harness._run(Path(path), program, graph, sample)
+            assert harness._compare(assembly, rows, wanted, number) == []
+
+
+def test_call_once_that_does_more_is_refused() -> None:
+    net, _ = streaming(np.int8)
+    graph = parse(set_up(net.build(), FIRST, odd=True)).graph
+    assert graph.initial is None
+    with pytest.raises(ModelError, match="CALL_ONCE"):
+        assemble(resolve_variables(graph), range(len(resolve_variables(graph).ops)))
+
+
+def test_call_once_without_its_subgraph_is_refused() -> None:
     net = Net()
     net.op("CALL_ONCE", [], options=schema.CallOnceOptionsT(initSubgraphIndex=1))
     net.op("PAD", [net.input((1, 4)), net.const([[0, 0], [0, 1]])], (1, 5))

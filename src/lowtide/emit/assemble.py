@@ -67,12 +67,16 @@ class NodeEntry:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A variable tensor: memory of its own after all that is placed, set to `fill` by init."""
+    """A variable tensor: memory of its own after all that is placed.
+
+    Init copies `initial` there, or sets every byte to `fill`.
+    """
 
     tensor: int
     offset: int
     size: int
     fill: int
+    initial: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -275,7 +279,7 @@ def _place_variables(graph: Graph, placement: Placement) -> tuple[Variable, ...]
         if tensor.is_variable and tensor.id in used:
             zero = tensor.quant.zero_point[0] if tensor.quant else 0
             fill = zero & 0xFF if tensor.dtype is DType.INT8 else 0
-            variables.append(Variable(tensor.id, at, tensor.bytes, fill))
+            variables.append(Variable(tensor.id, at, tensor.bytes, fill, tensor.initial))
             at += -(-tensor.bytes // placement.align) * placement.align
     return tuple(variables)
 

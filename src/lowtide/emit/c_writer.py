@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -196,6 +196,11 @@ def _code(assembly: Assembly, name: str, headers: Sequence[str]) -> str:
     # The tables of places come with the other arrays, before what uses them.
     for rows in assembly.rows:
         places(rows)
+    initial = {
+        v.tensor: arrays.name(Array("uint8_t", np.frombuffer(v.initial, np.uint8), weights=True))
+        for v in assembly.variables
+        if v.initial is not None
+    }
     constants = "NULL"
     if assembly.constants:
         blob = Array("uint8_t", np.frombuffer(assembly.constants, np.uint8), weights=True)
@@ -252,7 +257,7 @@ def _code(assembly: Assembly, name: str, headers: Sequence[str]) -> str:
             "node, steps",
             flatten(assembly.turns),
         ),
-        _functions(assembly, name, constants),
+        _functions(assembly, name, constants, initial),
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
 
@@ -265,7 +270,7 @@ def _place_shift(assembly: Assembly) -> int:
     return shift
 
 
-def _functions(assembly: Assembly, name: str, constants: str) -> str:
+def _functions(assembly: Assembly, name: str, constants: str, initial: Mapping[int, str]) -> str:
     graph, upper = assembly.graph, name.upper()
     const = assembly.input_mode == "const"
 
@@ -292,7 +297,10 @@ def _functions(assembly: Assembly, name: str, constants: str) -> str:
     if const:
         lines += [f"    m->bases[{FIRST_INPUT + i}] = NULL;" for i in range(len(graph.inputs))]
     lines += [
-        f"    memset(m->bases[0] + {v.offset}, {v.fill}, {v.size});" for v in assembly.variables
+        f"    memset(m->bases[0] + {v.offset}, {v.fill}, {v.size});"
+        if v.initial is None
+        else f"    memcpy(m->bases[0] + {v.offset}, {initial[v.tensor]}, {v.size});"
+        for v in assembly.variables
     ]
     lines += ["    return LT_OK;", "}", ""]
     if const:

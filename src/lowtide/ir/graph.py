@@ -68,7 +68,8 @@ class Tensor:
 
     `data` holds a constant's bytes as stored (row-major, little-endian; a compressed form where
     `is_sparse`), else None. Tensors of one `buffer` (its index in the file) share their contents. A
-    variable tensor keeps its contents between invocations. `shape` is empty for a scalar.
+    variable tensor keeps its contents between invocations; it starts as `initial`, or as zero. `shape`
+    is empty for a scalar.
     """
 
     id: int
@@ -80,6 +81,7 @@ class Tensor:
     buffer: int = 0
     is_variable: bool = False
     is_sparse: bool = False
+    initial: bytes | None = field(default=None, repr=False)
 
     @property
     def elements(self) -> int:
@@ -125,6 +127,9 @@ class Graph:
 
     A verified graph (see `lowtide.ir.verify`) has every reference in range, one maker per tensor,
     and a file order in which every tensor is made before it is read.
+
+    `initial` holds what the subgraphs that CALL_ONCE runs assign to named variables; None if one of
+    them does anything else.
     """
 
     name: str
@@ -132,6 +137,7 @@ class Graph:
     ops: tuple[Op, ...] = field(repr=False)
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
+    initial: Mapping[str, bytes] | None = field(default_factory=dict, repr=False)
 
     def tensor(self, op: Op, index: int) -> Tensor | None:
         """Input `index` of `op`, or None where it is omitted."""

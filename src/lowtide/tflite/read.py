@@ -135,6 +135,10 @@ def _model(reader: _Reader, path: str) -> Model:
     if subgraphs[0].OperatorsLength() and not codes:
         raise _DamagedError("it has operators but names none")
     main = subgraphs[0]
+    ops = tuple(
+        _op(reader, codes, i, op)
+        for i, op in enumerate(reader.list(main.OperatorsLength, main.Operators))
+    )
     graph = verify(
         Graph(
             name=_text(main.Name()),
@@ -142,12 +146,10 @@ def _model(reader: _Reader, path: str) -> Model:
                 _tensor(reader, buffers, i, tensor)
                 for i, tensor in enumerate(reader.list(main.TensorsLength, main.Tensors))
             ),
-            ops=tuple(
-                _op(reader, codes, i, op)
-                for i, op in enumerate(reader.list(main.OperatorsLength, main.Operators))
-            ),
+            ops=ops,
             inputs=_ints(main, "Inputs"),
             outputs=_ints(main, "Outputs"),
+            initial=_initial(reader, codes, buffers, subgraphs, ops),
         )
     )
     return Model(
@@ -165,6 +167,36 @@ def _model(reader: _Reader, path: str) -> Model:
         ),
         subgraph_tensors=tuple(subgraph.TensorsLength() for subgraph in subgraphs),
     )
+
+
+def _initial(
+    reader: _Reader,
+    codes: list[tuple[str, str | None, int]],
+    buffers: list[Any],
+    subgraphs: list[Any],
+    ops: tuple[Op, ...],
+) -> dict[str, bytes] | None:
+    """What CALL_ONCE's subgraphs assign: variable name -> contents; None if they do more than that."""
+    values: dict[str, bytes] = {}
+    for index in [op.options.get("init_subgraph_index") for op in ops if op.type == "CALL_ONCE"]:
+        if not isinstance(index, int) or not 0 < index < len(subgraphs):
+            return None
+        init = subgraphs[index]
+        tensors = list(reader.list(init.TensorsLength, init.Tensors))
+        names: dict[int, str] = {}
+        for number, raw in enumerate(reader.list(init.OperatorsLength, init.Operators)):
+            op = _op(reader, codes, number, raw)
+            if op.type == "VAR_HANDLE" and len(op.outputs) == 1:
+                names[op.outputs[0]] = str(op.options.get("shared_name") or "")
+                continue
+            known = op.type == "ASSIGN_VARIABLE" and len(op.inputs) == 2 and op.inputs[0] in names
+            if not known or not 0 <= op.inputs[1] < len(tensors):
+                return None
+            data = _contents(reader, buffers, tensors[op.inputs[1]].Buffer())
+            if data is None:
+                return None
+            values[names[op.inputs[0]]] = data
+    return values
 
 
 def _tensor(reader: _Reader, buffers: list[Any], index: int, tensor: Any) -> Tensor:

@@ -1,7 +1,7 @@
 """READ_VARIABLE and ASSIGN_VARIABLE: copies from and to a variable tensor, row by row.
 
 The names of variables are gone before: see resolve_variables in ir/passes.py. CALL_ONCE, which gives
-variables values other than zero before the first invocation, is refused.
+variables their first values, goes with them; one that does anything else is refused.
 """
 
 from __future__ import annotations
