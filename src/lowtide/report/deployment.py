@@ -17,10 +17,15 @@ def compiled_text(compiled: Compiled, output: str) -> str:
     """What was written, and the RAM it needs, computed."""
     graph, placement = compiled.graph, compiled.assembly.placement
     proof = "" if placement.proved_optimal else " (not proved optimal)"
+    plan = compiled.assembly.plan
+    how = (
+        f"allocator {compiled.options.allocator}, order: {compiled.order}"
+        if plan is None
+        else f"rows scheduled in {len(plan.stages)} stages"
+    )
     lines = [
         f"{plain(compiled.model.path)}: {len(graph.ops)} operators, {graph_macs(graph):,} MACs",
-        f"arena {amount(compiled.arena_bytes)}{proof}, allocator {compiled.options.allocator}, "
-        f"order: {compiled.order}",
+        f"arena {amount(compiled.arena_bytes)}{proof}, {how}",
         f"Wrote {len(compiled.files)} files to {plain(output)}; {compiled.name}.h is the interface, "
         "README.md says how to build and call it.",
     ]
