@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lowtide.emit.assemble import Assembly, InputMode, Schedule, assemble
+from lowtide.emit.assemble import Assembly, InputMode, OutputMode, Schedule, assemble
 from lowtide.emit.bundle import bundle
 from lowtide.emit.c_writer import c_name, check_name
 from lowtide.emit.readme import readme
@@ -25,17 +25,19 @@ from lowtide.schedule import OrderResult, best_order
 class Options:
     """How to compile. `align` is the arena's alignment in bytes, a power of two from 4 up.
 
-    `allocator` is planned, greedy or compacting. `input_mode` says where inputs live: resident in
-    the arena, or const, in memory of the caller's that stays readable. `preserve_input` keeps
-    resident inputs intact. `quantized_io` drops a QUANTIZE or DEQUANTIZE at the model's boundary.
     `schedule` is rows, which interleaves the steps of operators and places rows, or operators, which
-    runs them one after the other and places whole tensors with `allocator`.
+    runs them one after the other and places whole tensors with `allocator`: planned, greedy or
+    compacting. `input_mode` says where inputs live: resident in the arena; const, in memory of the
+    caller's that stays readable; or streamed, their rows given as they are needed. `output_mode`:
+    resident, or streamed, their rows handed over as they are made. `preserve_input` keeps resident
+    inputs intact. `quantized_io` drops a QUANTIZE or DEQUANTIZE at the model's boundary.
     `name` prefixes every public C name; by default it is made from the file's name.
     """
 
-    schedule: Schedule = "operators"
+    schedule: Schedule = "rows"
     allocator: str = "planned"
     input_mode: InputMode = "resident"
+    output_mode: OutputMode = "resident"
     preserve_input: bool = False
     quantized_io: bool = False
     align: int = 16
@@ -46,6 +48,21 @@ class Options:
             raise UsageError(
                 f"--align {self.align} cannot be",
                 "use a power of two, at least 4 and at most 4096 (default 16)",
+            )
+        if self.schedule == "operators" and "streamed" in (self.input_mode, self.output_mode):
+            raise UsageError(
+                "operators that run one after the other need their whole input",
+                "leave out --schedule operators to stream rows in or out",
+            )
+        if self.schedule == "rows" and self.allocator != "planned":
+            raise UsageError(
+                f"rows are not placed by the {self.allocator} allocator",
+                "give --schedule operators as well, to place whole tensors with it",
+            )
+        if self.preserve_input and self.input_mode != "resident":
+            raise UsageError(
+                f"a {self.input_mode} input is not in the arena, so it cannot be preserved there",
+                "leave out --preserve-input",
             )
 
 
@@ -87,7 +104,7 @@ class Compiled:
 def compile_model(
     model: Model, options: Options | None = None, *, seconds: float = 20.0
 ) -> Compiled:
-    """Compile `model` to C, operators in their best order, one after the other.
+    """Compile `model` to C: operators in their best order, their rows interleaved.
 
     Raises ModelError for an operator or type without a kernel. `seconds` limits the search for the
     order.
@@ -104,6 +121,7 @@ def compile_model(
         schedule=chosen.schedule,
         allocator=chosen.allocator,
         input_mode=chosen.input_mode,
+        output_mode=chosen.output_mode,
         preserve_input=chosen.preserve_input,
         align=chosen.align,
     )

@@ -24,24 +24,32 @@ _OPTIONS = (
     click.option(
         "--schedule",
         type=click.Choice(["operators", "rows"]),
-        default="operators",
+        default="rows",
         show_default=True,
-        help="Run operators one after the other, or interleave their rows to save RAM.",
+        help="Interleave the rows of operators to save RAM, or run operators one after the other.",
     ),
     click.option(
         "--allocator",
         type=click.Choice(["planned", "greedy", "compacting"]),
         default="planned",
         show_default=True,
-        help="How tensors are placed in the arena.",
+        help="How whole tensors are placed, with --schedule operators.",
     ),
     click.option(
         "--input",
         "input_mode",
-        type=click.Choice(["resident", "const"]),
+        type=click.Choice(["resident", "const", "streamed"]),
         default="resident",
         show_default=True,
-        help="Where inputs are: in the arena, or in memory of the caller's that stays readable.",
+        help="Inputs: in the arena, in memory of the caller's that stays readable, or row by row.",
+    ),
+    click.option(
+        "--output",
+        "output_mode",
+        type=click.Choice(["resident", "streamed"]),
+        default="resident",
+        show_default=True,
+        help="Outputs: in the arena, or handed over row by row.",
     ),
     click.option(
         "--preserve-input",
@@ -93,22 +101,22 @@ def _compiled(model: str, seconds: float, options: dict[str, Any]) -> Any:
 
 @click.command("compile", epilog=MODEL_HELP)
 @model_argument
-@file_option("-o", "--output", metavar="DIR", help_text="Folder for the C files.", required=True)
+@file_option("-o", "folder", metavar="DIR", help_text="Folder for the C files.", required=True)
 @_compile_options
 @json_option
 @seconds_option
 def compile_command(
-    model: str, output: Path, as_json: bool, seconds: float, **options: Any
+    model: str, folder: Path, as_json: bool, seconds: float, **options: Any
 ) -> None:
-    """Write C99 that runs the network, its operators in their best order."""
+    """Write C99 that runs the network in the least RAM."""
     from lowtide.report import data, deployment
 
     compiled = _compiled(model, seconds, options)
-    compiled.write(output)
+    compiled.write(folder)
     if as_json:
-        print(data.to_json(deployment.compiled_document(compiled, str(output))))
+        print(data.to_json(deployment.compiled_document(compiled, str(folder))))
     else:
-        print(deployment.compiled_text(compiled, str(output)))
+        print(deployment.compiled_text(compiled, str(folder)))
 
 
 @click.command(epilog=MODEL_HELP)

@@ -5,64 +5,32 @@ Graph --lower--> nodes and views --place--> offsets --> Assembly (tables of lowt
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Literal
 
 from lowtide.emit.layout import RowLayout, TensorLayout, row_layout, tensor_layout
 from lowtide.emit.lower import lower_op
 from lowtide.emit.program import Lowered, Node, Params, Port
+from lowtide.emit.tables import (
+    ARENA,
+    CONSTANTS,
+    FIRST_INPUT,
+    NO_TENSOR,
+    NodeEntry,
+    PortEntry,
+    Rows,
+    Tables,
+)
 from lowtide.emit.turns import Loop, Turn, turns_of
 from lowtide.ir import DType, Graph
-from lowtide.place import Move, Placement
+from lowtide.place import Placement
 from lowtide.rows.stages import RowPlan, plan_rows
-from lowtide.rows.table import row_table
+from lowtide.rows.table import cuts_of, row_table
 
-ARENA, CONSTANTS, FIRST_INPUT = 0, 1, 2
-"""Bases of lt_rows: the arena, the constants that are operands, the inputs kept elsewhere."""
-
-InputMode = Literal["resident", "const"]
-
-
+InputMode = Literal["resident", "const", "streamed"]
+OutputMode = Literal["resident", "streamed"]
 Schedule = Literal["operators", "rows"]
-
-
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """lt_rows: a tensor cut into `count` rows from base `base`.
-
-    Row r is at offset + r * pitch, or at places[r] where rows lie apart; `size` is a row's bytes.
-    """
-
-    base: int
-    offset: int
-    pitch: int
-    count: int
-    tensor: int
-    places: tuple[int, ...] | None = None
-    size: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class PortEntry:
-    """lt_port."""
-
-    rows: int
-    first: int
-    stride: int
-    count: int
-    dilation: int
-    table: tuple[int, ...] | None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class NodeEntry:
-    """lt_node; `node` names the kernel and its params, `scratch` is an index of rows."""
-
-    node: Node
-    ports: int
-    scratch: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +52,14 @@ class Assembly:
     """Everything the C writer needs. Offsets and sizes in bytes.
 
     `align` is the arena's, `constants` the blob of constant operands. `given` and `left` say where
-    graph inputs are written and outputs found: tensor -> (base, offset). `plan` is there if rows were
-    scheduled.
+    graph inputs are written and outputs found: tensor -> (base, offset); those that are streamed have
+    no such place. `plan` is there if rows were scheduled.
     """
 
     graph: Graph
     order: tuple[int, ...]
     input_mode: InputMode
+    output_mode: OutputMode
     rows: tuple[Rows, ...]
     ports: tuple[PortEntry, ...]
     nodes: tuple[NodeEntry, ...]
@@ -119,6 +88,7 @@ def assemble(
     schedule: Schedule = "operators",
     allocator: str = "planned",
     input_mode: InputMode = "resident",
+    output_mode: OutputMode = "resident",
     preserve_input: bool = False,
     align: int = 16,
 ) -> Assembly:
@@ -126,8 +96,9 @@ def assemble(
 
     With the schedule "operators" they run one after the other in `order`, and `allocator` places
     whole tensors; with "rows" their steps are interleaved and every row is placed on its own.
-    `preserve_input` keeps resident inputs intact to the end. Raises ModelError for an operator
-    without a kernel.
+    `preserve_input` keeps resident inputs intact to the end. Streamed inputs and outputs are
+    exchanged with the caller row by row, which needs the schedule "rows". Raises ModelError for an
+    operator without a kernel.
     """
     lowered = {op.id: lower_op(graph, op) for op in graph.ops}
     views = _resolve_views(graph, lowered)
@@ -138,6 +109,8 @@ def assemble(
     plan = None
     layout: TensorLayout | RowLayout
     if schedule == "rows":
+        streamed = input_mode == "streamed", output_mode == "streamed"
+        nodes = _with_exchanges(graph, nodes, views, outside, *streamed)
         table = row_table(graph, nodes, views, outside=outside, preserve=preserve_input)
         plan = plan_rows(table)
         wide = any(t.dtype.bits == 64 and not t.is_constant for t in graph.tensors)
@@ -150,7 +123,7 @@ def assemble(
     placement = layout.placement
     variables = _place_variables(graph, placement)
     fixed |= {v.tensor: (ARENA, v.offset) for v in variables}
-    tables = _Tables(layout, views, fixed)
+    tables = Tables(layout, views, fixed)
     turns: list[Turn | Loop] = []
     for index, node in enumerate(nodes):
         turns += [Turn(tables.add_move(move), 1) for move in layout.moves_before(index)]
@@ -161,6 +134,7 @@ def assemble(
         graph=graph,
         order=tuple(order),
         input_mode=input_mode,
+        output_mode=output_mode,
         rows=tuple(tables.rows),
         ports=tuple(tables.ports),
         nodes=tuple(tables.nodes),
@@ -171,91 +145,59 @@ def assemble(
         align=max(align, placement.align),
         variables=variables,
         views=views,
-        given={t: tables.where(t, layout.given) for t in graph.inputs},
-        left={t: tables.where(t, layout.left) for t in graph.outputs},
+        given={t: tables.where(t, layout.given) for t in graph.inputs if input_mode != "streamed"},
+        left={t: tables.where(t, layout.left) for t in graph.outputs if output_mode != "streamed"},
         plan=plan,
     )
 
 
-NO_TENSOR = 0xFFFF
-"""The tensor of rows that belong to none, such as the target of a move."""
+def _with_exchanges(
+    graph: Graph,
+    nodes: Sequence[Node],
+    views: Mapping[int, int],
+    outside: Collection[int],
+    inputs: bool,
+    outputs: bool,
+) -> list[Node]:
+    """`nodes` with those that take streamed inputs before them, and streamed outputs as made."""
+    cuts = cuts_of(graph, nodes, views, outside)
 
+    def port(tensor: int) -> Port:
+        """Rows as the tensor is cut, or, where it is in one piece, as its shape says."""
+        of, cut = graph.tensors[tensor], cuts.get(views.get(tensor, tensor))
+        count = cut.count if cut is not None else 1
+        if count == 1 and len(of.shape) > 2:
+            count = of.shape[0] * of.shape[1] or 1
+        return Port(tensor, count, of.bytes // count)
 
-class _Tables:
-    """Collects the tables of lowtide.h, node by node."""
-
-    def __init__(
-        self,
-        layout: TensorLayout | RowLayout,
-        views: Mapping[int, int],
-        fixed: Mapping[int, tuple[int, int]],
-    ) -> None:
-        self.layout = layout
-        self.views = views
-        self.fixed = fixed
-        self.rows: dict[Rows, int] = {}
-        self.ports: list[PortEntry] = []
-        self.nodes: list[NodeEntry] = []
-        self.pointers = 1
-
-    def where(self, tensor: int, find: Callable[[int], int]) -> tuple[int, int]:
-        """(base, offset) of a graph input or output; `find` knows those in the arena."""
-        root = self.views.get(tensor, tensor)
-        return self.fixed.get(root) or (ARENA, find(root))
-
-    def add_move(self, move: Move) -> int:
-        """A move of the compacting allocator as a node of its own; returns its number."""
-        port = Port(NO_TENSOR, 1, move.size)
-        node = Node(
+    def exchange(number: int, tensor: int, given: bool) -> Node:
+        ports = (port(tensor),)
+        return Node(
             op=-1,
-            kernel="lt_slide_buffer",
-            header="lt_slide.h",
-            params=Params("lt_slide", (("bytes", move.size),)),
-            inputs=(port,),
-            outputs=(port,),
-            steps=1,
-        )
-        first = len(self.ports)
-        for offset in (move.source, move.target):
-            self._port(port, Rows(ARENA, offset, move.size, 1, NO_TENSOR, None, move.size))
-        return self._node(node, first, Rows(ARENA, 0, 0, 1, NO_TENSOR))
-
-    def add(self, node: Node, index: int) -> int:
-        """Node `index` of the schedule; returns its number in the program."""
-        first = len(self.ports)
-        for port in (*node.inputs, *node.outputs):
-            root = self.views.get(port.tensor, port.tensor)
-            if root in self.fixed:
-                base, offset = self.fixed[root]
-                rows = Rows(
-                    base, offset, port.row_bytes, port.rows, port.tensor, None, port.row_bytes
-                )
-            else:
-                places = self.layout.places(root, port, index)
-                rows = _rows(places, port.row_bytes, port.tensor)
-            self._port(port, rows)
-        return self._node(node, first, _rows(self.layout.scratch(index), 0, NO_TENSOR))
-
-    def _port(self, port: Port, rows: Rows) -> None:
-        index = self.rows.setdefault(rows, len(self.rows))
-        self.ports.append(
-            PortEntry(index, port.first, port.stride, port.count, port.dilation, port.table)
+            kernel="",
+            header="",
+            params=Params("", ()),
+            inputs=() if given else ports,
+            outputs=ports if given else (),
+            steps=ports[0].rows,
+            exchange=number,
         )
 
-    def _node(self, node: Node, first_port: int, scratch: Rows) -> int:
-        rows = self.rows.setdefault(scratch, len(self.rows))
-        self.nodes.append(NodeEntry(node, first_port, rows))
-        self.pointers = max(self.pointers, sum(p.count for p in (*node.inputs, *node.outputs)))
-        return len(self.nodes) - 1
-
-
-def _rows(places: Sequence[int], size: int, tensor: int) -> Rows:
-    """Rows at byte offsets `places` of the arena: by a formula where one fits, else by a table."""
-    pitch = places[1] - places[0] if len(places) > 1 else size
-    even = all(b - a == pitch for a, b in pairwise(places))
-    if even and pitch >= 0:
-        return Rows(ARENA, places[0], pitch, len(places), tensor, None, size)
-    return Rows(ARENA, 0, 0, len(places), tensor, tuple(places), size)
+    last_maker = {
+        views.get(p.tensor, p.tensor): at for at, node in enumerate(nodes) for p in node.outputs
+    }
+    after: dict[int, list[Node]] = {}
+    for number, tensor in enumerate(graph.outputs if outputs else ()):
+        at = last_maker.get(views.get(tensor, tensor), len(nodes) - 1)
+        after.setdefault(at, []).append(exchange(number, tensor, False))
+    given = [exchange(n, t, True) for n, t in enumerate(graph.inputs) if inputs]
+    # An output that no node makes is an input, or a constant.
+    rest = [node for at, taken in after.items() if at < 0 for node in taken]
+    return [
+        *given,
+        *rest,
+        *(n for at, node in enumerate(nodes) for n in (node, *after.get(at, ()))),
+    ]
 
 
 def _resolve_views(graph: Graph, lowered: Mapping[int, Lowered]) -> dict[int, int]:
@@ -299,3 +241,6 @@ def _constants(
                     offsets[port.tensor] = (CONSTANTS, len(blob))
                     blob.extend(data)
     return bytes(blob), offsets
+
+
+__all__ = ["ARENA", "CONSTANTS", "FIRST_INPUT", "NO_TENSOR", "NodeEntry", "PortEntry", "Rows"]

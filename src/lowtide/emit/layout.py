@@ -111,13 +111,18 @@ class RowLayout:
     def places(self, tensor: int, port: Port, node: int) -> tuple[int, ...]:
         """Byte offset of every row of `port`; 0 for rows that nothing touches."""
         del node  # a row never moves
-        cut = self.cuts[tensor]
+        cut, table = self.cuts[tensor], self.table
         first = self.offsets.get(cut.first, 0)
-        if cut.count != port.rows or cut.first in self.table.kept:
+        one_piece = cut.first in table.kept or (
+            cut.first in table.given and cut.first + 1 not in self.offsets
+        )
+        if one_piece or cut.count == 1:
             return tuple(first + row * port.row_bytes for row in range(port.rows))
-        if cut.first in self.table.given and cut.first + 1 not in self.offsets:
-            return tuple(first + row * port.row_bytes for row in range(port.rows))
-        return tuple(self.offsets.get(cut.first + row, 0) for row in range(cut.count))
+        each = cut.size // port.row_bytes
+        return tuple(
+            self.offsets.get(cut.first + row // each, 0) + row % each * port.row_bytes
+            for row in range(port.rows)
+        )
 
     def scratch(self, node: int) -> tuple[int, ...]:
         """Byte offset of the scratch memory of each step."""

@@ -60,6 +60,9 @@ class Node:
 
     `scratch` is in bytes; its contents matter from one step to the next if `scratch_lasts`. An
     operator may become several nodes (a concatenation of rows) or none (a reshape).
+
+    A node with an `exchange` runs no kernel: each step is a row of the graph input or output of that
+    number, which the caller gives (the one output port) or takes (the one input port).
     """
 
     op: int
@@ -71,6 +74,7 @@ class Node:
     steps: int
     scratch: int = 0
     scratch_lasts: bool = True
+    exchange: int | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,13 +5,14 @@ integer, and a step is two tuples of them, worked out once from the nodes' ports
 
 Scratch memory that lasts from step to step is a row of its own, which every step writes.
 
-A tensor that all its ports cut alike is a sequence of rows. One that is cut in different ways (a
-reshape between two operators, a transpose) is one row: its memory must be contiguous, it is made
-when its last step has run, and it dies as a whole.
+A tensor is cut into the smallest rows that every port's rows divide: mostly all ports agree. Where two
+cut it in ways that do not fit (a reshape between two operators, a transpose) it is one row: its memory
+must be contiguous, it is made when its last step has run, and it dies as a whole.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -72,9 +73,12 @@ def row_table(
     """The table of `nodes`; `views` maps a view tensor to the tensor whose memory it is.
 
     `outside` tensors are not in the arena (inputs kept elsewhere). With `preserve`, the rows of
-    graph inputs are kept to the end.
+    graph inputs are kept to the end. Inputs and outputs that a node exchanges with the caller are
+    neither there before the first step nor after the last.
     """
-    cuts = _cuts(graph, nodes, views, outside)
+    cuts = cuts_of(graph, nodes, views, outside)
+    taken = {p.tensor for node in nodes if node.exchange is not None for p in node.inputs}
+    pushed = {p.tensor for node in nodes if node.exchange is not None for p in node.outputs}
     size = [0] * sum(cut.count for cut in cuts.values())
     for cut in cuts.values():
         size[cut.first : cut.first + cut.count] = [cut.size] * cut.count
@@ -106,8 +110,10 @@ def row_table(
         reads=tuple(reads),
         writes=tuple(writes),
         makers=tuple(tuple(sorted(made.items())) for made in makers),
-        given=rows_of(graph.inputs),
-        kept=rows_of([*graph.outputs, *(graph.inputs if preserve else ())]),
+        given=rows_of([t for t in graph.inputs if t not in pushed]),
+        kept=rows_of(
+            [*(t for t in graph.outputs if t not in taken), *(graph.inputs if preserve else ())]
+        ),
         scratch=tuple(0 if node.scratch_lasts else node.scratch for node in nodes),
         lasting=tuple(lasting),
         alone=frozenset(
@@ -118,29 +124,38 @@ def row_table(
     )
 
 
-def _cuts(
+def cuts_of(
     graph: Graph,
     nodes: Sequence[Node],
     views: Mapping[int, int],
-    outside: Collection[int],
+    outside: Collection[int] = (),
 ) -> dict[int, Cut]:
     """Tensor -> cut, for every tensor in the arena, in order of first use; inputs come first."""
-    shapes: dict[int, set[tuple[int, int]]] = {}
+    sizes: dict[int, set[int]] = {}
     for tensor in (views.get(t, t) for t in graph.inputs):
         if in_arena(graph.tensors[tensor]) and tensor not in outside:
-            shapes.setdefault(tensor, set())
+            sizes.setdefault(tensor, set())
     for node in nodes:
         for port in (*node.inputs, *node.outputs):
             tensor = views.get(port.tensor, port.tensor)
             if in_arena(graph.tensors[tensor]) and tensor not in outside:
-                shapes.setdefault(tensor, set()).add((port.rows, port.row_bytes))
+                whole = port.rows * port.row_bytes != graph.tensors[tensor].bytes
+                sizes.setdefault(tensor, set()).add(0 if whole else port.row_bytes)
     cuts: dict[int, Cut] = {}
     first = 0
-    for tensor, ways in shapes.items():
-        count, size = next(iter(ways)) if len(ways) == 1 else (1, graph.tensors[tensor].bytes)
-        cuts[tensor] = Cut(tensor, first, count, size)
-        first += count
+    for tensor, ways in sizes.items():
+        total = graph.tensors[tensor].bytes
+        size = math.lcm(*ways) if ways else 0
+        # Rows of rows lie at multiples of the smaller ones' size, which must suit the alignment.
+        if not size or total % size or (len(ways) > 1 and any(way % ALIGN for way in ways)):
+            size = total
+        cuts[tensor] = Cut(tensor, first, total // size if size else 1, size)
+        first += cuts[tensor].count
     return cuts
+
+
+ALIGN = 4
+"""Bytes: what the starts of rows are at least aligned to."""
 
 
 def _rows(
@@ -151,11 +166,8 @@ def _rows(
         cut = cuts.get(views.get(port.tensor, port.tensor))
         if cut is None:
             continue
-        if cut.count != port.rows:  # seen through another cut: the tensor is one row
-            rows[cut.first] = None
-            continue
         at = port.first + step * port.stride if port.table is None else port.table[step]
         for row in range(at, at + port.count * port.dilation, port.dilation):
-            if 0 <= row < cut.count:
-                rows[cut.first + row] = None
+            if 0 <= row < port.rows:
+                rows[cut.first + (row * port.row_bytes // cut.size if cut.size else 0)] = None
     return tuple(rows)

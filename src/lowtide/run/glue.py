@@ -22,7 +22,9 @@ _INPUT_ALIGN: Final = 16
 class Interface:
     """Sizes, in bytes, that the header NAME.h of a bundle declares.
 
-    With `sets_inputs` the model does not own its inputs: NAME_set_input is told where they are.
+    With `sets_inputs` the model does not own its inputs: NAME_set_input is told where they are. With
+    `pulls` it asks for their rows, with `pushes` it takes them from NAME_push_rows as well; with `takes`
+    it hands over the rows of its outputs.
     """
 
     name: str
@@ -30,6 +32,9 @@ class Interface:
     input_bytes: tuple[int, ...]
     output_bytes: tuple[int, ...]
     sets_inputs: bool = False
+    pulls: bool = False
+    pushes: bool = False
+    takes: bool = False
 
 
 def read_interface(bundle: Mapping[str, bytes], name: str) -> Interface:
@@ -52,7 +57,10 @@ def read_interface(bundle: Mapping[str, bytes], name: str) -> Interface:
         size("ARENA_SIZE"),
         tuple(size(f"INPUT_{i}_BYTES") for i in range(size("INPUTS"))),
         tuple(size(f"OUTPUT_{i}_BYTES") for i in range(size("OUTPUTS"))),
-        re.search(rf"\b{name}_set_input\s*\(", header) is not None,
+        *(
+            re.search(rf"\b{name}_{function}\s*\(", header) is not None
+            for function in ("set_input", "set_pull", "push_rows", "set_take")
+        ),
     )
 
 
@@ -67,18 +75,41 @@ def model_header(interface: Interface) -> str:
     offsets = [0]
     for input_size in interface.input_bytes:
         offsets.append(-(-(offsets[-1] + input_size) // _INPUT_ALIGN) * _INPUT_ALIGN)
+    inputs = [f"#define HARNESS_INPUT {name}_input"]
+    if interface.sets_inputs or interface.pulls:
+        inputs = [
+            f"#define HARNESS_INPUT_OFFSETS {sizes(offsets)}",
+            f"#define HARNESS_INPUT_SPACE {max(1, offsets[-1])}u",
+        ]
     if interface.sets_inputs:
-        inputs = f"""#define HARNESS_SET_INPUT {name}_set_input
-#define HARNESS_INPUT_OFFSETS {sizes(offsets)}
-#define HARNESS_INPUT_SPACE {max(1, offsets[-1])}u"""
-    else:
-        inputs = f"#define HARNESS_INPUT {name}_input"
+        inputs.append(f"#define HARNESS_SET_INPUT {name}_set_input")
+    if interface.pulls:
+        rows = ", ".join(f"{prefix}_INPUT_{i}_ROW_BYTES" for i in range(len(interface.input_bytes)))
+        inputs += [
+            f"#define HARNESS_SET_PULL {name}_set_pull",
+            f"#define HARNESS_INPUT_ROW_BYTES {{{rows}}}",
+        ]
+    if interface.pushes:
+        inputs += [
+            f"#define HARNESS_PUSH {name}_push_rows",
+            f"#define HARNESS_WANTED {name}_rows_wanted",
+            f"#define HARNESS_INPUT_ROWS {prefix}_INPUT_0_ROWS",
+        ]
+    outputs = [f"#define HARNESS_OUTPUT {name}_output"]
+    if interface.takes:
+        rows = ", ".join(
+            f"{prefix}_OUTPUT_{i}_ROW_BYTES" for i in range(len(interface.output_bytes))
+        )
+        outputs = [
+            f"#define HARNESS_SET_TAKE {name}_set_take",
+            f"#define HARNESS_OUTPUT_ROW_BYTES {{{rows}}}",
+        ]
+    exchange = "\n".join([*inputs, *outputs])
     return f"""#include "{name}.h"
 #define HARNESS_MODEL_TYPE {name}_t
 #define HARNESS_INIT {name}_init
 #define HARNESS_INVOKE {name}_invoke
-{inputs}
-#define HARNESS_OUTPUT {name}_output
+{exchange}
 #define HARNESS_ARENA_SIZE {interface.arena_bytes}u
 #define HARNESS_ARENA_ALIGN {prefix}_ARENA_ALIGN
 #define HARNESS_INPUTS {len(interface.input_bytes)}

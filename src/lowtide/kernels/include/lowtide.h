@@ -33,38 +33,42 @@ typedef struct {
 /* A kernel runs one step; `params` is the constant struct that its header describes. */
 typedef void (*lt_kernel)(const void *params, const lt_step *step);
 
-/* A tensor cut into rows. Row r is at offset + r * pitch from the base, or, where rows lie apart, at
- * places[r] << the program's place_shift. */
+/* A tensor cut into rows. Row r is `offset` + r * `pitch` bytes from the base. Where rows lie `apart`,
+ * it is `offset` + (places[pitch + r] << place_shift) bytes from it, with the program's places. */
 typedef struct {
-    const uint16_t *places;
     uint32_t offset;
-    uint32_t pitch;  /* bytes */
-    uint32_t bytes;  /* of a row */
-    uint16_t count;  /* number of rows */
-    uint16_t tensor; /* the tensor's index in the model file */
-    uint8_t base;    /* index into the bases: 0 is the arena, 1 the constants, 2... the inputs */
+    uint32_t pitch;
+    uint16_t count; /* number of rows */
+    uint8_t base;   /* index into the bases: 0 is the arena, 1 the constants, 2... the inputs */
+    uint8_t apart;
 } lt_rows;
 
 /* The rows of one tensor that a node's steps read or write. Step r's window is the `count` rows
- * s, s + dilation, s + 2 * dilation, ..., where s = first + r * stride, or table[r] if there is a
- * table. Rows outside the tensor are padding (null). */
+ * s, s + dilation, s + 2 * dilation, ..., where s = first + r * stride, or, if table is not LT_NONE,
+ * s = tables[table + r] with the program's tables. Rows outside the tensor are padding (null). */
 typedef struct {
     uint16_t rows; /* index into the program's rows */
     int16_t first;
-    uint16_t stride;
     uint16_t count;
-    uint16_t dilation;
-    const int16_t *table;
+    uint16_t table;
+    uint8_t stride;
+    uint8_t dilation;
 } lt_port;
 
+#define LT_NONE 0xFFFFU
+
 typedef struct {
-    lt_kernel kernel;
     const void *params;
     uint16_t scratch; /* index into the program's rows: where step r's scratch memory is */
     uint16_t ports;   /* index of the first input's port; outputs follow inputs */
+    uint8_t kernel;   /* index into the program's kernels, or LT_EXCHANGE */
     uint8_t inputs;
     uint8_t outputs;
 } lt_node;
+
+/* A node that is no kernel: each of its steps is a row that the caller gives (outputs == 1) or takes
+ * (inputs == 1); `scratch` says of which of the network's inputs or outputs. */
+#define LT_EXCHANGE 0xFFU
 
 /* The next `steps` steps of one node; or, if node >= LT_LOOP, the node - LT_LOOP turns that follow,
  * `steps` times. Loops may hold loops, LT_DEPTH deep. */
@@ -77,22 +81,50 @@ typedef struct {
 #define LT_DEPTH 4
 
 typedef struct {
+    const lt_kernel *kernels;
     const lt_rows *rows;
     const lt_port *ports;
     const lt_node *nodes;
     const lt_turn *turns;
+    const uint16_t *places;
+    const int16_t *tables;
     uint16_t turn_count;
     uint16_t node_count;
     uint8_t place_shift;
+#ifdef LT_TRACE
+    const struct lt_traced *traced; /* of each of the rows */
+#endif
 } lt_program;
 
-/* Run all turns. `bases` as in lt_rows; `pointers` has room for the most row pointers that one step
- * needs, `next` for one number per node. All belong to the caller. */
-void lt_run(const lt_program *program, uint8_t *const *bases, void **pointers, uint16_t *next);
+/* Where a run is, so that it can stop and go on. */
+typedef struct {
+    struct {
+        uint16_t start, end, left;
+    } loops[LT_DEPTH];
+    uint16_t depth;
+    uint16_t turn; /* the turn to run next, or under way */
+    uint16_t left; /* steps left of it; 0 if it has not begun */
+    uint16_t node; /* the exchange that the run stopped at */
+    uint16_t row;  /* and the number of the row */
+} lt_state;
+
+/* Make ready for a run from the start. `next` has room for one number per node. */
+void lt_start(const lt_program *program, lt_state *state, uint16_t *next);
+
+/* Run to the next exchange, or to the end. Returns where the row to be given or taken lies, and null
+ * at the end; the next call goes on from there. `bases` as in lt_rows; `pointers` has room for the
+ * most row pointers that one step needs. All belong to the caller. */
+void *lt_run(const lt_program *program, lt_state *state, uint8_t *const *bases, void **pointers,
+             uint16_t *next);
 
 #ifdef LT_TRACE
 /* For verification only: called after every step for each row of its outputs. */
 void lt_trace(int tensor, int row, const void *data, int bytes);
+
+struct lt_traced {
+    uint32_t bytes;  /* of a row */
+    uint16_t tensor; /* the tensor's index in the model file */
+};
 #endif
 
 #ifdef __cplusplus

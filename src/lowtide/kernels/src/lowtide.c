@@ -6,17 +6,21 @@
 static void *place(const lt_program *program, const lt_rows *cut, uint8_t *const *bases,
                    int32_t row)
 {
-    uint8_t *base = bases[cut->base];
-    if (cut->places != NULL) {
-        return base + ((uint32_t)cut->places[row] << program->place_shift);
+    uint8_t *base = bases[cut->base] + cut->offset;
+    if (cut->apart) {
+        return base + ((uint32_t)program->places[cut->pitch + (uint32_t)row]
+                       << program->place_shift);
     }
-    return base + cut->offset + (uint32_t)row * cut->pitch;
+    return base + (uint32_t)row * cut->pitch;
 }
 
 /* The first row of a port's window at step `step`. */
-static int32_t first_row(const lt_port *port, uint16_t step)
+static int32_t first_row(const lt_program *program, const lt_port *port, uint16_t step)
 {
-    return port->table != NULL ? port->table[step] : port->first + (int32_t)step * port->stride;
+    if (port->table != LT_NONE) {
+        return program->tables[port->table + (uint32_t)step];
+    }
+    return port->first + (int32_t)step * port->stride;
 }
 
 /* Fill `to` with the pointers of one port's window at step `step`; return how many. */
@@ -24,7 +28,7 @@ static uint16_t window(const lt_program *program, const lt_port *port, uint8_t *
                        uint16_t step, void **to)
 {
     const lt_rows *cut = &program->rows[port->rows];
-    int32_t row = first_row(port, step);
+    int32_t row = first_row(program, port, step);
     for (uint16_t i = 0; i < port->count; i++, row += port->dilation) {
         to[i] = row < 0 || row >= cut->count ? NULL : place(program, cut, bases, row);
     }
@@ -36,10 +40,11 @@ static void trace(const lt_program *program, const lt_port *port, uint8_t *const
                   uint16_t step)
 {
     const lt_rows *cut = &program->rows[port->rows];
-    int32_t row = first_row(port, step);
+    const struct lt_traced *of = &program->traced[port->rows];
+    int32_t row = first_row(program, port, step);
     for (uint16_t i = 0; i < port->count; i++, row += port->dilation) {
         if (row >= 0 && row < cut->count) {
-            lt_trace(cut->tensor, (int)row, place(program, cut, bases, row), (int)cut->bytes);
+            lt_trace(of->tensor, (int)row, place(program, cut, bases, row), (int)of->bytes);
         }
     }
 }
@@ -62,7 +67,7 @@ static void run_step(const lt_program *program, const lt_node *node, uint16_t nu
     }
     step.scratch = place(program, &program->rows[node->scratch], bases, number);
     step.row = number;
-    node->kernel(node->params, &step);
+    program->kernels[node->kernel](node->params, &step);
 #ifdef LT_TRACE
     for (uint8_t p = 0; p < node->outputs; p++) {
         trace(program, &ports[p], bases, number);
@@ -70,34 +75,59 @@ static void run_step(const lt_program *program, const lt_node *node, uint16_t nu
 #endif
 }
 
-void lt_run(const lt_program *program, uint8_t *const *bases, void **pointers, uint16_t *next)
+void lt_start(const lt_program *program, lt_state *state, uint16_t *next)
 {
-    struct {
-        uint16_t start, end, left;
-    } loops[LT_DEPTH];
-    uint8_t depth = 0;
-    uint16_t at = 0;
+    state->depth = 0;
+    state->turn = 0;
+    state->left = 0;
     for (uint16_t i = 0; i < program->node_count; i++) {
         next[i] = 0;
     }
-    while (at < program->turn_count) {
-        const lt_turn *turn = &program->turns[at++];
+}
+
+/* Go to the turn after the one at state->turn, around the loops that end there. */
+static void advance(lt_state *state)
+{
+    state->turn++;
+    while (state->depth > 0 && state->turn == state->loops[state->depth - 1].end) {
+        if (--state->loops[state->depth - 1].left > 0) {
+            state->turn = state->loops[state->depth - 1].start;
+            return;
+        }
+        state->depth--;
+    }
+}
+
+void *lt_run(const lt_program *program, lt_state *state, uint8_t *const *bases, void **pointers,
+             uint16_t *next)
+{
+    while (state->turn < program->turn_count) {
+        const lt_turn *turn = &program->turns[state->turn];
         if (turn->node >= LT_LOOP) {
-            loops[depth].start = at;
-            loops[depth].end = (uint16_t)(at + (turn->node - LT_LOOP));
-            loops[depth].left = turn->steps;
-            depth++;
+            state->turn++;
+            state->loops[state->depth].start = state->turn;
+            state->loops[state->depth].end = (uint16_t)(state->turn + (turn->node - LT_LOOP));
+            state->loops[state->depth].left = turn->steps;
+            state->depth++;
             continue;
         }
-        for (uint16_t i = 0; i < turn->steps; i++) {
-            run_step(program, &program->nodes[turn->node], next[turn->node]++, bases, pointers);
+        const lt_node *node = &program->nodes[turn->node];
+        if (state->left == 0) {
+            state->left = turn->steps;
         }
-        while (depth > 0 && at == loops[depth - 1].end) {
-            if (--loops[depth - 1].left > 0) {
-                at = loops[depth - 1].start;
-                break;
+        if (node->kernel == LT_EXCHANGE) {
+            const lt_rows *cut = &program->rows[program->ports[node->ports].rows];
+            state->node = turn->node;
+            state->row = next[turn->node]++;
+            if (--state->left == 0) {
+                advance(state);
             }
-            depth--;
+            return place(program, cut, bases, state->row);
         }
+        do {
+            run_step(program, node, next[turn->node]++, bases, pointers);
+        } while (--state->left > 0);
+        advance(state);
     }
+    return NULL;
 }

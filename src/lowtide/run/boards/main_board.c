@@ -15,6 +15,7 @@
 #define SYS_WRITE0 0x04u
 #define SYS_WRITE 0x05u
 #define SYS_READ 0x06u
+#define SYS_SEEK 0x0Au
 #define SYS_EXIT 0x18u
 #define OPEN_READ 1u
 #define OPEN_WRITE 5u
@@ -34,7 +35,7 @@ static HARNESS_MODEL_TYPE model __attribute__((section(".bss.harness_model")));
 static const uint32_t input_bytes[] = HARNESS_INPUT_BYTES;
 static const uint32_t output_bytes[] = HARNESS_OUTPUT_BYTES;
 
-#ifdef HARNESS_SET_INPUT
+#ifdef HARNESS_INPUT_OFFSETS
 /* Inputs that stay outside the model's RAM are in flash: the emulator writes there all the same. */
 static const uint8_t input_space[HARNESS_INPUT_SPACE]
     __attribute__((section(".rodata.harness_inputs"), aligned(16))) = {0};
@@ -132,15 +133,53 @@ static __attribute__((noipa)) int measure(int (*call)(void))
     return status;
 }
 
+#ifdef HARNESS_SET_PULL
+static const uint32_t input_row_bytes[] = HARNESS_INPUT_ROW_BYTES;
+
+static int pull(void *context, int input, int row, void *to)
+{
+    const uint8_t *from = input_space + input_offsets[input] + (uint32_t)row * input_row_bytes[input];
+    uint8_t *at = to;
+    (void)context;
+    for (uint32_t n = input_row_bytes[input]; n > 0; n--) {
+        *at++ = *from++;
+    }
+    return 0;
+}
+#endif
+
+#ifdef HARNESS_SET_TAKE
+static const uint32_t output_row_bytes[] = HARNESS_OUTPUT_ROW_BYTES;
+static uint32_t outputs_file, outputs_before;
+
+/* Rows of several outputs come in any order: each is written to its place in the file. */
+static int take(void *context, int output, int row, const void *from)
+{
+    uintptr_t block[2] = {outputs_file, outputs_before + (uint32_t)row * output_row_bytes[output]};
+    (void)context;
+    for (int i = 0; i < output; i++) {
+        block[1] += output_bytes[i];
+    }
+    if (harness_host(SYS_SEEK, block) != 0) {
+        return 1;
+    }
+    transfer(SYS_WRITE, outputs_file, from, output_row_bytes[output]);
+    return 0;
+}
+#endif
+
 static void read_input(uint32_t file, int i)
 {
-#ifdef HARNESS_SET_INPUT
+#ifdef HARNESS_INPUT_OFFSETS
     const void *const input = input_space + input_offsets[i];
+#endif
+#ifdef HARNESS_SET_INPUT
     if (HARNESS_SET_INPUT(&model, i, input) != 0) {
         report("notransfer ", SYS_READ);
         leave(EXIT_FAILED);
     }
-#else
+#endif
+#ifndef HARNESS_INPUT_OFFSETS
     const void *const input = HARNESS_INPUT(&model, i);
 #endif
     transfer(SYS_READ, file, input, input_bytes[i]);
@@ -155,9 +194,16 @@ static void run_sample(uint32_t inputs, uint32_t outputs)
     if (measure(call_invoke) != 0) {
         leave(EXIT_FAILED);
     }
+#ifdef HARNESS_SET_TAKE
+    (void)outputs;
+    for (i = 0; i < HARNESS_OUTPUTS; i++) {
+        outputs_before += output_bytes[i];
+    }
+#else
     for (i = 0; i < HARNESS_OUTPUTS; i++) {
         transfer(SYS_WRITE, outputs, HARNESS_OUTPUT(&model, i), output_bytes[i]);
     }
+#endif
 }
 
 void harness_run(void)
@@ -181,6 +227,17 @@ void harness_run(void)
     const uint32_t inputs = open_file("inputs.bin", 10, OPEN_READ);
     const uint32_t outputs = open_file("outputs.bin", 11, OPEN_WRITE);
     transfer(SYS_READ, inputs, &samples, sizeof samples);
+#ifdef HARNESS_SET_PULL
+    if (HARNESS_SET_PULL(&model, pull, 0) != 0) {
+        leave(EXIT_FAILED);
+    }
+#endif
+#ifdef HARNESS_SET_TAKE
+    outputs_file = outputs;
+    if (HARNESS_SET_TAKE(&model, take, 0) != 0) {
+        leave(EXIT_FAILED);
+    }
+#endif
     for (n = 0; n < samples; n++) {
         run_sample(inputs, outputs);
     }

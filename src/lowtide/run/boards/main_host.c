@@ -40,16 +40,76 @@ void lt_trace(int tensor, int row, const void *data, int bytes)
 }
 #endif
 
-/* Where to write input i. What the model does not own comes from the heap, with its exact size; it
- * stays there until the process ends. */
+#ifdef HARNESS_INPUT_OFFSETS
+/* Inputs that the model does not own come from the heap, each with its exact size; they stay there
+ * until the process ends. */
+static uint8_t *given[HARNESS_INPUTS + 1];
+#endif
+
+/* Where to write input i. */
 static void *input_at(HARNESS_MODEL_TYPE *model, int i)
 {
+#ifdef HARNESS_INPUT_OFFSETS
+    given[i] = malloc(input_bytes[i] > 0 ? input_bytes[i] : 1);
 #ifdef HARNESS_SET_INPUT
-    void *const input = malloc(input_bytes[i] > 0 ? input_bytes[i] : 1);
-    return input != NULL && HARNESS_SET_INPUT(model, i, input) == 0 ? input : NULL;
+    return given[i] != NULL && HARNESS_SET_INPUT(model, i, given[i]) == 0 ? given[i] : NULL;
+#else
+    (void)model;
+    return given[i];
+#endif
 #else
     return HARNESS_INPUT(model, i);
 #endif
+}
+
+#ifdef HARNESS_SET_PULL
+static const size_t input_row_bytes[] = HARNESS_INPUT_ROW_BYTES;
+
+static int pull(void *context, int input, int row, void *to)
+{
+    (void)context;
+    memcpy(to, given[input] + (size_t)row * input_row_bytes[input], input_row_bytes[input]);
+    return 0;
+}
+#endif
+
+#ifdef HARNESS_SET_TAKE
+static const size_t output_row_bytes[] = HARNESS_OUTPUT_ROW_BYTES;
+static long taken_sample;
+
+/* Rows of several outputs come in any order: each is written to its place in the file. */
+static int take(void *context, int output, int row, const void *from)
+{
+    FILE *const file = context;
+    size_t all = 0, before = 0;
+    for (int i = 0; i < HARNESS_OUTPUTS; i++) {
+        all += output_bytes[i];
+        before += i < output ? output_bytes[i] : 0;
+    }
+    const size_t at = (size_t)taken_sample * all + before + (size_t)row * output_row_bytes[output];
+    if (fseek(file, (long)at, SEEK_SET) != 0) {
+        return 1;
+    }
+    return fwrite(from, 1, output_row_bytes[output], file) == output_row_bytes[output] ? 0 : 1;
+}
+#endif
+
+/* Run the network once: streamed inputs are pulled for even samples, and pushed for odd ones, one row,
+ * then two, then three at a time. */
+static int run(HARNESS_MODEL_TYPE *model, uint32_t sample)
+{
+#ifdef HARNESS_PUSH
+    if (sample % 2 != 0) {
+        int done = 0, status = 0;
+        for (int n = 1; status == 0 && done < HARNESS_INPUT_ROWS; done += n, n = n % 3 + 1) {
+            n = n < HARNESS_INPUT_ROWS - done ? n : HARNESS_INPUT_ROWS - done;
+            status = HARNESS_PUSH(model, given[0] + (size_t)done * input_row_bytes[0], n);
+        }
+        return status != 0 ? status : HARNESS_WANTED(model);
+    }
+#endif
+    (void)sample;
+    return HARNESS_INVOKE(model);
 }
 
 static int run_samples(HARNESS_MODEL_TYPE *model, FILE *inputs, FILE *outputs)
@@ -69,16 +129,21 @@ static int run_samples(HARNESS_MODEL_TYPE *model, FILE *inputs, FILE *outputs)
                 return fail("notransfer", 6);
             }
         }
-        const int status = HARNESS_INVOKE(model);
+#ifdef HARNESS_SET_TAKE
+        taken_sample = (long)n;
+#endif
+        const int status = run(model, n);
         if (status != 0) {
             return fail("invoke", status);
         }
+#ifndef HARNESS_SET_TAKE
         for (i = 0; i < HARNESS_OUTPUTS; i++) {
             const void *const output = HARNESS_OUTPUT(model, i);
             if (output == NULL || fwrite(output, 1, output_bytes[i], outputs) != output_bytes[i]) {
                 return fail("notransfer", 5);
             }
         }
+#endif
     }
     return 0;
 }
@@ -105,6 +170,12 @@ int main(int argc, char **argv)
     trace_sample = -1; /* rows made by init */
 #endif
     int status = HARNESS_INIT(&model, arena, HARNESS_ARENA_SIZE);
+#ifdef HARNESS_SET_PULL
+    status = status != 0 ? status : HARNESS_SET_PULL(&model, pull, NULL);
+#endif
+#ifdef HARNESS_SET_TAKE
+    status = status != 0 ? status : HARNESS_SET_TAKE(&model, take, outputs);
+#endif
     status = status != 0 ? fail("init", status) : run_samples(&model, inputs, outputs);
 #ifdef LT_TRACE
     if (fclose(trace) != 0) {

@@ -1,0 +1,74 @@
+"""Numbers and arrays as C text."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lowtide.emit.program import Array, Value
+from lowtide.errors import UsageError
+
+
+class Arrays:
+    """Constant arrays by contents: equal ones are written once, in order of first use."""
+
+    def __init__(self, name: str) -> None:
+        self.prefix = name
+        self.names: dict[tuple[str, bytes], str] = {}
+        self.definitions: list[str] = []
+
+    def name(self, array: Array) -> str:
+        """The name of `array`, which is defined now if it is new."""
+        values = np.ascontiguousarray(array.values)
+        key = (array.ctype, values.tobytes())
+        if key not in self.names:
+            kind = "weights" if array.weights else "const"
+            name = f"{self.prefix}_{kind}_{len(self.names)}"
+            self.names[key] = name
+            self.definitions.append(
+                f"static const {array.ctype} {name}[{max(1, values.size)}] = "
+                f"{{\n{values_text(array)}\n}};"
+            )
+        return self.names[key]
+
+
+def values_text(array: Array) -> str:
+    """The elements of an array, in lines."""
+    flat = array.values.reshape(-1).tolist() or [0]
+    texts = [float_literal(v) if array.ctype == "float" else _integer(v, array.ctype) for v in flat]
+    lines, line = [], "   "
+    for text in texts:
+        if len(line) + len(text) > 97:
+            lines.append(line)
+            line = "   "
+        line += f" {text},"
+    return "\n".join([*lines, line])
+
+
+def _integer(value: int, ctype: str) -> str:
+    # The least values have no literal of their own type in C.
+    if ctype == "int32_t" and value == -(1 << 31):
+        return "INT32_MIN"
+    if ctype == "int64_t":
+        return "INT64_MIN" if value == -(1 << 63) else f"INT64_C({value})"
+    return str(value)
+
+
+def float_literal(value: float) -> str:
+    """The shortest text that is read back as the same float32."""
+    text = str(np.float32(value))
+    if text in ("inf", "-inf", "nan"):
+        raise UsageError(f"a constant of the model is {text}", "export the model again")
+    return text + ("f" if "." in text or "e" in text else ".0f")
+
+
+def value_literal(value: Value, arrays: Arrays) -> str:
+    """A field's value; an array is its name."""
+    match value:
+        case Array():
+            return arrays.name(value)
+        case None:
+            return "NULL"
+        case bool() | int():
+            return "INT32_MIN" if value == -(1 << 31) else str(int(value))
+        case float():
+            return float_literal(value)

@@ -1,0 +1,156 @@
+"""The tables of lowtide.h as values, and how nodes and a layout become them.
+
+Nothing here knows an operator: a node's ports and the places of rows are all there is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from lowtide.emit.layout import RowLayout, TensorLayout
+from lowtide.emit.program import Node, Params, Port
+from lowtide.place import Move
+
+ARENA, CONSTANTS, FIRST_INPUT = 0, 1, 2
+"""Bases of lt_rows: the arena, the constants that are operands, the inputs kept elsewhere."""
+
+NO_TENSOR = 0xFFFF
+"""The tensor of rows that belong to none, such as the target of a move."""
+
+_MAX_BYTE = 0xFF
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """lt_rows: a tensor cut into `count` rows from base `base`.
+
+    Row r is at offset + r * pitch, or at places[r] where rows lie apart; `size` is a row's bytes.
+    """
+
+    base: int
+    offset: int
+    pitch: int
+    count: int
+    tensor: int
+    places: tuple[int, ...] | None = None
+    size: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PortEntry:
+    """lt_port."""
+
+    rows: int
+    first: int
+    stride: int
+    count: int
+    dilation: int
+    table: tuple[int, ...] | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NodeEntry:
+    """lt_node; `node` names the kernel and its params, `scratch` is an index of rows."""
+
+    node: Node
+    ports: int
+    scratch: int
+
+
+class Tables:
+    """Collects the tables of lowtide.h, node by node."""
+
+    def __init__(
+        self,
+        layout: TensorLayout | RowLayout,
+        views: Mapping[int, int],
+        fixed: Mapping[int, tuple[int, int]],
+    ) -> None:
+        self.layout = layout
+        self.views = views
+        self.fixed = fixed
+        self.rows: dict[Rows, int] = {}
+        self.ports: list[PortEntry] = []
+        self.known: dict[tuple[PortEntry, ...], int] = {}
+        self.nodes: list[NodeEntry] = []
+        self.pointers = 1
+
+    def where(self, tensor: int, find: Callable[[int], int]) -> tuple[int, int]:
+        """(base, offset) of a graph input or output; `find` knows those in the arena."""
+        root = self.views.get(tensor, tensor)
+        return self.fixed.get(root) or (ARENA, find(root))
+
+    def add_move(self, move: Move) -> int:
+        """A move of the compacting allocator as a node of its own; returns its number."""
+        port = Port(NO_TENSOR, 1, move.size)
+        node = Node(
+            op=-1,
+            kernel="lt_slide_buffer",
+            header="lt_slide.h",
+            params=Params("lt_slide", (("bytes", move.size),)),
+            inputs=(port,),
+            outputs=(port,),
+            steps=1,
+        )
+        ports = [
+            self._port(port, Rows(ARENA, offset, move.size, 1, NO_TENSOR, None, move.size), 1)
+            for offset in (move.source, move.target)
+        ]
+        return self._node(node, ports, Rows(ARENA, 0, 0, 1, NO_TENSOR))
+
+    def add(self, node: Node, index: int) -> int:
+        """Node `index` of the schedule; returns its number in the program."""
+        ports = []
+        for port in (*node.inputs, *node.outputs):
+            root = self.views.get(port.tensor, port.tensor)
+            if root in self.fixed:
+                base, offset = self.fixed[root]
+                rows = Rows(
+                    base, offset, port.row_bytes, port.rows, port.tensor, None, port.row_bytes
+                )
+            else:
+                places = self.layout.places(root, port, index)
+                rows = _rows(places, port.row_bytes, port.tensor)
+            ports.append(self._port(port, rows, node.steps))
+        if node.exchange is not None:
+            return self._node(node, ports, None)
+        return self._node(node, ports, _rows(self.layout.scratch(index), 0, NO_TENSOR))
+
+    def _port(self, port: Port, rows: Rows, steps: int) -> PortEntry:
+        index = self.rows.setdefault(rows, len(self.rows))
+        table = port.table
+        if table is None and port.stride > _MAX_BYTE:
+            table = tuple(port.first + step * port.stride for step in range(steps))
+        if table is not None:
+            return PortEntry(index, 0, 0, port.count, port.dilation, table)
+        return PortEntry(index, port.first, port.stride, port.count, port.dilation, None)
+
+    def _node(self, node: Node, ports: Sequence[PortEntry], scratch: Rows | None) -> int:
+        rows = 0 if scratch is None else self.rows.setdefault(scratch, len(self.rows))
+        self.nodes.append(NodeEntry(node, self._first_of(tuple(ports)), rows))
+        self.pointers = max(self.pointers, sum(p.count for p in (*node.inputs, *node.outputs)))
+        return len(self.nodes) - 1
+
+    def _first_of(self, ports: tuple[PortEntry, ...]) -> int:
+        """Where `ports` stand in the table, one after the other; they are added if they do not yet."""
+        if ports not in self.known:
+            # A node's output is often the next one's input: the new ones may begin with the last.
+            overlap = next(
+                n
+                for n in range(len(ports), -1, -1)
+                if tuple(self.ports[len(self.ports) - n :]) == ports[:n]
+            )
+            self.known[ports] = len(self.ports) - overlap
+            self.ports += ports[overlap:]
+        return self.known[ports]
+
+
+def _rows(places: Sequence[int], size: int, tensor: int) -> Rows:
+    """Rows at byte offsets `places` of the arena: by a formula where one fits, else by a table."""
+    pitch = places[1] - places[0] if len(places) > 1 else size
+    even = all(b - a == pitch for a, b in pairwise(places))
+    if even and pitch >= 0:
+        return Rows(ARENA, places[0], pitch, len(places), tensor, None, size)
+    return Rows(ARENA, 0, 0, len(places), tensor, tuple(places), size)
