@@ -178,7 +178,9 @@ def lower_s8(context: Context, over: Window, channels: packed.Channels, groups: 
         ("centre", 2 * channels.zero + 1),
         ("direct", int(direct)),
     )
-    scratch = (16 if over.out_w > 1 else 0) if direct else 20
+    scratch = 16 if direct or over.in_c % 4 == 0 else 20
+    if direct and over.out_w == 1:
+        scratch = 0
     if quads > _MAX_SIZE:
         return _plain(context, over, channels, groups)
     return _node(context, over, channels, "lt_conv_packed", fields, scratch * quads)

@@ -24,8 +24,8 @@
  *
  * step->in: kernel_h rows of in_w * in_c bytes, null where the row is padding.
  * step->out[0]: a row of out_w * out_c bytes; overlaps no input row.
- * step->scratch: with d = 4 * quads, 0 bytes if direct and out_w == 1, 4 * d if direct, else 5 * d;
- *   aligned to 4.
+ * step->scratch: with d = 4 * quads, 0 bytes if direct and out_w == 1; else 4 * d if direct or in_c is
+ *   a multiple of 4; else 5 * d; aligned to 4.
  */
 typedef struct {
     const int32_t *weights; /* [ceil(out_c / 2)][quads][2]: for products 0 and 2, for 1 and 3 */

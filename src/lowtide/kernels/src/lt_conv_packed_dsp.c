@@ -212,6 +212,42 @@ static void unpack(int32_t *to, const int8_t *from, int32_t depth)
     }
 }
 
+/* n >= 0 bytes of the input's zero point, unpacked as by `unpack`; n is a multiple of 4. */
+static void unpack_zero(int32_t *to, int32_t zero, int32_t n)
+{
+    int32_t word = (int32_t)((uint32_t)(zero & 0xFFFF) * 0x10001U);
+    for (int32_t *end = to + n; to != end; to += 4) {
+        to[0] = word;
+        to[1] = word;
+    }
+}
+
+/* The window of output column x, unpacked without a copy as bytes; in_c is a multiple of 4. */
+static void unpack_window(const lt_conv_packed_s8 *p, const void *const *rows, int32_t x, int32_t *to)
+{
+    int32_t in_c = p->in_c, first = x * p->stride_w - p->pad_left;
+    int32_t run = p->kernel_w * in_c;
+    for (int32_t ky = 0; ky < p->kernel_h; ky++) {
+        const int8_t *row = rows[ky];
+        if (row == NULL) {
+            unpack_zero(to, p->input_zero, run);
+            to += run;
+        } else if (p->dilation_w == 1 && first >= 0 && first + p->kernel_w <= p->in_w) {
+            unpack(to, row + first * in_c, run);
+            to += run;
+        } else {
+            int32_t column = first;
+            for (int32_t kx = 0; kx < p->kernel_w; kx++, column += p->dilation_w, to += in_c) {
+                if (column < 0 || column >= p->in_w) {
+                    unpack_zero(to, p->input_zero, in_c);
+                } else {
+                    unpack(to, row + column * in_c, in_c);
+                }
+            }
+        }
+    }
+}
+
 /* out = min(max(out, low), high) for n bytes. */
 static void clamp(int8_t *out, int32_t n, int32_t low, int32_t high)
 {
@@ -224,13 +260,19 @@ void lt_conv_packed_s8_row(const void *params, const lt_step *step)
 {
     const lt_conv_packed_s8 *p = params;
     int32_t *halves = step->scratch;
-    int8_t *patch = (int8_t *)(halves + 4 * p->quads);
+    int32_t whole = !p->direct && (p->in_c & 3) == 0;
+    int8_t *patch = (int8_t *)(whole ? halves : halves + 4 * p->quads);
     int8_t *out = step->out[0];
     int32_t depth = p->kernel_h * p->kernel_w * p->in_c;
     int32_t x = 0;
     for (; x + 1 < p->out_w; x += 2, out += 2 * p->out_c) {
-        unpack(halves, window(p, step->in, x, patch), depth);
-        unpack(halves + 2, window(p, step->in, x + 1, patch), depth);
+        if (whole) {
+            unpack_window(p, step->in, x, halves);
+            unpack_window(p, step->in, x + 1, halves + 2);
+        } else {
+            unpack(halves, window(p, step->in, x, patch), depth);
+            unpack(halves + 2, window(p, step->in, x + 1, patch), depth);
+        }
         two_pixels(p, halves, out);
     }
     if (x < p->out_w) {
