@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import prod
 
 Shape = tuple[int, int, int]
@@ -71,14 +72,14 @@ class Accounting:
     """One way to count: a fused block's cache, its MACs, and what may be fused.
 
     `ends`: the network's input and output count as RAM. `tile_fits`: a block whose first tile is
-    larger than its input map, padding left out, is no edge of the graph.
+    larger than its input map, padding left out, may not be fused (the code's rule, not the paper's).
     """
 
     name: str
     cache: Callable[[Block], int]
     macs: Callable[[Block], int]
     ends: bool = False
-    tile_fits: bool = True
+    tile_fits: bool = False
 
 
 def tiles(block: Block) -> list[Tile]:
@@ -132,8 +133,8 @@ def _computed(block: Block) -> list[int]:
 def macs_as_coded(block: Block) -> int:
     """Equations 12 to 15 as the released code has them, where equation 14 has c_in (depthwise: 1).
 
-    Each layer's padding is counted once a map and not along the block, so tiles at the border are
-    missing: a deep block on a small map comes out too cheap, cheaper even than its layers alone.
+    Too few for a deep block on a small map: a layer's tiles are counted with its own padding only, so
+    where a later layer pads, those before it have fewer tiles than the block has output rows.
     """
     pixels = zip(block, _computed(block), strict=True)
     return sum(count * layer.out_shape[2] * layer.macs_per_element for layer, count in pixels)
@@ -192,17 +193,16 @@ def setting_cost(layers: Block, cuts: Sequence[int], accounting: Accounting) -> 
 
     `cuts` are where blocks begin, from 0, and the number of layers at the end.
     """
-    blocks = zip(cuts, cuts[1:], strict=False)
-    costs = [block_cost(layers, first, stop, accounting) for first, stop in blocks]
+    costs = [block_cost(layers, first, stop, accounting) for first, stop in pairwise(cuts)]
     return Cost(max(cost.bytes for cost in costs), sum(cost.macs for cost in costs))
 
 
-AS_CODED = Accounting("as coded", cache_as_coded, macs_as_coded)
+AS_CODED = Accounting("as coded", cache_as_coded, macs_as_coded, tile_fits=True)
 """The released code's, and Table 1's."""
-AS_PUBLISHED = Accounting("as published", cache_as_published, macs_as_published)
-"""The paper's equations to the letter."""
+AS_PUBLISHED = Accounting("as published", cache_as_published, macs_as_published, tile_fits=True)
+"""The paper's equations to the letter; equation 12 makes no sense where the tile does not fit."""
 CLIPPED = Accounting("ends ignored, exact MAC", cache_as_published, macs_clipped)
-"""Equation 11, and the MACs a program makes."""
+"""Equation 11, and the MACs that the scheme really needs."""
 CLIPPED_WITH_ENDS = Accounting(
     "I/O counted, exact MAC", cache_as_published, macs_clipped, ends=True
 )

@@ -7,6 +7,7 @@ published layer tables, where they are at hand, must say the same.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from lowtide import pipeline
@@ -25,7 +26,7 @@ def zoo_layers(network: str) -> tuple[Layer, ...]:
     """The layers of a network by its name in the paper."""
     graph = pipeline.load(f"zoo:{ZOO[network]}").graph
     layers = tuple(_layer(graph, op) for op in graph.ops)
-    for before, after in zip(graph.ops, graph.ops[1:], strict=False):
+    for before, after in pairwise(graph.ops):
         assert after.inputs[0] == before.outputs[0], f"{network} is no chain"
     return layers
 

@@ -26,7 +26,7 @@ from lowtide.emit.turns import Loop, Turn, turns_of
 from lowtide.ir import DType, Graph
 from lowtide.place import Placement
 from lowtide.rows.stages import RowPlan, plan_rows
-from lowtide.rows.table import cuts_of, row_table
+from lowtide.rows.table import Cut, cuts_of, row_table
 
 InputMode = Literal["resident", "const", "streamed"]
 OutputMode = Literal["resident", "streamed"]
@@ -53,7 +53,8 @@ class Assembly:
 
     `align` is the arena's, `constants` the blob of constant operands. `given` and `left` say where
     graph inputs are written and outputs found: tensor -> (base, offset); those that are streamed have
-    no such place. `plan` is there if rows were scheduled.
+    no such place. `plan` is there if rows were scheduled, and `cuts` then says which rows (items of the
+    placement) each tensor is.
     """
 
     graph: Graph
@@ -73,6 +74,7 @@ class Assembly:
     left: Mapping[int, tuple[int, int]]
     plan: RowPlan | None
     align: int = 16
+    cuts: tuple[Cut, ...] = ()
 
     @property
     def arena_bytes(self) -> int:
@@ -148,6 +150,7 @@ def assemble(
         given={t: tables.where(t, layout.given) for t in graph.inputs if input_mode != "streamed"},
         left={t: tables.where(t, layout.left) for t in graph.outputs if output_mode != "streamed"},
         plan=plan,
+        cuts=tuple(layout.cuts.values()) if isinstance(layout, RowLayout) else (),
     )
 
 

@@ -1,0 +1,517 @@
+"""The memory of a compiled program over time as a picture: steps to the right, addresses upwards.
+
+Why: the figures of a plan say how small the arena is, a picture why. It shows rows that make place
+for others, what is kept for later, and the step that needs the most.
+
+What is drawn is worked out by `plan_boxes`, plain values; matplotlib is imported only when drawn.
+"""
+
+from __future__ import annotations
+
+import io
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowtide.compiler import Compiled
+from lowtide.files import check_writable, write_atomically
+from lowtide.report.picture import format_of
+from lowtide.report.text import amount, plain
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+SCRATCH = -1
+"""The tensor of a box that is a kernel's scratch memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """Bytes [offset, offset + size) of the arena, held for `tensor` in the slots [start, end)."""
+
+    tensor: int
+    start: int
+    end: int
+    offset: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Stage number `stage` runs in the slots [start, end)."""
+
+    stage: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class PlanBoxes:
+    """What the picture shows. Slot 0 is before the first step, slot k + 1 is the k-th step.
+
+    `boxes` are the blocks of the placement that hold anything, `variables` those beyond it, which
+    are held all the time. `live[slot]` is the sum of the boxes' bytes, variables left out.
+    """
+
+    boxes: tuple[Box, ...]
+    variables: tuple[Box, ...]
+    runs: tuple[Run, ...]
+    live: tuple[int, ...]
+    arena_bytes: int
+
+    @property
+    def slots(self) -> int:
+        """Number of slots: one more than there are steps."""
+        return len(self.live)
+
+    @property
+    def peak_bytes(self) -> int:
+        """The largest sum of live bytes."""
+        return max(self.live)
+
+    @property
+    def peak_slot(self) -> int:
+        """The first slot with that sum."""
+        return self.live.index(self.peak_bytes)
+
+
+def write_plan_picture(compiled: Compiled, path: Path) -> None:
+    """Draw the memory of `compiled` over time to `path`: PNG or SVG, as its ending says.
+
+    Raises UsageError for another ending, or if the file cannot be written.
+    """
+    picture_format = format_of(path.name)
+    check_writable(path)
+    write_atomically(path, plan_picture(compiled, picture_format))
+
+
+def plan_boxes(compiled: Compiled) -> PlanBoxes:
+    """The boxes of every tensor, for either schedule, with the stages and the sums of live bytes."""
+    assembly = compiled.assembly
+    blocks = [b for b in assembly.placement.blocks if b.size and b.start < b.end]
+    steps = len(assembly.plan.steps) if assembly.plan is not None else len(assembly.order)
+    slots = max([steps + 1, *(b.end for b in blocks)])
+    # Items are rows, and past the last cut scratch; or tensors, and past the last tensor scratch.
+    cuts = sorted(assembly.cuts, key=lambda cut: cut.first)
+    firsts = [cut.first for cut in cuts]
+    rows = sum(cut.count for cut in cuts)
+
+    def tensor_of(item: int) -> int:
+        if assembly.plan is None:
+            return item if item < len(compiled.graph.tensors) else SCRATCH
+        return cuts[bisect_right(firsts, item) - 1].tensor if item < rows else SCRATCH
+
+    change = [0] * (slots + 1)
+    for block in blocks:
+        change[block.start] += block.size
+        change[block.end] -= block.size
+    return PlanBoxes(
+        boxes=tuple(Box(tensor_of(b.item), b.start, b.end, b.offset, b.size) for b in blocks),
+        variables=tuple(Box(v.tensor, 0, slots, v.offset, v.size) for v in assembly.variables),
+        runs=_runs(compiled),
+        live=tuple(accumulate(change[:-1])),
+        arena_bytes=assembly.arena_bytes,
+    )
+
+
+def _runs(compiled: Compiled) -> tuple[Run, ...]:
+    """The stages in the order they run; none if operators run one after the other."""
+    plan = compiled.assembly.plan
+    if plan is None:
+        return ()
+    stage_of = {
+        node: number
+        for number, stage in enumerate(plan.stages)
+        for node in range(stage.first, stage.last)
+    }
+    runs: list[Run] = []
+    for slot, (node, _) in enumerate(plan.steps, start=1):
+        stage = stage_of[node]
+        if runs and runs[-1].stage == stage:
+            runs[-1] = Run(stage, runs[-1].start, slot + 1)
+        else:
+            runs.append(Run(stage, slot, slot + 1))
+    return tuple(runs)
+
+
+def colours_of(boxes: Iterable[Box], colours: int) -> dict[int, int]:
+    """Tensor -> number of its colour; tensors live at one time share none, as far as they last.
+
+    In the order of birth, so that neighbours differ also where `colours` do not last.
+    """
+    spans: dict[int, tuple[int, int]] = {}
+    for box in boxes:
+        if box.tensor != SCRATCH:
+            start, end = spans.get(box.tensor, (box.start, box.end))
+            spans[box.tensor] = min(start, box.start), max(end, box.end)
+    chosen: dict[int, int] = {}
+    turn = 0
+    for tensor in sorted(spans, key=lambda t: (spans[t], t)):
+        start = spans[tensor][0]
+        taken = {colour for other, colour in chosen.items() if spans[other][1] >= start}
+        ways = [(turn + k) % colours for k in range(colours)]
+        chosen[tensor] = next((way for way in ways if way not in taken), turn)
+        turn = (chosen[tensor] + 1) % colours
+    return chosen
+
+
+# ---------------------------------------------------------------------------------- drawing
+
+_SIZE = (14.0, 7.6)
+"""Inches."""
+_NAMED = 28
+"""Tensors in the legend, and labelled: those that cover most of the picture."""
+_OPERATORS = 40
+"""Up to so many steps are labelled with their operators, if operators run one after the other."""
+_FONT = 7
+_CELL = 0.03
+"""Inches: the grid in which places for labels are looked for."""
+
+
+def plan_picture(compiled: Compiled, picture_format: str) -> bytes:
+    """The picture as a file's contents; `picture_format` is "png" or "svg"."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    shown = plan_boxes(compiled)
+    # The same picture gives the same bytes, and scratch memory thin lines.
+    with mpl.rc_context({"svg.hashsalt": "lowtide", "hatch.linewidth": 0.5}):
+        figure = Figure(figsize=_SIZE, layout="constrained")
+        _draw(figure, compiled, shown)
+        out = io.BytesIO()
+        metadata: dict[str, Any] = {"Date": None} if picture_format == "svg" else {}
+        figure.savefig(out, format=picture_format, dpi=120, metadata=metadata)
+    return out.getvalue()
+
+
+def _draw(figure: Figure, compiled: Compiled, shown: PlanBoxes) -> None:
+    from matplotlib import colormaps
+
+    listed = colormaps["tab20"].colors  # type: ignore[attr-defined]  # it is a listed colour map
+    # The strong colours, then their light twins; the greys are left to scratch memory.
+    palette = [listed[k] for k in (*range(0, 20, 2), *range(1, 20, 2)) if k not in (14, 15)]
+    everything = (*shown.boxes, *shown.variables)
+    colours = {t: palette[c] for t, c in colours_of(everything, len(palette)).items()}
+    names = {tensor: _name(compiled, tensor) for tensor in colours}
+    area: dict[int, int] = dict.fromkeys(colours, 0)
+    born: dict[int, int] = {}
+    for box in everything:
+        if box.tensor != SCRATCH:
+            area[box.tensor] += box.size * (box.end - box.start)
+            born[box.tensor] = min(born.get(box.tensor, box.start), box.start)
+    largest = sorted(area, key=lambda t: (-area[t], t))[:_NAMED]
+    memory, live = figure.subplots(2, 1, sharex=True, height_ratios=[6, 1])
+    _frame(figure, memory, live, compiled, shown)
+    _legend(memory, shown, [(t, names[t]) for t in sorted(largest, key=born.__getitem__)], colours)
+    # Labels are fitted to the final layout, which boxes do not change.
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    _draw_boxes(memory, everything, colours, fine=shown.slots > 150)
+    _draw_live(live, shown)
+    _draw_marks(memory, live, compiled, shown)
+    _label_tensors(memory, figure, everything, shown.slots, {t: names[t] for t in largest})
+
+
+def _name(compiled: Compiled, tensor: int) -> tuple[str, str]:
+    """A tensor's short name, and where it comes from."""
+    graph = compiled.graph
+    maker = next((op for op in graph.ops if tensor in op.outputs), None)
+    if tensor in graph.inputs:
+        origin = "input"
+    elif graph.tensors[tensor].is_variable:
+        origin = "variable"
+    else:
+        origin = plain(f"{maker.id} {maker.label}") if maker is not None else ""
+    return f"t{tensor}", origin
+
+
+def _step_name(compiled: Compiled, slot: int) -> str:
+    """What runs in a slot."""
+    assembly = compiled.assembly
+    if slot == 0:
+        return "before the first step"
+    if assembly.plan is None:
+        op = assembly.order[slot - 1]
+    else:
+        op = assembly.nodes[assembly.plan.steps[slot - 1][0]].node.op
+    if op < 0:
+        return f"step {slot}: rows exchanged with the caller"
+    return plain(f"step {slot}: {op} {compiled.graph.ops[op].label}")
+
+
+def _frame(
+    figure: Figure, memory: Axes, live: Axes, compiled: Compiled, shown: PlanBoxes
+) -> None:
+    """Titles, axes and ticks."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    options, assembly = compiled.options, compiled.assembly
+    rows = assembly.plan is not None
+    how = "rows of operators interleaved" if rows else "operator by operator"
+    name = plain(compiled.model.path.rpartition("/")[2])
+    figure.suptitle(
+        f"Memory of {name}: {how}, input {options.input_mode}, output {options.output_mode}",
+        parse_math=False,
+    )
+    memory.set_title(
+        f"A box is {'a row of ' if rows else ''}a tensor: as wide as the steps it is needed for, "
+        "as high as its bytes, at its address. White is free."
+        + ("\nGrey lines part stages, numbered at the top; their rows interleave." if rows else ""),
+        fontsize=8,
+        color="0.3",
+        loc="left",
+        pad=16 if rows else 6,
+    )
+    commas = FuncFormatter(lambda value, _: f"{value:,.0f}")
+    memory.set_ylabel("address in the arena (bytes)")
+    memory.set_ylim(0, 1.08 * max(1, shown.arena_bytes))
+    live.set_ylabel("live bytes")
+    live.set_ylim(0, 1.2 * max(1, shown.peak_bytes))
+    live.yaxis.set_major_locator(MaxNLocator(3, integer=True))
+    for axis in (memory, live):
+        axis.set_xlim(-0.5, shown.slots - 0.5)
+        axis.yaxis.set_major_formatter(commas)
+        axis.spines[["top", "right"]].set_visible(False)
+    if not rows and shown.slots <= _OPERATORS:
+        kinds = [plain(f"{op} {compiled.graph.ops[op].label}") for op in assembly.order]
+        labels = ["inputs given", *kinds, *[""] * (shown.slots - 1 - len(kinds))]
+        live.set_xticks(
+            range(shown.slots), labels, rotation=60, ha="right", fontsize=7, parse_math=False
+        )
+        live.set_xlabel("operator, in the order it runs")
+    else:
+        live.xaxis.set_major_locator(MaxNLocator(12, integer=True))
+        live.xaxis.set_major_formatter(commas)
+        what = "each makes one row" if rows else "each runs one operator"
+        live.set_xlabel(f"step ({what}; 0 is before the first one)")
+
+
+def _legend(
+    memory: Axes,
+    shown: PlanBoxes,
+    named: Sequence[tuple[int, tuple[str, str]]],
+    colours: Mapping[int, Any],
+) -> None:
+    """The named tensors in the order of their birth, with the most bytes each holds at once."""
+    from matplotlib.patches import Patch
+
+    held = _most_held((*shown.boxes, *shown.variables), shown.slots)
+    handles = [
+        Patch(facecolor=colours[t], label=f"{short}  {_cut(origin, 26)}  {amount(held[t])}")
+        for t, (short, origin) in named
+    ]
+    if len(colours) > len(named):
+        more = len(colours) - len(named)
+        handles.append(Patch(facecolor="none", label=f"and {more} smaller tensors"))
+    if any(box.tensor == SCRATCH for box in shown.boxes):
+        handles.append(
+            Patch(facecolor="0.9", edgecolor="0.5", hatch="//////", linewidth=0, label="scratch")
+        )
+    if not handles:
+        return
+    legend = memory.legend(
+        handles=handles,
+        title="tensor, its maker, most bytes at once",
+        title_fontsize=_FONT + 1,
+        fontsize=_FONT,
+        loc="upper left",
+        bbox_to_anchor=(1.005, 1.0),
+        borderaxespad=0.0,
+        frameon=False,
+        handlelength=1.2,
+        alignment="left",
+    )
+    for text in legend.get_texts():
+        text.set_parse_math(False)
+
+
+def _most_held(boxes: Sequence[Box], slots: int) -> dict[int, int]:
+    """Tensor -> the most bytes that it holds in one slot."""
+    changes: dict[int, dict[int, int]] = {}
+    for box in boxes:
+        change = changes.setdefault(box.tensor, {})
+        change[box.start] = change.get(box.start, 0) + box.size
+        change[box.end] = change.get(box.end, 0) - box.size
+    del slots
+    return {t: max(accumulate(c[s] for s in sorted(c))) for t, c in changes.items()}
+
+
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else text[: length - 1] + "\N{HORIZONTAL ELLIPSIS}"
+
+
+def _draw_boxes(
+    memory: Axes, boxes: Sequence[Box], colours: Mapping[int, Any], *, fine: bool
+) -> None:
+    """All tensors' boxes as one collection, all scratch memory as another."""
+    from matplotlib.collections import PolyCollection
+
+    tensors = [box for box in boxes if box.tensor != SCRATCH]
+    scratch = [box for box in boxes if box.tensor == SCRATCH]
+    memory.add_collection(
+        PolyCollection(
+            _corners(tensors),
+            facecolors=[colours[box.tensor] for box in tensors],
+            edgecolors="white",
+            linewidths=0.15 if fine else 0.5,
+        ),
+        autolim=False,
+    )
+    memory.add_collection(
+        PolyCollection(
+            _corners(scratch), facecolors="0.9", edgecolors="0.5", hatch="//////", linewidths=0.0
+        ),
+        autolim=False,
+    )
+
+
+def _corners(boxes: Sequence[Box]) -> NDArray[np.float64]:
+    """[boxes][4][x, y]; a slot's middle is its number."""
+    if not boxes:
+        return np.zeros((0, 4, 2))
+    sides = np.array(
+        [(b.start - 0.5, b.end - 0.5, b.offset, b.offset + b.size) for b in boxes], float
+    )
+    left, right, low, high = sides.T
+    return np.stack(
+        [np.stack(pair, 1) for pair in ((left, low), (left, high), (right, high), (right, low))], 1
+    )
+
+
+def _draw_live(live: Axes, shown: PlanBoxes) -> None:
+    """Live bytes per slot."""
+    edges = np.arange(shown.slots + 1) - 0.5
+    live.stairs(np.array(shown.live), edges, fill=True, color="0.75")
+    live.stairs(np.array(shown.live), edges, color="0.35", linewidth=0.6, baseline=None)
+
+
+def _draw_marks(memory: Axes, live: Axes, compiled: Compiled, shown: PlanBoxes) -> None:
+    """The arena's top, the peak and the borders of stages, with their labels."""
+    top, peak, slots = shown.arena_bytes, shown.peak_slot, shown.slots
+    memory.axhline(top, color="black", linewidth=1.0)
+    borders = [run.start - 0.5 for run in shown.runs]
+    memory.vlines(borders, 0, top, color="0.45", linewidth=0.4, zorder=2.5)
+    live.vlines(borders, 0, shown.peak_bytes, color="0.45", linewidth=0.4)
+    for axis, end in ((memory, 1.0), (live, 1.0)):
+        axis.axvline(peak, ymax=end, color="crimson", linestyle=(0, (4, 2)), linewidth=1.1)
+    side = "left" if peak < slots / 3 else "right" if peak > slots * 2 / 3 else "center"
+    memory.annotate(
+        f" peak {amount(shown.peak_bytes)} live, {_step_name(compiled, peak)} ",
+        xy=(peak, top),
+        xytext=(0, 4),
+        textcoords="offset points",
+        ha=side,
+        color="crimson",
+        fontsize=9,
+        fontweight="bold",
+        parse_math=False,
+        bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0, "alpha": 0.8},
+    )
+    beyond = sum(box.size for box in shown.variables)
+    memory.annotate(
+        f"arena {amount(top)}" + (f" ({amount(beyond)} variables)" if beyond else ""),
+        xy=(0.0 if peak > slots / 2 else 1.0, top),
+        xycoords=("axes fraction", "data"),
+        xytext=(0, 4),
+        textcoords="offset points",
+        ha="left" if peak > slots / 2 else "right",
+        fontsize=9,
+        fontweight="bold",
+    )
+    if shown.runs:
+        _number_stages(memory, shown)
+
+
+def _number_stages(memory: Axes, shown: PlanBoxes) -> None:
+    """The stages' numbers above the picture, where they fit."""
+    width = memory.get_window_extent().width / memory.figure.dpi / shown.slots  # inches per slot
+    for run in shown.runs:
+        if (run.end - run.start) * width >= 0.02 + 0.07 * len(str(run.stage)):
+            memory.annotate(
+                str(run.stage),
+                xy=((run.start + run.end - 1) / 2, 1.0),
+                xycoords=("data", "axes fraction"),
+                xytext=(0, 2),
+                textcoords="offset points",
+                ha="center",
+                fontsize=_FONT,
+                color="0.35",
+            )
+
+
+def _label_tensors(
+    memory: Axes,
+    figure: Figure,
+    boxes: Sequence[Box],
+    slots: int,
+    names: Mapping[int, tuple[str, str]],
+) -> None:
+    """Each named tensor's name inside what it covers, at the widest place; none if none fits."""
+    from matplotlib.patheffects import withStroke
+
+    extent = memory.get_window_extent()
+    high = memory.get_ylim()[1]
+    columns = max(1, round(extent.width / figure.dpi / _CELL))
+    lines = max(1, round(extent.height / figure.dpi / _CELL))
+    grid = np.full((lines, columns), SCRATCH, np.int64)
+    for box in boxes:
+        if box.tensor != SCRATCH:
+            left, right = (round(slot / slots * columns) for slot in (box.start, box.end))
+            bottom, top = (round(y / high * lines) for y in (box.offset, box.offset + box.size))
+            grid[bottom:top, left:right] = box.tensor
+    free = np.ones((lines, columns), bool)
+    for tensor, (short, origin) in names.items():
+        mine = (grid == tensor) & free
+        for text, least in ((f"{short} {origin}", 0.97), (short, 0.6)):
+            size = (4, 2 + 2 * len(text))
+            place = _best_place(mine, size, least)
+            if place is None:
+                continue
+            y, x = place
+            free[y : y + size[0], x : x + size[1]] = False
+            memory.text(
+                (x + size[1] / 2) / columns * slots - 0.5,
+                (y + size[0] / 2) / lines * high,
+                text,
+                ha="center",
+                va="center",
+                fontsize=_FONT,
+                parse_math=False,
+                path_effects=[withStroke(linewidth=1.5, foreground="white")],
+            )
+            break
+
+
+def _best_place(
+    mine: NDArray[np.bool_], size: tuple[int, int], least: float
+) -> tuple[int, int] | None:
+    """Lower left cell of the rectangle of `size` (lines, columns) that lies in `mine` the most.
+
+    Of equal ones, that with the most of `mine` around it, so in the middle of what is large. None
+    if all have less than the part `least` of their cells in `mine`.
+    """
+    inside = _sums(mine, size)
+    if inside.size == 0 or inside.max() < least * size[0] * size[1]:
+        return None
+    around = (3 * size[0], 3 * size[1])
+    margins = [(size[0], size[0]), (size[1], size[1])]
+    near = _sums(np.pad(mine, margins), around)
+    score = inside * (around[0] * around[1] + 1) + near
+    y, x = np.unravel_index(int(score.argmax()), score.shape)
+    return int(y), int(x)
+
+
+def _sums(cells: NDArray[np.bool_], size: tuple[int, int]) -> NDArray[np.int64]:
+    """How many cells are set in every rectangle of `size`, by its lower left cell."""
+    if cells.shape[0] < size[0] or cells.shape[1] < size[1]:
+        return np.zeros((0, 0), np.int64)
+    total = np.pad(cells.astype(np.int64).cumsum(0).cumsum(1), [(1, 0), (1, 0)])
+    h, w = size
+    return total[h:, w:] - total[:-h, w:] - total[h:, :-w] + total[:-h, :-w]
