@@ -7,6 +7,7 @@ Compiled --+--> host build, sanitizers on --> every tensor against the oracle   
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.compiler import Compiled
-from lowtide.ir import Graph
+from lowtide.ir import Graph, Model
 from lowtide.ir.macs import graph_macs
 from lowtide.run.board import Board
 from lowtide.run.host import host_build, host_trace
@@ -63,7 +64,7 @@ def verify(compiled: Compiled, *, samples: int = 8, seed: int = 1) -> Verified:
         for tensor in op.outputs
         if graph.tensors[tensor].bytes
     }
-    wanted = reference(model, inputs, [*graph.inputs, *made])
+    wanted = _reference(model, graph, inputs, [*graph.inputs, *made, *graph.outputs])
     with tempfile.TemporaryDirectory(prefix="lowtide-") as folder:
         program = host_build(compiled.files, compiled.name, Path(folder), trace=True)
         trace = host_trace(program, _samples(graph, wanted))
@@ -85,6 +86,19 @@ def verify(compiled: Compiled, *, samples: int = 8, seed: int = 1) -> Verified:
         op = made.get(difference.tensor)
         mismatch = Mismatch(-1 if op is None else op.id, "" if op is None else op.label, difference)
     return Verified(wanted.engine, samples, len(checked), mismatch)
+
+
+def _reference(
+    model: Model, graph: Graph, inputs: Sequence[Mapping[int, Array]], tensors: Sequence[int]
+) -> Reference:
+    """`tensors` as the oracle has them; a constant, which it need not have, as the file has it."""
+    constants = {
+        tensor: np.frombuffer(data, np.uint8)
+        for tensor in tensors
+        if (data := graph.tensors[tensor].data) is not None
+    }
+    found = reference(model, inputs, [t for t in dict.fromkeys(tensors) if t not in constants])
+    return Reference(found.engine, tuple({**s, **constants} for s in found.samples))
 
 
 def _samples(graph: Graph, reference: Reference) -> list[list[bytes]]:
@@ -124,7 +138,7 @@ def run(compiled: Compiled, board: Board, *, samples: int = 2, seed: int = 1) ->
     """
     model, graph = compiled.model, compiled.graph
     inputs = sample_inputs(model, samples, seed)
-    wanted = reference(model, inputs, [*graph.inputs, *graph.outputs])
+    wanted = _reference(model, graph, inputs, [*graph.inputs, *graph.outputs])
     measured = run_on_board(board, compiled.files, compiled.name, _samples(graph, wanted))
     got = [
         {t: _array(data, sample[t]) for t, data in zip(graph.outputs, outputs, strict=True)}

@@ -7,6 +7,7 @@ it; whoever reads a row must find the row's own labels. No kernel takes part, so
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +23,7 @@ from lowtide.emit.assemble import (
     PortEntry,
     Rows,
 )
+from lowtide.emit.program import Node
 from lowtide.emit.turns import expand
 
 _GARBAGE = -1
@@ -30,11 +32,16 @@ _SHIFT = 32  # a label is tensor << 32 | position
 
 @dataclass(slots=True)
 class Memory:
-    """The memory of one inference of `assembly`; `moved` counts bytes that moves have copied."""
+    """The memory of one inference of `assembly`; `moved` counts bytes that moves have copied.
+
+    `pulled` and `taken` say how far each streamed input and output has come, in bytes.
+    """
 
     assembly: Assembly
     arena: NDArray[np.int64] = field(init=False)
     given: dict[int, NDArray[np.int64]] = field(default_factory=dict)
+    pulled: dict[int, int] = field(default_factory=dict)
+    taken: dict[int, int] = field(default_factory=dict)
     moved: int = 0
 
     def __post_init__(self) -> None:
@@ -43,9 +50,13 @@ class Memory:
             self._write(ARENA, variable.offset, variable.tensor, 0, variable.size)
 
     def give(self) -> None:
-        """Write the inputs, as the caller does before each inference."""
+        """Write the inputs, as the caller does before each inference; streamed ones come later."""
         graph = self.assembly.graph
+        self.pulled.clear()
+        self.taken.clear()
         for number, tensor in enumerate(graph.inputs):
+            if tensor not in self.assembly.given:
+                continue
             size = graph.tensors[tensor].bytes
             base, offset = self.assembly.given[tensor]
             if base >= FIRST_INPUT:
@@ -62,10 +73,18 @@ class Memory:
         assert steps == [entry.node.steps for entry in self.assembly.nodes]
 
     def finish(self) -> None:
-        """Check that every output is where the program's caller looks for it."""
-        for tensor in self.assembly.graph.outputs:
+        """Check that every output is where the program's caller looks for it, or was taken whole."""
+        graph = self.assembly.graph
+        for number, tensor in enumerate(graph.outputs):
+            size = graph.tensors[tensor].bytes
+            if self.assembly.output_mode == "streamed":
+                assert self.taken.get(number, 0) == size
+                continue
             base, offset = self.assembly.left[tensor]
-            self._read(base, offset, tensor, 0, self.assembly.graph.tensors[tensor].bytes)
+            self._read(base, offset, tensor, 0, size)
+        if self.assembly.input_mode == "streamed":
+            for number, tensor in enumerate(graph.inputs):
+                assert self.pulled.get(number, 0) == graph.tensors[tensor].bytes
 
     def input_is_intact(self, tensor: int) -> bool:
         """Whether the caller finds input `tensor` as it was given."""
@@ -77,6 +96,9 @@ class Memory:
         entry = self.assembly.nodes[number]
         inputs, outputs = len(entry.node.inputs), len(entry.node.outputs)
         ports = self.assembly.ports[entry.ports : entry.ports + inputs + outputs]
+        if entry.node.exchange is not None:
+            self._exchange(entry.node, ports, step)
+            return
         if entry.node.op < 0:
             source, target = (self.assembly.rows[port.rows] for port in ports)
             assert source.size == target.size
@@ -95,6 +117,23 @@ class Memory:
         for row in read:  # nothing is written over what is read in the same step
             if row[2] not in {other[2] for other in written}:
                 self._read(*row)
+
+    def _exchange(self, node: Node, ports: Sequence[PortEntry], step: int) -> None:
+        """The caller gives or takes the next row of an input or output: lt_run hands out no other."""
+        (port,) = ports
+        ((base, offset, _, position, size),) = self._rows(port, step)
+        number = node.exchange
+        assert number is not None
+        assert base == ARENA or node.inputs
+        graph = self.assembly.graph
+        done = self.taken if node.inputs else self.pulled
+        tensor = graph.outputs[number] if node.inputs else graph.inputs[number]
+        assert position == done.get(number, 0) == step * size
+        done[number] = position + size
+        if node.inputs:
+            self._read(base, offset, tensor, position, size)
+        else:
+            self._write(base, offset, tensor, position, size)
 
     def _scratch(self, number: int, step: int) -> None:
         """Use scratch memory; what must last from step to step is there still."""

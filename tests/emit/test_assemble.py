@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -9,17 +10,34 @@ import numpy as np
 import pytest
 from memory import Memory
 
-from lowtide.emit.assemble import ARENA, CONSTANTS, FIRST_INPUT, Assembly, InputMode, assemble
+from lowtide.emit.assemble import (
+    ARENA,
+    CONSTANTS,
+    FIRST_INPUT,
+    Assembly,
+    InputMode,
+    OutputMode,
+    assemble,
+)
 from lowtide.emit.turns import Turn
 from lowtide.ir import DType, Graph, Op, Quant, Tensor
 from lowtide.ir.passes import drop_boundary_quantization, fold_pads, resolve_variables
 from lowtide.place import ALLOCATORS
 from lowtide.schedule import best_order
+from lowtide.tflite.read import parse
 from networks import NETWORKS, loaded
+from random_nets import random_network
 
 _FLOAT = {"tflm_mnist_lstm"}  # refused; see the tests of the command line
 COMPILED = [name for name in NETWORKS if name not in _FLOAT]
 INPUTS: list[tuple[InputMode, bool]] = [("resident", False), ("resident", True), ("const", False)]
+STREAMS: list[tuple[InputMode, OutputMode]] = [
+    ("streamed", "resident"),
+    ("resident", "streamed"),
+    ("const", "streamed"),
+    ("streamed", "streamed"),
+]
+SEEDS = 24
 
 
 @cache
@@ -64,6 +82,30 @@ def test_interleaved_rows_are_where_their_readers_look(
     memory.finish()
     if mode != ("resident", False):
         assert all(memory.input_is_intact(tensor) for tensor in graph.inputs)
+
+
+def _check_streams(graph: Graph, order: Sequence[int], given: InputMode, left: OutputMode) -> None:
+    assembly = assemble(graph, order, schedule="rows", input_mode=given, output_mode=left)
+    assert set(assembly.given) == (set() if given == "streamed" else set(graph.inputs))
+    assert set(assembly.left) == (set() if left == "streamed" else set(graph.outputs))
+    memory = Memory(assembly)
+    for _ in range(2):
+        memory.give()
+        memory.run()
+        memory.finish()
+
+
+@pytest.mark.parametrize("network", COMPILED)
+def test_streamed_rows_are_where_their_readers_look(network: str) -> None:
+    _check_streams(_graph(network), _order(network), "streamed", "streamed")
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_streams_of_random_networks(seed: int) -> None:
+    graph = fold_pads(parse(random_network(seed)).graph)
+    order = best_order(graph).order
+    for given, left in STREAMS:
+        _check_streams(graph, order, given, left)
 
 
 def test_a_label_that_is_wrong_is_found() -> None:

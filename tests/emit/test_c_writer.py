@@ -31,6 +31,7 @@ def _assembly(*params: Params, name: str = "t0") -> Assembly:
         graph=graph,
         order=(0,),
         input_mode="resident",
+        output_mode="resident",
         rows=(),
         ports=(),
         nodes=nodes,
@@ -133,7 +134,7 @@ def _compile(folder: Path, code: str, main: str, fields: str) -> str:
     generated = write(_assembly(), "net").header
     (folder / "net.h").write_text(generated)
     # What is looked at are constants; the functions below them are left out.
-    constants = code.partition("static const lt_rows")[0]
+    constants = code.partition("static const lt_kernel")[0]
     (folder / "main.c").write_text(
         f"{constants}\n#include <inttypes.h>\n#include <stdio.h>\nint main(void)\n{{\n{main}\n}}\n"
     )
@@ -197,6 +198,21 @@ def test_equal_arrays_are_written_once() -> None:
     assert code.count("= net_weights_0,") == 2
     assert "static const int16_t net_const_1[3] = {" in code
     assert "static const int32_t net_const_2[1] = {" in code  # C has no empty arrays
+
+
+def test_equal_params_are_written_once() -> None:
+    """Equal in their arrays too, and of one type: a node's number is in no other name."""
+    params = [_params(a=Array("int8_t", np.array([value])), b=1) for value in (1, 2, 1, 2)]
+    other = Params("lt_other", _params(a=1).fields)
+    code = write(_assembly(*params, _params(a=1), other), "net").code
+    assert re.findall(r"^static const (\w+) (net_params_\d) = ", code, re.MULTILINE) == [
+        ("lt_fake", "net_params_0"),
+        ("lt_fake", "net_params_1"),
+        ("lt_fake", "net_params_4"),
+        ("lt_other", "net_params_5"),
+    ]
+    used = re.findall(r"&(net_params_\d),", code)
+    assert [int(name[-1]) for name in used] == [0, 1, 0, 1, 4, 5]
 
 
 def test_lines_are_not_too_long() -> None:

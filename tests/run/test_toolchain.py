@@ -8,8 +8,9 @@ import pytest
 from board_bundles import INCREMENT, bundle
 
 from lowtide.errors import MissingToolError
+from lowtide.run.failures import BuildError
 from lowtide.run.linkmap import read_map
-from lowtide.run.toolchain import compile_only
+from lowtide.run.toolchain import build_host, compile_only
 
 MAP = """
 Discarded input sections
@@ -90,6 +91,40 @@ def test_compiling_alone_returns_the_warnings(toolchain: tuple[str, ...], tmp_pa
     warnings = compile_only(unclean, name, tmp_path / "again", *flags)
     assert "-Wunused-variable" in warnings
     assert "-Wconversion" in warnings
+
+
+_MANY_WARNINGS = "".join(f"int unused_{i};" for i in range(20))
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("out[0] = no_such_thing;", "error: 'no_such_thing' undeclared"),
+        ("extern int elsewhere(void); out[0] = (uint8_t)elsewhere();", "undefined reference to"),
+    ],
+)
+def test_the_error_is_shown_before_warnings(
+    body: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LC_ALL", "C")
+    with pytest.raises(BuildError) as caught:
+        build_host(bundle(_MANY_WARNINGS + body), "tiny", tmp_path, [])
+    assert words in caught.value.cause.splitlines()[1]
+
+
+@pytest.mark.parametrize("toolchain", TOOLCHAINS, ids=lambda toolchain: toolchain[0])
+@pytest.mark.parametrize(
+    ("value", "words"), [("{ 70000 }", "70000"), ("{ NULL }", "without a cast")]
+)
+def test_a_value_in_the_wrong_field_is_no_mere_warning(
+    toolchain: tuple[str, ...], value: str, words: str, tmp_path: Path
+) -> None:
+    name, *flags = toolchain
+    table = f"static const struct {{ uint16_t rows; }} table[] = {{{value}}};"
+    with pytest.raises(BuildError, match=f"(?s)error: .*{words}"):
+        compile_only(
+            bundle("out[0] = (uint8_t)table[0].rows;", globals_=table), name, tmp_path, *flags
+        )
 
 
 def test_a_missing_compiler_names_its_package(

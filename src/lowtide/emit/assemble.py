@@ -5,13 +5,15 @@ Graph --lower--> nodes and views --place--> offsets --> Assembly (tables of lowt
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
+from lowtide.emit.cropped import CroppedRun, Cropper, Part
 from lowtide.emit.layout import RowLayout, TensorLayout, row_layout, tensor_layout
 from lowtide.emit.lower import lower_op
-from lowtide.emit.program import Lowered, Node, Params, Port
+from lowtide.emit.nodes import resolve_views, with_exchanges
+from lowtide.emit.program import Lowered, Node
 from lowtide.emit.tables import (
     ARENA,
     CONSTANTS,
@@ -22,11 +24,23 @@ from lowtide.emit.tables import (
     Rows,
     Tables,
 )
-from lowtide.emit.turns import Loop, Turn, turns_of
+from lowtide.emit.turns import MAX_DEPTH, Loop, Turn, turns_of
+from lowtide.errors import UsageError
 from lowtide.ir import DType, Graph
+from lowtide.ir.macs import op_macs
 from lowtide.place import Placement
-from lowtide.rows.stages import RowPlan, plan_rows
-from lowtide.rows.table import Cut, cuts_of, row_table
+from lowtide.rows.columns import Stripes, stage_windows, stripes
+from lowtide.rows.search import Choice, Group, Space, cheapest, choices_of, groups_of
+from lowtide.rows.stages import (
+    RowPlan,
+    Segment,
+    Stage,
+    live_bytes,
+    lower_bound,
+    row_lives,
+    steps_of,
+)
+from lowtide.rows.table import Cut, RowTable, row_table
 
 InputMode = Literal["resident", "const", "streamed"]
 OutputMode = Literal["resident", "streamed"]
@@ -55,6 +69,10 @@ class Assembly:
     graph inputs are written and outputs found: tensor -> (base, offset); those that are streamed have
     no such place. `plan` is there if rows were scheduled, and `cuts` then says which rows (items of the
     placement) each tensor is.
+
+    `graph` has the operators and tensors of strips after the network's own: `origin` says which
+    operator each is, `parts` which columns of which tensor. `counters` and `bases` are the lengths of
+    the arrays of that name that the program needs.
     """
 
     graph: Graph
@@ -69,11 +87,15 @@ class Assembly:
     pointers: int
     placement: Placement
     variables: tuple[Variable, ...]
+    counters: int
+    bases: int
     views: Mapping[int, int]
     given: Mapping[int, tuple[int, int]]
     left: Mapping[int, tuple[int, int]]
     plan: RowPlan | None
     align: int = 16
+    parts: Mapping[int, Part] = field(default_factory=dict)
+    origin: Mapping[int, int] = field(default_factory=dict)
     cuts: tuple[Cut, ...] = ()
 
     @property
@@ -81,6 +103,78 @@ class Assembly:
         """Bytes of arena the program needs: placed memory, then the variables."""
         ends = [v.offset + v.size for v in self.variables]
         return max([self.placement.arena_bytes, *ends])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prepared:
+    """A graph whose operators are lowered, and the order they come in; nothing is placed yet.
+
+    `fixed` says where tensors are that have a place of their own: tensor -> (base, offset). `nodes`
+    and `table` are for interleaving rows: they hold the exchanges of streamed rows too.
+    """
+
+    graph: Graph
+    order: tuple[int, ...]
+    input_mode: InputMode
+    output_mode: OutputMode
+    preserve_input: bool
+    align: int
+    lowered: Mapping[int, Lowered] = field(repr=False)
+    views: Mapping[int, int]
+    constants: bytes = field(repr=False)
+    fixed: Mapping[int, tuple[int, int]]
+    nodes: tuple[Node, ...] = field(repr=False)
+    table: RowTable = field(repr=False)
+
+    @property
+    def outside(self) -> frozenset[int]:
+        """Inputs that are not in the arena."""
+        return frozenset(self.graph.inputs if self.input_mode == "const" else ())
+
+    @property
+    def groups(self) -> list[Group]:
+        """The nodes by operator."""
+        return groups_of([node.op for node in self.nodes])
+
+
+def prepare(
+    graph: Graph,
+    order: Sequence[int],
+    *,
+    input_mode: InputMode = "resident",
+    output_mode: OutputMode = "resident",
+    preserve_input: bool = False,
+    align: int = 16,
+) -> Prepared:
+    """Lower every operator. Raises ModelError for one without a kernel."""
+    lowered = {op.id: lower_op(graph, op) for op in graph.ops}
+    views = resolve_views(graph, lowered)
+    constants, fixed = _constants(graph, lowered, views)
+    outside = frozenset(graph.inputs if input_mode == "const" else ())
+    fixed |= {t: (FIRST_INPUT + i, 0) for i, t in enumerate(graph.inputs) if t in outside}
+    nodes = with_exchanges(
+        graph,
+        [node for index in order for node in lowered[index].nodes],
+        views,
+        outside,
+        inputs=input_mode == "streamed",
+        outputs=output_mode == "streamed",
+    )
+    table = row_table(graph, nodes, views, outside=outside, preserve=preserve_input)
+    return Prepared(
+        graph=graph,
+        order=tuple(order),
+        input_mode=input_mode,
+        output_mode=output_mode,
+        preserve_input=preserve_input,
+        align=align,
+        lowered=lowered,
+        views=views,
+        constants=constants,
+        fixed=fixed,
+        nodes=tuple(nodes),
+        table=table,
+    )
 
 
 def assemble(
@@ -97,119 +191,242 @@ def assemble(
     """Lower every operator, place tensors and scratch, and resolve all indices.
 
     With the schedule "operators" they run one after the other in `order`, and `allocator` places
-    whole tensors; with "rows" their steps are interleaved and every row is placed on its own.
-    `preserve_input` keeps resident inputs intact to the end. Streamed inputs and outputs are
-    exchanged with the caller row by row, which needs the schedule "rows". Raises ModelError for an
-    operator without a kernel.
+    whole tensors; with "rows" their steps are interleaved, nothing is computed twice, and every row is
+    placed on its own. `preserve_input` keeps resident inputs intact to the end. Streamed inputs and
+    outputs are exchanged with the caller row by row, which needs the schedule "rows". Raises
+    ModelError for an operator without a kernel.
     """
-    lowered = {op.id: lower_op(graph, op) for op in graph.ops}
-    views = _resolve_views(graph, lowered)
-    constants, fixed = _constants(graph, lowered)
-    outside = set(graph.inputs) if input_mode == "const" else set()
-    fixed |= {t: (FIRST_INPUT + i, 0) for i, t in enumerate(graph.inputs) if t in outside}
+    ready = prepare(
+        graph,
+        order,
+        input_mode=input_mode,
+        output_mode=output_mode,
+        preserve_input=preserve_input,
+        align=align,
+    )
+    if schedule == "operators":
+        return assemble_tensors(ready, allocator)
+    path = cheapest(Space(graph, ready.table, ready.groups, strips=False))
+    assert path is not None
+    return assemble_rows(ready, choices_of(path, ready.groups))
+
+
+def assemble_tensors(ready: Prepared, allocator: str) -> Assembly:
+    """Operators one after the other, whole tensors placed by `allocator`."""
+    lowered, order = ready.lowered, ready.order
     nodes = [node for index in order for node in lowered[index].nodes]
-    plan = None
-    layout: TensorLayout | RowLayout
-    if schedule == "rows":
-        streamed = input_mode == "streamed", output_mode == "streamed"
-        nodes = _with_exchanges(graph, nodes, views, outside, *streamed)
-        table = row_table(graph, nodes, views, outside=outside, preserve=preserve_input)
-        plan = plan_rows(table)
-        wide = any(t.dtype.bits == 64 and not t.is_constant for t in graph.tensors)
-        layout = row_layout(table, plan.steps, align=8 if wide else 4)
-    else:
-        slots = [s for s, index in enumerate(order, start=1) for _ in lowered[index].nodes]
-        layout = tensor_layout(
-            graph, order, nodes, slots, views, allocator, outside, preserve_input, align
-        )
-    placement = layout.placement
-    variables = _place_variables(graph, placement)
-    fixed |= {v.tensor: (ARENA, v.offset) for v in variables}
-    tables = Tables(layout, views, fixed)
+    slots = [s for s, index in enumerate(order, start=1) for _ in lowered[index].nodes]
+    layout = tensor_layout(
+        ready.graph,
+        order,
+        nodes,
+        slots,
+        ready.views,
+        allocator,
+        ready.outside,
+        ready.preserve_input,
+        ready.align,
+    )
+    variables = _place_variables(ready.graph, layout.placement)
+    tables = _tables(ready, ready.graph, layout, variables)
     turns: list[Turn | Loop] = []
     for index, node in enumerate(nodes):
         turns += [Turn(tables.add_move(move), 1) for move in layout.moves_before(index)]
         turns.append(Turn(tables.add(node, index), node.steps))
-    if plan is not None:
-        turns = list(turns_of(plan.steps))
+    turns += [Turn(tables.add_move(move), 1) for move in layout.moves_after()]
+    return _assembly(ready, ready.graph, tables, layout, turns, variables)
+
+
+def assemble_rows(ready: Prepared, choices: Sequence[Choice]) -> Assembly:
+    """Rows interleaved in the stages `choices`, which cover the operators in their order.
+
+    Raises UsageError for a stage that cannot run in strips of the width asked for.
+    """
+    cropper = Cropper(ready.graph)
+    nodes: list[Node] = []
+    segments: list[Segment] = []
+    cropped: dict[int, CroppedRun] = {}
+    spans: list[tuple[int, int]] = []
+    macs = 0
+    groups = iter(ready.groups)
+    for choice in choices:
+        begin = len(nodes)
+        mine = [next(groups) for _ in choice.operators] or list(groups)
+        if choice.strip_width is None:
+            nodes += ready.nodes[mine[0].first : mine[-1].last] if mine else ()
+            segments.append(Segment(begin, len(nodes)))
+            macs += sum(op_macs(ready.graph, ready.graph.ops[op]) for op in choice.operators)
+        else:
+            cut = _stripes(ready, mine, choice)
+            macs += cut.macs
+            for run in cropper.stage(cut):
+                cropped[len(segments)] = run
+                start = len(nodes)
+                graph = cropper.graph
+                for op in run.operators:
+                    nodes += lower_op(graph, graph.ops[op]).nodes
+                segments.append(Segment(start, len(nodes), run.times))
+        spans.append((begin, len(nodes)))
+    graph = cropper.graph
+    views = {**ready.views, **_crop_roots(cropper, ready.views)}
+    table = row_table(
+        graph,
+        nodes,
+        views,
+        outside=ready.outside,
+        crops=cropper.crops,
+        preserve=ready.preserve_input,
+    )
+    steps = steps_of(table, segments)
+    lives = row_lives(table, steps, segments)
+    live = live_bytes(table, steps, lives)
+    plan = RowPlan(
+        stages=_stages(choices, spans, steps, live),
+        segments=tuple(segments),
+        steps=steps,
+        peak_bytes=max(live),
+        lower_bound_bytes=lower_bound(table),
+        macs=macs,
+    )
+    wide = any(t.dtype.bits == 64 and not t.is_constant for t in graph.tensors)
+    layout = row_layout(table, steps, lives, align=8 if wide else 4)
+    variables = _place_variables(graph, layout.placement)
+    tables = _tables(ready, graph, layout, variables, cropper)
+    turns = _turns(tables, nodes, plan, cropped)
+    return _assembly(ready, graph, tables, layout, turns, variables, plan, cropper)
+
+
+def _stripes(ready: Prepared, groups: Sequence[Group], choice: Choice) -> Stripes:
+    """The stage of `groups` in strips."""
+    graph, width = ready.graph, choice.strip_width
+    assert width is not None
+    first, last = groups[0].first, groups[-1].last
+    later = [p.tensor for node in ready.nodes[last:] for p in node.inputs]
+    outside = frozenset(ready.views.get(t, t) for t in (*later, *graph.outputs))
+    exchanges = any(node.exchange is not None for node in ready.nodes[first:last])
+    found = None if exchanges else stage_windows(graph, choice.operators, outside)
+    cut = None if found is None else stripes(graph, choice.operators, *found, width)
+    if cut is None:
+        raise UsageError(
+            f"operators {choice.operators[0]} to {choice.operators[-1]} cannot run together in "
+            f"strips of {width} columns",
+            "strips need operators on feature maps with one output; see `lowtide plan --front`",
+        )
+    return cut
+
+
+def _crop_roots(cropper: Cropper, views: Mapping[int, int]) -> dict[int, int]:
+    return {t: views.get(crop.tensor, crop.tensor) for t, crop in cropper.crops.items()}
+
+
+def _stages(
+    choices: Sequence[Choice],
+    spans: Sequence[tuple[int, int]],
+    steps: Sequence[tuple[int, int]],
+    live: Sequence[int],
+) -> tuple[Stage, ...]:
+    """The stages with what is live while they run; `live` is per slot, the first before all steps."""
+    peaks = dict.fromkeys(range(len(choices)), 0)
+    of_node = [number for number, (first, last) in enumerate(spans) for _ in range(first, last)]
+    for (node, _), size in zip(steps, live[1:], strict=True):
+        peaks[of_node[node]] = max(peaks[of_node[node]], size)
+    return tuple(
+        Stage(choice.operators, choice.strip_width, first, last, peaks[number])
+        for number, (choice, (first, last)) in enumerate(zip(choices, spans, strict=True))
+    )
+
+
+def _turns(
+    tables: Tables,
+    nodes: Sequence[Node],
+    plan: RowPlan,
+    cropped: Mapping[int, CroppedRun],
+) -> list[Turn | Loop]:
+    """Loops over the steps of each segment; strips begin with a node that says where they are."""
+    shared = max((s.last - s.first for i, s in enumerate(plan.segments) if i in cropped), default=0)
+    tables.share_counters(shared)
+    turns: list[Turn | Loop] = []
+    plain: list[tuple[int, int]] = []
+    at = 0
+    for number, segment in enumerate(plan.segments):
+        count = sum(node.steps for node in nodes[segment.first : segment.last])
+        steps = plan.steps[at : at + count]
+        at += count
+        run = cropped.get(number)
+        if run is None:
+            for index in range(segment.first, segment.last):
+                tables.add(nodes[index], index)
+            plain += [(tables.number[node], step) for node, step in steps]
+            continue
+        turns += turns_of(plain)
+        plain = []
+        back = 1 if run.times > 1 else 0
+        start = {t: run.start[t] - back * run.shift[t] for t in run.start}
+        turns.append(Turn(tables.add_strip(start, absolute=True), 1))
+        for index in range(segment.first, segment.last):
+            tables.add(nodes[index], index, shared=index - segment.first)
+        body = turns_of([(tables.number[node], step) for node, step in steps], MAX_DEPTH - back)
+        if back:
+            again = Turn(tables.add_strip(run.shift, absolute=False), 1)
+            turns.append(Loop((again, *body), run.times))
+        else:
+            turns += body
+    return [*turns, *turns_of(plain)]
+
+
+def _tables(
+    ready: Prepared,
+    graph: Graph,
+    layout: TensorLayout | RowLayout,
+    variables: Sequence[Variable],
+    cropper: Cropper | None = None,
+) -> Tables:
+    fixed = {**ready.fixed, **{v.tensor: (ARENA, v.offset) for v in variables}}
+    bases = FIRST_INPUT + (len(graph.inputs) if ready.input_mode == "const" else 0)
+    return Tables(layout, graph, ready.views, fixed, cropper.crops if cropper else {}, bases)
+
+
+def _assembly(
+    ready: Prepared,
+    graph: Graph,
+    tables: Tables,
+    layout: TensorLayout | RowLayout,
+    turns: Sequence[Turn | Loop],
+    variables: tuple[Variable, ...],
+    plan: RowPlan | None = None,
+    cropper: Cropper | None = None,
+) -> Assembly:
+    placement = layout.placement
     return Assembly(
         graph=graph,
-        order=tuple(order),
-        input_mode=input_mode,
-        output_mode=output_mode,
+        order=ready.order,
+        input_mode=ready.input_mode,
+        output_mode=ready.output_mode,
         rows=tuple(tables.rows),
         ports=tuple(tables.ports),
         nodes=tuple(tables.nodes),
         turns=tuple(turns),
-        constants=constants,
+        constants=ready.constants,
         pointers=tables.pointers,
         placement=placement,
-        align=max(align, placement.align),
+        align=max(ready.align, placement.align),
         variables=variables,
-        views=views,
-        given={t: tables.where(t, layout.given) for t in graph.inputs if input_mode != "streamed"},
-        left={t: tables.where(t, layout.left) for t in graph.outputs if output_mode != "streamed"},
+        counters=tables.counters,
+        bases=tables.bases,
+        views=ready.views,
+        given={
+            t: tables.where(t, layout.given) for t in graph.inputs if ready.input_mode != "streamed"
+        },
+        left={
+            t: tables.where(t, layout.left)
+            for t in graph.outputs
+            if ready.output_mode != "streamed"
+        },
         plan=plan,
-        cuts=tuple(layout.cuts.values()) if isinstance(layout, RowLayout) else (),
+        cuts=layout.table.cuts if isinstance(layout, RowLayout) else (),
+        parts=cropper.parts if cropper else {},
+        origin=cropper.origin if cropper else {},
     )
-
-
-def _with_exchanges(
-    graph: Graph,
-    nodes: Sequence[Node],
-    views: Mapping[int, int],
-    outside: Collection[int],
-    inputs: bool,
-    outputs: bool,
-) -> list[Node]:
-    """`nodes` with those that take streamed inputs before them, and streamed outputs as made."""
-    cuts = cuts_of(graph, nodes, views, outside)
-
-    def port(tensor: int) -> Port:
-        """Rows as the tensor is cut, or, where it is in one piece, as its shape says."""
-        of, cut = graph.tensors[tensor], cuts.get(views.get(tensor, tensor))
-        count = cut.count if cut is not None else 1
-        if count == 1 and len(of.shape) > 2:
-            count = of.shape[0] * of.shape[1] or 1
-        return Port(tensor, count, of.bytes // count)
-
-    def exchange(number: int, tensor: int, given: bool) -> Node:
-        ports = (port(tensor),)
-        return Node(
-            op=-1,
-            kernel="",
-            header="",
-            params=Params("", ()),
-            inputs=() if given else ports,
-            outputs=ports if given else (),
-            steps=ports[0].rows,
-            exchange=number,
-        )
-
-    last_maker = {
-        views.get(p.tensor, p.tensor): at for at, node in enumerate(nodes) for p in node.outputs
-    }
-    after: dict[int, list[Node]] = {}
-    for number, tensor in enumerate(graph.outputs if outputs else ()):
-        at = last_maker.get(views.get(tensor, tensor), len(nodes) - 1)
-        after.setdefault(at, []).append(exchange(number, tensor, False))
-    given = [exchange(n, t, True) for n, t in enumerate(graph.inputs) if inputs]
-    # An output that no node makes is an input, or a constant.
-    rest = [node for at, taken in after.items() if at < 0 for node in taken]
-    return [
-        *given,
-        *rest,
-        *(n for at, node in enumerate(nodes) for n in (node, *after.get(at, ()))),
-    ]
-
-
-def _resolve_views(graph: Graph, lowered: Mapping[int, Lowered]) -> dict[int, int]:
-    """View tensor -> the tensor whose memory it is, through chains of views."""
-    views: dict[int, int] = {}
-    for op in graph.ops:  # in file order, so that a view's source is resolved before it
-        for view, source in lowered[op.id].views:
-            views[view] = views.get(source, source)
-    return views
 
 
 def _place_variables(graph: Graph, placement: Placement) -> tuple[Variable, ...]:
@@ -230,19 +447,21 @@ def _place_variables(graph: Graph, placement: Placement) -> tuple[Variable, ...]
 
 
 def _constants(
-    graph: Graph, lowered: Mapping[int, Lowered]
+    graph: Graph, lowered: Mapping[int, Lowered], views: Mapping[int, int]
 ) -> tuple[bytes, dict[int, tuple[int, int]]]:
-    """Constant tensors that ports read (not through params), as one blob; tensor -> (base, offset)."""
+    """Constants that ports read (not through params) or that are graph outputs, views of them too.
+
+    As one blob, and tensor -> (base, offset).
+    """
     blob = bytearray()
     offsets: dict[int, tuple[int, int]] = {}
-    for op in graph.ops:
-        for node in lowered[op.id].nodes:
-            for port in node.inputs:
-                data = graph.tensors[port.tensor].data
-                if data is not None and port.tensor not in offsets:
-                    blob.extend(bytes(-len(blob) % 16))
-                    offsets[port.tensor] = (CONSTANTS, len(blob))
-                    blob.extend(data)
+    read = [p.tensor for op in graph.ops for node in lowered[op.id].nodes for p in node.inputs]
+    for tensor in (views.get(t, t) for t in (*read, *graph.outputs)):
+        data = graph.tensors[tensor].data
+        if data is not None and tensor not in offsets:
+            blob.extend(bytes(-len(blob) % 16))
+            offsets[tensor] = (CONSTANTS, len(blob))
+            blob.extend(data)
     return bytes(blob), offsets
 
 

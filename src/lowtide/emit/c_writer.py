@@ -12,7 +12,7 @@ from lowtide.emit import interface
 from lowtide.emit.assemble import Assembly
 from lowtide.emit.literals import Arrays, value_literal, values_text
 from lowtide.emit.program import Array, CType, Params
-from lowtide.emit.tables import NodeEntry, PortEntry, Rows
+from lowtide.emit.tables import NodeEntry, PortEntry, Rows, Strip
 from lowtide.emit.turns import flatten
 from lowtide.errors import ModelError, UsageError
 
@@ -91,7 +91,7 @@ def _too_many(what: str) -> ModelError:
 def _code(assembly: Assembly, name: str, headers: Sequence[str]) -> str:
     arrays = Arrays(name)
     params, described = _params(assembly, name, arrays)
-    kernels = sorted({e.node.kernel for e in assembly.nodes if e.node.kernel})
+    kinds = sorted({_kind(e) for e in assembly.nodes if e.node.kernel})
     shift = _place_shift(assembly)
     places = _Runs([tuple(p >> shift for p in r.places) for r in assembly.rows if r.places])
     tables = _Runs([p.table for p in assembly.ports if p.table])
@@ -110,17 +110,19 @@ def _code(assembly: Assembly, name: str, headers: Sequence[str]) -> str:
     def row(r: Rows) -> tuple[int, ...]:
         if r.places is None:
             return r.offset, r.pitch, r.count, r.base, 0
-        return 0, places.start[tuple(p >> shift for p in r.places)], r.count, r.base, 1
+        return r.offset, places.start[tuple(p >> shift for p in r.places)], r.count, r.base, 1
 
     def port(p: PortEntry) -> tuple[int | str, ...]:
         table = "LT_NONE" if p.table is None else tables.start[p.table]
         return p.rows, p.first, p.count, table, p.stride, p.dilation
 
     def node(e: NodeEntry, struct: str) -> tuple[int | str, ...]:
-        sides = len(e.node.inputs), len(e.node.outputs)
+        if e.strip is not None:
+            return struct, 0, 0, 0, "LT_STRIP"
         if e.node.exchange is not None:
-            return "NULL", e.node.exchange, e.ports, "LT_EXCHANGE", *sides
-        return struct, e.scratch, e.ports, kernels.index(e.node.kernel), *sides
+            what = "LT_TAKE" if e.node.inputs else "LT_GIVE"
+            return "NULL", e.node.exchange, e.ports, e.counter, what
+        return struct, e.scratch, e.ports, e.counter, kinds.index(_kind(e))
 
     includes = [*(["<string.h>"] if _copies(assembly) else []), *(f'"{h}"' for h in headers)]
     sections = [
@@ -131,7 +133,7 @@ def _code(assembly: Assembly, name: str, headers: Sequence[str]) -> str:
         ),
         "\n".join(arrays.definitions),
         "\n\n".join(described),
-        _table(f"static const lt_kernel {name}_kernels[]", "", [(k,) for k in kernels], "NULL"),
+        _table(f"static const lt_kind {name}_kinds[]", "run, inputs, outputs", kinds),
         _table(
             f"static const lt_rows {name}_rows[]",
             "offset, pitch, count, base, apart",
@@ -144,7 +146,7 @@ def _code(assembly: Assembly, name: str, headers: Sequence[str]) -> str:
         ),
         _table(
             f"static const lt_node {name}_nodes[]",
-            "params, scratch, ports, kernel, inputs, outputs",
+            "params, scratch, ports, counter, kind",
             map(node, assembly.nodes, params),
         ),
         _table(f"static const lt_turn {name}_turns[]", "node, steps", flatten(assembly.turns)),
@@ -164,10 +166,10 @@ def _code(assembly: Assembly, name: str, headers: Sequence[str]) -> str:
         "\n".join(
             [
                 f"static const lt_program {name}_program = {{",
-                f"    {name}_kernels, {name}_rows, {name}_ports, {name}_nodes, {name}_turns,",
+                f"    {name}_kinds, {name}_rows, {name}_ports, {name}_nodes, {name}_turns,",
                 f"    {f'{name}_places' if places.values else 'NULL'},"
                 f" {f'{name}_tables' if tables.values else 'NULL'},",
-                f"    {len(flatten(assembly.turns))}, {len(assembly.nodes)}, {shift},",
+                f"    {len(flatten(assembly.turns))}, {assembly.counters}, {shift},",
                 "#ifdef LT_TRACE",
                 f"    {name}_traced,",
                 "#endif",
@@ -192,6 +194,10 @@ def _params(assembly: Assembly, name: str, arrays: Arrays) -> tuple[list[str], l
         if entry.node.exchange is not None:
             expressions.append("NULL")
             continue
+        if entry.strip is not None:
+            expressions.append(f"&{name}_strip_{i}")
+            definitions.append(_strip(name, i, entry.strip))
+            continue
         ctype, struct = entry.node.params.ctype, _struct(entry.node.params, arrays)
         if ctype + struct not in names:
             names[ctype + struct] = f"{name}_params_{i}"
@@ -201,6 +207,25 @@ def _params(assembly: Assembly, name: str, arrays: Arrays) -> tuple[list[str], l
             )
         expressions.append(f"&{names[ctype + struct]}")
     return expressions, definitions
+
+
+def _kind(entry: NodeEntry) -> tuple[str, int, int]:
+    """lt_kind."""
+    return entry.node.kernel, len(entry.node.inputs), len(entry.node.outputs)
+
+
+def _strip(name: str, number: int, strip: Strip) -> str:
+    """The lt_strip of node `number`."""
+    shifts = f"{name}_shifts_{number}"
+    counters = strip.counters
+    return "\n".join(
+        [
+            f"/* Node {number}: a strip begins. */",
+            _table(f"static const lt_shift {shifts}[]", "base, from, offset", strip.shifts),
+            f"static const lt_strip {name}_strip_{number} = "
+            f"{{{shifts}, {len(strip.shifts)}, {counters.start}, {len(counters)}}};",
+        ]
+    )
 
 
 class _Runs:

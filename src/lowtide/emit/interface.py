@@ -78,7 +78,6 @@ def header(assembly: Assembly, name: str) -> str:
         lines.append(f"#define {upper}_{kind}S {len(tensors)}")
         for i, tensor in enumerate(tensors):
             lines += _described(f"{upper}_{kind}_{i}", graph.tensors[tensor], rows.get((kind, i)))
-    bases = FIRST_INPUT + (len(graph.inputs) if how.const else 0)
     if how.pulled:
         lines += [
             "",
@@ -97,9 +96,9 @@ def header(assembly: Assembly, name: str) -> str:
         "",
         "/* The state of one instance, besides its arena. Its members are private. */",
         "typedef struct {",
-        f"    uint8_t *bases[{bases}];",
+        f"    uint8_t *bases[{assembly.bases}];",
         f"    void *pointers[{assembly.pointers}];",
-        f"    uint16_t next[{max(1, len(assembly.nodes))}];",
+        f"    uint16_t next[{max(1, assembly.counters)}];",
         *(["    lt_state state;", "    uint8_t *row;"] if how.stops else []),
         *([f"    {name}_pull_t pull;", "    void *pull_context;"] if how.pulled else []),
         *([f"    {name}_take_t take;", "    void *take_context;"] if how.given else []),
@@ -321,7 +320,7 @@ def _runs(assembly: Assembly, name: str) -> list[list[str]]:
     ]
     if how.given:
         go_on += [
-            f"    while (m->row != NULL && {node}.inputs > 0) {{",
+            f"    while (m->row != NULL && {node}.kind == LT_TAKE) {{",
             f"        const int output = {node}.scratch;",
             "        const int status = m->take(m->take_context, output, m->state.row, m->row);",
             "        if (status != LT_OK) {",

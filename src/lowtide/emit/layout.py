@@ -56,6 +56,10 @@ class TensorLayout:
         before = self.slots[node - 1] if node else 0
         return [m for m in self.placement.moves if before < m.slot <= self.slots[node]]
 
+    def moves_after(self) -> list[Move]:
+        """The moves after the last node: operators that are views have a slot, but no node."""
+        return [m for m in self.placement.moves if not self.slots or m.slot > self.slots[-1]]
+
 
 def tensor_layout(
     graph: Graph,
@@ -138,21 +142,23 @@ class RowLayout:
         """Byte offset of a graph output: it is left as one piece."""
         return self.offsets.get(self.cuts[tensor].first, 0)
 
-    def moves_before(self, node: int) -> list[Move]:
-        """None: rows do not move."""
-        del node
-        return []
 
-
-def row_layout(table: RowTable, steps: Sequence[Step], *, align: int = 4) -> RowLayout:
+def row_layout(
+    table: RowTable,
+    steps: Sequence[Step],
+    lives: Mapping[int, tuple[int, int]],
+    *,
+    align: int = 4,
+) -> RowLayout:
     """Place the rows of `table` for `steps`, each at a multiple of `align` bytes or more.
 
-    The program's tables hold places in 16 bits, so that rows of a large arena are aligned more.
+    `lives` are those of `rows.stages.row_lives`. The program's tables hold places in 16 bits, so that
+    rows of a large arena are aligned more.
     """
-    placement = place_rows(table, steps, align=align)
+    placement = place_rows(table, steps, lives, align=align)
     while placement.arena_bytes > align << 16:
         align *= 2
-        placement = place_rows(table, steps, align=align)
+        placement = place_rows(table, steps, lives, align=align)
     offsets = {block.item: block.offset for block in placement.blocks}
     scratch: dict[int, list[int]] = {}
     for at, (node, _) in enumerate(steps):

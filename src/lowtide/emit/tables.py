@@ -6,11 +6,13 @@ Nothing here knows an operator: a node's ports and the places of rows are all th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from lowtide.emit.cropped import Crop
 from lowtide.emit.layout import RowLayout, TensorLayout
 from lowtide.emit.program import Node, Params, Port
+from lowtide.ir import Graph
 from lowtide.place import Move
 
 ARENA, CONSTANTS, FIRST_INPUT = 0, 1, 2
@@ -26,7 +28,8 @@ _MAX_BYTE = 0xFF
 class Rows:
     """lt_rows: a tensor cut into `count` rows from base `base`.
 
-    Row r is at offset + r * pitch, or at places[r] where rows lie apart; `size` is a row's bytes.
+    Row r is at offset + r * pitch, or at offset + places[r] where rows lie apart; `size` is a row's
+    bytes.
     """
 
     base: int
@@ -50,32 +53,59 @@ class PortEntry:
     table: tuple[int, ...] | None
 
 
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """lt_strip: (base, from, offset in bytes) of each shift, and the counters that begin again."""
+
+    shifts: tuple[tuple[int, int, int], ...]
+    counters: range
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class NodeEntry:
-    """lt_node; `node` names the kernel and its params, `scratch` is an index of rows."""
+    """lt_node; `node` names the kernel and its params, `scratch` is an index of rows.
+
+    If there is a `strip`, that is what the node begins, and it has no kernel.
+    """
 
     node: Node
     ports: int
     scratch: int
+    counter: int
+    strip: Strip | None = None
 
 
 class Tables:
-    """Collects the tables of lowtide.h, node by node."""
+    """Collects the tables of lowtide.h, node by node.
+
+    `crops` are the tensors that are some columns of another, `bases` the first base that is free for
+    where a strip begins. `number[index]` is the place in the program of node `index` of the schedule.
+    """
 
     def __init__(
         self,
         layout: TensorLayout | RowLayout,
+        graph: Graph,
         views: Mapping[int, int],
         fixed: Mapping[int, tuple[int, int]],
+        crops: Mapping[int, Crop],
+        bases: int,
     ) -> None:
         self.layout = layout
+        self.graph = graph
         self.views = views
         self.fixed = fixed
+        self.crops = crops
+        self.bases = self.first_moving = bases
         self.rows: dict[Rows, int] = {}
         self.ports: list[PortEntry] = []
         self.known: dict[tuple[PortEntry, ...], int] = {}
         self.nodes: list[NodeEntry] = []
+        self.number: dict[int, int] = {}
+        self.moving: dict[int, int] = {}
         self.pointers = 1
+        self.counters = 0
+        self.shared: range = range(0)
 
     def where(self, tensor: int, find: Callable[[int], int]) -> tuple[int, int]:
         """(base, offset) of a graph input or output; `find` knows those in the arena."""
@@ -98,25 +128,67 @@ class Tables:
             self._port(port, Rows(ARENA, offset, move.size, 1, NO_TENSOR, None, move.size), 1)
             for offset in (move.source, move.target)
         ]
-        return self._node(node, ports, Rows(ARENA, 0, 0, 1, NO_TENSOR))
+        return self._node(node, ports, Rows(ARENA, 0, 0, 1, NO_TENSOR), self._new_counter())
 
-    def add(self, node: Node, index: int) -> int:
-        """Node `index` of the schedule; returns its number in the program."""
+    def share_counters(self, count: int) -> None:
+        """Set `count` counters apart for the nodes of strips, which are never under way together."""
+        self.shared = range(self.counters, self.counters + count)
+        self.counters += count
+
+    def add_strip(self, start: Mapping[int, int], *, absolute: bool) -> int:
+        """The begin of a strip as a node; `start[t]` is where its rows of tensor t begin.
+
+        That is counted in bytes from the whole rows, or from where the last strip began.
+        """
+        self.moving = {t: self.first_moving + k for k, t in enumerate(start)}
+        self.bases = max(self.bases, self.first_moving + len(start))
+        shifts = []
+        for tensor, base in self.moving.items():
+            root = self.views.get(tensor, tensor)
+            source = self.fixed[root][0] if root in self.fixed else ARENA
+            shifts.append((base, source if absolute else base, start[tensor]))
+        node = Node(-1, "", "", Params("", ()), (), (), 1)
+        self.nodes.append(NodeEntry(node, 0, 0, 0, Strip(tuple(shifts), self.shared)))
+        return len(self.nodes) - 1
+
+    def add(self, node: Node, index: int, *, shared: int | None = None) -> int:
+        """Node `index` of the schedule; returns its number in the program.
+
+        With `shared`, it is counted by that one of the shared counters.
+        """
         ports = []
         for port in (*node.inputs, *node.outputs):
-            root = self.views.get(port.tensor, port.tensor)
-            if root in self.fixed:
-                base, offset = self.fixed[root]
-                rows = Rows(
-                    base, offset, port.row_bytes, port.rows, port.tensor, None, port.row_bytes
-                )
-            else:
-                places = self.layout.places(root, port, index)
-                rows = _rows(places, port.row_bytes, port.tensor)
+            rows = self._rows_of(port, index)
             ports.append(self._port(port, rows, node.steps))
-        if node.exchange is not None:
-            return self._node(node, ports, None)
-        return self._node(node, ports, _rows(self.layout.scratch(index), 0, NO_TENSOR))
+        scratch = None
+        if node.exchange is None:
+            scratch = _rows(self.layout.scratch(index), 0, NO_TENSOR)
+        counter = self._new_counter() if shared is None else self.shared[shared]
+        self.number[index] = self._node(node, ports, scratch, counter)
+        return self.number[index]
+
+    def _rows_of(self, port: Port, index: int) -> Rows:
+        """Where the rows of a port lie; a crop's are part of another tensor's."""
+        crop = self.crops.get(port.tensor)
+        of = port.tensor if crop is None else crop.tensor
+        root = self.views.get(of, of)
+        pitch = port.row_bytes
+        if crop is not None:
+            pitch = self.graph.tensors[root].bytes // port.rows
+        if root in self.fixed:
+            base, offset = self.fixed[root]
+            rows = Rows(base, offset, pitch, port.rows, port.tensor, None, port.row_bytes)
+        else:
+            whole = Port(root, port.rows, pitch)
+            rows = _rows(self.layout.places(root, whole, index), pitch, port.tensor)
+        if crop is None:
+            return rows
+        base = self.moving[crop.tensor] if crop.moves else rows.base
+        return replace(rows, base=base, offset=rows.offset + crop.offset, size=port.row_bytes)
+
+    def _new_counter(self) -> int:
+        self.counters += 1
+        return self.counters - 1
 
     def _port(self, port: Port, rows: Rows, steps: int) -> PortEntry:
         index = self.rows.setdefault(rows, len(self.rows))
@@ -127,9 +199,11 @@ class Tables:
             return PortEntry(index, 0, 0, port.count, port.dilation, table)
         return PortEntry(index, port.first, port.stride, port.count, port.dilation, None)
 
-    def _node(self, node: Node, ports: Sequence[PortEntry], scratch: Rows | None) -> int:
+    def _node(
+        self, node: Node, ports: Sequence[PortEntry], scratch: Rows | None, counter: int
+    ) -> int:
         rows = 0 if scratch is None else self.rows.setdefault(scratch, len(self.rows))
-        self.nodes.append(NodeEntry(node, self._first_of(tuple(ports)), rows))
+        self.nodes.append(NodeEntry(node, self._first_of(tuple(ports)), rows, counter))
         self.pointers = max(self.pointers, sum(p.count for p in (*node.inputs, *node.outputs)))
         return len(self.nodes) - 1
 

@@ -31,15 +31,18 @@ class Loop:
     times: int
 
 
-def turns_of(steps: Iterable[tuple[int, int]]) -> tuple[Turn | Loop, ...]:
-    """Turns and loops that run `steps`, (node, number of step) pairs with each node's in order."""
+def turns_of(steps: Iterable[tuple[int, int]], depth: int = MAX_DEPTH) -> tuple[Turn | Loop, ...]:
+    """Turns and loops that run `steps`, (node, number of step) pairs with each node's in order.
+
+    Loops hold loops at most `depth` deep.
+    """
     runs: list[tuple[int, int]] = []
     for node, _ in steps:
         if runs and runs[-1][0] == node:
             runs[-1] = (node, runs[-1][1] + 1)
         else:
             runs.append((node, 1))
-    return _fold([Turn(*run) for run in runs], MAX_DEPTH)
+    return _fold([Turn(*run) for run in runs], depth)
 
 
 def _fold(turns: Sequence[Turn], depth: int) -> tuple[Turn | Loop, ...]:

@@ -57,7 +57,9 @@ class PlanBoxes:
     """What the picture shows. Slot 0 is before the first step, slot k + 1 is the k-th step.
 
     `boxes` are the blocks of the placement that hold anything, `variables` those beyond it, which
-    are held all the time. `live[slot]` is the sum of the boxes' bytes, variables left out.
+    are held all the time. `live[slot]` is the sum of the boxes' bytes, each rounded up to the
+    placement's alignment, variables left out. It is more than the plan counts if rows must stay in
+    one piece with others that are still needed.
     """
 
     boxes: tuple[Box, ...]
@@ -73,7 +75,7 @@ class PlanBoxes:
 
     @property
     def peak_bytes(self) -> int:
-        """The largest sum of live bytes."""
+        """The largest sum of live bytes: the placement's lower bound."""
         return max(self.live)
 
     @property
@@ -108,10 +110,12 @@ def plan_boxes(compiled: Compiled) -> PlanBoxes:
             return item if item < len(compiled.graph.tensors) else SCRATCH
         return cuts[bisect_right(firsts, item) - 1].tensor if item < rows else SCRATCH
 
+    align = assembly.placement.align
     change = [0] * (slots + 1)
     for block in blocks:
-        change[block.start] += block.size
-        change[block.end] -= block.size
+        size = -(-block.size // align) * align
+        change[block.start] += size
+        change[block.end] -= size
     return PlanBoxes(
         boxes=tuple(Box(tensor_of(b.item), b.start, b.end, b.offset, b.size) for b in blocks),
         variables=tuple(Box(v.tensor, 0, slots, v.offset, v.size) for v in assembly.variables),
@@ -171,19 +175,24 @@ _NAMED = 28
 _OPERATORS = 40
 """Up to so many steps are labelled with their operators, if operators run one after the other."""
 _FONT = 7
+_EDGED = 3.0
+"""Pixels: boxes at least so wide and high have a white edge."""
 _CELL = 0.03
 """Inches: the grid in which places for labels are looked for."""
+_LABEL = 4
+"""Cells: how high a label is."""
 
 
 def plan_picture(compiled: Compiled, picture_format: str) -> bytes:
     """The picture as a file's contents; `picture_format` is "png" or "svg"."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     shown = plan_boxes(compiled)
     # The same picture gives the same bytes, and scratch memory thin lines.
     with mpl.rc_context({"svg.hashsalt": "lowtide", "hatch.linewidth": 0.5}):
-        figure = Figure(figsize=_SIZE, layout="constrained")
+        figure = Figure(figsize=_SIZE, layout=ConstrainedLayoutEngine(w_pad=0.1))
         _draw(figure, compiled, shown)
         out = io.BytesIO()
         metadata: dict[str, Any] = {"Date": None} if picture_format == "svg" else {}
@@ -213,10 +222,10 @@ def _draw(figure: Figure, compiled: Compiled, shown: PlanBoxes) -> None:
     # Labels are fitted to the final layout, which boxes do not change.
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
-    _draw_boxes(memory, everything, colours, fine=shown.slots > 150)
+    _draw_boxes(memory, everything, colours)
     _draw_live(live, shown)
     _draw_marks(memory, live, compiled, shown)
-    _label_tensors(memory, figure, everything, shown.slots, {t: names[t] for t in largest})
+    _label_tensors(memory, figure, shown, {t: names[t] for t in largest})
 
 
 def _name(compiled: Compiled, tensor: int) -> tuple[str, str]:
@@ -246,9 +255,7 @@ def _step_name(compiled: Compiled, slot: int) -> str:
     return plain(f"step {slot}: {op} {compiled.graph.ops[op].label}")
 
 
-def _frame(
-    figure: Figure, memory: Axes, live: Axes, compiled: Compiled, shown: PlanBoxes
-) -> None:
+def _frame(figure: Figure, memory: Axes, live: Axes, compiled: Compiled, shown: PlanBoxes) -> None:
     """Titles, axes and ticks."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
@@ -260,15 +267,16 @@ def _frame(
         f"Memory of {name}: {how}, input {options.input_mode}, output {options.output_mode}",
         parse_math=False,
     )
-    memory.set_title(
+    hints = [
         f"A box is {'a row of ' if rows else ''}a tensor: as wide as the steps it is needed for, "
         "as high as its bytes, at its address. White is free."
-        + ("\nGrey lines part stages, numbered at the top; their rows interleave." if rows else ""),
-        fontsize=8,
-        color="0.3",
-        loc="left",
-        pad=16 if rows else 6,
-    )
+    ]
+    if rows:
+        hints.append(
+            "Grey lines separate stages, numbered at the top; within one, the steps of several "
+            "operators interleave."
+        )
+    memory.set_title("\n".join(hints), fontsize=8, color="0.3", loc="left", pad=16 if rows else 6)
     commas = FuncFormatter(lambda value, _: f"{value:,.0f}")
     memory.set_ylabel("address in the arena (bytes)")
     memory.set_ylim(0, 1.08 * max(1, shown.arena_bytes))
@@ -289,7 +297,7 @@ def _frame(
     else:
         live.xaxis.set_major_locator(MaxNLocator(12, integer=True))
         live.xaxis.set_major_formatter(commas)
-        what = "each makes one row" if rows else "each runs one operator"
+        what = "each makes or takes in one row" if rows else "each runs one operator"
         live.set_xlabel(f"step ({what}; 0 is before the first one)")
 
 
@@ -302,7 +310,7 @@ def _legend(
     """The named tensors in the order of their birth, with the most bytes each holds at once."""
     from matplotlib.patches import Patch
 
-    held = _most_held((*shown.boxes, *shown.variables), shown.slots)
+    held = _most_held((*shown.boxes, *shown.variables))
     handles = [
         Patch(facecolor=colours[t], label=f"{short}  {_cut(origin, 26)}  {amount(held[t])}")
         for t, (short, origin) in named
@@ -332,14 +340,13 @@ def _legend(
         text.set_parse_math(False)
 
 
-def _most_held(boxes: Sequence[Box], slots: int) -> dict[int, int]:
+def _most_held(boxes: Iterable[Box]) -> dict[int, int]:
     """Tensor -> the most bytes that it holds in one slot."""
     changes: dict[int, dict[int, int]] = {}
     for box in boxes:
         change = changes.setdefault(box.tensor, {})
         change[box.start] = change.get(box.start, 0) + box.size
         change[box.end] = change.get(box.end, 0) - box.size
-    del slots
     return {t: max(accumulate(c[s] for s in sorted(c))) for t, c in changes.items()}
 
 
@@ -347,42 +354,41 @@ def _cut(text: str, length: int) -> str:
     return text if len(text) <= length else text[: length - 1] + "\N{HORIZONTAL ELLIPSIS}"
 
 
-def _draw_boxes(
-    memory: Axes, boxes: Sequence[Box], colours: Mapping[int, Any], *, fine: bool
-) -> None:
+def _draw_boxes(memory: Axes, boxes: Sequence[Box], colours: Mapping[int, Any]) -> None:
     """All tensors' boxes as one collection, all scratch memory as another."""
     from matplotlib.collections import PolyCollection
 
     tensors = [box for box in boxes if box.tensor != SCRATCH]
     scratch = [box for box in boxes if box.tensor == SCRATCH]
-    memory.add_collection(
-        PolyCollection(
-            _corners(tensors),
-            facecolors=[colours[box.tensor] for box in tensors],
-            edgecolors="white",
-            linewidths=0.15 if fine else 0.5,
-        ),
-        autolim=False,
-    )
-    memory.add_collection(
-        PolyCollection(
-            _corners(scratch), facecolors="0.9", edgecolors="0.5", hatch="//////", linewidths=0.0
-        ),
-        autolim=False,
-    )
+    extent, high = memory.get_window_extent(), memory.get_ylim()[1]
+    wide, tall = extent.width / np.ptp(memory.get_xlim()), extent.height / high
+    # White edges would leave nothing of a box that is hardly wider than they are.
+    edges = [
+        "white"
+        if min((box.end - box.start) * wide, box.size * tall) > _EDGED
+        else colours[box.tensor]
+        for box in tensors
+    ]
+    faces = [colours[box.tensor] for box in tensors]
+    grey: dict[str, Any] = {
+        "facecolors": "0.9",
+        "edgecolors": "0.5",
+        "hatch": "//////",
+        "linewidths": 0.0,
+    }
+    made = PolyCollection(_corners(tensors), facecolors=faces, edgecolors=edges, linewidths=0.3)
+    memory.add_collection(made, autolim=False)
+    memory.add_collection(PolyCollection(_corners(scratch), **grey), autolim=False)
 
 
-def _corners(boxes: Sequence[Box]) -> NDArray[np.float64]:
-    """[boxes][4][x, y]; a slot's middle is its number."""
+def _corners(boxes: Sequence[Box]) -> list[Any]:
+    """The corners [4][x, y] of each box; a slot's middle is its number."""
     if not boxes:
-        return np.zeros((0, 4, 2))
-    sides = np.array(
-        [(b.start - 0.5, b.end - 0.5, b.offset, b.offset + b.size) for b in boxes], float
-    )
-    left, right, low, high = sides.T
-    return np.stack(
-        [np.stack(pair, 1) for pair in ((left, low), (left, high), (right, high), (right, low))], 1
-    )
+        return []
+    sides = [(b.start - 0.5, b.end - 0.5, b.offset, b.offset + b.size) for b in boxes]
+    left, right, low, high = np.array(sides, float).T
+    ways = ((left, low), (left, high), (right, high), (right, low))
+    return list(np.stack([np.stack(way, 1) for way in ways], 1))
 
 
 def _draw_live(live: Axes, shown: PlanBoxes) -> None:
@@ -399,11 +405,12 @@ def _draw_marks(memory: Axes, live: Axes, compiled: Compiled, shown: PlanBoxes) 
     borders = [run.start - 0.5 for run in shown.runs]
     memory.vlines(borders, 0, top, color="0.45", linewidth=0.4, zorder=2.5)
     live.vlines(borders, 0, shown.peak_bytes, color="0.45", linewidth=0.4)
-    for axis, end in ((memory, 1.0), (live, 1.0)):
-        axis.axvline(peak, ymax=end, color="crimson", linestyle=(0, (4, 2)), linewidth=1.1)
+    for axis, end in ((memory, top), (live, live.get_ylim()[1])):
+        axis.vlines([peak], 0, end, color="white", linewidth=2.5, alpha=0.7, zorder=2.6)
+        axis.vlines([peak], 0, end, color="crimson", linestyle=(0, (4, 2)), zorder=2.7)
     side = "left" if peak < slots / 3 else "right" if peak > slots * 2 / 3 else "center"
     memory.annotate(
-        f" peak {amount(shown.peak_bytes)} live, {_step_name(compiled, peak)} ",
+        f"peak {amount(shown.peak_bytes)} live, {_step_name(compiled, peak)}",
         xy=(peak, top),
         xytext=(0, 4),
         textcoords="offset points",
@@ -412,14 +419,13 @@ def _draw_marks(memory: Axes, live: Axes, compiled: Compiled, shown: PlanBoxes) 
         fontsize=9,
         fontweight="bold",
         parse_math=False,
-        bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0, "alpha": 0.8},
     )
     beyond = sum(box.size for box in shown.variables)
     memory.annotate(
         f"arena {amount(top)}" + (f" ({amount(beyond)} variables)" if beyond else ""),
         xy=(0.0 if peak > slots / 2 else 1.0, top),
         xycoords=("axes fraction", "data"),
-        xytext=(0, 4),
+        xytext=(4 if peak > slots / 2 else 0, 4),
         textcoords="offset points",
         ha="left" if peak > slots / 2 else "right",
         fontsize=9,
@@ -447,11 +453,7 @@ def _number_stages(memory: Axes, shown: PlanBoxes) -> None:
 
 
 def _label_tensors(
-    memory: Axes,
-    figure: Figure,
-    boxes: Sequence[Box],
-    slots: int,
-    names: Mapping[int, tuple[str, str]],
+    memory: Axes, figure: Figure, shown: PlanBoxes, names: Mapping[int, tuple[str, str]]
 ) -> None:
     """Each named tensor's name inside what it covers, at the widest place; none if none fits."""
     from matplotlib.patheffects import withStroke
@@ -461,27 +463,35 @@ def _label_tensors(
     columns = max(1, round(extent.width / figure.dpi / _CELL))
     lines = max(1, round(extent.height / figure.dpi / _CELL))
     grid = np.full((lines, columns), SCRATCH, np.int64)
-    for box in boxes:
-        if box.tensor != SCRATCH:
-            left, right = (round(slot / slots * columns) for slot in (box.start, box.end))
-            bottom, top = (round(y / high * lines) for y in (box.offset, box.offset + box.size))
-            grid[bottom:top, left:right] = box.tensor
-    free = np.ones((lines, columns), bool)
+    for box in (*shown.boxes, *shown.variables):
+        left, right = (round(slot / shown.slots * columns) for slot in (box.start, box.end))
+        bottom, top = (round(y / high * lines) for y in (box.offset, box.offset + box.size))
+        grid[bottom:top, left:right] = box.tensor
+    # No label crosses the line at the peak.
+    grid[:, int((shown.peak_slot + 0.5) / shown.slots * columns)] = SCRATCH
     for tensor, (short, origin) in names.items():
-        mine = (grid == tensor) & free
-        for text, least in ((f"{short} {origin}", 0.97), (short, 0.6)):
-            size = (4, 2 + 2 * len(text))
-            place = _best_place(mine, size, least)
+        full, brief = f"{short} {origin}", short
+        for text, upright, least in (
+            (full, False, 0.9),
+            (brief, False, 0.95),
+            (full, True, 0.95),
+            (brief, False, 0.7),
+            (brief, True, 0.7),
+        ):
+            size = (_LABEL, 2 + 2 * len(text))
+            size = size[::-1] if upright else size
+            place = _best_place(grid == tensor, size, least)
             if place is None:
                 continue
             y, x = place
-            free[y : y + size[0], x : x + size[1]] = False
+            grid[y : y + size[0], x : x + size[1]] = SCRATCH
             memory.text(
-                (x + size[1] / 2) / columns * slots - 0.5,
+                (x + size[1] / 2) / columns * shown.slots - 0.5,
                 (y + size[0] / 2) / lines * high,
                 text,
                 ha="center",
                 va="center",
+                rotation=90 if upright else 0,
                 fontsize=_FONT,
                 parse_math=False,
                 path_effects=[withStroke(linewidth=1.5, foreground="white")],
@@ -494,17 +504,17 @@ def _best_place(
 ) -> tuple[int, int] | None:
     """Lower left cell of the rectangle of `size` (lines, columns) that lies in `mine` the most.
 
-    Of equal ones, that with the most of `mine` around it, so in the middle of what is large. None
-    if all have less than the part `least` of their cells in `mine`.
+    Of equal ones, those with the most of `mine` around them, and of these the one in their middle.
+    None if all have less than the part `least` of their cells in `mine`.
     """
     inside = _sums(mine, size)
     if inside.size == 0 or inside.max() < least * size[0] * size[1]:
         return None
     around = (3 * size[0], 3 * size[1])
-    margins = [(size[0], size[0]), (size[1], size[1])]
-    near = _sums(np.pad(mine, margins), around)
+    near = _sums(np.pad(mine, [(size[0], size[0]), (size[1], size[1])]), around)
     score = inside * (around[0] * around[1] + 1) + near
-    y, x = np.unravel_index(int(score.argmax()), score.shape)
+    best = np.argwhere(score == score.max())
+    y, x = best[np.abs(best - best.mean(0)).sum(1).argmin()]
     return int(y), int(x)
 
 
@@ -512,6 +522,7 @@ def _sums(cells: NDArray[np.bool_], size: tuple[int, int]) -> NDArray[np.int64]:
     """How many cells are set in every rectangle of `size`, by its lower left cell."""
     if cells.shape[0] < size[0] or cells.shape[1] < size[1]:
         return np.zeros((0, 0), np.int64)
-    total = np.pad(cells.astype(np.int64).cumsum(0).cumsum(1), [(1, 0), (1, 0)])
+    total: NDArray[np.int64] = np.pad(cells.cumsum(0).cumsum(1), [(1, 0), (1, 0)])
     h, w = size
-    return total[h:, w:] - total[:-h, w:] - total[h:, :-w] + total[:-h, :-w]
+    sums: NDArray[np.int64] = total[h:, w:] - total[:-h, w:] - total[h:, :-w] + total[:-h, :-w]
+    return sums

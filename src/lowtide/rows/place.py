@@ -12,18 +12,24 @@ from random import Random
 
 from lowtide.place import Item, Placement, Problem
 from lowtide.place.firstfit import Boxes, boxes_of, first_fit, height, placement_of
-from lowtide.rows.stages import Step, row_lives
+from lowtide.rows.stages import Step
 from lowtide.rows.table import RowTable
 
 
-def place_rows(table: RowTable, steps: Sequence[Step], *, align: int = 4) -> Placement:
+def place_rows(
+    table: RowTable,
+    steps: Sequence[Step],
+    lives: Mapping[int, tuple[int, int]],
+    *,
+    align: int = 4,
+) -> Placement:
     """Offsets of all rows and scratch, validated; `align` is that of a row's start, in bytes.
 
+    `lives` are those of `row_lives`.
     Item r is row r of the table; item (number of rows + k) is the scratch of step k. A kept tensor
     is one item under its first row, as the caller reads it as one piece; so is a given tensor whose
     rows are no multiple of `align`.
     """
-    lives = row_lives(table, steps)
     pieces = {
         cut.first: cut
         for cut in table.cuts

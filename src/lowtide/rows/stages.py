@@ -1,12 +1,12 @@
-"""Stages: runs of nodes whose steps are interleaved, and the best way to cut a network into them.
+"""Stages: runs of nodes whose steps are interleaved; the order of steps, and when each row is live.
 
 A stage runs its steps on demand: a step of the last node asks for the rows it reads, whose makers
 run just before, and so on back to rows that exist. Every step runs once, so nothing is computed
 twice. A row is live from the step that makes it to the last that reads it; the stage's peak is the
 largest sum of live rows and scratch, everything live before, through and after it included.
 
-Cutting a sequence of nodes into stages of least peak is a shortest (minimax) path over positions in
-the sequence: the state graph of `schedule.search`, along one order.
+A stage in strips (`rows.columns`) is several segments, one for each strip that differs from its
+neighbours; a segment that stands for several equal strips is run `times` times.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
-from time import monotonic
 
 from lowtide.rows.table import RowTable
 
@@ -23,9 +22,23 @@ Step = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
-    """Nodes [first, last) of the table, run together; `peak_bytes` while they do."""
+class Segment:
+    """Nodes [first, last) of the table, whose steps interleave, `times` times over."""
 
+    first: int
+    last: int
+    times: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Operators run together. `strip_width` is in columns of their output, None for all of it.
+
+    The stage's nodes are [first, last); `peak_bytes` is the most that is live while they run.
+    """
+
+    operators: tuple[int, ...]
+    strip_width: int | None
     first: int
     last: int
     peak_bytes: int
@@ -35,35 +48,18 @@ class Stage:
 class RowPlan:
     """All steps of all nodes in the order they run, and the stages they come from.
 
-    `peak_bytes` is the largest sum of live rows and scratch. No order of these steps can beat
+    The steps of a segment that is run several times are listed once. `peak_bytes` is the largest sum
+    of live rows and scratch, `macs` what the plan computes. No order of these steps can beat
     `lower_bound_bytes`: every step needs the rows it touches, all given rows are there before the
     first step and all kept rows after the last.
     """
 
     stages: tuple[Stage, ...]
+    segments: tuple[Segment, ...]
     steps: tuple[Step, ...]
     peak_bytes: int
     lower_bound_bytes: int
-
-
-def plan_rows(table: RowTable, *, seconds: float = 20.0) -> RowPlan:
-    """The cut into stages of least peak, for the nodes' order; past `seconds`, the best seen."""
-    search = _Search(table, monotonic() + seconds)
-    stages = search.stages()
-    steps = [step for stage in stages for step in demand(table, range(stage.first, stage.last))]
-    given = sum(table.size[row] for row in table.given)
-    least = [
-        sum(table.size[row] for row in {*reads, *writes}) + table.scratch[node]
-        for node in range(table.nodes)
-        for reads, writes in zip(table.reads[node], table.writes[node], strict=True)
-    ]
-    bound = max([given, sum(table.size[row] for row in table.kept), *least])
-    return RowPlan(
-        stages=tuple(stages),
-        steps=tuple(steps),
-        peak_bytes=max([given, *(stage.peak_bytes for stage in stages)]),
-        lower_bound_bytes=bound,
-    )
+    macs: int
 
 
 def demand(table: RowTable, members: Sequence[int]) -> list[Step]:
@@ -112,95 +108,79 @@ def demand(table: RowTable, members: Sequence[int]) -> list[Step]:
     return steps
 
 
-class _Search:
-    """Dynamic programming over positions in the sequence of nodes."""
-
-    def __init__(self, table: RowTable, deadline: float) -> None:
-        self.table = table
-        self.deadline = deadline
-        # The last node that reads each row; one past the end for what is kept.
-        self.last_reader = [-1] * len(table.size)
-        self.first_maker = [-1] * len(table.size)
-        for node in range(table.nodes):
-            for rows in table.reads[node]:
-                for row in rows:
-                    self.last_reader[row] = node
-            for rows in table.writes[node]:
-                for row in rows:
-                    if self.first_maker[row] < 0:
-                        self.first_maker[row] = node
-        for row in table.kept:
-            self.last_reader[row] = table.nodes
-
-    def stages(self) -> list[Stage]:
-        n = self.table.nodes
-        best = [0] + [1 << 62] * n
-        came: list[Stage | None] = [None] * (n + 1)
-        for last in range(1, n + 1):
-            for first in range(last - 1, -1, -1):
-                if best[first] >= best[last]:
-                    continue
-                if first < last - 1 and (
-                    monotonic() > self.deadline or self.table.alone & set(range(first, last))
-                ):
-                    break
-                peak = self.peak(first, last)
-                if max(best[first], peak) < best[last]:
-                    best[last] = max(best[first], peak)
-                    came[last] = Stage(first, last, peak)
-        stages: list[Stage] = []
-        at = n
-        while at:
-            stage = came[at]
-            assert stage is not None
-            stages.append(stage)
-            at = stage.first
-        return stages[::-1]
-
-    def peak(self, first: int, last: int) -> int:
-        """Peak bytes while the nodes [first, last) run as one stage."""
-        table = self.table
-        steps = demand(table, range(first, last))
-        start, end = _spans(table, steps)
-        through = 0
-        change = [0] * (len(steps) + 1)
-        for row, size in enumerate(table.size):
-            if row in start:
-                begin = start[row] if self.first_maker[row] >= first else 0
-                stop = len(steps) if self.last_reader[row] >= last else end[row] + 1
-                change[begin] += size
-                change[stop] -= size
-            elif self.first_maker[row] < first and self.last_reader[row] >= first:
-                through += size
-        live, peak = through, 0
-        for (node, _), delta in zip(steps, change, strict=False):
-            live += delta
-            peak = max(peak, live + table.scratch[node])
-        return peak
+def steps_of(table: RowTable, segments: Sequence[Segment]) -> tuple[Step, ...]:
+    """The steps of all segments, each listed once."""
+    return tuple(s for seg in segments for s in demand(table, range(seg.first, seg.last)))
 
 
-def _spans(table: RowTable, steps: Sequence[Step]) -> tuple[dict[int, int], dict[int, int]]:
+def spans(table: RowTable, steps: Sequence[Step]) -> dict[int, tuple[int, int]]:
     """Row -> first and last of `steps` that touches it."""
-    start: dict[int, int] = {}
-    end: dict[int, int] = {}
+    found: dict[int, tuple[int, int]] = {}
     for at, (node, step) in enumerate(steps):
         for row in (*table.reads[node][step], *table.writes[node][step]):
-            start.setdefault(row, at)
-            end[row] = at
-    return start, end
+            found[row] = (found[row][0] if row in found else at, at)
+    return found
 
 
-def row_lives(table: RowTable, steps: Sequence[Step]) -> dict[int, tuple[int, int]]:
+def row_lives(
+    table: RowTable, steps: Sequence[Step], segments: Sequence[Segment] = ()
+) -> dict[int, tuple[int, int]]:
     """Row -> half-open interval of slots; slot 0 is before the first step, slot k + 1 is step k.
 
     Given rows live from slot 0, kept rows to the end, rows that nothing touches not at all (given
-    ones in slot 0).
+    ones in slot 0). What a repeated segment reads, and did not make, is needed to the segment's end;
+    what it makes and leaves is there from its start.
     """
-    start, end = _spans(table, steps)
-    lives = {row: (start[row] + 1, end[row] + 2) for row in start}
+    touched = spans(table, steps)
+    lives = {row: (start + 1, end + 2) for row, (start, end) in touched.items()}
     for row in table.given:
         lives[row] = (0, lives[row][1] if row in lives else 1)
     for row in table.kept:
         if row in lives:
             lives[row] = (lives[row][0], len(steps) + 1)
+    at = 0
+    for segment in segments:
+        nodes = range(segment.first, segment.last)
+        begin, at = at, at + sum(table.steps(node) for node in nodes)
+        if segment.times == 1:
+            continue
+        rows = {
+            row
+            for node in nodes
+            for step in range(table.steps(node))
+            for row in (*table.reads[node][step], *table.writes[node][step])
+        }
+        for row in rows:
+            start, end = lives[row]
+            if start < begin + 1:
+                end = max(end, at + 1)
+            if end > at + 1:
+                start = min(start, begin + 1)
+            lives[row] = (start, end)
     return lives
+
+
+def live_bytes(
+    table: RowTable, steps: Sequence[Step], lives: dict[int, tuple[int, int]]
+) -> list[int]:
+    """Bytes of live rows and scratch in each slot."""
+    change = [0] * (len(steps) + 2)
+    for row, (start, end) in lives.items():
+        change[start] += table.size[row]
+        change[end] -= table.size[row]
+    found, live = [], 0
+    for slot in range(len(steps) + 1):
+        live += change[slot]
+        found.append(live + (table.scratch[steps[slot - 1][0]] if slot else 0))
+    return found
+
+
+def lower_bound(table: RowTable) -> int:
+    """No order of the steps needs less: see RowPlan."""
+    least = [
+        sum(table.size[row] for row in {*reads, *writes}) + table.scratch[node]
+        for node in range(table.nodes)
+        for reads, writes in zip(table.reads[node], table.writes[node], strict=True)
+    ]
+    given = sum(table.size[row] for row in table.given)
+    return max([given, sum(table.size[row] for row in table.kept), *least])

@@ -35,6 +35,8 @@ class Cut:
 class RowTable:
     """Nodes in the order of their operators; `reads[n][s]`, `writes[n][s]` are row numbers.
 
+    `size` is in bytes, as rows take them in the arena, aligned.
+
     `makers[row]` lists (node, step) pairs: the row is complete when all of them have run. Rows of
     graph inputs have none. `kept` rows are live to the end. `scratch[n]` is in bytes, for each step
     alone; `lasting[n]` is the row of scratch memory that lasts, or -1. Nodes that are `alone` use a
@@ -68,20 +70,24 @@ def row_table(
     views: Mapping[int, int],
     *,
     outside: Collection[int] = (),
+    crops: Collection[int] = (),
     preserve: bool = False,
 ) -> RowTable:
     """The table of `nodes`; `views` maps a view tensor to the tensor whose memory it is.
 
-    `outside` tensors are not in the arena (inputs kept elsewhere). With `preserve`, the rows of
-    graph inputs are kept to the end. Inputs and outputs that a node exchanges with the caller are
+    Views that are `crops` are some columns of it: their rows are part of its rows. `outside` tensors
+    are not in the arena (inputs kept elsewhere). With `preserve`, the rows of graph inputs are kept
+    to the end. Inputs and outputs that a node exchanges with the caller are
     neither there before the first step nor after the last.
     """
-    cuts = cuts_of(graph, nodes, views, outside)
+    cuts = cuts_of(graph, nodes, views, outside, crops)
+    seen = _Seen(graph, cuts, views, crops)
     taken = {p.tensor for node in nodes if node.exchange is not None for p in node.inputs}
     pushed = {p.tensor for node in nodes if node.exchange is not None for p in node.outputs}
     size = [0] * sum(cut.count for cut in cuts.values())
     for cut in cuts.values():
-        size[cut.first : cut.first + cut.count] = [cut.size] * cut.count
+        each = cut.size if cut.count == 1 else -(-cut.size // ALIGN) * ALIGN
+        size[cut.first : cut.first + cut.count] = [each] * cut.count
     lasting = []
     for node in nodes:
         lasts = node.scratch > 0 and node.scratch_lasts
@@ -92,9 +98,9 @@ def row_table(
     for index, node in enumerate(nodes):
         node_reads, node_writes = [], []
         for step in range(node.steps):
-            node_reads.append(_rows(node.inputs, step, cuts, views))
+            node_reads.append(seen.rows(node.inputs, step))
             extra = (lasting[index],) if lasting[index] >= 0 else ()
-            node_writes.append(_rows(node.outputs, step, cuts, views) + extra)
+            node_writes.append(seen.rows(node.outputs, step) + extra)
             for row in node_writes[-1]:
                 makers[row][index] = step
         reads.append(tuple(node_reads))
@@ -129,6 +135,7 @@ def cuts_of(
     nodes: Sequence[Node],
     views: Mapping[int, int],
     outside: Collection[int] = (),
+    crops: Collection[int] = (),
 ) -> dict[int, Cut]:
     """Tensor -> cut, for every tensor in the arena, in order of first use; inputs come first."""
     sizes: dict[int, set[int]] = {}
@@ -139,8 +146,10 @@ def cuts_of(
         for port in (*node.inputs, *node.outputs):
             tensor = views.get(port.tensor, port.tensor)
             if in_arena(graph.tensors[tensor]) and tensor not in outside:
-                whole = port.rows * port.row_bytes != graph.tensors[tensor].bytes
-                sizes.setdefault(tensor, set()).add(0 if whole else port.row_bytes)
+                total = graph.tensors[tensor].bytes
+                pitch = total // port.rows if port.tensor in crops else port.row_bytes
+                fits = port.rows * pitch == total
+                sizes.setdefault(tensor, set()).add(pitch if fits else 0)
     cuts: dict[int, Cut] = {}
     first = 0
     for tensor, ways in sizes.items():
@@ -158,16 +167,28 @@ ALIGN = 4
 """Bytes: what the starts of rows are at least aligned to."""
 
 
-def _rows(
-    ports: Sequence[Port], step: int, cuts: Mapping[int, Cut], views: Mapping[int, int]
-) -> tuple[int, ...]:
-    rows: dict[int, None] = {}
-    for port in ports:
-        cut = cuts.get(views.get(port.tensor, port.tensor))
-        if cut is None:
-            continue
-        at = port.first + step * port.stride if port.table is None else port.table[step]
-        for row in range(at, at + port.count * port.dilation, port.dilation):
-            if 0 <= row < port.rows:
-                rows[cut.first + (row * port.row_bytes // cut.size if cut.size else 0)] = None
-    return tuple(rows)
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """Which rows of the table a port's window is."""
+
+    graph: Graph
+    cuts: Mapping[int, Cut]
+    views: Mapping[int, int]
+    crops: Collection[int]
+
+    def rows(self, ports: Sequence[Port], step: int) -> tuple[int, ...]:
+        """The rows that `ports` touch in step `step`."""
+        rows: dict[int, None] = {}
+        for port in ports:
+            root = self.views.get(port.tensor, port.tensor)
+            cut = self.cuts.get(root)
+            if cut is None:
+                continue
+            pitch = port.row_bytes
+            if port.tensor in self.crops:
+                pitch = self.graph.tensors[root].bytes // port.rows
+            at = port.first + step * port.stride if port.table is None else port.table[step]
+            for row in range(at, at + port.count * port.dilation, port.dilation):
+                if 0 <= row < port.rows:
+                    rows[cut.first + (row * pitch // cut.size if cut.size else 0)] = None
+        return tuple(rows)

@@ -25,11 +25,14 @@ from lowtide.run.glue import HEADER, model_header, read_interface
 from lowtide.run.linkmap import Sizes, read_map
 
 WARNINGS: Final = ("-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wpedantic")
-_STANDARD: Final = ("-std=c99", *WARNINGS, "-ffunction-sections", "-fdata-sections")
+# Tables are initialised by position, so a value in another's place must not pass.
+_ERRORS: Final = ("-Werror=int-conversion", "-Werror=overflow")
+_STANDARD: Final = ("-std=c99", *WARNINGS, *_ERRORS, "-ffunction-sections", "-fdata-sections")
 # The harness must not pull in library functions, nor have its loops turned into calls of them.
 _HARNESS: Final = ("-ffreestanding", "-fno-tree-loop-distribute-patterns", "-Os")
 _JOBS: Final = 2
 _SHOWN_LINES: Final = 8
+_CAUSE: Final = re.compile(r"\berror: |undefined reference")
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,7 +273,9 @@ def _check(result: subprocess.CompletedProcess[str], what: str) -> str:
     """What the compiler said; raises BuildError if it failed."""
     if result.returncode == 0:
         return result.stderr
-    lines = "\n".join(f"    {line}" for line in result.stderr.splitlines()[:_SHOWN_LINES])
+    # What made it fail comes first: warnings alone may fill more lines than are shown.
+    lines = sorted(result.stderr.splitlines(), key=lambda line: _CAUSE.search(line) is None)
+    shown = "\n".join(f"    {line}" for line in lines[:_SHOWN_LINES])
     raise BuildError(
-        f"the generated C does not {what}:\n{lines}", "report this as a fault of lowtide"
+        f"the generated C does not {what}:\n{shown}", "report this as a fault of lowtide"
     )

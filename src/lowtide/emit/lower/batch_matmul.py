@@ -63,7 +63,7 @@ def _params(context: Context, depth: int, columns: int, rows: int) -> Params:
     output_scale, output_zero = per_tensor(context, context.output())
     # GetQuantizedConvolutionMultipler multiplies in single precision and divides in double.
     product = float(np.float32(left_scale) * np.float32(right_scale))
-    factor, shift = multiplier(product / output_scale)
+    factor, shift = multiplier(context, product / output_scale)
     return Params(
         "lt_batch_matmul_s8",
         (

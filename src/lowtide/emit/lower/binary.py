@@ -14,9 +14,9 @@ from functools import partial
 import numpy as np
 
 from lowtide.emit.lower.common import Context, Lowering, activation_range
+from lowtide.emit.lower.common import multiplier as factor
 from lowtide.emit.lower.elementwise import (
     MOST_ROWS,
-    factor,
     row_count,
     same_type,
     scale_zero,

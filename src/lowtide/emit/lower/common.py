@@ -16,6 +16,9 @@ from lowtide.ir import DType, Graph, Op, Quant, Tensor
 
 _FLOATS = frozenset({DType.FLOAT32, DType.FLOAT16, DType.FLOAT64, DType.BFLOAT16})
 
+_LARGEST_SHIFT = 30
+"""Of lt_scale: the reference shifts an int32 to the left by as much."""
+
 _NUMPY: dict[DType, np.dtype[Any]] = {
     DType.INT8: np.dtype(np.int8),
     DType.UINT8: np.dtype(np.uint8),
@@ -101,23 +104,33 @@ def constant(tensor: Tensor) -> NDArray[Any]:
 
 
 def per_tensor(context: Context, tensor: Tensor) -> tuple[float, int]:
-    """(scale, zero point) of a tensor quantised as a whole; scale is exact float32 as a double."""
+    """(scale, zero point) of a tensor quantised as a whole, both sound; scale is an exact float32."""
     quant = quantised(context, tensor)
-    return quant.scale[0], quant.zero_point[0]
+    scale, zero = quant.scale[0], quant.zero_point[0]
+    low, high = type_range(tensor.dtype)
+    if not (0 < scale < math.inf and low <= zero <= high):
+        raise context.unsupported(
+            f"tensor {tensor.id} ({tensor.name}) has scale {scale:g} and zero point {zero}"
+        )
+    return scale, zero
 
 
 def quantised(context: Context, tensor: Tensor) -> Quant:
-    """The quantisation of `tensor`, which must have one."""
-    if tensor.quant is None:
+    """The quantisation of `tensor`, which must be of integers and have one."""
+    integers = np.issubdtype(_NUMPY.get(tensor.dtype, np.dtype(np.void)), np.integer)
+    if tensor.quant is None or not integers:
         raise context.unsupported(f"tensor {tensor.id} ({tensor.name}) is not quantised")
     return tensor.quant
 
 
-def multiplier(real: float) -> tuple[int, int]:
-    """(multiplier, shift) of a real factor: QuantizeMultiplier, quantization_util.cc."""
+def multiplier(context: Context, real: float) -> tuple[int, int]:
+    """(multiplier, shift) of a factor that the kernels can shift by.
+
+    QuantizeMultiplier, quantization_util.cc.
+    """
     if real == 0.0:
         return 0, 0
-    fraction, shift = math.frexp(real)
+    fraction, shift = math.frexp(real) if 0 < real < math.inf else (0.5, 1 << 10)
     # TfLiteRound: half away from zero; the factor is positive.
     fixed = math.floor(fraction * (1 << 31) + 0.5)
     if fixed == 1 << 31:
@@ -125,6 +138,8 @@ def multiplier(real: float) -> tuple[int, int]:
         shift += 1
     if shift < -31:
         return 0, 0
+    if shift > _LARGEST_SHIFT:
+        raise context.unsupported(f"its scales differ by a factor of {real:g}")
     return fixed, shift
 
 
@@ -134,7 +149,10 @@ def activation_range(context: Context, tensor: Tensor, activation: int) -> tuple
     low, high = type_range(tensor.dtype)
 
     def quantise(value: float) -> int:
-        ratio = np.float32(value) / np.float32(scale)
+        with np.errstate(over="ignore"):
+            ratio = np.float32(value) / np.float32(scale)
+        if abs(ratio) >= 1 << 31:
+            raise context.unsupported(f"its output's scale, {scale:g}, is too small")
         return zero + int(math.floor(abs(ratio) + 0.5) * (1 if ratio >= 0 else -1))
 
     match activation:

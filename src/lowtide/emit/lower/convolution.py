@@ -143,7 +143,7 @@ def factors(context: Context, channels: int) -> tuple[tuple[int, int], ...]:
         raise context.unsupported(f"its weights have {len(scales)} scales for {channels} channels")
     if len(scales) == 1:
         scales *= channels
-    return tuple(multiplier(input_scale * scale / output_scale) for scale in scales)
+    return tuple(multiplier(context, input_scale * scale / output_scale) for scale in scales)
 
 
 def clamp(context: Context) -> tuple[int, int]:

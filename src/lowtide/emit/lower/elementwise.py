@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import math
 
-from lowtide.emit.lower.common import Context, quantised, type_range
-from lowtide.emit.lower.common import multiplier as quantised_multiplier
+from lowtide.emit.lower.common import Context, per_tensor, quantised
 from lowtide.emit.lower.move import row_dims
 from lowtide.emit.program import Lowered, Node, Params, Port, Value
 from lowtide.ir import DType, Tensor
 
 MOST_ROWS = 32767
-_LARGEST_SHIFT = 30
 
 
 def scale_zero(context: Context, tensor: Tensor) -> tuple[float, int]:
@@ -23,21 +21,7 @@ def scale_zero(context: Context, tensor: Tensor) -> tuple[float, int]:
     quant = quantised(context, tensor)
     if len(quant.scale) != 1 or len(quant.zero_point) != 1:
         raise context.unsupported(f"tensor {tensor.id} ({tensor.name}) is quantised per channel")
-    scale, zero = quant.scale[0], quant.zero_point[0]
-    low, high = type_range(tensor.dtype)
-    if not (0 < scale < math.inf and low <= zero <= high):
-        raise context.unsupported(
-            f"tensor {tensor.id} ({tensor.name}) has scale {scale:g} and zero point {zero}"
-        )
-    return scale, zero
-
-
-def factor(context: Context, real: float) -> tuple[int, int]:
-    """(multiplier, shift) of a factor that the kernels can shift by."""
-    multiplier, shift = quantised_multiplier(real) if math.isfinite(real) else (0, 1 << 10)
-    if shift > _LARGEST_SHIFT:
-        raise context.unsupported(f"its scales differ by a factor of {real:g}")
-    return multiplier, shift
+    return per_tensor(context, tensor)
 
 
 def number(context: Context, name: str, default: float) -> float:

@@ -28,7 +28,7 @@ def _scale(context: Context, index: int) -> tuple[float, int]:
 def _factor(context: Context) -> tuple[int, int]:
     """(multiplier, shift): GetQuantizedConvolutionMultipler, kernel_util.cc; float32 product."""
     product = np.float32(_scale(context, 0)[0]) * np.float32(_scale(context, 1)[0])
-    return multiplier(float(product) / per_tensor(context, context.output())[0])
+    return multiplier(context, float(product) / per_tensor(context, context.output())[0])
 
 
 def _zeros(context: Context) -> tuple[tuple[str, Value], ...]:

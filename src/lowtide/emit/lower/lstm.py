@@ -94,9 +94,9 @@ def _gates(context: Context, units: int, inputs: int) -> tuple[tuple[str, Value]
     factors = [
         *(_gate_factor(context, _INPUT, i) for i in _WEIGHTS),
         *(_gate_factor(context, _HIDDEN, i) for i in _RECURRENT),
-        multiplier(_UNIT_SCALE * cell_scale / cell_scale),
-        multiplier(_UNIT_SCALE * _UNIT_SCALE / cell_scale),
-        multiplier(_UNIT_SCALE * _UNIT_SCALE / hidden_scale),
+        multiplier(context, _UNIT_SCALE * cell_scale / cell_scale),
+        multiplier(context, _UNIT_SCALE * _UNIT_SCALE / cell_scale),
+        multiplier(context, _UNIT_SCALE * _UNIT_SCALE / hidden_scale),
     ]
     folded = [b - input_zero * w.sum(axis=1) for b, w in zip(biases, weights, strict=True)]
     kept = [-hidden_zero * w.sum(axis=1) for w in recurrent]
@@ -125,7 +125,7 @@ def _matrix(context: Context, index: int, shape: tuple[int, int]) -> NDArray[np.
 def _gate_factor(context: Context, operand: int, weights: int) -> tuple[int, int]:
     """GetQuantizedConvolutionMultipler multiplies in single precision and divides in double."""
     scales = (per_tensor(context, context.input(i))[0] for i in (operand, weights))
-    return multiplier(float(np.prod(np.array(list(scales), np.float32))) / _GATE_SCALE)
+    return multiplier(context, float(np.prod(np.array(list(scales), np.float32))) / _GATE_SCALE)
 
 
 def _cell(context: Context) -> tuple[tuple[str, Value], ...]:

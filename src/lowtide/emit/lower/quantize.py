@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from lowtide.emit.lower import fixed_point as fixed
 from lowtide.emit.lower.common import Context, Lowering
-from lowtide.emit.lower.elementwise import by_rows, factor, scale_zero, suffix
+from lowtide.emit.lower.common import multiplier as factor
+from lowtide.emit.lower.elementwise import by_rows, scale_zero, suffix
 from lowtide.emit.lower.unary import table
 from lowtide.emit.program import Lowered
 from lowtide.ir import DType

@@ -12,7 +12,8 @@ import numpy as np
 
 from lowtide.emit.lower import fixed_point as fixed
 from lowtide.emit.lower.common import Context, Lowering
-from lowtide.emit.lower.elementwise import factor, number, row_count, scale_zero
+from lowtide.emit.lower.common import multiplier as factor
+from lowtide.emit.lower.elementwise import number, row_count, scale_zero
 from lowtide.emit.lower.move import row_dims
 from lowtide.emit.program import Array, Lowered, Node, Params, Port, Value
 from lowtide.ir import DType

@@ -56,8 +56,8 @@ def _params(context: Context, ctype: CType, sizes: tuple[int, int, int, int]) ->
     if ctype == "int16_t" and state_zero != 0:
         raise context.unsupported("its state has a zero point other than 0")
     # PrepareSvdf computes both factors in single precision.
-    state_factor = multiplier(float(source * features / state))
-    output_factor = multiplier(float(state * times / np.float32(output_scale)))
+    state_factor = multiplier(context, float(source * features / state))
+    output_factor = multiplier(context, float(state * times / np.float32(output_scale)))
     units = sizes[1]
     bias = np.zeros(units, np.int64)
     if context.optional(_BIAS) is not None:

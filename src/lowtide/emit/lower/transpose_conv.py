@@ -103,7 +103,7 @@ def _requantisation(context: Context, channels: int) -> tuple[tuple[str, Value],
         bias = context.constant(_BIAS).astype(np.int64).reshape(-1)
     if len(scales) != channels or len(bias) != channels:
         raise context.unsupported(f"its scales or bias are not one for each of {channels} channels")
-    factors = tuple(multiplier(input_scale * scale / output_scale) for scale in scales)
+    factors = tuple(multiplier(context, input_scale * scale / output_scale) for scale in scales)
     return (
         ("bias", Array("int32_t", int32(bias), weights=True)),
         ("multiplier", Array("int32_t", column(factors, 0))),

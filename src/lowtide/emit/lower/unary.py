@@ -14,7 +14,8 @@ import numpy as np
 
 from lowtide.emit.lower import fixed_point as fixed
 from lowtide.emit.lower.common import Context, Lowering, type_range
-from lowtide.emit.lower.elementwise import by_rows, factor, number, same_type, scale_zero
+from lowtide.emit.lower.common import multiplier as factor
+from lowtide.emit.lower.elementwise import by_rows, number, same_type, scale_zero
 from lowtide.emit.program import Array, Lowered
 from lowtide.ir import DType
 

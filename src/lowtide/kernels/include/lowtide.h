@@ -39,7 +39,7 @@ typedef struct {
     uint32_t offset;
     uint32_t pitch;
     uint16_t count; /* number of rows */
-    uint8_t base;   /* index into the bases: 0 is the arena, 1 the constants, 2... the inputs */
+    uint8_t base;   /* index into the bases: 0 is the arena, 1 the constants, then inputs, strips */
     uint8_t apart;
 } lt_rows;
 
@@ -57,18 +57,42 @@ typedef struct {
 
 #define LT_NONE 0xFFFFU
 
+/* A kernel, and how many ports its nodes have. */
+typedef struct {
+    lt_kernel run;
+    uint8_t inputs;
+    uint8_t outputs;
+} lt_kind;
+
 typedef struct {
     const void *params;
     uint16_t scratch; /* index into the program's rows: where step r's scratch memory is */
     uint16_t ports;   /* index of the first input's port; outputs follow inputs */
-    uint8_t kernel;   /* index into the program's kernels, or LT_EXCHANGE */
-    uint8_t inputs;
-    uint8_t outputs;
+    uint16_t counter; /* index of the number of its next step */
+    uint8_t kind;     /* index into the program's kinds, or one of the following */
 } lt_node;
 
-/* A node that is no kernel: each of its steps is a row that the caller gives (outputs == 1) or takes
- * (inputs == 1); `scratch` says of which of the network's inputs or outputs. */
-#define LT_EXCHANGE 0xFFU
+/* Nodes that are no kernels. A step of LT_GIVE is a row that the caller gives, a step of LT_TAKE one
+ * that it takes; `scratch` says of which of the network's inputs or outputs. LT_STRIP begins a strip;
+ * its params are an lt_strip. */
+#define LT_GIVE 0xFFU
+#define LT_TAKE 0xFEU
+#define LT_STRIP 0xFDU
+
+/* A strip is some columns of every row: operators that run again and again, further right each time.
+ * bases[base] becomes bases[from] + offset, and nodes begin with step 0 again. */
+typedef struct {
+    uint8_t base;
+    uint8_t from;
+    int32_t offset;
+} lt_shift;
+
+typedef struct {
+    const lt_shift *shifts;
+    uint16_t shift_count;
+    uint16_t counter; /* of the first of the nodes */
+    uint16_t counter_count;
+} lt_strip;
 
 /* The next `steps` steps of one node; or, if node >= LT_LOOP, the node - LT_LOOP turns that follow,
  * `steps` times. Loops may hold loops, LT_DEPTH deep. */
@@ -81,7 +105,7 @@ typedef struct {
 #define LT_DEPTH 4
 
 typedef struct {
-    const lt_kernel *kernels;
+    const lt_kind *kinds;
     const lt_rows *rows;
     const lt_port *ports;
     const lt_node *nodes;
@@ -89,7 +113,7 @@ typedef struct {
     const uint16_t *places;
     const int16_t *tables;
     uint16_t turn_count;
-    uint16_t node_count;
+    uint16_t counter_count;
     uint8_t place_shift;
 #ifdef LT_TRACE
     const struct lt_traced *traced; /* of each of the rows */
@@ -108,13 +132,13 @@ typedef struct {
     uint16_t row;  /* and the number of the row */
 } lt_state;
 
-/* Make ready for a run from the start. `next` has room for one number per node. */
+/* Make ready for a run from the start. `next` has room for the counters. */
 void lt_start(const lt_program *program, lt_state *state, uint16_t *next);
 
 /* Run to the next exchange, or to the end. Returns where the row to be given or taken lies, and null
  * at the end; the next call goes on from there. `bases` as in lt_rows; `pointers` has room for the
  * most row pointers that one step needs. All belong to the caller. */
-void *lt_run(const lt_program *program, lt_state *state, uint8_t *const *bases, void **pointers,
+void *lt_run(const lt_program *program, lt_state *state, uint8_t **bases, void **pointers,
              uint16_t *next);
 
 #ifdef LT_TRACE

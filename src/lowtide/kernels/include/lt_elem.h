@@ -9,6 +9,8 @@
 
 #include <stdint.h>
 
+#include "lt_fixed.h"
+
 #if defined(__GNUC__)
 #define LT_INLINE static inline __attribute__((always_inline))
 #else
@@ -50,7 +52,7 @@ LT_INLINE void lt_put(void *row, int32_t i, int32_t value, lt_elem type)
  * product is gemmlowp's SaturatingRoundingDoublingHighMul of x and b. */
 LT_INLINE int32_t lt_high_mul_add(int32_t a, int32_t b, int32_t c)
 {
-#ifdef __ARM_FEATURE_DSP
+#ifdef LT_DSP
     int32_t sum;
     __asm__("smmlar %0, %1, %2, %3" : "=r"(sum) : "r"(a), "r"(b), "r"(c));
     return sum;

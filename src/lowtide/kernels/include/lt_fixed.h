@@ -9,6 +9,14 @@
 
 #include <stdint.h>
 
+/* Defined where Arm's DSP instructions may be used as they are here: in GNU assembly, in Thumb state
+ * (cbz), and with words loaded from any address, low byte first. The compiler's __ARM_FEATURE_DSP does
+ * not say so: it also holds with -marm and with -mno-unaligned-access. */
+#if defined(__ARM_FEATURE_DSP) && defined(__ARM_FEATURE_UNALIGNED) && defined(__thumb2__) &&         \
+    defined(__GNUC__) && !defined(__ARM_BIG_ENDIAN)
+#define LT_DSP
+#endif
+
 /* gemmlowp's SaturatingRoundingDoublingHighMul: round(a * b / 2^31), halves up. The one product that
  * saturates, INT32_MIN * INT32_MIN, cannot occur: b is a multiplier, which is never negative. */
 static inline int32_t lt_high_mul(int32_t a, int32_t b)
@@ -71,7 +79,7 @@ static inline int32_t lt_centre(int32_t odd, int32_t shift)
     return (int32_t)((uint32_t)odd << shift);
 }
 
-#ifdef __ARM_FEATURE_DSP
+#ifdef LT_DSP
 /* lt_narrow, saturated to int8. */
 static inline int32_t lt_narrow_s8(int32_t twice, int32_t multiplier, int32_t centre, int32_t shift)
 {

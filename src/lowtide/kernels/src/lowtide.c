@@ -53,23 +53,24 @@ static void trace(const lt_program *program, const lt_port *port, uint8_t *const
 static void run_step(const lt_program *program, const lt_node *node, uint16_t number,
                      uint8_t *const *bases, void **pointers)
 {
+    const lt_kind *kind = &program->kinds[node->kind];
     const lt_port *ports = &program->ports[node->ports];
     uint16_t used = 0;
     lt_step step;
-    for (uint8_t p = 0; p < node->inputs; p++) {
+    for (uint8_t p = 0; p < kind->inputs; p++) {
         used = (uint16_t)(used + window(program, &ports[p], bases, number, &pointers[used]));
     }
-    ports += node->inputs;
+    ports += kind->inputs;
     step.in = (const void *const *)pointers;
     step.out = (void *const *)&pointers[used];
-    for (uint8_t p = 0; p < node->outputs; p++) {
+    for (uint8_t p = 0; p < kind->outputs; p++) {
         used = (uint16_t)(used + window(program, &ports[p], bases, number, &pointers[used]));
     }
     step.scratch = place(program, &program->rows[node->scratch], bases, number);
     step.row = number;
-    program->kernels[node->kernel](node->params, &step);
+    kind->run(node->params, &step);
 #ifdef LT_TRACE
-    for (uint8_t p = 0; p < node->outputs; p++) {
+    for (uint8_t p = 0; p < kind->outputs; p++) {
         trace(program, &ports[p], bases, number);
     }
 #endif
@@ -80,7 +81,7 @@ void lt_start(const lt_program *program, lt_state *state, uint16_t *next)
     state->depth = 0;
     state->turn = 0;
     state->left = 0;
-    for (uint16_t i = 0; i < program->node_count; i++) {
+    for (uint16_t i = 0; i < program->counter_count; i++) {
         next[i] = 0;
     }
 }
@@ -98,7 +99,18 @@ static void advance(lt_state *state)
     }
 }
 
-void *lt_run(const lt_program *program, lt_state *state, uint8_t *const *bases, void **pointers,
+static void begin_strip(const lt_strip *strip, uint8_t **bases, uint16_t *next)
+{
+    for (uint16_t i = 0; i < strip->shift_count; i++) {
+        const lt_shift *shift = &strip->shifts[i];
+        bases[shift->base] = bases[shift->from] + shift->offset;
+    }
+    for (uint16_t i = 0; i < strip->counter_count; i++) {
+        next[strip->counter + i] = 0;
+    }
+}
+
+void *lt_run(const lt_program *program, lt_state *state, uint8_t **bases, void **pointers,
              uint16_t *next)
 {
     while (state->turn < program->turn_count) {
@@ -115,17 +127,23 @@ void *lt_run(const lt_program *program, lt_state *state, uint8_t *const *bases, 
         if (state->left == 0) {
             state->left = turn->steps;
         }
-        if (node->kernel == LT_EXCHANGE) {
+        if (node->kind >= LT_TAKE) {
             const lt_rows *cut = &program->rows[program->ports[node->ports].rows];
             state->node = turn->node;
-            state->row = next[turn->node]++;
+            state->row = next[node->counter]++;
             if (--state->left == 0) {
                 advance(state);
             }
             return place(program, cut, bases, state->row);
         }
+        if (node->kind == LT_STRIP) {
+            begin_strip(node->params, bases, next);
+            state->left = 0;
+            advance(state);
+            continue;
+        }
         do {
-            run_step(program, node, next[turn->node]++, bases, pointers);
+            run_step(program, node, next[node->counter]++, bases, pointers);
         } while (--state->left > 0);
         advance(state);
     }

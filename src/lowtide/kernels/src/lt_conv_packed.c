@@ -1,11 +1,11 @@
 /* lt_conv_packed.c: see lt_conv_packed.h. For cores without Arm's DSP extension. */
 #include "lt_conv_packed.h"
 
-#ifndef __ARM_FEATURE_DSP
-
 #include <string.h>
 
 #include "lt_fixed.h"
+
+#ifndef LT_DSP
 
 /* Copy the window of output column x into `patch`, padding as the input's zero point. */
 static void gather(const lt_conv_packed_s8 *p, const void *const *rows, int32_t x, int8_t *patch)

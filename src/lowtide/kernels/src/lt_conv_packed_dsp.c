@@ -5,11 +5,11 @@
  */
 #include "lt_conv_packed.h"
 
-#ifdef __ARM_FEATURE_DSP
-
 #include <stddef.h>
 
 #include "lt_fixed.h"
+
+#ifdef LT_DSP
 
 /* Sums of a pair of channels with two pixels, over quads >= 1. Returns the weights that follow. */
 static inline const int32_t *dot_2x2(const int32_t *w, const int32_t *x, int32_t quads,

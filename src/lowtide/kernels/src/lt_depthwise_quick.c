@@ -1,11 +1,11 @@
 /* lt_depthwise_quick.c: see lt_depthwise_quick.h. For cores without Arm's DSP extension. */
 #include "lt_depthwise_quick.h"
 
-#ifndef __ARM_FEATURE_DSP
-
 #include <stddef.h>
 
 #include "lt_fixed.h"
+
+#ifndef LT_DSP
 
 /* The window of one output pixel: columns kx0 to kx1 - 1 of the kernel are inside the image, the first
  * of them at column `column` of it. */

@@ -5,11 +5,11 @@
  */
 #include "lt_depthwise_quick.h"
 
-#ifdef __ARM_FEATURE_DSP
-
 #include <stddef.h>
 
 #include "lt_fixed.h"
+
+#ifdef LT_DSP
 
 /* Where the first channel's factors are. */
 typedef struct {

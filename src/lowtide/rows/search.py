@@ -1,0 +1,338 @@
+"""The best stages: which operators run together, in strips of which width, for every RAM there is.
+
+The operators come in a fixed order; a plan is a path over positions in it, and an edge is a stage: the
+operators between two positions, in strips of some width. Its weights are the peak of live bytes while
+it runs, everything else that is live included, and its MACs. `front` walks RAM from above: the cheapest
+path whose edges all need less than the last path's peak, until there is none. This is exact over the
+edges: all intervals of the order, each at full width and, where it can be cut, in strips of each width
+of `columns.widths`.
+
+The peaks are exact too. Steps of an interval are those of a longer one to its left without the latter's
+own, so that one order of steps per right end serves all left ends; and columns change sizes, never the
+order of rows, so that it serves all widths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowtide.ir import Graph
+from lowtide.ir.macs import op_macs
+from lowtide.rows.columns import Stripes, runs, stage_windows, stripes, widths
+from lowtide.rows.stages import demand
+from lowtide.rows.table import ALIGN, RowTable
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Nodes [first, last) of one operator, with the exchanges of rows that belong to it."""
+
+    operator: int
+    first: int
+    last: int
+    exchanges: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Operators that run together, in strips of `strip_width` columns if that is not None."""
+
+    operators: tuple[int, ...]
+    strip_width: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """Groups [first, last) as one stage, in strips of `width` columns if that is not None."""
+
+    first: int
+    last: int
+    width: int | None
+    peak: int
+    macs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """A plan: its edges, its peak in bytes and its MACs."""
+
+    edges: tuple[Edge, ...]
+    peak: int
+    macs: int
+
+
+@dataclass(slots=True)
+class Space:
+    """All edges over `groups`; `strips` allows strips.
+
+    `goes_on()` is asked between stages: once it says no, only stages of one operator are added, and
+    the space is not `complete`.
+    """
+
+    graph: Graph
+    table: RowTable
+    groups: Sequence[Group]
+    strips: bool
+    goes_on: Callable[[], bool] = lambda: True
+    complete: bool = True
+    edges: list[list[Edge]] = field(init=False)
+    _size: Ints = field(init=False)
+    _maker: Ints = field(init=False)
+    _reader: Ints = field(init=False)
+    _before: Ints = field(init=False)
+    _cut_of: Ints = field(init=False)
+
+    def __post_init__(self) -> None:
+        table = self.table
+        self._size = np.array([*table.size, 0], np.int64)[:-1]
+        maker = np.full(len(table.size), -1)
+        reader = np.full(len(table.size), -1)
+        for number, group in enumerate(self.groups):
+            for node in range(group.first, group.last):
+                for rows in table.writes[node]:
+                    for row in rows:
+                        if maker[row] < 0:
+                            maker[row] = number
+                        reader[row] = max(reader[row], number)
+                for rows in table.reads[node]:
+                    for row in rows:
+                        reader[row] = max(reader[row], number)
+        maker[list(table.given)] = -1
+        reader[list(table.kept)] = len(self.groups)
+        self._maker, self._reader = maker, reader
+        # Live before group g: made before it, and touched by it or later.
+        change = np.zeros(len(self.groups) + 2, np.int64)
+        used = (reader >= 0) & (reader > maker)
+        np.add.at(change, maker[used] + 1, self._size[used])
+        np.add.at(change, np.minimum(reader[used], len(self.groups)) + 1, -self._size[used])
+        self._before = np.cumsum(change)
+        self._cut_of = np.full(len(table.size), -1)
+        for number, cut in enumerate(table.cuts):
+            self._cut_of[cut.first : cut.first + cut.count] = number
+        self.edges = [self._ending(last) for last in range(1, len(self.groups) + 1)]
+
+    def _ending(self, last: int) -> list[Edge]:
+        """The edges whose last group is last - 1, shortest first."""
+        table, groups = self.table, self.groups
+        first = last - 1
+        alone = {n for n in range(len(groups)) if self._is_alone(n)}
+        while first > 0 and last - 1 not in alone and first - 1 not in alone:
+            first -= 1
+        if not self.goes_on():
+            self.complete = self.complete and first == last - 1
+            first = last - 1
+        steps = demand(table, range(groups[first].first, groups[last - 1].last))
+        stage = _Steps(table, steps)
+        edges: list[Edge] = []
+        for begin in range(last - 1, first - 1, -1):
+            if begin < last - 1 and not self.goes_on():
+                self.complete = False
+                break
+            edges += self._between(begin, last, stage.from_node(groups[begin].first))
+        return edges
+
+    def _is_alone(self, number: int) -> bool:
+        group = self.groups[number]
+        return any(node in self.table.alone for node in range(group.first, group.last))
+
+    def _between(self, first: int, last: int, stage: _Touched) -> list[Edge]:
+        """The stage of groups [first, last), at full width and in strips."""
+        rows, steps = stage.rows, len(stage.scratch)
+        size = self._size[rows]
+        before, after = self._maker[rows] < first, self._reader[rows] >= last
+        through = int(self._before[first] - size[before].sum())
+        start = np.where(before, 0, stage.start)
+        end = np.where(after, steps, stage.end + 1)
+        change = np.zeros(steps + 1, np.int64)
+        np.add.at(change, start, size)
+        np.add.at(change, end, -size)
+        peak = through + int((np.cumsum(change)[:-1] + stage.scratch).max(initial=0))
+        operators = tuple(g.operator for g in self.groups[first:last] if g.operator >= 0)
+        macs = sum(op_macs(self.graph, self.graph.ops[op]) for op in operators)
+        edges = [Edge(first, last, None, peak, macs)]
+        exchanges = any(g.exchanges for g in self.groups[first:last])
+        if self.strips and operators and not exchanges:
+            edges += self._stripped(first, last, operators, stage, through)
+        return edges
+
+    def _stripped(
+        self, first: int, last: int, operators: tuple[int, ...], stage: _Touched, through: int
+    ) -> list[Edge]:
+        graph, rows, steps = self.graph, stage.rows, len(stage.scratch)
+        made = {t for op in operators for t in graph.ops[op].outputs}
+        cut_of = self._cut_of[rows]
+        after = self._reader[rows] >= last
+        before = self._maker[rows] < first
+        tensors = [self.table.cuts[c].tensor if c >= 0 else -1 for c in cut_of]
+        seen = {t for t, later in zip(tensors, after, strict=True) if later and t in made}
+        found = stage_windows(graph, operators, frozenset(seen))
+        if found is None:
+            return []
+        of, output = found
+        # Rows of the tensors that exist for a strip only, live per step: one column per tensor.
+        inner = sorted(made - {output})
+        if not inner:
+            return []
+        index = {t: i for i, t in enumerate(inner)}
+        which = np.array([index.get(t, -1) for t in tensors])
+        inside = which >= 0
+        counts = np.zeros((steps + 1, len(inner)), np.int64)
+        np.add.at(counts, (stage.start[inside], which[inside]), 1)
+        np.add.at(counts, (stage.end[inside] + 1, which[inside]), -1)
+        counts = np.cumsum(counts, axis=0)[:-1]
+        heights = {t: self.table.cuts[self._number(t)].count for t in inner}
+        # What is there as a whole: inputs until the last strip eats them, the output once made.
+        size = self._size[rows]
+        extra = ~inside & (cut_of < 0)  # scratch memory that lasts
+        lasting = _live(steps, stage.start[extra], stage.end[extra] + 1, size[extra])
+        is_out = np.array([t == output for t in tensors])
+        is_in = before & ~is_out
+        whole_out, whole_in = int(size[is_out].sum()), int(size[is_in].sum())
+        growing = _live(steps, stage.start[is_out], np.full(is_out.sum(), steps), size[is_out])
+        dies = np.where(after, steps, stage.end + 1)[is_in]
+        dying = _live(steps, np.zeros(is_in.sum(), np.int64), dies, size[is_in])
+        edges = []
+        for width in widths(graph.tensors[output].shape[2]):
+            cut = stripes(graph, operators, of, output, width)
+            if cut is None:
+                continue
+            row_bytes = np.array([_row_bytes(graph, cut, t, heights[t]) for t in inner], np.int64)
+            peak = 0
+            found_runs = runs(cut)
+            live = counts @ row_bytes.reshape(len(inner), -1)[:, [r.first for r in found_runs]]
+            live += (stage.scratch + lasting)[:, None]
+            for number, run in enumerate(found_runs):
+                out = growing if number == 0 and run.times == 1 else whole_out
+                into = dying if run is found_runs[-1] and run.times == 1 else whole_in
+                peak = max(peak, int((live[:, number] + out + into).max()))
+            edges.append(Edge(first, last, width, through + peak, cut.macs))
+        return edges
+
+    def _number(self, tensor: int) -> int:
+        return next(n for n, cut in enumerate(self.table.cuts) if cut.tensor == tensor)
+
+
+def _row_bytes(graph: Graph, cut: Stripes, tensor: int, rows: int) -> list[int]:
+    """Aligned bytes of a row of `tensor` in every strip."""
+    of = graph.tensors[tensor]
+    column = of.bytes // of.shape[1] // of.shape[2]
+    return [
+        -(-len(s.held[tensor]) * column * of.shape[1] // rows // ALIGN) * ALIGN for s in cut.strips
+    ]
+
+
+def _live(steps: int, start: Ints, end: Ints, size: Ints) -> Ints:
+    change = np.zeros(steps + 1, np.int64)
+    np.add.at(change, start, size)
+    np.add.at(change, end, -size)
+    return np.cumsum(change)[:-1]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Touched:
+    """A stage's rows, the first and last step that touches each, and the scratch of its steps."""
+
+    rows: Ints
+    start: Ints
+    end: Ints
+    scratch: Ints
+
+
+class _Steps:
+    """A sequence of steps as arrays, to be looked at without the nodes before some node."""
+
+    def __init__(self, table: RowTable, steps: Sequence[tuple[int, int]]) -> None:
+        self.nodes = np.array([node for node, _ in steps], np.int64)
+        self.scratch = np.array([table.scratch[node] for node, _ in steps], np.int64)
+        touches = [
+            (at, row)
+            for at, (node, step) in enumerate(steps)
+            for row in (*table.reads[node][step], *table.writes[node][step])
+        ]
+        pairs = np.array(touches, np.int64).reshape(-1, 2)
+        self.at, self.row = pairs[:, 0], pairs[:, 1]
+
+    def from_node(self, first: int) -> _Touched:
+        """The steps of the nodes from `first` on."""
+        stays = self.nodes >= first
+        place = np.cumsum(stays) - 1
+        touch = stays[self.at]
+        at, row = place[self.at[touch]], self.row[touch]
+        rows, start_index, inverse = np.unique(row, return_index=True, return_inverse=True)
+        end = np.zeros(len(rows), np.int64)
+        np.maximum.at(end, inverse.reshape(-1), at)
+        return _Touched(rows, at[start_index], end, self.scratch[stays])
+
+
+def front(space: Space) -> list[Path]:
+    """Every plan that nothing beats in both peak and MACs, the cheapest (and largest) first."""
+    found: list[Path] = []
+    limit: int | None = None
+    while (path := cheapest(space, limit)) is not None:
+        if found and found[-1].macs == path.macs:  # cannot be: paths tie to the least peak
+            found.pop()
+        found.append(path)
+        limit = path.peak - 1
+    return found
+
+
+def cheapest(space: Space, limit: int | None = None) -> Path | None:
+    """The plan of least MACs whose peak is at most `limit` bytes; of those the one of least peak."""
+    n = len(space.groups)
+    best: list[tuple[int, int] | None] = [(0, 0)] + [None] * n
+    came: list[Edge | None] = [None] * (n + 1)
+    for last in range(1, n + 1):
+        least: tuple[int, int] | None = None
+        for edge in space.edges[last - 1]:
+            before = best[edge.first]
+            if before is None or (limit is not None and edge.peak > limit):
+                continue
+            cost = (before[0] + edge.macs, max(before[1], edge.peak))
+            if least is None or cost < least:
+                least, came[last] = cost, edge
+        best[last] = least
+    end = best[n]
+    if end is None:
+        return None
+    edges: list[Edge] = []
+    at = n
+    while at:
+        step = came[at]
+        assert step is not None
+        edges.append(step)
+        at = step.first
+    return Path(tuple(edges[::-1]), end[1], end[0])
+
+
+def groups_of(operators: Sequence[int]) -> list[Group]:
+    """Nodes by operator; `operators[n]` is that of node n, or -1 for an exchange of rows.
+
+    What is exchanged before any operator belongs to the first one, the rest to the one before.
+    """
+    found: list[Group] = []
+    for node, operator in enumerate(operators):
+        last = found[-1] if found else None
+        if last is not None and (operator in (-1, last.operator) or last.operator < 0):
+            found[-1] = Group(
+                max(last.operator, operator),
+                last.first,
+                node + 1,
+                last.exchanges or operator < 0,
+            )
+        else:
+            found.append(Group(operator, node, node + 1, operator < 0))
+    return found
+
+
+def choices_of(path: Path, groups: Sequence[Group]) -> tuple[Choice, ...]:
+    """The stages of a path."""
+    return tuple(
+        Choice(tuple(g.operator for g in groups[e.first : e.last] if g.operator >= 0), e.width)
+        for e in path.edges
+    )
