@@ -6,11 +6,20 @@ load -> passes -> best order -> lower and place (emit.assemble) -> C (emit.bundl
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from lowtide.emit.assemble import Assembly, InputMode, OutputMode, Schedule, assemble
+from lowtide.emit.assemble import (
+    Assembly,
+    InputMode,
+    OutputMode,
+    Prepared,
+    Schedule,
+    assemble_tensors,
+    prepare,
+)
 from lowtide.emit.bundle import bundle
 from lowtide.emit.c_writer import c_name, check_name
 from lowtide.emit.readme import readme
@@ -18,6 +27,10 @@ from lowtide.errors import UsageError
 from lowtide.files import make_folder, write_together
 from lowtide.ir import Graph, Model
 from lowtide.ir.passes import drop_boundary_quantization, fold_pads, resolve_variables
+from lowtide.place.tensors import tflm_arena_bytes
+from lowtide.plan_file import stage_order, with_views
+from lowtide.planning import Planner, Point, Tell
+from lowtide.rows.search import Choice
 from lowtide.schedule import OrderResult, best_order
 
 
@@ -31,6 +44,10 @@ class Options:
     caller's that stays readable; or streamed, their rows given as they are needed. `output_mode`:
     resident, or streamed, their rows handed over as they are made. `preserve_input` keeps resident
     inputs intact. `quantized_io` drops a QUANTIZE or DEQUANTIZE at the model's boundary.
+
+    By default nothing is computed twice. With `max_overhead`, stages may run in strips, for the least
+    RAM at no more than that many times the network's MACs (infinity is allowed); with `max_ram`, for
+    the fewest MACs in an arena of no more than that many bytes. `stages` prescribes the stages.
     `name` prefixes every public C name; by default it is made from the file's name.
     """
 
@@ -42,6 +59,9 @@ class Options:
     quantized_io: bool = False
     align: int = 16
     name: str | None = None
+    max_overhead: float | None = None
+    max_ram: int | None = None
+    stages: tuple[Choice, ...] | None = None
 
     def __post_init__(self) -> None:
         if not 4 <= self.align <= 4096 or self.align & (self.align - 1):
@@ -58,6 +78,17 @@ class Options:
             raise UsageError(
                 f"rows are not placed by the {self.allocator} allocator",
                 "give --schedule operators as well, to place whole tensors with it",
+            )
+        limited = self.max_overhead is not None or self.max_ram is not None
+        if limited and self.schedule == "operators":
+            raise UsageError(
+                "operators that run one after the other leave no choice of RAM and cost",
+                "leave out --schedule operators",
+            )
+        if limited and self.stages is not None:
+            raise UsageError(
+                "a plan that is given leaves no choice of RAM and cost",
+                "give either --plan or limits",
             )
         if self.preserve_input and self.input_mode != "resident":
             raise UsageError(
@@ -111,23 +142,98 @@ def compile_model(
     """
     chosen = options or Options()
     name = check_name(chosen.name) if chosen.name is not None else c_name(_stem(model.path))
+    order, ready = prepared(model, chosen, seconds=seconds)
+    if chosen.schedule == "operators":
+        assembly = assemble_tensors(ready, chosen.allocator)
+    else:
+        planner = _planner(ready, chosen, seconds, tell=lambda _: None)
+        assembly = _point(planner, chosen).assembly
+    return compiled_of(model, chosen, name, order, assembly)
+
+
+def prepared(model: Model, options: Options, *, seconds: float) -> tuple[OrderResult, Prepared]:
+    """The best order, or that of the stages prescribed, and what is lowered in it."""
     graph = fold_pads(resolve_variables(model.graph))
-    if chosen.quantized_io:
+    if options.quantized_io:
         graph = drop_boundary_quantization(graph)
     order = best_order(graph, seconds=seconds)
-    assembly = assemble(
+    if options.stages is not None:
+        order = replace(order, order=stage_order(graph, options.stages))
+    ready = prepare(
         graph,
         order.order,
-        schedule=chosen.schedule,
-        allocator=chosen.allocator,
-        input_mode=chosen.input_mode,
-        output_mode=chosen.output_mode,
-        preserve_input=chosen.preserve_input,
-        align=chosen.align,
+        input_mode=options.input_mode,
+        output_mode=options.output_mode,
+        preserve_input=options.preserve_input,
+        align=options.align,
     )
+    return order, ready
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Planned:
+    """What `lowtide plan` shows. `points` is the front, if asked for; `complete` says that it is exact.
+
+    `tflm_bytes` is the arena of TFLM's own planner, predicted.
+    """
+
+    compiled: Compiled
+    points: tuple[Point, ...] | None
+    complete: bool
+    tflm_bytes: int
+
+
+def planned_model(
+    model: Model,
+    options: Options,
+    *,
+    front: bool = False,
+    seconds: float = 20.0,
+    tell: Tell = lambda _: None,
+) -> Planned:
+    """Compile `model`, and with `front` find all plans that no other beats in arena and MACs."""
+    name = check_name(options.name) if options.name is not None else c_name(_stem(model.path))
+    order, ready = prepared(model, options, seconds=seconds)
+    planner = _planner(ready, options, seconds, strips=front, tell=tell)
+    points = tuple(planner.points()) if front else None
+    point = _point(planner, options)
+    if points is not None and point.assembly not in [p.assembly for p in points]:
+        # Without limits: the least arena of those that compute nothing twice.
+        point = points[0] if _limits(options) == (None, None) and options.stages is None else point
+    compiled = compiled_of(model, options, name, order, point.assembly)
+    tflm = tflm_arena_bytes(model.graph, range(len(model.graph.ops)))
+    return Planned(compiled, points, planner.complete, tflm)
+
+
+def _limits(options: Options) -> tuple[float | None, int | None]:
+    return options.max_overhead, options.max_ram
+
+
+def _planner(
+    ready: Prepared, options: Options, seconds: float, *, strips: bool = False, tell: Tell
+) -> Planner:
+    limited = _limits(options) != (None, None)
+    return Planner(ready, strips=strips or limited, seconds=seconds, tell=tell)
+
+
+def _point(planner: Planner, options: Options) -> Point:
+    """The plan that the options ask for."""
+    if options.stages is not None:
+        return planner.place(with_views(planner.ready, options.stages))
+    if options.max_ram is not None:
+        return planner.within_ram(options.max_ram, options.max_overhead or math.inf)
+    if options.max_overhead is not None:
+        return planner.within_cost(options.max_overhead)
+    return planner.least()
+
+
+def compiled_of(
+    model: Model, options: Options, name: str, order: OrderResult, assembly: Assembly
+) -> Compiled:
+    """The bundle of an assembled program."""
     files = bundle(assembly, name)
-    files["README.md"] = readme(assembly, name, chosen.preserve_input).encode()
-    return Compiled(model, name, chosen, order, assembly, files)
+    files["README.md"] = readme(assembly, name, options.preserve_input).encode()
+    return Compiled(model, name, options, order, assembly, files)
 
 
 def _stem(path: str) -> str:

@@ -28,6 +28,12 @@ class DiffersError(LowtideError):
     exit_code = 1
 
 
+class InfeasibleError(LowtideError):
+    """No plan meets the limits; the message names the nearest ones."""
+
+    exit_code = 1
+
+
 class UsageError(LowtideError):
     """An argument is unusable: unknown name, unwritable output, unknown file ending."""
 

@@ -5,46 +5,31 @@ from __future__ import annotations
 import re
 import struct
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from lowtide.emit.assemble import ARENA, Assembly, NodeEntry
+from lowtide.emit.assemble import Assembly, assemble
 from lowtide.emit.c_writer import c_name, check_name, write
 from lowtide.emit.program import Array, CType, Node, Params, Value
 from lowtide.errors import LowtideError, UsageError
-from lowtide.ir import Graph, Op, Tensor
-from lowtide.ir.graph import DType
-from lowtide.place import Placement
+from lowtide.ir import DType, Graph, Op, Quant, Tensor
 from lowtide.run.toolchain import WARNINGS
 
 
 def _assembly(*params: Params, name: str = "t0") -> Assembly:
     """A program of nodes with these params, and nothing else."""
-    tensor = Tensor(0, name, (1, 4), DType.INT8)
-    graph = Graph("main", (tensor,), (Op(0, "ADD", (0,), (0,)),), (0,), (0,))
+    quant = Quant((0.5,), (0,), 0)
+    tensors = tuple(Tensor(i, name, (1, 4), DType.INT8, quant) for i in range(2))
+    add = Op(0, "ADD", (0, 0), (1,), {"fused_activation_function": 0})
+    program = assemble(Graph("main", tensors, (add,), (0,), (1,)), (0,))
+    (entry,) = program.nodes
     nodes = tuple(
-        NodeEntry(Node(0, "lt_fake_row", "lt_fake.h", p, (), (), 1), 0, 0) for p in params
+        replace(entry, node=Node(0, "lt_fake_row", "lt_fake.h", p, (), (), 1)) for p in params
     )
-    return Assembly(
-        graph=graph,
-        order=(0,),
-        input_mode="resident",
-        output_mode="resident",
-        rows=(),
-        ports=(),
-        nodes=nodes,
-        turns=(),
-        constants=b"",
-        pointers=1,
-        placement=Placement("planned", 16, 0, 0, ()),
-        variables=(),
-        views={},
-        given={0: (ARENA, 0)},
-        left={0: (ARENA, 0)},
-        plan=None,
-    )
+    return replace(program, rows=(), ports=(), nodes=nodes, turns=())
 
 
 def _params(**fields: Value) -> Params:
@@ -133,8 +118,8 @@ def _compile(folder: Path, code: str, main: str, fields: str) -> str:
     runtime = Path(__file__).resolve().parents[2] / "src/lowtide/kernels"
     generated = write(_assembly(), "net").header
     (folder / "net.h").write_text(generated)
-    # What is looked at are constants; the functions below them are left out.
-    constants = code.partition("static const lt_kernel")[0]
+    # What is looked at are constants; the tables and functions below them are left out.
+    constants = re.split(r"^static const lt_\w+ net_(?!params_)", code, flags=re.MULTILINE)[0]
     (folder / "main.c").write_text(
         f"{constants}\n#include <inttypes.h>\n#include <stdio.h>\nint main(void)\n{{\n{main}\n}}\n"
     )

@@ -152,8 +152,12 @@ def test_two_models_in_one_binary(tmp_path: Path) -> None:
     run_main(tmp_path, [compiled("figure1", FIGURE), compiled("ds-cnn-kws", KWS)], body, data)
 
 
-@pytest.mark.parametrize("allocator", ["planned", "compacting"])
-def test_an_instance_may_run_in_the_middle_of_another(allocator: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "options",
+    [FIGURE, Options(name="fig", schedule="operators", allocator="compacting")],
+    ids=["rows", "compacting"],
+)
+def test_an_instance_may_run_in_the_middle_of_another(options: Options, tmp_path: Path) -> None:
     """After every step of the first, as an interrupt could: the second runs as a whole."""
     declarations = """
 static fig_t a, b;
@@ -180,7 +184,7 @@ void lt_trace(int tensor, int row, const void *data, int bytes)
     body += _step("a", "fig", "0") + '    CHECK(wrong == 0 && steps > 20);\n    puts("nested");'
     data = c_arena("arena_a", "fig") + c_arena("arena_b", "fig")
     data += c_samples("fig_data", "figure1") + declarations
-    program = compiled("figure1", Options(name="fig", allocator=allocator))
+    program = compiled("figure1", options)
     assert run_main(tmp_path, [program], body, data, ["-DLT_TRACE"]) == "nested\n"
 
 

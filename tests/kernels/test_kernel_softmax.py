@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+from pathlib import Path
+
+import numpy as np
 import pytest
 from elementwise_models import Engine, Net, samples_of
 from harness import differences
 
+from lowtide.emit.bundle import kernel_files
 from lowtide.emit.lower import lower_op
 from lowtide.errors import ModelError
 from lowtide.tflite.read import parse
@@ -94,3 +99,51 @@ def test_refusals(quants: tuple[str, float, int, str, float, int], beta: float, 
     graph = parse(net.pack()).graph
     with pytest.raises(ModelError, match=cause):
         lower_op(graph, graph.ops[0])
+
+
+@pytest.mark.parametrize(("dtype", "most"), [("int8", 4095), ("uint8", 4095), ("int16", 32767)])
+def test_rows_whose_sum_could_overflow_are_refused(dtype: str, most: int) -> None:
+    for count in (most, most + 1):
+        net = Net()
+        softmax(net, net.input((1, count), dtype, 0.001), dtype)
+        graph = parse(net.pack()).graph
+        if count == most:
+            assert lower_op(graph, graph.ops[0]).nodes
+            continue
+        with pytest.raises(ModelError, match=f"its rows hold {count} elements, and {most} is the"):
+            lower_op(graph, graph.ops[0])
+
+
+def test_the_longest_row_of_equal_inputs() -> None:
+    """Its exponentials add up to just less than 2^31. (To 8 bits, the reference stops the program.)"""
+    net = Net()
+    source = net.input((1, 4095), "int8", 0.1)
+    softmax(net, source, "int16")
+    inputs = [{source: np.full((1, 4095), 5, np.int8)}]
+    assert differences(net.pack(), inputs=inputs) == []
+
+
+_MAIN = """
+#include "lt_softmax.h"
+int main(void)
+{
+    static int8_t in[8192], out[8192];
+    const lt_softmax_8 params = {0, 1, sizeof in, 1 << 30, 20, 256, 0x80};
+    const void *const read[] = {in};
+    void *const written[] = {out};
+    const lt_step step = {read, written, 0, 0};
+    lt_softmax_8_row(&params, &step);
+    return 0;
+}
+"""
+
+
+def test_the_kernel_ends_whatever_the_sum(tmp_path: Path) -> None:
+    """8192 equal inputs, which are refused: 2^32 is 0 in 32 bits, and has no leading one to look for."""
+    files = {name: text for name, text in kernel_files().items() if name.endswith(".h")}
+    files |= {"lt_softmax.c": kernel_files()["lt_softmax.c"], "main.c": _MAIN}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    command = ["gcc", "-std=c99", "-O1", "-fwrapv", "lt_softmax.c", "main.c", "-o", "program"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    subprocess.run(["./program"], cwd=tmp_path, check=True, timeout=10)

@@ -1,7 +1,8 @@
 """Programs whose rows are interleaved compute what TensorFlow Lite Micro computes, in every tensor.
 
 Why whole networks under sanitizers: table, stages, placement, loops and kernels have to be right
-together, and a row that is overwritten too early shows only in the bytes of some later tensor.
+together, and a row that is overwritten too early shows only in the bytes of some later tensor. The
+zoo's are in tests/end_to_end.
 """
 
 from __future__ import annotations
@@ -59,11 +60,6 @@ def test_random_networks_that_preserve_the_input(seed: int) -> None:
     check(program)
     inputs = sum(program.graph.tensors[t].bytes for t in program.graph.inputs)
     assert program.arena_bytes > inputs
-
-
-@pytest.mark.parametrize("network", ["figure1", "ds-cnn-kws", "branchy-cell", "resnet8"])
-def test_networks_of_the_zoo(network: str) -> None:
-    check(zoo(network))
 
 
 def test_attention_never_holds_its_scores() -> None:

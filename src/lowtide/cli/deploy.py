@@ -16,9 +16,34 @@ from lowtide.cli.options import (
     progress,
     seconds_option,
 )
-from lowtide.errors import DiffersError
+from lowtide.errors import DiffersError, UsageError
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+class _Overhead(click.FloatRange):
+    """A factor of at least 1, or inf."""
+
+    def __init__(self) -> None:
+        super().__init__(min=1.0)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if str(value).lower().strip("+-") == "nan":
+            self.fail(f"{value} is no number.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+_SAID_BY_PLAN = {
+    "schedule": "--schedule",
+    "allocator": "--allocator",
+    "input_mode": "--input",
+    "output_mode": "--output",
+    "preserve_input": "--preserve-input",
+    "quantized_io": "--quantized-io",
+    "max_overhead": "--max-overhead",
+    "max_ram": "--max-ram",
+}
+"""Parameters that a plan file fixes, and their options."""
 
 _OPTIONS = (
     click.option(
@@ -68,6 +93,24 @@ _OPTIONS = (
         show_default=True,
         help="Alignment of tensors, in bytes.",
     ),
+    click.option(
+        "--max-overhead",
+        type=_Overhead(),
+        metavar="F",
+        help="Least RAM at no more than F times the network's MACs, in strips (inf: at any cost).",
+    ),
+    click.option(
+        "--max-ram",
+        type=click.IntRange(min=0),
+        metavar="BYTES",
+        help="Fewest MACs in an arena of no more than BYTES, in strips.",
+    ),
+    file_option(
+        "--plan",
+        "plan_file",
+        metavar="FILE",
+        help_text="Stages and modes as `lowtide plan -o FILE` wrote them.",
+    ),
     click.option("--name", metavar="ID", help="Prefix of all C names (default: from the file)."),
 )
 
@@ -89,12 +132,30 @@ def _samples_option(default: int) -> Callable[[_Command], _Command]:
     )
 
 
-def _compiled(model: str, seconds: float, options: dict[str, Any]) -> Any:
-    from lowtide.compiler import Options, compile_model
+def _loaded(model: str, options: dict[str, Any]) -> tuple[Any, Any]:
+    """The model, and `lowtide.compiler.Options` from the command line or the plan file it names."""
+    from lowtide.compiler import Options
     from lowtide.pipeline import load
+    from lowtide.plan_file import read_plan
 
-    chosen = Options(**options)
     loaded = load(model)
+    plan_file = options.pop("plan_file", None)
+    if plan_file is None:
+        return loaded, Options(**options)
+    context = click.get_current_context()
+    for parameter, option in _SAID_BY_PLAN.items():
+        source = context.get_parameter_source(parameter)
+        if source is click.core.ParameterSource.COMMANDLINE:
+            raise UsageError(
+                f"{option} and --plan cannot be combined: the plan says it", f"leave out {option}"
+            )
+    return loaded, Options(**{**options, **read_plan(plan_file, loaded)})
+
+
+def _compiled(model: str, seconds: float, options: dict[str, Any]) -> Any:
+    from lowtide.compiler import compile_model
+
+    loaded, chosen = _loaded(model, options)
     with progress("compiling"):
         return compile_model(loaded, chosen, seconds=seconds)
 
@@ -121,19 +182,61 @@ def compile_command(
 
 @click.command(epilog=MODEL_HELP)
 @model_argument
+@file_option("-o", "file", metavar="FILE", help_text="Write the plan to FILE, for --plan.")
+@click.option("--front", is_flag=True, help="Show all plans worth having: arena against MACs.")
+@file_option(
+    "--plot",
+    metavar="FILE",
+    help_text="Draw memory over time, or with --front the front (.png or .svg).",
+)
 @_compile_options
 @json_option
 @seconds_option
-def plan(model: str, as_json: bool, seconds: float, **options: Any) -> None:
+def plan(
+    model: str,
+    file: Path | None,
+    front: bool,
+    plot: Path | None,
+    as_json: bool,
+    seconds: float,
+    **options: Any,
+) -> None:
     """Show how rows are scheduled: the stages, the arena they need, and what bounds it."""
-    from lowtide.report import data
+    from lowtide.compiler import planned_model
+    from lowtide.files import check_writable, write_atomically
+    from lowtide.report import data, picture
     from lowtide.report import plan as planning
 
-    compiled = _compiled(model, seconds, {**options, "schedule": "rows"})
+    if options["schedule"] == "operators":
+        raise UsageError(
+            "operators that run one after the other have no stages to plan",
+            "`lowtide analyze` shows what they need",
+        )
+    if plot is not None:
+        picture.format_of(plot.name)
+    for path in (file, plot):
+        if path is not None:
+            check_writable(path)
+    loaded, chosen = _loaded(model, options)
+    with progress("planning") as tell:
+        planned = planned_model(loaded, chosen, front=front, seconds=seconds, tell=tell)
+    compiled, points = planned.compiled, planned.points
+    document = data.to_json(planning.plan_document(compiled, points, planned.tflm_bytes))
+    if file is not None:
+        write_atomically(file, (document + "\n").encode())
+    if plot is not None:
+        from lowtide.report import front_picture, plan_picture
+
+        if points is None:
+            plan_picture.write_plan_picture(compiled, plot)
+        else:
+            front_picture.write_front_picture(compiled, points, plot)
     if as_json:
-        print(data.to_json(planning.plan_document(compiled)))
-    else:
-        print(planning.plan_text(compiled))
+        print(document)
+        return
+    if points is not None:
+        print(planning.front_text(compiled, points, planned.complete) + "\n")
+    print(planning.plan_text(compiled, planned.tflm_bytes))
 
 
 @click.command(epilog=MODEL_HELP)

@@ -45,23 +45,30 @@ def file_option(
 
 
 @contextmanager
-def progress(what: str) -> Iterator[None]:
-    """Say on stderr what is going on, once it takes longer than two seconds."""
+def progress(what: str) -> Iterator[Callable[[str], None]]:
+    """Say on stderr what is going on, once it takes longer than two seconds.
+
+    What it gives can be told in more detail what that is.
+    """
     stop = threading.Event()
     begin = time.monotonic()
+    detail = [""]
 
     def tell() -> None:
         wait = 2.0
         while not stop.wait(wait):
-            print(
-                f"lowtide: {what} ({time.monotonic() - begin:.0f} s)", file=sys.stderr, flush=True
-            )
+            now = f"{what}{detail[0]} ({time.monotonic() - begin:.0f} s)"
+            print(f"lowtide: {now}", file=sys.stderr, flush=True)
             wait = 5.0
 
     thread = threading.Thread(target=tell, daemon=True)
     thread.start()
+
+    def more(text: str) -> None:
+        detail[0] = f": {text}"
+
     try:
-        yield
+        yield more
     finally:
         stop.set()
         thread.join()

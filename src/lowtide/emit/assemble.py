@@ -70,12 +70,13 @@ class Assembly:
     no such place. `plan` is there if rows were scheduled, and `cuts` then says which rows (items of the
     placement) each tensor is.
 
-    `graph` has the operators and tensors of strips after the network's own: `origin` says which
-    operator each is, `parts` which columns of which tensor. `counters` and `bases` are the lengths of
-    the arrays of that name that the program needs.
+    `program_graph` is `graph` with the operators and tensors of strips after the network's own:
+    `origin` says which operator each is, `parts` which columns of which tensor. `counters` and `bases`
+    are the lengths of the arrays of that name that the program needs.
     """
 
     graph: Graph
+    program_graph: Graph
     order: tuple[int, ...]
     input_mode: InputMode
     output_mode: OutputMode
@@ -398,7 +399,8 @@ def _assembly(
 ) -> Assembly:
     placement = layout.placement
     return Assembly(
-        graph=graph,
+        graph=ready.graph,
+        program_graph=graph,
         order=ready.order,
         input_mode=ready.input_mode,
         output_mode=ready.output_mode,

@@ -10,11 +10,12 @@ import numpy as np
 
 from lowtide.emit import interface
 from lowtide.emit.assemble import Assembly
+from lowtide.emit.limits import check
 from lowtide.emit.literals import Arrays, value_literal, values_text
 from lowtide.emit.program import Array, CType, Params
 from lowtide.emit.tables import NodeEntry, PortEntry, Rows, Strip
 from lowtide.emit.turns import flatten
-from lowtide.errors import ModelError, UsageError
+from lowtide.errors import UsageError
 
 _KEYWORDS = """
 auto break case char const continue default do double else enum extern float for goto if inline
@@ -69,23 +70,10 @@ class Source:
 
 
 def write(assembly: Assembly, name: str) -> Source:
-    """C for `assembly`, all names prefixed with `name`."""
-    counts = len(flatten(assembly.turns)), 2 * len(assembly.nodes), len(assembly.ports)
-    if max(*counts, len(assembly.rows)) >= _NONE:
-        raise _too_many("entries")
+    """C for `assembly`, all names prefixed with `name`. Raises ModelError if it is too large."""
+    check(assembly)
     headers = tuple(sorted({e.node.header for e in assembly.nodes if e.node.header}))
     return Source(interface.header(assembly, name), _code(assembly, name, headers), headers)
-
-
-_NONE = 0xFFFF
-"""LT_NONE in lowtide.h."""
-
-
-def _too_many(what: str) -> ModelError:
-    return ModelError(
-        f"the step program has more {what} than its 16-bit tables can count",
-        "compile with --schedule operators",
-    )
 
 
 def _code(assembly: Assembly, name: str, headers: Sequence[str]) -> str:
@@ -95,17 +83,12 @@ def _code(assembly: Assembly, name: str, headers: Sequence[str]) -> str:
     shift = _place_shift(assembly)
     places = _Runs([tuple(p >> shift for p in r.places) for r in assembly.rows if r.places])
     tables = _Runs([p.table for p in assembly.ports if p.table])
-    if len(tables.values) >= _NONE:
-        raise _too_many("table entries")
     initial = {
         v.tensor: arrays.name(Array("uint8_t", np.frombuffer(v.initial, np.uint8), weights=True))
         for v in assembly.variables
         if v.initial is not None
     }
-    constants = "NULL"
-    if assembly.constants:
-        blob = Array("uint8_t", np.frombuffer(assembly.constants, np.uint8), weights=True)
-        constants = f"(uint8_t *)(uintptr_t){arrays.name(blob)}"
+    constants = f"(uint8_t *)(uintptr_t){name}_weights.bytes" if assembly.constants else "NULL"
 
     def row(r: Rows) -> tuple[int, ...]:
         if r.places is None:
@@ -132,6 +115,7 @@ def _code(assembly: Assembly, name: str, headers: Sequence[str]) -> str:
             f"#include {h}" + "\n" * (h.startswith("<") and len(includes) > 1) for h in includes
         ),
         "\n".join(arrays.definitions),
+        _operands(name, assembly.constants),
         "\n\n".join(described),
         _table(f"static const lt_kind {name}_kinds[]", "run, inputs, outputs", kinds),
         _table(
@@ -179,6 +163,18 @@ def _code(assembly: Assembly, name: str, headers: Sequence[str]) -> str:
         interface.functions(assembly, name, constants, initial),
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def _operands(name: str, constants: bytes) -> str:
+    """Constants that are operands, aligned for every type that they may have."""
+    if not constants:
+        return ""
+    values = values_text(Array("uint8_t", np.frombuffer(constants, np.uint8)))
+    return (
+        f"/* Operands that are constant; the union aligns them. */\n"
+        f"static const union {{\n    uint8_t bytes[{len(constants)}];\n    int64_t align;\n}} "
+        f"{name}_weights = {{{{\n{values}\n}}}};"
+    )
 
 
 def _copies(assembly: Assembly) -> bool:
@@ -257,8 +253,8 @@ def _about(assembly: Assembly, entry: NodeEntry) -> str:
     """Which operator a node belongs to, for the reader of the C; safe inside a comment."""
     if entry.node.op < 0:
         return "a move of the compacting allocator"
-    op = assembly.graph.ops[entry.node.op]
-    made = assembly.graph.tensors[op.outputs[0]] if op.outputs else None
+    op = assembly.program_graph.ops[entry.node.op]
+    made = assembly.program_graph.tensors[op.outputs[0]] if op.outputs else None
     shape = f", makes {list(made.shape)}" if made is not None else ""
     text = f"operator {op.id}, {op.label}{shape}: {made.name if made else ''}"
     text = "".join(c if " " <= c <= "~" and c != "?" else "_" for c in text).rstrip(" :")

@@ -1,72 +1,179 @@
-"""A schedule of rows, as text and as a JSON document."""
+"""Plans and fronts, as text and as JSON documents."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from lowtide.compiler import Compiled
+from lowtide.emit.assemble import Assembly
 from lowtide.ir.macs import graph_macs
+from lowtide.plan_file import SCHEMA, model_digest
+from lowtide.planning import Point
 from lowtide.report.text import amount, change, plain, table
-from lowtide.rows.stages import Stage
+from lowtide.rows.stages import RowPlan, Stage
+
+_NAMED = 4
+"""Live tensors that a stage's line names."""
 
 
-def plan_text(compiled: Compiled) -> str:
-    """The stages with what each needs, and the arena beside TFLM's and the best order's."""
-    plan, graph = compiled.assembly.plan, compiled.graph
-    assert plan is not None
+def plan_text(compiled: Compiled, tflm: int | None) -> str:
+    """The stages with what each needs, and the arena beside TFLM's (if known) and the best order's."""
+    plan, graph = _plan(compiled.assembly), compiled.graph
+    options = compiled.options
     rows = []
     for number, stage in enumerate(plan.stages):
-        ids = _operators(compiled, stage)
-        kinds = f"{graph.ops[ids[0]].label}"
+        ids = stage.operators
+        kinds = graph.ops[ids[0]].label if ids else "rows given and taken"
         if len(ids) > 1:
             kinds += f" ... {graph.ops[ids[-1]].label} ({len(ids)} operators)"
+        width = "" if stage.strip_width is None else f"{stage.strip_width}"
         mark = " <- peak" if stage.peak_bytes == plan.peak_bytes else ""
-        rows.append((number, f"{stage.peak_bytes:,}", kinds + mark, " ".join(map(str, ids))))
+        live = ", ".join(
+            f"{plain(_name(compiled, tensor))} {size:,}"
+            for tensor, size in live_at_peak(compiled.assembly, stage)[:_NAMED]
+        )
+        rows.append((number, f"{stage.peak_bytes:,}", width, kinds + mark, _ids(ids), live))
     arena, bound = compiled.arena_bytes, plan.lower_bound_bytes
     proof = (
         "proved optimal" if arena == bound else f"gap to the bound at most {arena / bound - 1:.1%}"
     )
-    given = compiled.order.peak_bytes
+    best = compiled.order.peak_bytes
+    own = graph_macs(graph)
+    overhead = (
+        f"nothing is computed twice ({plan.macs:,} MACs)"
+        if plan.macs == own or not own
+        else f"{plan.macs:,} MACs, {plan.macs / own:.4f} times the network's"
+    )
+    columns = (
+        "stage",
+        "bytes",
+        "strip",
+        "operators.",
+        "numbers.",
+        "live at the stage's peak, bytes.",
+    )
     lines = [
-        table("Stages, run one after the other", ("stage", "bytes", "what.", "operators."), rows),
+        table("Stages, run one after the other", columns, rows),
         "",
-        f"{plain(compiled.model.path)}, input {compiled.options.input_mode}: nothing is computed "
-        f"twice ({graph_macs(graph):,} MACs)",
+        f"{plain(compiled.model.path)}, input {options.input_mode}, output {options.output_mode}: "
+        f"{overhead}",
         f"arena, rows placed one by one         {amount(arena):>12}  {proof}",
         f"live rows and scratch at the peak     {amount(plan.peak_bytes):>12}",
         f"lower bound for any order of steps    {amount(bound):>12}",
-        f"operator by operator, best order      {amount(given):>12}  {change(given, arena)} by rows",
+        f"operator by operator, best order      {amount(best):>12}  {change(best, arena)} by rows",
     ]
+    if tflm is not None:
+        lines.append(
+            f"TensorFlow Lite Micro, predicted      {amount(tflm):>12}  {change(tflm, arena)} by rows"
+        )
     return "\n".join(lines)
 
 
-def plan_document(compiled: Compiled) -> dict[str, Any]:
+def plan_document(
+    compiled: Compiled, points: Sequence[Point] | None = None, tflm: int | None = None
+) -> dict[str, Any]:
     """Schema lowtide.plan/1; sizes in bytes. A strip width of null is a tensor's full width."""
-    plan = compiled.assembly.plan
-    assert plan is not None
-    return {
-        "schema": "lowtide.plan/1",
+    plan = _plan(compiled.assembly)
+    own = graph_macs(compiled.graph)
+    document: dict[str, Any] = {
+        "schema": SCHEMA,
         "model": compiled.model.path,
+        "sha256": model_digest(compiled.model),
         "input": compiled.options.input_mode,
-        "output": "resident",
+        "output": compiled.options.output_mode,
+        "preserve_input": compiled.options.preserve_input,
+        "quantized_io": compiled.options.quantized_io,
         "arena_bytes": compiled.arena_bytes,
         "peak_bytes": plan.peak_bytes,
         "lower_bound_bytes": plan.lower_bound_bytes,
         "proved_optimal": compiled.arena_bytes == plan.lower_bound_bytes,
-        "macs": graph_macs(compiled.graph),
-        "overhead": 1.0,
+        "best_order_bytes": compiled.order.peak_bytes,
+        "tflm_greedy_arena_bytes": tflm,
+        "macs": plan.macs,
+        "overhead": plan.macs / own if own else 1.0,
         "stages": [
             {
-                "operators": _operators(compiled, stage),
-                "strip_width": None,
+                "operators": list(stage.operators),
+                "strip_width": stage.strip_width,
                 "peak_bytes": stage.peak_bytes,
+                "live": [
+                    {"tensor": tensor, "bytes": size}
+                    for tensor, size in live_at_peak(compiled.assembly, stage)
+                ],
             }
             for stage in plan.stages
         ],
     }
+    if points is not None:
+        document["front"] = [
+            {"arena_bytes": p.arena_bytes, "macs": p.macs, "overhead": p.overhead} for p in points
+        ]
+    return document
 
 
-def _operators(compiled: Compiled, stage: Stage) -> list[int]:
-    """Ids (in the graph that was compiled) of the operators of a stage."""
-    nodes = compiled.assembly.nodes[stage.first : stage.last]
-    return list(dict.fromkeys(entry.node.op for entry in nodes))
+def front_text(compiled: Compiled, points: Sequence[Point], complete: bool) -> str:
+    """The front, a line per plan; the one that was chosen is marked."""
+    rows = [
+        (
+            f"{p.arena_bytes:,}",
+            f"{p.peak_bytes:,}",
+            f"{p.overhead:.4f}",
+            f"{p.macs:,}",
+            sum(c.strip_width is not None for c in p.choices),
+            "<- this plan" if p.assembly is compiled.assembly else "",
+        )
+        for p in points
+    ]
+    title = "All plans that no other beats in both arena and MACs"
+    if not complete:
+        title += " (of the stages looked at before the time was up)"
+    columns = ("arena, bytes", "live, bytes", "overhead", "MACs", "stages in strips", "")
+    return table(title, columns, rows)
+
+
+def live_at_peak(assembly: Assembly, stage: Stage) -> list[tuple[int, int]]:
+    """(tensor, bytes live) when most is live in a stage, the largest first; -1 is scratch memory."""
+    plan = _plan(assembly)
+    slots = [
+        slot
+        for slot, (node, _) in enumerate(plan.steps, start=1)
+        if stage.first <= node < stage.last
+    ]
+    if not slots:
+        return []
+    tensor_of = {
+        row: cut.tensor for cut in assembly.cuts for row in range(cut.first, cut.first + cut.count)
+    }
+    inside = set(slots)
+    live: dict[int, dict[int, int]] = {slot: {} for slot in slots}
+    for block in assembly.placement.blocks:
+        tensor = tensor_of.get(block.item, -1)
+        for slot in range(max(block.start, slots[0]), min(block.end, slots[-1] + 1)):
+            if slot in inside:
+                live[slot][tensor] = live[slot].get(tensor, 0) + block.size
+    most = max(live.values(), key=lambda sizes: sum(sizes.values()))
+    return sorted(most.items(), key=lambda item: (-item[1], item[0]))
+
+
+def _plan(assembly: Assembly) -> RowPlan:
+    assert assembly.plan is not None
+    return assembly.plan
+
+
+def _name(compiled: Compiled, tensor: int) -> str:
+    if tensor < 0:
+        return "scratch"
+    part = compiled.assembly.parts.get(tensor)
+    return f"{part.tensor if part else tensor}{'' if part is None else ' (strip)'}"
+
+
+def _ids(ids: Sequence[int]) -> str:
+    """Numbers, runs of them shortened."""
+    runs: list[list[int]] = []
+    for number in ids:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return " ".join(str(r[0]) if len(r) == 1 else f"{r[0]}-{r[-1]}" for r in runs)

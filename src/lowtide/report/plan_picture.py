@@ -230,7 +230,7 @@ def _draw(figure: Figure, compiled: Compiled, shown: PlanBoxes) -> None:
 
 def _name(compiled: Compiled, tensor: int) -> tuple[str, str]:
     """A tensor's short name, and where it comes from."""
-    graph = compiled.graph
+    graph = compiled.assembly.program_graph
     maker = next((op for op in graph.ops if tensor in op.outputs), None)
     if tensor in graph.inputs:
         origin = "input"
@@ -252,7 +252,7 @@ def _step_name(compiled: Compiled, slot: int) -> str:
         op = assembly.nodes[assembly.plan.steps[slot - 1][0]].node.op
     if op < 0:
         return f"step {slot}: rows exchanged with the caller"
-    return plain(f"step {slot}: {op} {compiled.graph.ops[op].label}")
+    return plain(f"step {slot}: {op} {compiled.assembly.program_graph.ops[op].label}")
 
 
 def _frame(figure: Figure, memory: Axes, live: Axes, compiled: Compiled, shown: PlanBoxes) -> None:
@@ -288,7 +288,7 @@ def _frame(figure: Figure, memory: Axes, live: Axes, compiled: Compiled, shown: 
         axis.yaxis.set_major_formatter(commas)
         axis.spines[["top", "right"]].set_visible(False)
     if not rows and shown.slots <= _OPERATORS:
-        kinds = [plain(f"{op} {compiled.graph.ops[op].label}") for op in assembly.order]
+        kinds = [plain(f"{op} {compiled.assembly.program_graph.ops[op].label}") for op in assembly.order]
         labels = ["inputs given", *kinds, *[""] * (shown.slots - 1 - len(kinds))]
         live.set_xticks(
             range(shown.slots), labels, rotation=60, ha="right", fontsize=7, parse_math=False

@@ -38,11 +38,17 @@ class HostProgram:
 class HostTrace:
     """Outputs per sample, and (sample, tensor) -> the tensor's rows, in the order of their numbers.
 
-    Sample -1 holds what init made. Of a row made more than once the last version counts.
+    Sample -1 holds what init made. Of a row made more than once the last version counts; `rounds` has
+    the tensor for every version of its rows.
     """
 
     outputs: tuple[tuple[bytes, ...], ...]
-    tensors: Mapping[tuple[int, int], bytes]
+    rounds: Mapping[tuple[int, int], tuple[bytes, ...]]
+
+    @property
+    def tensors(self) -> dict[tuple[int, int], bytes]:
+        """The last version of every row of every tensor."""
+        return {key: made[-1] for key, made in self.rounds.items()}
 
 
 def host_build(
@@ -110,14 +116,19 @@ def host_trace(
         raise ValueError("the program was built without trace=True")
     outputs = host_run(program, samples, timeout)
     data = program.path.with_name("trace.bin").read_bytes()
-    rows: dict[tuple[int, int], dict[int, bytes]] = {}
+    rows: dict[tuple[int, int], dict[int, list[bytes]]] = {}
     at = 0
     while at < len(data):
         sample, tensor, row, size = _HEAD.unpack_from(data, at)
         at += _HEAD.size
-        rows.setdefault((sample, tensor), {})[row] = data[at : at + size]
+        rows.setdefault((sample, tensor), {}).setdefault(row, []).append(data[at : at + size])
         at += size
-    return HostTrace(
-        outputs,
-        {key: b"".join(made[row] for row in sorted(made)) for key, made in rows.items()},
+    return HostTrace(outputs, {key: _rounds(made) for key, made in rows.items()})
+
+
+def _rounds(rows: Mapping[int, Sequence[bytes]]) -> tuple[bytes, ...]:
+    """The tensor of the first version of each row, of the second...; the last if there are fewer."""
+    return tuple(
+        b"".join(rows[row][min(version, len(rows[row]) - 1)] for row in sorted(rows))
+        for version in range(max(map(len, rows.values())))
     )

@@ -5,6 +5,8 @@ Adding an operator is adding an entry to its family's LOWERINGS.
 
 from __future__ import annotations
 
+import numpy as np
+
 from lowtide.emit.lower import (
     batch_matmul,
     binary,
@@ -72,7 +74,8 @@ def lower_op(graph: Graph, op: Op) -> Lowered:
         raise context.unsupported(
             f"its type is {context.activation_type.name}, and there are kernels for {known}"
         )
-    return lowering.lower(context)
+    with np.errstate(over="ignore", invalid="ignore"):  # infinite factors are refused where used
+        return lowering.lower(context)
 
 
 __all__ = ["LOWERINGS", "ModelError", "lower_op"]

@@ -149,8 +149,7 @@ def activation_range(context: Context, tensor: Tensor, activation: int) -> tuple
     low, high = type_range(tensor.dtype)
 
     def quantise(value: float) -> int:
-        with np.errstate(over="ignore"):
-            ratio = np.float32(value) / np.float32(scale)
+        ratio = np.float32(value) / np.float32(scale)
         if abs(ratio) >= 1 << 31:
             raise context.unsupported(f"its output's scale, {scale:g}, is too small")
         return zero + int(math.floor(abs(ratio) + 0.5) * (1 if ratio >= 0 else -1))

@@ -148,11 +148,10 @@ def _requantise(
     context: Context, given: tuple[float, int], wanted: tuple[float, int]
 ) -> NDArray[np.uint8]:
     """All 256 values through ConcatenationWithScaling's float32 arithmetic."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        inverse = np.float32(1.0) / np.float32(wanted[0])
-        scale = np.float32(given[0]) * inverse
-        bias = np.float32(-given[1]) * scale
-        real = (np.arange(256, dtype=np.float32) * scale + bias).astype(np.float64)
+    inverse = np.float32(1.0) / np.float32(wanted[0])
+    scale = np.float32(given[0]) * inverse
+    bias = np.float32(-given[1]) * scale
+    real = (np.arange(256, dtype=np.float32) * scale + bias).astype(np.float64)
     if not np.isfinite(real).all():
         raise context.unsupported(f"its scales differ by a factor of {given[0] / wanted[0]:g}")
     rounded = np.copysign(np.floor(np.abs(real) + 0.5), real)  # halves away from zero

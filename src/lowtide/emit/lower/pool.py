@@ -51,7 +51,7 @@ def _pool(context: Context, *, kind: str) -> Lowered:
         ),
     )
     name = f"lt_{kind}_pool_{suffix(source.dtype)}"
-    if stride_h >= kernel_h and (kernel_h - 1) * kernel_w > _SMALL_WINDOW:
+    if (stride_h >= kernel_h or out_h == 1) and (kernel_h - 1) * kernel_w > _SMALL_WINDOW:
         windows = [
             range(max(0, y * stride_h - pad_top), min(in_h, y * stride_h - pad_top + kernel_h))
             for y in range(out_h)

@@ -13,7 +13,7 @@ import numpy as np
 from lowtide.emit.lower import fixed_point as fixed
 from lowtide.emit.lower.common import Context, Lowering
 from lowtide.emit.lower.common import multiplier as factor
-from lowtide.emit.lower.elementwise import number, row_count, scale_zero
+from lowtide.emit.lower.elementwise import MOST_ROWS, number, row_count, scale_zero
 from lowtide.emit.lower.move import row_dims
 from lowtide.emit.program import Array, Lowered, Node, Params, Port, Value
 from lowtide.ir import DType
@@ -24,7 +24,8 @@ _TABLE_PAYS = 512
 _FINE = 16
 """Elements of the last dimension from which on each row of it is a row of its own."""
 
-_MOST = 32767
+_MOST = {DType.INT8: 4095, DType.UINT8: 4095, DType.INT16: 32767}
+"""Elements of a row. With 8 bits, exponentials are up to 2^19, and the reference's sums are int32."""
 
 
 def _softmax(context: Context) -> Lowered:
@@ -37,12 +38,13 @@ def _softmax(context: Context) -> Lowered:
     if not 0 < scale * beta < math.inf:
         raise context.unsupported(f"its beta is {beta:g}")
     count = source.shape[-1]
-    if count > _MOST:
-        raise context.unsupported(f"its rows hold {count} elements, and {_MOST} is the most")
+    most = _MOST[source.dtype]
+    if count > most:
+        raise context.unsupported(f"its rows hold {count} elements, and {most} is the most")
     rows = row_count(context, source)
     if len(source.shape) > row_dims(source.shape) + 1:
         fine = source.elements // count
-        rows = fine if count >= _FINE and fine <= _MOST else rows
+        rows = fine if count >= _FINE and fine <= MOST_ROWS else rows
     wide = source.dtype is DType.INT16
     if wide:
         kernel, ctype, fields = "lt_softmax_s16_row", "lt_softmax_s16", _wide(context, scale * beta)

@@ -7,7 +7,7 @@
 
 #include "lowtide.h"
 
-/* One row of `groups` runs of `count` elements, from 8 bits; each run has its own sum.
+/* One row of `groups` runs of `count` elements, 1 to 4095, from 8 bits; each run has its own sum.
  *
  * step->in[0]: int8 or uint8; step->out[0]: as many of the same type, zero point at
  *   the type's least value and scale 1 / 256 (_8), or int16 at -32768 and 1 / 65536 (_8_s16). The
@@ -25,7 +25,7 @@ typedef struct {
 void lt_softmax_8_row(const void *params, const lt_step *step);
 void lt_softmax_8_s16_row(const void *params, const lt_step *step);
 
-/* One row of `groups` runs of `count` elements, int16: zero points are 0, the output is in 1 / 32768.
+/* One row of `groups` runs of `count` elements, 1 to 32767, int16: zero points are 0, the output is in 1 / 32768.
  *
  * step->in[0], step->out[0]: may be the same memory. No scratch.
  */

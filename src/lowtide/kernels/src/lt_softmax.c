@@ -6,11 +6,11 @@
 #include "lt_elem.h"
 #include "lt_fixed.h"
 
-/* Leading zeros of x > 0. */
+/* Leading zeros of x > 0; 31 for 0. */
 static int32_t leading_zeros(uint32_t x)
 {
     int32_t zeros = 0;
-    for (; x < 0x80000000U; x <<= 1) {
+    for (; zeros < 31 && x < 0x80000000U; x <<= 1) {
         zeros++;
     }
     return zeros;

@@ -1,0 +1,60 @@
+"""The front as a picture: arena against MACs, with the RAM of common parts as lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from io import BytesIO
+from pathlib import Path
+
+from lowtide.compiler import Compiled
+from lowtide.files import write_atomically
+from lowtide.planning import Point
+from lowtide.report.picture import format_of
+
+PARTS = (
+    ("16 KB: nRF51, FE310", 16_384),
+    ("32 KB", 32_768),
+    ("64 KB: nRF52832", 65_536),
+    ("128 KB: STM32F4", 131_072),
+    ("256 KB: nRF52840", 262_144),
+    ("512 KB: STM32F7, RP2350", 524_288),
+)
+"""RAM sizes that microcontrollers have, in bytes."""
+
+
+def write_front_picture(compiled: Compiled, points: Sequence[Point], path: Path) -> None:
+    """Draw `points`, the plan of `compiled` marked, to `path`. Raises UsageError for its ending."""
+    kind = format_of(path.name)
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, 5), layout="constrained")
+    axes = figure.add_subplot()
+    overheads = [p.overhead for p in points]
+    sizes = [p.arena_bytes for p in points]
+    axes.step(overheads, sizes, where="post", color="tab:blue", linewidth=1)
+    axes.plot(overheads, sizes, "o", color="tab:blue", label="plans")
+    for point in points:
+        if point.assembly is compiled.assembly:
+            axes.plot(point.overhead, point.arena_bytes, "D", color="tab:red", label="this plan")
+    low, high = min(sizes), max(sizes)
+    for name, size in PARTS:
+        if low / 2 < size < high * 2:
+            axes.axhline(size, color="tab:gray", linestyle=":", linewidth=1)
+            axes.annotate(
+                name,
+                (1, size),
+                xycoords=("axes fraction", "data"),
+                ha="right",
+                va="bottom",
+                fontsize="small",
+                color="dimgray",
+            )
+    axes.set_ylim(0, high * 1.15)
+    axes.set_xlabel("MACs, times the network's own")
+    axes.set_ylabel("arena, bytes")
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    axes.set_title(f"{compiled.name}: least RAM for the work (input {compiled.options.input_mode})")
+    axes.legend()
+    buffer = BytesIO()
+    figure.savefig(buffer, format=kind)
+    write_atomically(path, buffer.getvalue())

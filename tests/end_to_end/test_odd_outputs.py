@@ -1,0 +1,79 @@
+"""Outputs that no operator makes, or that lie elsewhere after the last one: constants, views, moves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lowtide.compiler import Options, compile_model
+from lowtide.deploy import run, verify
+from lowtide.ir import Model
+from lowtide.run.board import find_board
+from lowtide.tflite.read import parse
+from lowtide.zoo.spec import NetSpec, OpSpec, TensorSpec
+from lowtide.zoo.writer import write
+
+_FLAT, _SQUARE = (1, 8), (1, 2, 2, 2)
+
+
+def _tensor(name: str, shape: tuple[int, ...], data: bool = False) -> TensorSpec:
+    values = np.arange(8, dtype=np.int8).reshape(shape) if data else None
+    return TensorSpec(name, shape, "INT8", np.array([0.05], np.float32), data=values)
+
+
+def _add(a: int, b: int, out: int) -> OpSpec:
+    return OpSpec("ADD", 1, (a, b), (out,), "AddOptions", {"fusedActivationFunction": 0})
+
+
+def _reshape(source: int, shape: int, out: int) -> OpSpec:
+    return OpSpec("RESHAPE", 1, (source, shape), (out,), "ReshapeOptions", {"newShape": _FLAT})
+
+
+def _model(tensors: list[TensorSpec], ops: list[OpSpec], outputs: tuple[int, ...]) -> Model:
+    return parse(write(NetSpec("odd", tuple(tensors), tuple(ops), (0,), outputs)), path="odd")
+
+
+def _constants() -> Model:
+    """y = x + x; outputs are y, a constant, and another one reshaped, which is added to x as well."""
+    shape = TensorSpec("shape", (2,), "INT32", data=np.array(_FLAT, np.int32))
+    tensors = [_tensor("x", _FLAT), _tensor("y", _FLAT), _tensor("k", _FLAT, data=True)]
+    tensors += [
+        _tensor("q", _SQUARE, data=True),
+        shape,
+        _tensor("flat", _FLAT),
+        _tensor("z", _FLAT),
+    ]
+    return _model(tensors, [_add(0, 0, 1), _reshape(3, 4, 5), _add(0, 5, 6)], (1, 2, 5, 6))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        Options(),
+        Options(schedule="operators"),
+        Options(input_mode="streamed", output_mode="streamed"),
+    ],
+    ids=["rows", "operators", "streamed"],
+)
+def test_constants_are_outputs(options: Options) -> None:
+    verified = verify(compile_model(_constants(), options), samples=2)
+    assert verified.bit_exact
+    assert verified.tensors == 4
+
+
+def test_constants_are_outputs_on_a_board() -> None:
+    assert run(compile_model(_constants()), find_board("mps2-an385"), samples=1).bit_exact
+
+
+@pytest.mark.parametrize("allocator", ["planned", "greedy", "compacting"])
+@pytest.mark.parametrize("views", [1, 2])
+def test_the_last_operators_are_views(allocator: str, views: int) -> None:
+    """Before them the input dies, so that the compacting allocator moves their memory."""
+    shape = TensorSpec("shape", (2,), "INT32", data=np.array(_FLAT, np.int32))
+    tensors = [_tensor("x", _SQUARE), _tensor("y", _SQUARE), shape]
+    tensors += [_tensor(f"view{i}", _FLAT) for i in range(views)]
+    ops = [_add(0, 0, 1), _reshape(1, 2, 3), *(_reshape(2 + i, 2, 3 + i) for i in range(1, views))]
+    model = _model(tensors, ops, (2 + views,))
+    compiled = compile_model(model, Options(schedule="operators", allocator=allocator))
+    assert bool(compiled.assembly.placement.moves) == (allocator == "compacting")
+    assert verify(compiled, samples=2).bit_exact
