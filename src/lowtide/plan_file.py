@@ -49,7 +49,11 @@ def read_plan(path: Path, model: Model) -> dict[str, Any]:
         )
     try:
         stages = tuple(
-            Choice(tuple(map(_whole, stage["operators"])), _width(stage.get("strip_width")))
+            Choice(
+                tuple(map(_whole, stage["operators"])),
+                _width(stage.get("strip_width")),
+                bool(stage.get("lean", False)),
+            )
             for stage in document["stages"]
         )
         fields = {

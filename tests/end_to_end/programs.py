@@ -13,9 +13,12 @@ from functools import cache
 from pathlib import Path
 
 from lowtide.compiler import Compiled, Options, compile_model
+from lowtide.ir import Model
 from lowtide.run.reference import reference, sample_inputs
 from lowtide.run.toolchain import WARNINGS
+from lowtide.tflite.read import parse
 from networks import loaded
+from random_nets import random_network
 
 STRICT = ("-std=c99", *WARNINGS, "-Werror")
 SANITIZED = ("-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
@@ -37,15 +40,27 @@ class Sample:
 
 
 @cache
-def compiled(network: str, options: Options | None = None) -> Compiled:
-    """The network as C."""
-    return compile_model(loaded(network), options)
+def model_of(network: str | int) -> Model:
+    """A network by its name, or the random one of that number."""
+    if isinstance(network, str):
+        return loaded(network)
+    return parse(random_network(network), path=f"random-{network}")
 
 
 @cache
-def samples(network: str, count: int = 3) -> tuple[Sample, ...]:
+def compiled(network: str | int, options: Options | None = None) -> Compiled:
+    """The network as C."""
+    return compile_model(model_of(network), options)
+
+
+@cache
+def samples(network: str | int, count: int = 3) -> tuple[Sample, ...]:
     """Inputs of the network with the outputs that TFLM has for them."""
-    model = loaded(network)
+    return samples_of(model_of(network), count)
+
+
+def samples_of(model: Model, count: int = 3) -> tuple[Sample, ...]:
+    """Inputs of `model` with the outputs that TFLM has for them."""
     given = sample_inputs(model, count)
     graph = model.graph
     wanted = reference(model, given, [*graph.inputs, *graph.outputs])

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -9,6 +12,7 @@ from lowtide.compiler import Options, compile_model
 from lowtide.deploy import run, verify
 from lowtide.ir import Model
 from lowtide.run.board import find_board
+from lowtide.run.toolchain import compile_only
 from lowtide.tflite.read import parse
 from lowtide.zoo.spec import NetSpec, OpSpec, TensorSpec
 from lowtide.zoo.writer import write
@@ -59,6 +63,17 @@ def test_constants_are_outputs(options: Options) -> None:
     verified = verify(compile_model(_constants(), options), samples=2)
     assert verified.bit_exact
     assert verified.tensors == 4
+
+
+@pytest.mark.parametrize(
+    "toolchain", ["host", "arm-none-eabi", "riscv64-unknown-elf", "xtensa-lx106-elf"]
+)
+def test_constants_are_aligned_for_every_type(toolchain: str, tmp_path: Path) -> None:
+    files = dict(compile_model(_constants()).files)
+    found = re.search(rb"bases\[1\] = \(uint8_t \*\)\(uintptr_t\)(\w+)", files["odd.c"])
+    assert found is not None
+    files["odd.c"] += b"extern int check[__alignof__(%s) >= 8 ? 1 : -1];\n" % found[1]
+    assert compile_only(files, toolchain, tmp_path) == ""
 
 
 def test_constants_are_outputs_on_a_board() -> None:

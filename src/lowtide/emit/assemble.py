@@ -254,7 +254,8 @@ def assemble_rows(ready: Prepared, choices: Sequence[Choice]) -> Assembly:
         begin = len(nodes)
         mine = [next(groups) for _ in choice.operators] or list(groups)
         if choice.strip_width is None:
-            nodes += ready.nodes[mine[0].first : mine[-1].last] if mine else ()
+            here = ready.nodes[mine[0].first : mine[-1].last] if mine else ()
+            nodes += [node.leaner if choice.lean else node for node in here]
             segments.append(Segment(begin, len(nodes)))
             macs += sum(op_macs(ready.graph, ready.graph.ops[op]) for op in choice.operators)
         else:
@@ -265,7 +266,8 @@ def assemble_rows(ready: Prepared, choices: Sequence[Choice]) -> Assembly:
                 start = len(nodes)
                 graph = cropper.graph
                 for op in run.operators:
-                    nodes += lower_op(graph, graph.ops[op]).nodes
+                    here = lower_op(graph, graph.ops[op]).nodes
+                    nodes += [node.leaner if choice.lean else node for node in here]
                 segments.append(Segment(start, len(nodes), run.times))
         spans.append((begin, len(nodes)))
     graph = cropper.graph
@@ -332,7 +334,7 @@ def _stages(
     for (node, _), size in zip(steps, live[1:], strict=True):
         peaks[of_node[node]] = max(peaks[of_node[node]], size)
     return tuple(
-        Stage(choice.operators, choice.strip_width, first, last, peaks[number])
+        Stage(choice.operators, choice.strip_width, choice.lean, first, last, peaks[number])
         for number, (choice, (first, last)) in enumerate(zip(choices, spans, strict=True))
     )
 

@@ -7,7 +7,7 @@ kernels/include/lowtide.h.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from numpy.typing import NDArray
@@ -62,7 +62,8 @@ class Node:
     operator may become several nodes (a concatenation of rows) or none (a reshape).
 
     A node with an `exchange` runs no kernel: each step is a row of the graph input or output of that
-    number, which the caller gives (the one output port) or takes (the one input port).
+    number, which the caller gives (the one output port) or takes (the one input port). With a
+    `lean_scratch` the kernel has a lean form, which needs that much (the field `lean` of its params).
     """
 
     op: int
@@ -75,6 +76,16 @@ class Node:
     scratch: int = 0
     scratch_lasts: bool = True
     exchange: int | None = None
+    lean_scratch: int | None = None
+
+    @property
+    def leaner(self) -> Node:
+        """The node in its lean form, where there is one: less scratch memory, more instructions."""
+        if self.lean_scratch is None:
+            return self
+        fields = tuple((name, 1 if name == "lean" else v) for name, v in self.params.fields)
+        params = replace(self.params, fields=fields)
+        return replace(self, params=params, scratch=self.lean_scratch, lean_scratch=None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -28,6 +28,7 @@ def plan_text(compiled: Compiled, tflm: int | None) -> str:
         if len(ids) > 1:
             kinds += f" ... {graph.ops[ids[-1]].label} ({len(ids)} operators)"
         width = "" if stage.strip_width is None else f"{stage.strip_width}"
+        width += " lean" if stage.lean else ""
         mark = " <- peak" if stage.peak_bytes == plan.peak_bytes else ""
         live = ", ".join(
             f"{plain(_name(compiled, tensor))} {size:,}"
@@ -96,6 +97,7 @@ def plan_document(
             {
                 "operators": list(stage.operators),
                 "strip_width": stage.strip_width,
+                "lean": stage.lean,
                 "peak_bytes": stage.peak_bytes,
                 "live": [
                     {"tensor": tensor, "bytes": size}

@@ -288,7 +288,9 @@ def _frame(figure: Figure, memory: Axes, live: Axes, compiled: Compiled, shown: 
         axis.yaxis.set_major_formatter(commas)
         axis.spines[["top", "right"]].set_visible(False)
     if not rows and shown.slots <= _OPERATORS:
-        kinds = [plain(f"{op} {compiled.assembly.program_graph.ops[op].label}") for op in assembly.order]
+        kinds = [
+            plain(f"{op} {compiled.assembly.program_graph.ops[op].label}") for op in assembly.order
+        ]
         labels = ["inputs given", *kinds, *[""] * (shown.slots - 1 - len(kinds))]
         live.set_xticks(
             range(shown.slots), labels, rotation=60, ha="right", fontsize=7, parse_math=False

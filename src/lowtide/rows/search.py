@@ -41,10 +41,14 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Operators that run together, in strips of `strip_width` columns if that is not None."""
+    """Operators that run together, in strips of `strip_width` columns if that is not None.
+
+    With `lean`, kernels that have a lean form run in it: less scratch memory, more instructions.
+    """
 
     operators: tuple[int, ...]
     strip_width: int | None = None
+    lean: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,7 @@ class Edge:
     width: int | None
     peak: int
     macs: int
+    lean: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +161,10 @@ class Space:
         operators = tuple(g.operator for g in self.groups[first:last] if g.operator >= 0)
         macs = sum(op_macs(self.graph, self.graph.ops[op]) for op in operators)
         edges = [Edge(first, last, None, peak, macs)]
+        if self.strips:
+            peak = through + int((np.cumsum(change)[:-1] + stage.lean).max(initial=0))
+            if peak < edges[0].peak:
+                edges.append(Edge(first, last, None, peak, macs, lean=True))
         exchanges = any(g.exchanges for g in self.groups[first:last])
         if self.strips and operators and not exchanges:
             edges += self._stripped(first, last, operators, stage, through)
@@ -203,15 +212,21 @@ class Space:
             if cut is None:
                 continue
             row_bytes = np.array([_row_bytes(graph, cut, t, heights[t]) for t in inner], np.int64)
-            peak = 0
             found_runs = runs(cut)
             live = counts @ row_bytes.reshape(len(inner), -1)[:, [r.first for r in found_runs]]
-            live += (stage.scratch + lasting)[:, None]
-            for number, run in enumerate(found_runs):
-                out = growing if number == 0 and run.times == 1 else whole_out
-                into = dying if run is found_runs[-1] and run.times == 1 else whole_in
-                peak = max(peak, int((live[:, number] + out + into).max()))
-            edges.append(Edge(first, last, width, through + peak, cut.macs))
+            live += lasting[:, None]
+            live += whole_out + whole_in
+            if found_runs[0].times == 1:
+                live[:, 0] += growing - whole_out
+            if found_runs[-1].times == 1:
+                live[:, -1] += dying - whole_in
+            high = live.max(axis=1)
+            peak, lean = (
+                through + int((high + scratch).max()) for scratch in (stage.scratch, stage.lean)
+            )
+            edges.append(Edge(first, last, width, peak, cut.macs))
+            if lean < peak:
+                edges.append(Edge(first, last, width, lean, cut.macs, lean=True))
         return edges
 
     def _number(self, tensor: int) -> int:
@@ -236,12 +251,16 @@ def _live(steps: int, start: Ints, end: Ints, size: Ints) -> Ints:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Touched:
-    """A stage's rows, the first and last step that touches each, and the scratch of its steps."""
+    """A stage's rows, the first and last step that touches each, and the scratch of its steps.
+
+    `lean` is their scratch in the lean form.
+    """
 
     rows: Ints
     start: Ints
     end: Ints
     scratch: Ints
+    lean: Ints
 
 
 class _Steps:
@@ -250,6 +269,7 @@ class _Steps:
     def __init__(self, table: RowTable, steps: Sequence[tuple[int, int]]) -> None:
         self.nodes = np.array([node for node, _ in steps], np.int64)
         self.scratch = np.array([table.scratch[node] for node, _ in steps], np.int64)
+        self.lean = np.array([table.lean_scratch[node] for node, _ in steps], np.int64)
         touches = [
             (at, row)
             for at, (node, step) in enumerate(steps)
@@ -267,33 +287,35 @@ class _Steps:
         rows, start_index, inverse = np.unique(row, return_index=True, return_inverse=True)
         end = np.zeros(len(rows), np.int64)
         np.maximum.at(end, inverse.reshape(-1), at)
-        return _Touched(rows, at[start_index], end, self.scratch[stays])
+        return _Touched(rows, at[start_index], end, self.scratch[stays], self.lean[stays])
 
 
 def front(space: Space) -> list[Path]:
-    """Every plan that nothing beats in both peak and MACs, the cheapest (and largest) first."""
+    """Every plan that nothing beats in peak, MACs and lean operators; the cheapest first."""
     found: list[Path] = []
     limit: int | None = None
     while (path := cheapest(space, limit)) is not None:
-        if found and found[-1].macs == path.macs:  # cannot be: paths tie to the least peak
-            found.pop()
         found.append(path)
         limit = path.peak - 1
     return found
 
 
 def cheapest(space: Space, limit: int | None = None) -> Path | None:
-    """The plan of least MACs whose peak is at most `limit` bytes; of those the one of least peak."""
+    """The plan of least MACs whose peak is at most `limit` bytes.
+
+    Of those the one with the fewest MACs in lean form, and of those the one of least peak.
+    """
     n = len(space.groups)
-    best: list[tuple[int, int] | None] = [(0, 0)] + [None] * n
+    best: list[tuple[int, int, int] | None] = [(0, 0, 0)] + [None] * n
     came: list[Edge | None] = [None] * (n + 1)
     for last in range(1, n + 1):
-        least: tuple[int, int] | None = None
+        least: tuple[int, int, int] | None = None
         for edge in space.edges[last - 1]:
             before = best[edge.first]
             if before is None or (limit is not None and edge.peak > limit):
                 continue
-            cost = (before[0] + edge.macs, max(before[1], edge.peak))
+            slow = before[1] + (edge.macs if edge.lean else 0)
+            cost = (before[0] + edge.macs, slow, max(before[2], edge.peak))
             if least is None or cost < least:
                 least, came[last] = cost, edge
         best[last] = least
@@ -307,7 +329,7 @@ def cheapest(space: Space, limit: int | None = None) -> Path | None:
         assert step is not None
         edges.append(step)
         at = step.first
-    return Path(tuple(edges[::-1]), end[1], end[0])
+    return Path(tuple(edges[::-1]), end[2], end[0])
 
 
 def groups_of(operators: Sequence[int]) -> list[Group]:
@@ -333,6 +355,8 @@ def groups_of(operators: Sequence[int]) -> list[Group]:
 def choices_of(path: Path, groups: Sequence[Group]) -> tuple[Choice, ...]:
     """The stages of a path."""
     return tuple(
-        Choice(tuple(g.operator for g in groups[e.first : e.last] if g.operator >= 0), e.width)
+        Choice(
+            tuple(g.operator for g in groups[e.first : e.last] if g.operator >= 0), e.width, e.lean
+        )
         for e in path.edges
     )

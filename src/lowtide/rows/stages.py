@@ -32,13 +32,15 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Operators run together. `strip_width` is in columns of their output, None for all of it.
+    """Operators run together. `strip_width` is in columns of their output, None for all of it; `lean`
+    says that kernels run in their lean form.
 
     The stage's nodes are [first, last); `peak_bytes` is the most that is live while they run.
     """
 
     operators: tuple[int, ...]
     strip_width: int | None
+    lean: bool
     first: int
     last: int
     peak_bytes: int

@@ -39,7 +39,7 @@ class RowTable:
 
     `makers[row]` lists (node, step) pairs: the row is complete when all of them have run. Rows of
     graph inputs have none. `kept` rows are live to the end. `scratch[n]` is in bytes, for each step
-    alone; `lasting[n]` is the row of scratch memory that lasts, or -1. Nodes that are `alone` use a
+    alone, `lean_scratch[n]` that of its lean form; `lasting[n]` is the row of scratch memory that lasts, or -1. Nodes that are `alone` use a
     variable tensor, whose order of accesses rows do not show: they are not interleaved.
     """
 
@@ -52,6 +52,7 @@ class RowTable:
     kept: frozenset[int]
     scratch: tuple[int, ...]
     lasting: tuple[int, ...]
+    lean_scratch: tuple[int, ...] = ()
     alone: frozenset[int] = frozenset()
 
     @property
@@ -122,6 +123,7 @@ def row_table(
         ),
         scratch=tuple(0 if node.scratch_lasts else node.scratch for node in nodes),
         lasting=tuple(lasting),
+        lean_scratch=tuple(0 if node.scratch_lasts else node.leaner.scratch for node in nodes),
         alone=frozenset(
             index
             for index, node in enumerate(nodes)

@@ -181,9 +181,11 @@ def lower_s8(context: Context, over: Window, channels: packed.Channels, groups: 
     scratch = 16 if direct or over.in_c % 4 == 0 else 20
     if direct and over.out_w == 1:
         scratch = 0
+    lean = 0 if direct else 4
+    fields += (("lean", 0),)
     if quads > _MAX_SIZE:
         return _plain(context, over, channels, groups)
-    return _node(context, over, channels, "lt_conv_packed", fields, scratch * quads)
+    return _node(context, over, channels, "lt_conv_packed", fields, scratch * quads, lean * quads)
 
 
 def _plain(context: Context, over: Window, channels: packed.Channels, groups: int) -> Lowered:
@@ -207,6 +209,7 @@ def _node(
     family: str,
     fields: tuple[tuple[str, Value], ...],
     scratch: int,
+    lean_scratch: int | None = None,
 ) -> Lowered:
     _, input_zero = per_tensor(context, context.input(0))
     fields += (
@@ -225,6 +228,7 @@ def _node(
         steps=over.target.rows,
         scratch=scratch,
         scratch_lasts=False,
+        lean_scratch=lean_scratch,
     )
     return Lowered((node,))
 

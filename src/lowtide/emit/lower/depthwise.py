@@ -61,9 +61,10 @@ def _quick(
         ("shift", Array("int8_t", quick.shift)),
         ("channels", over.in_c),
         ("centre", 2 * channels.zero + 1),
+        ("lean", 0),
         *(field for field in over.fields if field[0] != "in_c"),
     )
-    return _node(context, over, channels, "lt_depthwise_quick", fields, 8 * over.taps)
+    return _node(context, over, channels, "lt_depthwise_quick", fields, 8 * over.taps, 0)
 
 
 def _plain(
@@ -89,6 +90,7 @@ def _node(
     family: str,
     fields: tuple[tuple[str, Value], ...],
     scratch: int = 0,
+    lean_scratch: int | None = None,
 ) -> Lowered:
     _, input_zero = per_tensor(context, context.input(0))
     fields += (("input_zero", input_zero), ("low", channels.low), ("high", channels.high))
@@ -102,6 +104,7 @@ def _node(
         steps=over.target.rows,
         scratch=scratch,
         scratch_lasts=False,
+        lean_scratch=lean_scratch,
     )
     return Lowered((node,))
 

@@ -151,6 +151,14 @@ struct lt_traced {
 };
 #endif
 
+/* Multiply-accumulates that a kernel does, padding included; counted where LT_COUNT asks for it. */
+#ifdef LT_COUNT
+extern uint64_t lt_macs;
+#define LT_MACS(n) (lt_macs += (uint64_t)(n))
+#else
+#define LT_MACS(n) ((void)0)
+#endif
+
 #ifdef __cplusplus
 }
 #endif

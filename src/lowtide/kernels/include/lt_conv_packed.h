@@ -25,7 +25,8 @@
  * step->in: kernel_h rows of in_w * in_c bytes, null where the row is padding.
  * step->out[0]: a row of out_w * out_c bytes; overlaps no input row.
  * step->scratch: with d = 4 * quads, 0 bytes if direct and out_w == 1; else 4 * d if direct or in_c is
- *   a multiple of 4; else 5 * d; aligned to 4.
+ *   a multiple of 4; else 5 * d; aligned to 4. If lean, which takes one pixel at a time and twice the
+ *   instructions, 0 if direct, else d.
  */
 typedef struct {
     const int32_t *weights; /* [ceil(out_c / 2)][quads][2]: for products 0 and 2, for 1 and 3 */
@@ -40,6 +41,7 @@ typedef struct {
     int8_t input_zero;
     int8_t low, high; /* the fused activation's range */
     uint8_t direct;   /* the kernel is 1 x 1 without padding: pixels are used where they are */
+    uint8_t lean;     /* less scratch memory, more instructions */
 } lt_conv_packed_s8;
 
 void lt_conv_packed_s8_row(const void *params, const lt_step *step);

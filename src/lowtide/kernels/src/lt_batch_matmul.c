@@ -11,6 +11,7 @@ void lt_batch_matmul_s8_row(const void *params, const lt_step *step)
     if (p->left_columns != 0) {
         left += step->row % p->left_columns;
     }
+    LT_MACS(p->columns * p->depth);
     for (int32_t j = 0; j < p->columns; j++) {
         const int8_t *right = (const int8_t *)step->in[1] + j * p->right_across;
         int32_t sum = 0;

@@ -43,6 +43,7 @@ void lt_conv_s8_row(const void *params, const lt_step *step)
     int32_t filters = p->out_c / p->groups;
     for (int32_t x = 0; x < p->out_w; x++) {
         const int8_t *window = patch;
+        LT_MACS(taps * depth * p->out_c);
         if (taps == 1) {
             window = input + x * p->stride_w * p->in_c;
         } else {

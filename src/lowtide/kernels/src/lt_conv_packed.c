@@ -109,12 +109,14 @@ void lt_conv_packed_s8_row(const void *params, const lt_step *step)
     int8_t *out = step->out[0];
     int8_t *patch = step->scratch;
     int32_t x = 0;
-    for (; x + 1 < p->out_w; x += 2, out += 2 * p->out_c) {
+    for (; !p->lean && x + 1 < p->out_w; x += 2, out += 2 * p->out_c) {
         const int8_t *x0 = source(p, step, x, patch);
         const int8_t *x1 = source(p, step, x + 1, patch + 4 * p->quads);
         pixels(p, x0, x1, 1, out);
     }
-    if (x < p->out_w) {
+    LT_MACS(x * p->kernel_h * p->kernel_w * p->in_c * p->out_c);
+    for (; x < p->out_w; x++, out += p->out_c) {
+        LT_MACS(p->kernel_h * p->kernel_w * p->in_c * p->out_c);
         const int8_t *x0 = source(p, step, x, patch);
         pixels(p, x0, x0, 0, out);
     }

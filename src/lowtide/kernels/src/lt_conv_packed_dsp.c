@@ -261,11 +261,11 @@ void lt_conv_packed_s8_row(const void *params, const lt_step *step)
     const lt_conv_packed_s8 *p = params;
     int32_t *halves = step->scratch;
     int32_t whole = !p->direct && (p->in_c & 3) == 0;
-    int8_t *patch = (int8_t *)(whole ? halves : halves + 4 * p->quads);
+    int8_t *patch = (int8_t *)(whole || p->lean ? halves : halves + 4 * p->quads);
     int8_t *out = step->out[0];
     int32_t depth = p->kernel_h * p->kernel_w * p->in_c;
     int32_t x = 0;
-    for (; x + 1 < p->out_w; x += 2, out += 2 * p->out_c) {
+    for (; !p->lean && x + 1 < p->out_w; x += 2, out += 2 * p->out_c) {
         if (whole) {
             unpack_window(p, step->in, x, halves);
             unpack_window(p, step->in, x + 1, halves + 2);
@@ -275,7 +275,9 @@ void lt_conv_packed_s8_row(const void *params, const lt_step *step)
         }
         two_pixels(p, halves, out);
     }
-    if (x < p->out_w) {
+    LT_MACS(x * p->kernel_h * p->kernel_w * p->in_c * p->out_c);
+    for (; x < p->out_w; x++, out += p->out_c) {
+        LT_MACS(p->kernel_h * p->kernel_w * p->in_c * p->out_c);
         one_pixel(p, window(p, step->in, x, patch), out);
     }
     if (p->low > INT8_MIN || p->high < INT8_MAX) {

@@ -36,6 +36,7 @@ void lt_conv_u8_row(const void *params, const lt_step *step)
         const uint8_t *window = patch;
         const uint8_t *weights = p->weights;
         uint32_t total = 0;
+        LT_MACS(depth * p->out_c);
         if (p->kernel_h * p->kernel_w == 1) {
             window = input + x * p->stride_w * p->in_c;
         } else {

@@ -30,6 +30,7 @@ void lt_depthwise_s8_row(const void *params, const lt_step *step)
     const lt_depthwise_s8 *p = params;
     int8_t *out = step->out[0];
     for (int32_t x = 0; x < p->out_w; x++) {
+        LT_MACS(p->kernel_h * p->kernel_w * p->in_c * p->filters);
         for (int32_t c = 0; c < p->in_c * p->filters; c++) {
             int32_t first = x * p->stride_w - p->pad_left;
             int32_t sum = (int32_t)(window(p, step->in, first, c) + (uint32_t)p->bias[c]);

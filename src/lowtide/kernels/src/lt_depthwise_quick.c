@@ -1,11 +1,10 @@
-/* lt_depthwise_quick.c: see lt_depthwise_quick.h. For cores without Arm's DSP extension. */
+/* lt_depthwise_quick.c: see lt_depthwise_quick.h. Plain C, and all there is on cores without Arm's DSP
+ * extension. */
 #include "lt_depthwise_quick.h"
 
 #include <stddef.h>
 
 #include "lt_fixed.h"
-
-#ifndef LT_DSP
 
 /* The window of one output pixel: columns kx0 to kx1 - 1 of the kernel are inside the image, the first
  * of them at column `column` of it. */
@@ -53,13 +52,14 @@ static inline void channels(const lt_depthwise_quick_s8 *p, const void *const *r
     }
 }
 
-void lt_depthwise_quick_s8_row(const void *params, const lt_step *step)
+void lt_depthwise_quick_s8_plain(const void *params, const lt_step *step)
 {
     const lt_depthwise_quick_s8 *p = params;
     int8_t *out = step->out[0];
     for (int32_t x = 0; x < p->out_w; x++, out += p->channels) {
         window at = {x * p->stride_w - p->pad_left, 0, p->kernel_w};
         int32_t c = 0;
+        LT_MACS(p->kernel_h * p->kernel_w * p->channels);
         for (; at.column < 0 && at.kx0 < at.kx1; at.kx0++) {
             at.column += p->dilation_w;
         }
@@ -73,6 +73,13 @@ void lt_depthwise_quick_s8_row(const void *params, const lt_step *step)
             channels(p, step->in, at, c, 1, out);
         }
     }
+}
+
+#ifndef LT_DSP
+
+void lt_depthwise_quick_s8_row(const void *params, const lt_step *step)
+{
+    lt_depthwise_quick_s8_plain(params, step);
 }
 
 #endif

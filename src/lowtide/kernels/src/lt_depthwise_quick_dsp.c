@@ -129,6 +129,10 @@ void lt_depthwise_quick_s8_row(const void *params, const lt_step *step)
     int8_t *out = step->out[0];
     tap *taps = step->scratch;
     int32_t column = -p->pad_left, last = p->in_w - (p->kernel_w - 1) * p->dilation_w - 1;
+    if (p->lean) {
+        lt_depthwise_quick_s8_plain(params, step);
+        return;
+    }
     int32_t n = 0, inside = 0; /* no column of the listed window is padding */
     for (int32_t left = p->out_w; left > 0; left--) {
         if (inside && column <= last) {
@@ -139,6 +143,7 @@ void lt_depthwise_quick_s8_row(const void *params, const lt_step *step)
             n = list_taps(p, step->in, column, taps);
             inside = column >= 0;
         }
+        LT_MACS(p->kernel_h * p->kernel_w * p->channels);
         pixel(p, taps, n, out);
         column += p->stride_w;
         out += p->channels;

@@ -30,6 +30,7 @@ void lt_depthwise_s16_row(const void *params, const lt_step *step)
     int16_t *out = step->out[0];
     for (int32_t x = 0; x < p->out_w; x++) {
         int32_t first = x * p->stride_w - p->pad_left;
+        LT_MACS(p->kernel_h * p->kernel_w * p->in_c * p->filters);
         for (int32_t in = 0, c = 0; in < p->in_c; in++) {
             for (int32_t end = c + p->filters; c < end; c++) {
                 int64_t sum = window(p, step->in, first, in, p->weights + c) + p->bias[c];

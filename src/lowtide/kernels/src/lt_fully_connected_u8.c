@@ -17,6 +17,7 @@ void lt_fully_connected_u8_row(const void *params, const lt_step *step)
     const uint8_t *in = step->in[0], *weights = p->weights;
     uint8_t *out = step->out[0];
     double scale = (double)p->scale + (double)p->scale_1 + (double)p->scale_2;
+    LT_MACS(p->depth * p->out_c);
     for (int32_t c = 0; c < p->out_c; c++) {
         uint32_t sum = (uint32_t)p->bias[c];
         for (int32_t i = 0; i < p->depth; i++) {
