@@ -1,5 +1,7 @@
 """Prints what was asked of the generated programs beside what is measured now, and beside TFLM.
 
+Operators run one after the other in them (--schedule operators).
+
     bench/deploy                       the table, then the figures behind its rows
     bench/deploy --only instructions   some groups of rows; --help lists them
     bench/deploy --json                {"schema": "lowtide.bench.deploy/1", "rows": [...]}

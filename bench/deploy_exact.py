@@ -5,10 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from deploy_jobs import (
     HOST,
+    WHOLE,
     Job,
     Outcome,
     Outcomes,
@@ -19,7 +21,6 @@ from deploy_jobs import (
     warnings_of,
 )
 from lowtide import zoo
-from lowtide.compiler import Options
 from lowtide.emit.bundle import kernel_files
 from lowtide.errors import LowtideError, MissingToolError
 from lowtide.run.board import load_boards
@@ -174,9 +175,10 @@ def compiler_rows() -> list[Row]:
     left_out = []
     for network in (*_ZOO, *QUANTISED):
         try:
-            files |= compiled(network, Options()).files
+            files |= compiled(network, WHOLE).files
             if network == FLOAT_BOUNDARY:
-                files |= compiled(network, Options(quantized_io=True, name="te_vww_int8")).files
+                integers = replace(WHOLE, quantized_io=True, name="te_vww_int8")
+                files |= compiled(network, integers).files
         except (NeedsError, LowtideError, ValueError) as error:
             left_out.append(f"{network}: {error}".partition("\n")[0])
     sources = sum(name.endswith(".c") for name in files)

@@ -1,5 +1,7 @@
 """What the bench of generated programs does with one network: compile, verify, run, as values.
 
+The programs are those of --schedule operators, one operator after the other.
+
 Why values: many rows read the same run (its RAM, its instructions, its code), and the work is spread
 over processes. So rows say which `Job`s they need, each is done once, and rows are made of the
 `Outcome`s. A worker takes all jobs of one network, so that each program is compiled once.
@@ -13,7 +15,7 @@ import tempfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -27,6 +29,7 @@ from lowtide.run.toolchain import compile_only
 from reorder_rows import NeedsError, shared_model
 
 HOST = "host"
+WHOLE = Options(schedule="operators")
 _WORKERS = 2
 _HOST_SAMPLES = 8
 _BOARD_SAMPLES = 4  # all kinds of inputs that lowtide makes: random, all least, all greatest, zero
@@ -46,7 +49,7 @@ class Job:
 
     @property
     def label(self) -> str:
-        """The network, with the options that are not the default ones."""
+        """The network, with the options that not all jobs have."""
         options = [f"--allocator {self.allocator}"] if self.allocator != "planned" else []
         options += ["--quantized-io"] if self.quantized_io else []
         return " ".join([self.network, *options])
@@ -111,7 +114,7 @@ def _do_network(jobs: Sequence[Job]) -> dict[Job, Outcome]:
     programs: dict[Options, Compiled | Exception] = {}
     outcomes = {}
     for job in jobs:
-        options = Options(allocator=job.allocator, quantized_io=job.quantized_io)
+        options = replace(WHOLE, allocator=job.allocator, quantized_io=job.quantized_io)
         if options not in programs:
             try:
                 programs[options] = compiled(job.network, options)

@@ -106,7 +106,7 @@ class Outcome:
         return int(self.document["instructions"]) if self.document else 0
 
     def flash(self, *parts: str) -> int:
-        """Bytes of these parts of the flash: code, constants, weights."""
+        """Bytes of these parts of the flash: code, constant, weights."""
         return sum(int(self.document["flash"][f"{part}_bytes"]) for part in parts)
 
 
@@ -194,19 +194,20 @@ def _tables(compiled: Compiled) -> dict[str, int]:
     """Bytes of the step program for the M4: what `nm` says of its tables, and lowtide.o's code."""
     board = load_boards()[M4]
     name, files = compiled.name, compiled.files
-    wanted = {f"{name}.c": "own", "lowtide.c": "lowtide"}
-    bundle = {n: text for n, text in files.items() if n.endswith(".h") or n in wanted}
+    sources = (f"{name}.c", "lowtide.c")
+    bundle = {n: text for n, text in files.items() if n.endswith(".h") or n in sources}
     nm = find_program("arm-none-eabi-nm", "binutils-arm-none-eabi")
-    sizes: dict[str, dict[str, int]] = {}
     with tempfile.TemporaryDirectory(prefix="lowtide-") as folder:
         toolchain = board.core.toolchain
         compile_only(bundle, toolchain, Path(folder), *board.flags, board.optimise)
-        for source, key in wanted.items():
-            item = Path(folder, "bundle", source).with_suffix(".o")
-            command = [nm, "--size-sort", "-t", "d", str(item)]
-            done = subprocess.run(command, capture_output=True, text=True, check=True)
-            fields = [line.split() for line in done.stdout.splitlines()]
-            code = key == "lowtide"
-            sizes[key] = {f[2]: int(f[1]) if not code else int(f[1]) for f in fields}
-    found = {table: sizes["own"].get(f"{name}_{table}", 0) for table in _TABLES}
-    return {**found, "lowtide.o": sum(sizes["lowtide"].values())}
+        own, code = (_symbols(nm, Path(folder, "bundle", s).with_suffix(".o")) for s in sources)
+    found = {table: own.get(f"{name}_{table}", 0) for table in _TABLES}
+    return {**found, "lowtide.o": sum(code.values())}
+
+
+def _symbols(nm: str, item: Path) -> dict[str, int]:
+    """Bytes of every symbol of an object file."""
+    command = [nm, "--size-sort", "--radix=d", str(item)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    lines = (line.split() for line in done.stdout.splitlines())
+    return {symbol: int(size) for size, _, symbol in lines}

@@ -196,10 +196,10 @@ def planned_model(
     order, ready = prepared(model, options, seconds=seconds)
     planner = _planner(ready, options, seconds, strips=front, tell=tell)
     points = tuple(planner.points()) if front else None
-    point = _point(planner, options)
-    if points is not None and point.assembly not in [p.assembly for p in points]:
-        # Without limits: the least arena of those that compute nothing twice.
-        point = points[0] if _limits(options) == (None, None) and options.stages is None else point
+    if points is not None and _limits(options) == (None, None) and options.stages is None:
+        point = points[0]
+    else:
+        point = _point(planner, options)
     compiled = compiled_of(model, options, name, order, point.assembly)
     tflm = tflm_arena_bytes(model.graph, range(len(model.graph.ops)))
     return Planned(compiled, points, planner.complete, tflm)

@@ -1,12 +1,15 @@
 """Which plan: the least RAM at a cost (P1), the least cost in some RAM (P2), or all that are best.
 
-All three come from one front of peak against MACs (`rows.search`), which is exact over its stages. A
-plan's arena is known once its rows are placed, which may take a little more than the peak; so a point
-is only said to fit when it was placed.
+All three come from one space of stages (`rows.search`). A plan's arena is known once its rows are
+placed, which may take a little more than the peak of live rows. So each plan that is found is placed,
+and a stage that turned out to need more counts with what it needs from then on: what is returned fits
+as it is, and is the best there is as far as stages can be placed.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import monotonic
@@ -19,8 +22,12 @@ from lowtide.rows.search import Choice, Path, Space, cheapest, choices_of, front
 Tell = Callable[[str], None]
 """Is told what is going on."""
 
-_TRIED = 4
-"""How many points next to the best one are placed as well: their arenas may be smaller."""
+_TRIES = 8
+"""How many plans are placed in search of one that fits, or of a smaller one."""
+
+_POINTS = 40
+_FINER = 0.99
+"""A next point of the front needs at most this much of the last one's arena."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,9 +54,13 @@ class Planner:
     strips: bool
     seconds: float = 60.0
     tell: Tell = lambda _: None
-    complete: bool = True
-    _paths: list[Path] | None = None
+    _spaces: dict[bool, Space] = field(default_factory=dict)
     _placed: dict[tuple[Choice, ...], Point] = field(default_factory=dict)
+
+    @property
+    def complete(self) -> bool:
+        """Whether all stages were looked at before the time was up."""
+        return all(space.complete for space in self._spaces.values())
 
     def least(self) -> Point:
         """The plan of least peak that computes nothing twice, without strips."""
@@ -62,10 +73,9 @@ class Planner:
         if choices not in self._placed:
             assembly = assemble_rows(self.ready, choices)
             assert assembly.plan is not None
-            own = graph_macs(self.ready.graph)
             macs = assembly.plan.macs
             self._placed[choices] = Point(
-                macs, macs / own if own else 1.0, assembly.plan.peak_bytes, choices, assembly
+                macs, macs / self._own, assembly.plan.peak_bytes, choices, assembly
             )
         return self._placed[choices]
 
@@ -74,33 +84,47 @@ class Planner:
 
         Raises InfeasibleError if `most` is below 1.
         """
-        own = graph_macs(self.ready.graph)
-        paths = [p for p in self.paths() if p.macs <= most * own]
+        self.tell("looking at all stages")
+        space = self._space(strips=self.strips)
+        paths = [p for p in front(space) if p.macs <= most * self._own]
         if not paths:
             raise InfeasibleError(
                 f"no plan computes less than the network itself: {most:g} times its MACs is too little",
                 "allow an overhead of 1 or more",
             )
-        return min(map(self._place, paths[-_TRIED:]), key=lambda p: (p.arena_bytes, p.macs))
+        path: Path | None = paths[-1]
+        best: Point | None = None
+        for number in range(_TRIES):
+            if path is None or path.macs > most * self._own:
+                break
+            self.tell(f"placing plan {number + 1}")
+            point = self._place(space, path)
+            if best is None or point.arena_bytes < best.arena_bytes:
+                best = point
+            path = cheapest(space, best.arena_bytes - 1)
+        assert best is not None
+        return best
 
     def within_ram(self, most: int, max_overhead: float = float("inf")) -> Point:
         """P2: the fewest MACs of the plans whose arena is at most `most` bytes.
 
         Raises InfeasibleError, which names the nearest plans on both sides, if there is none.
         """
-        own = graph_macs(self.ready.graph)
-        for path in self.paths():
-            if path.peak <= most and path.macs <= max_overhead * own:
-                point = self._place(path)
-                if point.arena_bytes <= most:
+        self.tell("looking at all stages")
+        space = self._space(strips=self.strips)
+        tries = 0
+        while (path := cheapest(space, most)) is not None:
+            tries += 1
+            self.tell(f"placing plan {tries}")
+            point = self._place(space, path)
+            if point.arena_bytes <= most:
+                if point.overhead <= max_overhead:
                     return point
-        raise self._too_little(most, max_overhead)
+                raise self._too_little(most, max_overhead, point)
+        raise self._too_little(most, max_overhead, None)
 
-    def _too_little(self, most: int, max_overhead: float) -> InfeasibleError:
-        own = graph_macs(self.ready.graph)
-        allowed = [p for p in self.paths() if p.macs <= max_overhead * own]
-        points = [self._place(p) for p in (allowed or self.paths()[:1])[-_TRIED:]]
-        nearest = min(points, key=lambda p: p.arena_bytes)
+    def _too_little(self, most: int, max_overhead: float, beyond: Point | None) -> InfeasibleError:
+        nearest = self.within_cost(max_overhead)
         assert nearest.assembly.plan is not None
         worst = max(nearest.assembly.plan.stages, key=lambda s: s.peak_bytes)
         operators = f"operators {worst.operators[0]} to {worst.operators[-1]}"
@@ -109,41 +133,75 @@ class Planner:
         cause = (
             f"no plan of this network fits an arena of {most:,} bytes"
             + (f" at {max_overhead:g} times its MACs" if max_overhead != float("inf") else "")
-            + f"; the nearest needs {nearest.arena_bytes:,} at {nearest.overhead:.3f} times "
+            + f"; the nearest needs {nearest.arena_bytes:,} bytes at {nearest.overhead:.3f} times "
             f"(in the way: {operators}, {worst.peak_bytes:,} bytes)"
         )
-        beyond = [p for p in self.paths() if p.macs > max_overhead * own and p.peak <= most]
-        more = next((p for p in map(self._place, beyond) if p.arena_bytes <= most), None)
-        if more is not None:
-            cause += f"; {more.arena_bytes:,} bytes take {more.overhead:.3f} times"
+        if beyond is not None:
+            cause += f"; {beyond.arena_bytes:,} bytes take {beyond.overhead:.3f} times"
         return InfeasibleError(
             cause, "allow more RAM or a larger overhead, or let the input be const or streamed"
         )
 
     def points(self) -> list[Point]:
-        """The front: plans that no other beats in both arena and MACs, the cheapest first."""
+        """The front: plans that no other beats in both arena and MACs, the cheapest first.
+
+        Plans whose arenas differ by less than a hundredth count as one.
+        """
+        self.tell("looking at all stages")
+        space = self._space(strips=self.strips)
         found: list[Point] = []
-        paths = self.paths()
-        for number, path in enumerate(paths, start=1):
-            self.tell(f"placing plan {number} of {len(paths)}")
-            point = self._place(path)
-            if not found or point.arena_bytes < found[-1].arena_bytes:
+        limit: int | None = None
+        for number in range(_POINTS):
+            path = cheapest(space, limit)
+            if path is None:
+                break
+            self.tell(f"placing plan {number + 1}")
+            point = self._place(space, path)
+            if limit is None or point.arena_bytes <= limit:
+                if found and found[-1].macs == point.macs:
+                    found.pop()
                 found.append(point)
+                limit = int(point.arena_bytes * _FINER)
         return found
 
-    def paths(self) -> list[Path]:
-        """The front of peaks and MACs, the cheapest first."""
-        if self._paths is None:
-            self.tell("looking at all stages")
-            self._paths = front(self._space(strips=self.strips))
-        return self._paths
+    @property
+    def _own(self) -> int:
+        """The network's MACs; 1 if it has none, so that they can be divided by."""
+        return graph_macs(self.ready.graph) or 1
 
-    def _place(self, path: Path) -> Point:
-        return self.place(choices_of(path, self.ready.groups))
+    def _place(self, space: Space, path: Path) -> Point:
+        """Place a path, and note what its stages turned out to need."""
+        point = self.place(choices_of(path, self.ready.groups))
+        for edge, need in zip(path.edges, stage_tops(point.assembly), strict=True):
+            space.needs[edge] = max(edge.peak, need)
+        return point
 
     def _space(self, *, strips: bool) -> Space:
-        until = monotonic() + self.seconds
-        ready = self.ready
-        space = Space(ready.graph, ready.table, ready.groups, strips, lambda: monotonic() < until)
-        self.complete = space.complete
-        return space
+        if strips not in self._spaces:
+            until = monotonic() + self.seconds
+            ready = self.ready
+            self._spaces[strips] = Space(
+                ready.graph, ready.table, ready.groups, strips, lambda: monotonic() < until
+            )
+        return self._spaces[strips]
+
+
+def stage_tops(assembly: Assembly) -> list[int]:
+    """The highest end, in bytes, of what is live while each stage runs."""
+    plan = assembly.plan
+    assert plan is not None
+    counts = Counter(node for node, _ in plan.steps)
+    ends: list[int] = []
+    at = 1
+    for stage in plan.stages:
+        at += sum(counts[node] for node in range(stage.first, stage.last))
+        ends.append(at)
+    tops = [0] * len(ends)
+    starts = [1, *ends[:-1]]
+    for block in assembly.placement.blocks:
+        if block.start < block.end and block.size:
+            first = bisect_right(ends, max(block.start, 1))
+            while first < len(ends) and starts[first] < block.end:
+                tops[first] = max(tops[first], block.offset + block.size)
+                first += 1
+    return tops

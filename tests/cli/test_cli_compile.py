@@ -39,20 +39,59 @@ def test_the_folder_has_everything_to_build(tmp_path: Path) -> None:
     assert files == dict(program.files)
     first, second, third = text.splitlines()
     assert first == "zoo:figure1: 7 operators, 254,464 MACs"
-    assert second == (
-        f"arena {program.arena_bytes:,} B, allocator planned, order: peak 4,960 B (proved optimal)"
-    )
+    plan, proved = program.assembly.plan, program.assembly.placement.proved_optimal
+    assert plan is not None
+    proof = "" if proved else " (not proved optimal)"
+    stages = f"rows scheduled in {len(plan.stages)} stages"
+    assert second == f"arena {program.arena_bytes:,} B{proof}, {stages}"
     assert third == (
         f"Wrote {len(files)} files to {out}; figure1.h is the interface, README.md says how to "
         "build and call it."
     )
 
 
+def test_operators_one_after_the_other(tmp_path: Path) -> None:
+    flags = ("--schedule", "operators")
+    text = fine(call("compile", "zoo:figure1", "-o", tmp_path, *flags))
+    program = compile_model(loaded("figure1"), Options(schedule="operators"))
+    assert _files(tmp_path) == dict(program.files)
+    assert text.splitlines()[1] == (
+        f"arena {program.arena_bytes:,} B, allocator planned, order: peak 4,960 B (proved optimal)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("flags", "options"),
+    [
+        (("--input", "streamed"), Options(input_mode="streamed")),
+        (("--output", "streamed"), Options(output_mode="streamed")),
+        (
+            ("--input", "streamed", "--output", "streamed", "--schedule", "rows"),
+            Options(input_mode="streamed", output_mode="streamed"),
+        ),
+        (
+            ("--input", "const", "--output", "resident", "--allocator", "planned"),
+            Options(input_mode="const"),
+        ),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_rows_that_are_streamed(flags: tuple[str, ...], options: Options, tmp_path: Path) -> None:
+    fine(call("compile", "zoo:figure1", "-o", tmp_path, *flags))
+    assert _files(tmp_path) == dict(compile_model(loaded("figure1"), options).files)
+    header = (tmp_path / "figure1.h").read_text()
+    assert ("int figure1_set_pull(" in header) == (options.input_mode == "streamed")
+    assert ("int figure1_set_take(" in header) == (options.output_mode == "streamed")
+
+
 def test_the_json_document(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    flags = ("--allocator", "compacting", "--input", "const", "--align", "32", "--name", "Fig")
+    flags = ("--schedule", "operators", "--allocator", "compacting", "--input", "const")
+    flags += ("--align", "32", "--name", "Fig")
     document = json.loads(fine(call("compile", "zoo:figure1", "-o", out, "--json", *flags)))
-    options = Options(allocator="compacting", input_mode="const", align=32, name="Fig")
+    options = Options(
+        schedule="operators", allocator="compacting", input_mode="const", align=32, name="Fig"
+    )
     program = compile_model(loaded("figure1"), options)
     assert document == {
         "schema": "lowtide.compile/1",
@@ -107,6 +146,8 @@ def test_a_file_of_any_name_gives_c_that_compiles(stem: str, tmp_path: Path) -> 
         (("--name", "int8"), "'int8'", "name"),
         (("--allocator", "best"), "'best' is not one of", "lowtide compile --help"),
         (("--input", "flash"), "'flash' is not one of", "lowtide compile --help"),
+        (("--output", "flash"), "'flash' is not one of", "lowtide compile --help"),
+        (("--schedule", "layers"), "'layers' is not one of", "lowtide compile --help"),
         (("--seconds", "0"), "the range", "lowtide compile --help"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
@@ -115,6 +156,56 @@ def test_an_option_that_cannot_be(
     flags: tuple[str, ...], cause: str, remedy: str, tmp_path: Path
 ) -> None:
     refused(call("compile", "zoo:figure1", "-o", tmp_path / "out", *flags), 2, cause, remedy)
+    assert list(tmp_path.iterdir()) == []
+
+
+_WHOLE_INPUT = (
+    "operators that run one after the other need their whole input",
+    "leave out --schedule operators to stream rows in or out",
+)
+
+
+def _not_there(mode: str) -> tuple[str, str]:
+    cause = f"a {mode} input is not in the arena, so it cannot be preserved there"
+    return cause, "leave out --preserve-input"
+
+
+def _not_placed(allocator: str) -> tuple[str, str]:
+    remedy = "give --schedule operators as well, to place whole tensors with it"
+    return f"rows are not placed by the {allocator} allocator", remedy
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        ("--schedule operators --input streamed", _WHOLE_INPUT),
+        ("--schedule operators --output streamed", _WHOLE_INPUT),
+        ("--schedule operators --input streamed --output streamed", _WHOLE_INPUT),
+        ("--schedule operators --input const --output streamed", _WHOLE_INPUT),
+        ("--input const --preserve-input", _not_there("const")),
+        ("--schedule operators --input const --preserve-input", _not_there("const")),
+        ("--input streamed --preserve-input", _not_there("streamed")),
+        ("--input streamed --output streamed --preserve-input", _not_there("streamed")),
+        ("--allocator greedy", _not_placed("greedy")),
+        ("--allocator compacting", _not_placed("compacting")),
+        ("--schedule rows --allocator compacting --input const", _not_placed("compacting")),
+    ],
+)
+@pytest.mark.parametrize("command", ["compile", "verify", "run"])
+def test_options_that_do_not_go_together(
+    command: str, flags: str, said: tuple[str, str], tmp_path: Path
+) -> None:
+    rest = {"compile": ("-o", tmp_path / "out"), "verify": (), "run": ("--board", "microbit")}
+    result = call(command, "zoo:figure1", *rest[command], *flags.split())
+    refused(result, 2, said[0], said[1])
+    assert result.messages == f"lowtide: {said[0]}\n  remedy: {said[1]}\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_output_is_where_outputs_are_not_where_files_go(tmp_path: Path) -> None:
+    out = str(tmp_path / "out")
+    result = call("compile", "zoo:figure1", "--output", out)
+    refused(result, 2, f"'{out}' is not one of 'resident', 'streamed'", "lowtide compile --help")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -86,14 +86,27 @@ def test_options_change_what_is_measured() -> None:
     """An input of 1,568 bytes that lies elsewhere, or whose memory nobody else may use."""
     const = _run_json("--board", "mps2-an386", "--input", "const")["ram"]
     kept = _run_json("--board", "mps2-an386", "--preserve-input")["ram"]
+    whole = _run_json("--board", "mps2-an386", "--schedule", "operators")["ram"]
     assert isinstance(const, dict)
     assert isinstance(kept, dict)
+    assert isinstance(whole, dict)
     assert kept["arena_bytes"] - const["arena_bytes"] == 1568
+    assert kept["arena_bytes"] < whole["arena_bytes"]
+
+
+def test_streamed_rows_on_a_board() -> None:
+    """Neither the input, of 1,568 bytes, nor the output is in RAM as a whole."""
+    flags = ("--board", "mps2-an386", "--input", "streamed", "--output", "streamed")
+    streamed, resident = _run_json(*flags), _run_json("--board", "mps2-an386")
+    assert streamed["bit_exact"] is True
+    assert isinstance(streamed["ram"], dict)
+    assert isinstance(resident["ram"], dict)
+    assert streamed["ram"]["arena_bytes"] < resident["ram"]["arena_bytes"]
 
 
 @pytest.mark.parametrize("part", ["RAM", "flash"])
 def test_a_board_that_is_too_small_by_so_many_bytes(part: str, tmp_path: Path) -> None:
-    sizes = {"RAM": 4096, "flash": 65_536} if part == "RAM" else {"RAM": 65_536, "flash": 8192}
+    sizes = {"RAM": 2048, "flash": 65_536} if part == "RAM" else {"RAM": 65_536, "flash": 8192}
     flags = ("run", "zoo:figure1", "--board", "mine", "--board-file")
     result = call(*flags, _board_file(tmp_path, sizes["RAM"], sizes["flash"]))
     refused(result, 1, "the program does not fit mine: it needs ", "choose a larger board")
@@ -110,7 +123,7 @@ def test_a_board_that_is_too_small_by_so_many_bytes(part: str, tmp_path: Path) -
 
 
 def test_a_real_part_that_is_too_small() -> None:
-    result = call("run", "zoo:resnet8", "--board", "microbit")
+    result = call("run", "zoo:resnet8", "--board", "microbit", "--schedule", "operators")
     refused(result, 1, "B more RAM than the 16 KiB there are (arena ", "a larger board")
     result = call("run", "zoo:mbv2-w0.35-144-chain", "--board", "microbit", "--json")
     refused(result, 1, "B more flash than the 256 KiB there are (code ", "a larger board")

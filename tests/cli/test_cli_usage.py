@@ -38,6 +38,13 @@ def test_help_names_every_option() -> None:
     text = fine(call("reorder", "--help"))
     for option in ("-o, --output OUT", "--offline-plan", "--no-check", "--json", "--seconds"):
         assert option in text
+    text = fine(call("compile", "--help"))
+    for option in (
+        *("-o DIR", "--schedule [operators|rows]", "--allocator [planned|greedy|compacting]"),
+        *("--input [resident|const|streamed]", "--output [resident|streamed]", "--json"),
+        *("--preserve-input", "--quantized-io", "--align", "--name ID", "--seconds"),
+    ):
+        assert option in text
 
 
 def test_version_is_the_projects() -> None:

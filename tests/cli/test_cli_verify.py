@@ -57,11 +57,13 @@ def test_a_network_that_is_right() -> None:
         "on 8 inputs, under ASan and UBSan.\n"
     )
     assert "on 1 input, under" in fine(call("verify", "zoo:figure1", "--samples", "1"))
+    streamed = ("--input", "streamed", "--output", "streamed")
+    assert fine(call("verify", "zoo:figure1", *streamed)) == text
 
 
 def test_the_json_document() -> None:
-    flags = ("--allocator", "greedy", "--input", "const", "--samples", "3")
-    document = json.loads(fine(call("verify", "zoo:figure1", "--json", *flags)))
+    flags = ("--schedule", "operators", "--allocator", "greedy", "--input", "const")
+    document = json.loads(fine(call("verify", "zoo:figure1", "--json", "--samples", "3", *flags)))
     assert document == {
         "schema": "lowtide.verify/1",
         "model": "zoo:figure1",

@@ -19,7 +19,7 @@ from lowtide.emit.assemble import (
     OutputMode,
     assemble,
 )
-from lowtide.emit.turns import Turn
+from lowtide.emit.turns import Turn, expand
 from lowtide.ir import DType, Graph, Op, Quant, Tensor
 from lowtide.ir.passes import drop_boundary_quantization, fold_pads, resolve_variables
 from lowtide.place import ALLOCATORS
@@ -108,6 +108,30 @@ def test_streams_of_random_networks(seed: int) -> None:
         _check_streams(graph, order, given, left)
 
 
+def test_a_stream_that_is_wrong_is_found() -> None:
+    """The check above can fail: one row given, or taken, too few."""
+    for kind in ("inputs", "outputs"):
+        program = assemble(
+            _graph("figure1"),
+            _order("figure1"),
+            schedule="rows",
+            input_mode="streamed",
+            output_mode="streamed",
+        )
+        node = next(
+            number
+            for number, entry in enumerate(program.nodes)
+            if entry.node.exchange is not None and getattr(entry.node, kind)
+        )
+        steps = expand(program.turns)
+        at = len(steps) - 1 - steps[::-1].index(node)
+        turns = tuple(Turn(number, 1) for number in (*steps[:at], *steps[at + 1 :]))
+        memory = Memory(replace(program, turns=turns))
+        memory.give()
+        with pytest.raises(AssertionError):
+            memory.run()
+
+
 def test_a_label_that_is_wrong_is_found() -> None:
     """The check above can fail: one offset of one table is another."""
     assembly = assemble(_graph("figure1"), _order("figure1"))
@@ -190,6 +214,56 @@ def test_a_chain_of_views_is_one_buffer(mode: InputMode) -> None:
         assert assembly.given[0] == assembly.left[2]
         assert assembly.left[2][0] == (ARENA if mode == "resident" else FIRST_INPUT)
         assert assembly.arena_bytes == (16 if mode == "resident" else 0)
+
+
+def _added(outputs: tuple[int, ...], inputs: tuple[int, ...] = (0, 1), **of: object) -> Graph:
+    """Tensor 2 is the sum of tensors 0 and 1; **of are tensor 1's fields."""
+    a, b, out = (_tensor(i, (1, 4, 4, 2), **(of if i == 1 else {})) for i in range(3))
+    add = Op(0, "ADD", (0, 1), (2,), {"fused_activation_function": 0})
+    return Graph("add", (a, b, out), (add,), inputs, outputs)
+
+
+_IDENTITY = Graph("identity", (_tensor(0, (1, 4, 4, 2)),), (), (0,), (0,))
+_ODD = {
+    "reshapes": _reshaped((1, 12), (3, 4), (2, 6)),
+    "reshaped rows": _reshaped((1, 6, 5, 2), (30, 2), (1, 1, 60)),
+    "its input": _IDENTITY,
+    "its input twice": replace(_IDENTITY, outputs=(0, 0)),
+    "one output twice": _added((2, 2)),
+    "an input beside": _added((2, 0)),
+    "an input alone": _added((1,)),
+    "a constant that is read": _added((2, 1), (0,), data=bytes(32)),
+    "nothing given": replace(
+        _added((2,), (), data=bytes(32)),
+        tensors=(
+            _tensor(0, (1, 4, 4, 2), data=bytes(32)),
+            *_added((2,), (), data=bytes(32)).tensors[1:],
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", _ODD)
+def test_streams_of_odd_graphs(name: str) -> None:
+    graph = _ODD[name]
+    for given, left in (*STREAMS, ("resident", "resident"), ("const", "resident")):
+        _check_streams(graph, range(len(graph.ops)), given, left)
+
+
+def test_rows_of_a_stream_are_as_the_tensor_is_cut_or_as_its_shape_says() -> None:
+    """A whole map that one step reads is given row by row all the same."""
+    transposed = _tensor(2, (1, 3, 6, 4)), _tensor(1, (4,), dtype=DType.INT32, quant=None)
+    order = np.array([0, 3, 1, 2], "<i4").tobytes()
+    tensors = (_tensor(0, (1, 6, 4, 3)), replace(transposed[1], data=order), transposed[0])
+    graph = Graph("turned", tensors, (Op(0, "TRANSPOSE", (0, 1), (2,)),), (0,), (2,))
+    program = assemble(graph, (0,), schedule="rows", input_mode="streamed", output_mode="streamed")
+    exchanged = {
+        ("out" if e.node.inputs else "in"): e.node.steps
+        for e in program.nodes
+        if e.node.exchange is not None
+    }
+    assert exchanged["in"] % 6 == 0
+    assert exchanged["out"] % 3 == 0
 
 
 def test_inputs_elsewhere_have_bases_of_their_own() -> None:

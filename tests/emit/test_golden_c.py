@@ -38,3 +38,9 @@ def test_its_interface_with_the_input_elsewhere(file: str, pytestconfig: pytest.
     text = _tiny(Options(input_mode="const")).files[file].decode()
     name = f"tiny_net_const_{file}" if file == "README.md" else "tiny_net_const.h"
     assert_golden(name, text.removesuffix("\n"), pytestconfig)
+
+
+def test_its_interface_with_rows_in_and_out(pytestconfig: pytest.Config) -> None:
+    options = Options(input_mode="streamed", output_mode="streamed")
+    text = _tiny(options).files["tiny_net.h"].decode()
+    assert_golden("tiny_net_streamed.h", text.removesuffix("\n"), pytestconfig)

@@ -11,7 +11,6 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
-from random_nets import Maker, random_network
 
 from lowtide import deploy
 from lowtide.compiler import Compiled, Options, compile_model
@@ -19,6 +18,7 @@ from lowtide.tflite.read import parse
 from lowtide.zoo.attention import attention_block
 from lowtide.zoo.quantise import Activation
 from networks import loaded, present
+from random_nets import Maker, random_network
 
 ROWS = Options(schedule="rows")
 CONST = replace(ROWS, input_mode="const")

@@ -86,7 +86,7 @@ def test_rows_sizes_and_makers() -> None:
     nodes = [copy(0, 1, 6, 10), node([line(1, 6, 10, stride=2)], [line(2, 2, 20)], 2)]
     table = row_table(graph, nodes, {})
     assert table.cuts == (Cut(0, 0, 6, 10), Cut(1, 6, 6, 10), Cut(2, 12, 2, 20))
-    assert table.size == (10,) * 12 + (20, 20)
+    assert table.size == (12,) * 12 + (20, 20)  # as they lie, at multiples of 4
     assert table.makers[:6] == ((),) * 6
     assert table.makers[6:12] == tuple(((0, step),) for step in range(6))
     assert table.makers[12:] == (((1, 0),), ((1, 1),))
@@ -116,6 +116,79 @@ def test_a_tensor_cut_in_two_ways_is_one_row(views: dict[int, int]) -> None:
     assert table.reads[1] == ((6,),) * 4
     assert table.makers[6] == ((0, 5),)
     assert table.size[6] == 60
+
+
+def cut_by(*ways: tuple[int, int]) -> RowTable:
+    """A tensor of 240 bytes, tensor 1, that one node makes and others read: (rows, bytes of a row)."""
+    (rows, size), *readers = ways
+    nodes = [copy(0, 1, rows, size)]
+    nodes += [copy(1, 2 + i, rows, size) for i, (rows, size) in enumerate(readers)]
+    return row_table(graph_of(*[240] * (2 + len(readers))), nodes, {})
+
+
+@pytest.mark.parametrize(
+    ("ways", "size"),
+    [
+        (((20, 12), (20, 12)), 12),
+        (((20, 12), (10, 24)), 24),  # two of the one are one of the other
+        (((10, 24), (20, 12)), 24),
+        (((20, 12), (12, 20)), 60),  # the least common multiple
+        (((30, 8), (20, 12), (12, 20)), 120),
+        (((20, 12), (15, 16), (12, 20)), 240),
+        (((20, 12), (1, 240)), 240),
+        (((40, 6), (20, 12)), 240),  # six bytes are no start of a row
+        (((40, 6), (40, 6)), 6),  # alone they are: each is placed by itself
+        (((20, 12), (7, 12)), 240),  # a port of another tensor's size knows no rows
+    ],
+)
+def test_cuts_are_joined(ways: tuple[tuple[int, int], ...], size: int) -> None:
+    """A row is as small as it can be with every port's rows within one."""
+    table = cut_by(*ways)
+    made, count = table.cuts[1], 240 // size
+    assert (made.count, made.size) == (count, size)
+    first = made.first
+    for node, (rows, each) in enumerate(ways):
+        touched = table.reads[node] if node else table.writes[node]
+        assert len(touched) == rows
+        for step, found in enumerate(touched):
+            assert found == (first + min(step * each // size, count - 1),)
+    rows, each = ways[0]
+    last = [max(s for s in range(rows) if s * each // size == row) for row in range(count)]
+    assert table.makers[first : first + count] == tuple(((0, step),) for step in last)
+
+
+def test_a_window_over_rows_of_rows() -> None:
+    """Three rows of 8 bytes, two of which are one of 16: the window is one or two of those."""
+    source = line(1, 6, 8, first=-1, count=3)
+    nodes = [copy(0, 1, 3, 16), node([source], [line(2, 6, 8)], 6)]
+    table = row_table(graph_of(48, 48, 48), nodes, {})
+    first = table.cuts[1].first
+    assert [tuple(row - first for row in rows) for rows in table.reads[1]] == [
+        *((0,), (0, 1), (0, 1), (1, 2), (1, 2), (2,))
+    ]
+
+
+def test_a_view_is_cut_as_what_it_looks_at() -> None:
+    """A reshape from 4 rows of 12 bytes to 2 of 24 is no barrier."""
+    graph = graph_of(48, 48, 48, 48)
+    table = row_table(graph, [copy(0, 1, 4, 12), copy(2, 3, 2, 24)], {2: 1})
+    assert [(cut.tensor, cut.count, cut.size) for cut in table.cuts] == [
+        *((0, 4, 12), (1, 2, 24), (3, 2, 24))
+    ]
+    assert table.writes[0] == ((4,), (4,), (5,), (5,))
+    assert table.reads[1] == ((4,), (5,))
+
+
+def test_rows_that_are_exchanged_are_neither_given_nor_kept() -> None:
+    graph = graph_of(60, 60, outputs=(1,))
+    pull = node([], [line(0, 6, 10)], 6, exchange=0)
+    take = node([line(1, 6, 10)], [], 6, exchange=0)
+    table = row_table(graph, [pull, copy(0, 1, 6, 10), take], {})
+    assert table.given == table.kept == set()
+    assert table.makers[:6] == tuple(((0, step),) for step in range(6))
+    assert table.reads[2] == table.writes[1] == tuple((6 + step,) for step in range(6))
+    assert row_table(graph, [pull, copy(0, 1, 6, 10)], {}).kept == set(range(6, 12))
+    assert row_table(graph, [copy(0, 1, 6, 10), take], {}).given == set(range(6))
 
 
 def test_a_step_whose_row_is_padding_makes_nothing_of_a_tensor_in_rows() -> None:

@@ -12,7 +12,7 @@ from lowtide.emit.program import Node, Port
 from lowtide.ir import Graph
 from lowtide.place import ALLOCATORS, Item, Move, Placement, Problem
 from lowtide.rows.place import place_rows
-from lowtide.rows.stages import Step
+from lowtide.rows.stages import Segment, Step
 from lowtide.rows.table import Cut, RowTable
 from lowtide.schedule.liveness import in_arena, lifetimes
 
@@ -147,6 +147,7 @@ def row_layout(
     table: RowTable,
     steps: Sequence[Step],
     lives: Mapping[int, tuple[int, int]],
+    segments: Sequence[Segment],
     *,
     align: int = 4,
 ) -> RowLayout:
@@ -155,10 +156,10 @@ def row_layout(
     `lives` are those of `rows.stages.row_lives`. The program's tables hold places in 16 bits, so that
     rows of a large arena are aligned more.
     """
-    placement = place_rows(table, steps, lives, align=align)
+    placement = place_rows(table, steps, lives, segments, align=align)
     while placement.arena_bytes > align << 16:
         align *= 2
-        placement = place_rows(table, steps, lives, align=align)
+        placement = place_rows(table, steps, lives, segments, align=align)
     offsets = {block.item: block.offset for block in placement.blocks}
     scratch: dict[int, list[int]] = {}
     for at, (node, _) in enumerate(steps):

@@ -70,24 +70,25 @@ def first_fit(
 
     `fixed` boxes lie where it says; they come first in `order`, so that the others fit around them.
     """
-    sizes, meets = boxes.sizes, boxes.meets
     # (offset, end) of every placed box: made once, sorted often.
     spans: list[tuple[int, int] | None] = [None] * len(boxes)
     offsets = [0] * len(boxes)
     for box in order:
-        size, offset = sizes[box], 0
-        if box in fixed:
-            offsets[box] = fixed[box]
-            spans[box] = (fixed[box], fixed[box] + size)
-            continue
-        for low, high in sorted([s for other in meets[box] if (s := spans[other]) is not None]):
-            if low - offset >= size:
-                break
-            if high > offset:
-                offset = high
+        offset = fixed[box] if box in fixed else lowest(boxes, box, spans)
         offsets[box] = offset
-        spans[box] = (offset, offset + size)
+        spans[box] = (offset, offset + boxes.sizes[box])
     return offsets
+
+
+def lowest(boxes: Boxes, box: int, spans: Sequence[tuple[int, int] | None]) -> int:
+    """The lowest offset at which `box` meets none of the boxes placed, whose `spans` are not None."""
+    size, offset = boxes.sizes[box], 0
+    for low, high in sorted([s for other in boxes.meets[box] if (s := spans[other]) is not None]):
+        if low - offset >= size:
+            break
+        if high > offset:
+            offset = high
+    return offset
 
 
 def height(boxes: Boxes, offsets: Sequence[int]) -> int:

@@ -3,16 +3,22 @@
 The caller writes a resident input as one piece, so its rows have fixed offsets from the arena's
 start; they still die one by one, and other rows take their place. All other rows, and the scratch
 memory of each step, lie wherever they fit.
+
+First fit is only as good as the order in which rows are placed. Several orders are tried on all rows;
+then rows that outlive a segment of the plan are placed first, which leaves the rest as many small
+problems, one per segment, each with an order of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate
 from random import Random
 
 from lowtide.place import Item, Placement, Problem
-from lowtide.place.firstfit import Boxes, boxes_of, first_fit, height, placement_of
-from lowtide.rows.stages import Step
+from lowtide.place.firstfit import Boxes, boxes_of, first_fit, height, lowest, placement_of
+from lowtide.rows.stages import Segment, Step
 from lowtide.rows.table import RowTable
 
 
@@ -20,6 +26,7 @@ def place_rows(
     table: RowTable,
     steps: Sequence[Step],
     lives: Mapping[int, tuple[int, int]],
+    segments: Sequence[Segment] = (),
     *,
     align: int = 4,
 ) -> Placement:
@@ -67,60 +74,54 @@ def place_rows(
         if items[index].id in fixed
     }
     bound = problem.lower_bound() // align
-    tries = sorted(
-        ((height(boxes, offsets := first_fit(boxes, order, known)), order, offsets))
-        for order in _orders(boxes, known)
-    )
-    best = tries[0][2]
-    effort = _EFFORT // (len(boxes) + 1)
-    for top, order, offsets in tries[:_STARTS]:
-        found = _promote(boxes, known, order, offsets, top, bound, effort)
-        if height(boxes, found) < height(boxes, best):
-            best = found
-        if height(boxes, best) <= bound:
-            break
+    tensor_of = {
+        row: number
+        for number, cut in enumerate(table.cuts)
+        for row in range(cut.first, cut.first + cut.count)
+    }
+    tensors = [tensor_of.get(items[index].id, -1 - box) for box, index in enumerate(boxes.index)]
+    free = [box for box in range(len(boxes)) if box not in known]
+    best: list[int] = []
+    start: list[int] = []
+    for key in _keys(boxes, tensors):
+        order = [*known, *sorted(free, key=key)]
+        offsets = first_fit(boxes, order, known)
+        if not best or height(boxes, offsets) < height(boxes, best):
+            best, start = offsets, order
+    borders = _borders(table, segments)
+    if height(boxes, best) > bound and len(borders) > 1:
+        offsets = _by_segment(boxes, known, tensors, borders, bound, height(boxes, best))
+        if height(boxes, offsets) < height(boxes, best):
+            best = offsets
+    if height(boxes, best) > bound:
+        offsets = _promote(boxes, known, start, bound)
+        if height(boxes, offsets) < height(boxes, best):
+            best = offsets
     return placement_of("rows", problem, boxes, best)
 
 
-# First fits tried beyond the first ones, times boxes: a few seconds at most.
+# First fits tried, times boxes: about a second each.
 _EFFORT = 60_000
-_STARTS = 3
+_SEGMENT_EFFORT = 20_000
+
+Key = Callable[[int], tuple[int, ...]]
 
 
-def _promote(
-    boxes: Boxes,
-    known: Mapping[int, int],
-    order: Sequence[int],
-    offsets: list[int],
-    top: int,
-    bound: int,
-    effort: int,
-) -> list[int]:
-    """Place the boxes that stick out earlier, again and again; the best offsets seen."""
-    best, fixed = offsets, len(known)
-    current = list(order)
-    random = Random(0)
-    for _ in range(effort):
-        if top <= bound:
-            break
-        high = max(offset + size for offset, size in zip(offsets, boxes.sizes, strict=True))
-        out = [b for b in current[fixed:] if offsets[b] + boxes.sizes[b] == high]
-        if not out:  # a fixed box is the highest: nothing can be gained
-            break
-        box = random.choice(out)
-        at = current.index(box)
-        current.insert(random.randint(fixed, at), current.pop(at))
-        offsets = first_fit(boxes, current, known)
-        if height(boxes, offsets) < top:
-            best, top = offsets, height(boxes, offsets)
-    return best
-
-
-def _orders(boxes: Boxes, known: Mapping[int, int]) -> Iterator[list[int]]:
-    """Orders to try: by size, by area, by duration, by birth, by death."""
+def _keys(boxes: Boxes, tensors: Sequence[int]) -> list[Key]:
+    """Orders to try: by size, area, duration, birth, death; and tensor by tensor."""
     sizes, starts, ends = boxes.sizes, boxes.starts, boxes.ends
-    free = [box for box in range(len(boxes)) if box not in known]
-    keys = (
+    total: dict[int, int] = {}
+    for box, tensor in enumerate(tensors):
+        total[tensor] = total.get(tensor, 0) + sizes[box]
+    changes: dict[int, int] = {}
+    for box in range(len(boxes)):
+        changes[starts[box]] = changes.get(starts[box], 0) + sizes[box]
+        changes[ends[box]] = changes.get(ends[box], 0) - sizes[box]
+    slots = sorted(changes)
+    live = list(accumulate(changes[slot] for slot in slots))
+    at = {slot: number for number, slot in enumerate(slots)}
+    crowd = [max(live[at[starts[box]] : at[ends[box]]]) for box in range(len(boxes))]
+    return [
         lambda box: (-sizes[box], -box),
         lambda box: (-sizes[box], starts[box]),
         lambda box: (-sizes[box] * (ends[box] - starts[box]), starts[box]),
@@ -128,6 +129,129 @@ def _orders(boxes: Boxes, known: Mapping[int, int]) -> Iterator[list[int]]:
         lambda box: (starts[box], -ends[box]),
         lambda box: (-ends[box], starts[box]),
         lambda box: (starts[box], -sizes[box]),
-    )
+        lambda box: (-total[tensors[box]], tensors[box], starts[box]),
+        lambda box: (-crowd[box], -sizes[box], starts[box]),
+    ]
+
+
+def _borders(table: RowTable, segments: Sequence[Segment]) -> list[int]:
+    """The first slot of each segment, and the one after the last."""
+    steps = (sum(map(table.steps, range(s.first, s.last))) for s in segments)
+    return list(accumulate(steps, initial=1))
+
+
+def _by_segment(
+    boxes: Boxes,
+    known: Mapping[int, int],
+    tensors: Sequence[int],
+    borders: Sequence[int],
+    bound: int,
+    most: int,
+) -> list[int]:
+    """Offsets when boxes that outlive a segment come first, and each segment has its own order.
+
+    `most` is what is known to be possible: what is no better is not pursued.
+    """
+    inside: dict[int, list[int]] = {}
+    outlive: list[int] = []
+    for box in range(len(boxes)):
+        first = bisect_right(borders, boxes.starts[box]) - 1
+        last = bisect_left(borders, boxes.ends[box]) - 1
+        if box in known or first != last:
+            outlive.append(box)
+        else:
+            inside.setdefault(first, []).append(box)
+    keys = _keys(boxes, tensors)
+    best = [most] * len(boxes)
     for key in keys:
-        yield [*known, *sorted(free, key=key)]
+        spans: list[tuple[int, int] | None] = [None] * len(boxes)
+        first_ones = [*known, *sorted((b for b in outlive if b not in known), key=key)]
+        high = _fit(boxes, first_ones, spans, known)
+        for members in inside.values():
+            high = max(high, _segment(boxes, members, spans, keys, max(high, bound)))
+            if high >= most:
+                break
+        if high < most:
+            most = high
+            best = [span[0] if span else 0 for span in spans]
+        if most <= bound:
+            break
+    return best
+
+
+def _segment(
+    boxes: Boxes,
+    members: Sequence[int],
+    spans: list[tuple[int, int] | None],
+    keys: Sequence[Key],
+    enough: int,
+) -> int:
+    """Place the boxes of a segment among those in `spans`; returns the highest end.
+
+    It need not be below `enough`.
+    """
+    best: tuple[int, list[int]] | None = None
+    for key in keys:
+        order = sorted(members, key=key)
+        for box in members:
+            spans[box] = None
+        high = _fit(boxes, order, spans, {})
+        if best is None or high < best[0]:
+            best = high, order
+        if high <= enough:
+            return high
+    assert best is not None
+    current, random = list(best[1]), Random(0)
+    high = best[0]
+    for _ in range(_SEGMENT_EFFORT // (len(members) + 1)):
+        out = [box for box in current if (span := spans[box]) and span[1] == high]
+        if not out:  # what was placed before is highest
+            break
+        _move_forward(current, random.choice(out), random)
+        for box in members:
+            spans[box] = None
+        high = _fit(boxes, current, spans, {})
+        if high < best[0]:
+            best = high, list(current)
+        if high <= enough:
+            return high
+    for box in members:
+        spans[box] = None
+    return _fit(boxes, best[1], spans, {})
+
+
+def _move_forward(order: list[int], box: int, random: Random, first: int = 0) -> None:
+    """Put `box` somewhere before its place in `order`, not before `first`."""
+    at = order.index(box)
+    order.insert(random.randint(min(first, at), at), order.pop(at))
+
+
+def _fit(
+    boxes: Boxes,
+    order: Sequence[int],
+    spans: list[tuple[int, int] | None],
+    known: Mapping[int, int],
+) -> int:
+    """Place the boxes of `order` among those in `spans`; returns the highest end of theirs."""
+    high = 0
+    for box in order:
+        offset = known[box] if box in known else lowest(boxes, box, spans)
+        spans[box] = (offset, offset + boxes.sizes[box])
+        high = max(high, offset + boxes.sizes[box])
+    return high
+
+
+def _promote(boxes: Boxes, known: Mapping[int, int], order: Sequence[int], bound: int) -> list[int]:
+    """Place the boxes that stick out earlier, again and again; the best offsets seen."""
+    current, random = list(order), Random(0)
+    offsets = best = first_fit(boxes, current, known)
+    for _ in range(_EFFORT // (len(boxes) + 1)):
+        high = height(boxes, offsets)
+        out = [b for b in current[len(known) :] if offsets[b] + boxes.sizes[b] == high]
+        if high <= bound or not out:  # a fixed box is the highest: nothing can be gained
+            break
+        _move_forward(current, random.choice(out), random, len(known))
+        offsets = first_fit(boxes, current, known)
+        if height(boxes, offsets) < height(boxes, best):
+            best = offsets
+    return best

@@ -65,7 +65,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A plan: its edges, its peak in bytes and its MACs."""
+    """A plan: its edges, the most that one of them needs in bytes, and its MACs."""
 
     edges: tuple[Edge, ...]
     peak: int
@@ -77,7 +77,8 @@ class Space:
     """All edges over `groups`; `strips` allows strips.
 
     `goes_on()` is asked between stages: once it says no, only stages of one operator are added, and
-    the space is not `complete`.
+    the space is not `complete`. `needs` are edges that were seen to need more than their peak, since
+    rows have to be placed.
     """
 
     graph: Graph
@@ -87,6 +88,7 @@ class Space:
     goes_on: Callable[[], bool] = lambda: True
     complete: bool = True
     edges: list[list[Edge]] = field(init=False)
+    needs: dict[Edge, int] = field(default_factory=dict)
     _size: Ints = field(init=False)
     _maker: Ints = field(init=False)
     _reader: Ints = field(init=False)
@@ -305,17 +307,18 @@ def cheapest(space: Space, limit: int | None = None) -> Path | None:
 
     Of those the one with the fewest MACs in lean form, and of those the one of least peak.
     """
-    n = len(space.groups)
+    n, needs = len(space.groups), space.needs
     best: list[tuple[int, int, int] | None] = [(0, 0, 0)] + [None] * n
     came: list[Edge | None] = [None] * (n + 1)
     for last in range(1, n + 1):
         least: tuple[int, int, int] | None = None
         for edge in space.edges[last - 1]:
             before = best[edge.first]
-            if before is None or (limit is not None and edge.peak > limit):
+            need = needs.get(edge, edge.peak) if needs else edge.peak
+            if before is None or (limit is not None and need > limit):
                 continue
             slow = before[1] + (edge.macs if edge.lean else 0)
-            cost = (before[0] + edge.macs, slow, max(before[2], edge.peak))
+            cost = (before[0] + edge.macs, slow, max(before[2], need))
             if least is None or cost < least:
                 least, came[last] = cost, edge
         best[last] = least

@@ -35,12 +35,14 @@ class Cut:
 class RowTable:
     """Nodes in the order of their operators; `reads[n][s]`, `writes[n][s]` are row numbers.
 
-    `size` is in bytes, as rows take them in the arena, aligned.
+    `size` is in bytes, as rows take them in the arena: aligned, but for inputs and outputs, which lie
+    there in one piece.
 
     `makers[row]` lists (node, step) pairs: the row is complete when all of them have run. Rows of
     graph inputs have none. `kept` rows are live to the end. `scratch[n]` is in bytes, for each step
-    alone, `lean_scratch[n]` that of its lean form; `lasting[n]` is the row of scratch memory that lasts, or -1. Nodes that are `alone` use a
-    variable tensor, whose order of accesses rows do not show: they are not interleaved.
+    alone, `lean_scratch[n]` that of its lean form; `lasting[n]` is the row of scratch memory that
+    lasts, or -1. Nodes that are `alone` use a variable tensor, whose order of accesses rows do not
+    show: they are not interleaved.
     """
 
     cuts: tuple[Cut, ...]
@@ -85,9 +87,19 @@ def row_table(
     seen = _Seen(graph, cuts, views, crops)
     taken = {p.tensor for node in nodes if node.exchange is not None for p in node.inputs}
     pushed = {p.tensor for node in nodes if node.exchange is not None for p in node.outputs}
+
+    def rows_of(tensors: Sequence[int]) -> frozenset[int]:
+        chosen = (cuts.get(views.get(t, t)) for t in tensors)
+        return frozenset(r for c in chosen if c for r in range(c.first, c.first + c.count))
+
     size = [0] * sum(cut.count for cut in cuts.values())
+    given = rows_of([t for t in graph.inputs if t not in pushed])
+    kept = rows_of(
+        [*(t for t in graph.outputs if t not in taken), *(graph.inputs if preserve else ())]
+    )
     for cut in cuts.values():
-        each = cut.size if cut.count == 1 else -(-cut.size // ALIGN) * ALIGN
+        whole = cut.count == 1 or cut.first in given or cut.first in kept
+        each = cut.size if whole else -(-cut.size // ALIGN) * ALIGN
         size[cut.first : cut.first + cut.count] = [each] * cut.count
     lasting = []
     for node in nodes:
@@ -107,20 +119,14 @@ def row_table(
         reads.append(tuple(node_reads))
         writes.append(tuple(node_writes))
 
-    def rows_of(tensors: Sequence[int]) -> frozenset[int]:
-        chosen = (cuts.get(views.get(t, t)) for t in tensors)
-        return frozenset(r for c in chosen if c for r in range(c.first, c.first + c.count))
-
     return RowTable(
         cuts=tuple(cuts.values()),
         size=tuple(size),
         reads=tuple(reads),
         writes=tuple(writes),
         makers=tuple(tuple(sorted(made.items())) for made in makers),
-        given=rows_of([t for t in graph.inputs if t not in pushed]),
-        kept=rows_of(
-            [*(t for t in graph.outputs if t not in taken), *(graph.inputs if preserve else ())]
-        ),
+        given=given,
+        kept=kept,
         scratch=tuple(0 if node.scratch_lasts else node.scratch for node in nodes),
         lasting=tuple(lasting),
         lean_scratch=tuple(0 if node.scratch_lasts else node.leaner.scratch for node in nodes),

@@ -1,0 +1,190 @@
+"""Prints what was asked of row plans (issue 4) beside what is measured now, and beside rivals.
+
+    bench/rows                   a table per group of rows, then the figures behind it
+    bench/rows --only ram flash  some groups of rows; --help lists them
+    bench/rows --json            {"schema": "lowtide.bench.rows/1", "rows": [...]}
+
+Exit code 1 if a row is missed. Progress goes to stderr. Programs are compiled, run on an emulated
+Cortex-M4 and compared with the reference kernels, in two processes; then the planner is timed, alone.
+Rows that need the shared models are left out where those are absent. Instructions are repeatable; they
+are not cycles. KB = 1000 B.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import os
+import platform
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from rich.console import Console
+from rich.table import Table
+
+from lowtide.errors import LowtideError, MissingToolError
+from reorder_rows import Detail, NeedsError, Row
+from rows_boards import (
+    attention_jobs,
+    attention_rows,
+    kws_jobs,
+    kws_rows,
+    swiftnet_rows,
+)
+from rows_figures import (
+    chain_jobs,
+    chain_rows,
+    flash_jobs,
+    flash_rows,
+    instruction_jobs,
+    instruction_rows,
+    mac_jobs,
+    mac_rows,
+    ram_jobs,
+    ram_rows,
+)
+from rows_jobs import Job, Outcomes, do_all
+from rows_planning import planning_rows, random_rows
+
+_WIDTH = 170
+_NEEDS_SHARED = "needs the shared"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Group:
+    """Rows made of the outcomes of jobs; without jobs, rows that measure by themselves."""
+
+    title: str
+    rows: Callable[[Outcomes], list[Row]]
+    jobs: Callable[[], list[Job]] = list
+
+
+_GROUPS = {
+    "ram": _Group("RAM on a Cortex-M4, outputs bit-exact and resident", ram_rows, ram_jobs),
+    "macs": _Group("MACs of one inference, counted by the kernels", mac_rows, mac_jobs),
+    "chains": _Group("Paper 2's chains, input and output included", chain_rows, chain_jobs),
+    "instructions": _Group(
+        "Instructions on a Cortex-M4, by rows against layer by layer",
+        instruction_rows,
+        instruction_jobs,
+    ),
+    "flash": _Group(
+        "Flash without weights, by rows against layer by layer", flash_rows, flash_jobs
+    ),
+    "attention": _Group("Attention without its T x T matrix", attention_rows, attention_jobs),
+    "kws": _Group("Keyword spotting within 16 KiB", kws_rows, kws_jobs),
+    "swiftnet": _Group("Paper 1's network on a board file", lambda _: swiftnet_rows()),
+    "planning": _Group("Planning time, median of three", lambda _: planning_rows()),
+    "random": _Group("Planning time of a large network", lambda _: random_rows()),
+}
+
+
+def _measure(groups: Sequence[str]) -> dict[str, list[Row]]:
+    jobs = [job for group in groups for job in _GROUPS[group].jobs()]
+    outcomes = do_all(jobs) if jobs else {}
+    return {group: _rows_of(group, outcomes) for group in groups}
+
+
+def _rows_of(group: str, outcomes: Outcomes) -> list[Row]:
+    try:
+        return _GROUPS[group].rows(outcomes)
+    except NeedsError as error:
+        return [Row(group, "", str(error), "not measured")]
+    except MissingToolError as error:
+        return [Row(group, "", f"needs a tool: {error.cause}", "not measured")]
+    except LowtideError as error:
+        return [Row(group, "", f"failed: {error}", "MISSED")]
+
+
+def _print(found: dict[str, list[Row]], seconds: float) -> None:
+    console = Console(width=_WIDTH, highlight=False, markup=False, emoji=False)
+    where = f"Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} CPUs"
+    where += f", load {os.getloadavg()[1]:.1f}; {seconds:.0f} s"
+    console.print(f"lowtide's row plans, measured now on this machine ({where})")
+    for group, rows in found.items():
+        shown = [row for row in rows if not _is_left_out(row)]
+        if not shown:
+            continue
+        console.print(f"\n{_GROUPS[group].title}\n")
+        table = _table()
+        for column, width in (("", 47), ("asked", 39), ("measured", 44), ("peer", 20)):
+            table.add_column(column, width=width, overflow="fold")
+        table.add_column("", width=12)
+        for row in shown:
+            table.add_row(row.on, row.asked, row.measured, row.peer, row.status)
+        console.print(table)
+        for detail in (detail for row in shown for detail in row.details):
+            _print_detail(console, detail)
+    _print_counts(console, [row for rows in found.values() for row in rows])
+
+
+def _print_counts(console: Console, rows: Sequence[Row]) -> None:
+    counts = Counter(row.status for row in rows)
+    console.print(
+        f"\n{len(rows)} rows: {counts['OK']} OK, {counts['MISSED']} missed, "
+        f"{counts['not measured']} not measured."
+    )
+    for row in rows:
+        if row.status == "MISSED":
+            console.print(f"Missed: {row.on}: {row.measured}; asked {row.asked}")
+    left_out = [row for row in rows if _is_left_out(row)]
+    if left_out:
+        models = dict.fromkeys(row.measured.partition("(")[2].rstrip(")") for row in left_out)
+        console.print(
+            f"Left out for want of the shared models, {len(left_out)}: {', '.join(models)}."
+        )
+
+
+def _is_left_out(row: Row) -> bool:
+    return row.status == "not measured" and row.measured.startswith(_NEEDS_SHARED)
+
+
+def _table() -> Table:
+    return Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="")
+
+
+def _print_detail(console: Console, detail: Detail) -> None:
+    table = _table()
+    for number, column in enumerate(detail.columns):
+        figures = number > 0 and all(_is_figure(line[number]) for line in detail.lines)
+        table.add_column(column, justify="right" if figures else "left")
+    for line in detail.lines:
+        table.add_row(*line)
+    console.print(f"\n{detail.title}\n")
+    console.print(table)
+
+
+def _is_figure(cell: str) -> bool:
+    return cell[:1].isdigit() or cell == "-"
+
+
+def main() -> int:
+    """Measure every row and print the tables; the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="bench/rows", description="What was asked of row plans, what is measured, and rivals."
+    )
+    parser.add_argument("--json", action="store_true", help="print the rows as a JSON document")
+    parser.add_argument(
+        "--only",
+        metavar="GROUP",
+        nargs="+",
+        choices=list(_GROUPS),
+        default=list(_GROUPS),
+        help=f"groups of rows: {', '.join(_GROUPS)}",
+    )
+    given = parser.parse_args()
+    begin = time.perf_counter()
+    found = _measure([group for group in _GROUPS if group in given.only])
+    rows = [{"group": g, **dataclasses.asdict(row)} for g, rows in found.items() for row in rows]
+    if given.json:
+        print(json.dumps({"schema": "lowtide.bench.rows/1", "rows": rows}, indent=2))
+    else:
+        _print(found, time.perf_counter() - begin)
+    return 1 if any(row["status"] == "MISSED" for row in rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,244 @@
+"""Rows about the programs: RAM, MACs, instructions and flash, as issue 4 asks for them (KB = 1000 B)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from reorder_rows import Detail, Row, Status, amount, cells, verdict
+from rows_jobs import COUNTED, FLOAT_BOUNDARY, M4, TABLES, Job, Outcome, Outcomes, Program
+from rows_peers import (
+    SWIFTNET,
+    rival_arena,
+    rival_chain,
+    rival_instructions,
+    rival_macs,
+)
+
+_MOST_INSTRUCTIONS = 1.10
+_FLASH_BYTES, _FLASH_SHARE = 4096, 0.02
+_SHOWN_TABLES = ("rows", "ports", "nodes", "turns", "places", "tables", "kinds", "lowtide.o")
+_RAM_PARTS = ("arena", "data", "bss", "stack", "total")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Limits in bytes; `bound` is the bound of live rows that the issue names, 0 if it names none."""
+
+    program: Program
+    arena: int
+    total: int = 0
+    bound: int = 0
+
+
+TABLE = (
+    Asked(Program(SWIFTNET), 158_000, 160_500, 151_424),
+    Asked(Program(SWIFTNET, "streamed"), 43_500, 46_000, 39_648),
+    Asked(Program(FLOAT_BOUNDARY), 23_000, 25_000, 20_886),
+    Asked(Program(FLOAT_BOUNDARY, "streamed"), 21_000, 23_000, 19_008),
+    Asked(Program("mlperf_vww_96_int8"), 29_500, 31_500, 28_032),
+    Asked(Program("mlperf_vww_96_int8", "streamed"), 11_000, 13_000, 9_984),
+    Asked(Program("tflm_person_detect_int8"), 13_400, 15_400, 12_288),
+    Asked(Program("tflm_person_detect_int8", "streamed"), 11_000, 13_000, 9_984),
+    Asked(Program("mlperf_resnet8_int8"), 12_000, 14_000, 10_944),
+    Asked(Program("mlperf_kws_int8"), 9_400, 11_400, 8_640),
+)
+CHAINS = (
+    Asked(Program("zoo:mbv2-w0.35-144-chain", "streamed"), 20_500),
+    Asked(Program("zoo:mbv2-w0.35-144-chain"), 67_000),
+    Asked(Program("zoo:mn2-vww5-80-chain", "streamed"), 15_000),
+    Asked(Program("zoo:mn2-vww5-80-chain"), 22_500),
+    Asked(Program("zoo:mn2-320k-176-chain", "streamed"), 61_000),
+    Asked(Program("zoo:mn2-320k-176-chain"), 103_000),
+)
+PROGRAMS = tuple(asked.program for asked in (*TABLE, *CHAINS))
+"""Every model above, in every input mode above."""
+
+
+def ram_jobs() -> list[Job]:
+    """The issue's table on the M4."""
+    return [Job(asked.program) for asked in TABLE]
+
+
+def ram_rows(outcomes: Outcomes) -> list[Row]:
+    """Arena and total RAM of bit-exact programs, then what they are made of."""
+    rows: list[Row] = []
+    for asked in TABLE:
+        program, outcome = asked.program, outcomes[Job(asked.program)]
+        rival, arena = rival_arena(program.network), outcome.figures.get("arena_bytes", 0)
+        rows.append(limited(f"{program.label}: arena", asked.arena, arena, outcome, rival))
+        total = outcome.total_ram
+        rows.append(limited(f"{program.label}: RAM in all", asked.total, total, outcome, ""))
+    return _with_parts(rows, "What the RAM is made of, in bytes", TABLE, outcomes)
+
+
+def chain_jobs() -> list[Job]:
+    """Paper 2's chains on the M4, and counting."""
+    return [Job(asked.program, what) for asked in CHAINS for what in (M4, COUNTED)]
+
+
+def chain_rows(outcomes: Outcomes) -> list[Row]:
+    """Arena at no overhead, input and output included."""
+    rows = []
+    for asked in CHAINS:
+        program = asked.program
+        outcome, counting = outcomes[Job(program)], outcomes[Job(program, COUNTED)]
+        arena = outcome.figures.get("arena_bytes", 0)
+        own = outcome.figures.get("own_macs", 0)
+        macs = counting.figures.get("counted_macs", outcome.figures.get("macs", 0))
+        how = "counted" if "counted_macs" in counting.figures else "planned"
+        exact = f"{amount(arena)} at {macs / max(1, own):.4g} ({how})"
+        good = outcome.exact and arena <= asked.arena and macs == own
+        values = {"measured": arena, "limit": asked.arena, "macs": macs, "own_macs": own}
+        rows.append(
+            Row(
+                on=f"{program.label}: arena",
+                asked=f"<= {amount(asked.arena)} at 1 x its MACs",
+                measured=exact if outcome.exact else outcome.problem,
+                status=status(good, outcome),
+                peer=rival_chain(program.network, own),
+                values={**values, **as_values(outcome)},
+            )
+        )
+    return _with_parts(rows, "What the chains' RAM is made of, in bytes", CHAINS, outcomes)
+
+
+def _with_parts(
+    rows: Sequence[Row], title: str, table: Sequence[Asked], outcomes: Outcomes
+) -> list[Row]:
+    lines: list[tuple[object, ...]] = []
+    for asked in table:
+        outcome = outcomes[Job(asked.program)]
+        if outcome.state == "done":
+            predicted = [outcome.figures[f"{part}_bytes"] for part in ("bound", "peak")]
+            parts = [outcome.document["ram"][f"{part}_bytes"] for part in _RAM_PARTS]
+            inputs = f"bit-exact, {outcome.document['samples']} inputs"
+            said = outcome.problem or inputs
+            lines.append((asked.program.label, asked.bound or "-", *predicted, *parts, said))
+    columns = (
+        *("", "issue's row bound", "bound, any order", "peak, predicted"),
+        *("arena", "data", "bss", "stack", "in all", "outputs"),
+    )
+    return _detailed(rows, Detail(f"{title}; {M4}", columns, cells(lines)))
+
+
+def mac_jobs() -> list[Job]:
+    """Every program, counting."""
+    return [Job(program, COUNTED) for program in PROGRAMS]
+
+
+def mac_rows(outcomes: Outcomes) -> list[Row]:
+    """Executed MACs are the network's own; padding counts in both."""
+    rows = []
+    for program in PROGRAMS:
+        outcome = outcomes[Job(program, COUNTED)]
+        own = outcome.figures.get("own_macs", 0)
+        counted = outcome.figures.get("counted_macs", 0)
+        found = f"{counted:,}" + ("" if counted == own else f" ({counted - own:+,})")
+        rows.append(
+            Row(
+                on=f"{program.label}: MACs executed",
+                asked=f"{own:,}" if own else "the network's own",
+                measured=found if outcome.exact else outcome.problem,
+                status=status(outcome.exact and counted == own, outcome),
+                peer=rival_macs(program.network),
+                values={"own_macs": own, "counted_macs": counted},
+            )
+        )
+    return rows
+
+
+def instruction_jobs() -> list[Job]:
+    """Every program on the M4, and each network layer by layer."""
+    programs = [*PROGRAMS, *(program.by_operators for program in PROGRAMS)]
+    return [Job(program) for program in programs]
+
+
+def instruction_rows(outcomes: Outcomes) -> list[Row]:
+    """Instructions of one inference against those layer by layer, where the input is resident."""
+    rows = []
+    for program in PROGRAMS:
+        outcome, before = outcomes[Job(program)], outcomes[Job(program.by_operators)]
+        count, base = outcome.instructions, before.instructions
+        found, good = outcome.problem or before.problem, False
+        if outcome.exact and before.exact:
+            found = f"{count / 1e6:,.2f} M: {100 * (count / base - 1):+.2f} %"
+            good = count <= _MOST_INSTRUCTIONS * base
+        rows.append(
+            Row(
+                on=f"{program.label}: instructions",
+                asked=f"layers' {base / 1e6:,.2f} M, at most +10 %",
+                measured=found,
+                status=status(good, outcome, before),
+                peer=rival_instructions(program.network),
+                values={"measured": count, "operators": base},
+            )
+        )
+    return rows
+
+
+def flash_jobs() -> list[Job]:
+    """As for instructions, and a look into every program's tables."""
+    return [*instruction_jobs(), *(Job(program, TABLES) for program in PROGRAMS)]
+
+
+def flash_rows(outcomes: Outcomes) -> list[Row]:
+    """Code and tables of the linked program against those layer by layer; weights are left out."""
+    rows: list[Row] = []
+    lines: list[tuple[object, ...]] = []
+    for program in PROGRAMS:
+        outcome, before = outcomes[Job(program)], outcomes[Job(program.by_operators)]
+        tables = outcomes[Job(program, TABLES)].figures
+        found, good, extra, limit = outcome.problem or before.problem, False, 0, 0
+        if outcome.state == before.state == "done":
+            after, base = (o.flash("code", "constant") for o in (outcome, before))
+            weights = outcome.flash("weights")
+            extra, limit = after - base, max(_FLASH_BYTES, int(weights * _FLASH_SHARE))
+            found, good = f"{extra:+,} B ({base:,} -> {after:,})", extra <= limit
+            sizes = [tables.get(table, 0) for table in _SHOWN_TABLES]
+            lines.append((program.label, *sizes, sum(sizes), weights))
+        rows.append(
+            Row(
+                on=f"{program.label}: flash over layers'",
+                asked=f"<= {limit:+,} B",
+                measured=found,
+                status=status(good, outcome, before),
+                values={"measured": extra, "limit": limit, "tables": dict(tables)},
+            )
+        )
+    title = (
+        f"Of the flash, in bytes on {M4}: the step program's tables, and the code that walks them"
+    )
+    columns = ("", *_SHOWN_TABLES, "in all", "weights apart")
+    return _detailed(rows, Detail(title, columns, cells(lines)))
+
+
+def limited(on: str, limit: int, found: int, outcome: Outcome, rival: str) -> Row:
+    """A figure in bytes that must not pass `limit`, of an outcome that must be bit-exact as well."""
+    return Row(
+        on=on,
+        asked=f"<= {amount(limit)}",
+        measured=amount(found) if outcome.exact else outcome.problem,
+        status=status(outcome.exact and found <= limit, outcome),
+        peer=rival,
+        values={"measured": found, "limit": limit, **as_values(outcome)},
+    )
+
+
+def status(good: bool, *outcomes: Outcome) -> Status:
+    if any(outcome.state == "absent" for outcome in outcomes):
+        return "not measured"
+    return verdict(good)
+
+
+def as_values(outcome: Outcome) -> dict[str, object]:
+    return {"problem": outcome.problem, "plan": outcome.figures, "run": outcome.document}
+
+
+def _detailed(rows: Sequence[Row], detail: Detail) -> list[Row]:
+    """The rows, with `detail` (unless it is empty) at the last."""
+    if not detail.lines:
+        return list(rows)
+    last = rows[-1]
+    whole = Row(last.on, last.asked, last.measured, last.status, last.peer, last.values, (detail,))
+    return [*rows[:-1], whole]
