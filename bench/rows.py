@@ -49,7 +49,8 @@ from rows_figures import (
 from rows_jobs import Job, Outcomes, do_all
 from rows_planning import planning_rows, random_rows
 
-_WIDTH = 170
+_WIDTH = 178
+_COLUMNS = (("", 49), ("asked", 37), ("measured", 44), ("peer", 28))
 _NEEDS_SHARED = "needs the shared"
 
 
@@ -110,7 +111,7 @@ def _print(found: dict[str, list[Row]], seconds: float) -> None:
             continue
         console.print(f"\n{_GROUPS[group].title}\n")
         table = _table()
-        for column, width in (("", 47), ("asked", 39), ("measured", 44), ("peer", 20)):
+        for column, width in _COLUMNS:
             table.add_column(column, width=width, overflow="fold")
         table.add_column("", width=12)
         for row in shown:

@@ -126,7 +126,7 @@ def swiftnet_rows() -> list[Row]:
     return [
         Row(
             on=f"{SWIFTNET}, streamed, 64 KiB of RAM",
-            asked=f"runs; RAM <= {amount(_BOARD_RAM)}, flash <= {amount(_BOARD_FLASH)}",
+            asked=f"RAM <= {amount(_BOARD_RAM)}, flash <= {amount(_BOARD_FLASH)}",
             measured=found,
             status="not measured" if needs_tool else verdict(good),
             peer="paper 1: 512 KB of RAM",

@@ -87,13 +87,13 @@ def chain_rows(outcomes: Outcomes) -> list[Row]:
         own = outcome.figures.get("own_macs", 0)
         macs = counting.figures.get("counted_macs", outcome.figures.get("macs", 0))
         how = "counted" if "counted_macs" in counting.figures else "planned"
-        exact = f"{amount(arena)} at {macs / max(1, own):.4g} ({how})"
+        exact = f"{amount(arena)} at {macs / max(1, own):.4g} x MACs ({how})"
         good = outcome.exact and arena <= asked.arena and macs == own
         values = {"measured": arena, "limit": asked.arena, "macs": macs, "own_macs": own}
         rows.append(
             Row(
                 on=f"{program.label}: arena",
-                asked=f"<= {amount(asked.arena)} at 1 x its MACs",
+                asked=f"<= {amount(asked.arena)} at 1.0 x MACs",
                 measured=exact if outcome.exact else outcome.problem,
                 status=status(good, outcome),
                 peer=rival_chain(program.network, own),
@@ -167,7 +167,9 @@ def instruction_rows(outcomes: Outcomes) -> list[Row]:
         rows.append(
             Row(
                 on=f"{program.label}: instructions",
-                asked=f"layers' {base / 1e6:,.2f} M, at most +10 %",
+                asked=f"layers' {base / 1e6:,.2f} M, at most +10 %"
+                if base
+                else "layers', at most +10 %",
                 measured=found,
                 status=status(good, outcome, before),
                 peer=rival_instructions(program.network),
@@ -179,7 +181,7 @@ def instruction_rows(outcomes: Outcomes) -> list[Row]:
 
 def flash_jobs() -> list[Job]:
     """As for instructions, and a look into every program's tables."""
-    return [*instruction_jobs(), *(Job(program, TABLES) for program in PROGRAMS)]
+    return [Job(job.program, what) for job in instruction_jobs() for what in (M4, TABLES)]
 
 
 def flash_rows(outcomes: Outcomes) -> list[Row]:
@@ -189,18 +191,21 @@ def flash_rows(outcomes: Outcomes) -> list[Row]:
     for program in PROGRAMS:
         outcome, before = outcomes[Job(program)], outcomes[Job(program.by_operators)]
         tables = outcomes[Job(program, TABLES)].figures
+        layers = outcomes[Job(program.by_operators, TABLES)].figures
         found, good, extra, limit = outcome.problem or before.problem, False, 0, 0
         if outcome.state == before.state == "done":
-            after, base = (o.flash("code", "constant") for o in (outcome, before))
+            code, constants = (outcome.flash(p) - before.flash(p) for p in ("code", "constant"))
             weights = outcome.flash("weights")
-            extra, limit = after - base, max(_FLASH_BYTES, int(weights * _FLASH_SHARE))
-            found, good = f"{extra:+,} B ({base:,} -> {after:,})", extra <= limit
+            extra, limit = code + constants, max(_FLASH_BYTES, int(weights * _FLASH_SHARE))
+            found, good = f"{extra:+,} B (code {code:+,}, constants {constants:+,})", extra <= limit
             sizes = [tables.get(table, 0) for table in _SHOWN_TABLES]
-            lines.append((program.label, *sizes, sum(sizes), weights))
+            of_layers = sum(layers.get(table, 0) for table in _SHOWN_TABLES)
+            whole = outcome.flash("code", "constant")
+            lines.append((program.label, *sizes, sum(sizes), of_layers, whole, weights))
         rows.append(
             Row(
-                on=f"{program.label}: flash over layers'",
-                asked=f"<= {limit:+,} B",
+                on=f"{program.label}: flash",
+                asked=f"layers', at most {limit:+,} B" if limit else "layers' and little more",
                 measured=found,
                 status=status(good, outcome, before),
                 values={"measured": extra, "limit": limit, "tables": dict(tables)},

@@ -59,7 +59,7 @@ def rival_chain(network: str, own_macs: int) -> str:
     def show(figures: Any) -> str:
         parts = ("workspace_bytes", "input_bytes", "output_bytes", "stack_bytes_m4_O2")
         ram = sum(figures[part] for part in parts)
-        return f"paper 2 {ram:,} B at {figures['executed_macs'] / max(1, own_macs):.2f}"
+        return f"paper 2 {ram:,} B at {figures['executed_macs'] / max(1, own_macs):.2f} x"
 
     return _archive(network, show)
 

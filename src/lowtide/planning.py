@@ -26,7 +26,7 @@ _TRIES = 8
 """How many plans are placed in search of one that fits, or of a smaller one."""
 
 _POINTS = 40
-_FINER = 0.99
+_FINER = 0.985
 """A next point of the front needs at most this much of the last one's arena."""
 
 
@@ -145,7 +145,7 @@ class Planner:
     def points(self) -> list[Point]:
         """The front: plans that no other beats in both arena and MACs, the cheapest first.
 
-        Plans whose arenas differ by less than a hundredth count as one.
+        Plans whose arenas differ by less than 1.5 % count as one.
         """
         self.tell("looking at all stages")
         space = self._space(strips=self.strips)

@@ -86,9 +86,8 @@ def test_rows_that_are_streamed(flags: tuple[str, ...], options: Options, tmp_pa
 
 def test_the_json_document(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    flags = ("--schedule", "operators", "--allocator", "compacting", "--input", "const")
-    flags += ("--align", "32", "--name", "Fig")
-    document = json.loads(fine(call("compile", "zoo:figure1", "-o", out, "--json", *flags)))
+    flags = "--schedule operators --allocator compacting --input const --align 32 --name Fig"
+    document = json.loads(fine(call("compile", "zoo:figure1", "-o", out, "--json", *flags.split())))
     options = Options(
         schedule="operators", allocator="compacting", input_mode="const", align=32, name="Fig"
     )

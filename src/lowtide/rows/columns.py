@@ -12,7 +12,7 @@ between exists for one strip at a time.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from lowtide.ir import Graph, Op
@@ -132,24 +132,23 @@ class Stripes:
     macs: int
 
 
-def _macs_per_column(graph: Graph, op: int) -> int:
-    """MACs of one column of the operator's output."""
-    return op_macs(graph, graph.ops[op]) // graph.tensors[graph.ops[op].outputs[0]].shape[2]
-
-
 def stage_windows(
-    graph: Graph, operators: Sequence[int], outside: frozenset[int]
+    graph: Graph,
+    operators: Sequence[int],
+    outside: frozenset[int],
+    known: Callable[[int], tuple[Window, ...] | None] | None = None,
 ) -> tuple[tuple[tuple[Window, ...], ...], int] | None:
     """(windows per operator, output tensor) if the stage can run in strips, else None.
 
     `outside` are the tensors that are read after the stage, or are outputs of the graph. The stage
-    must make exactly one of them, in its last operator.
+    must make exactly one of them, in its last operator. `known(op)` is `windows` of an operator.
     """
+    known = known or (lambda op: windows(graph, graph.ops[op]))
     made = [t for op in operators for t in graph.ops[op].outputs]
     output = graph.ops[operators[-1]].outputs[0] if made else -1
     if [t for t in made if t in outside] != [output] or graph.tensors[output].shape[2:3] == (1,):
         return None
-    found = tuple(windows(graph, graph.ops[op]) for op in operators)
+    found = tuple(known(op) for op in operators)
     if any(w is None for w in found):
         return None
     read = {w.tensor for of in found for w in of or ()}
@@ -171,13 +170,16 @@ def stripes(
     whole = graph.tensors[output].shape[2]
     strips = []
     macs = 0
+    per_column = {op: op_macs(graph, graph.ops[op]) // _width(graph, op) for op in operators}
+    shape = {w.tensor: graph.tensors[w.tensor].shape[2] for ws in of for w in ws}
+    outputs = {op: graph.ops[op].outputs[0] for op in operators}
     for start in range(0, whole, width):
         held: dict[int, range] = {output: range(start, min(whole, start + width))}
         made_columns: list[range] = []
         read_columns: list[tuple[range, ...]] = []
         for op, ws in zip(reversed(operators), reversed(of), strict=True):
-            columns = held[graph.ops[op].outputs[0]]
-            reads = tuple(w.reads(columns, graph.tensors[w.tensor].shape[2]) for w in ws)
+            columns = held[outputs[op]]
+            reads = tuple(w.reads(columns, shape[w.tensor]) for w in ws)
             if any(not len(r) for r in reads):
                 return None
             for w, r in zip(ws, reads, strict=True):
@@ -185,9 +187,13 @@ def stripes(
                 held[w.tensor] = range(min(old.start, r.start), max(old.stop, r.stop))
             made_columns.append(columns)
             read_columns.append(reads)
-            macs += len(columns) * _macs_per_column(graph, op)
+            macs += len(columns) * per_column[op]
         strips.append(Strip(tuple(made_columns[::-1]), tuple(read_columns[::-1]), held))
     return Stripes(tuple(operators), tuple(of), inputs, output, width, tuple(strips), macs)
+
+
+def _width(graph: Graph, op: int) -> int:
+    return graph.tensors[graph.ops[op].outputs[0]].shape[2]
 
 
 def widths(whole: int) -> list[int]:

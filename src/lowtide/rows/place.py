@@ -83,7 +83,8 @@ def place_rows(
     free = [box for box in range(len(boxes)) if box not in known]
     best: list[int] = []
     start: list[int] = []
-    for key in _keys(boxes, tensors):
+    keys = _keys(boxes, tensors)
+    for key in keys[: max(2, _EFFORT // (len(boxes) + 1))]:
         order = [*known, *sorted(free, key=key)]
         offsets = first_fit(boxes, order, known)
         if not best or height(boxes, offsets) < height(boxes, best):
@@ -101,14 +102,14 @@ def place_rows(
 
 
 # First fits tried, times boxes: about a second each.
-_EFFORT = 60_000
-_SEGMENT_EFFORT = 20_000
+_EFFORT = 30_000
+_SEGMENT_EFFORT = 8_000
 
 Key = Callable[[int], tuple[int, ...]]
 
 
 def _keys(boxes: Boxes, tensors: Sequence[int]) -> list[Key]:
-    """Orders to try: by size, area, duration, birth, death; and tensor by tensor."""
+    """Orders to try: by size, area, duration, birth, death; the most useful first."""
     sizes, starts, ends = boxes.sizes, boxes.starts, boxes.ends
     total: dict[int, int] = {}
     for box, tensor in enumerate(tensors):
@@ -122,15 +123,15 @@ def _keys(boxes: Boxes, tensors: Sequence[int]) -> list[Key]:
     at = {slot: number for number, slot in enumerate(slots)}
     crowd = [max(live[at[starts[box]] : at[ends[box]]]) for box in range(len(boxes))]
     return [
-        lambda box: (-sizes[box], -box),
-        lambda box: (-sizes[box], starts[box]),
         lambda box: (-sizes[box] * (ends[box] - starts[box]), starts[box]),
+        lambda box: (-sizes[box], -box),
+        lambda box: (-total[tensors[box]], tensors[box], starts[box]),
+        lambda box: (-crowd[box], -sizes[box], starts[box]),
+        lambda box: (-sizes[box], starts[box]),
         lambda box: (starts[box] - ends[box], -sizes[box]),
         lambda box: (starts[box], -ends[box]),
         lambda box: (-ends[box], starts[box]),
         lambda box: (starts[box], -sizes[box]),
-        lambda box: (-total[tensors[box]], tensors[box], starts[box]),
-        lambda box: (-crowd[box], -sizes[box], starts[box]),
     ]
 
 
@@ -163,11 +164,12 @@ def _by_segment(
             inside.setdefault(first, []).append(box)
     keys = _keys(boxes, tensors)
     best = [most] * len(boxes)
-    for key in keys:
+    hardest = sorted(inside.values(), key=lambda members: -_crowd(boxes, outlive, members))
+    for key in keys[: max(2, _EFFORT // (len(boxes) + 1))]:
         spans: list[tuple[int, int] | None] = [None] * len(boxes)
         first_ones = [*known, *sorted((b for b in outlive if b not in known), key=key)]
         high = _fit(boxes, first_ones, spans, known)
-        for members in inside.values():
+        for members in hardest:
             high = max(high, _segment(boxes, members, spans, keys, max(high, bound)))
             if high >= most:
                 break
@@ -179,19 +181,32 @@ def _by_segment(
     return best
 
 
+def _crowd(boxes: Boxes, outlive: Sequence[int], members: Sequence[int]) -> int:
+    """The largest sum of sizes live at once while one of `members` is."""
+    first = min(boxes.starts[box] for box in members)
+    last = max(boxes.ends[box] for box in members)
+    changes: dict[int, int] = {first: 0}
+    for box in (*outlive, *members):
+        start, end = max(boxes.starts[box], first), min(boxes.ends[box], last)
+        if start < end:
+            changes[start] = changes.get(start, 0) + boxes.sizes[box]
+            changes[end] = changes.get(end, 0) - boxes.sizes[box]
+    return max(accumulate(changes[slot] for slot in sorted(changes)))
+
+
 def _segment(
     boxes: Boxes,
     members: Sequence[int],
     spans: list[tuple[int, int] | None],
-    keys: Sequence[Key],
+    keys: list[Key],
     enough: int,
 ) -> int:
     """Place the boxes of a segment among those in `spans`; returns the highest end.
 
-    It need not be below `enough`.
+    It need not be below `enough`. A key that does it comes first in `keys` from then on.
     """
     best: tuple[int, list[int]] | None = None
-    for key in keys:
+    for key in list(keys):
         order = sorted(members, key=key)
         for box in members:
             spans[box] = None
@@ -199,6 +214,8 @@ def _segment(
         if best is None or high < best[0]:
             best = high, order
         if high <= enough:
+            keys.remove(key)
+            keys.insert(0, key)
             return high
     assert best is not None
     current, random = list(best[1]), Random(0)

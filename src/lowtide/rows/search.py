@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from lowtide.ir import Graph
 from lowtide.ir.macs import op_macs
-from lowtide.rows.columns import Stripes, runs, stage_windows, stripes, widths
+from lowtide.rows.columns import Stripes, Window, runs, stage_windows, stripes, widths, windows
 from lowtide.rows.stages import demand
 from lowtide.rows.table import ALIGN, RowTable
 
@@ -89,6 +89,7 @@ class Space:
     complete: bool = True
     edges: list[list[Edge]] = field(init=False)
     needs: dict[Edge, int] = field(default_factory=dict)
+    _windows: dict[int, tuple[Window, ...] | None] = field(init=False)
     _size: Ints = field(init=False)
     _maker: Ints = field(init=False)
     _reader: Ints = field(init=False)
@@ -122,6 +123,11 @@ class Space:
         self._cut_of = np.full(len(table.size), -1)
         for number, cut in enumerate(table.cuts):
             self._cut_of[cut.first : cut.first + cut.count] = number
+        self._windows = {
+            g.operator: windows(self.graph, self.graph.ops[g.operator])
+            for g in self.groups
+            if g.operator >= 0
+        }
         self.edges = [self._ending(last) for last in range(1, len(self.groups) + 1)]
 
     def _ending(self, last: int) -> list[Edge]:
@@ -182,7 +188,7 @@ class Space:
         before = self._maker[rows] < first
         tensors = [self.table.cuts[c].tensor if c >= 0 else -1 for c in cut_of]
         seen = {t for t, later in zip(tensors, after, strict=True) if later and t in made}
-        found = stage_windows(graph, operators, frozenset(seen))
+        found = stage_windows(graph, operators, frozenset(seen), self._windows.get)
         if found is None:
             return []
         of, output = found
