@@ -21,7 +21,7 @@ from lowtide.emit.assemble import Assembly
 from lowtide.ir import Graph, Model
 from lowtide.ir.macs import graph_macs
 from lowtide.run.board import Board
-from lowtide.run.host import HostTrace, host_build, host_trace
+from lowtide.run.host import HostTrace, host_build, host_macs, host_trace
 from lowtide.run.oracle import Difference, Reference, first_difference
 from lowtide.run.qemu import BoardRun, run_on_board
 from lowtide.run.reference import reference, sample_inputs
@@ -126,6 +126,19 @@ def _from_strips(
             differs = got != inside
             whole[part.tensor][:, :, columns.start : columns.stop][differs] = got[differs]
     return whole
+
+
+def count_macs(compiled: Compiled, *, seed: int = 1) -> int:
+    """The MACs that one inference does, counted by the kernels themselves in a build for the host.
+
+    Kernels count what a layer is defined to multiply, padding included, column by column as they
+    run. Raises as `verify`.
+    """
+    inputs = sample_inputs(compiled.model, 1, seed)
+    wanted = reference(compiled.model, inputs, list(compiled.graph.inputs))
+    with tempfile.TemporaryDirectory(prefix="lowtide-") as folder:
+        program = host_build(compiled.files, compiled.name, Path(folder), count=True)
+        return host_macs(program, _samples(compiled.graph, wanted))
 
 
 def _macs(compiled: Compiled) -> int:

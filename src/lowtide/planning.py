@@ -22,7 +22,7 @@ from lowtide.rows.search import Choice, Path, Space, cheapest, choices_of, front
 Tell = Callable[[str], None]
 """Is told what is going on."""
 
-_TRIES = 8
+_TRIES = 12
 """How many plans are placed in search of one that fits, or of a smaller one."""
 
 _POINTS = 40
@@ -92,17 +92,20 @@ class Planner:
                 f"no plan computes less than the network itself: {most:g} times its MACs is too little",
                 "allow an overhead of 1 or more",
             )
-        path: Path | None = paths[-1]
-        best: Point | None = None
-        for number in range(_TRIES):
-            if path is None or path.macs > most * self._own:
+        best = self._place(space, paths[-1])
+        low = paths[-1].peak
+        for number in range(2, _TRIES + 2):
+            if low >= best.arena_bytes:
                 break
-            self.tell(f"placing plan {number + 1}")
+            limit = (low + best.arena_bytes - 1) // 2
+            path = cheapest(space, limit)
+            if path is None or path.macs > most * self._own:
+                low = limit + 1
+                continue
+            self.tell(f"placing plan {number}")
             point = self._place(space, path)
-            if best is None or point.arena_bytes < best.arena_bytes:
+            if point.arena_bytes < best.arena_bytes:
                 best = point
-            path = cheapest(space, best.arena_bytes - 1)
-        assert best is not None
         return best
 
     def within_ram(self, most: int, max_overhead: float = float("inf")) -> Point:

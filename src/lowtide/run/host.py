@@ -7,6 +7,7 @@ of range; and it can hand over every tensor for comparison with the reference ke
 from __future__ import annotations
 
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -58,13 +59,15 @@ def host_build(
     *,
     sanitize: bool = True,
     trace: bool = False,
+    count: bool = False,
 ) -> HostProgram:
-    """Build the model `name` in the empty `folder`, with ASan and UBSan, and with LT_TRACE on request.
+    """Build the model `name` in the empty `folder`, with ASan and UBSan; LT_TRACE, LT_COUNT on request.
 
     Raises MissingToolError if there is no compiler, BuildError if the C is faulty.
     """
     interface = read_interface(bundle, name)
     flags = ["-O2", *(_SANITIZE if sanitize else ()), *(["-DLT_TRACE"] if trace else ())]
+    flags += ["-DLT_COUNT"] if count else []
     path, warnings = build_host(bundle, name, folder, flags)
     return HostProgram(path, interface, trace, warnings)
 
@@ -76,6 +79,23 @@ def host_run(
 
     Raises ProgramError if the program crashes, hangs, trips a sanitizer or returns a bad status.
     """
+    return _run(program, samples, timeout)[0]
+
+
+def host_macs(
+    program: HostProgram, samples: Sequence[Sequence[bytes]], timeout: float = 300.0
+) -> int:
+    """Multiply-accumulates that a program built with `count` does for all samples together."""
+    printed = re.search(r"^macs (\d+)$", _run(program, samples, timeout)[1], re.MULTILINE)
+    if printed is None:
+        raise ValueError("the program was built without count=True")
+    return int(printed[1])
+
+
+def _run(
+    program: HostProgram, samples: Sequence[Sequence[bytes]], timeout: float
+) -> tuple[tuple[tuple[bytes, ...], ...], str]:
+    """Each sample's outputs, and what the program printed."""
     folder = program.path.parent
     inputs, outputs, trace = (folder / f"{what}.bin" for what in ("inputs", "outputs", "trace"))
     inputs.write_bytes(join_samples(program.interface, samples, sys.byteorder))
@@ -105,7 +125,7 @@ def host_run(
             f"the program failed on the host (exit {done.returncode}):\n{lines}",
             "report this as a fault of lowtide",
         )
-    return split_outputs(program.interface, outputs.read_bytes(), len(samples))
+    return split_outputs(program.interface, outputs.read_bytes(), len(samples)), done.stdout
 
 
 def host_trace(

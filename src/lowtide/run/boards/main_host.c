@@ -5,7 +5,8 @@
  * model asks for, so that the address sanitizer sees every byte touched beyond it.
  *
  * Compiled with LT_TRACE, the model calls lt_trace after every row it makes, and TRACE gets a record
- * of each: int32_t sample, tensor, row, bytes, then the bytes.
+ * of each: int32_t sample, tensor, row, bytes, then the bytes. Compiled with LT_COUNT, the number of
+ * multiply-accumulates of all samples is printed.
  */
 #define _POSIX_C_SOURCE 200112L
 #include <stdint.h>
@@ -23,6 +24,10 @@ static int fail(const char *what, long number)
     fprintf(stderr, "lowtide: %s %ld\n", what, number);
     return 1;
 }
+
+#ifdef LT_COUNT
+uint64_t lt_macs;
+#endif
 
 #ifdef LT_TRACE
 static FILE *trace;
@@ -181,6 +186,9 @@ int main(int argc, char **argv)
     if (fclose(trace) != 0) {
         status = 1;
     }
+#endif
+#ifdef LT_COUNT
+    printf("macs %llu\n", (unsigned long long)lt_macs);
 #endif
     if (fclose(outputs) != 0 || fclose(inputs) != 0) {
         status = 1;
