@@ -115,7 +115,8 @@ def _print(found: dict[str, list[Row]], seconds: float) -> None:
             table.add_column(column, width=width, overflow="fold")
         table.add_column("", width=12)
         for row in shown:
-            table.add_row(row.on, row.asked, row.measured, row.peer, row.status)
+            rival = "" if row.peer.startswith(_NEEDS_SHARED) else row.peer
+            table.add_row(row.on, row.asked, row.measured, rival, row.status)
         console.print(table)
         for detail in (detail for row in shown for detail in row.details):
             _print_detail(console, detail)
@@ -130,13 +131,19 @@ def _print_counts(console: Console, rows: Sequence[Row]) -> None:
     )
     for row in rows:
         if row.status == "MISSED":
-            console.print(f"Missed: {row.on}: {row.measured}; asked {row.asked}")
+            line = f"Missed: {row.on}: {row.measured}; asked {row.asked}"
+            console.print(line, soft_wrap=True)
     left_out = [row for row in rows if _is_left_out(row)]
-    if left_out:
-        models = dict.fromkeys(row.measured.partition("(")[2].rstrip(")") for row in left_out)
-        console.print(
-            f"Left out for want of the shared models, {len(left_out)}: {', '.join(models)}."
-        )
+    missing = [f"{len(left_out)} rows"] if left_out else []
+    missing += dict.fromkeys(_file(row.measured) for row in left_out)
+    if any(row.peer.startswith(_NEEDS_SHARED) for row in rows):
+        missing.append("rivals' figures")
+    if missing:
+        console.print(f"Left out for want of ../shared: {', '.join(missing)}.", soft_wrap=True)
+
+
+def _file(text: str) -> str:
+    return text.partition("(")[2].rstrip(")")
 
 
 def _is_left_out(row: Row) -> bool:

@@ -211,10 +211,8 @@ def flash_rows(outcomes: Outcomes) -> list[Row]:
                 values={"measured": extra, "limit": limit, "tables": dict(tables)},
             )
         )
-    title = (
-        f"Of the flash, in bytes on {M4}: the step program's tables, and the code that walks them"
-    )
-    columns = ("", *_SHOWN_TABLES, "in all", "weights apart")
+    title = f"The step program's tables, and the code that walks them, in bytes; {M4}"
+    columns = ("", *_SHOWN_TABLES, "in all", "of layers", "flash but weights", "weights")
     return _detailed(rows, Detail(title, columns, cells(lines)))
 
 

@@ -136,7 +136,8 @@ def do_all(jobs: Iterable[Job]) -> dict[Job, Outcome]:
         for number, done in enumerate(as_completed(pending), start=1):
             program, found, seconds = done.result()
             outcomes |= {Job(program, what): outcome for what, outcome in found.items()}
-            said = f"{program.label}, {program.schedule} ({seconds:.1f} s)"
+            problem = next((o.problem for o in found.values() if o.problem), "fine")
+            said = f"{program.label}, {program.schedule}: {problem} ({seconds:.1f} s)"
             note(f"{number} of {len(pending)} programs done: {said}")
     return outcomes
 

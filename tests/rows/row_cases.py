@@ -1,6 +1,6 @@
 """Random tables of rows, and the definition of live bytes, written down as it stands.
 
-Nothing here uses `lowtide.rows.stages`: memory is a sum over the rows that are needed at a moment,
+Nothing here but `plan_rows` and `placed` uses `lowtide.rows.stages`: memory is a sum over the rows that are needed at a moment,
 worked out anew for every step. Slow, and short enough to be believed.
 """
 
@@ -10,6 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
 
+from lowtide.ir import Graph
+from lowtide.place import Placement
+from lowtide.rows import stages
+from lowtide.rows.place import place_rows
+from lowtide.rows.search import Group, Space, cheapest
 from lowtide.rows.table import Cut, RowTable
 
 Step = tuple[int, int]
@@ -61,6 +66,7 @@ class Sketch:
             kept=frozenset(row for cut in kept for row in rows_of(cut)),
             scratch=tuple(self.scratch),
             lasting=tuple(self.lasting),
+            lean_scratch=tuple(self.scratch),
         )
 
 
@@ -170,3 +176,37 @@ def check_order(table: RowTable, steps: Sequence[Step]) -> None:
             assert makers <= done, f"node {node} reads row {row} before it is whole"
         done.add((node, step))
     assert following == [table.steps(node) for node in range(table.nodes)]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The stages of a table without a network, each (first node, last + 1, peak); as in RowPlan."""
+
+    stages: tuple[tuple[int, int, int], ...]
+    steps: tuple[Step, ...]
+    peak_bytes: int
+    lower_bound_bytes: int
+    complete: bool
+
+
+def plan_rows(table: RowTable, *, hurry: bool = False) -> Plan:
+    """The stages of least peak, every node an operator of its own; with `hurry`, out of time."""
+    groups = [Group(-1, node, node + 1) for node in range(table.nodes)]
+    space = Space(Graph("", (), (), (), ()), table, groups, strips=False, goes_on=lambda: not hurry)
+    path = cheapest(space)
+    assert path is not None
+    segments = [stages.Segment(edge.first, edge.last) for edge in path.edges]
+    steps = stages.steps_of(table, segments)
+    live = stages.live_bytes(table, steps, stages.row_lives(table, steps, segments))
+    return Plan(
+        tuple((edge.first, edge.last, edge.peak) for edge in path.edges),
+        steps,
+        max(live),
+        stages.lower_bound(table),
+        space.complete,
+    )
+
+
+def placed(table: RowTable, steps: Sequence[Step]) -> Placement:
+    """Rows and scratch memory placed for these steps."""
+    return place_rows(table, steps, stages.row_lives(table, steps))

@@ -7,15 +7,24 @@ from the steps, and each byte of an arena holds the row that was last written to
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import combinations
 
 import pytest
 from planned_nets import MODES, assembled, network, table_of
-from row_cases import Sketch, layer_by_layer, live, live_bytes, random_table, rows_of
+from row_cases import (
+    Sketch,
+    layer_by_layer,
+    live,
+    live_bytes,
+    placed,
+    plan_rows,
+    random_table,
+    rows_of,
+)
 
 from lowtide.place import Placement
-from lowtide.rows.place import place_rows
-from lowtide.rows.stages import Step, plan_rows
+from lowtide.rows.stages import Step
 from lowtide.rows.table import RowTable
 
 BATCH = 40
@@ -114,7 +123,7 @@ def test_random_tables(first: int) -> None:
     for seed in range(first, first + BATCH):
         table = random_table(seed)
         plan = plan_rows(table)
-        placement = place_rows(table, plan.steps)
+        placement = placed(table, plan.steps)
         check(table, plan.steps, placement)
         assert placement.arena_bytes >= plan.peak_bytes
 
@@ -124,7 +133,7 @@ def test_any_order_of_steps_can_be_placed(first: int) -> None:
     for seed in range(first, first + BATCH, 4):
         table = random_table(seed)
         steps = tuple(layer_by_layer(table))
-        check(table, steps, place_rows(table, steps))
+        check(table, steps, placed(table, steps))
 
 
 @batches
@@ -132,19 +141,9 @@ def test_preserved_inputs(first: int) -> None:
     """Kept rows that were given stay where they are, whatever runs."""
     for seed in range(first, first + BATCH, 4):
         table = random_table(seed)
-        kept = RowTable(
-            cuts=table.cuts,
-            size=table.size,
-            reads=table.reads,
-            writes=table.writes,
-            makers=table.makers,
-            given=table.given,
-            kept=table.kept | table.given,
-            scratch=table.scratch,
-            lasting=table.lasting,
-        )
+        kept = replace(table, kept=table.kept | table.given)
         plan = plan_rows(kept)
-        placement = place_rows(kept, plan.steps)
+        placement = placed(kept, plan.steps)
         check(kept, plan.steps, placement)
         ends = {block.item: block.end for block in placement.blocks}
         inputs = [cut.first for cut in kept.cuts if cut.first in kept.given]
@@ -169,7 +168,7 @@ def test_rows_take_the_place_of_dying_rows() -> None:
     sketch.node([rows_of(middle)], [rows_of(out)])
     table = sketch.table([source], [out])
     steps = tuple(layer_by_layer(table))
-    placement = place_rows(table, steps)
+    placement = placed(table, steps)
     check(table, steps, placement)
     assert placement.arena_bytes == placement.lower_bound_bytes == 9 * 16
 
@@ -181,7 +180,7 @@ def test_rows_of_odd_sizes_are_padded_and_inputs_are_not() -> None:
         sketch.node([(row,) for row in rows_of(a)], [(row,) for row in rows_of(b)])
     table = sketch.table([source], [out])
     plan = plan_rows(table)
-    placement = place_rows(table, plan.steps)
+    placement = placed(table, plan.steps)
     check(table, plan.steps, placement)
     sizes = {block.item: block.size for block in placement.blocks}
     assert sizes == {source.first: 15, out.first: 15, **dict.fromkeys(rows_of(middle), 5)}

@@ -11,11 +11,19 @@ from itertools import pairwise
 
 import pytest
 from planned_nets import MODES, assembled, network, table_of
-from row_cases import Sketch, check_order, layer_by_layer, live_bytes, random_table
+from row_cases import (
+    Plan,
+    Sketch,
+    check_order,
+    layer_by_layer,
+    live_bytes,
+    plan_rows,
+    random_table,
+)
 
 from lowtide.emit.assemble import assemble
 from lowtide.ir import DType, Graph, Op, Quant, Tensor
-from lowtide.rows.stages import RowPlan, demand, plan_rows, row_lives
+from lowtide.rows.stages import RowPlan, demand, row_lives
 from lowtide.rows.table import RowTable
 from lowtide.schedule.liveness import peak_bytes
 
@@ -24,20 +32,25 @@ batches = pytest.mark.parametrize("first", range(0, 400, BATCH))
 NETWORKS = [*range(24), "figure1", "ds-cnn-kws", "resnet8"]
 
 
-def check_plan(table: RowTable, plan: RowPlan) -> None:
+def check_plan(table: RowTable, plan: RowPlan | Plan) -> None:
     """Stages cover the nodes, steps are valid, and all figures are what the steps say."""
-    edges = [0, *(stage.last for stage in plan.stages)]
-    assert [stage.first for stage in plan.stages] == edges[:-1]
+    stages = (
+        plan.stages
+        if isinstance(plan, Plan)
+        else [(stage.first, stage.last, stage.peak_bytes) for stage in plan.stages]
+    )
+    edges = [0, *(last for _, last, _ in stages)]
+    assert [first for first, _, _ in stages] == edges[:-1]
     assert edges == sorted(set(edges))
     assert edges[-1] == table.nodes
     check_order(table, plan.steps)
     before, *counted = live_bytes(table, plan.steps)
     at = 0
-    for stage in plan.stages:
-        length = sum(table.steps(node) for node in range(stage.first, stage.last))
+    for first, last, peak in stages:
+        length = sum(table.steps(node) for node in range(first, last))
         members = {node for node, _ in plan.steps[at : at + length]}
-        assert members == set(range(stage.first, stage.last))
-        assert stage.peak_bytes == max(counted[at : at + length])
+        assert members == set(range(first, last))
+        assert peak == max(counted[at : at + length])
         at += length
     assert plan.peak_bytes == max(before, *counted)
     assert plan.lower_bound_bytes <= plan.peak_bytes
@@ -110,8 +123,10 @@ def test_lives_of_rows(first: int) -> None:
 def test_out_of_time_there_is_a_plan(first: int) -> None:
     for seed in range(first, first + BATCH):
         table = random_table(seed, 10)
-        hurried = plan_rows(table, seconds=-1.0)
+        hurried = plan_rows(table, hurry=True)
         check_plan(table, hurried)
+        assert hurried.complete == (table.nodes == 1)
+        assert plan_rows(table).complete
         assert hurried.peak_bytes == max(live_bytes(table, layer_by_layer(table)))
         assert plan_rows(table).peak_bytes <= hurried.peak_bytes
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from lowtide.compiler import Compiled
 from lowtide.files import write_atomically
+from lowtide.ir.macs import graph_macs
 from lowtide.planning import Point
 from lowtide.report.picture import format_of
 
@@ -21,6 +22,9 @@ PARTS = (
 )
 """RAM sizes that microcontrollers have, in bytes."""
 
+_ROOM = 1.15
+"""The height of the axes over the largest arena."""
+
 
 def write_front_picture(compiled: Compiled, points: Sequence[Point], path: Path) -> None:
     """Draw `points`, the plan of `compiled` marked, to `path`. Raises UsageError for its ending."""
@@ -33,23 +37,24 @@ def write_front_picture(compiled: Compiled, points: Sequence[Point], path: Path)
     sizes = [p.arena_bytes for p in points]
     axes.step(overheads, sizes, where="post", color="tab:blue", linewidth=1)
     axes.plot(overheads, sizes, "o", color="tab:blue", label="plans")
-    for point in points:
-        if point.assembly is compiled.assembly:
-            axes.plot(point.overhead, point.arena_bytes, "D", color="tab:red", label="this plan")
+    plan = compiled.assembly.plan
+    if plan is not None:
+        overhead = plan.macs / (graph_macs(compiled.graph) or 1)
+        axes.plot(overhead, compiled.arena_bytes, "D", color="tab:red", label="this plan")
     low, high = min(sizes), max(sizes)
     for name, size in PARTS:
-        if low / 2 < size < high * 2:
+        if low / 2 < size < high * _ROOM:
             axes.axhline(size, color="tab:gray", linestyle=":", linewidth=1)
             axes.annotate(
                 name,
-                (1, size),
+                (0.01, size),
                 xycoords=("axes fraction", "data"),
-                ha="right",
+                ha="left",
                 va="bottom",
                 fontsize="small",
                 color="dimgray",
             )
-    axes.set_ylim(0, high * 1.15)
+    axes.set_ylim(0, high * _ROOM)
     axes.set_xlabel("MACs, times the network's own")
     axes.set_ylabel("arena, bytes")
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")

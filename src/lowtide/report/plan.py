@@ -31,7 +31,7 @@ def plan_text(compiled: Compiled, tflm: int | None) -> str:
         width += " lean" if stage.lean else ""
         mark = " <- peak" if stage.peak_bytes == plan.peak_bytes else ""
         live = ", ".join(
-            f"{plain(_name(compiled, tensor))} {size:,}"
+            f"{plain(_name(compiled, tensor))}: {size:,}"
             for tensor, size in live_at_peak(compiled.assembly, stage)[:_NAMED]
         )
         rows.append((number, f"{stage.peak_bytes:,}", width, kinds + mark, _ids(ids), live))
@@ -52,7 +52,7 @@ def plan_text(compiled: Compiled, tflm: int | None) -> str:
         "strip",
         "operators.",
         "numbers.",
-        "live at the stage's peak, bytes.",
+        "live at the stage's peak (tensor: bytes).",
     )
     lines = [
         table("Stages, run one after the other", columns, rows),
@@ -123,7 +123,7 @@ def front_text(compiled: Compiled, points: Sequence[Point], complete: bool) -> s
             f"{p.overhead:.4f}",
             f"{p.macs:,}",
             sum(c.strip_width is not None for c in p.choices),
-            "<- this plan" if p.assembly is compiled.assembly else "",
+            "<- this plan" if _same(p, compiled) else "",
         )
         for p in points
     ]
@@ -132,6 +132,11 @@ def front_text(compiled: Compiled, points: Sequence[Point], complete: bool) -> s
         title += " (of the stages looked at before the time was up)"
     columns = ("arena, bytes", "live, bytes", "overhead", "MACs", "stages in strips", "")
     return table(title, columns, rows)
+
+
+def _same(point: Point, compiled: Compiled) -> bool:
+    plan = _plan(compiled.assembly)
+    return (point.arena_bytes, point.macs) == (compiled.arena_bytes, plan.macs)
 
 
 def live_at_peak(assembly: Assembly, stage: Stage) -> list[tuple[int, int]]:
