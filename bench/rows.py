@@ -134,7 +134,7 @@ def _print_counts(console: Console, rows: Sequence[Row]) -> None:
             line = f"Missed: {row.on}: {row.measured}; asked {row.asked}"
             console.print(line, soft_wrap=True)
     left_out = [row for row in rows if _is_left_out(row)]
-    missing = [f"{len(left_out)} rows"] if left_out else []
+    missing = [f"rows not measured ({len(left_out)})"] if left_out else []
     missing += dict.fromkeys(_file(row.measured) for row in left_out)
     if any(row.peer.startswith(_NEEDS_SHARED) for row in rows):
         missing.append("rivals' figures")

@@ -89,11 +89,12 @@ def random_rows() -> list[Row]:
     if timing.failure:
         return [row]
     plan = timing.document
-    arena, bound, best = (plan[f"{w}_bytes"] for w in ("arena", "lower_bound", "best_order"))
+    names = ("arena", "peak", "lower_bound", "best_order")
+    arena, peak, bound, best = (plan[f"{name}_bytes"] for name in names)
     gap = arena / bound - 1
     told = (
-        f"{row.measured}; arena {amount(arena)}, bound {amount(bound)}: gap {gap:.1%} "
-        f"(layers {amount(best)})"
+        f"{row.measured}; arena {amount(arena)} for {amount(peak)} live, "
+        f"bound {amount(bound)}: gap {gap:.0%}; layers {amount(best)}"
     )
     return [Row(row.on, row.asked, told, row.status, row.peer, {**row.values, "gap": gap})]
 

@@ -166,6 +166,7 @@ def prepared(model: Model, options: Options, *, seconds: float) -> tuple[OrderRe
         output_mode=options.output_mode,
         preserve_input=options.preserve_input,
         align=options.align,
+        join=options.schedule == "rows",
     )
     return order, ready
 

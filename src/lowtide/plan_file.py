@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -141,5 +142,8 @@ def with_views(ready: Prepared, stages: Sequence[Choice]) -> tuple[Choice, ...]:
             f"operator {missing[0]} is in no stage of the plan",
             "write the plan anew with `lowtide plan MODEL -o FILE`",
         )
-    kept = (Choice(tuple(op for op in s.operators if op in needed), s.strip_width) for s in stages)
+    kept = (
+        replace(stage, operators=tuple(op for op in stage.operators if op in needed))
+        for stage in stages
+    )
     return tuple(choice for choice in kept if choice.operators)

@@ -184,7 +184,12 @@ class Planner:
             until = monotonic() + self.seconds
             ready = self.ready
             self._spaces[strips] = Space(
-                ready.graph, ready.table, ready.groups, strips, lambda: monotonic() < until
+                ready.graph,
+                ready.table,
+                ready.groups,
+                strips,
+                lambda: monotonic() < until,
+                ready.parts,
             )
         return self._spaces[strips]
 

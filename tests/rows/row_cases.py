@@ -1,7 +1,7 @@
 """Random tables of rows, and the definition of live bytes, written down as it stands.
 
-Nothing here but `plan_rows` and `placed` uses `lowtide.rows.stages`: memory is a sum over the rows that are needed at a moment,
-worked out anew for every step. Slow, and short enough to be believed.
+Nothing here but `plan_rows` and `placed` uses `lowtide.rows.stages`: memory is a sum over the rows that
+are needed at a moment, worked out anew for every step. Slow, and short enough to be believed.
 """
 
 from __future__ import annotations

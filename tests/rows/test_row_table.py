@@ -86,7 +86,8 @@ def test_rows_sizes_and_makers() -> None:
     nodes = [copy(0, 1, 6, 10), node([line(1, 6, 10, stride=2)], [line(2, 2, 20)], 2)]
     table = row_table(graph, nodes, {})
     assert table.cuts == (Cut(0, 0, 6, 10), Cut(1, 6, 6, 10), Cut(2, 12, 2, 20))
-    assert table.size == (12,) * 12 + (20, 20)  # as they lie, at multiples of 4
+    # Rows that lie one by one do so at multiples of 4; inputs and outputs are in one piece.
+    assert table.size == (10,) * 6 + (12,) * 6 + (20, 20)
     assert table.makers[:6] == ((),) * 6
     assert table.makers[6:12] == tuple(((0, step),) for step in range(6))
     assert table.makers[12:] == (((1, 0),), ((1, 1),))

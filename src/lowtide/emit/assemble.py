@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from lowtide.emit.cropped import CroppedRun, Cropper, Part
+from lowtide.emit.joined import Joined, joined
 from lowtide.emit.layout import RowLayout, TensorLayout, row_layout, tensor_layout
 from lowtide.emit.lower import lower_op
 from lowtide.emit.nodes import resolve_views, with_exchanges
@@ -70,6 +71,7 @@ class Assembly:
     no such place. `plan` is there if rows were scheduled, and `cuts` then says which rows (items of the
     placement) each tensor is.
 
+    `untraced` tensors are made by no node of their own: their parts are, or what they are part of.
     `program_graph` is `graph` with the operators and tensors of strips after the network's own:
     `origin` says which operator each is, `parts` which columns of which tensor. `counters` and `bases`
     are the lengths of the arrays of that name that the program needs.
@@ -94,6 +96,7 @@ class Assembly:
     given: Mapping[int, tuple[int, int]]
     left: Mapping[int, tuple[int, int]]
     plan: RowPlan | None
+    untraced: frozenset[int]
     align: int = 16
     parts: Mapping[int, Part] = field(default_factory=dict)
     origin: Mapping[int, int] = field(default_factory=dict)
@@ -111,7 +114,8 @@ class Prepared:
     """A graph whose operators are lowered, and the order they come in; nothing is placed yet.
 
     `fixed` says where tensors are that have a place of their own: tensor -> (base, offset). `nodes`
-    and `table` are for interleaving rows: they hold the exchanges of streamed rows too.
+    and `table` are for interleaving rows: they hold the exchanges of streamed rows too, and leave out
+    the operators that are `joined`.
     """
 
     graph: Graph
@@ -126,11 +130,18 @@ class Prepared:
     fixed: Mapping[int, tuple[int, int]]
     nodes: tuple[Node, ...] = field(repr=False)
     table: RowTable = field(repr=False)
+    joined: Joined
 
     @property
     def outside(self) -> frozenset[int]:
         """Inputs that are not in the arena."""
         return frozenset(self.graph.inputs if self.input_mode == "const" else ())
+
+    @property
+    def parts(self) -> frozenset[int]:
+        """Tensors that are joined of others, or part of others."""
+        crops = self.joined.crops
+        return frozenset({*crops, *(crop.tensor for crop in crops.values())})
 
     @property
     def groups(self) -> list[Group]:
@@ -146,22 +157,37 @@ def prepare(
     output_mode: OutputMode = "resident",
     preserve_input: bool = False,
     align: int = 16,
+    join: bool = True,
 ) -> Prepared:
-    """Lower every operator. Raises ModelError for one without a kernel."""
+    """Lower every operator. Raises ModelError for one without a kernel.
+
+    With `join`, concatenations and splits along rows or columns cost nothing: for rows only.
+    """
     lowered = {op.id: lower_op(graph, op) for op in graph.ops}
     views = resolve_views(graph, lowered)
     constants, fixed = _constants(graph, lowered, views)
     outside = frozenset(graph.inputs if input_mode == "const" else ())
     fixed |= {t: (FIRST_INPUT + i, 0) for i, t in enumerate(graph.inputs) if t in outside}
+    none = Joined({}, frozenset())
+    parts = joined(graph, lowered, views) if join else none
+    kept = [index for index in order if index not in parts.operators]
     nodes = with_exchanges(
         graph,
-        [node for index in order for node in lowered[index].nodes],
+        [node for index in kept for node in lowered[index].nodes],
         views,
         outside,
+        parts.crops,
         inputs=input_mode == "streamed",
         outputs=output_mode == "streamed",
     )
-    table = row_table(graph, nodes, views, outside=outside, preserve=preserve_input)
+    table = row_table(
+        graph,
+        nodes,
+        {**views, **{t: views.get(c.tensor, c.tensor) for t, c in parts.crops.items()}},
+        outside=outside,
+        crops={t: c.row for t, c in parts.crops.items()},
+        preserve=preserve_input,
+    )
     return Prepared(
         graph=graph,
         order=tuple(order),
@@ -175,6 +201,7 @@ def prepare(
         fixed=fixed,
         nodes=tuple(nodes),
         table=table,
+        joined=parts,
     )
 
 
@@ -204,6 +231,7 @@ def assemble(
         output_mode=output_mode,
         preserve_input=preserve_input,
         align=align,
+        join=schedule == "rows",
     )
     if schedule == "operators":
         return assemble_tensors(ready, allocator)
@@ -243,7 +271,7 @@ def assemble_rows(ready: Prepared, choices: Sequence[Choice]) -> Assembly:
 
     Raises UsageError for a stage that cannot run in strips of the width asked for.
     """
-    cropper = Cropper(ready.graph)
+    cropper = Cropper(ready.graph, ready.joined.crops)
     nodes: list[Node] = []
     segments: list[Segment] = []
     cropped: dict[int, CroppedRun] = {}
@@ -277,7 +305,7 @@ def assemble_rows(ready: Prepared, choices: Sequence[Choice]) -> Assembly:
         nodes,
         views,
         outside=ready.outside,
-        crops=cropper.crops,
+        crops={t: c.row for t, c in cropper.crops.items()},
         preserve=ready.preserve_input,
     )
     steps = steps_of(table, segments)
@@ -307,7 +335,12 @@ def _stripes(ready: Prepared, groups: Sequence[Group], choice: Choice) -> Stripe
     later = [p.tensor for node in ready.nodes[last:] for p in node.inputs]
     outside = frozenset(ready.views.get(t, t) for t in (*later, *graph.outputs))
     exchanges = any(node.exchange is not None for node in ready.nodes[first:last])
-    found = None if exchanges else stage_windows(graph, choice.operators, outside)
+    touched = {
+        t for op in choice.operators for t in (*graph.ops[op].inputs, *graph.ops[op].outputs)
+    }
+    found = None
+    if not exchanges and touched.isdisjoint(ready.parts):
+        found = stage_windows(graph, choice.operators, outside)
     cut = None if found is None else stripes(graph, choice.operators, *found, width)
     if cut is None:
         raise UsageError(
@@ -427,6 +460,7 @@ def _assembly(
             if ready.output_mode != "streamed"
         },
         plan=plan,
+        untraced=frozenset(t for op in ready.joined.operators for t in ready.graph.ops[op].outputs),
         cuts=layout.table.cuts if isinstance(layout, RowLayout) else (),
         parts=cropper.parts if cropper else {},
         origin=cropper.origin if cropper else {},

@@ -11,21 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
+from lowtide.emit.program import Crop
 from lowtide.ir import Graph, Op, Tensor
 from lowtide.ir.passes import EXPLICIT_PADDING
 from lowtide.rows.columns import Stripes, runs
-
-
-@dataclass(frozen=True, slots=True)
-class Crop:
-    """A tensor that is some columns of `tensor`: every row begins `offset` bytes after its row.
-
-    With `moves`, that is counted from where the strip begins, which the program moves on.
-    """
-
-    tensor: int
-    offset: int
-    moves: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +39,15 @@ class CroppedRun:
 class Cropper:
     """Adds operators and tensors to a graph, stage by stage; those of the graph keep their numbers.
 
-    `crops` and `parts` are by tensor, `origin` is new operator -> the graph's.
+    `crops` (those of joined tensors included) and `parts` are by tensor, `origin` is new operator ->
+    the graph's.
     """
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, crops: Mapping[int, Crop]) -> None:
         self._graph = graph
         self._tensors = list(graph.tensors)
         self._ops = list(graph.ops)
-        self.crops: dict[int, Crop] = {}
+        self.crops: dict[int, Crop] = dict(crops)
         self.parts: dict[int, Part] = {}
         self.origin: dict[int, int] = {}
 
@@ -154,7 +144,7 @@ class Cropper:
         """A tensor that is `columns` of `tensor`, in the memory of `root`, which begins at `origin`."""
         made = self._columns(tensor, columns)
         offset = (columns.start - origin) * self._column_bytes(tensor)
-        self.crops[made] = Crop(root, offset, moves)
+        self.crops[made] = Crop(root, offset, moves=moves)
         return made
 
     def _columns(self, tensor: int, columns: range) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from lowtide.emit.program import Lowered, Node, Params, Port
+from lowtide.emit.program import Crop, Lowered, Node, Params, Port
 from lowtide.ir import Graph
 from lowtide.rows.table import cuts_of
 
@@ -23,12 +23,14 @@ def with_exchanges(
     nodes: Sequence[Node],
     views: Mapping[int, int],
     outside: Collection[int],
+    crops: Mapping[int, Crop],
     *,
     inputs: bool,
     outputs: bool,
 ) -> list[Node]:
     """`nodes` with those that take streamed inputs before them, and streamed outputs as made."""
-    cuts = cuts_of(graph, nodes, views, outside)
+    roots = {**views, **{t: views.get(c.tensor, c.tensor) for t, c in crops.items()}}
+    cuts = cuts_of(graph, nodes, roots, outside, {t: c.row for t, c in crops.items()})
 
     def port(tensor: int) -> Port:
         """Rows as the tensor is cut, or, where it is in one piece, as its shape says."""
@@ -52,7 +54,7 @@ def with_exchanges(
         )
 
     last_maker = {
-        views.get(p.tensor, p.tensor): at for at, node in enumerate(nodes) for p in node.outputs
+        roots.get(p.tensor, p.tensor): at for at, node in enumerate(nodes) for p in node.outputs
     }
     after: dict[int, list[Node]] = {}
     for number, tensor in enumerate(graph.outputs if outputs else ()):

@@ -94,3 +94,16 @@ class Lowered:
 
     nodes: tuple[Node, ...] = ()
     views: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Crop:
+    """A tensor that is part of `tensor`: its row r begins `offset` bytes after that one's row r + row.
+
+    With `moves`, the offset is counted from where a strip begins, which the program moves on.
+    """
+
+    tensor: int
+    offset: int
+    moves: bool = False
+    row: int = 0

@@ -6,12 +6,11 @@ Nothing here knows an operator: a node's ports and the places of rows are all th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
-from lowtide.emit.cropped import Crop
 from lowtide.emit.layout import RowLayout, TensorLayout
-from lowtide.emit.program import Node, Params, Port
+from lowtide.emit.program import Crop, Node, Params, Port
 from lowtide.ir import Graph
 from lowtide.place import Move
 
@@ -170,21 +169,27 @@ class Tables:
     def _rows_of(self, port: Port, index: int) -> Rows:
         """Where the rows of a port lie; a crop's are part of another tensor's."""
         crop = self.crops.get(port.tensor)
-        of = port.tensor if crop is None else crop.tensor
-        root = self.views.get(of, of)
-        pitch = port.row_bytes
-        if crop is not None:
-            pitch = self.graph.tensors[root].bytes // port.rows
+        root = self.views.get(port.tensor, port.tensor)
+        if crop is None:
+            return self._whole(root, port, port.tensor, index)
+        root = self.views.get(crop.tensor, crop.tensor)
+        of = self.graph.tensors[root]
+        whole = self._whole(
+            root, Port(root, of.shape[1], of.bytes // of.shape[1]), port.tensor, index
+        )
+        places = whole.places
+        if places is not None:
+            places = places[crop.row : crop.row + port.rows]
+        base = self.moving[crop.tensor] if crop.moves else whole.base
+        offset = whole.offset + crop.row * whole.pitch + crop.offset
+        return Rows(base, offset, whole.pitch, port.rows, port.tensor, places, port.row_bytes)
+
+    def _whole(self, root: int, port: Port, tensor: int, index: int) -> Rows:
+        """Where the rows of a port lie that are rows of `root`; `tensor` is what they are called."""
         if root in self.fixed:
             base, offset = self.fixed[root]
-            rows = Rows(base, offset, pitch, port.rows, port.tensor, None, port.row_bytes)
-        else:
-            whole = Port(root, port.rows, pitch)
-            rows = _rows(self.layout.places(root, whole, index), pitch, port.tensor)
-        if crop is None:
-            return rows
-        base = self.moving[crop.tensor] if crop.moves else rows.base
-        return replace(rows, base=base, offset=rows.offset + crop.offset, size=port.row_bytes)
+            return Rows(base, offset, port.row_bytes, port.rows, tensor, None, port.row_bytes)
+        return _rows(self.layout.places(root, port, index), port.row_bytes, tensor)
 
     def _new_counter(self) -> int:
         self.counters += 1

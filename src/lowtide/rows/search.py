@@ -77,7 +77,8 @@ class Space:
     """All edges over `groups`; `strips` allows strips.
 
     `goes_on()` is asked between stages: once it says no, only stages of one operator are added, and
-    the space is not `complete`. `needs` are edges that were seen to need more than their peak, since
+    the space is not `complete`. `parts` are tensors whose memory is part of another's: operators on
+    them are not cut into strips. `needs` are edges that were seen to need more than their peak, since
     rows have to be placed.
     """
 
@@ -86,6 +87,7 @@ class Space:
     groups: Sequence[Group]
     strips: bool
     goes_on: Callable[[], bool] = lambda: True
+    parts: frozenset[int] = frozenset()
     complete: bool = True
     edges: list[list[Edge]] = field(init=False)
     needs: dict[Edge, int] = field(default_factory=dict)
@@ -126,7 +128,7 @@ class Space:
         self._windows = {
             g.operator: windows(self.graph, self.graph.ops[g.operator])
             for g in self.groups
-            if g.operator >= 0
+            if g.operator >= 0 and not self._touches(g.operator, self.parts)
         }
         self.edges = [self._ending(last) for last in range(1, len(self.groups) + 1)]
 
@@ -149,6 +151,10 @@ class Space:
                 break
             edges += self._between(begin, last, stage.from_node(groups[begin].first))
         return edges
+
+    def _touches(self, operator: int, tensors: frozenset[int]) -> bool:
+        op = self.graph.ops[operator]
+        return not tensors.isdisjoint((*op.inputs, *op.outputs))
 
     def _is_alone(self, number: int) -> bool:
         group = self.groups[number]

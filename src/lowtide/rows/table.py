@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from lowtide.emit.program import Node, Port
 from lowtide.ir import Graph
@@ -73,14 +74,14 @@ def row_table(
     views: Mapping[int, int],
     *,
     outside: Collection[int] = (),
-    crops: Collection[int] = (),
+    crops: Mapping[int, int] = MappingProxyType({}),
     preserve: bool = False,
 ) -> RowTable:
     """The table of `nodes`; `views` maps a view tensor to the tensor whose memory it is.
 
-    Views that are `crops` are some columns of it: their rows are part of its rows. `outside` tensors
-    are not in the arena (inputs kept elsewhere). With `preserve`, the rows of graph inputs are kept
-    to the end. Inputs and outputs that a node exchanges with the caller are
+    Views that are `crops` are some rows and columns of it: their row 0 is part of its row `crops[t]`.
+    `outside` tensors are not in the arena (inputs kept elsewhere). With `preserve`, the rows of graph
+    inputs are kept to the end. Inputs and outputs that a node exchanges with the caller are
     neither there before the first step nor after the last.
     """
     cuts = cuts_of(graph, nodes, views, outside, crops)
@@ -143,7 +144,7 @@ def cuts_of(
     nodes: Sequence[Node],
     views: Mapping[int, int],
     outside: Collection[int] = (),
-    crops: Collection[int] = (),
+    crops: Mapping[int, int] = MappingProxyType({}),
 ) -> dict[int, Cut]:
     """Tensor -> cut, for every tensor in the arena, in order of first use; inputs come first."""
     sizes: dict[int, set[int]] = {}
@@ -155,8 +156,9 @@ def cuts_of(
             tensor = views.get(port.tensor, port.tensor)
             if in_arena(graph.tensors[tensor]) and tensor not in outside:
                 total = graph.tensors[tensor].bytes
-                pitch = total // port.rows if port.tensor in crops else port.row_bytes
-                fits = port.rows * pitch == total
+                pitch, fits = port.row_bytes, port.rows * port.row_bytes == total
+                if port.tensor in crops:
+                    pitch, fits = total // graph.tensors[tensor].shape[1], True
                 sizes.setdefault(tensor, set()).add(pitch if fits else 0)
     cuts: dict[int, Cut] = {}
     first = 0
@@ -182,7 +184,7 @@ class _Seen:
     graph: Graph
     cuts: Mapping[int, Cut]
     views: Mapping[int, int]
-    crops: Collection[int]
+    crops: Mapping[int, int]
 
     def rows(self, ports: Sequence[Port], step: int) -> tuple[int, ...]:
         """The rows that `ports` touch in step `step`."""
@@ -192,11 +194,12 @@ class _Seen:
             cut = self.cuts.get(root)
             if cut is None:
                 continue
-            pitch = port.row_bytes
-            if port.tensor in self.crops:
-                pitch = self.graph.tensors[root].bytes // port.rows
+            pitch, before = port.row_bytes, self.crops.get(port.tensor)
+            if before is not None:
+                pitch = self.graph.tensors[root].bytes // self.graph.tensors[root].shape[1]
             at = port.first + step * port.stride if port.table is None else port.table[step]
             for row in range(at, at + port.count * port.dilation, port.dilation):
                 if 0 <= row < port.rows:
-                    rows[cut.first + (row * pitch // cut.size if cut.size else 0)] = None
+                    byte = (row + (before or 0)) * pitch
+                    rows[cut.first + (byte // cut.size if cut.size else 0)] = None
         return tuple(rows)

@@ -1,0 +1,322 @@
+"""What a plan costs in instructions: a model per core, linear in what kernels do, fitted from runs.
+
+Why not MACs alone: a strip runs every row again, however narrow it is, and each row costs the
+interpreter and the kernel something before the first product; a depthwise product costs several times
+that of a convolution; odd columns and lean forms fetch weights for one pixel instead of two.
+
+What a kernel does is counted in `features`: rows, pointers, columns, blocks of channels, products, ... A
+`CostModel` has what one of each costs. For the search, an operator is `Linear` in the columns it makes,
+so that a strip is priced without looking at its kernels.
+
+`bench/instructions --fit` writes costs.toml; without --fit it checks the model on plans of real networks.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lowtide.emit.program import Node
+from lowtide.emit.turns import Loop, Turn
+from lowtide.errors import UsageError
+from lowtide.ir import Graph, Op
+from lowtide.ir.macs import op_macs
+from lowtide.rows.columns import Stripes, runs
+
+if TYPE_CHECKING:  # emit.assemble uses rows
+    from lowtide.emit.assemble import Assembly
+
+_FILE = Path(__file__).with_name("costs.toml")
+_CONVOLUTION, _DEPTHWISE = "lt_conv_packed_s8_row", "lt_depthwise_quick_s8_row"
+_READ_LITTLE = frozenset({"CONCATENATION", "ADD", "SUB", "MUL", "MINIMUM", "MAXIMUM"})
+OTHER = "other"
+"""Stands for kernels that the model has no costs of."""
+
+Features = Mapping[str, float]
+"""What a node does in all its steps: how many of each thing that costs something."""
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """Cost of a node that makes some columns, as whole numbers.
+
+    `per_strip` is paid for all rows whatever their width; `per_odd` once more if the number of columns
+    is odd; `per_outside` (not above 0) for each column of a window that is padding. `window` is its
+    stride, dilation and kernel width.
+    """
+
+    per_strip: int
+    per_column: int
+    per_odd: int = 0
+    per_outside: int = 0
+    window: tuple[int, int, int] = (1, 1, 1)
+
+    def at(self, columns: int, first: int = 0, width: int = 0) -> int:
+        """The cost of `columns` columns, whose windows begin in column `first` of `width`."""
+        cost = self.per_strip + self.per_column * columns + self.per_odd * (columns & 1)
+        if self.per_outside:
+            cost += self.per_outside * outside(columns, first, width, *self.window)
+        return cost
+
+
+@cache
+def outside(
+    columns: int, first: int, width: int, stride: int, dilation: int, kernel: int
+) -> int:
+    """How many columns of the windows of `columns` output columns lie outside of [0, width)."""
+    return sum(
+        not 0 <= first + x * stride + k * dilation < width
+        for x in range(columns)
+        if first + x * stride < 0 or first + x * stride + (kernel - 1) * dilation >= width
+        for k in range(kernel)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Cost of an operator: its nodes in their normal and in their lean form, and all at full width."""
+
+    normal: tuple[Linear, ...]
+    lean: tuple[Linear, ...]
+    whole: int
+    whole_lean: int
+
+
+Prices = Mapping[int, Price]
+"""Operator -> what it costs."""
+
+
+@dataclass(frozen=True, slots=True)
+class CostModel:
+    """Instructions per feature and kernel, on one core. `worst_error` is that of the ten plans of
+    `bench/instructions`, relative to what was measured."""
+
+    core: str
+    board: str
+    worst_error: float
+    kernels: Mapping[str, Mapping[str, float]]
+
+    def of(self, kernel: str, features: Features) -> float:
+        """The cost of what a node of `kernel` does."""
+        each = self.kernels.get(kernel) or self.kernels.get(OTHER, {})
+        return sum(each.get(name, 0.0) * count for name, count in features.items())
+
+    def linear(self, graph: Graph, node: Node) -> Linear:
+        """The cost of a node by the number of columns it makes."""
+        none, one, two = (
+            self.of(node.kernel, features(graph, node, columns, 0)) for columns in (0, 1, 2)
+        )
+        padded = self.of(node.kernel, features(graph, node, 1, 1))
+        column = (two - none) / 2
+        fields = dict(node.params.fields)
+        window = [fields.get(name, 1) for name in ("stride_w", "dilation_w", "kernel_w")]
+        return Linear(
+            round(none),
+            round(column),
+            round(one - none - column),
+            round(padded - one),
+            (_whole(window[0]), _whole(window[1]), _whole(window[2])),
+        )
+
+    def node(self, graph: Graph, node: Node) -> int:
+        """The cost of all steps of a node as it is."""
+        fields = dict(node.params.fields)
+        first, width = -_whole(fields.get("pad_left", 0)), _whole(fields.get("in_w", 0))
+        return self.linear(graph, node).at(columns_of(graph, node), first, width)
+
+    def prices(self, graph: Graph, nodes: Iterable[Node]) -> Prices:
+        """The cost of every operator that has nodes."""
+        by_operator: dict[int, list[Node]] = {}
+        for node in nodes:
+            if node.exchange is None:
+                by_operator.setdefault(node.op, []).append(node)
+        return {
+            op: Price(
+                tuple(self.linear(graph, node) for node in mine),
+                tuple(self.linear(graph, node.leaner) for node in mine),
+                sum(self.node(graph, node) for node in mine),
+                sum(self.node(graph, node.leaner) for node in mine),
+            )
+            for op, mine in by_operator.items()
+        }
+
+    def program(self, assembly: Assembly) -> int:
+        """The cost of one run of a program."""
+        graph = assembly.program_graph
+        return sum(times * self.node(graph, node) for node, times in executed(assembly))
+
+
+def executed(assembly: Assembly) -> list[tuple[Node, int]]:
+    """The program's nodes that run kernels, and how often each runs through all its steps."""
+    steps: Counter[int] = Counter()
+
+    def walk(turns: Sequence[Turn | Loop], times: int) -> None:
+        for turn in turns:
+            if isinstance(turn, Loop):
+                walk(turn.body, times * turn.times)
+            else:
+                steps[turn.node] += times * turn.steps
+
+    walk(assembly.turns, 1)
+    entries = [(entry, steps[number]) for number, entry in enumerate(assembly.nodes)]
+    return [
+        (entry.node, count // entry.node.steps)
+        for entry, count in entries
+        if entry.strip is None and entry.node.exchange is None and entry.node.kernel
+    ]
+
+
+def striped(graph: Graph, prices: Prices, cut: Stripes, *, lean: bool) -> int:
+    """The cost of a stage in strips."""
+    cost = 0
+    for run in runs(cut):
+        strip = cut.strips[run.first]
+        for op, windows, columns in zip(cut.operators, cut.windows, strip.made, strict=True):
+            price = prices.get(op)
+            if price is None:
+                continue
+            window = windows[0]
+            first = columns.start * window.stride - window.pad
+            width = graph.tensors[window.tensor].shape[2]
+            for linear in price.lean if lean else price.normal:
+                cost += run.times * linear.at(len(columns), first, width)
+    return cost
+
+
+def columns_of(graph: Graph, node: Node) -> int:
+    """How many columns a node makes: the width of its output, 1 if that is no map."""
+    width = dict(node.params.fields).get("out_w")
+    if isinstance(width, int):
+        return width
+    shape = graph.tensors[graph.ops[node.op].outputs[0]].shape if node.op >= 0 else ()
+    return shape[2] if len(shape) == 4 else 1
+
+
+def features(graph: Graph, node: Node, columns: int, padded: int | None = None) -> Features:
+    """What `node` does if it makes `columns` columns, `padded` columns of their windows being padding
+    (None: as many as they are for the node as it is)."""
+    fields = {name: v for name, v in node.params.fields if isinstance(v, int)}
+    if padded is None:
+        window = fields.get("stride_w", 1), fields.get("dilation_w", 1), fields.get("kernel_w", 1)
+        padded = outside(columns, -fields.get("pad_left", 0), fields.get("in_w", 0), *window)
+    steps = node.steps
+    pointers = sum(port.count for port in (*node.inputs, *node.outputs))
+    found: dict[str, float] = {"step": steps, "pointer": steps * pointers}
+    if node.kernel == _CONVOLUTION:
+        found |= _convolution(node, fields, columns)
+    elif node.kernel == _DEPTHWISE:
+        found |= _depthwise(node, fields, columns, padded)
+    else:
+        part = columns / columns_of(graph, node)
+        op = graph.ops[node.op]
+        written = sum(_rows(node, out=True)[0] * port.row_bytes for port in node.outputs)
+        found["written"] = written * part
+        found["work"] = _work(graph, op, node, fields) * part
+    return found
+
+
+def _rows(node: Node, *, out: bool) -> tuple[int, int]:
+    """Rows of the first port's window over all steps: those that exist, and padding."""
+    port = (node.outputs if out else node.inputs)[0]
+    inside = 0
+    for step in range(node.steps):
+        at = port.first + step * port.stride if port.table is None else port.table[step]
+        inside += sum(0 <= at + i * port.dilation < port.rows for i in range(port.count))
+    return inside, node.steps * port.count - inside
+
+
+def _work(graph: Graph, op: Op, node: Node, fields: Mapping[str, int]) -> float:
+    """Products, or elements looked at, beyond one per element written."""
+    macs = op_macs(graph, op)
+    if macs:
+        return macs
+    if "kernel_h" in fields and "channels" in fields:  # pools
+        height = 1 if node.kernel.endswith("_eat") else fields["kernel_h"]
+        return node.steps * fields["out_w"] * fields["channels"] * fields["kernel_w"] * height
+    if op.type in _READ_LITTLE:
+        return 0
+    sizes = (graph.tensors[port.tensor].bytes for port in node.inputs)
+    return max(0, sum(sizes) - graph.tensors[op.outputs[0]].bytes)
+
+
+def _convolution(node: Node, fields: Mapping[str, int], columns: int) -> dict[str, float]:
+    """lt_conv_packed: pixels two by two, an odd one or all lean ones alone."""
+    steps, quads, out_c = node.steps, fields["quads"], fields["out_c"]
+    run = fields["kernel_w"] * fields["in_c"]
+    pairs, singles = (0, columns) if fields["lean"] else (columns // 2, columns % 2)
+    channels = -(-out_c // 2)
+    found = {
+        "pair": steps * pairs,
+        "pair_channels": steps * pairs * channels,
+        "pair_elements": steps * pairs * out_c,
+        "pair_products": steps * pairs * channels * quads,
+        "single": steps * singles,
+        "single_channels": steps * singles * channels,
+        "single_elements": steps * singles * out_c,
+        "single_products": steps * singles * channels * quads,
+        "clamped": steps * columns * out_c if _clamps(fields) else 0,
+    }
+    if fields["direct"]:
+        return {**found, "direct_words": steps * pairs * 2 * quads}
+    rows, padding = _rows(node, out=False)
+    unpacked, copied = (2 * pairs, singles) if run % 4 == 0 and fields["in_c"] % 4 == 0 else (0, columns)
+    return {
+        **found,
+        "unpacked_rows": (rows + padding) * unpacked,
+        "unpacked_words": rows * unpacked * (run // 4),
+        "unpacked_padding": padding * unpacked * (run // 4),
+        "copied_rows": (rows + padding) * copied,
+        "copied_words": rows * copied * (run // 4),
+        "copied_bytes": rows * copied * (run % 4),
+        "copied_padding": padding * copied * run,
+        "copied_unpacked": steps * 2 * pairs * quads if not unpacked else 0,
+    }
+
+
+def _depthwise(
+    node: Node, fields: Mapping[str, int], columns: int, padded: int
+) -> dict[str, float]:
+    """lt_depthwise_quick: a list of taps per pixel, then channels four by four, the rest one by one."""
+    steps, channels = node.steps, fields["channels"]
+    blocks, rest = divmod(channels, 4)
+    rows, _ = _rows(node, out=False)
+    taps = rows * (columns * fields["kernel_w"] - padded)
+    form = "lean_" if fields["lean"] else ""
+    found = {
+        "window": steps * fields["kernel_h"] * fields["kernel_w"],
+        "column": steps * columns,
+        "taps": taps,
+        "blocks": steps * columns * blocks,
+        "block_rows": rows * columns * blocks,
+        "block_taps": taps * blocks,
+        "rest": steps * columns * rest,
+        "rest_rows": rows * columns * rest,
+        "rest_taps": taps * rest,
+        "clamped": steps * columns * channels if _clamps(fields) else 0,
+    }
+    return {form + name: count for name, count in found.items()}
+
+
+def _clamps(fields: Mapping[str, int]) -> bool:
+    return fields["low"] > -128 or fields["high"] < 127
+
+
+def _whole(value: object) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def load_model(core: str) -> CostModel:
+    """The model of a core. Raises UsageError, which names those there are, if there is none."""
+    known = tomllib.loads(_FILE.read_text("utf-8")) if _FILE.exists() else {}
+    found = known.get(core)
+    if found is None:
+        raise UsageError(
+            f"there is no cost model of the core {core!r}",
+            f"use one of: {', '.join(sorted(known))}; or plan by MACs (--cost macs)",
+        )
+    return CostModel(core, found["board"], found["worst_error"], found["kernels"])
