@@ -17,6 +17,7 @@ from time import monotonic
 from lowtide.emit.assemble import Assembly, Prepared, assemble_rows
 from lowtide.errors import InfeasibleError
 from lowtide.ir.macs import graph_macs
+from lowtide.rows.cost import CostModel, Prices
 from lowtide.rows.search import Choice, Path, Space, cheapest, choices_of, front
 
 Tell = Callable[[str], None]
@@ -32,13 +33,15 @@ _FINER = 0.985
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Point:
-    """A plan that was placed. `overhead` is its MACs over the network's own."""
+    """A plan that was placed. `overhead` is its MACs over the network's own; `cost` is what plans are
+    compared by, MACs or instructions as a model predicts them."""
 
     macs: int
     overhead: float
     peak_bytes: int
     choices: tuple[Choice, ...]
     assembly: Assembly = field(repr=False)
+    cost: int
 
     @property
     def arena_bytes(self) -> int:
@@ -48,12 +51,16 @@ class Point:
 
 @dataclass(slots=True, eq=False)
 class Planner:
-    """Plans of one network. `seconds` limits the search; past it only some stages are looked at."""
+    """Plans of one network. `seconds` limits the search; past it only some stages are looked at.
+
+    Plans are compared, and their cost limited, by MACs, or by instructions with a `model` of them.
+    """
 
     ready: Prepared
     strips: bool
     seconds: float = 60.0
     tell: Tell = lambda _: None
+    model: CostModel | None = None
     _spaces: dict[bool, Space] = field(default_factory=dict)
     _placed: dict[tuple[Choice, ...], Point] = field(default_factory=dict)
 
@@ -74,22 +81,24 @@ class Planner:
             assembly = assemble_rows(self.ready, choices)
             assert assembly.plan is not None
             macs = assembly.plan.macs
+            cost = macs if self.model is None else self.model.program(assembly)
             self._placed[choices] = Point(
-                macs, macs / self._own, assembly.plan.peak_bytes, choices, assembly
+                macs, macs / self._own_macs, assembly.plan.peak_bytes, choices, assembly, cost
             )
         return self._placed[choices]
 
     def within_cost(self, most: float) -> Point:
-        """P1: the least arena of the plans that compute at most `most` times the network's MACs.
+        """P1: the least arena of the plans that cost at most `most` times what the network itself does.
 
         Raises InfeasibleError if `most` is below 1.
         """
         self.tell("looking at all stages")
         space = self._space(strips=self.strips)
-        paths = [p for p in front(space) if p.macs <= most * self._own]
+        paths = [p for p in front(space) if p.cost <= most * self._own]
         if not paths:
             raise InfeasibleError(
-                f"no plan computes less than the network itself: {most:g} times its MACs is too little",
+                f"no plan computes less than the network itself: {most:g} times its {self._unit} is "
+                "too little",
                 "allow an overhead of 1 or more",
             )
         best = self._place(space, paths[-1])
@@ -99,7 +108,7 @@ class Planner:
                 break
             limit = (low + best.arena_bytes - 1) // 2
             path = cheapest(space, limit)
-            if path is None or path.macs > most * self._own:
+            if path is None or path.cost > most * self._own:
                 low = limit + 1
                 continue
             self.tell(f"placing plan {number}")
@@ -109,7 +118,7 @@ class Planner:
         return best
 
     def within_ram(self, most: int, max_overhead: float = float("inf")) -> Point:
-        """P2: the fewest MACs of the plans whose arena is at most `most` bytes.
+        """P2: the least cost of the plans whose arena is at most `most` bytes.
 
         Raises InfeasibleError, which names the nearest plans on both sides, if there is none.
         """
@@ -121,7 +130,7 @@ class Planner:
             self.tell(f"placing plan {tries}")
             point = self._place(space, path)
             if point.arena_bytes <= most:
-                if point.overhead <= max_overhead:
+                if self._times(point) <= max_overhead:
                     return point
                 raise self._too_little(most, max_overhead, point)
         raise self._too_little(most, max_overhead, None)
@@ -135,18 +144,22 @@ class Planner:
             operators = f"operator {worst.operators[0]}"
         cause = (
             f"no plan of this network fits an arena of {most:,} bytes"
-            + (f" at {max_overhead:g} times its MACs" if max_overhead != float("inf") else "")
-            + f"; the nearest needs {nearest.arena_bytes:,} bytes at {nearest.overhead:.3f} times "
+            + (
+                f" at {max_overhead:g} times its {self._unit}"
+                if max_overhead != float("inf")
+                else ""
+            )
+            + f"; the nearest needs {nearest.arena_bytes:,} bytes at {self._times(nearest):.3f} times "
             f"(in the way: {operators}, {worst.peak_bytes:,} bytes)"
         )
         if beyond is not None:
-            cause += f"; {beyond.arena_bytes:,} bytes take {beyond.overhead:.3f} times"
+            cause += f"; {beyond.arena_bytes:,} bytes take {self._times(beyond):.3f} times"
         return InfeasibleError(
             cause, "allow more RAM or a larger overhead, or let the input be const or streamed"
         )
 
     def points(self) -> list[Point]:
-        """The front: plans that no other beats in both arena and MACs, the cheapest first.
+        """The front: plans that no other beats in both arena and cost, the cheapest first.
 
         Plans whose arenas differ by less than 1.5 % count as one.
         """
@@ -161,16 +174,37 @@ class Planner:
             self.tell(f"placing plan {number + 1}")
             point = self._place(space, path)
             if limit is None or point.arena_bytes <= limit:
-                if found and found[-1].macs == point.macs:
+                if found and found[-1].cost == point.cost:
                     found.pop()
                 found.append(point)
                 limit = int(point.arena_bytes * _FINER)
         return found
 
     @property
-    def _own(self) -> int:
+    def _own_macs(self) -> int:
         """The network's MACs; 1 if it has none, so that they can be divided by."""
         return graph_macs(self.ready.graph) or 1
+
+    @property
+    def _own(self) -> int:
+        """What the network costs layer by layer."""
+        if self._prices is None:
+            return self._own_macs
+        return sum(price.whole for price in self._prices.values()) or 1
+
+    @property
+    def _unit(self) -> str:
+        return "MACs" if self.model is None else "instructions, as predicted"
+
+    def _times(self, point: Point) -> float:
+        """The cost of a plan over the network's own."""
+        return point.cost / self._own
+
+    @property
+    def _prices(self) -> Prices | None:
+        if self.model is None:
+            return None
+        return self.model.prices(self.ready.graph, self.ready.nodes)
 
     def _place(self, space: Space, path: Path) -> Point:
         """Place a path, and note what its stages turned out to need."""
@@ -190,6 +224,7 @@ class Planner:
                 strips,
                 lambda: monotonic() < until,
                 ready.parts,
+                prices=self._prices,
             )
         return self._spaces[strips]
 

@@ -104,23 +104,22 @@ def tensor_layout(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowLayout:
-    """Every row on its own (items as `rows.place` numbers them)."""
+    """Every row on its own (items as `rows.place` numbers them), or a tensor's as one of the `pieces`,
+    which are known by their first row."""
 
     placement: Placement
     table: RowTable
     cuts: Mapping[int, Cut]
     offsets: Mapping[int, int]
+    pieces: frozenset[int]
     step_scratch: Mapping[int, tuple[int, ...]]
 
     def places(self, tensor: int, port: Port, node: int) -> tuple[int, ...]:
         """Byte offset of every row of `port`; 0 for rows that nothing touches."""
         del node  # a row never moves
-        cut, table = self.cuts[tensor], self.table
+        cut = self.cuts[tensor]
         first = self.offsets.get(cut.first, 0)
-        one_piece = cut.first in table.kept or (
-            cut.first in table.given and cut.first + 1 not in self.offsets
-        )
-        if one_piece or cut.count == 1:
+        if cut.first in self.pieces or cut.count == 1:
             return tuple(first + row * port.row_bytes for row in range(port.rows))
         each = cut.size // port.row_bytes
         return tuple(
@@ -161,6 +160,7 @@ def row_layout(
         align *= 2
         placement = place_rows(table, steps, lives, segments, align=align)
     offsets = {block.item: block.offset for block in placement.blocks}
+    sizes = {block.item: block.size for block in placement.blocks}
     scratch: dict[int, list[int]] = {}
     for at, (node, _) in enumerate(steps):
         if table.scratch[node]:
@@ -170,5 +170,10 @@ def row_layout(
         table,
         {cut.tensor: cut for cut in table.cuts},
         offsets,
+        frozenset(
+            cut.first
+            for cut in table.cuts
+            if cut.count > 1 and sizes.get(cut.first) == cut.size * cut.count
+        ),
         {node: tuple(places) for node, places in scratch.items()},
     )

@@ -8,7 +8,8 @@ What a kernel does is counted in `features`: rows, pointers, columns, blocks of 
 `CostModel` has what one of each costs. For the search, an operator is `Linear` in the columns it makes,
 so that a strip is priced without looking at its kernels.
 
-`bench/instructions --fit` writes costs.toml; without --fit it checks the model on plans of real networks.
+`bench/instructions --fit` writes costs.toml; without --fit it checks the models on plans of real
+networks.
 """
 
 from __future__ import annotations
@@ -65,9 +66,7 @@ class Linear:
 
 
 @cache
-def outside(
-    columns: int, first: int, width: int, stride: int, dilation: int, kernel: int
-) -> int:
+def outside(columns: int, first: int, width: int, stride: int, dilation: int, kernel: int) -> int:
     """How many columns of the windows of `columns` output columns lie outside of [0, width)."""
     return sum(
         not 0 <= first + x * stride + k * dilation < width
@@ -264,7 +263,9 @@ def _convolution(node: Node, fields: Mapping[str, int], columns: int) -> dict[st
     if fields["direct"]:
         return {**found, "direct_words": steps * pairs * 2 * quads}
     rows, padding = _rows(node, out=False)
-    unpacked, copied = (2 * pairs, singles) if run % 4 == 0 and fields["in_c"] % 4 == 0 else (0, columns)
+    unpacked, copied = (
+        (2 * pairs, singles) if run % 4 == 0 and fields["in_c"] % 4 == 0 else (0, columns)
+    )
     return {
         **found,
         "unpacked_rows": (rows + padding) * unpacked,

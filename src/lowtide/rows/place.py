@@ -16,10 +16,12 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 from random import Random
 
+import numpy as np
+
 from lowtide.place import Item, Placement, Problem
 from lowtide.place.firstfit import Boxes, boxes_of, first_fit, height, lowest, placement_of
-from lowtide.rows.stages import Segment, Step
-from lowtide.rows.table import RowTable
+from lowtide.rows.stages import Segment, Step, live_bytes
+from lowtide.rows.table import Cut, RowTable
 
 
 def place_rows(
@@ -35,13 +37,15 @@ def place_rows(
     `lives` are those of `row_lives`.
     Item r is row r of the table; item (number of rows + k) is the scratch of step k. A kept tensor
     is one item under its first row, as the caller reads it as one piece; so is a given tensor whose
-    rows are no multiple of `align`.
+    rows are no multiple of `align`. So are tensors that need not save memory, since rows that lie one
+    after the other need no table of places.
     """
     pieces = {
         cut.first: cut
         for cut in table.cuts
         if cut.first in table.kept or (cut.first in table.given and cut.size % align)
     }
+    pieces |= _modest(table, steps, lives, pieces)
     items: list[Item] = []
     fixed: dict[int, int] = {}
     top = 0
@@ -99,6 +103,38 @@ def place_rows(
         if height(boxes, offsets) < height(boxes, best):
             best = offsets
     return placement_of("rows", problem, boxes, best)
+
+
+_ROOM = 0.9
+"""Of the peak: what may be live beside a tensor that is placed as one piece, with all of it."""
+
+
+def _modest(
+    table: RowTable,
+    steps: Sequence[Step],
+    lives: Mapping[int, tuple[int, int]],
+    pieces: Mapping[int, Cut],
+) -> dict[int, Cut]:
+    """Tensors that can be live as a whole from their first row to their last, far below the peak.
+
+    The smallest first: each leaves less room for the others.
+    """
+    live = np.array(live_bytes(table, steps, lives), np.int64)
+    most = int(live.max() * _ROOM)
+    found = {}
+    for cut in sorted(table.cuts, key=lambda cut: cut.size * cut.count):
+        rows = [row for row in range(cut.first, cut.first + cut.count) if row in lives]
+        if len(rows) < 2 or cut.first in pieces or cut.first in table.given:
+            continue
+        start, end = min(lives[r][0] for r in rows), max(lives[r][1] for r in rows)
+        span = live[start:end].copy()
+        for row in rows:
+            span[lives[row][0] - start : lives[row][1] - start] -= table.size[row]
+        span += cut.size * cut.count
+        if span.max() <= most:
+            live[start:end] = span
+            found[cut.first] = cut
+    return found
 
 
 # First fits tried, times boxes: about a second each.

@@ -2,10 +2,10 @@
 
 The operators come in a fixed order; a plan is a path over positions in it, and an edge is a stage: the
 operators between two positions, in strips of some width. Its weights are the peak of live bytes while
-it runs, everything else that is live included, and its MACs. `front` walks RAM from above: the cheapest
-path whose edges all need less than the last path's peak, until there is none. This is exact over the
-edges: all intervals of the order, each at full width and, where it can be cut, in strips of each width
-of `columns.widths`.
+it runs, everything else that is live included, and its cost: MACs, or what `rows.cost` says. `front`
+walks RAM from above: the cheapest path whose edges all need less than the last path's peak, until
+there is none. This is exact over the edges: all intervals of the order, each at full width and, where
+it can be cut, in strips of each width of `columns.widths`.
 
 The peaks are exact too. Steps of an interval are those of a longer one to its left without the latter's
 own, so that one order of steps per right end serves all left ends; and columns change sizes, never the
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from lowtide.ir import Graph
 from lowtide.ir.macs import op_macs
 from lowtide.rows.columns import Stripes, Window, runs, stage_windows, stripes, widths, windows
+from lowtide.rows.cost import Prices, striped
 from lowtide.rows.stages import demand
 from lowtide.rows.table import ALIGN, RowTable
 
@@ -53,7 +54,10 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """Groups [first, last) as one stage, in strips of `width` columns if that is not None."""
+    """Groups [first, last) as one stage, in strips of `width` columns if that is not None.
+
+    `cost` is what plans are compared by.
+    """
 
     first: int
     last: int
@@ -61,15 +65,17 @@ class Edge:
     peak: int
     macs: int
     lean: bool = False
+    cost: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A plan: its edges, the most that one of them needs in bytes, and its MACs."""
+    """A plan: its edges, the most that one of them needs in bytes, its MACs and its cost."""
 
     edges: tuple[Edge, ...]
     peak: int
     macs: int
+    cost: int = 0
 
 
 @dataclass(slots=True)
@@ -79,7 +85,7 @@ class Space:
     `goes_on()` is asked between stages: once it says no, only stages of one operator are added, and
     the space is not `complete`. `parts` are tensors whose memory is part of another's: operators on
     them are not cut into strips. `needs` are edges that were seen to need more than their peak, since
-    rows have to be placed.
+    rows have to be placed. With `prices`, edges cost that much; else their MACs.
     """
 
     graph: Graph
@@ -91,6 +97,7 @@ class Space:
     complete: bool = True
     edges: list[list[Edge]] = field(init=False)
     needs: dict[Edge, int] = field(default_factory=dict)
+    prices: Prices | None = None
     _windows: dict[int, tuple[Window, ...] | None] = field(init=False)
     _size: Ints = field(init=False)
     _maker: Ints = field(init=False)
@@ -174,11 +181,12 @@ class Space:
         peak = through + int((np.cumsum(change)[:-1] + stage.scratch).max(initial=0))
         operators = tuple(g.operator for g in self.groups[first:last] if g.operator >= 0)
         macs = sum(op_macs(self.graph, self.graph.ops[op]) for op in operators)
-        edges = [Edge(first, last, None, peak, macs)]
+        edges = [Edge(first, last, None, peak, macs, False, self._cost(operators, macs))]
         if self.strips:
             peak = through + int((np.cumsum(change)[:-1] + stage.lean).max(initial=0))
             if peak < edges[0].peak:
-                edges.append(Edge(first, last, None, peak, macs, lean=True))
+                cost = self._cost(operators, macs, lean=True)
+                edges.append(Edge(first, last, None, peak, macs, True, cost))
         exchanges = any(g.exchanges for g in self.groups[first:last])
         if self.strips and operators and not exchanges:
             edges += self._stripped(first, last, operators, stage, through)
@@ -238,10 +246,24 @@ class Space:
             peak, lean = (
                 through + int((high + scratch).max()) for scratch in (stage.scratch, stage.lean)
             )
-            edges.append(Edge(first, last, width, peak, cut.macs))
+            cost = self._striped(cut)
+            edges.append(Edge(first, last, width, peak, cut.macs, False, cost))
             if lean < peak:
-                edges.append(Edge(first, last, width, lean, cut.macs, lean=True))
+                cost = self._striped(cut, lean=True)
+                edges.append(Edge(first, last, width, lean, cut.macs, True, cost))
         return edges
+
+    def _cost(self, operators: Sequence[int], macs: int, *, lean: bool = False) -> int:
+        """The cost of operators at full width."""
+        if self.prices is None:
+            return macs
+        found = [self.prices[op] for op in operators if op in self.prices]
+        return sum(price.whole_lean if lean else price.whole for price in found)
+
+    def _striped(self, cut: Stripes, *, lean: bool = False) -> int:
+        if self.prices is None:
+            return cut.macs
+        return striped(self.graph, self.prices, cut, lean=lean)
 
     def _number(self, tensor: int) -> int:
         return next(n for n, cut in enumerate(self.table.cuts) if cut.tensor == tensor)
@@ -305,7 +327,7 @@ class _Steps:
 
 
 def front(space: Space) -> list[Path]:
-    """Every plan that nothing beats in peak, MACs and lean operators; the cheapest first."""
+    """Every plan that nothing beats in peak, cost and lean operators; the cheapest first."""
     found: list[Path] = []
     limit: int | None = None
     while (path := cheapest(space, limit)) is not None:
@@ -315,9 +337,9 @@ def front(space: Space) -> list[Path]:
 
 
 def cheapest(space: Space, limit: int | None = None) -> Path | None:
-    """The plan of least MACs whose peak is at most `limit` bytes.
+    """The plan of least cost whose peak is at most `limit` bytes.
 
-    Of those the one with the fewest MACs in lean form, and of those the one of least peak.
+    Of those the one with the least cost in lean form, and of those the one of least peak.
     """
     n, needs = len(space.groups), space.needs
     best: list[tuple[int, int, int] | None] = [(0, 0, 0)] + [None] * n
@@ -329,8 +351,8 @@ def cheapest(space: Space, limit: int | None = None) -> Path | None:
             need = needs.get(edge, edge.peak) if needs else edge.peak
             if before is None or (limit is not None and need > limit):
                 continue
-            slow = before[1] + (edge.macs if edge.lean else 0)
-            cost = (before[0] + edge.macs, slow, max(before[2], need))
+            slow = before[1] + (edge.cost if edge.lean else 0)
+            cost = (before[0] + edge.cost, slow, max(before[2], need))
             if least is None or cost < least:
                 least, came[last] = cost, edge
         best[last] = least
@@ -344,7 +366,8 @@ def cheapest(space: Space, limit: int | None = None) -> Path | None:
         assert step is not None
         edges.append(step)
         at = step.first
-    return Path(tuple(edges[::-1]), end[2], end[0])
+    macs = sum(edge.macs for edge in edges)
+    return Path(tuple(edges[::-1]), end[2], macs, end[0])
 
 
 def groups_of(operators: Sequence[int]) -> list[Group]:

@@ -12,7 +12,7 @@ neighbours; a segment that stands for several equal strips is run `times` times.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from lowtide.rows.table import RowTable
@@ -163,7 +163,7 @@ def row_lives(
 
 
 def live_bytes(
-    table: RowTable, steps: Sequence[Step], lives: dict[int, tuple[int, int]]
+    table: RowTable, steps: Sequence[Step], lives: Mapping[int, tuple[int, int]]
 ) -> list[int]:
     """Bytes of live rows and scratch in each slot."""
     change = [0] * (len(steps) + 2)
