@@ -1,10 +1,15 @@
-"""Prints the msf-CNN paper's Table 1, worked out anew, beside its released code's and its own figures.
+"""Prints the msf-CNN paper's Table 1, worked out anew, then what lowtide's plans need beside it.
 
-    bench/msf_cnn          a table for each network, then other counts, times, and what to know
-    bench/msf_cnn --json   {"schema": "lowtide.bench.msf_cnn/1", "rows": [...], ...}
+    bench/msf_cnn                     every section; the first has a table for each network, then
+                                      other counts, times, and what to know
+    bench/msf_cnn --only table1 own   some sections; --help lists them
+    bench/msf_cnn --json              {"schema": "lowtide.bench.msf_cnn/1", "rows": [...], ...}
 
-Their cost model and their searches run on the zoo's chains. Exit code 1 if a cell differs from the
-released code. Progress goes to stderr. Without the shared data nothing is compared, and it says so.
+In Table 1, their cost model and their searches run on the zoo's chains, beside the released code's
+figures and the paper's. In the other sections lowtide's plans are found, compiled, run and compared
+with the reference kernels, in two processes; then the planner is timed, alone. Exit code 1 if a cell
+differs from the released code, or a row is missed. Progress goes to stderr. Without the shared data
+nothing of Table 1 is compared, and it says so.
 """
 
 from __future__ import annotations
@@ -15,6 +20,7 @@ import json
 import os
 import platform
 import sys
+import time
 from collections import Counter
 from collections.abc import Sequence
 
@@ -23,9 +29,11 @@ from rich.table import Table
 
 from msf_cnn_cells import measure
 from msf_cnn_networks import ZOO
+from msf_cnn_ours import NAMES, as_documents, good, measure_ours, print_ours
 from msf_cnn_rows import Cell, Optimum, Report, Timing, note
 
 _WIDTH = 160
+_TABLE1 = "table1"
 _NOTES = """
 B, F        bytes and MACs / MACs without fusion, as the released code counts them: a block's input,
             output and cache (equations 5 to 7 and 11 to 15); the network's input and output are free.
@@ -139,31 +147,47 @@ def _missing(report: Report) -> str:
 
 
 def main() -> int:
-    """Work out every cell and print it; the exit code."""
+    """Work out every cell and measure every row, and print them; the exit code."""
     parser = argparse.ArgumentParser(
         prog="bench/msf_cnn", description="The msf-CNN paper's Table 1, ours beside theirs."
     )
     parser.add_argument("--json", action="store_true", help="print the rows as a JSON document")
-    as_json: bool = parser.parse_args().json
-    try:
-        report = measure()
-    except ValueError as error:
-        note(str(error))
-        return 1
-    if as_json:
+    known = (_TABLE1, *NAMES)
+    parser.add_argument(
+        "--only",
+        metavar="SECTION",
+        nargs="+",
+        choices=known,
+        default=known,
+        help=f"sections: {', '.join(known)}",
+    )
+    given = parser.parse_args()
+    begin = time.perf_counter()
+    report = Report((), (), (), ())
+    if _TABLE1 in given.only:
+        try:
+            report = measure()
+        except ValueError as error:
+            note(str(error))
+            return 1
+        if not given.json:
+            _print(report)
+    ours = measure_ours([name for name in NAMES if name in given.only])
+    if given.json:
         document = {
             "schema": "lowtide.bench.msf_cnn/1",
             "missing": report.missing,
             "rows": [dataclasses.asdict(row) for row in report.cells],
             "optima": [dataclasses.asdict(row) for row in report.optima],
             "timings": [dataclasses.asdict(row) for row in report.timings],
+            "ours": as_documents(ours),
         }
         print(json.dumps(document, indent=2))
         if report.missing:
             note(f"nothing to compare with: needs the shared data ({_missing(report)})")
-    else:
-        _print(report)
-    return 0 if report.good else 1
+    elif ours:
+        print_ours(ours, time.perf_counter() - begin)
+    return 0 if report.good and good(ours) else 1
 
 
 if __name__ == "__main__":

@@ -3,6 +3,9 @@
 Why: which bytes a kernel gets is decided by tables alone, and a wrong offset may show only in some
 network, after some move. Here a byte of memory holds (tensor, position) of what was last written to
 it; whoever reads a row must find the row's own labels. No kernel takes part, so all networks are quick.
+
+Labels are those of the network's tensors, whatever a program makes of them: columns made in a strip have
+the labels that they have in the whole map, and a part of a joined tensor those of its place in it.
 """
 
 from __future__ import annotations
@@ -24,7 +27,10 @@ from lowtide.emit.assemble import (
     Rows,
 )
 from lowtide.emit.program import Node
+from lowtide.emit.tables import Strip
 from lowtide.emit.turns import expand
+from lowtide.ir import Graph
+from lowtide.rows.columns import windows
 
 _GARBAGE = -1
 _SHIFT = 32  # a label is tensor << 32 | position
@@ -34,7 +40,8 @@ _SHIFT = 32  # a label is tensor << 32 | position
 class Memory:
     """The memory of one inference of `assembly`; `moved` counts bytes that moves have copied.
 
-    `pulled` and `taken` say how far each streamed input and output has come, in bytes.
+    `pulled` and `taken` say how far each streamed input and output has come, in bytes. `moving` says
+    where the bases of strips are, `rounds` how often each tensor of a strip was begun.
     """
 
     assembly: Assembly
@@ -43,8 +50,18 @@ class Memory:
     pulled: dict[int, int] = field(default_factory=dict)
     taken: dict[int, int] = field(default_factory=dict)
     moved: int = 0
+    moving: dict[int, tuple[int, int]] = field(default_factory=dict)
+    rounds: dict[int, int] = field(default_factory=dict)
+    _joins: dict[int, tuple[int, tuple[int, int], int]] = field(init=False)
+    _columns: dict[int, tuple[int, tuple[range, ...]]] = field(init=False)
+    _next: list[int] = field(init=False)
+    _round: int = 0
+    _waits: bool = False
 
     def __post_init__(self) -> None:
+        self._joins = _joins(self.assembly)
+        self._columns = _columns(self.assembly)
+        self._next = [0] * self.assembly.counters
         self.arena = np.full(self.assembly.arena_bytes, _GARBAGE, np.int64)
         for variable in self.assembly.variables:
             self._write(ARENA, variable.offset, variable.tensor, 0, variable.size)
@@ -66,11 +83,40 @@ class Memory:
 
     def run(self) -> None:
         """Run all turns; an assertion fails where a row is not what its reader asks for."""
-        steps = [0] * len(self.assembly.nodes)
-        for node in expand(self.assembly.turns):
-            self._step(node, steps[node])
-            steps[node] += 1
-        assert steps == [entry.node.steps for entry in self.assembly.nodes]
+        self._next = [0] * self.assembly.counters
+        self.moving.clear()
+        self.rounds.clear()
+        under_way: dict[int, int] = {}  # counter -> node, in a strip
+        for number in expand(self.assembly.turns):
+            entry = self.assembly.nodes[number]
+            if entry.strip is not None:
+                self._check_done(under_way)
+                under_way.clear()
+                self._begin(entry.strip)
+                continue
+            step = self._next[entry.counter]
+            assert under_way.setdefault(entry.counter, number) == number
+            self._next[entry.counter] += 1
+            self._step(number, step)
+        self._check_done(under_way)
+        for tensor, part in self.assembly.parts.items():
+            assert self.rounds[tensor] == len(part.columns)
+
+    def _check_done(self, under_way: dict[int, int]) -> None:
+        """Every step of every node has run."""
+        for counter, number in under_way.items():
+            assert self._next[counter] == self.assembly.nodes[number].node.steps
+
+    def _begin(self, strip: Strip) -> None:
+        """What begin_strip of lowtide.c does. A loop's first round begins where it was told before."""
+        again = any(base == source for base, source, _ in strip.shifts)
+        self._round = self._round + 1 if again and not self._waits else 0
+        self._waits = not again
+        for base, source, offset in strip.shifts:
+            root, at = self.moving.get(source, (source, 0))
+            self.moving[base] = (root, at + offset)
+        for counter in strip.counters:
+            self._next[counter] = 0
 
     def finish(self) -> None:
         """Check that every output is where the program's caller looks for it, or was taken whole."""
@@ -112,7 +158,10 @@ class Memory:
         for row in read:
             self._read(*row)
         self._scratch(number, step)
+        self._waits = False  # a single strip has no loop
         for row in written:
+            if row[2] in self.assembly.parts:
+                self.rounds[row[2]] = self._round + 1
             self._write(*row)
         for row in read:  # nothing is written over what is read in the same step
             if row[2] not in {other[2] for other in written}:
@@ -151,10 +200,11 @@ class Memory:
     def _rows(self, port: PortEntry, step: int) -> list[tuple[int, int, int, int, int]]:
         """(base, offset, tensor, position in it, bytes) of the rows of a port's window."""
         cut = self.assembly.rows[port.rows]
+        base, moved = self.moving.get(cut.base, (cut.base, 0))
         first = port.table[step] if port.table else port.first + step * port.stride
         window = (first + k * port.dilation for k in range(port.count))
         return [
-            (cut.base, _place(cut, row), cut.tensor, row * cut.size, cut.size)
+            (base, moved + _place(cut, row), cut.tensor, row * cut.size, cut.size)
             for row in window
             if 0 <= row < cut.count
         ]
@@ -163,8 +213,21 @@ class Memory:
         return self.arena if base == ARENA else self.given[base]
 
     def _labels(self, tensor: int, position: int, size: int) -> NDArray[Any]:
+        """Labels of `size` bytes of `tensor`, in the network's terms."""
+        at = position + np.arange(size, dtype=np.int64)
+        if tensor in self._columns:
+            tensor, rounds = self._columns[tensor]
+            of, columns = self.assembly.graph.tensors[tensor], rounds[self._round]
+            column = of.bytes // of.shape[1] // of.shape[2]
+            row, inside = np.divmod(at, len(columns) * column)
+            at = (row * of.shape[2] + columns.start) * column + inside
+        while tensor in self._joins:
+            whole, before, after = self._joins[tensor]
+            # Per element of the axes before the joined one: so many bytes of the part, of the whole.
+            mine, all_of_it = before
+            tensor, at = whole, at // mine * all_of_it + after + at % mine
         root = self.assembly.views.get(tensor, tensor)
-        return (root << _SHIFT) + position + np.arange(size, dtype=np.int64)
+        return np.asarray((root << _SHIFT) + at)
 
     def _write(self, base: int, offset: int, tensor: int, position: int, size: int) -> None:
         assert base != CONSTANTS
@@ -186,3 +249,69 @@ class Memory:
 
 def _place(cut: Rows, row: int) -> int:
     return cut.offset + row * cut.pitch if cut.places is None else cut.places[row]
+
+
+def _joins(assembly: Assembly) -> dict[int, tuple[int, tuple[int, int], int]]:
+    """Part -> (whole, (bytes of the part, bytes of the whole) that come in turn, and where in these).
+
+    Those of the concatenations and splits that no node of the program carries out.
+    """
+    graph = assembly.graph
+    run = {assembly.origin.get(e.node.op, e.node.op) for e in assembly.nodes}
+    found: dict[int, tuple[int, tuple[int, int], int]] = {}
+    for op in graph.ops:
+        if op.id in run or op.type not in ("CONCATENATION", "SPLIT", "SPLIT_V"):
+            continue
+        if op.outputs[0] in assembly.views:
+            continue
+        if op.type == "CONCATENATION":
+            whole, parts = op.outputs[0], op.inputs
+        else:
+            whole, parts = op.inputs[1 if op.type == "SPLIT" else 0], op.outputs
+        axis = _axis(graph, whole, parts)
+        at = 0
+        for part in parts:
+            mine, all_of_it = (_inner(graph, t, axis) for t in (part, whole))
+            found[part] = (whole, (mine, all_of_it), at)
+            at += mine
+    return found
+
+
+def _axis(graph: Graph, whole: int, parts: Sequence[int]) -> int:
+    """The axis along which the parts are joined: where their sizes add up, and others agree."""
+    shape = graph.tensors[whole].shape
+    maps = [graph.tensors[part].shape for part in parts]
+    return next(
+        axis
+        for axis in range(len(shape))
+        if sum(m[axis] for m in maps) == shape[axis]
+        and all(m[:axis] + m[axis + 1 :] == shape[:axis] + shape[axis + 1 :] for m in maps)
+    )
+
+
+def _inner(graph: Graph, tensor: int, axis: int) -> int:
+    """Bytes of a tensor per element of the axes before `axis`."""
+    of = graph.tensors[tensor]
+    return of.bytes // int(np.prod(of.shape[:axis], dtype=np.int64))
+
+
+def _columns(assembly: Assembly) -> dict[int, tuple[int, tuple[range, ...]]]:
+    """Tensor of a strip -> (tensor of the network, its columns in each round).
+
+    What an operator makes, the program says; what it then reads is worked out here.
+    """
+    graph, program = assembly.graph, assembly.program_graph
+    found = {t: (part.tensor, part.columns) for t, part in assembly.parts.items()}
+    for number, origin in assembly.origin.items():
+        op, whole = program.ops[number], graph.ops[origin]
+        made = assembly.parts[op.outputs[0]].columns
+        reads = iter(windows(graph, whole) or ())
+        for mine, tensor in zip(op.inputs, whole.inputs, strict=True):
+            if tensor < 0 or graph.tensors[tensor].is_constant:
+                continue
+            window = next(reads)
+            wide = graph.tensors[tensor].shape[2]
+            columns = tuple(window.reads(of, wide) for of in made)
+            assert all(len(read) == program.tensors[mine].shape[2] for read in columns)
+            assert found.setdefault(mine, (tensor, columns)) == (tensor, columns)
+    return found

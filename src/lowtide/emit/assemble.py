@@ -319,8 +319,7 @@ def assemble_rows(ready: Prepared, choices: Sequence[Choice]) -> Assembly:
         lower_bound_bytes=lower_bound(table),
         macs=macs,
     )
-    wide = any(t.dtype.bits == 64 and not t.is_constant for t in graph.tensors)
-    layout = row_layout(table, steps, lives, segments, align=8 if wide else 4)
+    layout = row_layout(table, steps, lives, segments, align=table.align)
     variables = _place_variables(graph, layout.placement)
     tables = _tables(ready, graph, layout, variables, cropper)
     turns = _turns(tables, nodes, plan, cropped)

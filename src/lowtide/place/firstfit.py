@@ -21,7 +21,8 @@ from lowtide.place.validate import validate
 class Boxes:
     """The items that occupy memory, as parallel columns, in the problem's order.
 
-    `index[i]` is the place in `problem.items` of box i; `sizes` are in units of the alignment;
+    `index[i]` is the place in `problem.items` of box i; `sizes` are in units of the alignment, and
+    offsets are multiples of `aligns`;
     `meets[i]` lists the boxes live at the same time as box i.
     """
 
@@ -30,6 +31,7 @@ class Boxes:
     starts: tuple[int, ...]
     ends: tuple[int, ...]
     meets: tuple[tuple[int, ...], ...]
+    aligns: tuple[int, ...]
 
     def __len__(self) -> int:
         return len(self.index)
@@ -47,6 +49,7 @@ def boxes_of(problem: Problem) -> Boxes:
         starts=starts,
         ends=ends,
         meets=_meetings(starts, ends),
+        aligns=tuple(-(-items[i].align // problem.align) for i in index),
     )
 
 
@@ -82,12 +85,12 @@ def first_fit(
 
 def lowest(boxes: Boxes, box: int, spans: Sequence[tuple[int, int] | None]) -> int:
     """The lowest offset at which `box` meets none of the boxes placed, whose `spans` are not None."""
-    size, offset = boxes.sizes[box], 0
+    size, align, offset = boxes.sizes[box], boxes.aligns[box], 0
     for low, high in sorted([s for other in boxes.meets[box] if (s := spans[other]) is not None]):
         if low - offset >= size:
             break
         if high > offset:
-            offset = high
+            offset = high if align == 1 else -(-high // align) * align
     return offset
 
 

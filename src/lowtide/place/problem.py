@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 class Item:
     """Something that needs `size` bytes in every slot of [start, end). `id` is a tensor's index.
 
+    It lies at a multiple of `align` bytes, if that is more than the problem's alignment.
     An item of no bytes, or with an empty lifetime, occupies nothing: it gets a block at offset 0.
     """
 
@@ -30,6 +31,7 @@ class Item:
     size: int
     start: int
     end: int
+    align: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,6 +57,9 @@ def _check_cover(problem: Problem, placement: Placement) -> dict[int, list[Block
             raise PlacementError(f"{_text(block)} is not at a multiple of {problem.align} bytes")
         stays[block.item].append(block)
     for item in problem.items:
+        for block in stays[item.id]:
+            if block.offset % item.align:
+                raise PlacementError(f"{_text(block)} is not at a multiple of {item.align} bytes")
         stays[item.id].sort(key=lambda block: block.start)
         _check_item(item, stays[item.id])
     return stays

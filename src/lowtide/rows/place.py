@@ -66,10 +66,10 @@ def place_rows(
             if cut.first in table.given:
                 fixed[row], top = top, top + cut.size
             items.append(Item(row, cut.size, *lives[row]))
-    items += [Item(row, table.size[row], *lives[row]) for row in table.lasting if row >= 0]
+    items += [Item(row, table.size[row], *lives[row], _WORD) for row in table.lasting if row >= 0]
     for k, (node, _) in enumerate(steps):
         if table.scratch[node]:
-            items.append(Item(len(table.size) + k, table.scratch[node], k + 1, k + 2))
+            items.append(Item(len(table.size) + k, table.scratch[node], k + 1, k + 2, _WORD))
     problem = Problem(tuple(items), align)
     boxes = boxes_of(problem)
     known = {
@@ -105,7 +105,10 @@ def place_rows(
     return placement_of("rows", problem, boxes, best)
 
 
-_ROOM = 0.9
+_WORD = 4
+"""What scratch memory is aligned to, in bytes."""
+
+_ROOM = 0.8
 """Of the peak: what may be live beside a tensor that is placed as one piece, with all of it."""
 
 

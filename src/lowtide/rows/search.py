@@ -25,7 +25,7 @@ from lowtide.ir.macs import op_macs
 from lowtide.rows.columns import Stripes, Window, runs, stage_windows, stripes, widths, windows
 from lowtide.rows.cost import Prices, striped
 from lowtide.rows.stages import demand
-from lowtide.rows.table import ALIGN, RowTable
+from lowtide.rows.table import RowTable
 
 Ints = NDArray[np.int64]
 
@@ -233,7 +233,9 @@ class Space:
             cut = stripes(graph, operators, of, output, width)
             if cut is None:
                 continue
-            row_bytes = np.array([_row_bytes(graph, cut, t, heights[t]) for t in inner], np.int64)
+            row_bytes = np.array(
+                [_row_bytes(graph, cut, t, heights[t], self.table.align) for t in inner], np.int64
+            )
             found_runs = runs(cut)
             live = counts @ row_bytes.reshape(len(inner), -1)[:, [r.first for r in found_runs]]
             live += lasting[:, None]
@@ -269,12 +271,12 @@ class Space:
         return next(n for n, cut in enumerate(self.table.cuts) if cut.tensor == tensor)
 
 
-def _row_bytes(graph: Graph, cut: Stripes, tensor: int, rows: int) -> list[int]:
+def _row_bytes(graph: Graph, cut: Stripes, tensor: int, rows: int, align: int) -> list[int]:
     """Aligned bytes of a row of `tensor` in every strip."""
     of = graph.tensors[tensor]
     column = of.bytes // of.shape[1] // of.shape[2]
     return [
-        -(-len(s.held[tensor]) * column * of.shape[1] // rows // ALIGN) * ALIGN for s in cut.strips
+        -(-len(s.held[tensor]) * column * of.shape[1] // rows // align) * align for s in cut.strips
     ]
 
 

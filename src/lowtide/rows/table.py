@@ -36,8 +36,8 @@ class Cut:
 class RowTable:
     """Nodes in the order of their operators; `reads[n][s]`, `writes[n][s]` are row numbers.
 
-    `size` is in bytes, as rows take them in the arena: aligned, but for inputs and outputs, which lie
-    there in one piece.
+    `size` is in bytes, as rows take them in the arena: at multiples of `align`, but for inputs and
+    outputs, which lie there in one piece.
 
     `makers[row]` lists (node, step) pairs: the row is complete when all of them have run. Rows of
     graph inputs have none. `kept` rows are live to the end. `scratch[n]` is in bytes, for each step
@@ -56,6 +56,7 @@ class RowTable:
     scratch: tuple[int, ...]
     lasting: tuple[int, ...]
     lean_scratch: tuple[int, ...] = ()
+    align: int = 4
     alone: frozenset[int] = frozenset()
 
     @property
@@ -85,6 +86,7 @@ def row_table(
     neither there before the first step nor after the last.
     """
     cuts = cuts_of(graph, nodes, views, outside, crops)
+    align = max((graph.tensors[t].dtype.bits // 8 for t in cuts), default=1)
     seen = _Seen(graph, cuts, views, crops)
     taken = {p.tensor for node in nodes if node.exchange is not None for p in node.inputs}
     pushed = {p.tensor for node in nodes if node.exchange is not None for p in node.outputs}
@@ -100,7 +102,7 @@ def row_table(
     )
     for cut in cuts.values():
         whole = cut.count == 1 or cut.first in given or cut.first in kept
-        each = cut.size if whole else -(-cut.size // ALIGN) * ALIGN
+        each = cut.size if whole else -(-cut.size // align) * align
         size[cut.first : cut.first + cut.count] = [each] * cut.count
     lasting = []
     for node in nodes:
@@ -128,6 +130,7 @@ def row_table(
         makers=tuple(tuple(sorted(made.items())) for made in makers),
         given=given,
         kept=kept,
+        align=align,
         scratch=tuple(0 if node.scratch_lasts else node.scratch for node in nodes),
         lasting=tuple(lasting),
         lean_scratch=tuple(0 if node.scratch_lasts else node.leaner.scratch for node in nodes),
@@ -165,16 +168,11 @@ def cuts_of(
     for tensor, ways in sizes.items():
         total = graph.tensors[tensor].bytes
         size = math.lcm(*ways) if ways else 0
-        # Rows of rows lie at multiples of the smaller ones' size, which must suit the alignment.
-        if not size or total % size or (len(ways) > 1 and any(way % ALIGN for way in ways)):
+        if not size or total % size:
             size = total
         cuts[tensor] = Cut(tensor, first, total // size if size else 1, size)
         first += cuts[tensor].count
     return cuts
-
-
-ALIGN = 4
-"""Bytes: what the starts of rows are at least aligned to."""
 
 
 @dataclass(frozen=True, slots=True)

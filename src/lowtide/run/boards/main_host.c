@@ -136,6 +136,7 @@ static int run_samples(HARNESS_MODEL_TYPE *model, FILE *inputs, FILE *outputs)
         }
 #ifdef HARNESS_SET_TAKE
         taken_sample = (long)n;
+        (void)outputs;
 #endif
         const int status = run(model, n);
         if (status != 0) {

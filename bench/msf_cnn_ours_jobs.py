@@ -1,0 +1,322 @@
+"""What the msf-CNN bench does with lowtide's own plans: find, compile, verify, run and count them.
+
+Why jobs: many rows read the same plan, and many limits lead to the same plan. So rows say which `Job`s
+they need; one process does all of a network in one input and output mode, where a plan is compiled,
+verified, run or counted once, however many limits it answers. The stages are looked at once as well,
+but every limit is answered as if it were the only one, as `lowtide plan` would.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import multiprocessing
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from lowtide import deploy, pipeline
+from lowtide.compiler import Compiled, Options, compiled_of, prepared
+from lowtide.emit.assemble import InputMode, OutputMode
+from lowtide.errors import InfeasibleError, LowtideError, MissingToolError
+from lowtide.ir.macs import graph_macs
+from lowtide.planning import Planner, Point
+from lowtide.report.deployment import ran_document, ran_text, verified_text
+from lowtide.report.plan import plan_document
+from lowtide.rows.search import Choice, Path, front
+from lowtide.run.board import load_boards
+from msf_cnn_rows import note
+from reorder_rows import NeedsError, shared_model
+
+M4 = "mps2-an386"
+PLANNED = "planned"  # the plan alone
+HOST = "host"  # every tensor compared with the reference kernels, under sanitizers
+COUNTED = "counted"  # MACs of one inference, counted by the kernels on this computer
+
+_WORKERS = 2
+_SAMPLES = 2
+_FLOAT_BOUNDARY = "te_vww"
+_LIVE = 3
+_NOT_COUNTED = "lowtide.deploy.count_macs is missing"
+
+
+@dataclass(frozen=True, slots=True)
+class Net:
+    """A network (zoo:NAME or the name of a shared model) and where its input and output are."""
+
+    network: str
+    input_mode: InputMode = "const"
+    output_mode: OutputMode = "resident"
+
+    @property
+    def options(self) -> Options:
+        """How to compile it; a float boundary is dropped."""
+        return Options(
+            input_mode=self.input_mode,
+            output_mode=self.output_mode,
+            quantized_io=self.network == _FLOAT_BOUNDARY,
+        )
+
+    @property
+    def label(self) -> str:
+        """The network and both modes."""
+        return f"{self.network}, {self.input_mode} input, {self.output_mode} output"
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Which plan: of `least` RAM at no cost and without strips, that within an overhead (`cost`: P1)
+    or within bytes of arena (`ram`: P2), or the whole `front`.
+    """
+
+    net: Net
+    kind: Literal["least", "cost", "ram", "front"]
+    limit: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A plan, and `PLANNED`, `HOST`, `COUNTED` or a board to run it on."""
+
+    ask: Ask
+    what: str = PLANNED
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a job ended; `problem` is "" if all went well and everything compared was bit-exact.
+
+    `shortage` is why no plan keeps to a limit of RAM. `figures` has the plan's arena_bytes,
+    peak_bytes, macs and own_macs (the network's), and least_peak_bytes: no plan of the search's stages
+    that keeps to the same overhead has a smaller peak of live rows (0 if that was not asked for, or
+    not all stages were looked at). For `COUNTED` also counted_macs. `document` is that of `lowtide
+    run`, `worst` says what is live in the stage that needs most, `front` has (arena, overhead).
+    """
+
+    state: Literal["done", "absent", "failed"]
+    problem: str = ""
+    shortage: str = ""
+    figures: Mapping[str, int] = field(default_factory=dict)
+    document: Mapping[str, Any] = field(default_factory=dict)
+    worst: str = ""
+    front: tuple[tuple[int, float], ...] = ()
+
+    @property
+    def exact(self) -> bool:
+        """There is a plan, it was tried, and nothing differed."""
+        return self.state == "done" and not self.problem and not self.shortage
+
+    @property
+    def arena(self) -> int:
+        """Bytes of arena."""
+        return self.figures.get("arena_bytes", 0)
+
+    @property
+    def overhead(self) -> float:
+        """The plan's MACs over the network's own."""
+        return self.figures.get("macs", 0) / max(1, self.figures.get("own_macs", 0))
+
+    @property
+    def total_ram(self) -> int:
+        """Bytes of RAM in all, measured on a board."""
+        return int(self.document["ram"]["total_bytes"]) if self.document else 0
+
+    @property
+    def instructions(self) -> int:
+        """Instructions of the inference that took most."""
+        return int(self.document["instructions"]) if self.document else 0
+
+    def as_values(self) -> dict[str, object]:
+        """All of it, for programs to read."""
+        return dataclasses.asdict(self)
+
+
+Outcomes = Mapping[Job, Outcome]
+
+
+def path_of(network: str) -> str:
+    """What `lowtide` takes for the network. Raises NeedsError for a shared model that is absent."""
+    return network if network.startswith("zoo:") else str(shared_model(network))
+
+
+def do_all(jobs: Iterable[Job]) -> dict[Job, Outcome]:
+    """Every job once, in two processes, with progress on stderr."""
+    by_net: dict[Net, list[Job]] = {}
+    for job in dict.fromkeys(jobs):
+        by_net.setdefault(job.ask.net, []).append(job)
+    # What takes longest should not be begun last.
+    groups = sorted(by_net.items(), key=lambda item: "320k" not in item[0].network)
+    outcomes: dict[Job, Outcome] = {}
+    # Threads of this process must not be forked.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(_WORKERS, mp_context=context) as pool:
+        pending = {pool.submit(_do_net, net, own): net for net, own in groups}
+        for number, done in enumerate(as_completed(pending), start=1):
+            found, plans, seconds = done.result()
+            outcomes |= found
+            label = pending[done].label
+            note(f"{number} of {len(pending)} done: {label}, {plans} plans ({seconds:.1f} s)")
+    return outcomes
+
+
+def _do_net(net: Net, jobs: Sequence[Job]) -> tuple[dict[Job, Outcome], int, float]:
+    begin = time.perf_counter()
+    try:
+        worker = _Worker(net)
+    except NeedsError as error:
+        return dict.fromkeys(jobs, Outcome("absent", str(error))), 0, 0.0
+    except (LowtideError, ValueError) as error:
+        return dict.fromkeys(jobs, Outcome("failed", _line(error))), 0, 0.0
+    found = {job: worker.do(job) for job in jobs}
+    return found, worker.plans, time.perf_counter() - begin
+
+
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    problem: str = ""
+    document: Mapping[str, Any] = field(default_factory=dict)
+    macs: int | None = None
+
+
+class _Worker:
+    """One network in one pair of modes: its plans, and what became of each."""
+
+    def __init__(self, net: Net) -> None:
+        self.net = net
+        self.model = pipeline.load(path_of(net.network))
+        self.order, ready = prepared(self.model, net.options, seconds=20.0)
+        self.planner = Planner(ready, strips=True)
+        self.own_macs = graph_macs(ready.graph)
+        self._asked: dict[Ask, Point | InfeasibleError] = {}
+        self._programs: dict[tuple[Choice, ...], Compiled] = {}
+        self._tried: dict[tuple[tuple[Choice, ...], str], _Tried] = {}
+        self._best: list[Path] | None = None
+
+    @property
+    def plans(self) -> int:
+        """How many different plans there were."""
+        return len(self._programs)
+
+    def do(self, job: Job) -> Outcome:
+        """The outcome of a job; errors meant for the user are part of it."""
+        try:
+            if job.ask.kind == "front":
+                points = self._anew().points()
+                return Outcome("done", front=tuple((p.arena_bytes, p.overhead) for p in points))
+            found = self._point(job.ask)
+            if isinstance(found, InfeasibleError):
+                return Outcome("done", shortage=found.cause)
+            compiled = self._compiled(found)
+            tried = self._try(found, compiled, job.what)
+        except NeedsError as error:
+            return Outcome("absent", str(error))
+        except MissingToolError as error:
+            return Outcome("absent", f"needs a tool: {error.cause}")
+        except (LowtideError, ValueError) as error:
+            return Outcome("failed", _line(error))
+        figures = {
+            "arena_bytes": found.arena_bytes,
+            "peak_bytes": found.peak_bytes,
+            "macs": found.macs,
+            "own_macs": self.own_macs,
+            "least_peak_bytes": self._least_peak(job.ask),
+        }
+        if tried.macs is not None:
+            figures["counted_macs"] = tried.macs
+        worst = _worst(compiled)
+        return Outcome("done", tried.problem, "", figures, tried.document, worst)
+
+    def _point(self, ask: Ask) -> Point | InfeasibleError:
+        if ask not in self._asked:
+            planner = self._anew()
+            solve: dict[str, Callable[[], Point]] = {
+                "least": planner.least,
+                "cost": lambda: planner.within_cost(ask.limit),
+                "ram": lambda: planner.within_ram(int(ask.limit)),
+            }
+            try:
+                self._asked[ask] = solve[ask.kind]()
+            except InfeasibleError as error:
+                self._asked[ask] = error
+        return self._asked[ask]
+
+    def _anew(self) -> Planner:
+        """A planner that knows the stages, and nothing of plans that were placed for other limits."""
+        self.planner._space(strips=True)
+        spaces = {}
+        for strips, space in self.planner._spaces.items():
+            spaces[strips] = copy.copy(space)
+            spaces[strips].needs = {}
+        return dataclasses.replace(self.planner, _spaces=spaces)
+
+    def _least_peak(self, ask: Ask) -> int:
+        if ask.kind != "cost" or not self.planner.complete:
+            return 0
+        if self._best is None:
+            self._best = front(self._anew()._space(strips=True))
+        return min(p.peak for p in self._best if p.macs <= ask.limit * self.own_macs)
+
+    def _compiled(self, point: Point) -> Compiled:
+        if point.choices not in self._programs:
+            self._programs[point.choices] = compiled_of(
+                self.model, self.net.options, "network", self.order, point.assembly
+            )
+        return self._programs[point.choices]
+
+    def _try(self, point: Point, compiled: Compiled, what: str) -> _Tried:
+        key = (point.choices, what)
+        if key not in self._tried:
+            self._tried[key] = _TRY.get(what, _on_board)(compiled, what)
+        return self._tried[key]
+
+
+def _verify(compiled: Compiled, _: str) -> _Tried:
+    verified = deploy.verify(compiled, samples=_SAMPLES)
+    return _Tried("" if verified.bit_exact else verified_text(compiled, verified))
+
+
+def _count(compiled: Compiled, _: str) -> _Tried:
+    count = getattr(deploy, "count_macs", None)
+    if count is None:
+        raise NeedsError(_NOT_COUNTED)
+    return _Tried(macs=int(count(compiled)))
+
+
+def _on_board(compiled: Compiled, board: str) -> _Tried:
+    ran = deploy.run(compiled, load_boards()[board], samples=_SAMPLES)
+    problem = "" if ran.bit_exact else ran_text(ran).partition("\n")[0]
+    problem = problem or ("the compiler warns" if ran.measured.warnings else "")
+    return _Tried(problem, ran_document(ran))
+
+
+_TRY: dict[str, Callable[[Compiled, str], _Tried]] = {
+    PLANNED: lambda *_: _Tried(),
+    HOST: _verify,
+    COUNTED: _count,
+}
+
+
+def _worst(compiled: Compiled) -> str:
+    """The stage that needs most: its operators, its bytes, and the largest tensors live then."""
+    stage = max(plan_document(compiled)["stages"], key=lambda s: int(s["peak_bytes"]))
+    ids, width, live = stage["operators"], stage["strip_width"], stage["live"]
+    how = "one after the other" if len(ids) == 1 else "by rows"
+    how = how if width is None else f"in strips of {width}"
+    named = ", ".join(f"{_tensor(compiled, e['tensor'])} {e['bytes']:,}" for e in live[:_LIVE])
+    rest = sum(e["bytes"] for e in live[_LIVE:])
+    named += f", {len(live) - _LIVE} others {rest:,}" if rest else ""
+    many = "operator " if len(ids) == 1 else f"{len(ids)} operators from "
+    return f"{many}{min(ids)}, {how}: {stage['peak_bytes']:,} B, of them {named}"
+
+
+def _tensor(compiled: Compiled, tensor: int) -> str:
+    if tensor < 0:
+        return "scratch"
+    part = compiled.assembly.parts.get(tensor)
+    return f"tensor {tensor}" if part is None else f"strip of tensor {part.tensor}"
+
+
+def _line(error: Exception) -> str:
+    return str(error).partition("\n")[0]
