@@ -31,10 +31,10 @@ from rows_jobs import path_of
 _MOST = 0.05
 _MBV2, _MN2 = "zoo:mbv2-w0.35-144-chain", "zoo:mn2-vww5-80-chain"
 _PLANS = (
-    *((_MBV2, overhead) for overhead in (1.0, 1.1, 1.4)),
-    *((_MN2, overhead) for overhead in (1.0, 1.2, 1.6)),
+    *((_MBV2, overhead) for overhead in (1.0, 1.1, 1.2, 1.4)),
+    *((_MN2, overhead) for overhead in (1.0, 1.2)),
     ("te_vww", None),
-    ("mlperf_vww_96_int8", 1.2),
+    ("mlperf_vww_96_int8", 1.6),
     ("mlperf_resnet8_int8", None),
     ("mlperf_kws_int8", None),
 )

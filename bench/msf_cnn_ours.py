@@ -39,7 +39,7 @@ from msf_cnn_ours_time import TIME_NOTE, time_rows
 from reorder_rows import Detail, Row
 
 _WIDTH = 172
-_COLUMNS = (("", 44), ("asked", 40), ("measured", 46), ("", 12), ("peer", 0))
+_COLUMNS = ("", "asked", "measured", "peer", "")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -91,10 +91,10 @@ def print_ours(found: Mapping[str, Sequence[Row]], seconds: float) -> None:
         section = _SECTIONS[name]
         console.print(f"\n{section.title}\n")
         table = _table()
-        for column, width in _COLUMNS:
-            table.add_column(column, width=width or None, overflow="fold")
+        for column in _COLUMNS:
+            table.add_column(column, overflow="fold")
         for row in rows:
-            table.add_row(row.on, row.asked, row.measured, row.status, row.peer)
+            table.add_row(row.on, row.asked, row.measured, row.peer, row.status)
         console.print(table)
         for detail in (detail for row in rows for detail in row.details):
             _print_detail(console, detail)
@@ -129,7 +129,7 @@ def _table() -> Table:
 def _print_detail(console: Console, detail: Detail) -> None:
     table = _table()
     for column in detail.columns:
-        table.add_column(column, justify="right")
+        table.add_column(column, overflow="fold")
     for line in detail.lines:
         table.add_row(*line)
     console.print(f"\n{detail.title}\n")

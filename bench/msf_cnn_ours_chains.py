@@ -71,9 +71,10 @@ def own_rows(outcomes: Outcomes) -> list[Row]:
             bound = outcome.figures.get("least_peak_bytes", 0)
             found += f", bound {bound:,}" if bound else ""
             found += ", aim reached" if outcome.arena <= aim else ""
+            found += "" if outcome.arena <= limit else f". In the way: {outcome.worst}"
             rows.append(
                 Row(
-                    on=f"{name_of(net)}, F <= {factor:g}",
+                    on=f"{name_of(net)}, F <= {factor:.1f}",
                     asked=f"<= {amount(limit)}" + (f", aim {aim:,}" if aim else ""),
                     measured=_told(outcome, found),
                     status=status(good, outcome),
@@ -103,7 +104,7 @@ def honest_rows(outcomes: Outcomes) -> list[Row]:
         )
         rows.append(
             Row(
-                on=f"{name_of(ask.net)}, {ask.net.input_mode} input, F <= {ask.limit:g}",
+                on=f"{name_of(ask.net)}, {ask.net.input_mode} input, F <= {ask.limit:.1f}",
                 asked="bit-exact" + (f", < {amount(rival.ram)}" if rival else ""),
                 measured=_told(outcome, found),
                 status=status(good, outcome),

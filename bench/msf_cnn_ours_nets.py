@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from collections.abc import Sequence
 
 from msf_cnn_ours_chains import own_nets, status
 from msf_cnn_ours_jobs import COUNTED, HOST, Ask, Job, Net, Outcome, Outcomes
 from msf_cnn_rows import shared
-from reorder_rows import Detail, Row, amount, cells
+from reorder_rows import Detail, Row, amount
 
 _BOARD, _BOARD_RAM = "hifive1b", 16_384
 _BOARD_ASK = Ask(Net("zoo:mbv2-w0.35-144"), "cost", 1.15)
@@ -70,7 +70,8 @@ def real_jobs() -> list[Job]:
 
 def real_rows(outcomes: Outcomes) -> list[Row]:
     """The arena with strips against that without, then the fronts."""
-    rows = []
+    rows: list[Row] = []
+    fronts = []
     for net in map(Net, _REAL):
         before, at_any = (outcomes[Job(Ask(net, *a))] for a in (("least",), ("cost", math.inf)))
         now = outcomes[Job(Ask(net, "cost", _FACTOR), HOST)]
@@ -82,6 +83,8 @@ def real_rows(outcomes: Outcomes) -> list[Row]:
             change = f"{100 * (now.arena / before.arena - 1):+.1f} %"
             found = f"{amount(now.arena)} at {now.overhead:.4f} x: {change}"
             good = now.arena <= limit and now.overhead <= _FACTOR
+            better = [a for a, overhead in front if a < now.arena and overhead <= _FACTOR]
+            found += f" (the front has {min(better):,})" if better else ""
             if not good:
                 why, good = _why_not(now, at_any, limit)
                 found += why
@@ -92,10 +95,11 @@ def real_rows(outcomes: Outcomes) -> list[Row]:
                 measured=found,
                 status=status(good, now, before),
                 values={"before": before.as_values(), "front": front, **now.as_values()},
-                details=_front(net, front),
             )
         )
-    return rows
+        fronts.append((net.network, "  ".join(f"{a:,} at {overhead:.4f}" for a, overhead in front)))
+    detail = Detail("Fronts: bytes of arena at overhead", ("", ""), tuple(fronts))
+    return [*rows[:-1], dataclasses.replace(rows[-1], details=(detail,))]
 
 
 def _why_not(now: Outcome, at_any: Outcome, limit: int) -> tuple[str, bool]:
@@ -104,16 +108,8 @@ def _why_not(now: Outcome, at_any: Outcome, limit: int) -> tuple[str, bool]:
     if bound <= limit:
         reason = f". Some plan might: bound {bound:,}"
     else:
-        reason = f". None can: bound {bound:,}, at any F {least:,}"
+        reason = f". No plan searched can: bound {bound:,}, at any F {least:,}"
     return f"{reason}. In the way: {now.worst}", bound > limit
-
-
-def _front(net: Net, points: Sequence[tuple[int, float]]) -> tuple[Detail, ...]:
-    if not points:
-        return ()
-    columns = ("arena, B", "overhead")
-    lines = cells([(arena, f"{overhead:.4f}") for arena, overhead in points])
-    return (Detail(f"Front of {net.label}", columns, lines),)
 
 
 def mac_jobs() -> list[Job]:
@@ -132,7 +128,7 @@ def mac_rows(outcomes: Outcomes) -> list[Row]:
         found = f"{counted:,}" + ("" if counted == macs else f" ({counted - macs:+,})")
         rows.append(
             Row(
-                on=f"{job.ask.net.label}, F <= {job.ask.limit:g}",
+                on=f"{job.ask.net.label}, F <= {job.ask.limit:.1f}",
                 asked=f"{macs:,} ({outcome.overhead:.4f} x)" if macs else "the plan's MACs",
                 measured=found if outcome.exact else outcome.problem,
                 status=status(outcome.exact and counted == macs, outcome),

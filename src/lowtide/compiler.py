@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Literal
 
 from lowtide.emit.assemble import (
     Assembly,
@@ -30,7 +31,10 @@ from lowtide.ir.passes import drop_boundary_quantization, fold_pads, resolve_var
 from lowtide.place.tensors import tflm_arena_bytes
 from lowtide.plan_file import stage_order, with_views
 from lowtide.planning import Planner, Point, Tell
+from lowtide.rows.bound import lower_bound
+from lowtide.rows.cost import CostModel, load_model
 from lowtide.rows.search import Choice
+from lowtide.rows.stages import live_bytes, row_lives
 from lowtide.schedule import OrderResult, best_order
 
 
@@ -48,6 +52,7 @@ class Options:
     By default nothing is computed twice. With `max_overhead`, stages may run in strips, for the least
     RAM at no more than that many times the network's MACs (infinity is allowed); with `max_ram`, for
     the fewest MACs in an arena of no more than that many bytes. `stages` prescribes the stages.
+    `cost` is what counts instead of MACs, in both: instructions as the model of `core` predicts them.
     `name` prefixes every public C name; by default it is made from the file's name.
     """
 
@@ -62,6 +67,8 @@ class Options:
     max_overhead: float | None = None
     max_ram: int | None = None
     stages: tuple[Choice, ...] | None = None
+    cost: Literal["macs", "instructions"] = "macs"
+    core: str = "cortex-m4"
 
     def __post_init__(self) -> None:
         if not 4 <= self.align <= 4096 or self.align & (self.align - 1):
@@ -95,6 +102,13 @@ class Options:
                 f"a {self.input_mode} input is not in the arena, so it cannot be preserved there",
                 "leave out --preserve-input",
             )
+        if self.cost == "instructions":
+            load_model(self.core)  # raises for a core without one
+
+    @property
+    def cost_model(self) -> CostModel | None:
+        """The model of instructions, if they count."""
+        return load_model(self.core) if self.cost == "instructions" else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,6 +131,12 @@ class Compiled:
     def arena_bytes(self) -> int:
         """Bytes of arena the program needs (exact: nothing else is allocated from it)."""
         return self.assembly.arena_bytes
+
+    @property
+    def instructions_predicted(self) -> int | None:
+        """Instructions of one inference as the cost model predicts them, if they count."""
+        model = self.options.cost_model
+        return None if model is None else model.program(self.assembly)
 
     def write(self, folder: str | Path) -> None:
         """Write the bundle into `folder`, which is made if missing. Raises UsageError."""
@@ -175,13 +195,20 @@ def prepared(model: Model, options: Options, *, seconds: float) -> tuple[OrderRe
 class Planned:
     """What `lowtide plan` shows. `points` is the front, if asked for; `complete` says that it is exact.
 
-    `tflm_bytes` is the arena of TFLM's own planner, predicted.
+    `tflm_bytes` is the arena of TFLM's own planner, predicted. No program that computes what this one
+    does, each step once, needs less than `lower_bound_bytes`.
     """
 
     compiled: Compiled
     points: tuple[Point, ...] | None
     complete: bool
     tflm_bytes: int
+    lower_bound_bytes: int
+
+    @property
+    def proved_optimal(self) -> bool:
+        """Whether the arena meets the bound."""
+        return self.compiled.arena_bytes == self.lower_bound_bytes
 
 
 def planned_model(
@@ -192,7 +219,7 @@ def planned_model(
     seconds: float = 20.0,
     tell: Tell = lambda _: None,
 ) -> Planned:
-    """Compile `model`, and with `front` find all plans that no other beats in arena and MACs."""
+    """Compile `model`, and with `front` find all plans that no other beats in arena and cost."""
     name = check_name(options.name) if options.name is not None else c_name(_stem(model.path))
     order, ready = prepared(model, options, seconds=seconds)
     planner = _planner(ready, options, seconds, strips=front, tell=tell)
@@ -203,7 +230,22 @@ def planned_model(
         point = _point(planner, options)
     compiled = compiled_of(model, options, name, order, point.assembly)
     tflm = tflm_arena_bytes(model.graph, range(len(model.graph.ops)))
-    return Planned(compiled, points, planner.complete, tflm)
+    tell("looking for a lower bound")
+    bound = _lower_bound(ready, point.assembly)
+    return Planned(compiled, points, planner.complete, tflm, bound)
+
+
+def _lower_bound(ready: Prepared, assembly: Assembly) -> int:
+    """The simple bound, or a stronger one where nothing is computed twice."""
+    plan = assembly.plan
+    assert plan is not None
+    if any(stage.strip_width is not None or stage.lean for stage in plan.stages):
+        return plan.lower_bound_bytes
+    table = ready.table
+    live = live_bytes(table, plan.steps, row_lives(table, plan.steps))
+    crowded = sorted(range(len(plan.steps)), key=lambda at: -live[at + 1])
+    hints = [plan.steps[at] for at in crowded]
+    return max(plan.lower_bound_bytes, lower_bound(table, hints, ceiling=assembly.arena_bytes))
 
 
 def _limits(options: Options) -> tuple[float | None, int | None]:
@@ -214,7 +256,9 @@ def _planner(
     ready: Prepared, options: Options, seconds: float, *, strips: bool = False, tell: Tell
 ) -> Planner:
     limited = _limits(options) != (None, None)
-    return Planner(ready, strips=strips or limited, seconds=seconds, tell=tell)
+    return Planner(
+        ready, strips=strips or limited, seconds=seconds, tell=tell, model=options.cost_model
+    )
 
 
 def _point(planner: Planner, options: Options) -> Point:

@@ -248,7 +248,7 @@ class Memory:
 
 
 def _place(cut: Rows, row: int) -> int:
-    return cut.offset + row * cut.pitch if cut.places is None else cut.places[row]
+    return cut.offset + (row * cut.pitch if cut.places is None else cut.places[row])
 
 
 def _joins(assembly: Assembly) -> dict[int, tuple[int, tuple[int, int], int]]:

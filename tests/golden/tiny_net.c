@@ -28,6 +28,7 @@ static const lt_conv_packed_s8 tiny_net_params_0 = {
     .out_c = 2,
     .centre = -255,
     .direct = 0,
+    .lean = 0,
     .in_w = 4,
     .in_c = 2,
     .out_w = 4,
@@ -62,6 +63,7 @@ static const lt_conv_packed_s8 tiny_net_params_2 = {
     .out_c = 2,
     .centre = -39,
     .direct = 1,
+    .lean = 0,
     .in_w = 1,
     .in_c = 8,
     .out_w = 1,
@@ -86,32 +88,38 @@ static const lt_softmax_8 tiny_net_params_3 = {
     .flip = 128,
 };
 
-static const lt_rows tiny_net_rows[] = { /* places, offset, pitch, bytes, count, tensor, base */
-    { NULL, 144, 8, 8, 4, 0, 0 },
-    { NULL, 112, 8, 8, 4, 3, 0 },
-    { NULL, 0, 0, 0, 1, 65535, 0 },
-    { NULL, 0, 4, 4, 2, 4, 0 },
-    { NULL, 0, 8, 8, 1, 6, 0 },
-    { NULL, 16, 2, 2, 1, 9, 0 },
-    { NULL, 0, 2, 2, 1, 10, 0 },
+static const lt_kind tiny_net_kinds[] = { /* run, inputs, outputs */
+    { lt_conv_packed_s8_row, 1, 1 },
+    { lt_max_pool_s8_row, 1, 1 },
+    { lt_softmax_8_row, 1, 1 },
 };
 
-static const lt_port tiny_net_ports[] = { /* rows, first, stride, count, dilation, table */
-    { 0, -1, 1, 3, 1, NULL },
-    { 1, 0, 1, 1, 1, NULL },
-    { 1, 0, 2, 2, 1, NULL },
-    { 3, 0, 1, 1, 1, NULL },
-    { 4, 0, 1, 1, 1, NULL },
-    { 5, 0, 1, 1, 1, NULL },
-    { 5, 0, 1, 1, 1, NULL },
-    { 6, 0, 1, 1, 1, NULL },
+static const lt_rows tiny_net_rows[] = { /* offset, pitch, count, base, apart */
+    { 0, 8, 4, 0, 0 },
+    { 0, 0, 4, 0, 1 },
+    { 32, 0, 4, 0, 0 },
+    { 16, 4, 2, 0, 0 },
+    { 0, 0, 1, 0, 0 },
+    { 16, 8, 1, 0, 0 },
+    { 0, 2, 1, 0, 0 },
+    { 2, 2, 1, 0, 0 },
 };
 
-static const lt_node tiny_net_nodes[] = { /* kernel, params, scratch, ports, inputs, outputs */
-    { lt_conv_packed_s8_row, &tiny_net_params_0, 2, 0, 1, 1 },
-    { lt_max_pool_s8_row, &tiny_net_params_1, 2, 2, 1, 1 },
-    { lt_conv_packed_s8_row, &tiny_net_params_2, 2, 4, 1, 1 },
-    { lt_softmax_8_row, &tiny_net_params_3, 2, 6, 1, 1 },
+static const lt_port tiny_net_ports[] = { /* rows, first, count, table, stride, dilation */
+    { 0, -1, 3, LT_NONE, 1, 1 },
+    { 1, 0, 1, LT_NONE, 1, 1 },
+    { 1, 0, 2, LT_NONE, 2, 1 },
+    { 3, 0, 1, LT_NONE, 1, 1 },
+    { 5, 0, 1, LT_NONE, 1, 1 },
+    { 6, 0, 1, LT_NONE, 1, 1 },
+    { 7, 0, 1, LT_NONE, 1, 1 },
+};
+
+static const lt_node tiny_net_nodes[] = { /* params, scratch, ports, counter, kind */
+    { &tiny_net_params_0, 2, 0, 0, 0 },
+    { &tiny_net_params_1, 4, 2, 1, 1 },
+    { &tiny_net_params_2, 4, 4, 2, 0 },
+    { &tiny_net_params_3, 4, 5, 3, 2 },
 };
 
 static const lt_turn tiny_net_turns[] = { /* node, steps */
@@ -121,9 +129,30 @@ static const lt_turn tiny_net_turns[] = { /* node, steps */
     { 3, 1 },
 };
 
+static const uint16_t tiny_net_places[] = {
+    132, 140, 0, 8,
+};
+
+#ifdef LT_TRACE
+static const struct lt_traced tiny_net_traced[] = { /* bytes, tensor */
+    { 8, 0 },
+    { 8, 3 },
+    { 0, 65535 },
+    { 4, 4 },
+    { 0, 65535 },
+    { 8, 6 },
+    { 2, 9 },
+    { 2, 10 },
+};
+#endif
+
 static const lt_program tiny_net_program = {
-    tiny_net_rows, tiny_net_ports, tiny_net_nodes, tiny_net_turns,
-    4, 4, 2,
+    tiny_net_kinds, tiny_net_rows, tiny_net_ports, tiny_net_nodes, tiny_net_turns,
+    tiny_net_places, NULL,
+    4, 4, 0,
+#ifdef LT_TRACE
+    tiny_net_traced,
+#endif
 };
 
 int tiny_net_init(tiny_net_t *m, void *arena, size_t size)
@@ -146,7 +175,7 @@ void *tiny_net_input(tiny_net_t *m, int i)
     }
     switch (i) {
     case 0:
-        return m->bases[0] + 144;
+        return m->bases[0] + 0;
     default:
         return NULL;
     }
@@ -159,7 +188,7 @@ const void *tiny_net_output(const tiny_net_t *m, int i)
     }
     switch (i) {
     case 0:
-        return m->bases[0] + 0;
+        return m->bases[0] + 2;
     default:
         return NULL;
     }
@@ -170,6 +199,8 @@ int tiny_net_invoke(tiny_net_t *m)
     if (m == NULL || m->bases[0] == NULL) {
         return LT_ERROR_ARGUMENT;
     }
-    lt_run(&tiny_net_program, m->bases, m->pointers, m->next);
+    lt_state state;
+    lt_start(&tiny_net_program, &state, m->next);
+    (void)lt_run(&tiny_net_program, &state, m->bases, m->pointers, m->next);
     return LT_OK;
 }

@@ -12,7 +12,7 @@ extern "C" {
 #endif
 
 /* The memory the caller gives: bytes, and the alignment of its start. */
-#define TINY_NET_ARENA_SIZE 144
+#define TINY_NET_ARENA_SIZE 124
 #define TINY_NET_ARENA_ALIGN 16
 
 #define TINY_NET_INPUTS 1
@@ -45,8 +45,7 @@ int tiny_net_init(tiny_net_t *m, void *arena, size_t size);
  * be aligned as its type is. */
 int tiny_net_set_input(tiny_net_t *m, int i, const void *data);
 
-/* Where output i is after tiny_net_invoke, until the next one or the next write to an
- * input. */
+/* Where output i is after the run, until the next one or the next write to an input. */
 const void *tiny_net_output(const tiny_net_t *m, int i);
 
 /* Run the network once. */

@@ -97,13 +97,27 @@ _OPTIONS = (
         "--max-overhead",
         type=_Overhead(),
         metavar="F",
-        help="Least RAM at no more than F times the network's MACs, in strips (inf: at any cost).",
+        help="Least RAM at no more than F times the network's cost, in strips (inf: at any cost).",
     ),
     click.option(
         "--max-ram",
         type=click.IntRange(min=0),
         metavar="BYTES",
-        help="Fewest MACs in an arena of no more than BYTES, in strips.",
+        help="Least cost in an arena of no more than BYTES, in strips.",
+    ),
+    click.option(
+        "--cost",
+        type=click.Choice(["macs", "instructions"]),
+        default="macs",
+        show_default=True,
+        help="What plans cost, and --max-overhead limits: MACs, or instructions as predicted.",
+    ),
+    click.option(
+        "--core",
+        default="cortex-m4",
+        show_default=True,
+        metavar="NAME",
+        help="The core whose instructions are predicted, with --cost instructions.",
     ),
     file_option(
         "--plan",
@@ -183,7 +197,7 @@ def compile_command(
 @click.command(epilog=MODEL_HELP)
 @model_argument
 @file_option("-o", "file", metavar="FILE", help_text="Write the plan to FILE, for --plan.")
-@click.option("--front", is_flag=True, help="Show all plans worth having: arena against MACs.")
+@click.option("--front", is_flag=True, help="Show all plans worth having: arena against cost.")
 @file_option(
     "--plot",
     metavar="FILE",
@@ -221,7 +235,7 @@ def plan(
     with progress("planning") as tell:
         planned = planned_model(loaded, chosen, front=front, seconds=seconds, tell=tell)
     compiled, points = planned.compiled, planned.points
-    document = data.to_json(planning.plan_document(compiled, points, planned.tflm_bytes))
+    document = data.to_json(planning.plan_document(planned))
     if file is not None:
         write_atomically(file, (document + "\n").encode())
     if plot is not None:
@@ -236,7 +250,7 @@ def plan(
         return
     if points is not None:
         print(planning.front_text(compiled, points, planned.complete) + "\n")
-    print(planning.plan_text(compiled, planned.tflm_bytes))
+    print(planning.plan_text(planned))
 
 
 @click.command(epilog=MODEL_HELP)

@@ -7,6 +7,7 @@ from typing import Any
 from lowtide.compiler import Compiled
 from lowtide.deploy import Ran, Verified
 from lowtide.ir.macs import graph_macs
+from lowtide.report.predicted import predicted_fields, predicted_note
 from lowtide.report.text import amount, plain, table
 from lowtide.run.oracle import Difference
 
@@ -26,10 +27,18 @@ def compiled_text(compiled: Compiled, output: str) -> str:
     lines = [
         f"{plain(compiled.model.path)}: {len(graph.ops)} operators, {graph_macs(graph):,} MACs",
         f"arena {amount(compiled.arena_bytes)}{proof}, {how}",
+        *_predicted(compiled),
         f"Wrote {len(compiled.files)} files to {plain(output)}; {compiled.name}.h is the interface, "
         "README.md says how to build and call it.",
     ]
     return "\n".join(lines)
+
+
+def _predicted(compiled: Compiled) -> list[str]:
+    count = compiled.instructions_predicted
+    return (
+        [] if count is None else [f"instructions, predicted: {count:,}, {predicted_note(compiled)}"]
+    )
 
 
 def compiled_document(compiled: Compiled, output: str) -> dict[str, Any]:
@@ -47,6 +56,7 @@ def compiled_document(compiled: Compiled, output: str) -> dict[str, Any]:
         "moved_bytes": compiled.assembly.placement.moved_bytes,
         "order": list(compiled.order.order),
         "macs": graph_macs(compiled.graph),
+        **predicted_fields(compiled),
     }
 
 
@@ -112,6 +122,7 @@ def ran_text(result: Ran) -> str:
         ("weights", amount(flash.weights_bytes)),
         ("flash in all", f"{amount(flash.total_bytes)} of {amount(board.flash.length)}"),
         ("instructions of one inference", f"{count:,}"),
+        *_also_predicted(result.compiled),
         ("MACs", f"{result.macs:,}"),
         ("instructions per MAC", f"{count / result.macs:.2f}" if result.macs else "-"),
     ]
@@ -121,6 +132,13 @@ def ran_text(result: Ran) -> str:
         exact = f"outputs differ from {_ENGINES[result.engine]}: {_difference(result.difference)}"
     head = f"{name} on {board.name} ({board.core.name}), emulated; {exact}"
     return head + "\n\n" + table("", ("measured.", "figure"), rows)
+
+
+def _also_predicted(compiled: Compiled) -> list[tuple[str, str]]:
+    count = compiled.instructions_predicted
+    if count is None:
+        return []
+    return [(f"the same, predicted for a {compiled.options.core}", f"{count:,}")]
 
 
 def ran_document(result: Ran) -> dict[str, Any]:
@@ -147,5 +165,6 @@ def ran_document(result: Ran) -> dict[str, Any]:
             "total_bytes": flash.total_bytes,
         },
         "instructions": result.measured.max_instructions,
+        **predicted_fields(result.compiled),
         "macs": result.macs,
     }

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from lowtide.compiler import Compiled
+from lowtide.compiler import Compiled, Planned
 from lowtide.emit.assemble import Assembly
 from lowtide.ir.macs import graph_macs
 from lowtide.plan_file import SCHEMA, model_digest
 from lowtide.planning import Point
+from lowtide.report.predicted import predicted_fields, predicted_note
 from lowtide.report.text import amount, change, plain, table
 from lowtide.rows.stages import RowPlan, Stage
 
@@ -17,8 +18,9 @@ _NAMED = 4
 """Live tensors that a stage's line names."""
 
 
-def plan_text(compiled: Compiled, tflm: int | None) -> str:
-    """The stages with what each needs, and the arena beside TFLM's (if known) and the best order's."""
+def plan_text(planned: Planned) -> str:
+    """The stages with what each needs, and the arena beside the best order's and TFLM's."""
+    compiled = planned.compiled
     plan, graph = _plan(compiled.assembly), compiled.graph
     options = compiled.options
     rows = []
@@ -35,11 +37,13 @@ def plan_text(compiled: Compiled, tflm: int | None) -> str:
             for tensor, size in live_at_peak(compiled.assembly, stage)[:_NAMED]
         )
         rows.append((number, f"{stage.peak_bytes:,}", width, kinds + mark, _ids(ids), live))
-    arena, bound = compiled.arena_bytes, plan.lower_bound_bytes
+    arena, bound = compiled.arena_bytes, planned.lower_bound_bytes
     proof = (
-        "proved optimal" if arena == bound else f"gap to the bound at most {arena / bound - 1:.1%}"
+        "proved optimal"
+        if planned.proved_optimal
+        else f"gap to the bound at most {arena / max(1, bound) - 1:.1%}"
     )
-    best = compiled.order.peak_bytes
+    best, tflm = compiled.order.peak_bytes, planned.tflm_bytes
     own = graph_macs(graph)
     overhead = (
         f"nothing is computed twice ({plan.macs:,} MACs)"
@@ -60,21 +64,23 @@ def plan_text(compiled: Compiled, tflm: int | None) -> str:
         f"{plain(compiled.model.path)}, input {options.input_mode}, output {options.output_mode}: "
         f"{overhead}",
         f"arena, rows placed one by one         {amount(arena):>12}  {proof}",
-        f"live rows and scratch at the peak     {amount(plan.peak_bytes):>12}",
+        f"live rows and scratch at the peak     {amount(plan.peak_bytes):>12}"
+        + ("  proved least" if plan.peak_bytes == bound else ""),
         f"lower bound for any order of steps    {amount(bound):>12}",
         f"operator by operator, best order      {amount(best):>12}  {change(best, arena)} by rows",
+        f"TensorFlow Lite Micro, predicted      {amount(tflm):>12}  {change(tflm, arena)} by rows",
     ]
-    if tflm is not None:
+    if compiled.instructions_predicted is not None:
         lines.append(
-            f"TensorFlow Lite Micro, predicted      {amount(tflm):>12}  {change(tflm, arena)} by rows"
+            f"instructions, predicted               {compiled.instructions_predicted:>12,}  "
+            f"{predicted_note(compiled)}"
         )
     return "\n".join(lines)
 
 
-def plan_document(
-    compiled: Compiled, points: Sequence[Point] | None = None, tflm: int | None = None
-) -> dict[str, Any]:
+def plan_document(planned: Planned) -> dict[str, Any]:
     """Schema lowtide.plan/1; sizes in bytes. A strip width of null is a tensor's full width."""
+    compiled, points = planned.compiled, planned.points
     plan = _plan(compiled.assembly)
     own = graph_macs(compiled.graph)
     document: dict[str, Any] = {
@@ -87,12 +93,13 @@ def plan_document(
         "quantized_io": compiled.options.quantized_io,
         "arena_bytes": compiled.arena_bytes,
         "peak_bytes": plan.peak_bytes,
-        "lower_bound_bytes": plan.lower_bound_bytes,
-        "proved_optimal": compiled.arena_bytes == plan.lower_bound_bytes,
+        "lower_bound_bytes": planned.lower_bound_bytes,
+        "proved_optimal": planned.proved_optimal,
         "best_order_bytes": compiled.order.peak_bytes,
-        "tflm_greedy_arena_bytes": tflm,
+        "tflm_greedy_arena_bytes": planned.tflm_bytes,
         "macs": plan.macs,
         "overhead": plan.macs / own if own else 1.0,
+        **predicted_fields(compiled),
         "stages": [
             {
                 "operators": list(stage.operators),
@@ -108,35 +115,45 @@ def plan_document(
         ],
     }
     if points is not None:
+        predicts = compiled.options.cost_model is not None
         document["front"] = [
-            {"arena_bytes": p.arena_bytes, "macs": p.macs, "overhead": p.overhead} for p in points
+            {"arena_bytes": p.arena_bytes, "macs": p.macs, "overhead": p.overhead}
+            | ({"instructions_predicted": p.cost} if predicts else {})
+            for p in points
         ]
     return document
 
 
 def front_text(compiled: Compiled, points: Sequence[Point], complete: bool) -> str:
     """The front, a line per plan; the one that was chosen is marked."""
+    predicts = compiled.options.cost_model is not None
     rows = [
         (
             f"{p.arena_bytes:,}",
             f"{p.peak_bytes:,}",
             f"{p.overhead:.4f}",
             f"{p.macs:,}",
+            *([f"{p.cost:,}"] if predicts else []),
             sum(c.strip_width is not None for c in p.choices),
             "<- this plan" if _same(p, compiled) else "",
         )
         for p in points
     ]
-    title = "All plans that no other beats in both arena and MACs"
+    unit = "predicted instructions" if predicts else "MACs"
+    title = f"All plans that no other beats in both arena and {unit}"
     if not complete:
         title += " (of the stages looked at before the time was up)"
-    columns = ("arena, bytes", "live, bytes", "overhead", "MACs", "stages in strips", "")
-    return table(title, columns, rows)
+    figures = ["arena, bytes", "live, bytes", "overhead", "MACs"]
+    if predicts:
+        figures.append("instructions, predicted")
+    return table(title, (*figures, "stages in strips", ""), rows)
 
 
 def _same(point: Point, compiled: Compiled) -> bool:
     plan = _plan(compiled.assembly)
-    return (point.arena_bytes, point.macs) == (compiled.arena_bytes, plan.macs)
+    if (point.arena_bytes, point.macs) != (compiled.arena_bytes, plan.macs):
+        return False
+    return compiled.instructions_predicted in (None, point.cost)
 
 
 def live_at_peak(assembly: Assembly, stage: Stage) -> list[tuple[int, int]]:

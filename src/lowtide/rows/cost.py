@@ -311,6 +311,7 @@ def _whole(value: object) -> int:
     return value if isinstance(value, int) else 0
 
 
+@cache
 def load_model(core: str) -> CostModel:
     """The model of a core. Raises UsageError, which names those there are, if there is none."""
     known = tomllib.loads(_FILE.read_text("utf-8")) if _FILE.exists() else {}

@@ -156,7 +156,7 @@ def row_lives(
             start, end = lives[row]
             if start < begin + 1:
                 end = max(end, at + 1)
-            if end > at + 1:
+            if end > at + 1 or row in table.kept:
                 start = min(start, begin + 1)
             lives[row] = (start, end)
     return lives

@@ -73,7 +73,7 @@ def isolated(bg: BitGraph, above: list[int], below: list[int], op: int) -> int:
     free = bg.all & ~before & ~after
     sure = bg.out[op]
     source, sink = bg.n, bg.n + 1
-    net = _Network(bg.n + 2)
+    net = Network(bg.n + 2)
     unlimited = sum(v.size for v in bg.values) + 1
     for v in bg.values:
         if v.maker == op or not v.size:
@@ -121,7 +121,7 @@ def best_isolated(
     return floor
 
 
-class _Network:
+class Network:
     """Dinic's maximum flow on a small network; arcs 2k and 2k + 1 are each other's reverse."""
 
     def __init__(self, nodes: int) -> None:
