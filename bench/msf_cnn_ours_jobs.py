@@ -24,7 +24,7 @@ from lowtide.errors import InfeasibleError, LowtideError, MissingToolError
 from lowtide.ir.macs import graph_macs
 from lowtide.planning import Planner, Point
 from lowtide.report.deployment import ran_document, ran_text, verified_text
-from lowtide.report.plan import plan_document
+from lowtide.report.plan import live_at_peak
 from lowtide.rows.search import Choice, Path, front
 from lowtide.run.board import load_boards
 from msf_cnn_rows import note
@@ -300,15 +300,18 @@ _TRY: dict[str, Callable[[Compiled, str], _Tried]] = {
 
 def _worst(compiled: Compiled) -> str:
     """The stage that needs most: its operators, its bytes, and the largest tensors live then."""
-    stage = max(plan_document(compiled)["stages"], key=lambda s: int(s["peak_bytes"]))
-    ids, width, live = stage["operators"], stage["strip_width"], stage["live"]
+    plan = compiled.assembly.plan
+    assert plan is not None, "plans of rows only"
+    stage = max(plan.stages, key=lambda stage: stage.peak_bytes)
+    ids, width = stage.operators, stage.strip_width
+    live = live_at_peak(compiled.assembly, stage)
     how = "one after the other" if len(ids) == 1 else "by rows"
     how = how if width is None else f"in strips of {width}"
-    named = ", ".join(f"{_tensor(compiled, e['tensor'])} {e['bytes']:,}" for e in live[:_LIVE])
-    rest = sum(e["bytes"] for e in live[_LIVE:])
+    named = ", ".join(f"{_tensor(compiled, tensor)} {size:,}" for tensor, size in live[:_LIVE])
+    rest = sum(size for _, size in live[_LIVE:])
     named += f", {len(live) - _LIVE} others {rest:,}" if rest else ""
     many = "operator " if len(ids) == 1 else f"{len(ids)} operators from "
-    return f"{many}{min(ids)}, {how}: {stage['peak_bytes']:,} B, of them {named}"
+    return f"{many}{min(ids)}, {how}: {stage.peak_bytes:,} B, of them {named}"
 
 
 def _tensor(compiled: Compiled, tensor: int) -> str:

@@ -75,11 +75,12 @@ def real_rows(outcomes: Outcomes) -> list[Row]:
     for net in map(Net, _REAL):
         before, at_any = (outcomes[Job(Ask(net, *a))] for a in (("least",), ("cost", math.inf)))
         now = outcomes[Job(Ask(net, "cost", _FACTOR), HOST)]
-        front = outcomes[Job(Ask(net, "front"))].front
+        all_of_it = outcomes[Job(Ask(net, "front"))]
+        front = all_of_it.front
         limit = int(_SHARE * before.arena)
         asked = f"<= {amount(limit)} at F <= {_FACTOR:g} (before: {before.arena:,})"
-        found, good = now.problem, False
-        if now.exact and before.arena:
+        found, good = now.problem or before.problem or all_of_it.problem, False
+        if now.exact and before.arena and front:
             change = f"{100 * (now.arena / before.arena - 1):+.1f} %"
             found = f"{amount(now.arena)} at {now.overhead:.4f} x: {change}"
             good = now.arena <= limit and now.overhead <= _FACTOR
@@ -97,7 +98,12 @@ def real_rows(outcomes: Outcomes) -> list[Row]:
                 values={"before": before.as_values(), "front": front, **now.as_values()},
             )
         )
-        fronts.append((net.network, "  ".join(f"{a:,} at {overhead:.4f}" for a, overhead in front)))
+        if front:
+            fronts.append(
+                (net.network, "  ".join(f"{a:,} at {overhead:.4f}" for a, overhead in front))
+            )
+    if not fronts:
+        return rows
     detail = Detail("Fronts: bytes of arena at overhead", ("", ""), tuple(fronts))
     return [*rows[:-1], dataclasses.replace(rows[-1], details=(detail,))]
 

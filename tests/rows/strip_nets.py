@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from itertools import product
+from itertools import pairwise, product
 from random import Random
 
 import pytest
@@ -17,6 +17,7 @@ from lowtide.emit.assemble import Assembly, InputMode, OutputMode, Prepared, ass
 from lowtide.errors import UsageError
 from lowtide.ir import Graph
 from lowtide.ir.passes import fold_pads
+from lowtide.planning import Planner
 from lowtide.rows.columns import widths
 from lowtide.rows.search import Choice, Edge, Space
 from lowtide.schedule import best_order
@@ -101,14 +102,14 @@ def ready(seed: int, *, small: bool) -> Prepared:
 
 
 def hurry(patch: pytest.MonkeyPatch) -> None:
-    """Let rows be placed by the first order that comes, for tests that do not look at places."""
-    import lowtide.rows.place as place
+    """Let rows be placed in the first best order, for tests that do not look at places."""
+    for effort in ("_EFFORT", "_SEGMENT_EFFORT"):
+        patch.setattr(f"lowtide.rows.place.{effort}", 0, raising=False)
 
-    keys = place._keys
-    patch.setattr(place, "_keys", lambda *args: keys(*args)[4:5])
-    patch.setattr(place, "_EFFORT", 0)
-    patch.setattr(place, "_SEGMENT_EFFORT", 0)
-    patch.setattr(place, "_by_segment", lambda boxes, *_: [1 << 30] * len(boxes))
+
+def space_of(of: Prepared) -> Space:
+    """All stages, strips among them."""
+    return Planner(of, strips=True)._space(strips=True)
 
 
 def operators(of: Prepared, first: int, last: int) -> tuple[int, ...]:
@@ -138,15 +139,13 @@ def every_plan(of: Prepared, *, lean: bool) -> Iterator[tuple[tuple[Choice, ...]
     for bits in range(1 << max(0, count - 1)):
         edges = [0, *(n for n in range(1, count) if bits >> (n - 1) & 1), count]
         forms = []
-        for first, last in zip(edges, edges[1:], strict=False):
+        for first, last in pairwise(edges):
             ops = operators(of, first, last)
             wide: list[int | None] = [None]
             if len(ops) > 1:
                 shape = of.graph.tensors[of.graph.ops[ops[-1]].outputs[0]].shape
                 wide += widths(shape[2]) if len(shape) == 4 else [1]
-            forms.append(
-                [Choice(ops, w, slow) for w in wide for slow in (False, True)[: 1 + lean]]
-            )
+            forms.append([Choice(ops, w, slow) for w in wide for slow in (False, True)[: 1 + lean]])
         for choices in product(*forms):
             try:
                 assembly = assemble_rows(of, choices)

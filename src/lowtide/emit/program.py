@@ -63,7 +63,8 @@ class Node:
 
     A node with an `exchange` runs no kernel: each step is a row of the graph input or output of that
     number, which the caller gives (the one output port) or takes (the one input port). With a
-    `lean_scratch` the kernel has a lean form, which needs that much (the field `lean` of its params).
+    `lean_scratch` there is a lean form, which needs that much: another kernel of the same params, or
+    the field `lean` in them set.
     """
 
     op: int
@@ -77,6 +78,7 @@ class Node:
     scratch_lasts: bool = True
     exchange: int | None = None
     lean_scratch: int | None = None
+    lean_kernel: str | None = None
 
     @property
     def leaner(self) -> Node:
@@ -85,7 +87,10 @@ class Node:
             return self
         fields = tuple((name, 1 if name == "lean" else v) for name, v in self.params.fields)
         params = replace(self.params, fields=fields)
-        return replace(self, params=params, scratch=self.lean_scratch, lean_scratch=None)
+        kernel = self.lean_kernel or self.kernel
+        return replace(
+            self, kernel=kernel, params=params, scratch=self.lean_scratch, lean_scratch=None
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

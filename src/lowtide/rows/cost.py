@@ -287,7 +287,7 @@ def _depthwise(
     blocks, rest = divmod(channels, 4)
     rows, _ = _rows(node, out=False)
     taps = rows * (columns * fields["kernel_w"] - padded)
-    form = "lean_" if fields["lean"] else ""
+    form = "lean_" if node.kernel.endswith("_plain") else ""
     found = {
         "window": steps * fields["kernel_h"] * fields["kernel_w"],
         "column": steps * columns,

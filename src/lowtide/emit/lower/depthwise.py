@@ -61,7 +61,6 @@ def _quick(
         ("shift", Array("int8_t", quick.shift)),
         ("channels", over.in_c),
         ("centre", 2 * channels.zero + 1),
-        ("lean", 0),
         *(field for field in over.fields if field[0] != "in_c"),
     )
     return _node(context, over, channels, "lt_depthwise_quick", fields, 8 * over.taps, 0)
@@ -105,6 +104,7 @@ def _node(
         scratch=scratch,
         scratch_lasts=False,
         lean_scratch=lean_scratch,
+        lean_kernel=f"{family}_s8_plain",
     )
     return Lowered((node,))
 

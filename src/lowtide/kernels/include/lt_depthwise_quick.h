@@ -14,8 +14,7 @@
  *
  * step->in: kernel_h rows of in_w * channels bytes, null where the row is padding.
  * step->out[0]: a row of out_w * channels bytes; overlaps no input row.
- * step->scratch: 8 * kernel_h * kernel_w bytes, aligned to 4; none if lean, which takes more
- *   instructions on cores with Arm's DSP extension.
+ * step->scratch: 8 * kernel_h * kernel_w bytes, aligned to 4.
  */
 typedef struct {
     const int8_t *weights;     /* [kernel_h][kernel_w][channels] */
@@ -29,12 +28,12 @@ typedef struct {
     int16_t centre; /* 2 * (the output's zero point) + 1 */
     int8_t input_zero;
     int8_t low, high; /* the fused activation's range */
-    uint8_t lean;     /* no scratch memory, more instructions */
 } lt_depthwise_quick_s8;
 
 void lt_depthwise_quick_s8_row(const void *params, const lt_step *step);
 
-/* The same without scratch memory and without any extension. */
+/* The same without scratch memory, and without Arm's DSP extension: more instructions where there is
+ * one. */
 void lt_depthwise_quick_s8_plain(const void *params, const lt_step *step);
 
 #endif

@@ -129,10 +129,6 @@ void lt_depthwise_quick_s8_row(const void *params, const lt_step *step)
     int8_t *out = step->out[0];
     tap *taps = step->scratch;
     int32_t column = -p->pad_left, last = p->in_w - (p->kernel_w - 1) * p->dilation_w - 1;
-    if (p->lean) {
-        lt_depthwise_quick_s8_plain(params, step);
-        return;
-    }
     int32_t n = 0, inside = 0; /* no column of the listed window is padding */
     for (int32_t left = p->out_w; left > 0; left--) {
         if (inside && column <= last) {
