@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from instructions_jobs import Executed, Key
-from lowtide.rows.cost import OTHER, CostModel
+from lowtide.rows.cost import DETAILED, OTHER, CostModel
 
 _PROGRAM: Key = ("", "program")
-_FITTED_ALONE = frozenset({"lt_conv_packed_s8_row", "lt_depthwise_quick_s8_row"})
-"""Kernels with features of their own; all others together also stand for those never seen."""
+_SMALL = 20_000
+"""Instructions; below it, errors count absolutely: boards count in ticks."""
 
 Reals = NDArray[np.float64]
 
@@ -20,7 +20,8 @@ Reals = NDArray[np.float64]
 def fitted(core: str, board: str, samples: Sequence[Executed]) -> CostModel:
     """The model of a core from what ran on it; its worst error is not known yet."""
     found = _solve(core, samples, lambda key: key)
-    others = [s for s in samples if not _FITTED_ALONE & {kernel for kernel, _ in s.counts}]
+    # Kernels of few features: together they stand for those that are not among the samples.
+    others = [s for s in samples if not DETAILED & {kernel for kernel, _ in s.counts}]
     pooled = _solve(core, others, lambda key: (OTHER, key[1]))
     kernels: dict[str, dict[str, float]] = {}
     for (kernel, name), each in sorted({**found, **pooled}.items()):
@@ -29,8 +30,9 @@ def fitted(core: str, board: str, samples: Sequence[Executed]) -> CostModel:
     return CostModel(core, board, 0.0, kernels)
 
 
-def _solve(core: str, samples: Sequence[Executed], rename: object) -> dict[Key, float]:
-    assert callable(rename)
+def _solve(
+    core: str, samples: Sequence[Executed], rename: Callable[[Key], Key]
+) -> dict[Key, float]:
     keys = sorted({rename(key) for s in samples for key, n in s.counts.items() if n} | {_PROGRAM})
     index = {key: column for column, key in enumerate(keys)}
     counts = np.zeros((len(samples), len(keys)))
@@ -40,7 +42,8 @@ def _solve(core: str, samples: Sequence[Executed], rename: object) -> dict[Key, 
             if count:
                 counts[row, index[rename(key)]] += count
     measured = np.array([s.instructions[core] for s in samples], float)
-    each = least_squares(counts / measured[:, None], np.ones(len(samples)))
+    weight = 1 / np.maximum(measured, _SMALL)
+    each = least_squares(counts * weight[:, None], measured * weight)
     return dict(zip(keys, each.tolist(), strict=True))
 
 

@@ -1,6 +1,7 @@
 #!/bin/sh
 # The main job on a built-in network: find out where its RAM goes, put its operators into a better
-# order, make C of it, prove the C right on this computer, and measure it on an emulated Cortex-M4.
+# order, plan its rows, make C of it, prove the C right on this computer, and measure it on an emulated
+# Cortex-M4.
 # $1 is the folder of the installed commands.
 set -eu
 bin=$1
@@ -18,14 +19,15 @@ run() {
 
 run lowtide analyze "zoo:$net" --plot "$out/$net.png"
 run lowtide reorder "zoo:$net" -o "$out/$net.tflite" --offline-plan
-run lowtide compile "zoo:$net" -o "$out/c"
+run lowtide plan "zoo:$net" -o "$out/plan.json" --plot "$out/$net-plan.png"
+run lowtide compile "zoo:$net" --plan "$out/plan.json" -o "$out/c"
 run lowtide verify "zoo:$net"
 run lowtide run "zoo:$net" --board "$board"
 
 "$bin/lowtide" analyze "zoo:$net" --json >"$out/analysis.json"
 "$bin/lowtide" run "zoo:$net" --board "$board" --json >"$out/run.json"
-printf '\nThe picture is in %s, the reordered model in %s, the C in %s.\n\n' \
-    "$out/$net.png" "$out/$net.tflite" "$out/c"
+printf '\nThe pictures are in %s and %s, the reordered model in %s, the C in %s.\n\n' \
+    "$out/$net.png" "$out/$net-plan.png" "$out/$net.tflite" "$out/c"
 "$bin/python" - "$out/analysis.json" "$out/run.json" <<'END'
 import json
 import sys

@@ -1,21 +1,20 @@
 """Networks assembled with rows, and the tables that their plans were made for.
 
-Why rebuilt: a program keeps its nodes and its plan, but not the table between them.
+Why made again: a program keeps its nodes and its plan, but not the table between them.
 """
 
 from __future__ import annotations
 
 from functools import cache
 
-from random_nets import random_network
-
-from lowtide.emit.assemble import Assembly, InputMode, assemble
+from lowtide.emit.assemble import Assembly, InputMode, assemble, prepare
 from lowtide.ir import Graph
 from lowtide.ir.passes import fold_pads
-from lowtide.rows.table import RowTable, row_table
+from lowtide.rows.table import RowTable
 from lowtide.schedule import best_order
 from lowtide.tflite.read import parse
 from networks import loaded
+from random_nets import random_network
 
 MODES: tuple[tuple[InputMode, bool], ...] = (
     ("resident", False),
@@ -45,6 +44,10 @@ def assembled(graph: Graph, mode: InputMode = "resident", preserve: bool = False
 
 def table_of(program: Assembly, preserve: bool) -> RowTable:
     """The table that `program` was planned with."""
-    outside = program.graph.inputs if program.input_mode == "const" else ()
-    nodes = [entry.node for entry in program.nodes]
-    return row_table(program.graph, nodes, program.views, outside=outside, preserve=preserve)
+    return prepare(
+        program.graph,
+        program.order,
+        input_mode=program.input_mode,
+        output_mode=program.output_mode,
+        preserve_input=preserve,
+    ).table

@@ -5,13 +5,12 @@ Why small: the searches are compared with all of their plans, each assembled as 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import pairwise, product
 from random import Random
 
 import pytest
-from random_nets import RELU6, Maker, random_network
 
 from lowtide.emit.assemble import Assembly, InputMode, OutputMode, Prepared, assemble_rows, prepare
 from lowtide.errors import UsageError
@@ -23,6 +22,7 @@ from lowtide.rows.search import Choice, Edge, Space
 from lowtide.schedule import best_order
 from lowtide.tflite.read import parse
 from lowtide.zoo.builder import Act
+from random_nets import RELU6, Maker, random_network
 
 MODES: tuple[tuple[InputMode, OutputMode, bool], ...] = (
     ("resident", "resident", False),
@@ -154,11 +154,27 @@ def every_plan(of: Prepared, *, lean: bool) -> Iterator[tuple[tuple[Choice, ...]
             yield choices, assembly
 
 
+def all_read(of: Prepared, stage: Sequence[int]) -> bool:
+    """Whether every row of what the stage makes last is read after it, or left to the caller."""
+    output = of.graph.ops[stage[-1]].outputs[0]
+    behind = [n for n, node in enumerate(of.nodes) if node.op == stage[-1]][-1]
+    rows = {
+        row
+        for cut in of.table.cuts
+        if cut.tensor == output
+        for row in range(cut.first, cut.first + cut.count)
+    }
+    later = {row for reads in of.table.reads[behind + 1 :] for step in reads for row in step}
+    return rows <= later | of.table.kept
+
+
 def scratch_changes(of: Prepared, program: Assembly) -> bool:
     """Whether strips need other scratch memory than their operators do as a whole."""
+    assert program.plan is not None
+    lean = {op: stage.lean for stage in program.plan.stages for op in stage.operators}
     whole: dict[int, list[tuple[int, bool]]] = {}
     for node in of.nodes:
-        for form in (node, node.leaner):
-            whole.setdefault(node.op, []).append((form.scratch, form.scratch_lasts))
+        form = node.leaner if lean.get(node.op) else node
+        whole.setdefault(node.op, []).append((form.scratch, form.scratch_lasts))
     cropped = [entry.node for entry in program.nodes if entry.node.op in program.origin]
     return any((n.scratch, n.scratch_lasts) not in whole[program.origin[n.op]] for n in cropped)

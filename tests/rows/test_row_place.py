@@ -29,31 +29,38 @@ from lowtide.rows.table import RowTable
 
 BATCH = 40
 batches = pytest.mark.parametrize("first", range(0, 320, BATCH))
-ALIGN = 4
+WORD = 4
+"""What scratch memory is aligned to."""
 
 
 def offsets_of(table: RowTable, placement: Placement, steps: tuple[Step, ...]) -> dict[int, int]:
-    """Row -> offset, scratch of step k under (number of rows + k); contiguous tensors taken apart."""
+    """Row -> offset, scratch of step k under (number of rows + k); tensors in one piece taken apart."""
     at = {block.item: block.offset for block in placement.blocks}
+    size = {block.item: block.size for block in placement.blocks}
     assert len(at) == len(placement.blocks)  # nothing moves
     for cut in table.cuts:
-        if cut.first in table.kept or (cut.first in table.given and cut.size % ALIGN):
+        if cut.count > 1 and size.get(cut.first) == cut.size * cut.count:
             for number, row in enumerate(rows_of(cut)):
-                if cut.first in at:
-                    at[row] = at[cut.first] + number * cut.size
+                assert number == 0 or row not in at
+                at[row] = at[cut.first] + number * cut.size
+        else:
+            assert cut.first not in table.kept or cut.count == 1 or cut.first not in at
     for number, (node, _) in enumerate(steps):
-        assert (len(table.size) + number in at) == (table.scratch[node] > 0)
+        scratch = len(table.size) + number
+        assert (scratch in at) == (table.scratch[node] > 0)
+        assert at.get(scratch, 0) % WORD == 0
+    assert all(at[row] % WORD == 0 for row in table.lasting if row >= 0)
     return at
 
 
-def check_contiguous(table: RowTable, at: Mapping[int, int]) -> None:
+def check_contiguous(table: RowTable, at: Mapping[int, int], align: int) -> None:
     """Inputs as the caller writes them, one after the other from 0; outputs as one piece each."""
     top = 0
     for cut in table.cuts:
         rows = rows_of(cut)
         if cut.first in table.given:
             assert at[cut.first] == top
-            top += -(-cut.size * cut.count // ALIGN) * ALIGN
+            top += -(-cut.size * cut.count // align) * align
         if cut.first in table.given | table.kept and cut.first in at:
             assert [at[row] - at[cut.first] for row in rows] == [
                 i * cut.size for i in range(cut.count)
@@ -109,10 +116,10 @@ def check_pairs(table: RowTable, steps: tuple[Step, ...], at: Mapping[int, int])
 
 
 def check(table: RowTable, steps: tuple[Step, ...], placement: Placement) -> None:
-    assert placement.align == ALIGN
-    assert all(block.offset % ALIGN == 0 for block in placement.blocks)
+    assert placement.align == table.align
+    assert all(block.offset % table.align == 0 for block in placement.blocks)
     at = offsets_of(table, placement, steps)
-    check_contiguous(table, at)
+    check_contiguous(table, at, table.align)
     check_pairs(table, steps, at)
     play(table, steps, at, placement.arena_bytes)
     assert placement.arena_bytes >= placement.lower_bound_bytes >= max(live_bytes(table, steps))

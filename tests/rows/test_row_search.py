@@ -14,6 +14,7 @@ from random import Random
 import pytest
 from strip_nets import (
     all_edges,
+    all_read,
     around,
     every_plan,
     graph_of,
@@ -30,21 +31,14 @@ from lowtide.errors import UsageError
 from lowtide.ir.macs import graph_macs
 from lowtide.rows.search import Choice, Edge, Group, Space, cheapest, choices_of, front, groups_of
 from lowtide.schedule import best_order
+from lowtide.tflite.read import parse
+from lowtide.zoo.builder import NetBuilder
 
 SMALL = range(36)
 LARGE = range(12)
 
-# What is live is counted too high where rows of a stage's output are read by nobody: the programs need
-# less. Too low where a view is cut into other rows than the tensor it looks at.
-UNREAD = {"small": {12, 31}, "large": {0}}
-OTHER_ROWS = {8}
-
-
-def _seeds(seeds: range, *wrong: set[int]) -> list[object]:
-    """Those of the numbers that are known to fail are marked."""
-    mark = pytest.mark.xfail(reason="a defect, see the top of this file", strict=True)
-    bad = set().union(*wrong)
-    return [pytest.param(seed, marks=mark) if seed in bad else seed for seed in seeds]
+# A view is cut into other rows than the tensor it looks at, and strips do not know.
+OTHER_ROWS = pytest.mark.xfail(reason="strips of a view of another height", strict=True)
 
 
 @pytest.fixture(autouse=True)
@@ -56,7 +50,8 @@ def _hurry(monkeypatch: pytest.MonkeyPatch) -> None:
 class Plan:
     """A plan with its edges in the space, and what the program needs and computes.
 
-    `same` says that strips use the scratch memory of whole operators, so that the search can know it.
+    `same` says that the search can know what is live: strips use the scratch memory of whole operators,
+    and somebody reads all that they make.
     """
 
     choices: tuple[Choice, ...]
@@ -82,7 +77,9 @@ def plans(seed: int) -> tuple[Prepared, Space, list[Plan]]:
             for c in choices
         )
         peak = max(stage.peak_bytes for stage in program.plan.stages)
-        same = not scratch_changes(of, program)
+        same = not scratch_changes(of, program) and all(
+            all_read(of, choice.operators) for choice in choices if choice.strip_width
+        )
         found.append(Plan(choices, path, peak, program.plan.macs, same))
     return of, space, found
 
@@ -96,11 +93,13 @@ def best(figures: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return found
 
 
-@pytest.mark.parametrize("seed", _seeds(SMALL, UNREAD["small"], OTHER_ROWS))
+@pytest.mark.parametrize(
+    "seed", [pytest.param(n, marks=OTHER_ROWS if n == 8 else ()) for n in SMALL]
+)
 def test_a_path_needs_what_its_program_needs(seed: int) -> None:
-    """To the byte; where a strip's operators need less scratch memory than as a whole, no less."""
+    """To the byte, or no less: see `Plan.same`."""
     of, space, found = plans(seed)
-    seen = set()
+    seen: set[Edge] = set()
     for plan in found:
         seen.update(plan.edges)
         predicted = max(edge.peak for edge in plan.edges)
@@ -114,19 +113,19 @@ def test_a_path_needs_what_its_program_needs(seed: int) -> None:
     }
 
 
-def test_scratch_memory_is_mostly_the_same() -> None:
+def test_most_figures_are_compared_to_the_byte() -> None:
     """So that the one before cannot come to say nothing."""
     strips = [
         plan
-        for seed in SMALL
+        for seed in range(12)
         for plan in plans(seed)[2]
         if any(choice.strip_width for choice in plan.choices)
     ]
-    assert len(strips) > 1000
+    assert len(strips) > 300
     assert sum(plan.same for plan in strips) > 0.8 * len(strips)
 
 
-@pytest.mark.parametrize("seed", _seeds(SMALL, OTHER_ROWS))
+@pytest.mark.parametrize("seed", SMALL)
 def test_the_front_is_that_of_all_plans(seed: int) -> None:
     """Over all cuts of the operators and all widths; in order, each worth having."""
     of, space, found = plans(seed)
@@ -137,7 +136,7 @@ def test_the_front_is_that_of_all_plans(seed: int) -> None:
     predicted = [(max(e.peak for e in p.edges), p.macs) for p in found]
     assert best([(path.peak, path.macs) for path in paths]) == best(predicted)
     real = [(p.peak, p.macs) for p in found]
-    if all(plan.same for plan in found) and seed not in UNREAD["small"]:
+    if all(plan.same for plan in found):
         assert best([(path.peak, path.macs) for path in paths]) == best(real)
     by_choices = {plan.choices: plan for plan in found}
     for path in paths:
@@ -190,7 +189,7 @@ def test_an_edge_that_turns_out_to_need_more(seed: int) -> None:
         space.needs.clear()
 
 
-@pytest.mark.parametrize("seed", _seeds(LARGE, UNREAD["large"]))
+@pytest.mark.parametrize("seed", LARGE)
 def test_stages_of_larger_networks(seed: int) -> None:
     """A stage needs the same in any plan: here all others run operator by operator."""
     of = ready(seed, small=False)
@@ -207,10 +206,29 @@ def test_stages_of_larger_networks(seed: int) -> None:
             if (e.last - e.first, e.width, e.lean) == (1, None, False)
             and not edge.first <= e.first < edge.last
         )
-        if not scratch_changes(of, program):
+        if edge.width is None or (
+            not scratch_changes(of, program) and all_read(of, operators(of, edge.first, edge.last))
+        ):
             assert stage.peak_bytes == edge.peak, edge
         assert stage.peak_bytes <= edge.peak, edge
-        assert program.plan.peak_bytes >= edge.peak or scratch_changes(of, program)
+        assert program.plan.peak_bytes >= stage.peak_bytes
+
+
+@pytest.mark.xfail(
+    reason="rows of a stage's output that nobody reads are counted as live", strict=True
+)
+def test_rows_that_nobody_reads_are_free_when_they_were_made() -> None:
+    """A kernel of one row takes every other row of what the strips make."""
+    net = NetBuilder("unread")
+    x = net.conv(net.conv(net.input((1, 8, 12, 2)), "a", 4), "b", 4)
+    graph = parse(net.finish(net.conv(x, "c", 1, 1, (2, 1)))).graph
+    of = prepare(graph, range(3), input_mode="const")
+    for edge in all_edges(space_of(of)):
+        if edge.width == 6 and edge.last == 2:
+            program = assemble_rows(of, around(of, edge))
+            assert program.plan is not None
+            assert not scratch_changes(of, program)
+            assert program.plan.stages[0].peak_bytes == edge.peak
 
 
 @pytest.mark.parametrize("seed", SMALL)
@@ -268,7 +286,7 @@ def test_what_has_no_strips_is_refused(seed: int) -> None:
 
 def test_a_stage_of_two_outputs_has_no_strips() -> None:
     """Another operator, or the caller, reads what is made on the way."""
-    seen = set()
+    seen: set[int] = set()
     for seed in range(80):
         graph = graph_of(seed, small=True)
         if len(graph.outputs) < 2 or graph.outputs[0] == graph.outputs[1]:

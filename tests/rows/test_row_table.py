@@ -5,6 +5,7 @@ Why: searches and placement believe these numbers; a row left out is overwritten
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -86,8 +87,7 @@ def test_rows_sizes_and_makers() -> None:
     nodes = [copy(0, 1, 6, 10), node([line(1, 6, 10, stride=2)], [line(2, 2, 20)], 2)]
     table = row_table(graph, nodes, {})
     assert table.cuts == (Cut(0, 0, 6, 10), Cut(1, 6, 6, 10), Cut(2, 12, 2, 20))
-    # Rows that lie one by one do so at multiples of 4; inputs and outputs are in one piece.
-    assert table.size == (10,) * 6 + (12,) * 6 + (20, 20)
+    assert table.size == (10,) * 12 + (20, 20)
     assert table.makers[:6] == ((),) * 6
     assert table.makers[6:12] == tuple(((0, step),) for step in range(6))
     assert table.makers[12:] == (((1, 0),), ((1, 1),))
@@ -96,6 +96,19 @@ def test_rows_sizes_and_makers() -> None:
     assert table.kept == {12, 13}
     assert table.scratch == (0, 0)
     assert table.lasting == (-1, -1)
+
+
+def test_rows_take_as_much_as_their_alignment_makes_them() -> None:
+    """Rows beside wider ones; inputs and outputs are in one piece."""
+    graph = graph_of(60, 60, 60, 60, outputs=(3,))
+    wide = replace(graph.tensors[2], shape=(30,), dtype=DType.INT16)
+    tensors = (*graph.tensors[:2], wide, graph.tensors[3])
+    nodes = [copy(0, 1, 12, 5), copy(1, 2, 6, 10), copy(2, 3, 12, 5)]
+    table = row_table(replace(graph, tensors=tensors), nodes, {})
+    assert table.align == 2
+    assert table.size == (5,) * 12 + (10,) * 6 + (10,) * 6 + (5,) * 12
+    alone = row_table(replace(graph, tensors=tensors), [copy(0, 1, 12, 5), *nodes[2:]], {})
+    assert alone.size == (5,) * 12 + (6,) * 12 + (6,) * 12 + (5,) * 12
 
 
 def test_a_view_is_the_tensor_it_looks_at() -> None:
@@ -107,14 +120,14 @@ def test_a_view_is_the_tensor_it_looks_at() -> None:
 
 
 @pytest.mark.parametrize("views", [{}, {2: 1}])
-def test_a_tensor_cut_in_two_ways_is_one_row(views: dict[int, int]) -> None:
+def test_a_tensor_cut_in_ways_that_do_not_fit_is_one_row(views: dict[int, int]) -> None:
     """It is whole when its last step has run, and every reader needs all of it."""
     graph = graph_of(60, 60, 60, 60)
-    nodes = [copy(0, 1, 6, 10), copy(2 if views else 1, 3, 4, 15)]
+    nodes = [copy(0, 1, 6, 10), copy(2 if views else 1, 3, 5, 12)]
     table = row_table(graph, nodes, views)
     assert table.cuts[:2] == (Cut(0, 0, 6, 10), Cut(1, 6, 1, 60))
     assert table.writes[0] == ((6,),) * 6
-    assert table.reads[1] == ((6,),) * 4
+    assert table.reads[1] == ((6,),) * 5
     assert table.makers[6] == ((0, 5),)
     assert table.size[6] == 60
 
@@ -137,8 +150,7 @@ def cut_by(*ways: tuple[int, int]) -> RowTable:
         (((30, 8), (20, 12), (12, 20)), 120),
         (((20, 12), (15, 16), (12, 20)), 240),
         (((20, 12), (1, 240)), 240),
-        (((40, 6), (20, 12)), 240),  # six bytes are no start of a row
-        (((40, 6), (40, 6)), 6),  # alone they are: each is placed by itself
+        (((40, 6), (16, 15)), 30),
         (((20, 12), (7, 12)), 240),  # a port of another tensor's size knows no rows
     ],
 )

@@ -130,10 +130,9 @@ def front_text(compiled: Compiled, points: Sequence[Point], complete: bool) -> s
     rows = [
         (
             f"{p.arena_bytes:,}",
-            f"{p.peak_bytes:,}",
+            f"{p.cost if predicts else p.peak_bytes:,}",
             f"{p.overhead:.4f}",
             f"{p.macs:,}",
-            *([f"{p.cost:,}"] if predicts else []),
             sum(c.strip_width is not None for c in p.choices),
             "<- this plan" if _same(p, compiled) else "",
         )
@@ -143,10 +142,9 @@ def front_text(compiled: Compiled, points: Sequence[Point], complete: bool) -> s
     title = f"All plans that no other beats in both arena and {unit}"
     if not complete:
         title += " (of the stages looked at before the time was up)"
-    figures = ["arena, bytes", "live, bytes", "overhead", "MACs"]
-    if predicts:
-        figures.append("instructions, predicted")
-    return table(title, (*figures, "stages in strips", ""), rows)
+    second = "instructions, predicted" if predicts else "live, bytes"
+    columns = ("arena, bytes", second, "overhead", "MACs", "stages in strips", "")
+    return table(title, columns, rows)
 
 
 def _same(point: Point, compiled: Compiled) -> bool:

@@ -1,4 +1,4 @@
-"""How reports show predicted instructions: labelled as such, with the error that the model is known by."""
+"""Predicted instructions in reports: labelled as such, with the error that the model is known by."""
 
 from __future__ import annotations
 

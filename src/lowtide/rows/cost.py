@@ -33,7 +33,10 @@ if TYPE_CHECKING:  # emit.assemble uses rows
     from lowtide.emit.assemble import Assembly
 
 _FILE = Path(__file__).with_name("costs.toml")
-_CONVOLUTION, _DEPTHWISE = "lt_conv_packed_s8_row", "lt_depthwise_quick_s8_row"
+_CONVOLUTION = "lt_conv_packed_s8_row"
+_DEPTHWISE = frozenset({"lt_depthwise_quick_s8_row", "lt_depthwise_quick_s8_plain"})
+DETAILED = _DEPTHWISE | {_CONVOLUTION}
+"""Kernels with features of their own."""
 _READ_LITTLE = frozenset({"CONCATENATION", "ADD", "SUB", "MUL", "MINIMUM", "MAXIMUM"})
 OTHER = "other"
 """Stands for kernels that the model has no costs of."""
@@ -47,8 +50,8 @@ class Linear:
     """Cost of a node that makes some columns, as whole numbers.
 
     `per_strip` is paid for all rows whatever their width; `per_odd` once more if the number of columns
-    is odd; `per_outside` (not above 0) for each column of a window that is padding. `window` is its
-    stride, dilation and kernel width.
+    is odd; `per_outside`, which may be below 0, for each column of a window that is padding. `window`
+    is its stride, dilation and kernel width.
     """
 
     per_strip: int
@@ -207,8 +210,8 @@ def features(graph: Graph, node: Node, columns: int, padded: int | None = None) 
     pointers = sum(port.count for port in (*node.inputs, *node.outputs))
     found: dict[str, float] = {"step": steps, "pointer": steps * pointers}
     if node.kernel == _CONVOLUTION:
-        found |= _convolution(node, fields, columns)
-    elif node.kernel == _DEPTHWISE:
+        found |= _convolution(node, fields, columns, padded)
+    elif node.kernel in _DEPTHWISE:
         found |= _depthwise(node, fields, columns, padded)
     else:
         part = columns / columns_of(graph, node)
@@ -243,7 +246,9 @@ def _work(graph: Graph, op: Op, node: Node, fields: Mapping[str, int]) -> float:
     return max(0, sum(sizes) - graph.tensors[op.outputs[0]].bytes)
 
 
-def _convolution(node: Node, fields: Mapping[str, int], columns: int) -> dict[str, float]:
+def _convolution(
+    node: Node, fields: Mapping[str, int], columns: int, padded: int
+) -> dict[str, float]:
     """lt_conv_packed: pixels two by two, an odd one or all lean ones alone."""
     steps, quads, out_c = node.steps, fields["quads"], fields["out_c"]
     run = fields["kernel_w"] * fields["in_c"]
@@ -258,14 +263,14 @@ def _convolution(node: Node, fields: Mapping[str, int], columns: int) -> dict[st
         "single_channels": steps * singles * channels,
         "single_elements": steps * singles * out_c,
         "single_products": steps * singles * channels * quads,
+        "single_tails": steps * singles * channels if run * fields["kernel_h"] % 4 else 0,
         "clamped": steps * columns * out_c if _clamps(fields) else 0,
     }
     if fields["direct"]:
         return {**found, "direct_words": steps * pairs * 2 * quads}
     rows, padding = _rows(node, out=False)
-    unpacked, copied = (
-        (2 * pairs, singles) if run % 4 == 0 and fields["in_c"] % 4 == 0 else (0, columns)
-    )
+    edges = "copied_edges" if fields["in_c"] % 4 or fields["lean"] else "unpacked_edges"
+    unpacked, copied = (0, columns) if fields["in_c"] % 4 else (2 * pairs, singles)
     return {
         **found,
         "unpacked_rows": (rows + padding) * unpacked,
@@ -276,6 +281,7 @@ def _convolution(node: Node, fields: Mapping[str, int], columns: int) -> dict[st
         "copied_bytes": rows * copied * (run % 4),
         "copied_padding": padding * copied * run,
         "copied_unpacked": steps * 2 * pairs * quads if not unpacked else 0,
+        edges: rows * padded,
     }
 
 
@@ -287,8 +293,7 @@ def _depthwise(
     blocks, rest = divmod(channels, 4)
     rows, _ = _rows(node, out=False)
     taps = rows * (columns * fields["kernel_w"] - padded)
-    form = "lean_" if node.kernel.endswith("_plain") else ""
-    found = {
+    return {
         "window": steps * fields["kernel_h"] * fields["kernel_w"],
         "column": steps * columns,
         "taps": taps,
@@ -300,7 +305,6 @@ def _depthwise(
         "rest_taps": taps * rest,
         "clamped": steps * columns * channels if _clamps(fields) else 0,
     }
-    return {form + name: count for name, count in found.items()}
 
 
 def _clamps(fields: Mapping[str, int]) -> bool:

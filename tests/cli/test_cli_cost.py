@@ -1,0 +1,67 @@
+"""`--cost instructions`: predicted figures are there, and say that they are predicted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from command import call, refused
+
+KWS = "zoo:ds-cnn-kws"
+INSTRUCTIONS = ("--cost", "instructions")
+
+
+def said(*arguments: str | Path) -> str:
+    """What a command prints that succeeds; it may say on stderr that it takes long."""
+    result = call(*arguments)
+    assert result.code == 0, result.err
+    return result.out
+
+
+def test_plan_and_front_as_json() -> None:
+    limits = ("--input", "const", "--max-overhead", "inf", "--front", "--json")
+    by_macs = json.loads(said("plan", KWS, *limits))
+    document = json.loads(said("plan", KWS, *limits, *INSTRUCTIONS, "--core", "rv32imac"))
+    assert document["cost_model"]["core"] == "rv32imac"
+    assert 0 < document["cost_model"]["worst_error"] <= 0.05
+    front = document["front"]
+    predicted = [point["instructions_predicted"] for point in front]
+    assert predicted == sorted(predicted)
+    assert document["instructions_predicted"] in predicted
+    assert "instructions_predicted" not in by_macs
+    assert "cost_model" not in by_macs
+    assert all("instructions_predicted" not in point for point in by_macs["front"])
+
+
+def test_text_says_what_is_predicted() -> None:
+    text = said("plan", KWS, *INSTRUCTIONS, "--front")
+    assert "in both arena and predicted instructions" in text
+    assert "instructions, predicted" in text
+    assert "for a cortex-m4; off by at most" in text
+    assert "instructions" not in said("plan", KWS)
+
+
+def test_compiled_and_measured(tmp_path: Path) -> None:
+    text = said("compile", KWS, "-o", tmp_path / "out", *INSTRUCTIONS)
+    assert "instructions, predicted: " in text
+    board = ("--board", "mps2-an386", "--samples", "1")
+    assert "the same, predicted for a cortex-m4" in said("run", KWS, *board, *INSTRUCTIONS)
+    document = json.loads(said("run", KWS, *board, *INSTRUCTIONS, "--json"))
+    predicted, measured = document["instructions_predicted"], document["instructions"]
+    assert abs(predicted / measured - 1) <= 0.05
+
+
+def test_limits_count_predicted_instructions() -> None:
+    result = call("plan", KWS, *INSTRUCTIONS, "--max-ram", "1000", "--max-overhead", "1.5")
+    assert "at 1.5 times its instructions, as predicted" in result.err
+    assert result.code != 0
+
+
+def test_an_unknown_core_is_refused() -> None:
+    result = call("plan", KWS, *INSTRUCTIONS, "--core", "z80")
+    refused(
+        result,
+        2,
+        "there is no cost model of the core 'z80'",
+        "use one of: cortex-m4, rv32imac; or plan by MACs (--cost macs)",
+    )

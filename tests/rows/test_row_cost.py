@@ -1,0 +1,170 @@
+"""What plans cost in instructions: the search's figures against those of assembled programs.
+
+Why: the search prices a strip by its columns alone, and never sees the nodes that the program runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+import pytest
+from strip_nets import every_plan, hurry, operators, ready
+
+from lowtide.compiler import Options, compile_model
+from lowtide.emit.assemble import Prepared
+from lowtide.errors import InfeasibleError, UsageError
+from lowtide.ir.macs import op_macs
+from lowtide.planning import Planner
+from lowtide.rows.cost import CostModel, Linear, columns_of, executed, features, load_model, outside
+from lowtide.rows.search import Edge, Space, choices_of, front
+from networks import loaded
+
+CORES = ("cortex-m4", "rv32imac")
+NETWORKS = range(18)
+
+
+@pytest.fixture(autouse=True)
+def _hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    hurry(monkeypatch)
+
+
+@cache
+def space(seed: int, core: str | None) -> tuple[Prepared, Space]:
+    """The stages of a small network, priced in MACs or instructions."""
+    of = ready(seed, small=True)
+    model = None if core is None else load_model(core)
+    return of, Planner(of, strips=True, model=model)._space(strips=True)
+
+
+def priced(of: Prepared, edges: Sequence[Sequence[Edge]]) -> dict[tuple[object, ...], Edge]:
+    return {(operators(of, e.first, e.last), e.width, e.lean): e for last in edges for e in last}
+
+
+@pytest.mark.parametrize("core", CORES)
+@pytest.mark.parametrize("seed", NETWORKS)
+def test_the_search_prices_what_the_program_runs(seed: int, core: str) -> None:
+    of, found = space(seed, core)
+    edges = priced(of, found.edges)
+    model = load_model(core)
+    compared = 0
+    for choices, assembly in every_plan(of, lean=True):
+        stages = [edges.get((c.operators, c.strip_width, c.lean)) for c in choices]
+        if all(stages):
+            compared += 1
+            assert sum(e.cost for e in stages if e) == model.program(assembly), choices
+    assert compared
+
+
+@pytest.mark.parametrize("core", CORES)
+@pytest.mark.parametrize("seed", NETWORKS)
+def test_linear_costs_are_those_of_all_features(seed: int, core: str) -> None:
+    model = load_model(core)
+    for _, assembly in every_plan(ready(seed, small=True), lean=True):
+        graph = assembly.program_graph
+        for node, _ in executed(assembly):
+            columns = columns_of(graph, node)
+            exact = model.of(node.kernel, features(graph, node, columns))
+            # Each of four coefficients is rounded to a whole number.
+            assert abs(model.node(graph, node) - exact) <= 8 + 8 * columns, node.kernel
+
+
+@pytest.mark.parametrize("seed", NETWORKS)
+def test_by_default_cost_is_macs(seed: int) -> None:
+    of, found = space(seed, None)
+    for last in found.edges:
+        assert all(edge.cost == edge.macs for edge in last)
+    for path in front(found):
+        assert path.cost == path.macs == sum(edge.macs for edge in path.edges)
+    assert choices_of(front(found)[0], of.groups)
+
+
+@pytest.mark.parametrize("core", CORES)
+@pytest.mark.parametrize("seed", NETWORKS)
+def test_each_strip_and_each_column_costs_something(seed: int, core: str) -> None:
+    of, found = space(seed, core)
+    prices = load_model(core).prices(of.graph, of.nodes)
+    for price in prices.values():
+        for linear in (*price.normal, *price.lean):
+            assert linear.per_strip > 0
+            assert linear.per_column >= 0
+            costs = [linear.at(columns, 0, 1 << 16) for columns in range(1, 30, 2)]
+            assert costs == sorted(costs)
+    for (names, width, lean), edge in priced(of, found.edges).items():
+        macs = sum(op_macs(of.graph, of.graph.ops[op]) for op in names)
+        if width is not None and edge.macs >= macs:  # strips skip columns that nobody reads
+            mine = [prices[op] for op in names if op in prices]
+            whole = sum(price.whole_lean if lean else price.whole for price in mine)
+            assert edge.cost > whole
+
+
+def test_columns_that_are_padding() -> None:
+    for stride in (1, 2, 3):
+        for dilation in (1, 2):
+            for kernel in (1, 2, 3, 5):
+                for first in range(-4, 2):
+                    for columns in range(1, 7):
+                        reads = [
+                            first + x * stride + k * dilation
+                            for x in range(columns)
+                            for k in range(kernel)
+                        ]
+                        lie = sum(not 0 <= at < 6 for at in reads)
+                        assert outside(columns, first, 6, stride, dilation, kernel) == lie
+
+
+def test_macs_pay_nothing_per_strip() -> None:
+    """The same sum as a linear cost: nothing per strip, and a column's MACs per column."""
+    of, found = space(0, None)
+    for last in found.edges:
+        for edge in last:
+            if edge.width is None:
+                macs = sum(
+                    op_macs(of.graph, of.graph.ops[op])
+                    for op in operators(of, edge.first, edge.last)
+                )
+                assert edge.cost == macs
+    assert Linear(0, 7).at(5, -1, 3) == 35
+
+
+@pytest.mark.parametrize("core", CORES)
+def test_limits_are_those_of_predicted_instructions(core: str) -> None:
+    of = ready(2, small=True)
+    planner = Planner(of, strips=True, model=load_model(core))
+    points = planner.points()
+    own = points[0].cost
+    assert [p.cost for p in points] == sorted(p.cost for p in points)
+    for point in points:
+        found = planner.within_cost(point.cost / own)
+        assert (found.arena_bytes, found.cost) <= (point.arena_bytes, point.cost)
+        assert planner.within_ram(point.arena_bytes).cost <= point.cost
+    with pytest.raises(InfeasibleError, match="times its instructions, as predicted"):
+        planner.within_cost(0.5)
+
+
+def test_a_program_of_operators_is_priced_too() -> None:
+    model = loaded("resnet8")
+    rows = compile_model(model, Options(cost="instructions"))
+    whole = compile_model(model, Options(cost="instructions", schedule="operators"))
+    assert rows.instructions_predicted == whole.instructions_predicted
+    assert compile_model(model).instructions_predicted is None
+
+
+def test_kernels_without_a_price_of_their_own() -> None:
+    model = load_model("cortex-m4")
+    other = CostModel("none", "none", 0.0, {"other": {"step": 2.0}})
+    assert other.of("lt_unheard_of", {"step": 3, "written": 5}) == 6
+    assert model.of("lt_unheard_of", {"step": 3}) > 0
+
+
+def test_an_unknown_core() -> None:
+    with pytest.raises(UsageError) as error:
+        Options(cost="instructions", core="z80")
+    assert error.value.cause == "there is no cost model of the core 'z80'"
+    assert error.value.remedy == "use one of: cortex-m4, rv32imac; or plan by MACs (--cost macs)"
+    assert Options(core="z80").cost_model is None
+
+
+def test_the_error_of_the_stored_models_is_known() -> None:
+    for core in CORES:
+        assert 0 < load_model(core).worst_error <= 0.05

@@ -1,0 +1,289 @@
+"""Plans within limits: they keep them, and no plan that is known keeps them better.
+
+Why small networks: all their plans are known, so that a limit is known to be met or not.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+
+import numpy as np
+import pytest
+from rows.strip_nets import all_edges, every_plan, graph_of, ready, space_of
+
+from lowtide.emit.assemble import Prepared, prepare
+from lowtide.errors import InfeasibleError
+from lowtide.ir import DType, Graph, Op, Quant, Tensor
+from lowtide.ir.macs import graph_macs
+from lowtide.planning import Planner, Point, stage_tops
+from lowtide.rows.search import Choice, front
+from lowtide.schedule import best_order
+from lowtide.tflite.read import parse
+from lowtide.zoo.builder import NetBuilder
+
+SEEDS = range(24)
+_REMEDY = "allow more RAM or a larger overhead, or let the input be const or streamed"
+
+
+class Lost(Exception):
+    """The search goes on and on."""
+
+
+def planner(of: Prepared, *, strips: bool = True) -> Planner:
+    """A planner that gives up in the end."""
+    told = 0
+
+    def tell(_: str) -> None:
+        nonlocal told
+        told += 1
+        if told > 500:
+            raise Lost
+
+    return Planner(of, strips, tell=tell)
+
+
+@cache
+def points(seed: int) -> tuple[Prepared, tuple[Point, ...]]:
+    of = ready(seed, small=True)
+    return of, tuple(planner(of).points())
+
+
+@cache
+def least(seed: int) -> list[tuple[int, int]]:
+    """(least that is live, MACs) of the plans that no other beats: no arena can be smaller."""
+    of, _ = points(seed)
+    space = space_of(of)
+    return [(path.peak, path.macs) for path in front(space)]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_front_goes_down(seed: int) -> None:
+    of, found = points(seed)
+    arenas, macs = [p.arena_bytes for p in found], [p.macs for p in found]
+    assert found
+    assert arenas == sorted(set(arenas), reverse=True)
+    assert macs == sorted(set(macs))
+    own = graph_macs(of.graph)
+    for point in found:
+        plan = point.assembly.plan
+        assert plan is not None
+        assert (point.macs, point.peak_bytes) == (plan.macs, plan.peak_bytes)
+        assert point.overhead == point.macs / (own or 1)
+        assert point.arena_bytes >= min(peak for peak, m in least(seed) if m <= point.macs)
+        stages = tuple((s.operators, s.strip_width, s.lean) for s in plan.stages)
+        assert stages == tuple((c.operators, c.strip_width, c.lean) for c in point.choices)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_least_ram_at_a_cost(seed: int) -> None:
+    """Never dearer than allowed, never larger than a plan of the front that is no dearer."""
+    of, found = points(seed)
+    own = graph_macs(of.graph) or 1
+    for most in (*(p.overhead for p in found), *(m / own for _, m in least(seed)), math.inf):
+        point = planner(of).within_cost(most)
+        assert point.macs <= most * own
+        assert point.arena_bytes >= min(peak for peak, m in least(seed) if m <= most * own)
+        for other in found:
+            assert other.macs > most * own or other.arena_bytes >= point.arena_bytes
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_least_cost_in_some_ram(seed: int) -> None:
+    """Never larger than allowed, never dearer than a plan of the front that is no larger."""
+    of, found = points(seed)
+    for point in found:
+        for most in (point.arena_bytes, point.arena_bytes + 1, 2 * point.arena_bytes):
+            cheap = planner(of).within_ram(most)
+            assert cheap.arena_bytes <= most
+            assert cheap.macs >= min(m for peak, m in least(seed) if peak <= most)
+            for other in found:
+                assert other.arena_bytes > most or other.macs >= cheap.macs
+            assert planner(of).within_ram(most, point.overhead).macs <= point.macs
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_cannot_be_is_said(seed: int) -> None:
+    """Whatever the limit: there is a plan that keeps it, or an error, and no end without either."""
+    of, found = points(seed)
+    low = min(peak for peak, _ in least(seed))
+    fitted = []
+    for most in {0, low // 2, low - 1, *range(low, found[-1].arena_bytes + 1)}:
+        try:
+            point = planner(of).within_ram(most)
+        except InfeasibleError:
+            assert not fitted or most < min(fitted)
+        else:
+            assert low <= point.arena_bytes <= most
+            fitted.append(point.arena_bytes)
+    assert fitted
+
+
+@pytest.mark.parametrize("seed", [1, 6, 14])
+def test_what_is_said(seed: int) -> None:
+    of, found = points(seed)
+    nearest = planner(of).within_cost(math.inf)
+    with pytest.raises(InfeasibleError) as caught:
+        planner(of).within_ram(0)
+    assert caught.value.cause == (
+        f"no plan of this network fits an arena of 0 bytes; the nearest needs {_way(nearest)}"
+    )
+    assert caught.value.remedy == _REMEDY
+    assert caught.value.exit_code == 1
+    if found[-1].macs == found[0].macs:
+        return
+    nearest = planner(of).within_cost(1.0)
+    with pytest.raises(InfeasibleError) as caught:
+        planner(of).within_ram(found[-1].arena_bytes, 1.0)
+    beyond = planner(of).within_ram(found[-1].arena_bytes)
+    assert caught.value.cause.startswith(
+        f"no plan of this network fits an arena of {found[-1].arena_bytes:,} bytes "
+        f"at 1 times its MACs; the nearest needs {nearest.arena_bytes:,} bytes at "
+    )
+    assert caught.value.cause.endswith(
+        f"; {beyond.arena_bytes:,} bytes take {beyond.overhead:.3f} times"
+    )
+
+
+def _way(nearest: Point) -> str:
+    """What a plan needs, and what stands in the way of less."""
+    assert nearest.assembly.plan is not None
+    worst = max(nearest.assembly.plan.stages, key=lambda stage: stage.peak_bytes)
+    ids = worst.operators
+    several = f"operators {ids[0]} to {ids[-1]}" if len(ids) > 1 else f"operator {ids[0]}"
+    return (
+        f"{nearest.arena_bytes:,} bytes at {nearest.overhead:.3f} times "
+        f"(in the way: {several}, {worst.peak_bytes:,} bytes)"
+    )
+
+
+def test_less_than_the_network_itself_is_too_little() -> None:
+    of = ready(0, small=True)
+    with pytest.raises(InfeasibleError) as caught:
+        planner(of).within_cost(0.5)
+    assert caught.value.cause == (
+        "no plan computes less than the network itself: 0.5 times its MACs is too little"
+    )
+    assert caught.value.remedy == "allow an overhead of 1 or more"
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_without_strips_it_is_the_least_of_those_that_compute_nothing_twice(seed: int) -> None:
+    of, _ = points(seed)
+    point = planner(of, strips=False).least()
+    assert point.macs == graph_macs(of.graph)
+    assert all(c.strip_width is None and not c.lean for c in point.choices)
+    whole = [
+        program.plan.peak_bytes
+        for choices, program in every_plan(of, lean=False)
+        if program.plan is not None and all(c.strip_width is None for c in choices)
+    ]
+    assert point.peak_bytes == min(whole)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_tops_of_stages(seed: int) -> None:
+    """The highest end of all that is placed while a stage runs; the highest of all is the arena."""
+    _, found = points(seed)
+    for point in found:
+        plan = point.assembly.plan
+        assert plan is not None
+        tops = stage_tops(point.assembly)
+        slots: list[set[int]] = [set() for _ in plan.stages]
+        for slot, (node, _) in enumerate(plan.steps, start=1):
+            (number,) = (
+                i for i, stage in enumerate(plan.stages) if stage.first <= node < stage.last
+            )
+            slots[number].add(slot)
+        blocks = [b for b in point.assembly.placement.blocks if b.size]
+        assert tops == [
+            max((b.offset + b.size for b in blocks if mine & set(range(b.start, b.end))), default=0)
+            for mine in slots
+        ]
+
+
+def test_out_of_time_it_says_so() -> None:
+    of = ready(6, small=True)
+    hurried = Planner(of, strips=True, seconds=-1.0)
+    points = hurried.points()
+    assert points
+    assert not hurried.complete
+    hurried.least()
+    assert not hurried.complete
+    patient = planner(of)
+    assert patient.points()[-1].arena_bytes <= points[-1].arena_bytes
+    assert patient.complete
+
+
+def test_strips_are_told_apart_by_what_they_are_for() -> None:
+    """The same plan is placed once, whoever asks for it."""
+    of = ready(6, small=True)
+    one = planner(of)
+    choices = tuple(Choice((g.operator,)) for g in of.groups)
+    assert one.place(choices).assembly is one.place(choices).assembly
+    assert {edge.width for edge in all_edges(space_of(of))} > {None}
+
+
+def _state() -> Graph:
+    """An SVDF layer: 4 inputs, 3 units, and a state of 15 bytes that outlives everything."""
+    quant = Quant((0.25,), (-7,), 0)
+
+    def tensor(number: int, shape: tuple[int, ...], size: int = 0, *, wide: bool = False) -> Tensor:
+        kind = DType.INT32 if wide else DType.INT8
+        data = bytes(size) if size else None
+        return Tensor(number, f"t{number}", shape, kind, quant=quant, data=data)
+
+    state = Tensor(4, "state", (1, 15), DType.INT8, quant=quant, is_variable=True)
+    tensors = (
+        tensor(0, (1, 4)),
+        *(tensor(1, (3, 4), 12), tensor(2, (3, 5), 15), tensor(3, (3,), 12, wide=True)),
+        state,
+        tensor(5, (1, 3)),
+    )
+    options = {"rank": 1, "fused_activation_function": 0}
+    return Graph("svdf", tensors, (Op(0, "SVDF", (0, 1, 2, 3, 4), (5,), options),), (0,), (5,))
+
+
+def _unread() -> Graph:
+    """A convolution that takes one row in four of its input."""
+    net = NetBuilder("unread")
+    x = net.input((1, 16, 12, 2))
+    assert isinstance(x.q, np.ndarray)
+    return parse(net.finish(net.conv(x, "c", 1, 1, (4, 1)))).graph
+
+
+@pytest.mark.xfail(raises=Lost, strict=True, reason="the same plan is placed for ever")
+@pytest.mark.parametrize("make", [_state, _unread])
+def test_memory_that_no_stage_needs_counts(make: type[object]) -> None:
+    """Variables, and rows of the input that nobody reads: an arena can be larger than all stages."""
+    graph = make()
+    assert isinstance(graph, Graph)
+    of = prepare(graph, best_order(graph).order)
+    arena = planner(of).least().arena_bytes
+    assert planner(of).within_ram(arena).arena_bytes == arena
+    for most in (arena - 1, max(stage_tops(planner(of).least().assembly))):
+        with pytest.raises(InfeasibleError, match="the nearest needs"):
+            planner(of).within_ram(most)
+
+
+def test_networks_of_nothing_but_views() -> None:
+    """No stages, no MACs; the arena is what is given and left."""
+    tensors = tuple(
+        Tensor(i, f"t{i}", shape, DType.INT8, Quant((0.5,), (0,), 0))
+        for i, shape in enumerate([(1, 12), (3, 4)])
+    )
+    graph = Graph("views", tensors, (Op(0, "RESHAPE", (0,), (1,)),), (0,), (1,))
+    of = prepare(graph, (0,))
+    assert planner(of).least().arena_bytes >= 12
+    assert planner(of).within_cost(1.0).macs == 0
+    assert len(planner(of).points()) == 1
+    with pytest.raises(InfeasibleError, match="fits an arena of 0 bytes"):
+        planner(of).within_ram(0)
+
+
+def test_the_networks_above_have_strips() -> None:
+    """So that all this cannot come to say nothing."""
+    chosen = [p for seed in SEEDS for p in points(seed)[1]]
+    assert sum(any(c.strip_width for c in p.choices) for p in chosen) >= 5
+    assert sum(any(c.lean for c in p.choices) for p in chosen) >= 5
+    assert all(graph_of(seed, small=True).ops for seed in SEEDS)
