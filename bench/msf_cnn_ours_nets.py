@@ -86,6 +86,8 @@ def real_rows(outcomes: Outcomes) -> list[Row]:
             good = now.arena <= limit and now.overhead <= _FACTOR
             better = [a for a, overhead in front if a < now.arena and overhead <= _FACTOR]
             found += f" (the front has {min(better):,})" if better else ""
+            beaten = sum(a >= now.arena and overhead > now.overhead for a, overhead in front)
+            found += f" (better than {beaten} of the front)" if beaten else ""
             if not good:
                 why, good = _why_not(now, at_any, limit)
                 found += why

@@ -33,7 +33,7 @@ def read_plan(path: Path, model: Model) -> dict[str, Any]:
     """
     try:
         document = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise UsageError(
             f"the plan {path} cannot be read: {error}",
             "write one with `lowtide plan MODEL -o FILE`",

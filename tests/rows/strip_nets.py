@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import pairwise, product
 from random import Random
+from zlib import crc32
 
 import pytest
 
@@ -178,3 +179,26 @@ def scratch_changes(of: Prepared, program: Assembly) -> bool:
         whole.setdefault(node.op, []).append((form.scratch, form.scratch_lasts))
     cropped = [entry.node for entry in program.nodes if entry.node.op in program.origin]
     return any((n.scratch, n.scratch_lasts) not in whole[program.origin[n.op]] for n in cropped)
+
+
+def scatter(patch: pytest.MonkeyPatch, seed: int) -> None:
+    """Let rows be placed in any order: what may lie in one place will do so in some network."""
+    hurry(patch)
+    keys = [lambda box: (crc32(b"%d %d" % (seed, box)),)]
+    patch.setattr("lowtide.rows.place._keys", lambda *_: list(keys), raising=False)
+
+
+def random_plan(of: Prepared, seed: int) -> tuple[Choice, ...]:
+    """Any cut of the operators; strips of any width, also wider than the map, where they can be."""
+    rng, count = Random(seed), len(of.groups)
+    strips = {operators(of, e.first, e.last) for e in all_edges(space_of(of)) if e.width}
+    cut = [0, *(n for n in range(1, count) if rng.random() < 0.4), count]
+    choices = []
+    for first, last in pairwise(cut):
+        stage = operators(of, first, last)
+        width = None
+        if stage in strips and rng.random() < 0.9:
+            wide = of.graph.tensors[of.graph.ops[stage[-1]].outputs[0]].shape[2]
+            width = rng.randint(1, wide + 1 if rng.random() < 0.1 else max(1, wide // 2))
+        choices.append(Choice(stage, width, rng.random() < 0.4))
+    return tuple(choices)

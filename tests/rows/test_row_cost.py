@@ -20,6 +20,9 @@ from lowtide.rows.cost import CostModel, Linear, columns_of, executed, features,
 from lowtide.rows.search import Edge, Space, choices_of, front
 from networks import loaded
 
+_Stage = tuple[tuple[int, ...], int | None, bool]
+"""Operators, the width of strips, whether lean."""
+
 CORES = ("cortex-m4", "rv32imac")
 NETWORKS = range(18)
 
@@ -37,7 +40,7 @@ def space(seed: int, core: str | None) -> tuple[Prepared, Space]:
     return of, Planner(of, strips=True, model=model)._space(strips=True)
 
 
-def priced(of: Prepared, edges: Sequence[Sequence[Edge]]) -> dict[tuple[object, ...], Edge]:
+def priced(of: Prepared, edges: Sequence[Sequence[Edge]]) -> dict[_Stage, Edge]:
     return {(operators(of, e.first, e.last), e.width, e.lean): e for last in edges for e in last}
 
 

@@ -1,4 +1,4 @@
-"""The front as a picture: arena against MACs, with the RAM of common parts as lines."""
+"""The front as a picture: arena against cost, with the RAM of common parts as lines."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from lowtide.files import write_atomically
 from lowtide.ir.macs import graph_macs
 from lowtide.planning import Point
 from lowtide.report.picture import format_of
+from lowtide.report.predicted import predicted_note
 
 PARTS = (
     ("16 KB: nRF51, FE310", 16_384),
@@ -33,14 +34,16 @@ def write_front_picture(compiled: Compiled, points: Sequence[Point], path: Path)
 
     figure = Figure(figsize=(8, 5), layout="constrained")
     axes = figure.add_subplot()
-    overheads = [p.overhead for p in points]
+    predicted = compiled.instructions_predicted
+    costs = [p.overhead if predicted is None else p.cost / 1e6 for p in points]
     sizes = [p.arena_bytes for p in points]
-    axes.step(overheads, sizes, where="post", color="tab:blue", linewidth=1)
-    axes.plot(overheads, sizes, "o", color="tab:blue", label="plans")
+    axes.step(costs, sizes, where="post", color="tab:blue", linewidth=1)
+    axes.plot(costs, sizes, "o", color="tab:blue", label="plans")
     plan = compiled.assembly.plan
     if plan is not None:
         overhead = plan.macs / (graph_macs(compiled.graph) or 1)
-        axes.plot(overhead, compiled.arena_bytes, "D", color="tab:red", label="this plan")
+        cost = overhead if predicted is None else predicted / 1e6
+        axes.plot(cost, compiled.arena_bytes, "D", color="tab:red", label="this plan")
     low, high = min(sizes), max(sizes)
     for name, size in PARTS:
         if low / 2 < size < high * _ROOM:
@@ -55,7 +58,10 @@ def write_front_picture(compiled: Compiled, points: Sequence[Point], path: Path)
                 color="dimgray",
             )
     axes.set_ylim(0, high * _ROOM)
-    axes.set_xlabel("MACs, times the network's own")
+    label = "MACs, times the network's own"
+    if predicted is not None:
+        label = f"million instructions, predicted {predicted_note(compiled)}"
+    axes.set_xlabel(label)
     axes.set_ylabel("arena, bytes")
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     axes.set_title(f"{compiled.name}: least RAM for the work (input {compiled.options.input_mode})")
