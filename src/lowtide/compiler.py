@@ -231,11 +231,11 @@ def planned_model(
     compiled = compiled_of(model, options, name, order, point.assembly)
     tflm = tflm_arena_bytes(model.graph, range(len(model.graph.ops)))
     tell("looking for a lower bound")
-    bound = _lower_bound(ready, point.assembly)
+    bound = _lower_bound(ready, point.assembly, seconds=1.0 if front else 3.0)
     return Planned(compiled, points, planner.complete, tflm, bound)
 
 
-def _lower_bound(ready: Prepared, assembly: Assembly) -> int:
+def _lower_bound(ready: Prepared, assembly: Assembly, seconds: float) -> int:
     """The simple bound, or a stronger one where nothing is computed twice."""
     plan = assembly.plan
     assert plan is not None
@@ -245,7 +245,10 @@ def _lower_bound(ready: Prepared, assembly: Assembly) -> int:
     live = live_bytes(table, plan.steps, row_lives(table, plan.steps))
     crowded = sorted(range(len(plan.steps)), key=lambda at: -live[at + 1])
     hints = [plan.steps[at] for at in crowded]
-    return max(plan.lower_bound_bytes, lower_bound(table, hints, ceiling=assembly.arena_bytes))
+    return max(
+        plan.lower_bound_bytes,
+        lower_bound(table, hints, ceiling=assembly.arena_bytes, seconds=seconds),
+    )
 
 
 def _limits(options: Options) -> tuple[float | None, int | None]:

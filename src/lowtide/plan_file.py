@@ -112,8 +112,18 @@ def stage_order(graph: Graph, stages: Sequence[Choice]) -> tuple[int, ...]:
     order: list[int] = []
     done: set[int] = set()
 
+    # Operators on one variable keep the file's order.
+    users: dict[int, list[int]] = {}
+    for op in graph.ops:
+        for tensor in {*op.inputs, *op.outputs}:
+            if tensor >= 0 and graph.tensors[tensor].is_variable:
+                users.setdefault(tensor, []).append(op.id)
+
     def ready(number: int) -> bool:
-        needs = (made.get(t, -1) for t in graph.ops[number].inputs if t >= 0)
+        op = graph.ops[number]
+        needs = {made.get(t, -1) for t in op.inputs if t >= 0 and t not in users}
+        for tensor in {*op.inputs, *op.outputs}:
+            needs.update(user for user in users.get(tensor, []) if user < number)
         return all(n < 0 or n in done for n in needs)
 
     for number in [*listed, -1]:

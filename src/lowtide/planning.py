@@ -18,7 +18,7 @@ from lowtide.emit.assemble import Assembly, Prepared, assemble_rows
 from lowtide.errors import InfeasibleError
 from lowtide.ir.macs import graph_macs
 from lowtide.rows.cost import CostModel, Prices
-from lowtide.rows.search import Choice, Path, Space, cheapest, choices_of, front
+from lowtide.rows.search import Choice, Edge, Path, Space, cheapest, choices_of, front
 
 Tell = Callable[[str], None]
 """Is told what is going on."""
@@ -26,8 +26,11 @@ Tell = Callable[[str], None]
 _TRIES = 12
 """How many plans are placed in search of one that fits, or of a smaller one."""
 
+_FULL = 0.8
+"""The part of what lies below its highest row that a stage needs, for this to count as its need."""
+
 _POINTS = 40
-_FINER = 0.985
+_FINER = 0.98
 """A next point of the front needs at most this much of the last one's arena."""
 
 
@@ -115,6 +118,12 @@ class Planner:
             point = self._place(space, path)
             if point.arena_bytes < best.arena_bytes:
                 best = point
+        # The same arena may do with fewer lean kernels, or less work.
+        path = cheapest(space, best.arena_bytes)
+        if path is not None:
+            point = self._place(space, path)
+            if (point.arena_bytes, point.cost) <= (best.arena_bytes, best.cost):
+                best = point
         return best
 
     def within_ram(self, most: int, max_overhead: float = float("inf")) -> Point:
@@ -124,10 +133,10 @@ class Planner:
         """
         self.tell("looking at all stages")
         space = self._space(strips=self.strips)
-        tries = 0
-        while (path := cheapest(space, most)) is not None:
-            tries += 1
-            self.tell(f"placing plan {tries}")
+        tried: set[tuple[Edge, ...]] = set()
+        while (path := cheapest(space, most)) is not None and path.edges not in tried:
+            tried.add(path.edges)  # a plan comes again if what is in the way is in no stage
+            self.tell(f"placing plan {len(tried)}")
             point = self._place(space, path)
             if point.arena_bytes <= most:
                 if self._times(point) <= max_overhead:
@@ -161,7 +170,7 @@ class Planner:
     def points(self) -> list[Point]:
         """The front: plans that no other beats in both arena and cost, the cheapest first.
 
-        Plans whose arenas differ by less than 1.5 % count as one.
+        Plans whose arenas differ by less than 2 % count as one.
         """
         self.tell("looking at all stages")
         space = self._space(strips=self.strips)
@@ -207,10 +216,17 @@ class Planner:
         return self.model.prices(self.ready.graph, self.ready.nodes)
 
     def _place(self, space: Space, path: Path) -> Point:
-        """Place a path, and note what its stages turned out to need."""
+        """Place a path, and note what its stages turned out to need.
+
+        Rows of a stage that needs little may lie high because there is room. So only stages are noted
+        that need nearly all below their highest row, and of those that reach the top the largest.
+        """
         point = self.place(choices_of(path, self.ready.groups))
-        for edge, need in zip(path.edges, stage_tops(point.assembly), strict=True):
-            space.needs[edge] = max(edge.peak, need)
+        tops = stage_tops(point.assembly)
+        highest = max(zip(tops, (e.peak for e in path.edges), strict=True), default=(0, 0))
+        for edge, top in zip(path.edges, tops, strict=True):
+            if edge.peak >= _FULL * top or (top, edge.peak) == highest:
+                space.needs[edge] = max(edge.peak, top)
         return point
 
     def _space(self, *, strips: bool) -> Space:

@@ -8,7 +8,6 @@ from functools import cache
 
 import numpy as np
 import pytest
-from memory import Memory
 
 from lowtide.emit.assemble import (
     ARENA,
@@ -25,6 +24,7 @@ from lowtide.ir.passes import drop_boundary_quantization, fold_pads, resolve_var
 from lowtide.place import ALLOCATORS
 from lowtide.schedule import best_order
 from lowtide.tflite.read import parse
+from memory import Memory
 from networks import NETWORKS, loaded
 from random_nets import random_network
 

@@ -113,13 +113,7 @@ def test_the_readme_has_the_programs_own_figures() -> None:
 
 @pytest.mark.parametrize(
     ("network", "options"),
-    [
-        *PROGRAMS[:-2],
-        *(
-            pytest.param(*program, marks=pytest.mark.xfail(reason="README knows no streams"))
-            for program in PROGRAMS[-2:]
-        ),
-    ],
+    PROGRAMS,
     ids=lambda value: str(value)[:12],
 )
 def test_the_readme_calls_functions_that_there_are(network: str | int, options: Options) -> None:

@@ -13,7 +13,16 @@ from itertools import accumulate
 from pathlib import Path
 
 import pytest
-from strip_nets import MODES, graph_of, random_plan, ready, scatter, small_network
+from strip_nets import (
+    MODES,
+    all_edges,
+    graph_of,
+    random_plan,
+    ready,
+    scatter,
+    small_network,
+    space_of,
+)
 from strip_programs import Program, run_all
 
 from lowtide import deploy
@@ -22,11 +31,14 @@ from lowtide.emit import assemble as assembling
 from lowtide.emit.assemble import Assembly, Prepared, assemble_rows, prepare
 from lowtide.emit.tables import Strip
 from lowtide.emit.turns import Loop, Turn
+from lowtide.errors import UsageError
 from lowtide.rows.search import Choice
 from lowtide.rows.stages import Segment, Step
 from lowtide.rows.table import RowTable
 from lowtide.schedule import best_order
 from lowtide.tflite.read import parse
+from lowtide.zoo.builder import NetBuilder
+from lowtide.zoo.quantise import Activation
 from memory import Memory
 from random_nets import random_network
 
@@ -175,18 +187,33 @@ def test_every_row_is_where_its_reader_looks(
     scatter(monkeypatch, seed)
     of = ready(seed, small=small)
     for choices in plans(of, seed):
-        if small and seed in OTHER_ROWS and any(c.strip_width for c in choices):
-            continue
         follow(assemble_rows(of, choices))
 
 
-@pytest.mark.xfail(strict=True, reason="strips read a view of another height in the wrong rows")
 @pytest.mark.parametrize("seed", sorted(OTHER_ROWS))
 def test_strips_of_a_view_of_another_height(seed: int) -> None:
     graph = graph_of(seed, small=True)
     of = prepare(graph, best_order(graph).order)
     made = [g.operator for g in of.groups]
-    follow(assemble_rows(of, [Choice((made[0],)), Choice(tuple(made[1:3]), 1), *_rest(made[3:])]))
+    with pytest.raises(UsageError, match="cannot run together in strips"):
+        assemble_rows(of, [Choice((made[0],)), Choice(tuple(made[1:3]), 1), *_rest(made[3:])])
+
+
+@pytest.mark.xfail(strict=True, reason="strips read the whole of a view that only strips make")
+def test_a_view_of_what_the_same_strips_make() -> None:
+    """A sum of a map, seen as another of its shape, and of a convolution of it."""
+    net, relu6 = NetBuilder("view"), Activation.RELU6
+    x = net.conv(net.input((1, 8, 12, 4)), "a", 8, 3, 1, relu6)
+    seen = net.reshape(x, "same", (1, 8, 12, 8))
+    graph = parse(net.finish(net.add(net.conv(x, "b", 8, 3, 1, relu6), seen, "sum", relu6))).graph
+    of = prepare(graph, range(4))
+    assert of.views == {seen.id: x.id}
+    try:
+        program = assemble_rows(of, [Choice((0, 2, 3), 4)])
+    except UsageError:
+        assert not [e for e in all_edges(space_of(of)) if e.width and e.last - e.first == 3]
+    else:
+        follow(program)
 
 
 def _rest(operators: Sequence[int]) -> list[Choice]:
@@ -204,8 +231,6 @@ def test_strips_in_every_mode(
     strips = 0
     for seed, small in [(n, True) for n in range(20)] + [(n, False) for n in range(8)]:
         graph = graph_of(seed, small=small)
-        if small and seed in OTHER_ROWS:
-            continue
         order = best_order(graph).order
         of = prepare(graph, order, input_mode=given, output_mode=left, preserve_input=preserve)
         for choices in plans(of, seed, 2):
@@ -292,7 +317,7 @@ def test_any_plan_gives_the_same_bytes(
     """C under sanitizers: every tensor, in every strip that makes some of it, is the oracle's."""
     programs = []
     for seed, small in [(n, False) for n in LARGE] + [(n, True) for n in SMALL if n % 3 == 0]:
-        if seed % 2 != half or (small and seed in OTHER_ROWS):
+        if seed % 2 != half:
             continue
         scatter(monkeypatch, seed)
         data = small_network(seed) if small else random_network(seed)
@@ -303,7 +328,7 @@ def test_any_plan_gives_the_same_bytes(
         order = best_order(graph).order
         of = prepare(graph, order, input_mode=given, output_mode=left, preserve_input=preserve)
         programs += [Program(model, assemble_rows(of, choices)) for choices in plans(of, seed, 2)]
-    assert sum(bool(program.assembly.parts) for program in programs) > len(programs) // 3
+    assert sum(bool(program.assembly.parts) for program in programs) > len(programs) // 4
     assert run_all(programs, tmp_path, samples=2) == []
 
 

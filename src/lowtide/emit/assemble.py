@@ -139,9 +139,16 @@ class Prepared:
 
     @property
     def parts(self) -> frozenset[int]:
-        """Tensors that are joined of others, or part of others."""
+        """Tensors that share their memory with others, in other rows than theirs."""
         crops = self.joined.crops
-        return frozenset({*crops, *(crop.tensor for crop in crops.values())})
+        shapes = self.graph.tensors
+        views = [
+            {view, root}
+            for view, root in self.views.items()
+            if shapes[view].shape != shapes[root].shape
+        ]
+        joined = {*crops, *(crop.tensor for crop in crops.values())}
+        return frozenset(joined.union(*views))
 
     @property
     def groups(self) -> list[Group]:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from lowtide.emit.assemble import Assembly
+from lowtide.emit.interface import modes
 from lowtide.emit.program import Array
 from lowtide.ir import Tensor
+
+_STATE_HALVES = 17
+"""lt_state, in uint16_t."""
 
 
 def readme(assembly: Assembly, name: str, preserve_input: bool) -> str:
@@ -13,14 +17,23 @@ def readme(assembly: Assembly, name: str, preserve_input: bool) -> str:
     const = assembly.input_mode == "const"
     weights = sum(size for is_weights, size in _constants(assembly) if is_weights)
     tables = sum(size for is_weights, size in _constants(assembly) if not is_weights)
-    words = 2 + assembly.pointers + (len(graph.inputs) if const else 0)
-    state = 4 * (words + (max(1, len(assembly.nodes)) + 1) // 2)
+    how = modes(assembly)
+    halves = max(1, assembly.counters) + _STATE_HALVES * how.stops
+    words = assembly.bases + assembly.pointers + (halves + 1) // 2
+    state = 4 * (words + how.stops + 2 * how.pulled + 2 * how.given)
     if const:
         inputs = f"""Inputs stay where they are: give each one's address with `{name}_set_input`.
 They are only read."""
         give = "\n".join(
             f"    {name}_set_input(&net, {i}, input_{i});" for i in range(len(graph.inputs))
         )
+    elif how.pulled:
+        pushed = f"""
+Or give rows as they come, with `{name}_push_rows(&net, rows, n)`, until
+`{name}_rows_wanted(&net)` is 0."""
+        inputs = f"""Rows of the inputs are asked for, in order, as they are needed: the callback writes
+each to where it is told.{pushed if how.pushes else ""}"""
+        give = f"    {name}_set_pull(&net, your_pull, your_context); /* once */"
     else:
         kept = (
             "An input keeps its contents."
@@ -33,6 +46,14 @@ they have been read. Write them anew before each call (or compile with `--preser
             f"    memcpy({name}_input(&net, {i}), input_{i}, {upper}_INPUT_{i}_BYTES);"
             for i in range(len(graph.inputs))
         )
+    if how.given:
+        give += f"\n    {name}_set_take(&net, your_take, your_context); /* once */"
+        read = "    /* your_take gets the outputs' rows, in order, as they are made */"
+        outputs = "Rows of the outputs are handed over as they are made, and are not kept."
+    else:
+        read = f"    /* then read {name}_output(&net, 0), {upper}_OUTPUT_0_BYTES bytes */"
+        outputs = """Outputs lie in the arena and are valid until the next call or the next write to an
+input."""
     shapes = "\n".join(
         f"| {kind} {i} | {_type(graph.tensors[t])} | {graph.tensors[t].bytes} |"
         for kind, tensors in (("input", graph.inputs), ("output", graph.outputs))
@@ -61,10 +82,10 @@ and link with `-Wl,--gc-sections`.
     {name}_init(&net, arena, sizeof arena); /* once; LT_OK if all is well */
 {give}
     {name}_invoke(&net);
-    /* then read {name}_output(&net, 0), {upper}_OUTPUT_0_BYTES bytes */
+{read}
 
 {inputs}
-Outputs lie in the arena and are valid until the next call or the next write to an input.
+{outputs}
 
 | | type and shape | bytes |
 | --- | --- | ---: |

@@ -141,8 +141,8 @@ def _modest(
 
 
 # First fits tried, times boxes: about a second each.
-_EFFORT = 30_000
-_SEGMENT_EFFORT = 8_000
+_EFFORT = 24_000
+_SEGMENT_EFFORT = 5_000
 
 Key = Callable[[int], tuple[int, ...]]
 
@@ -245,7 +245,7 @@ def _segment(
     It need not be below `enough`. A key that does it comes first in `keys` from then on.
     """
     best: tuple[int, list[int]] | None = None
-    for key in list(keys):
+    for key in keys[: max(2, _SEGMENT_EFFORT // (len(members) + 1))]:
         order = sorted(members, key=key)
         for box in members:
             spans[box] = None
