@@ -23,7 +23,6 @@ from strip_nets import (
     small_network,
     space_of,
 )
-from strip_programs import Program, run_all
 
 from lowtide import deploy
 from lowtide.compiler import Options, compile_model
@@ -41,6 +40,7 @@ from lowtide.zoo.builder import NetBuilder
 from lowtide.zoo.quantise import Activation
 from memory import Memory
 from random_nets import random_network
+from strip_programs import Program, run_all
 
 PLANS = 4
 SMALL = range(48)
