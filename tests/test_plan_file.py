@@ -311,7 +311,6 @@ def test_a_state_is_not_read_after_it_was_assigned() -> None:
         stage_order(_stateful(), [Choice((0,)), Choice((3,)), Choice((1,)), Choice((2,))])
 
 
-@pytest.mark.xfail(strict=True, reason="a plan may interleave operators on one variable")
 def test_a_state_is_read_before_it_is_assigned_in_one_stage() -> None:
     """Rows do not show that what is joined must be read before it is replaced."""
     graph = _stateful()

@@ -224,10 +224,7 @@ def planned_model(
     order, ready = prepared(model, options, seconds=seconds)
     planner = _planner(ready, options, seconds, strips=front, tell=tell)
     points = tuple(planner.points()) if front else None
-    if points is not None and _limits(options) == (None, None) and options.stages is None:
-        point = points[0]
-    else:
-        point = _point(planner, options)
+    point = _point(planner, options)
     compiled = compiled_of(model, options, name, order, point.assembly)
     tflm = tflm_arena_bytes(model.graph, range(len(model.graph.ops)))
     tell("looking for a lower bound")

@@ -152,6 +152,14 @@ def with_views(ready: Prepared, stages: Sequence[Choice]) -> tuple[Choice, ...]:
             f"operator {missing[0]} is in no stage of the plan",
             "write the plan anew with `lowtide plan MODEL -o FILE`",
         )
+    alone = {g.operator for g in ready.groups if {*range(g.first, g.last)} & ready.table.alone}
+    for stage in stages:
+        if len(stage.operators) > 1 and alone.intersection(stage.operators):
+            raise UsageError(
+                f"operator {min(alone.intersection(stage.operators))} uses a variable, and can only be "
+                "a stage of its own",
+                "write the plan anew with `lowtide plan MODEL -o FILE`",
+            )
     kept = (
         replace(stage, operators=tuple(op for op in stage.operators if op in needed))
         for stage in stages

@@ -34,7 +34,7 @@ from lowtide.schedule import best_order
 from lowtide.tflite.read import parse
 from lowtide.zoo.builder import NetBuilder
 
-SMALL = range(36)
+SMALL = range(28)
 LARGE = range(12)
 
 

@@ -43,7 +43,7 @@ from random_nets import random_network
 from strip_programs import Program, run_all
 
 PLANS = 4
-SMALL = range(48)
+SMALL = range(40)
 LARGE = range(25)
 NETWORKS = [(seed, True) for seed in SMALL] + [(seed, False) for seed in LARGE]
 OTHER_ROWS = {8, 16}
@@ -199,7 +199,6 @@ def test_strips_of_a_view_of_another_height(seed: int) -> None:
         assemble_rows(of, [Choice((made[0],)), Choice(tuple(made[1:3]), 1), *_rest(made[3:])])
 
 
-@pytest.mark.xfail(strict=True, reason="strips read the whole of a view that only strips make")
 def test_a_view_of_what_the_same_strips_make() -> None:
     """A sum of a map, seen as another of its shape, and of a convolution of it."""
     net, relu6 = NetBuilder("view"), Activation.RELU6

@@ -139,16 +139,10 @@ class Prepared:
 
     @property
     def parts(self) -> frozenset[int]:
-        """Tensors that share their memory with others, in other rows than theirs."""
+        """Tensors that share their memory with others: views, and what is joined."""
         crops = self.joined.crops
-        shapes = self.graph.tensors
-        views = [
-            {view, root}
-            for view, root in self.views.items()
-            if shapes[view].shape != shapes[root].shape
-        ]
         joined = {*crops, *(crop.tensor for crop in crops.values())}
-        return frozenset(joined.union(*views))
+        return frozenset({*joined, *self.views, *self.views.values()})
 
     @property
     def groups(self) -> list[Group]:
