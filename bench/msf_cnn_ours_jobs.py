@@ -39,7 +39,6 @@ _WORKERS = 2
 _SAMPLES = 2
 _FLOAT_BOUNDARY = "te_vww"
 _LIVE = 3
-_NOT_COUNTED = "lowtide.deploy.count_macs is missing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,10 +277,7 @@ def _verify(compiled: Compiled, _: str) -> _Tried:
 
 
 def _count(compiled: Compiled, _: str) -> _Tried:
-    count = getattr(deploy, "count_macs", None)
-    if count is None:
-        raise NeedsError(_NOT_COUNTED)
-    return _Tried(macs=int(count(compiled)))
+    return _Tried(macs=deploy.count_macs(compiled))
 
 
 def _on_board(compiled: Compiled, board: str) -> _Tried:

@@ -53,7 +53,7 @@ def read_plan(path: Path, model: Model) -> dict[str, Any]:
             Choice(
                 tuple(map(_whole, stage["operators"])),
                 _width(stage.get("strip_width")),
-                bool(stage.get("lean", False)),
+                _flag(stage.get("lean", False)),
             )
             for stage in document["stages"]
         )
@@ -61,8 +61,8 @@ def read_plan(path: Path, model: Model) -> dict[str, Any]:
             "stages": stages,
             "input_mode": _one_of(document["input"], "resident", "const", "streamed"),
             "output_mode": _one_of(document["output"], "resident", "streamed"),
-            "preserve_input": bool(document.get("preserve_input", False)),
-            "quantized_io": bool(document.get("quantized_io", False)),
+            "preserve_input": _flag(document.get("preserve_input", False)),
+            "quantized_io": _flag(document.get("quantized_io", False)),
         }
     except (KeyError, TypeError, ValueError) as error:
         raise UsageError(
@@ -83,6 +83,12 @@ def _width(value: object) -> int | None:
         return None
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise ValueError(f"{value!r} is no width")
+    return value
+
+
+def _flag(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError(f"{value!r} is neither true nor false")
     return value
 
 

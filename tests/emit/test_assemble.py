@@ -193,7 +193,7 @@ def test_views_share_memory_and_make_no_node() -> None:
 def _tensor(number: int, shape: tuple[int, ...], **fields: object) -> Tensor:
     quant = Quant((0.5,), (3,), 0)
     values: dict[str, object] = {"dtype": DType.INT8, "quant": quant, **fields}
-    return Tensor(number, f"t{number}", shape, **values)  # type: ignore[arg-type]
+    return Tensor(number, f"t{number}", shape, **values)  # type: ignore[arg-type]  # fields of different types
 
 
 def _reshaped(*shapes: tuple[int, ...]) -> Graph:

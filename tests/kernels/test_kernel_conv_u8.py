@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from conv_models import NONE, RELU, RELU6, RELU_N1_TO_1, SAME, VALID, Layer, Models
@@ -13,7 +15,8 @@ from lowtide.tflite.read import parse
 
 
 def _plain(**fields: object) -> Layer:
-    return Layer(**{"per_channel": False, "weights_zero": 120, "zero": 128, **fields})  # type: ignore[arg-type]
+    values: dict[str, Any] = {"per_channel": False, "weights_zero": 120, "zero": 128, **fields}
+    return Layer(**values)
 
 
 def test_windows() -> None:

@@ -76,7 +76,7 @@ def placed(monkeypatch: pytest.MonkeyPatch) -> list[Rows]:
     found: list[Rows] = []
     own = vars(assembling)["row_layout"]
 
-    def layout(table, steps, lives, segments, **more):  # type: ignore[no-untyped-def]
+    def layout(table, steps, lives, segments, **more):  # type: ignore[no-untyped-def]  # passes on what it gets
         found.append(Rows(table, steps, lives, segments))
         return own(table, steps, lives, segments, **more)
 

@@ -396,17 +396,16 @@ def _turns(
             continue
         turns += turns_of(plain)
         plain = []
-        back = 1 if run.times > 1 else 0
-        start = {t: run.start[t] - back * run.shift[t] for t in run.start}
-        turns.append(Turn(tables.add_strip(start, absolute=True), 1))
+        turns.append(Turn(tables.add_strip(run.start, absolute=True), 1))
         for index in range(segment.first, segment.last):
             tables.add(nodes[index], index, shared=index - segment.first)
-        body = turns_of([(tables.number[node], step) for node, step in steps], MAX_DEPTH - back)
-        if back:
+        body = turns_of([(tables.number[node], step) for node, step in steps], MAX_DEPTH - 1)
+        turns += body
+        if (
+            run.times > 1
+        ):  # the first strip stands apart, so that no base is ever outside its memory
             again = Turn(tables.add_strip(run.shift, absolute=False), 1)
-            turns.append(Loop((again, *body), run.times))
-        else:
-            turns += body
+            turns.append(Loop((again, *body), run.times - 1))
     return [*turns, *turns_of(plain)]
 
 

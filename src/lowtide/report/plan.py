@@ -47,8 +47,8 @@ def plan_text(planned: Planned) -> str:
     own = graph_macs(graph)
     overhead = (
         f"nothing is computed twice ({plan.macs:,} MACs)"
-        if plan.macs == own or not own
-        else f"{plan.macs:,} MACs, {plan.macs / own:.4f} times the network's"
+        if all(stage.strip_width is None for stage in plan.stages)
+        else f"{plan.macs:,} MACs, {plan.macs / (own or 1):.4f} times the network's"
     )
     columns = (
         "stage",
