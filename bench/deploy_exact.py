@@ -24,9 +24,9 @@ from lowtide import zoo
 from lowtide.emit.bundle import kernel_files
 from lowtide.errors import LowtideError, MissingToolError
 from lowtide.run.board import load_boards
+from programs_and_tables import FLOAT_BOUNDARY
 from reorder_rows import Detail, NeedsError, Row, amount, cells, shared_model, verdict
 
-FLOAT_BOUNDARY = "te_vww"
 _FLOAT_MODEL = "tflm_mnist_lstm"
 QUANTISED = (
     "mlperf_ad01_int8",

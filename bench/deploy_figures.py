@@ -6,11 +6,10 @@ interpreter, the operator resolver and the stack come on top.
 
 from __future__ import annotations
 
-from deploy_exact import FLOAT_BOUNDARY
 from deploy_jobs import Job, Outcome, Outcomes, as_values
+from programs_and_tables import FLOAT_BOUNDARY, M4, with_detail
 from reorder_rows import Detail, Row, amount, cells, peer, verdict
 
-_M4 = "mps2-an386"
 _PEER = "TFLM + CMSIS-NN"
 _SWIFTNET = "swiftnet_cell_uint8"
 _PERSON = "tflm_person_detect_int8"
@@ -46,7 +45,7 @@ _COMPACTED = (_PERSON, _SWIFTNET)
 
 def ram_jobs() -> list[Job]:
     """The networks whose RAM was asked for, on the M4."""
-    return [Job(network, _M4) for network, _, _ in _RAM]
+    return [Job(network, M4) for network, _, _ in _RAM]
 
 
 def ram_rows(outcomes: Outcomes) -> list[Row]:
@@ -54,7 +53,7 @@ def ram_rows(outcomes: Outcomes) -> list[Row]:
     rows = []
     lines = []
     for network, key, limit in _RAM:
-        outcome = outcomes[Job(network, _M4)]
+        outcome = outcomes[Job(network, M4)]
         title = f"{_PEER}, int8 twin" if network == _SWIFTNET else f"{_PEER}, arena"
         rival = peer("tflm", key, "arena_bytes", "cmsis_m4", show=lambda b: f"{b:,} B")
         rows.append(
@@ -65,13 +64,13 @@ def ram_rows(outcomes: Outcomes) -> list[Row]:
             parts = [ram[f"{part}_bytes"] for part in ("arena", "data", "bss", "stack", "total")]
             lines.append((network, *parts, rival))
     columns = ("network", "arena", "data", "bss", "stack", "total", f"{_PEER}'s arena alone")
-    return _detailed(rows, Detail(f"RAM in bytes on {_M4}", columns, cells(lines)))
+    return with_detail(rows, Detail(f"RAM in bytes on {M4}", columns, cells(lines)))
 
 
 def instruction_jobs() -> list[Job]:
     """The networks whose instructions were asked for, and te_vww without its float boundary."""
-    jobs = [Job(network, _M4) for network, _, _ in _INSTRUCTIONS]
-    return [*jobs, Job(FLOAT_BOUNDARY, _M4, quantized_io=True)]
+    jobs = [Job(network, M4) for network, _, _ in _INSTRUCTIONS]
+    return [*jobs, Job(FLOAT_BOUNDARY, M4, quantized_io=True)]
 
 
 def instruction_rows(outcomes: Outcomes) -> list[Row]:
@@ -94,12 +93,12 @@ def instruction_rows(outcomes: Outcomes) -> list[Row]:
             of_peer = f"{count / limit:.2f}"
             lines.append((job.label, count, macs, f"{count / macs:.2f}", rival, of_peer))
     columns = ("network", "instructions", "MACs", "per MAC", _PEER, "of it")
-    return _detailed(rows, Detail(f"Instructions on {_M4}", columns, cells(lines)))
+    return with_detail(rows, Detail(f"Instructions on {M4}", columns, cells(lines)))
 
 
 def code_jobs() -> list[Job]:
     """The networks with a peer's code size."""
-    return [Job(network, _M4) for network, _, _ in _CODE]
+    return [Job(network, M4) for network, _, _ in _CODE]
 
 
 def code_rows(outcomes: Outcomes) -> list[Row]:
@@ -107,7 +106,7 @@ def code_rows(outcomes: Outcomes) -> list[Row]:
     rows = []
     lines = []
     for network, key, limit in _CODE:
-        outcome = outcomes[Job(network, _M4)]
+        outcome = outcomes[Job(network, M4)]
         flash = outcome.document.get("flash", {})
         code, tables = flash.get("code_bytes", 0), flash.get("constant_bytes", 0)
         name = ("tflm", key, "text_bytes_m4_without_weights", "cmsis_int8_registrations")
@@ -120,21 +119,21 @@ def code_rows(outcomes: Outcomes) -> list[Row]:
             weights, share = flash["weights_bytes"], f"{whole / limit:.2f}"
             lines.append((network, code, tables, whole, weights, rival, share))
     columns = ("network", "code", "constants", "both", "weights apart", _PEER, "of it")
-    return _detailed(rows, Detail(f"Flash in bytes on {_M4}", columns, cells(lines)))
+    return with_detail(rows, Detail(f"Flash in bytes on {M4}", columns, cells(lines)))
 
 
 def compacting_jobs() -> list[Job]:
     """Two networks with and without moves."""
     allocators = ("planned", "compacting")
-    return [Job(n, _M4, allocator=a) for n in _COMPACTED for a in allocators]
+    return [Job(n, M4, allocator=a) for n in _COMPACTED for a in allocators]
 
 
 def compacting_rows(outcomes: Outcomes) -> list[Row]:
     """What moving buffers costs, and what it saves where nothing is fragmented: nothing."""
     rows = []
     for network in _COMPACTED:
-        planned = outcomes[Job(network, _M4)]
-        moving = outcomes[Job(network, _M4, allocator="compacting")]
+        planned = outcomes[Job(network, M4)]
+        moving = outcomes[Job(network, M4, allocator="compacting")]
         measured = planned.problem or moving.problem
         values: dict[str, object] = {"planned": as_values(planned), "compacting": as_values(moving)}
         if planned.state == moving.state == "done":
@@ -183,12 +182,3 @@ def _row(
         peer=rival,
         values={"measured": found, "limit": limit, **as_values(outcome)},
     )
-
-
-def _detailed(rows: list[Row], detail: Detail) -> list[Row]:
-    """The rows, with `detail` (unless it is empty) at the last."""
-    if not detail.lines:
-        return rows
-    last = rows[-1]
-    whole = Row(last.on, last.asked, last.measured, last.status, last.peer, last.values, (detail,))
-    return [*rows[:-1], whole]

@@ -9,12 +9,10 @@ over processes. So rows say which `Job`s they need, each is done once, and rows 
 
 from __future__ import annotations
 
-import multiprocessing
 import sys
 import tempfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -22,15 +20,15 @@ from typing import Any, Literal
 from lowtide import pipeline
 from lowtide.compiler import Compiled, Options, compile_model
 from lowtide.deploy import run, verify
-from lowtide.errors import LowtideError, MissingToolError
-from lowtide.report.deployment import ran_document, ran_text, verified_document, verified_text
+from lowtide.errors import LowtideError
+from lowtide.report.deployment import ran_document, verified_document, verified_text
 from lowtide.run.board import load_boards
 from lowtide.run.toolchain import compile_only
-from reorder_rows import NeedsError, shared_model
+from programs_and_tables import end_of, in_two_processes, path_of, problem_of
+from reorder_rows import NeedsError
 
 HOST = "host"
 WHOLE = Options(schedule="operators")
-_WORKERS = 2
 _HOST_SAMPLES = 8
 _BOARD_SAMPLES = 4  # all kinds of inputs that lowtide makes: random, all least, all greatest, zero
 
@@ -84,11 +82,6 @@ def note(text: str) -> None:
     print(f"bench/deploy: {text}", file=sys.stderr, flush=True)
 
 
-def path_of(network: str) -> str:
-    """What `lowtide` takes for the network. Raises NeedsError for a shared model that is absent."""
-    return network if network.startswith("zoo:") else str(shared_model(network))
-
-
 def compiled(network: str, options: Options) -> Compiled:
     """The network as C. Raises NeedsError or a LowtideError."""
     return compile_model(pipeline.load(path_of(network)), options)
@@ -100,13 +93,9 @@ def do_all(jobs: Iterable[Job]) -> dict[Job, Outcome]:
     for job in dict.fromkeys(jobs):
         by_network.setdefault(job.network, []).append(job)
     outcomes: dict[Job, Outcome] = {}
-    # Threads of this process must not be forked.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(_WORKERS, mp_context=context) as pool:
-        pending = [pool.submit(_do_network, group) for group in by_network.values()]
-        for number, done in enumerate(as_completed(pending), start=1):
-            outcomes |= done.result()
-            note(f"{number} of {len(pending)} networks done")
+    for progress, found in in_two_processes(_do_network, by_network.values()):
+        outcomes |= found
+        note(f"{progress} networks done")
     return outcomes
 
 
@@ -142,14 +131,9 @@ def _do(job: Job, program: Compiled | Exception) -> Outcome:
         else:
             ran = run(program, load_boards()[job.target], samples=_BOARD_SAMPLES)
             document = ran_document(ran)
-            problem = "" if ran.bit_exact else ran_text(ran).partition("\n")[0]
-            problem = problem or ("the compiler warns" if ran.measured.warnings else "")
-    except NeedsError as error:
-        return Outcome("absent", str(error))
-    except MissingToolError as error:
-        return Outcome("absent", f"needs a tool: {error.cause}")
-    except (LowtideError, ValueError) as error:
-        return Outcome("failed", str(error).partition("\n")[0])
+            problem = problem_of(ran)
+    except (NeedsError, LowtideError, ValueError) as error:
+        return Outcome(*end_of(error))
     return Outcome(
         "done",
         problem,

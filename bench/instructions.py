@@ -25,8 +25,8 @@ import lowtide.rows.cost
 from instructions_fit import fitted, stored, total
 from instructions_jobs import BOARDS, FIT, Case, Executed, run_all
 from lowtide.rows.cost import CostModel, load_model
+from programs_and_tables import path_of
 from reorder_rows import NeedsError
-from rows_jobs import path_of
 
 _MOST = 0.05
 _MBV2, _MN2 = "zoo:mbv2-w0.35-144-chain", "zoo:mn2-vww5-80-chain"

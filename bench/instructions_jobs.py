@@ -6,12 +6,11 @@ does; plans of real networks (`plans`) show how far the model is off where it is
 
 from __future__ import annotations
 
-import multiprocessing
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from random import Random
 
 from lowtide import deploy, pipeline
@@ -23,12 +22,11 @@ from lowtide.run.board import load_boards
 from lowtide.tflite.read import parse
 from lowtide.zoo.builder import Act, NetBuilder
 from lowtide.zoo.quantise import Activation
-from rows_jobs import FLOAT_BOUNDARY, path_of
+from programs_and_tables import M4, Program, in_two_processes, path_of
 
-BOARDS = {"cortex-m4": "mps2-an386", "rv32imac": "rv32-virt"}
+BOARDS = {"cortex-m4": M4, "rv32imac": "rv32-virt"}
 """Core -> the board on which its model is fitted and checked."""
 
-_WORKERS = 2
 _DRAWN = {"conv": 60, "depthwise": 32, "strips": 10}
 _OTHERS = ("dense", "add", "average", "global", "max", "softmax", "mean")
 _EACH_OTHER = 4
@@ -80,15 +78,11 @@ FIT = tuple(
 
 def run_all(cases: Sequence[Case], cores: Sequence[str]) -> list[Executed]:
     """Every case on a board of every core, in two processes, with progress on stderr."""
-    context = multiprocessing.get_context("spawn")
     found: dict[Case, Executed] = {}
-    with ProcessPoolExecutor(_WORKERS, mp_context=context) as pool:
-        pending = [pool.submit(run_case, case, tuple(cores)) for case in cases]
-        for number, done in enumerate(as_completed(pending), start=1):
-            executed_ = done.result()
-            found[executed_.case] = executed_
-            said = f"{number} of {len(cases)} programs done: {executed_.case.label}"
-            print(f"bench/instructions: {said}", file=sys.stderr, flush=True)
+    for progress, executed_ in in_two_processes(partial(run_case, cores=tuple(cores)), cases):
+        found[executed_.case] = executed_
+        said = f"{progress} programs done: {executed_.case.label}"
+        print(f"bench/instructions: {said}", file=sys.stderr, flush=True)
     return [found[case] for case in cases]
 
 
@@ -98,13 +92,10 @@ def run_case(case: Case, cores: Sequence[str]) -> Executed:
         model, options = generated(case.network)
     else:
         model = pipeline.load(path_of(case.network))
-        free = case.max_overhead is not None
-        options = Options(
-            input_mode="const" if free else "resident",
-            output_mode="streamed" if free else "resident",
-            max_overhead=case.max_overhead,
-            quantized_io=case.network == FLOAT_BOUNDARY,
-        )
+        program = Program(case.network)
+        if case.max_overhead is not None:
+            program = Program(case.network, "const", "streamed")
+        options = replace(program.options, max_overhead=case.max_overhead)
     compiled = compile_model(model, options)
     graph = compiled.assembly.program_graph
     counts: dict[Key, float] = defaultdict(float)

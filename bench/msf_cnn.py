@@ -14,23 +14,20 @@ nothing of Table 1 is compared, and it says so.
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import json
-import os
-import platform
 import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
 
-from rich.console import Console
 from rich.table import Table
 
 from msf_cnn_cells import measure
 from msf_cnn_networks import ZOO
 from msf_cnn_ours import NAMES, as_documents, good, measure_ours, print_ours
 from msf_cnn_rows import Cell, Optimum, Report, Timing, note
+from programs_and_tables import bench_parser, machine, plain_console, plain_table
 
 _WIDTH = 160
 _TABLE1 = "table1"
@@ -48,7 +45,7 @@ whose tile is larger than its map; of P2's paths with equally few MACs it takes 
 
 
 def _table(*columns: str, left: int = 1) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="")
+    table = plain_table()
     for number, column in enumerate(columns):
         table.add_column(column, justify="left" if number < left or not column else "right")
     return table
@@ -116,9 +113,8 @@ def _timings(timings: Sequence[Timing]) -> Table:
 
 
 def _print(report: Report) -> None:
-    console = Console(width=_WIDTH, highlight=False, markup=False, emoji=False)
-    where = f"Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} CPUs"
-    console.print(f"msf-CNN's Table 1, worked out now on this machine ({where})")
+    console = plain_console(_WIDTH)
+    console.print(f"msf-CNN's Table 1, worked out now on this machine ({machine()})")
     for network, zoo_name in ZOO.items():
         console.print(f"\n{network} (zoo:{zoo_name})\n")
         console.print(_column([cell for cell in report.cells if cell.network == network]))
@@ -148,18 +144,12 @@ def _missing(report: Report) -> str:
 
 def main() -> int:
     """Work out every cell and measure every row, and print them; the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="bench/msf_cnn", description="The msf-CNN paper's Table 1, ours beside theirs."
-    )
-    parser.add_argument("--json", action="store_true", help="print the rows as a JSON document")
-    known = (_TABLE1, *NAMES)
-    parser.add_argument(
-        "--only",
+    parser = bench_parser(
+        "bench/msf_cnn",
+        "The msf-CNN paper's Table 1, ours beside theirs.",
+        (_TABLE1, *NAMES),
         metavar="SECTION",
-        nargs="+",
-        choices=known,
-        default=known,
-        help=f"sections: {', '.join(known)}",
+        noun="sections",
     )
     given = parser.parse_args()
     begin = time.perf_counter()

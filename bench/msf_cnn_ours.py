@@ -7,11 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-
-from rich.console import Console
-from rich.table import Table
 
 from msf_cnn_ours_chains import (
     HONEST_NOTE,
@@ -36,7 +32,8 @@ from msf_cnn_ours_nets import (
     real_rows,
 )
 from msf_cnn_ours_time import TIME_NOTE, time_rows
-from reorder_rows import Detail, Row
+from programs_and_tables import counted, plain_console, plain_table, print_details, print_missed
+from reorder_rows import Row
 
 _WIDTH = 172
 _COLUMNS = ("", "asked", "measured", "peer", "")
@@ -86,30 +83,23 @@ def measure_ours(names: Sequence[str]) -> dict[str, list[Row]]:
 
 def print_ours(found: Mapping[str, Sequence[Row]], seconds: float) -> None:
     """All sections, then what was missed."""
-    console = Console(width=_WIDTH, highlight=False, markup=False, emoji=False)
+    console = plain_console(_WIDTH)
     for name, rows in found.items():
         section = _SECTIONS[name]
         console.print(f"\n{section.title}\n")
-        table = _table()
+        table = plain_table()
         for column in _COLUMNS:
             table.add_column(column, overflow="fold")
         for row in rows:
             table.add_row(row.on, row.asked, row.measured, row.peer, row.status)
         console.print(table)
-        for detail in (detail for row in rows for detail in row.details):
-            _print_detail(console, detail)
+        print_details(console, rows, fold=True)
         if section.note:
             console.print(section.note)
     rows = [row for section_rows in found.values() for row in section_rows]
-    counts = Counter(row.status for row in rows)
-    console.print(
-        f"\n{len(rows)} rows: {counts['OK']} OK, {counts['MISSED']} missed, "
-        f"{counts['not measured']} not measured ({seconds:.0f} s, load {os.getloadavg()[1]:.1f})."
-    )
-    for row in rows:
-        if row.status == "MISSED":
-            line = f"Missed: {row.on}: {row.measured}; asked {row.asked}"
-            console.print(line, soft_wrap=True)
+    load = os.getloadavg()[1]
+    console.print(f"\n{counted(rows)} ({seconds:.0f} s, load {load:.1f}).")
+    print_missed(console, rows)
 
 
 def as_documents(found: Mapping[str, Sequence[Row]]) -> list[dict[str, object]]:
@@ -120,17 +110,3 @@ def as_documents(found: Mapping[str, Sequence[Row]]) -> list[dict[str, object]]:
 def good(found: Mapping[str, Sequence[Row]]) -> bool:
     """Nothing was missed."""
     return all(row.status != "MISSED" for rows in found.values() for row in rows)
-
-
-def _table() -> Table:
-    return Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="")
-
-
-def _print_detail(console: Console, detail: Detail) -> None:
-    table = _table()
-    for column in detail.columns:
-        table.add_column(column, overflow="fold")
-    for line in detail.lines:
-        table.add_row(*line)
-    console.print(f"\n{detail.title}\n")
-    console.print(table)

@@ -6,9 +6,10 @@ import math
 from collections.abc import Iterable
 
 from msf_cnn_networks import ZOO
-from msf_cnn_ours_jobs import HOST, M4, Ask, Job, Net, Outcome, Outcomes
+from msf_cnn_ours_jobs import HOST, Ask, Job, Net, Outcomes, PlanOutcome
 from msf_cnn_ours_peers import KILOBYTE, NEEDS_DATA, Archive, archive, name_of, published
-from reorder_rows import Row, Status, amount, verdict
+from programs_and_tables import M4, status
+from reorder_rows import Row, amount
 
 FACTORS = (1.0, 1.1, 1.3, 1.5, math.inf)
 _KILOBYTES = (16, 32, 64, 128, 256)
@@ -157,20 +158,13 @@ def ram_rows(outcomes: Outcomes) -> list[Row]:
     return rows
 
 
-def _told(outcome: Outcome, found: str) -> str:
+def _told(outcome: PlanOutcome, found: str) -> str:
     return found if outcome.exact or outcome.shortage else outcome.problem
 
 
-def _beside(rival: Archive | None, outcome: Outcome) -> str:
+def _beside(rival: Archive | None, outcome: PlanOutcome) -> str:
     if rival is None:
         return NEEDS_DATA
     own = outcome.figures.get("own_macs", 0)
     overhead = f" at {rival.macs / own:.2f} x" if own else ""
     return f"paper 2: {amount(rival.ram)}{overhead}, {rival.instructions / 1e6:,.1f} M"
-
-
-def status(good: bool, *outcomes: Outcome) -> Status:
-    """The status of a row; not measured if one of its jobs could not be done here."""
-    if any(outcome.state == "absent" for outcome in outcomes):
-        return "not measured"
-    return verdict(good)

@@ -10,53 +10,38 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import multiprocessing
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from lowtide import deploy, pipeline
-from lowtide.compiler import Compiled, Options, compiled_of, prepared
-from lowtide.emit.assemble import InputMode, OutputMode
-from lowtide.errors import InfeasibleError, LowtideError, MissingToolError
+from lowtide.compiler import Compiled, compiled_of, prepared
+from lowtide.emit.assemble import InputMode
+from lowtide.errors import InfeasibleError, LowtideError
 from lowtide.ir.macs import graph_macs
 from lowtide.planning import Planner, Point
-from lowtide.report.deployment import ran_document, ran_text, verified_text
+from lowtide.report.deployment import ran_document, verified_text
 from lowtide.report.plan import live_at_peak
 from lowtide.rows.search import Choice, Path, front
 from lowtide.run.board import load_boards
 from msf_cnn_rows import note
-from reorder_rows import NeedsError, shared_model
+from programs_and_tables import Outcome, Program, end_of, in_two_processes, path_of, problem_of
+from reorder_rows import NeedsError
 
-M4 = "mps2-an386"
 PLANNED = "planned"  # the plan alone
 HOST = "host"  # every tensor compared with the reference kernels, under sanitizers
 COUNTED = "counted"  # MACs of one inference, counted by the kernels on this computer
 
-_WORKERS = 2
 _SAMPLES = 2
-_FLOAT_BOUNDARY = "te_vww"
 _LIVE = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Net:
-    """A network (zoo:NAME or the name of a shared model) and where its input and output are."""
+class Net(Program):
+    """A network by rows, and where its input and output are."""
 
-    network: str
     input_mode: InputMode = "const"
-    output_mode: OutputMode = "resident"
-
-    @property
-    def options(self) -> Options:
-        """How to compile it; a float boundary is dropped."""
-        return Options(
-            input_mode=self.input_mode,
-            output_mode=self.output_mode,
-            quantized_io=self.network == _FLOAT_BOUNDARY,
-        )
 
     @property
     def label(self) -> str:
@@ -84,28 +69,17 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """How a job ended; `problem` is "" if all went well and everything compared was bit-exact.
+class PlanOutcome(Outcome):
+    """How a job ended.
 
-    `shortage` is why no plan keeps to a limit of RAM. `figures` has the plan's arena_bytes,
-    peak_bytes, macs and own_macs (the network's), and least_peak_bytes: no plan of the search's stages
-    that keeps to the same overhead has a smaller peak of live rows (0 if that was not asked for, or
-    not all stages were looked at). For `COUNTED` also counted_macs. `document` is that of `lowtide
-    run`, `worst` says what is live in the stage that needs most, `front` has (arena, overhead).
+    `figures` has the plan's arena_bytes, peak_bytes, macs and own_macs (the network's), and
+    least_peak_bytes: no plan of the search's stages that keeps to the same overhead has a smaller peak
+    of live rows (0 if that was not asked for, or not all stages were looked at). For `COUNTED` also
+    counted_macs. `worst` says what is live in the stage that needs most, `front` has (arena, overhead).
     """
 
-    state: Literal["done", "absent", "failed"]
-    problem: str = ""
-    shortage: str = ""
-    figures: Mapping[str, int] = field(default_factory=dict)
-    document: Mapping[str, Any] = field(default_factory=dict)
     worst: str = ""
     front: tuple[tuple[int, float], ...] = ()
-
-    @property
-    def exact(self) -> bool:
-        """There is a plan, it was tried, and nothing differed."""
-        return self.state == "done" and not self.problem and not self.shortage
 
     @property
     def arena(self) -> int:
@@ -117,59 +91,39 @@ class Outcome:
         """The plan's MACs over the network's own."""
         return self.figures.get("macs", 0) / max(1, self.figures.get("own_macs", 0))
 
-    @property
-    def total_ram(self) -> int:
-        """Bytes of RAM in all, measured on a board."""
-        return int(self.document["ram"]["total_bytes"]) if self.document else 0
-
-    @property
-    def instructions(self) -> int:
-        """Instructions of the inference that took most."""
-        return int(self.document["instructions"]) if self.document else 0
-
     def as_values(self) -> dict[str, object]:
         """All of it, for programs to read."""
         return dataclasses.asdict(self)
 
 
-Outcomes = Mapping[Job, Outcome]
+Outcomes = Mapping[Job, PlanOutcome]
 
 
-def path_of(network: str) -> str:
-    """What `lowtide` takes for the network. Raises NeedsError for a shared model that is absent."""
-    return network if network.startswith("zoo:") else str(shared_model(network))
-
-
-def do_all(jobs: Iterable[Job]) -> dict[Job, Outcome]:
+def do_all(jobs: Iterable[Job]) -> dict[Job, PlanOutcome]:
     """Every job once, in two processes, with progress on stderr."""
     by_net: dict[Net, list[Job]] = {}
     for job in dict.fromkeys(jobs):
         by_net.setdefault(job.ask.net, []).append(job)
     # What takes longest should not be begun last.
     groups = sorted(by_net.items(), key=lambda item: "320k" not in item[0].network)
-    outcomes: dict[Job, Outcome] = {}
-    # Threads of this process must not be forked.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(_WORKERS, mp_context=context) as pool:
-        pending = {pool.submit(_do_net, net, own): net for net, own in groups}
-        for number, done in enumerate(as_completed(pending), start=1):
-            found, plans, seconds = done.result()
-            outcomes |= found
-            label = pending[done].label
-            note(f"{number} of {len(pending)} done: {label}, {plans} plans ({seconds:.1f} s)")
+    outcomes: dict[Job, PlanOutcome] = {}
+    for progress, (net, found, plans, seconds) in in_two_processes(_do_net, groups):
+        outcomes |= found
+        note(f"{progress} done: {net.label}, {plans} plans ({seconds:.1f} s)")
     return outcomes
 
 
-def _do_net(net: Net, jobs: Sequence[Job]) -> tuple[dict[Job, Outcome], int, float]:
+def _do_net(
+    task: tuple[Net, Sequence[Job]],
+) -> tuple[Net, dict[Job, PlanOutcome], int, float]:
+    net, jobs = task
     begin = time.perf_counter()
     try:
         worker = _Worker(net)
-    except NeedsError as error:
-        return dict.fromkeys(jobs, Outcome("absent", str(error))), 0, 0.0
-    except (LowtideError, ValueError) as error:
-        return dict.fromkeys(jobs, Outcome("failed", _line(error))), 0, 0.0
+    except (NeedsError, LowtideError, ValueError) as error:
+        return net, dict.fromkeys(jobs, PlanOutcome(*end_of(error))), 0, 0.0
     found = {job: worker.do(job) for job in jobs}
-    return found, worker.plans, time.perf_counter() - begin
+    return net, found, worker.plans, time.perf_counter() - begin
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,23 +152,19 @@ class _Worker:
         """How many different plans there were."""
         return len(self._programs)
 
-    def do(self, job: Job) -> Outcome:
+    def do(self, job: Job) -> PlanOutcome:
         """The outcome of a job; errors meant for the user are part of it."""
         try:
             if job.ask.kind == "front":
                 points = self._anew().points()
-                return Outcome("done", front=tuple((p.arena_bytes, p.overhead) for p in points))
+                return PlanOutcome("done", front=tuple((p.arena_bytes, p.overhead) for p in points))
             found = self._point(job.ask)
             if isinstance(found, InfeasibleError):
-                return Outcome("done", shortage=found.cause)
+                return PlanOutcome("done", shortage=found.cause)
             compiled = self._compiled(found)
             tried = self._try(found, compiled, job.what)
-        except NeedsError as error:
-            return Outcome("absent", str(error))
-        except MissingToolError as error:
-            return Outcome("absent", f"needs a tool: {error.cause}")
-        except (LowtideError, ValueError) as error:
-            return Outcome("failed", _line(error))
+        except (NeedsError, LowtideError, ValueError) as error:
+            return PlanOutcome(*end_of(error))
         figures = {
             "arena_bytes": found.arena_bytes,
             "peak_bytes": found.peak_bytes,
@@ -225,7 +175,7 @@ class _Worker:
         if tried.macs is not None:
             figures["counted_macs"] = tried.macs
         worst = _worst(compiled)
-        return Outcome("done", tried.problem, "", figures, tried.document, worst)
+        return PlanOutcome("done", tried.problem, "", figures, tried.document, worst)
 
     def _point(self, ask: Ask) -> Point | InfeasibleError:
         if ask not in self._asked:
@@ -282,9 +232,7 @@ def _count(compiled: Compiled, _: str) -> _Tried:
 
 def _on_board(compiled: Compiled, board: str) -> _Tried:
     ran = deploy.run(compiled, load_boards()[board], samples=_SAMPLES)
-    problem = "" if ran.bit_exact else ran_text(ran).partition("\n")[0]
-    problem = problem or ("the compiler warns" if ran.measured.warnings else "")
-    return _Tried(problem, ran_document(ran))
+    return _Tried(problem_of(ran), ran_document(ran))
 
 
 _TRY: dict[str, Callable[[Compiled, str], _Tried]] = {
@@ -315,7 +263,3 @@ def _tensor(compiled: Compiled, tensor: int) -> str:
         return "scratch"
     part = compiled.assembly.parts.get(tensor)
     return f"tensor {tensor}" if part is None else f"strip of tensor {part.tensor}"
-
-
-def _line(error: Exception) -> str:
-    return str(error).partition("\n")[0]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 
-from msf_cnn_ours_chains import own_nets, status
-from msf_cnn_ours_jobs import COUNTED, HOST, Ask, Job, Net, Outcome, Outcomes
+from msf_cnn_ours_chains import own_nets
+from msf_cnn_ours_jobs import COUNTED, HOST, Ask, Job, Net, Outcomes, PlanOutcome
 from msf_cnn_rows import shared
+from programs_and_tables import status, with_detail
 from reorder_rows import Detail, Row, amount
 
 _BOARD, _BOARD_RAM = "hifive1b", 16_384
@@ -104,13 +104,11 @@ def real_rows(outcomes: Outcomes) -> list[Row]:
             fronts.append(
                 (net.network, "  ".join(f"{a:,} at {overhead:.4f}" for a, overhead in front))
             )
-    if not fronts:
-        return rows
     detail = Detail("Fronts: bytes of arena at overhead", ("", ""), tuple(fronts))
-    return [*rows[:-1], dataclasses.replace(rows[-1], details=(detail,))]
+    return with_detail(rows, detail)
 
 
-def _why_not(now: Outcome, at_any: Outcome, limit: int) -> tuple[str, bool]:
+def _why_not(now: PlanOutcome, at_any: PlanOutcome, limit: int) -> tuple[str, bool]:
     """Why no plan is within `limit`, and whether that is certain."""
     bound, least = (o.figures.get("least_peak_bytes", 0) for o in (now, at_any))
     if bound <= limit:

@@ -12,21 +12,27 @@ are not cycles. KB = 1000 B.
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import json
 import os
-import platform
 import sys
 import time
-from collections import Counter
 from collections.abc import Callable, Sequence
 
 from rich.console import Console
-from rich.table import Table
 
-from lowtide.errors import LowtideError, MissingToolError
-from reorder_rows import Detail, NeedsError, Row
+from lowtide.errors import LowtideError
+from programs_and_tables import (
+    bench_parser,
+    counted,
+    failed_row,
+    machine,
+    plain_console,
+    print_details,
+    print_missed,
+    print_rows,
+)
+from reorder_rows import NeedsError, Row
 from rows_boards import (
     attention_jobs,
     attention_rows,
@@ -92,47 +98,31 @@ def _measure(groups: Sequence[str]) -> dict[str, list[Row]]:
 def _rows_of(group: str, outcomes: Outcomes) -> list[Row]:
     try:
         return _GROUPS[group].rows(outcomes)
-    except NeedsError as error:
-        return [Row(group, "", str(error), "not measured")]
-    except MissingToolError as error:
-        return [Row(group, "", f"needs a tool: {error.cause}", "not measured")]
-    except LowtideError as error:
-        return [Row(group, "", f"failed: {error}", "MISSED")]
+    except (NeedsError, LowtideError) as error:
+        return [failed_row(group, error)]
 
 
 def _print(found: dict[str, list[Row]], seconds: float) -> None:
-    console = Console(width=_WIDTH, highlight=False, markup=False, emoji=False)
-    where = f"Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} CPUs"
-    where += f", load {os.getloadavg()[1]:.1f}; {seconds:.0f} s"
+    console = plain_console(_WIDTH)
+    where = f"{machine()}, load {os.getloadavg()[1]:.1f}; {seconds:.0f} s"
     console.print(f"lowtide's row plans, measured now on this machine ({where})")
     for group, rows in found.items():
         shown = [row for row in rows if not _is_left_out(row)]
         if not shown:
             continue
         console.print(f"\n{_GROUPS[group].title}\n")
-        table = _table()
-        for column, width in _COLUMNS:
-            table.add_column(column, width=width, overflow="fold")
-        table.add_column("", width=12)
-        for row in shown:
-            rival = "" if row.peer.startswith(_NEEDS_SHARED) else row.peer
-            table.add_row(row.on, row.asked, row.measured, rival, row.status)
-        console.print(table)
-        for detail in (detail for row in shown for detail in row.details):
-            _print_detail(console, detail)
+        print_rows(console, _COLUMNS, map(_without_absent_rival, shown))
+        print_details(console, shown, figures_right=True)
     _print_counts(console, [row for rows in found.values() for row in rows])
 
 
+def _without_absent_rival(row: Row) -> Row:
+    return dataclasses.replace(row, peer="") if row.peer.startswith(_NEEDS_SHARED) else row
+
+
 def _print_counts(console: Console, rows: Sequence[Row]) -> None:
-    counts = Counter(row.status for row in rows)
-    console.print(
-        f"\n{len(rows)} rows: {counts['OK']} OK, {counts['MISSED']} missed, "
-        f"{counts['not measured']} not measured."
-    )
-    for row in rows:
-        if row.status == "MISSED":
-            line = f"Missed: {row.on}: {row.measured}; asked {row.asked}"
-            console.print(line, soft_wrap=True)
+    console.print(f"\n{counted(rows)}.")
+    print_missed(console, rows)
     left_out = [row for row in rows if _is_left_out(row)]
     missing = [f"rows not measured ({len(left_out)})"] if left_out else []
     missing += dict.fromkeys(_file(row.measured) for row in left_out)
@@ -150,38 +140,12 @@ def _is_left_out(row: Row) -> bool:
     return row.status == "not measured" and row.measured.startswith(_NEEDS_SHARED)
 
 
-def _table() -> Table:
-    return Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="")
-
-
-def _print_detail(console: Console, detail: Detail) -> None:
-    table = _table()
-    for number, column in enumerate(detail.columns):
-        figures = number > 0 and all(_is_figure(line[number]) for line in detail.lines)
-        table.add_column(column, justify="right" if figures else "left")
-    for line in detail.lines:
-        table.add_row(*line)
-    console.print(f"\n{detail.title}\n")
-    console.print(table)
-
-
-def _is_figure(cell: str) -> bool:
-    return cell[:1].isdigit() or cell == "-"
-
-
 def main() -> int:
     """Measure every row and print the tables; the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="bench/rows", description="What was asked of row plans, what is measured, and rivals."
-    )
-    parser.add_argument("--json", action="store_true", help="print the rows as a JSON document")
-    parser.add_argument(
-        "--only",
-        metavar="GROUP",
-        nargs="+",
-        choices=list(_GROUPS),
-        default=list(_GROUPS),
-        help=f"groups of rows: {', '.join(_GROUPS)}",
+    parser = bench_parser(
+        "bench/rows",
+        "What was asked of row plans, what is measured, and rivals.",
+        list(_GROUPS),
     )
     given = parser.parse_args()
     begin = time.perf_counter()

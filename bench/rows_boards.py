@@ -12,9 +12,10 @@ from typing import Any
 
 from lowtide import pipeline
 from lowtide.run.oracle import tflm_arena
+from programs_and_tables import M4, Program, path_of, status
 from reorder_rows import Detail, Row, amount, cells, verdict
-from rows_figures import as_values, limited, status
-from rows_jobs import M4, Job, Outcomes, Program, note, path_of
+from rows_figures import as_values, limited
+from rows_jobs import Job, Outcomes, note
 from rows_peers import SWIFTNET, rival_arena
 
 # Tokens of each attention block; doubled from one to the next.

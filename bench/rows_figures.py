@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reorder_rows import Detail, Row, Status, amount, cells, verdict
-from rows_jobs import COUNTED, FLOAT_BOUNDARY, M4, TABLES, Job, Outcome, Outcomes, Program
+from programs_and_tables import FLOAT_BOUNDARY, M4, Outcome, Program, status, with_detail
+from reorder_rows import Detail, Row, amount, cells
+from rows_jobs import COUNTED, TABLES, Job, Outcomes
 from rows_peers import (
     SWIFTNET,
     rival_arena,
@@ -119,7 +120,7 @@ def _with_parts(
         *("", "issue's row bound", "bound, any order", "peak, predicted"),
         *("arena", "data", "bss", "stack", "in all", "outputs"),
     )
-    return _detailed(rows, Detail(f"{title}; {M4}", columns, cells(lines)))
+    return with_detail(rows, Detail(f"{title}; {M4}", columns, cells(lines)))
 
 
 def mac_jobs() -> list[Job]:
@@ -213,7 +214,7 @@ def flash_rows(outcomes: Outcomes) -> list[Row]:
         )
     title = f"The step program's tables, and the code that walks them, in bytes; {M4}"
     columns = ("", *_SHOWN_TABLES, "in all", "of layers", "flash but weights", "weights")
-    return _detailed(rows, Detail(title, columns, cells(lines)))
+    return with_detail(rows, Detail(title, columns, cells(lines)))
 
 
 def limited(on: str, limit: int, found: int, outcome: Outcome, rival: str) -> Row:
@@ -228,20 +229,5 @@ def limited(on: str, limit: int, found: int, outcome: Outcome, rival: str) -> Ro
     )
 
 
-def status(good: bool, *outcomes: Outcome) -> Status:
-    if any(outcome.state == "absent" for outcome in outcomes):
-        return "not measured"
-    return verdict(good)
-
-
 def as_values(outcome: Outcome) -> dict[str, object]:
     return {"problem": outcome.problem, "plan": outcome.figures, "run": outcome.document}
-
-
-def _detailed(rows: Sequence[Row], detail: Detail) -> list[Row]:
-    """The rows, with `detail` (unless it is empty) at the last."""
-    if not detail.lines:
-        return list(rows)
-    last = rows[-1]
-    whole = Row(last.on, last.asked, last.measured, last.status, last.peer, last.values, (detail,))
-    return [*rows[:-1], whole]

@@ -6,65 +6,29 @@ they need, each is done once, in one of two processes, and rows are made of the 
 
 from __future__ import annotations
 
-import multiprocessing
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
 
 from lowtide import deploy, pipeline
-from lowtide.compiler import Compiled, Options, compile_model
-from lowtide.emit.assemble import InputMode, Schedule
-from lowtide.errors import LowtideError, MissingToolError
+from lowtide.compiler import Compiled, compile_model
+from lowtide.errors import LowtideError
 from lowtide.ir.macs import graph_macs
-from lowtide.report.deployment import ran_document, ran_text
+from lowtide.report.deployment import ran_document
 from lowtide.run.board import load_boards
 from lowtide.run.toolchain import compile_only, find_program
-from reorder_rows import NeedsError, shared_model
+from programs_and_tables import M4, Outcome, Program, end_of, in_two_processes, path_of, problem_of
+from reorder_rows import NeedsError
 
-M4 = "mps2-an386"
 COUNTED = "counted"  # MACs of one inference on the host, counted by the kernels
 TABLES = "tables"  # bytes of the step program's tables and of its interpreter
 
-FLOAT_BOUNDARY = "te_vww"
-"""The model whose float input and output are dropped (--quantized-io)."""
-
-_WORKERS = 2
 _SAMPLES = 4  # all kinds of inputs that lowtide makes: random, all least, all greatest, zero
 _TABLES = ("rows", "ports", "nodes", "turns", "places", "tables", "kinds")
-
-
-@dataclass(frozen=True, slots=True)
-class Program:
-    """A network (zoo:NAME or the name of a shared model) compiled one way. Outputs are resident."""
-
-    network: str
-    input_mode: InputMode = "resident"
-    schedule: Schedule = "rows"
-
-    @property
-    def options(self) -> Options:
-        """How to compile it."""
-        return Options(
-            schedule=self.schedule,
-            input_mode=self.input_mode,
-            quantized_io=self.network == FLOAT_BOUNDARY,
-        )
-
-    @property
-    def label(self) -> str:
-        """The network and its input mode."""
-        return f"{self.network}, {self.input_mode}"
-
-    @property
-    def by_operators(self) -> Program:
-        """The same network, layer by layer; that needs its whole input."""
-        return Program(self.network, "resident", "operators")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,51 +39,14 @@ class Job:
     what: str = M4
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """How a job ended; `problem` is "" if all went well and all outputs were bit-exact.
-
-    `figures` has the plan's arena_bytes, peak_bytes, bound_bytes, macs and own_macs (the network's);
-    for `COUNTED` also counted_macs, for `TABLES` the bytes of each table, and "lowtide.o".
-    `document` is that of `lowtide run`.
-    """
-
-    state: Literal["done", "absent", "failed"]
-    problem: str = ""
-    figures: Mapping[str, int] = field(default_factory=dict)
-    document: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def exact(self) -> bool:
-        """Measured, and bit-exact."""
-        return self.state == "done" and not self.problem
-
-    @property
-    def total_ram(self) -> int:
-        """Bytes of RAM in all, measured."""
-        return int(self.document["ram"]["total_bytes"]) if self.document else 0
-
-    @property
-    def instructions(self) -> int:
-        """Instructions of the inference that took most."""
-        return int(self.document["instructions"]) if self.document else 0
-
-    def flash(self, *parts: str) -> int:
-        """Bytes of these parts of the flash: code, constant, weights."""
-        return sum(int(self.document["flash"][f"{part}_bytes"]) for part in parts)
-
-
 Outcomes = Mapping[Job, Outcome]
+"""`figures` has the plan's arena_bytes, peak_bytes, bound_bytes, macs and own_macs (the network's); for
+`COUNTED` also counted_macs, for `TABLES` the bytes of each table, and "lowtide.o"."""
 
 
 def note(text: str) -> None:
     """Say on stderr what is going on."""
     print(f"bench/rows: {text}", file=sys.stderr, flush=True)
-
-
-def path_of(network: str) -> str:
-    """What `lowtide` takes for the network. Raises NeedsError for a shared model that is absent."""
-    return network if network.startswith("zoo:") else str(shared_model(network))
 
 
 def do_all(jobs: Iterable[Job]) -> dict[Job, Outcome]:
@@ -128,22 +55,18 @@ def do_all(jobs: Iterable[Job]) -> dict[Job, Outcome]:
     for job in dict.fromkeys(jobs):
         by_program.setdefault(job.program, []).append(job.what)
     outcomes: dict[Job, Outcome] = {}
-    # Threads of this process must not be forked.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(_WORKERS, mp_context=context) as pool:
-        pending = [pool.submit(_do_program, *both) for both in by_program.items()]
-        for number, done in enumerate(as_completed(pending), start=1):
-            program, found, seconds = done.result()
-            outcomes |= {Job(program, what): outcome for what, outcome in found.items()}
-            problem = next((o.problem for o in found.values() if o.problem), "fine")
-            said = f"{program.label}, {program.schedule}: {problem} ({seconds:.1f} s)"
-            note(f"{number} of {len(pending)} programs done: {said}")
+    for progress, (program, found, seconds) in in_two_processes(_do_program, by_program.items()):
+        outcomes |= {Job(program, what): outcome for what, outcome in found.items()}
+        problem = next((o.problem for o in found.values() if o.problem), "fine")
+        said = f"{program.label}, {program.schedule}: {problem} ({seconds:.1f} s)"
+        note(f"{progress} programs done: {said}")
     return outcomes
 
 
 def _do_program(
-    program: Program, whats: Sequence[str]
+    task: tuple[Program, Sequence[str]],
 ) -> tuple[Program, dict[str, Outcome], float]:
+    program, whats = task
     begin = time.perf_counter()
     compiled: Compiled | Exception
     try:
@@ -160,19 +83,14 @@ def _do(compiled: Compiled | Exception, what: str) -> Outcome:
             raise compiled
         figures = _figures(compiled)
         if what == COUNTED:
-            return Outcome("done", "", figures | {"counted_macs": deploy.count_macs(compiled)})
+            counted = {"counted_macs": deploy.count_macs(compiled)}
+            return Outcome("done", figures=figures | counted)
         if what == TABLES:
-            return Outcome("done", "", figures | _tables(compiled))
+            return Outcome("done", figures=figures | _tables(compiled))
         ran = deploy.run(compiled, load_boards()[what], samples=_SAMPLES)
-        problem = "" if ran.bit_exact else ran_text(ran).partition("\n")[0]
-        problem = problem or ("the compiler warns" if ran.measured.warnings else "")
-        return Outcome("done", problem, figures, ran_document(ran))
-    except NeedsError as error:
-        return Outcome("absent", str(error))
-    except MissingToolError as error:
-        return Outcome("absent", f"needs a tool: {error.cause}")
-    except (LowtideError, ValueError) as error:
-        return Outcome("failed", str(error).partition("\n")[0])
+        return Outcome("done", problem_of(ran), figures=figures, document=ran_document(ran))
+    except (NeedsError, LowtideError, ValueError) as error:
+        return Outcome(*end_of(error))
 
 
 def _figures(compiled: Compiled) -> dict[str, int]:

@@ -19,9 +19,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from programs_and_tables import Program, path_of
 from reorder_rows import NeedsError, Row, amount, verdict
 from rows_figures import PROGRAMS
-from rows_jobs import Program, note, path_of
+from rows_jobs import note
 from rows_peers import rival_seconds
 from rows_random import random_network
 

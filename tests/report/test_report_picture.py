@@ -7,6 +7,8 @@ each time.
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import warnings
 import xml.etree.ElementTree as Xml
 from dataclasses import replace
@@ -17,7 +19,7 @@ from hand_made import chain, peak_at_start
 from lowtide.analysis import analyze
 from lowtide.errors import UsageError
 from lowtide.ir import Graph
-from lowtide.report.picture import analysis_picture, format_of
+from lowtide.report.picture import analysis_picture, format_of, side_of
 from networks import loaded
 
 
@@ -92,3 +94,18 @@ def test_a_name_is_no_formula(name: str) -> None:
     named = replace(graph, ops=(replace(graph.ops[0], type="CUSTOM", custom=name),))
     svg(named)
     svg(replace(graph, name=name))
+
+
+def test_matplotlib_is_imported_only_to_draw() -> None:
+    modules = "front_picture, picture, plan_boxes, plan_picture"
+    code = f"import sys; from lowtide.report import {modules}; print('matplotlib' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
+
+@pytest.mark.parametrize(
+    ("step", "side"),
+    [(0, "left"), (2, "left"), (3, "center"), (6, "center"), (7, "right"), (9, "right")],
+)
+def test_labels_stay_inside(step: int, side: str) -> None:
+    assert side_of(step, 9) == side

@@ -1,16 +1,18 @@
-"""The front as a picture: arena against cost, with the RAM of common parts as lines."""
+"""The front as a picture: arena against cost, with the RAM of common parts as lines.
+
+Why: which plan is worth its cost is seen at a glance, as is the part that it lets the network fit.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from io import BytesIO
 from pathlib import Path
 
 from lowtide.compiler import Compiled
 from lowtide.files import write_atomically
 from lowtide.ir.macs import graph_macs
 from lowtide.planning import Point
-from lowtide.report.picture import format_of
+from lowtide.report import picture
 from lowtide.report.predicted import predicted_note
 
 PARTS = (
@@ -29,7 +31,7 @@ _ROOM = 1.15
 
 def write_front_picture(compiled: Compiled, points: Sequence[Point], path: Path) -> None:
     """Draw `points`, the plan of `compiled` marked, to `path`. Raises UsageError for its ending."""
-    kind = format_of(path.name)
+    picture_format = picture.format_of(path.name)
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8, 5), layout="constrained")
@@ -63,9 +65,7 @@ def write_front_picture(compiled: Compiled, points: Sequence[Point], path: Path)
         label = f"million instructions, predicted {predicted_note(compiled)}"
     axes.set_xlabel(label)
     axes.set_ylabel("arena, bytes")
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    axes.yaxis.set_major_formatter(picture.with_commas)
     axes.set_title(f"{compiled.name}: least RAM for the work (input {compiled.options.input_mode})")
     axes.legend()
-    buffer = BytesIO()
-    figure.savefig(buffer, format=kind)
-    write_atomically(path, buffer.getvalue())
+    write_atomically(path, picture.file_contents(figure, picture_format, dpi=100))

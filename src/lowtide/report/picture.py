@@ -1,12 +1,16 @@
-"""The working set over time as a picture: file order beside best order.
+"""The working set over time as a picture, file order beside best order; and what all pictures share.
 
-matplotlib is imported here and nowhere else, and only when a picture is asked for.
+Why a picture: the figures of an analysis say how large the peak is, a picture what lies in it.
+
+Why matplotlib is imported only inside the functions that draw, here, in `plan_picture` and in
+`front_picture`: it takes long, and most commands draw nothing.
 """
 
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 from lowtide.analysis import Analysis, Timeline
 from lowtide.errors import UsageError
@@ -14,8 +18,12 @@ from lowtide.report.text import best_title, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 FORMATS = ("png", "svg")
+
+NAMED_STEPS = 40
+"""Up to so many steps are labelled with their operators."""
 
 
 def format_of(file_name: str) -> str:
@@ -28,34 +36,70 @@ def format_of(file_name: str) -> str:
     return ending
 
 
+def file_contents(figure: Figure, picture_format: str, dpi: int = 120) -> bytes:
+    """`figure` as a file's contents: the same picture gives the same bytes."""
+    import matplotlib as mpl
+
+    out = io.BytesIO()
+    metadata: dict[str, Any] = {"Date": None} if picture_format == "svg" else {}
+    with mpl.rc_context({"svg.hashsalt": "lowtide"}):
+        figure.savefig(out, format=picture_format, dpi=dpi, metadata=metadata)
+    return out.getvalue()
+
+
+def listed_colours() -> Sequence[tuple[float, float, float]]:
+    """Twenty colours for tensors: ten strong ones, each followed by its light twin."""
+    from matplotlib import colormaps
+
+    # It is a listed colour map, which the types do not say.
+    return colormaps["tab20"].colors  # type: ignore[attr-defined, no-any-return]
+
+
+def file_name(path: str) -> str:
+    """The last part of a model's path, for a title."""
+    return plain(path.rpartition("/")[2])
+
+
+def with_commas(value: float, _: object) -> str:
+    """How an axis shows a number: "351,232"."""
+    return f"{value:,.0f}"
+
+
+def side_of(step: int, steps: int) -> Literal["left", "center", "right"]:
+    """How a label at `step` of `steps` is aligned, so that it does not leave the axes."""
+    if step < steps / 3:
+        return "left"
+    return "right" if step > steps * 2 / 3 else "center"
+
+
+def name_steps(axis: Axes, labels: Sequence[str]) -> None:
+    """Write below each step the operator that it runs."""
+    axis.set_xticks(
+        range(len(labels)), labels, rotation=60, ha="right", fontsize=7, parse_math=False
+    )
+    axis.set_xlabel("operator, in the order it runs")
+
+
 def analysis_picture(analysis: Analysis, picture_format: str) -> bytes:
     """A png or svg: per step, the live tensors stacked, one colour per tensor, the peak marked."""
-    import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    mpl.rcParams["svg.hashsalt"] = "lowtide"  # the same picture gives the same bytes
     lines = [("file order", analysis.file)]
     if analysis.best.order != analysis.file.order:
         proof = ", proved optimal" if analysis.best_order.proved_optimal else ""
         lines.append((f"{best_title(analysis)}{proof}", analysis.best))
     figure = Figure(figsize=(7.5 * len(lines), 4.8), layout="constrained")
-    name = plain(analysis.path.rpartition("/")[2])
-    figure.suptitle(f"Working set per operator: {name}", parse_math=False)
+    figure.suptitle(f"Working set per operator: {file_name(analysis.path)}", parse_math=False)
     axes = figure.subplots(1, len(lines), sharey=True, squeeze=False)[0]
     for axis, (title, line) in zip(axes, lines, strict=True):
         _draw(axis, analysis, title, line)
     axes[0].set_ylabel("live tensors (KB = 1000 B)")
     axes[0].set_ylim(0, 1.15 * max(1, analysis.peak_bytes) / 1000)
-    out = io.BytesIO()
-    metadata: dict[str, Any] = {"Date": None} if picture_format == "svg" else {}
-    figure.savefig(out, format=picture_format, dpi=120, metadata=metadata)
-    return out.getvalue()
+    return file_contents(figure, picture_format)
 
 
 def _draw(axis: Axes, analysis: Analysis, title: str, line: Timeline) -> None:
-    from matplotlib import colormaps
-
-    colours = colormaps["tab20"].colors  # type: ignore[attr-defined]  # it is a listed colour map
+    colours = listed_colours()
     sizes = [t.bytes / 1000 for t in analysis.graph.tensors]
     base = [0.0] * len(line.steps)
     # Oldest at the bottom, so that a tensor held for long is a band and not a staircase.
@@ -84,22 +128,14 @@ def _draw(axis: Axes, analysis: Analysis, title: str, line: Timeline) -> None:
         xy=(at, peak),
         xytext=(0, 6),
         textcoords="offset points",
-        ha="left"
-        if at < len(line.steps) / 3
-        else "right"
-        if at > len(line.steps) * 2 / 3
-        else "center",
+        ha=side_of(at, len(line.steps)),
         fontweight="bold",
     )
     axis.plot([at], [peak], marker="v", color="black", markersize=6)
     axis.set_title(title)
     axis.set_xlim(-0.6, len(line.steps) - 0.4)
     axis.spines[["top", "right"]].set_visible(False)
-    if len(line.steps) <= 40:
-        labels = [plain(f"{step.operator} {step.type}") for step in line.steps]
-        axis.set_xticks(
-            range(len(labels)), labels, rotation=60, ha="right", fontsize=7, parse_math=False
-        )
-        axis.set_xlabel("operator, in the order it runs")
+    if len(line.steps) <= NAMED_STEPS:
+        name_steps(axis, [plain(f"{step.operator} {step.type}") for step in line.steps])
     else:
         axis.set_xlabel("step")

@@ -3,16 +3,12 @@
 Why: the figures of a plan say how small the arena is, a picture why. It shows rows that make place
 for others, what is kept for later, and the step that needs the most.
 
-What is drawn is worked out by `plan_boxes`, plain values; matplotlib is imported only when drawn.
+What is drawn is worked out by `plan_boxes`; matplotlib is imported only when drawn.
 """
 
 from __future__ import annotations
 
-import io
-from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import accumulate
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,159 +17,28 @@ from numpy.typing import NDArray
 
 from lowtide.compiler import Compiled
 from lowtide.files import check_writable, write_atomically
-from lowtide.report.picture import format_of
+from lowtide.report import picture
+from lowtide.report.plan_boxes import (
+    SCRATCH,
+    Box,
+    PlanBoxes,
+    colours_of,
+    most_held,
+    plan_boxes,
+    spans_of,
+    step_name,
+    tensor_name,
+)
 from lowtide.report.text import amount, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-SCRATCH = -1
-"""The tensor of a box that is a kernel's scratch memory."""
-
-
-@dataclass(frozen=True, slots=True)
-class Box:
-    """Bytes [offset, offset + size) of the arena, held for `tensor` in the slots [start, end)."""
-
-    tensor: int
-    start: int
-    end: int
-    offset: int
-    size: int
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """Stage number `stage` runs in the slots [start, end)."""
-
-    stage: int
-    start: int
-    end: int
-
-
-@dataclass(frozen=True, slots=True)
-class PlanBoxes:
-    """What the picture shows. Slot 0 is before the first step, slot k + 1 is the k-th step.
-
-    `boxes` are the blocks of the placement that hold anything, `variables` those beyond it, which
-    are held all the time. `live[slot]` is the sum of the boxes' bytes, each rounded up to the
-    placement's alignment, variables left out. It is more than the plan counts if rows must stay in
-    one piece with others that are still needed.
-    """
-
-    boxes: tuple[Box, ...]
-    variables: tuple[Box, ...]
-    runs: tuple[Run, ...]
-    live: tuple[int, ...]
-    arena_bytes: int
-
-    @property
-    def slots(self) -> int:
-        """Number of slots: one more than there are steps."""
-        return len(self.live)
-
-    @property
-    def peak_bytes(self) -> int:
-        """The largest sum of live bytes: the placement's lower bound."""
-        return max(self.live)
-
-    @property
-    def peak_slot(self) -> int:
-        """The first slot with that sum."""
-        return self.live.index(self.peak_bytes)
-
-
-def write_plan_picture(compiled: Compiled, path: Path) -> None:
-    """Draw the memory of `compiled` over time to `path`: PNG or SVG, as its ending says.
-
-    Raises UsageError for another ending, or if the file cannot be written.
-    """
-    picture_format = format_of(path.name)
-    check_writable(path)
-    write_atomically(path, plan_picture(compiled, picture_format))
-
-
-def plan_boxes(compiled: Compiled) -> PlanBoxes:
-    """The boxes of every tensor, for either schedule, with the stages and the sums of live bytes."""
-    assembly = compiled.assembly
-    blocks = [b for b in assembly.placement.blocks if b.size and b.start < b.end]
-    steps = len(assembly.plan.steps) if assembly.plan is not None else len(assembly.order)
-    slots = max([steps + 1, *(b.end for b in blocks)])
-    # Items are rows, and past the last cut scratch; or tensors, and past the last tensor scratch.
-    cuts = sorted(assembly.cuts, key=lambda cut: cut.first)
-    firsts = [cut.first for cut in cuts]
-    rows = sum(cut.count for cut in cuts)
-
-    def tensor_of(item: int) -> int:
-        if assembly.plan is None:
-            return item if item < len(compiled.graph.tensors) else SCRATCH
-        return cuts[bisect_right(firsts, item) - 1].tensor if item < rows else SCRATCH
-
-    align = assembly.placement.align
-    change = [0] * (slots + 1)
-    for block in blocks:
-        size = -(-block.size // align) * align
-        change[block.start] += size
-        change[block.end] -= size
-    return PlanBoxes(
-        boxes=tuple(Box(tensor_of(b.item), b.start, b.end, b.offset, b.size) for b in blocks),
-        variables=tuple(Box(v.tensor, 0, slots, v.offset, v.size) for v in assembly.variables),
-        runs=_runs(compiled),
-        live=tuple(accumulate(change[:-1])),
-        arena_bytes=assembly.arena_bytes,
-    )
-
-
-def _runs(compiled: Compiled) -> tuple[Run, ...]:
-    """The stages in the order they run; none if operators run one after the other."""
-    plan = compiled.assembly.plan
-    if plan is None:
-        return ()
-    stage_of = {
-        node: number
-        for number, stage in enumerate(plan.stages)
-        for node in range(stage.first, stage.last)
-    }
-    runs: list[Run] = []
-    for slot, (node, _) in enumerate(plan.steps, start=1):
-        stage = stage_of[node]
-        if runs and runs[-1].stage == stage:
-            runs[-1] = Run(stage, runs[-1].start, slot + 1)
-        else:
-            runs.append(Run(stage, slot, slot + 1))
-    return tuple(runs)
-
-
-def colours_of(boxes: Iterable[Box], colours: int) -> dict[int, int]:
-    """Tensor -> number of its colour; tensors live at one time share none, as far as they last.
-
-    In the order of birth, so that neighbours differ also where `colours` do not last.
-    """
-    spans: dict[int, tuple[int, int]] = {}
-    for box in boxes:
-        if box.tensor != SCRATCH:
-            start, end = spans.get(box.tensor, (box.start, box.end))
-            spans[box.tensor] = min(start, box.start), max(end, box.end)
-    chosen: dict[int, int] = {}
-    turn = 0
-    for tensor in sorted(spans, key=lambda t: (spans[t], t)):
-        start = spans[tensor][0]
-        taken = {colour for other, colour in chosen.items() if spans[other][1] >= start}
-        ways = [(turn + k) % colours for k in range(colours)]
-        chosen[tensor] = next((way for way in ways if way not in taken), turn)
-        turn = (chosen[tensor] + 1) % colours
-    return chosen
-
-
-# ---------------------------------------------------------------------------------- drawing
-
 _SIZE = (14.0, 7.6)
 """Inches."""
 _NAMED = 28
 """Tensors in the legend, and labelled: those that cover most of the picture."""
-_OPERATORS = 40
-"""Up to so many steps are labelled with their operators, if operators run one after the other."""
 _FONT = 7
 _EDGED = 3.0
 """Pixels: boxes at least so wide and high have a white edge."""
@@ -183,6 +48,16 @@ _LABEL = 4
 """Cells: how high a label is."""
 
 
+def write_plan_picture(compiled: Compiled, path: Path) -> None:
+    """Draw the memory of `compiled` over time to `path`: PNG or SVG, as its ending says.
+
+    Raises UsageError for another ending, or if the file cannot be written.
+    """
+    picture_format = picture.format_of(path.name)
+    check_writable(path)
+    write_atomically(path, plan_picture(compiled, picture_format))
+
+
 def plan_picture(compiled: Compiled, picture_format: str) -> bytes:
     """The picture as a file's contents; `picture_format` is "png" or "svg"."""
     import matplotlib as mpl
@@ -190,35 +65,29 @@ def plan_picture(compiled: Compiled, picture_format: str) -> bytes:
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     shown = plan_boxes(compiled)
-    # The same picture gives the same bytes, and scratch memory thin lines.
-    with mpl.rc_context({"svg.hashsalt": "lowtide", "hatch.linewidth": 0.5}):
+    with mpl.rc_context({"hatch.linewidth": 0.5}):  # thin lines for scratch memory
         figure = Figure(figsize=_SIZE, layout=ConstrainedLayoutEngine(w_pad=0.1))
         _draw(figure, compiled, shown)
-        out = io.BytesIO()
-        metadata: dict[str, Any] = {"Date": None} if picture_format == "svg" else {}
-        figure.savefig(out, format=picture_format, dpi=120, metadata=metadata)
-    return out.getvalue()
+        return picture.file_contents(figure, picture_format)
 
 
 def _draw(figure: Figure, compiled: Compiled, shown: PlanBoxes) -> None:
-    from matplotlib import colormaps
-
-    listed = colormaps["tab20"].colors  # type: ignore[attr-defined]  # it is a listed colour map
+    listed = picture.listed_colours()
     # The strong colours, then their light twins; the greys are left to scratch memory.
     palette = [listed[k] for k in (*range(0, 20, 2), *range(1, 20, 2)) if k not in (14, 15)]
     everything = (*shown.boxes, *shown.variables)
     colours = {t: palette[c] for t, c in colours_of(everything, len(palette)).items()}
-    names = {tensor: _name(compiled, tensor) for tensor in colours}
+    names = {tensor: tensor_name(compiled, tensor) for tensor in colours}
     area: dict[int, int] = dict.fromkeys(colours, 0)
-    born: dict[int, int] = {}
     for box in everything:
         if box.tensor != SCRATCH:
             area[box.tensor] += box.size * (box.end - box.start)
-            born[box.tensor] = min(born.get(box.tensor, box.start), box.start)
     largest = sorted(area, key=lambda t: (-area[t], t))[:_NAMED]
+    spans = spans_of(everything)
+    by_birth = [(t, names[t]) for t in sorted(largest, key=lambda t: spans[t][0])]
     memory, live = figure.subplots(2, 1, sharex=True, height_ratios=[6, 1])
     _frame(figure, memory, live, compiled, shown)
-    _legend(memory, shown, [(t, names[t]) for t in sorted(largest, key=born.__getitem__)], colours)
+    _legend(memory, shown, by_birth, colours)
     # Labels are fitted to the final layout, which boxes do not change.
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
@@ -228,41 +97,14 @@ def _draw(figure: Figure, compiled: Compiled, shown: PlanBoxes) -> None:
     _label_tensors(memory, figure, shown, {t: names[t] for t in largest})
 
 
-def _name(compiled: Compiled, tensor: int) -> tuple[str, str]:
-    """A tensor's short name, and where it comes from."""
-    graph = compiled.assembly.program_graph
-    maker = next((op for op in graph.ops if tensor in op.outputs), None)
-    if tensor in graph.inputs:
-        origin = "input"
-    elif graph.tensors[tensor].is_variable:
-        origin = "variable"
-    else:
-        origin = plain(f"{maker.id} {maker.label}") if maker is not None else ""
-    return f"t{tensor}", origin
-
-
-def _step_name(compiled: Compiled, slot: int) -> str:
-    """What runs in a slot."""
-    assembly = compiled.assembly
-    if slot == 0:
-        return "before the first step"
-    if assembly.plan is None:
-        op = assembly.order[slot - 1]
-    else:
-        op = assembly.nodes[assembly.plan.steps[slot - 1][0]].node.op
-    if op < 0:
-        return f"step {slot}: rows exchanged with the caller"
-    return plain(f"step {slot}: {op} {compiled.assembly.program_graph.ops[op].label}")
-
-
 def _frame(figure: Figure, memory: Axes, live: Axes, compiled: Compiled, shown: PlanBoxes) -> None:
     """Titles, axes and ticks."""
-    from matplotlib.ticker import FuncFormatter, MaxNLocator
+    from matplotlib.ticker import MaxNLocator
 
     options, assembly = compiled.options, compiled.assembly
     rows = assembly.plan is not None
     how = "rows of operators interleaved" if rows else "operator by operator"
-    name = plain(compiled.model.path.rpartition("/")[2])
+    name = picture.file_name(compiled.model.path)
     figure.suptitle(
         f"Memory of {name}: {how}, input {options.input_mode}, output {options.output_mode}",
         parse_math=False,
@@ -277,7 +119,6 @@ def _frame(figure: Figure, memory: Axes, live: Axes, compiled: Compiled, shown: 
             "operators interleave."
         )
     memory.set_title("\n".join(hints), fontsize=8, color="0.3", loc="left", pad=16 if rows else 6)
-    commas = FuncFormatter(lambda value, _: f"{value:,.0f}")
     memory.set_ylabel("address in the arena (bytes)")
     memory.set_ylim(0, 1.08 * max(1, shown.arena_bytes))
     live.set_ylabel("live bytes")
@@ -285,20 +126,16 @@ def _frame(figure: Figure, memory: Axes, live: Axes, compiled: Compiled, shown: 
     live.yaxis.set_major_locator(MaxNLocator(3, integer=True))
     for axis in (memory, live):
         axis.set_xlim(-0.5, shown.slots - 0.5)
-        axis.yaxis.set_major_formatter(commas)
+        axis.yaxis.set_major_formatter(picture.with_commas)
         axis.spines[["top", "right"]].set_visible(False)
-    if not rows and shown.slots <= _OPERATORS:
-        kinds = [
-            plain(f"{op} {compiled.assembly.program_graph.ops[op].label}") for op in assembly.order
-        ]
+    if not rows and shown.slots <= picture.NAMED_STEPS:
+        ops = assembly.program_graph.ops
+        kinds = [plain(f"{op} {ops[op].label}") for op in assembly.order]
         labels = ["inputs given", *kinds, *[""] * (shown.slots - 1 - len(kinds))]
-        live.set_xticks(
-            range(shown.slots), labels, rotation=60, ha="right", fontsize=7, parse_math=False
-        )
-        live.set_xlabel("operator, in the order it runs")
+        picture.name_steps(live, labels)
     else:
         live.xaxis.set_major_locator(MaxNLocator(12, integer=True))
-        live.xaxis.set_major_formatter(commas)
+        live.xaxis.set_major_formatter(picture.with_commas)
         what = "each makes or takes in one row" if rows else "each runs one operator"
         live.set_xlabel(f"step ({what}; 0 is before the first one)")
 
@@ -312,7 +149,7 @@ def _legend(
     """The named tensors in the order of their birth, with the most bytes each holds at once."""
     from matplotlib.patches import Patch
 
-    held = _most_held((*shown.boxes, *shown.variables))
+    held = most_held((*shown.boxes, *shown.variables))
     handles = [
         Patch(facecolor=colours[t], label=f"{short}  {_cut(origin, 26)}  {amount(held[t])}")
         for t, (short, origin) in named
@@ -340,16 +177,6 @@ def _legend(
     )
     for text in legend.get_texts():
         text.set_parse_math(False)
-
-
-def _most_held(boxes: Iterable[Box]) -> dict[int, int]:
-    """Tensor -> the most bytes that it holds in one slot."""
-    changes: dict[int, dict[int, int]] = {}
-    for box in boxes:
-        change = changes.setdefault(box.tensor, {})
-        change[box.start] = change.get(box.start, 0) + box.size
-        change[box.end] = change.get(box.end, 0) - box.size
-    return {t: max(accumulate(c[s] for s in sorted(c))) for t, c in changes.items()}
 
 
 def _cut(text: str, length: int) -> str:
@@ -410,13 +237,12 @@ def _draw_marks(memory: Axes, live: Axes, compiled: Compiled, shown: PlanBoxes) 
     for axis, end in ((memory, top), (live, live.get_ylim()[1])):
         axis.vlines([peak], 0, end, color="white", linewidth=2.5, alpha=0.7, zorder=2.6)
         axis.vlines([peak], 0, end, color="crimson", linestyle=(0, (4, 2)), zorder=2.7)
-    side = "left" if peak < slots / 3 else "right" if peak > slots * 2 / 3 else "center"
     memory.annotate(
-        f"peak {amount(shown.peak_bytes)} live, {_step_name(compiled, peak)}",
+        f"peak {amount(shown.peak_bytes)} live, {step_name(compiled, peak)}",
         xy=(peak, top),
         xytext=(0, 4),
         textcoords="offset points",
-        ha=side,
+        ha=picture.side_of(peak, slots),
         color="crimson",
         fontsize=9,
         fontweight="bold",

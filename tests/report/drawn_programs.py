@@ -1,0 +1,45 @@
+"""Compiled programs for the tests of their pictures, and of the boxes that these show."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import pytest
+
+from lowtide.compiler import Compiled, Options, compile_model
+from lowtide.emit.assemble import Variable
+from lowtide.place import Block
+from networks import loaded
+
+WAYS: dict[str, dict[str, Any]] = {
+    "rows": {},
+    "preserved": {"preserve_input": True},
+    "const": {"input_mode": "const"},
+    "streamed": {"input_mode": "streamed", "output_mode": "streamed"},
+    "operators": {"schedule": "operators"},
+    "greedy": {"schedule": "operators", "allocator": "greedy"},
+    "compacting": {"schedule": "operators", "allocator": "compacting"},
+}
+
+every_way = pytest.mark.parametrize("way", WAYS)
+
+
+@cache
+def compiled(name: str, way: str = "rows") -> Compiled:
+    return compile_model(loaded(name), Options(**WAYS[way]))
+
+
+def with_variable(name: str) -> Compiled:
+    """The program with a variable of 100 bytes past all else."""
+    program = compiled(name)
+    at = program.assembly.placement.arena_bytes
+    variables = (Variable(0, at, 100, 0),)
+    return replace(program, assembly=replace(program.assembly, variables=variables))
+
+
+def nothing(program: Compiled) -> Compiled:
+    """The program as if it needed no memory."""
+    placement = replace(program.assembly.placement, arena_bytes=0, blocks=(Block(0, 0, 0, 0, 2),))
+    return replace(program, assembly=replace(program.assembly, placement=placement))
