@@ -12,17 +12,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from lowtide.emit.assemble import (
-    Assembly,
-    InputMode,
-    OutputMode,
-    Prepared,
-    Schedule,
-    assemble_tensors,
-    prepare,
-)
+from lowtide.emit.assemble import Assembly, Schedule, assemble_tensors
 from lowtide.emit.bundle import bundle
 from lowtide.emit.c_writer import c_name, check_name
+from lowtide.emit.prepare import InputMode, OutputMode, Prepared, prepare
 from lowtide.emit.readme import readme
 from lowtide.errors import UsageError
 from lowtide.files import make_folder, write_together
@@ -33,8 +26,7 @@ from lowtide.plan_file import stage_order, with_views
 from lowtide.planning import Planner, Point, Tell
 from lowtide.rows.bound import lower_bound
 from lowtide.rows.cost import CostModel, load_model
-from lowtide.rows.search import Choice
-from lowtide.rows.stages import live_bytes, row_lives
+from lowtide.rows.stages import Choice, live_bytes, row_lives
 from lowtide.schedule import OrderResult, best_order
 
 

@@ -13,10 +13,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from lowtide.emit.assemble import Prepared
+from lowtide.emit.prepare import Prepared
 from lowtide.errors import UsageError
 from lowtide.ir import Graph, Model
-from lowtide.rows.search import Choice
+from lowtide.rows.stages import Choice, Fused
 
 SCHEMA = "lowtide.plan/1"
 
@@ -54,6 +54,10 @@ def read_plan(path: Path, model: Model) -> dict[str, Any]:
                 tuple(map(_whole, stage["operators"])),
                 _width(stage.get("strip_width")),
                 _flag(stage.get("lean", False)),
+                tuple(
+                    Fused(tuple(map(_whole, block["operators"])), _whole(block["kept_rows"]))
+                    for block in stage.get("blocks", ())
+                ),
             )
             for stage in document["stages"]
         )

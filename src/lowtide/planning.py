@@ -14,11 +14,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import monotonic
 
-from lowtide.emit.assemble import Assembly, Prepared, assemble_rows
+from lowtide.emit.assemble import Assembly, assemble_rows
+from lowtide.emit.prepare import Prepared, choices_of, space_of
 from lowtide.errors import InfeasibleError
 from lowtide.ir.macs import graph_macs
 from lowtide.rows.cost import CostModel, Prices
-from lowtide.rows.search import Choice, Edge, Path, Space, cheapest, choices_of, front
+from lowtide.rows.search import Edge, Path, Space, cheapest, front
+from lowtide.rows.stages import Choice
 
 Tell = Callable[[str], None]
 """Is told what is going on."""
@@ -29,7 +31,7 @@ _TRIES = 12
 _FULL = 0.8
 """The part of what lies below its highest row that a stage needs, for this to count as its need."""
 
-_POINTS = 40
+_FRONT_TRIES = 2
 _FINER = 0.98
 """A next point of the front needs at most this much of the last one's arena."""
 
@@ -74,9 +76,9 @@ class Planner:
 
     def least(self) -> Point:
         """The plan of least peak that computes nothing twice, without strips."""
-        path = cheapest(self._space(strips=False))
-        assert path is not None
-        return self.place(choices_of(path, self.ready.groups))
+        space = self._space(strips=False)
+        path = front(space)[-1]
+        return self._least(space, path, path.cost, _FRONT_TRIES)
 
     def place(self, choices: tuple[Choice, ...]) -> Point:
         """The plan of these stages, placed."""
@@ -96,35 +98,14 @@ class Planner:
         Raises InfeasibleError if `most` is below 1.
         """
         self.tell("looking at all stages")
-        space = self._space(strips=self.strips)
-        paths = [p for p in front(space) if p.cost <= most * self._own]
-        if not paths:
+        found = [path for path in self._levels() if path.cost <= most * self._own]
+        if not found:
             raise InfeasibleError(
                 f"no plan computes less than the network itself: {most:g} times its {self._unit} is "
                 "too little",
                 "allow an overhead of 1 or more",
             )
-        best = self._place(space, paths[-1])
-        low = paths[-1].peak
-        for number in range(2, _TRIES + 2):
-            if low >= best.arena_bytes:
-                break
-            limit = (low + best.arena_bytes - 1) // 2
-            path = cheapest(space, limit)
-            if path is None or path.cost > most * self._own:
-                low = limit + 1
-                continue
-            self.tell(f"placing plan {number}")
-            point = self._place(space, path)
-            if point.arena_bytes < best.arena_bytes:
-                best = point
-        # The same arena may do with fewer lean kernels, or less work.
-        path = cheapest(space, best.arena_bytes)
-        if path is not None:
-            point = self._place(space, path)
-            if (point.arena_bytes, point.cost) <= (best.arena_bytes, best.cost):
-                best = point
-        return best
+        return self._least(self._space(strips=self.strips), found[-1], most * self._own)
 
     def within_ram(self, most: int, max_overhead: float = float("inf")) -> Point:
         """P2: the least cost of the plans whose arena is at most `most` bytes.
@@ -133,16 +114,56 @@ class Planner:
         """
         self.tell("looking at all stages")
         space = self._space(strips=self.strips)
+        best = self._cheapest(space, most)
+        for path in self._levels():
+            if path.peak <= most and (best is None or path.cost < best.cost):
+                point = self._least(space, path, path.cost)
+                if point.arena_bytes <= most and (best is None or point.cost < best.cost):
+                    best = point
+        if best is None or self._times(best) > max_overhead:
+            raise self._too_little(most, max_overhead, best)
+        return best
+
+    def _cheapest(self, space: Space, most: int) -> Point | None:
+        """The first plan, from the cheapest on, whose arena is at most `most` bytes."""
+        space.needs.clear()
         tried: set[tuple[Edge, ...]] = set()
         while (path := cheapest(space, most)) is not None and path.edges not in tried:
             tried.add(path.edges)  # a plan comes again if what is in the way is in no stage
-            self.tell(f"placing plan {len(tried)}")
             point = self._place(space, path)
             if point.arena_bytes <= most:
-                if self._times(point) <= max_overhead:
-                    return point
-                raise self._too_little(most, max_overhead, point)
-        raise self._too_little(most, max_overhead, None)
+                return point
+        return None
+
+    def _least(self, space: Space, path: Path, most: float, tries: int = _TRIES) -> Point:
+        """The least arena of the plans that cost at most `most`, of which `path` has the least peak."""
+        space.needs.clear()
+        best = self._place(space, path)
+        low = path.peak
+        for _ in range(tries):
+            if low >= best.arena_bytes:
+                break
+            limit = (low + best.arena_bytes - 1) // 2
+            other = cheapest(space, limit)
+            if other is None or other.cost > most:
+                low = limit + 1
+                continue
+            point = self._place(space, other)
+            if point.arena_bytes < best.arena_bytes:
+                best = point
+        # The same arena may do with fewer lean kernels and blocks, or less work.
+        same = cheapest(space, best.arena_bytes)
+        if same is not None:
+            point = self._place(space, same)
+            if point.cost <= best.cost and point.arena_bytes <= best.arena_bytes:
+                best = point
+        return best
+
+    def _levels(self) -> list[Path]:
+        """The plan of least peak for every cost that is worth it, by peaks alone; the cheapest first."""
+        space = self._space(strips=self.strips)
+        space.needs.clear()
+        return list({path.cost: path for path in front(space)}.values())
 
     def _too_little(self, most: int, max_overhead: float, beyond: Point | None) -> InfeasibleError:
         nearest = self.within_cost(max_overhead)
@@ -170,23 +191,21 @@ class Planner:
     def points(self) -> list[Point]:
         """The front: plans that no other beats in both arena and cost, the cheapest first.
 
-        Plans whose arenas differ by less than 2 % count as one.
+        For every cost there is the plan that `within_cost` finds, but for those whose arena is less
+        than 2 % below that of a cheaper one.
         """
         self.tell("looking at all stages")
         space = self._space(strips=self.strips)
+        low: float = float("inf")
+        levels = self._levels()
+        nexts = [path.cost - 1 for path in levels[1:]]
+        for path, most in zip(levels, [*nexts, float("inf")], strict=True):
+            if path.peak <= low * _FINER:
+                low = self._least(space, path, most, _FRONT_TRIES).arena_bytes
         found: list[Point] = []
-        limit: int | None = None
-        for number in range(_POINTS):
-            path = cheapest(space, limit)
-            if path is None:
-                break
-            self.tell(f"placing plan {number + 1}")
-            point = self._place(space, path)
-            if limit is None or point.arena_bytes <= limit:
-                if found and found[-1].cost == point.cost:
-                    found.pop()
+        for point in sorted(self._placed.values(), key=lambda p: (p.cost, p.arena_bytes)):
+            if not found or point.arena_bytes <= found[-1].arena_bytes * _FINER:
                 found.append(point)
-                limit = int(point.arena_bytes * _FINER)
         return found
 
     @property
@@ -221,7 +240,10 @@ class Planner:
         Rows of a stage that needs little may lie high because there is room. So only stages are noted
         that need nearly all below their highest row, and of those that reach the top the largest.
         """
-        point = self.place(choices_of(path, self.ready.groups))
+        choices = choices_of(path, self.ready)
+        if choices not in self._placed:
+            self.tell(f"placing plan {len(self._placed) + 1}")
+        point = self.place(choices)
         tops = stage_tops(point.assembly)
         highest = max(zip(tops, (e.peak for e in path.edges), strict=True), default=(0, 0))
         for edge, top in zip(path.edges, tops, strict=True):
@@ -232,15 +254,8 @@ class Planner:
     def _space(self, *, strips: bool) -> Space:
         if strips not in self._spaces:
             until = monotonic() + self.seconds
-            ready = self.ready
-            self._spaces[strips] = Space(
-                ready.graph,
-                ready.table,
-                ready.groups,
-                strips,
-                lambda: monotonic() < until,
-                ready.parts,
-                prices=self._prices,
+            self._spaces[strips] = space_of(
+                self.ready, strips=strips, goes_on=lambda: monotonic() < until, model=self.model
             )
         return self._spaces[strips]
 

@@ -10,11 +10,17 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from lowtide.emit.cropped import CroppedRun, Cropper, Part
-from lowtide.emit.joined import Joined, joined
 from lowtide.emit.layout import RowLayout, TensorLayout, row_layout, tensor_layout
 from lowtide.emit.lower import lower_op
-from lowtide.emit.nodes import resolve_views, with_exchanges
-from lowtide.emit.program import Lowered, Node
+from lowtide.emit.prepare import (
+    InputMode,
+    OutputMode,
+    Prepared,
+    choices_of,
+    prepare,
+    space_of,
+)
+from lowtide.emit.program import Node
 from lowtide.emit.tables import (
     ARENA,
     CONSTANTS,
@@ -31,8 +37,9 @@ from lowtide.ir import DType, Graph
 from lowtide.ir.macs import op_macs
 from lowtide.place import Placement
 from lowtide.rows.columns import Stripes, stage_windows, stripes
-from lowtide.rows.search import Choice, Group, Space, cheapest, choices_of, groups_of
+from lowtide.rows.search import Group, cheapest
 from lowtide.rows.stages import (
+    Choice,
     RowPlan,
     Segment,
     Stage,
@@ -41,10 +48,8 @@ from lowtide.rows.stages import (
     row_lives,
     steps_of,
 )
-from lowtide.rows.table import Cut, RowTable, row_table
+from lowtide.rows.table import Cut, row_table
 
-InputMode = Literal["resident", "const", "streamed"]
-OutputMode = Literal["resident", "streamed"]
 Schedule = Literal["operators", "rows"]
 
 
@@ -72,9 +77,9 @@ class Assembly:
     placement) each tensor is.
 
     `untraced` tensors are made by no node of their own: their parts are, or what they are part of.
-    `program_graph` is `graph` with the operators and tensors of strips after the network's own:
-    `origin` says which operator each is, `parts` which columns of which tensor. `counters` and `bases`
-    are the lengths of the arrays of that name that the program needs.
+    `program_graph` is `graph` with the operators and tensors of blocks and strips after the network's
+    own: `members` says which operators each is, `parts` which columns of which tensor. `counters` and
+    `bases` are the lengths of the arrays of that name that the program needs.
     """
 
     graph: Graph
@@ -99,7 +104,7 @@ class Assembly:
     untraced: frozenset[int]
     align: int = 16
     parts: Mapping[int, Part] = field(default_factory=dict)
-    origin: Mapping[int, int] = field(default_factory=dict)
+    members: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     cuts: tuple[Cut, ...] = ()
 
     @property
@@ -107,103 +112,6 @@ class Assembly:
         """Bytes of arena the program needs: placed memory, then the variables."""
         ends = [v.offset + v.size for v in self.variables]
         return max([self.placement.arena_bytes, *ends])
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Prepared:
-    """A graph whose operators are lowered, and the order they come in; nothing is placed yet.
-
-    `fixed` says where tensors are that have a place of their own: tensor -> (base, offset). `nodes`
-    and `table` are for interleaving rows: they hold the exchanges of streamed rows too, and leave out
-    the operators that are `joined`.
-    """
-
-    graph: Graph
-    order: tuple[int, ...]
-    input_mode: InputMode
-    output_mode: OutputMode
-    preserve_input: bool
-    align: int
-    lowered: Mapping[int, Lowered] = field(repr=False)
-    views: Mapping[int, int]
-    constants: bytes = field(repr=False)
-    fixed: Mapping[int, tuple[int, int]]
-    nodes: tuple[Node, ...] = field(repr=False)
-    table: RowTable = field(repr=False)
-    joined: Joined
-
-    @property
-    def outside(self) -> frozenset[int]:
-        """Inputs that are not in the arena."""
-        return frozenset(self.graph.inputs if self.input_mode == "const" else ())
-
-    @property
-    def parts(self) -> frozenset[int]:
-        """Tensors that share their memory with others: views, and what is joined."""
-        crops = self.joined.crops
-        joined = {*crops, *(crop.tensor for crop in crops.values())}
-        return frozenset({*joined, *self.views, *self.views.values()})
-
-    @property
-    def groups(self) -> list[Group]:
-        """The nodes by operator."""
-        return groups_of([node.op for node in self.nodes])
-
-
-def prepare(
-    graph: Graph,
-    order: Sequence[int],
-    *,
-    input_mode: InputMode = "resident",
-    output_mode: OutputMode = "resident",
-    preserve_input: bool = False,
-    align: int = 16,
-    join: bool = True,
-) -> Prepared:
-    """Lower every operator. Raises ModelError for one without a kernel.
-
-    With `join`, concatenations and splits along rows or columns cost nothing: for rows only.
-    """
-    lowered = {op.id: lower_op(graph, op) for op in graph.ops}
-    views = resolve_views(graph, lowered)
-    constants, fixed = _constants(graph, lowered, views)
-    outside = frozenset(graph.inputs if input_mode == "const" else ())
-    fixed |= {t: (FIRST_INPUT + i, 0) for i, t in enumerate(graph.inputs) if t in outside}
-    none = Joined({}, frozenset())
-    parts = joined(graph, lowered, views) if join else none
-    kept = [index for index in order if index not in parts.operators]
-    nodes = with_exchanges(
-        graph,
-        [node for index in kept for node in lowered[index].nodes],
-        views,
-        outside,
-        parts.crops,
-        inputs=input_mode == "streamed",
-        outputs=output_mode == "streamed",
-    )
-    table = row_table(
-        graph,
-        nodes,
-        {**views, **{t: views.get(c.tensor, c.tensor) for t, c in parts.crops.items()}},
-        outside=outside,
-        crops={t: c.row for t, c in parts.crops.items()},
-        preserve=preserve_input,
-    )
-    return Prepared(
-        graph=graph,
-        order=tuple(order),
-        input_mode=input_mode,
-        output_mode=output_mode,
-        preserve_input=preserve_input,
-        align=align,
-        lowered=lowered,
-        views=views,
-        constants=constants,
-        fixed=fixed,
-        nodes=tuple(nodes),
-        table=table,
-        joined=parts,
-    )
 
 
 def assemble(
@@ -236,9 +144,9 @@ def assemble(
     )
     if schedule == "operators":
         return assemble_tensors(ready, allocator)
-    path = cheapest(Space(graph, ready.table, ready.groups, strips=False))
+    path = cheapest(space_of(ready, strips=False))
     assert path is not None
-    return assemble_rows(ready, choices_of(path, ready.groups))
+    return assemble_rows(ready, choices_of(path, ready))
 
 
 def assemble_tensors(ready: Prepared, allocator: str) -> Assembly:
@@ -272,30 +180,32 @@ def assemble_rows(ready: Prepared, choices: Sequence[Choice]) -> Assembly:
 
     Raises UsageError for a stage that cannot run in strips of the width asked for.
     """
-    cropper = Cropper(ready.graph, ready.joined.crops)
+    chosen = [ready.chosen(choice) for choice in choices]
+    variant = ready.variant({op for ops in chosen for op in ops if op >= len(ready.graph.ops)})
+    cropper = Cropper(ready.wide, ready.joined.crops)
     nodes: list[Node] = []
     segments: list[Segment] = []
     cropped: dict[int, CroppedRun] = {}
     spans: list[tuple[int, int]] = []
     macs = 0
-    groups = iter(ready.groups)
-    for choice in choices:
+    groups = iter(variant.groups)
+    for choice, operators in zip(choices, chosen, strict=True):
         begin = len(nodes)
-        mine = [next(groups) for _ in choice.operators] or list(groups)
+        mine = [next(groups) for _ in operators] or list(groups)
         if choice.strip_width is None:
-            here = ready.nodes[mine[0].first : mine[-1].last] if mine else ()
+            here = variant.nodes[mine[0].first : mine[-1].last] if mine else ()
             nodes += [node.leaner if choice.lean else node for node in here]
             segments.append(Segment(begin, len(nodes)))
-            macs += sum(op_macs(ready.graph, ready.graph.ops[op]) for op in choice.operators)
+            macs += sum(op_macs(ready.wide, ready.wide.ops[op]) for op in operators)
         else:
-            cut = _stripes(ready, mine, choice)
+            cut = _stripes(ready, variant.nodes, mine, operators, choice.strip_width)
             macs += cut.macs
             for run in cropper.stage(cut):
                 cropped[len(segments)] = run
                 start = len(nodes)
                 graph = cropper.graph
                 for op in run.operators:
-                    here = lower_op(graph, graph.ops[op]).nodes
+                    here = lower_op(graph, graph.ops[op], ready.lowered).nodes
                     nodes += [node.leaner if choice.lean else node for node in here]
                 segments.append(Segment(start, len(nodes), run.times))
         spans.append((begin, len(nodes)))
@@ -327,25 +237,37 @@ def assemble_rows(ready: Prepared, choices: Sequence[Choice]) -> Assembly:
     return _assembly(ready, graph, tables, layout, turns, variables, plan, cropper)
 
 
-def _stripes(ready: Prepared, groups: Sequence[Group], choice: Choice) -> Stripes:
-    """The stage of `groups` in strips."""
-    graph, width = ready.graph, choice.strip_width
-    assert width is not None
+def _skipped(ready: Prepared, plan: RowPlan | None) -> frozenset[int]:
+    """Tensors that no node makes: what is joined, and what lies inside of blocks."""
+    stages = () if plan is None else plan.stages
+    inside = {op for stage in stages for block in stage.blocks for op in block.operators[:-1]}
+    return frozenset(
+        t for op in {*ready.joined.operators, *inside} for t in ready.graph.ops[op].outputs
+    )
+
+
+def _stripes(
+    ready: Prepared,
+    nodes: Sequence[Node],
+    groups: Sequence[Group],
+    operators: Sequence[int],
+    width: int,
+) -> Stripes:
+    """The stage of `groups` of the nodes in strips."""
+    graph = ready.wide
     first, last = groups[0].first, groups[-1].last
-    later = [p.tensor for node in ready.nodes[last:] for p in node.inputs]
+    later = [p.tensor for node in nodes[last:] for p in node.inputs]
     outside = frozenset(ready.views.get(t, t) for t in (*later, *graph.outputs))
-    exchanges = any(node.exchange is not None for node in ready.nodes[first:last])
-    touched = {
-        t for op in choice.operators for t in (*graph.ops[op].inputs, *graph.ops[op].outputs)
-    }
+    exchanges = any(node.exchange is not None for node in nodes[first:last])
+    touched = {t for op in operators for t in (*graph.ops[op].inputs, *graph.ops[op].outputs)}
     found = None
     if not exchanges and touched.isdisjoint(ready.parts):
-        found = stage_windows(graph, choice.operators, outside)
-    cut = None if found is None else stripes(graph, choice.operators, *found, width)
+        found = stage_windows(graph, operators, outside)
+    cut = None if found is None else stripes(graph, operators, *found, width)
     if cut is None:
         raise UsageError(
-            f"operators {choice.operators[0]} to {choice.operators[-1]} cannot run together in "
-            f"strips of {width} columns",
+            f"operators {ready.members(operators[0])[0]} to {ready.members(operators[-1])[-1]} cannot "
+            f"run together in strips of {width} columns",
             "strips need operators on feature maps with one output; see `lowtide plan --front`",
         )
     return cut
@@ -367,7 +289,7 @@ def _stages(
     for (node, _), size in zip(steps, live[1:], strict=True):
         peaks[of_node[node]] = max(peaks[of_node[node]], size)
     return tuple(
-        Stage(choice.operators, choice.strip_width, choice.lean, first, last, peaks[number])
+        Stage(choice, first, last, peaks[number])
         for number, (choice, (first, last)) in enumerate(zip(choices, spans, strict=True))
     )
 
@@ -459,10 +381,13 @@ def _assembly(
             if ready.output_mode != "streamed"
         },
         plan=plan,
-        untraced=frozenset(t for op in ready.joined.operators for t in ready.graph.ops[op].outputs),
+        untraced=_skipped(ready, plan),
         cuts=layout.table.cuts if isinstance(layout, RowLayout) else (),
         parts=cropper.parts if cropper else {},
-        origin=cropper.origin if cropper else {},
+        members={
+            op.id: ready.members(cropper.origin.get(op.id, op.id) if cropper else op.id)
+            for op in graph.ops
+        },
     )
 
 
@@ -481,25 +406,6 @@ def _place_variables(graph: Graph, placement: Placement) -> tuple[Variable, ...]
             variables.append(Variable(tensor.id, at, tensor.bytes, fill, tensor.initial))
             at += -(-tensor.bytes // placement.align) * placement.align
     return tuple(variables)
-
-
-def _constants(
-    graph: Graph, lowered: Mapping[int, Lowered], views: Mapping[int, int]
-) -> tuple[bytes, dict[int, tuple[int, int]]]:
-    """Constants that ports read (not through params) or that are graph outputs, views of them too.
-
-    As one blob, and tensor -> (base, offset).
-    """
-    blob = bytearray()
-    offsets: dict[int, tuple[int, int]] = {}
-    read = [p.tensor for op in graph.ops for node in lowered[op.id].nodes for p in node.inputs]
-    for tensor in (views.get(t, t) for t in (*read, *graph.outputs)):
-        data = graph.tensors[tensor].data
-        if data is not None and tensor not in offsets:
-            blob.extend(bytes(-len(blob) % 16))
-            offsets[tensor] = (CONSTANTS, len(blob))
-            blob.extend(data)
-    return bytes(blob), offsets
 
 
 __all__ = ["ARENA", "CONSTANTS", "FIRST_INPUT", "NO_TENSOR", "NodeEntry", "PortEntry", "Rows"]

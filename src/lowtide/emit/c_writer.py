@@ -11,8 +11,8 @@ import numpy as np
 from lowtide.emit import interface
 from lowtide.emit.assemble import Assembly
 from lowtide.emit.limits import check
-from lowtide.emit.literals import Arrays, value_literal, values_text
-from lowtide.emit.program import Array, CType, Params
+from lowtide.emit.literals import Arrays, struct_text, values_text
+from lowtide.emit.program import Array, CType
 from lowtide.emit.tables import NodeEntry, PortEntry, Rows, Strip
 from lowtide.emit.turns import flatten
 from lowtide.errors import UsageError
@@ -194,7 +194,7 @@ def _params(assembly: Assembly, name: str, arrays: Arrays) -> tuple[list[str], l
             expressions.append(f"&{name}_strip_{i}")
             definitions.append(_strip(name, i, entry.strip))
             continue
-        ctype, struct = entry.node.params.ctype, _struct(entry.node.params, arrays)
+        ctype, struct = entry.node.params.ctype, struct_text(entry.node.params, arrays)
         if ctype + struct not in names:
             names[ctype + struct] = f"{name}_params_{i}"
             definitions.append(
@@ -242,11 +242,6 @@ def _place_shift(assembly: Assembly) -> int:
     shift = (top >> 16).bit_length()
     assert all(p % (1 << shift) == 0 for r in assembly.rows if r.places for p in r.places)
     return shift
-
-
-def _struct(params: Params, arrays: Arrays) -> str:
-    fields = [f"    .{field} = {value_literal(value, arrays)},\n" for field, value in params.fields]
-    return f"{{\n{''.join(fields)}}}"
 
 
 def _about(assembly: Assembly, entry: NodeEntry) -> str:

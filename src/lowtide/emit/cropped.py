@@ -13,8 +13,10 @@ from types import MappingProxyType
 
 from lowtide.emit.program import Crop
 from lowtide.ir import Graph, Op, Tensor
+from lowtide.ir.graph import Option
+from lowtide.ir.macs import BLOCK
 from lowtide.ir.passes import EXPLICIT_PADDING
-from lowtide.rows.columns import Stripes, runs
+from lowtide.rows.columns import Stripes, block_window, line_width, runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +100,8 @@ class Cropper:
                 output = self._columns(target, strip.made[i])
                 instances[target] = output
             self.parts[output] = Part(target, tuple(s.made[i] for s in same))
-            operators.append(self._operator(op, tuple(inputs), output, padding))
+            many = len(strip.made[i]), len(strip.read[i][0])
+            operators.append(self._operator(op, tuple(inputs), output, padding, many))
         return CroppedRun(
             tuple(operators),
             times,
@@ -112,14 +115,22 @@ class Cropper:
         inputs: tuple[int, ...],
         output: int,
         padding: tuple[int, int],
+        columns: tuple[int, int],
     ) -> int:
-        """`op` on other tensors; what lies outside of them in the first window is padding."""
+        """`op` on other tensors; what lies outside of them in the first window is padding. `columns`
+        are how many it makes, and how many it reads."""
         number = len(self._ops)
-        options = op.options
-        if op.type.endswith("CONV_2D") or op.type.endswith("POOL_2D"):
+        options, lines = op.options, op.intermediates
+        if op.type == BLOCK:
+            lines = tuple(self._columns(t, range(line_width(op, columns[0]))) for t in lines)
+            sides = (*block_window(op)[2][:2], *padding)
+            changes: dict[str, Option] = {EXPLICIT_PADDING: sides, "expanded_columns": columns[1]}
+            options = MappingProxyType({**op.options, **changes})
+        elif op.type.endswith("CONV_2D") or op.type.endswith("POOL_2D"):
             sides = (*self._above_below(op), *padding)
             options = MappingProxyType({**op.options, EXPLICIT_PADDING: sides})
-        self._ops.append(replace(op, id=number, inputs=inputs, outputs=(output,), options=options))
+        new = replace(op, id=number, inputs=inputs, outputs=(output,), options=options)
+        self._ops.append(replace(new, intermediates=lines))
         self.origin[number] = op.id
         return number
 

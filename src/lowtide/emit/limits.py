@@ -87,5 +87,5 @@ def _name(assembly: Assembly, entry: NodeEntry) -> str:
         return f"{'output' if node.inputs else 'input'} {node.exchange}"
     if node.op < 0:
         return "a strip" if entry.strip is not None else "a move"
-    op = assembly.graph.ops[assembly.origin.get(node.op, node.op)]
+    op = assembly.graph.ops[assembly.members[node.op][-1]]
     return f"operator {op.id} ({op.label})"

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from lowtide.emit.program import Array, Value
+from lowtide.emit.program import Array, Params, Value
 from lowtide.errors import UsageError
 
 
 class Arrays:
-    """Constant arrays by contents: equal ones are written once, in order of first use."""
+    """Constant arrays, and params that others point to, by contents: equal ones are written once, in
+    order of first use."""
 
     def __init__(self, name: str) -> None:
         self.prefix = name
         self.names: dict[tuple[str, bytes], str] = {}
+        self.structs: dict[str, str] = {}
         self.definitions: list[str] = []
 
     def name(self, array: Array) -> str:
@@ -29,6 +31,21 @@ class Arrays:
                 f"{{\n{values_text(array)}\n}};"
             )
         return self.names[key]
+
+    def struct(self, params: Params) -> str:
+        """The name of a struct of `params`, which is defined now if it is new."""
+        text = struct_text(params, self)
+        if params.ctype + text not in self.structs:
+            name = f"{self.prefix}_part_{len(self.structs)}"
+            self.structs[params.ctype + text] = name
+            self.definitions.append(f"static const {params.ctype} {name} = {text};")
+        return self.structs[params.ctype + text]
+
+
+def struct_text(params: Params, arrays: Arrays) -> str:
+    """The initialiser of a params struct; what it points to is defined now if it is new."""
+    fields = [f"    .{field} = {value_literal(value, arrays)},\n" for field, value in params.fields]
+    return f"{{\n{''.join(fields)}}}"
 
 
 def values_text(array: Array) -> str:
@@ -66,6 +83,8 @@ def value_literal(value: Value, arrays: Arrays) -> str:
     match value:
         case Array():
             return arrays.name(value)
+        case Params():
+            return f"&{arrays.struct(value)}"
         case None:
             return "NULL"
         case bool() | int():

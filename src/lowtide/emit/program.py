@@ -24,16 +24,17 @@ class Array:
     weights: bool = False
 
 
-Value = int | float | Array | None
-"""A field of a params struct; None is a null pointer."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Params:
     """`static const <ctype> x = { .field = value, ... };` with every field of the struct named."""
 
     ctype: str
     fields: tuple[tuple[str, Value], ...]
+
+
+Value = int | float | Array | Params | None
+"""A field of a params struct. An array, or the params of another kernel, is a pointer to a constant;
+None is a null pointer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +64,8 @@ class Node:
 
     A node with an `exchange` runs no kernel: each step is a row of the graph input or output of that
     number, which the caller gives (the one output port) or takes (the one input port). With a
-    `lean_scratch` there is a lean form, which needs that much: another kernel of the same params, or
-    the field `lean` in them set.
+    `lean_scratch` there is a lean form, which needs that much: another kernel of the same params, other
+    params, or the field `lean` in them set.
     """
 
     op: int
@@ -79,6 +80,7 @@ class Node:
     exchange: int | None = None
     lean_scratch: int | None = None
     lean_kernel: str | None = None
+    lean_params: Params | None = None
 
     @property
     def leaner(self) -> Node:
@@ -86,7 +88,7 @@ class Node:
         if self.lean_scratch is None:
             return self
         fields = tuple((name, 1 if name == "lean" else v) for name, v in self.params.fields)
-        params = replace(self.params, fields=fields)
+        params = self.lean_params or replace(self.params, fields=fields)
         kernel = self.lean_kernel or self.kernel
         return replace(
             self, kernel=kernel, params=params, scratch=self.lean_scratch, lean_scratch=None

@@ -31,6 +31,7 @@ def plan_text(planned: Planned) -> str:
             kinds += f" ... {graph.ops[ids[-1]].label} ({len(ids)} operators)"
         width = "" if stage.strip_width is None else f"{stage.strip_width}"
         width += " lean" if stage.lean else ""
+        kinds += f", {_blocks(stage)}" if stage.blocks else ""
         mark = " <- peak" if stage.peak_bytes == plan.peak_bytes else ""
         live = ", ".join(
             f"{plain(_name(compiled, tensor))}: {size:,}"
@@ -47,7 +48,7 @@ def plan_text(planned: Planned) -> str:
     own = graph_macs(graph)
     overhead = (
         f"nothing is computed twice ({plan.macs:,} MACs)"
-        if all(stage.strip_width is None for stage in plan.stages)
+        if plan.macs <= own
         else f"{plan.macs:,} MACs, {plan.macs / (own or 1):.4f} times the network's"
     )
     columns = (
@@ -105,6 +106,10 @@ def plan_document(planned: Planned) -> dict[str, Any]:
                 "operators": list(stage.operators),
                 "strip_width": stage.strip_width,
                 "lean": stage.lean,
+                "blocks": [
+                    {"operators": list(block.operators), "kept_rows": block.kept_rows}
+                    for block in stage.blocks
+                ],
                 "peak_bytes": stage.peak_bytes,
                 "live": [
                     {"tensor": tensor, "bytes": size}
@@ -145,6 +150,13 @@ def front_text(compiled: Compiled, points: Sequence[Point], complete: bool) -> s
     second = "instructions, predicted" if predicts else "live, bytes"
     columns = ("arena, bytes", second, "overhead", "MACs", "stages in strips", "")
     return table(title, columns, rows)
+
+
+def _blocks(stage: Stage) -> str:
+    """How many blocks there are in a stage, and how many of them keep no rows."""
+    none = sum(block.kept_rows == 0 for block in stage.blocks)
+    count = len(stage.blocks)
+    return f"{count} block{'s' * (count > 1)}" + (f", {none} without kept rows" if none else "")
 
 
 def _same(point: Point, compiled: Compiled) -> bool:

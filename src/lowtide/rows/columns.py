@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from lowtide.ir import Graph, Op
-from lowtide.ir.macs import op_macs
+from lowtide.ir.macs import BLOCK, block_macs, op_macs
 from lowtide.ir.passes import EXPLICIT_PADDING
 
 _SAME = frozenset(
@@ -60,6 +60,9 @@ def windows(graph: Graph, op: Op) -> tuple[Window, ...] | None:
     out = graph.tensors[op.outputs[0]]
     if op.type in _WINDOWS:
         return _window(graph, op) if len(maps) == 1 else None
+    if op.type == BLOCK:
+        stride, size, (_, _, pad, _) = block_window(op)
+        return (Window(op.inputs[0], stride, size, pad),)
     if op.type == "CONCATENATION" and op.options.get("axis") in (1, 3, -1, -3):
         fits = len(maps) == len(op.inputs)
     elif op.type in _SAME:
@@ -103,6 +106,21 @@ def _window(graph: Graph, op: Op) -> tuple[Window, ...] | None:
     if min(stride, size) < 1:
         return None
     return (Window(op.inputs[0], stride, size, pad),)
+
+
+def block_window(op: Op) -> tuple[int, int, tuple[int, int, int, int]]:
+    """(stride, kernel) in columns of a block, and its padding (top, bottom, left, right)."""
+    sides = op.options[EXPLICIT_PADDING]
+    assert isinstance(sides, tuple)
+    top, bottom, left, right = (int(n) for n in sides)
+    stride, size = _integer(op.options["stride_w"]), _integer(op.options["kernel_w"])
+    return stride, size, (top, bottom, left, right)
+
+
+def line_width(op: Op, columns: int) -> int:
+    """Columns, padding included, of a kept row of the block `op` that makes `columns` of output."""
+    stride, size, _ = block_window(op)
+    return (columns - 1) * stride + size
 
 
 def _integer(value: object) -> int:
@@ -170,30 +188,40 @@ def stripes(
     whole = graph.tensors[output].shape[2]
     strips = []
     macs = 0
-    per_column = {op: op_macs(graph, graph.ops[op]) // _width(graph, op) for op in operators}
     shape = {w.tensor: graph.tensors[w.tensor].shape[2] for ws in of for w in ws}
-    outputs = {op: graph.ops[op].outputs[0] for op in operators}
     for start in range(0, whole, width):
         held: dict[int, range] = {output: range(start, min(whole, start + width))}
         made_columns: list[range] = []
         read_columns: list[tuple[range, ...]] = []
         for op, ws in zip(reversed(operators), reversed(of), strict=True):
-            columns = held[outputs[op]]
+            columns = held[graph.ops[op].outputs[0]]
             reads = tuple(w.reads(columns, shape[w.tensor]) for w in ws)
             if any(not len(r) for r in reads):
                 return None
             for w, r in zip(ws, reads, strict=True):
                 old = held.get(w.tensor, r)
                 held[w.tensor] = range(min(old.start, r.start), max(old.stop, r.stop))
+            for line in kept_rows(graph.ops[op]):
+                held[line] = range(line_width(graph.ops[op], len(columns)))
             made_columns.append(columns)
             read_columns.append(reads)
-            macs += len(columns) * per_column[op]
+            each = column_macs(graph, graph.ops[op])
+            macs += each[0] * len(columns) + each[1] * len(reads[0])
         strips.append(Strip(tuple(made_columns[::-1]), tuple(read_columns[::-1]), held))
     return Stripes(tuple(operators), tuple(of), inputs, output, width, tuple(strips), macs)
 
 
-def _width(graph: Graph, op: int) -> int:
-    return graph.tensors[graph.ops[op].outputs[0]].shape[2]
+def column_macs(graph: Graph, op: Op) -> tuple[int, int]:
+    """MACs of an operator in strips per column that it makes, and per column that it reads."""
+    if op.type == BLOCK:
+        rows = graph.tensors[op.outputs[0]].shape[1]
+        return block_macs(op, rows, 1, 0), block_macs(op, 0, 0, 1)
+    return op_macs(graph, op) // graph.tensors[op.outputs[0]].shape[2], 0
+
+
+def kept_rows(op: Op) -> tuple[int, ...]:
+    """The tensor of the rows that a block keeps, if it does."""
+    return op.intermediates if op.type == BLOCK else ()
 
 
 def widths(whole: int) -> list[int]:

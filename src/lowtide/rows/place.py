@@ -19,7 +19,7 @@ from random import Random
 import numpy as np
 
 from lowtide.place import Item, Placement, Problem
-from lowtide.place.firstfit import Boxes, boxes_of, first_fit, height, lowest, placement_of
+from lowtide.place.firstfit import Boxes, boxes_of, height, lowest, placement_of
 from lowtide.rows.stages import Segment, Step, live_bytes
 from lowtide.rows.table import Cut, RowTable
 
@@ -88,20 +88,22 @@ def place_rows(
     best: list[int] = []
     start: list[int] = []
     keys = _keys(boxes, tensors)
+    spans = _fixed(boxes, known)
+    most = 1 << 62
     for key in keys[: max(2, _EFFORT // (len(boxes) + 1))]:
-        order = [*known, *sorted(free, key=key)]
-        offsets = first_fit(boxes, order, known)
-        if not best or height(boxes, offsets) < height(boxes, best):
-            best, start = offsets, order
+        order = sorted(free, key=key)
+        if _sticks_out(boxes, order, free, spans, most) < 0:
+            best, start = [span[0] if span else 0 for span in spans], order
+            most = height(boxes, best)
+        if most <= bound:
+            break
     borders = _borders(table, segments)
     if height(boxes, best) > bound and len(borders) > 1:
         offsets = _by_segment(boxes, known, tensors, borders, bound, height(boxes, best))
         if height(boxes, offsets) < height(boxes, best):
             best = offsets
     if height(boxes, best) > bound:
-        offsets = _promote(boxes, known, start, bound)
-        if height(boxes, offsets) < height(boxes, best):
-            best = offsets
+        best = _promote(boxes, known, start, best, bound)
     return placement_of("rows", problem, boxes, best)
 
 
@@ -247,39 +249,52 @@ def _segment(
     best: tuple[int, list[int]] | None = None
     for key in keys[: max(2, _SEGMENT_EFFORT // (len(members) + 1))]:
         order = sorted(members, key=key)
-        for box in members:
-            spans[box] = None
-        high = _fit(boxes, order, spans, {})
-        if best is None or high < best[0]:
-            best = high, order
+        if _sticks_out(boxes, order, members, spans, 1 << 62 if best is None else best[0]) >= 0:
+            continue
+        high = max(span[1] for box in members if (span := spans[box]))
+        best = high, order
         if high <= enough:
             keys.remove(key)
             keys.insert(0, key)
             return high
     assert best is not None
     current, random = list(best[1]), Random(0)
-    high = best[0]
     for _ in range(_SEGMENT_EFFORT // (len(members) + 1)):
-        out = [box for box in current if (span := spans[box]) and span[1] == high]
-        if not out:  # what was placed before is highest
-            break
-        _move_forward(current, random.choice(out), random)
-        for box in members:
-            spans[box] = None
-        high = _fit(boxes, current, spans, {})
-        if high < best[0]:
-            best = high, list(current)
-        if high <= enough:
-            return high
+        out = _sticks_out(boxes, current, members, spans, best[0])
+        if out < 0:
+            best = max(span[1] for box in members if (span := spans[box])), list(current)
+            if best[0] <= enough:
+                return best[0]
+        else:
+            _move_forward(current, out, random)
     for box in members:
         spans[box] = None
     return _fit(boxes, best[1], spans, {})
 
 
-def _move_forward(order: list[int], box: int, random: Random, first: int = 0) -> None:
-    """Put `box` somewhere before its place in `order`, not before `first`."""
+def _sticks_out(
+    boxes: Boxes,
+    order: Sequence[int],
+    members: Sequence[int],
+    spans: list[tuple[int, int] | None],
+    most: int,
+) -> int:
+    """Place the boxes of `order`, up to the first that ends at `most` or higher; returns it, or -1."""
+    for box in members:
+        spans[box] = None
+    for box in order:
+        offset = lowest(boxes, box, spans)
+        end = offset + boxes.sizes[box]
+        if end >= most:
+            return box
+        spans[box] = (offset, end)
+    return -1
+
+
+def _move_forward(order: list[int], box: int, random: Random) -> None:
+    """Put `box` somewhere before its place in `order`."""
     at = order.index(box)
-    order.insert(random.randint(min(first, at), at), order.pop(at))
+    order.insert(random.randint(0, at), order.pop(at))
 
 
 def _fit(
@@ -297,17 +312,35 @@ def _fit(
     return high
 
 
-def _promote(boxes: Boxes, known: Mapping[int, int], order: Sequence[int], bound: int) -> list[int]:
-    """Place the boxes that stick out earlier, again and again; the best offsets seen."""
-    current, random = list(order), Random(0)
-    offsets = best = first_fit(boxes, current, known)
+def _fixed(boxes: Boxes, known: Mapping[int, int]) -> list[tuple[int, int] | None]:
+    """The spans of the boxes that are fixed; None for the others."""
+    spans: list[tuple[int, int] | None] = [None] * len(boxes)
+    for box, offset in known.items():
+        spans[box] = (offset, offset + boxes.sizes[box])
+    return spans
+
+
+def _promote(
+    boxes: Boxes,
+    known: Mapping[int, int],
+    start: Sequence[int],
+    best: list[int],
+    bound: int,
+) -> list[int]:
+    """Place the boxes that stick out earlier, again and again, from the order `start` on.
+
+    The best offsets seen; `best` are those to beat.
+    """
+    current, random, spans = list(start), Random(0), _fixed(boxes, known)
+    most = height(boxes, best)
+    fixed = max((span[1] for span in spans if span), default=0)
     for _ in range(_EFFORT // (len(boxes) + 1)):
-        high = height(boxes, offsets)
-        out = [b for b in current[len(known) :] if offsets[b] + boxes.sizes[b] == high]
-        if high <= bound or not out:  # a fixed box is the highest: nothing can be gained
+        if most <= max(bound, fixed):  # nothing can be gained
             break
-        _move_forward(current, random.choice(out), random, len(known))
-        offsets = first_fit(boxes, current, known)
-        if height(boxes, offsets) < height(boxes, best):
-            best = offsets
+        out = _sticks_out(boxes, current, current, spans, most)
+        if out < 0:
+            best = [span[0] if span else 0 for span in spans]
+            most = height(boxes, best)
+        else:
+            _move_forward(current, out, random)
     return best

@@ -14,18 +14,19 @@ order of rows, so that it serves all widths.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.ir import Graph
-from lowtide.ir.macs import op_macs
-from lowtide.rows.columns import Stripes, Window, runs, stage_windows, stripes, widths, windows
+from lowtide.ir.macs import BLOCK, op_macs
+from lowtide.rows.columns import Window, kept_rows, stage_windows, stripes, windows
 from lowtide.rows.cost import Prices, striped
 from lowtide.rows.stages import demand
 from lowtide.rows.table import RowTable
+from lowtide.rows.weigh import Weighed, weighed
 
 Ints = NDArray[np.int64]
 
@@ -41,22 +42,11 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """Operators that run together, in strips of `strip_width` columns if that is not None.
-
-    With `lean`, kernels that have a lean form run in it: less scratch memory, more instructions.
-    """
-
-    operators: tuple[int, ...]
-    strip_width: int | None = None
-    lean: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Edge:
     """Groups [first, last) as one stage, in strips of `width` columns if that is not None.
 
-    `cost` is what plans are compared by.
+    `operators` are those that run: a block in place of what it stands for. `cost` is what plans are
+    compared by.
     """
 
     first: int
@@ -66,6 +56,13 @@ class Edge:
     macs: int
     lean: bool = False
     cost: int = 0
+    operators: tuple[int, ...] = ()
+    blocks: int = 0
+
+    @property
+    def slow(self) -> int:
+        """Of the cost, what lean forms and blocks may take more instructions for."""
+        return self.cost if self.lean or self.blocks else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,23 +77,61 @@ class Path:
 
 @dataclass(slots=True)
 class Space:
-    """All edges over `groups`; `strips` allows strips.
+    """All edges over the groups of a network, and of variants of it with blocks.
 
     `goes_on()` is asked between stages: once it says no, only stages of one operator are added, and
-    the space is not `complete`. `parts` are tensors whose memory is part of another's: operators on
-    them are not cut into strips. `needs` are edges that were seen to need more than their peak, since
-    rows have to be placed. With `prices`, edges cost that much; else their MACs.
+    the space is not `complete`. `needs` are edges that were seen to need more than their peak, since
+    rows have to be placed.
+    """
+
+    count: int
+    goes_on: Callable[[], bool] = lambda: True
+    complete: bool = True
+    needs: dict[Edge, int] = field(default_factory=dict)
+    edges: list[list[Edge]] = field(init=False)
+    _best: list[dict[int, list[Edge]]] | None = None
+    _seen: set[tuple[int, ...]] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.edges = [[] for _ in range(self.count)]
+
+    def add(self, stages: Stages, ends: Sequence[int] | None = None) -> None:
+        """Add the stages of the network, or of a variant, that are not there yet. `ends[g]` is the place
+        in the network of the variant's group g: see `emit.prepare.Variant`."""
+        at = range(self.count + 1) if ends is None else ends
+        for last in range(1, len(stages.groups) + 1):
+            for edge in stages.ending(last, self):
+                self.edges[at[last] - 1].append(replace(edge, first=at[edge.first], last=at[last]))
+        self._best = None
+
+    @property
+    def best(self) -> list[dict[int, list[Edge]]]:
+        """By last and by first group, the edges that no other beats in cost, slowness and peak."""
+        if self._best is None:
+            self._best = [_unbeaten(edges) for edges in self.edges]
+        return self._best
+
+    def is_new(self, operators: tuple[int, ...]) -> bool:
+        """Whether these operators are not a stage yet; they are one from now on."""
+        if operators in self._seen:
+            return False
+        self._seen.add(operators)
+        return True
+
+
+@dataclass(slots=True)
+class Stages:
+    """The stages over `groups`, an edge each; `strips` allows strips.
+
+    `parts` are tensors whose memory is part of another's: operators on them are not cut into strips.
+    With `prices`, edges cost that much; else their MACs.
     """
 
     graph: Graph
     table: RowTable
     groups: Sequence[Group]
     strips: bool
-    goes_on: Callable[[], bool] = lambda: True
     parts: frozenset[int] = frozenset()
-    complete: bool = True
-    edges: list[list[Edge]] = field(init=False)
-    needs: dict[Edge, int] = field(default_factory=dict)
     prices: Prices | None = None
     _windows: dict[int, tuple[Window, ...] | None] = field(init=False)
     _size: Ints = field(init=False)
@@ -137,27 +172,25 @@ class Space:
             for g in self.groups
             if g.operator >= 0 and not self._touches(g.operator, self.parts)
         }
-        self.edges = [self._ending(last) for last in range(1, len(self.groups) + 1)]
 
-    def _ending(self, last: int) -> list[Edge]:
-        """The edges whose last group is last - 1, shortest first."""
+    def ending(self, last: int, space: Space) -> Iterator[Edge]:
+        """The edges whose last group is last - 1, shortest first, that are new to the space."""
         table, groups = self.table, self.groups
         first = last - 1
         alone = {n for n in range(len(groups)) if self._is_alone(n)}
         while first > 0 and last - 1 not in alone and first - 1 not in alone:
             first -= 1
-        if not self.goes_on():
-            self.complete = self.complete and first == last - 1
+        if not space.goes_on():
+            space.complete = space.complete and first == last - 1
             first = last - 1
         steps = demand(table, range(groups[first].first, groups[last - 1].last))
         stage = _Steps(table, steps)
-        edges: list[Edge] = []
         for begin in range(last - 1, first - 1, -1):
-            if begin < last - 1 and not self.goes_on():
-                self.complete = False
+            if begin < last - 1 and not space.goes_on():
+                space.complete = False
                 break
-            edges += self._between(begin, last, stage.from_node(groups[begin].first))
-        return edges
+            if space.is_new(tuple(g.operator for g in groups[begin:last])):
+                yield from self._between(begin, last, stage.from_node(groups[begin].first))
 
     def _touches(self, operator: int, tensors: frozenset[int]) -> bool:
         op = self.graph.ops[operator]
@@ -181,12 +214,14 @@ class Space:
         peak = through + int((np.cumsum(change)[:-1] + stage.scratch).max(initial=0))
         operators = tuple(g.operator for g in self.groups[first:last] if g.operator >= 0)
         macs = sum(op_macs(self.graph, self.graph.ops[op]) for op in operators)
-        edges = [Edge(first, last, None, peak, macs, False, self._cost(operators, macs))]
+        blocks = sum(self.graph.ops[op].type == BLOCK for op in operators)
+        of = operators, blocks
+        edges = [Edge(first, last, None, peak, macs, False, self._cost(operators, macs), *of)]
         if self.strips:
             peak = through + int((np.cumsum(change)[:-1] + stage.lean).max(initial=0))
             if peak < edges[0].peak:
                 cost = self._cost(operators, macs, lean=True)
-                edges.append(Edge(first, last, None, peak, macs, True, cost))
+                edges.append(Edge(first, last, None, peak, macs, True, cost, *of))
         exchanges = any(g.exchanges for g in self.groups[first:last])
         if self.strips and operators and not exchanges:
             edges += self._stripped(first, last, operators, stage, through)
@@ -207,7 +242,8 @@ class Space:
             return []
         of, output = found
         # Rows of the tensors that exist for a strip only, live per step: one column per tensor.
-        inner = sorted(made - {output})
+        lines = {tensor for op in operators for tensor in kept_rows(graph.ops[op])}
+        inner = sorted({*made, *lines} - {output})
         if not inner:
             return []
         index = {t: i for i, t in enumerate(inner)}
@@ -229,30 +265,27 @@ class Space:
         dies = np.where(after, steps, stage.end + 1)[is_in]
         dying = _live(steps, np.zeros(is_in.sum(), np.int64), dies, size[is_in])
         edges = []
-        for width in widths(graph.tensors[output].shape[2]):
-            cut = stripes(graph, operators, of, output, width)
-            if cut is None:
-                continue
-            row_bytes = np.array(
-                [_row_bytes(graph, cut, t, heights[t], self.table.align) for t in inner], np.int64
-            )
-            found_runs = runs(cut)
-            live = counts @ row_bytes.reshape(len(inner), -1)[:, [r.first for r in found_runs]]
+        blocks = sum(graph.ops[op].type == BLOCK for op in operators)
+        for cut in weighed(graph, operators, of, output, inner):
+            row_bytes = np.array([self._row_bytes(t, heights[t]) for t in inner], np.int64)
+            held = -(-cut.held * row_bytes[:, None] // self.table.align) * self.table.align
+            live = counts @ held
             live += lasting[:, None]
             live += whole_out + whole_in
-            if found_runs[0].times == 1:
+            if cut.first_alone:
                 live[:, 0] += growing - whole_out
-            if found_runs[-1].times == 1:
+            if cut.last_alone:
                 live[:, -1] += dying - whole_in
             high = live.max(axis=1)
             peak, lean = (
                 through + int((high + scratch).max()) for scratch in (stage.scratch, stage.lean)
             )
-            cost = self._striped(cut)
-            edges.append(Edge(first, last, width, peak, cut.macs, False, cost))
+            of_edge = operators, blocks
+            cost = self._striped(operators, of, output, cut, lean=False)
+            edges.append(Edge(first, last, cut.width, peak, cut.macs, False, cost, *of_edge))
             if lean < peak:
-                cost = self._striped(cut, lean=True)
-                edges.append(Edge(first, last, width, lean, cut.macs, True, cost))
+                cost = self._striped(operators, of, output, cut, lean=True)
+                edges.append(Edge(first, last, cut.width, lean, cut.macs, True, cost, *of_edge))
         return edges
 
     def _cost(self, operators: Sequence[int], macs: int, *, lean: bool = False) -> int:
@@ -262,22 +295,37 @@ class Space:
         found = [self.prices[op] for op in operators if op in self.prices]
         return sum(price.whole_lean if lean else price.whole for price in found)
 
-    def _striped(self, cut: Stripes, *, lean: bool = False) -> int:
+    def _striped(
+        self,
+        operators: Sequence[int],
+        of: Sequence[tuple[Window, ...]],
+        output: int,
+        cut: Weighed,
+        *,
+        lean: bool,
+    ) -> int:
         if self.prices is None:
             return cut.macs
-        return striped(self.graph, self.prices, cut, lean=lean)
+        found = stripes(self.graph, operators, of, output, cut.width)
+        assert found is not None
+        return striped(self.graph, self.prices, found, lean=lean)
+
+    def _row_bytes(self, tensor: int, rows: int) -> int:
+        """Bytes of a column of a row of `tensor`, which is cut into `rows` rows."""
+        of = self.graph.tensors[tensor]
+        return of.bytes // of.shape[2] // rows
 
     def _number(self, tensor: int) -> int:
         return next(n for n, cut in enumerate(self.table.cuts) if cut.tensor == tensor)
 
 
-def _row_bytes(graph: Graph, cut: Stripes, tensor: int, rows: int, align: int) -> list[int]:
-    """Aligned bytes of a row of `tensor` in every strip."""
-    of = graph.tensors[tensor]
-    column = of.bytes // of.shape[1] // of.shape[2]
-    return [
-        -(-len(s.held[tensor]) * column * of.shape[1] // rows // align) * align for s in cut.strips
-    ]
+def _unbeaten(edges: Sequence[Edge]) -> dict[int, list[Edge]]:
+    best: dict[int, list[Edge]] = {}
+    for edge in sorted(edges, key=lambda e: (e.cost, e.slow, e.peak)):
+        others = best.setdefault(edge.first, [])
+        if not any(other.slow <= edge.slow and other.peak <= edge.peak for other in others):
+            others.append(edge)
+    return best
 
 
 def _live(steps: int, start: Ints, end: Ints, size: Ints) -> Ints:
@@ -343,20 +391,23 @@ def cheapest(space: Space, limit: int | None = None) -> Path | None:
 
     Of those the one with the least cost in lean form, and of those the one of least peak.
     """
-    n, needs = len(space.groups), space.needs
+    n, needs = space.count, space.needs
     best: list[tuple[int, int, int] | None] = [(0, 0, 0)] + [None] * n
     came: list[Edge | None] = [None] * (n + 1)
     for last in range(1, n + 1):
         least: tuple[int, int, int] | None = None
-        for edge in space.edges[last - 1]:
-            before = best[edge.first]
-            need = needs.get(edge, edge.peak) if needs else edge.peak
-            if before is None or (limit is not None and need > limit):
+        for first, between in space.best[last - 1].items():
+            before = best[first]
+            if before is None:
                 continue
-            slow = before[1] + (edge.cost if edge.lean else 0)
-            cost = (before[0] + edge.cost, slow, max(before[2], need))
-            if least is None or cost < least:
-                least, came[last] = cost, edge
+            for edge in between:
+                need = needs.get(edge, edge.peak) if needs else edge.peak
+                if limit is not None and need > limit:
+                    continue
+                slow = before[1] + edge.slow
+                cost = (before[0] + edge.cost, slow, max(before[2], need))
+                if least is None or cost < least:
+                    least, came[last] = cost, edge
         best[last] = least
     end = best[n]
     if end is None:
@@ -390,13 +441,3 @@ def groups_of(operators: Sequence[int]) -> list[Group]:
         else:
             found.append(Group(operator, node, node + 1, operator < 0))
     return found
-
-
-def choices_of(path: Path, groups: Sequence[Group]) -> tuple[Choice, ...]:
-    """The stages of a path."""
-    return tuple(
-        Choice(
-            tuple(g.operator for g in groups[e.first : e.last] if g.operator >= 0), e.width, e.lean
-        )
-        for e in path.edges
-    )

@@ -31,19 +31,56 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
-    """Operators run together. `strip_width` is in columns of their output, None for all of it; `lean`
-    says that kernels run in their lean form.
+class Fused:
+    """Operators that run as one block (`rows.blocks`), with `kept_rows` rows kept between its steps."""
 
-    The stage's nodes are [first, last); `peak_bytes` is the most that is live while they run.
+    operators: tuple[int, ...]
+    kept_rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Operators that run together, in strips of `strip_width` columns if that is not None.
+
+    With `lean`, kernels that have a lean form run in it: less scratch memory, more instructions. Some
+    of the operators may run as `blocks`.
     """
 
     operators: tuple[int, ...]
-    strip_width: int | None
-    lean: bool
+    strip_width: int | None = None
+    lean: bool = False
+    blocks: tuple[Fused, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A choice, and what became of it: the stage's nodes are [first, last); `peak_bytes` is the most
+    that is live while they run."""
+
+    choice: Choice
     first: int
     last: int
     peak_bytes: int
+
+    @property
+    def operators(self) -> tuple[int, ...]:
+        """The operators that run together."""
+        return self.choice.operators
+
+    @property
+    def strip_width(self) -> int | None:
+        """In columns of their output; None for all of it."""
+        return self.choice.strip_width
+
+    @property
+    def lean(self) -> bool:
+        """Whether kernels run in their lean form."""
+        return self.choice.lean
+
+    @property
+    def blocks(self) -> tuple[Fused, ...]:
+        """The operators that run as blocks."""
+        return self.choice.blocks
 
 
 @dataclass(frozen=True, slots=True)

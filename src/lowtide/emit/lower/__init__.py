@@ -5,11 +5,15 @@ Adding an operator is adding an entry to its family's LOWERINGS.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 import numpy as np
 
 from lowtide.emit.lower import (
     batch_matmul,
     binary,
+    block,
     concat,
     conv,
     depthwise,
@@ -35,6 +39,7 @@ from lowtide.emit.lower.common import Context, Lowering
 from lowtide.emit.program import Lowered
 from lowtide.errors import ModelError
 from lowtide.ir import Graph, Op
+from lowtide.ir.macs import BLOCK
 
 LOWERINGS: dict[str, Lowering] = {
     **batch_matmul.LOWERINGS,
@@ -62,17 +67,25 @@ LOWERINGS: dict[str, Lowering] = {
 }
 
 
-def lower_op(graph: Graph, op: Op) -> Lowered:
-    """The nodes of `op`. Raises ModelError if the operator or its types are not supported."""
-    lowering = LOWERINGS.get(op.type)
+_NONE: Mapping[int, Lowered] = MappingProxyType({})
+
+
+def lower_op(graph: Graph, op: Op, known: Mapping[int, Lowered] = _NONE) -> Lowered:
+    """The nodes of `op`. Raises ModelError if the operator or its types are not supported.
+
+    `known` are operators that were lowered, which a block may consist of.
+    """
     context = Context(graph, op)
+    if op.type == BLOCK:
+        return block.lower(context, lambda n: known.get(n) or lower_op(graph, graph.ops[n]))
+    lowering = LOWERINGS.get(op.type)
     if lowering is None:
         raise context.unsupported("lowtide has no kernel for this operator")
     kinds = lowering.types
     if context.activation_type not in kinds:
-        known = ", ".join(sorted(kind.name for kind in kinds))
+        names = ", ".join(sorted(kind.name for kind in kinds))
         raise context.unsupported(
-            f"its type is {context.activation_type.name}, and there are kernels for {known}"
+            f"its type is {context.activation_type.name}, and there are kernels for {names}"
         )
     with np.errstate(over="ignore", invalid="ignore"):  # infinite factors are refused where used
         return lowering.lower(context)

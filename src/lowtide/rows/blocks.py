@@ -1,0 +1,273 @@
+"""Blocks: a depthwise convolution and the pointwise ones around it as one operator.
+
+Why: what lies between them is many times wider than what goes in and comes out (an inverted residual
+expands its channels sixfold), and a row of it is much memory. A block makes a few pixels of a row at a
+time: of what the depthwise convolution reads it keeps the rows that the next row of its output reads
+again, kernel minus stride of them, the *kept rows*; of the rest a window of some pixels; and what the
+depthwise convolution makes is eaten pixel by pixel. Nothing is computed twice. Or it keeps no rows, and
+computes the pointwise convolution before the depthwise one again for each row that reads it.
+
+A block is an operator of type BLOCK of a wider graph: it stands after the graph's own operators, as an
+alternative to some of them. Its `intermediates` hold the tensor of its kept rows, if it keeps any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+
+from lowtide.emit.program import Lowered, Node
+from lowtide.ir import Graph, Op, Tensor
+from lowtide.ir.graph import Option
+from lowtide.ir.macs import BLOCK, op_macs
+from lowtide.ir.passes import EXPLICIT_PADDING
+from lowtide.rows.columns import line_width
+
+MOST_ROWS = 8
+"""LT_BLOCK_ROWS in lt_block.h: the tallest kernel."""
+
+MOST_PIXELS = 8
+"""The most pixels of a row that are made at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Operator `op` of the wider graph does what `operators` of the network do, in their order.
+
+    `expands` and `projects` say whether there is a pointwise convolution before and after the depthwise
+    one; `kept` is how many rows it keeps between its steps, `again` whether it computes rows again.
+    """
+
+    op: int
+    operators: tuple[int, ...]
+    expands: bool
+    projects: bool
+    kept: int
+    again: bool = False
+
+
+def find_blocks(
+    graph: Graph, lowered: Mapping[int, Lowered], order: Sequence[int], taken: Set[int]
+) -> tuple[Graph, tuple[Block, ...]]:
+    """The wider graph, and every block that can be: operators that follow each other in `order`.
+
+    `taken` are tensors whose memory is shared, which no block can do without.
+    """
+    readers: dict[int, list[int]] = {}
+    for op in graph.ops:
+        for tensor in op.inputs:
+            readers.setdefault(tensor, []).append(op.id)
+    wide = _Widened(graph)
+
+    def inner(first: int, second: int) -> bool:
+        """Whether what `first` makes is read by `second` alone."""
+        made = graph.ops[first].outputs[0]
+        return (
+            graph.ops[second].inputs[0] == made
+            and readers.get(made) == [second]
+            and made not in graph.outputs
+            and made not in taken
+        )
+
+    blocks: list[Block] = []
+    for at, number in enumerate(order):
+        if not _is_depthwise(lowered[number]):
+            continue
+        before = order[at - 1] if at and _is_pointwise(lowered[order[at - 1]]) else -1
+        after = order[at + 1] if at + 1 < len(order) else -1
+        if after >= 0 and not (_is_pointwise(lowered[after]) and inner(number, after)):
+            after = -1
+        if before >= 0 and not inner(before, number):
+            before = -1
+        if after >= 0:
+            blocks.append(wide.add(-1, number, after, 0))
+        if before >= 0:
+            keeps = wide.overlap(number)
+            for kept in dict.fromkeys((keeps, 0)):
+                blocks.append(wide.add(before, number, -1, kept))
+                if after >= 0:
+                    blocks.append(wide.add(before, number, after, kept))
+    return wide.graph, tuple(blocks)
+
+
+def selections(blocks: Sequence[Block]) -> list[tuple[Block, ...]]:
+    """Sets of blocks worth trying, none of which overlap; each set is a variant of the network.
+
+    The largest blocks from the front; the same of which the first computes twice, the first two, and so
+    on, and all; and those without the pointwise convolution before, or without the one after.
+    """
+    largest = _disjoint(sorted(blocks, key=lambda b: (-len(b.operators), -b.kept)))
+    found = [largest]
+    again = {b.operators: b for b in blocks if b.again}
+    able = [b for b in largest if b.kept]
+    for count in range(1, len(able) + 1):
+        if count <= MOST_AGAIN or count == len(able):
+            twice = {b.operators for b in able[:count]}
+            found.append(tuple(again[b.operators] if b.operators in twice else b for b in largest))
+    found.append(_disjoint([b for b in blocks if b.projects and not b.expands]))
+    found.append(_disjoint([b for b in blocks if b.expands and not b.projects and b.kept]))
+    return [chosen for chosen in dict.fromkeys(found) if chosen]
+
+
+MOST_AGAIN = 6
+"""How many blocks, counted from the front, may compute twice while others do not."""
+
+
+def _disjoint(blocks: Iterable[Block]) -> tuple[Block, ...]:
+    """Of blocks that overlap the first one."""
+    taken: set[int] = set()
+    found = []
+    for block in blocks:
+        if taken.isdisjoint(block.operators):
+            taken.update(block.operators)
+            found.append(block)
+    return tuple(sorted(found, key=lambda b: b.op))
+
+
+def pieces(width: int) -> int:
+    """How many of `width` pixels a block makes at a time: the most that divide it."""
+    return next(n for n in range(MOST_PIXELS, 0, -1) if width % n == 0)
+
+
+def whole(op: Op, option: str) -> int:
+    """An option of a block that is a number."""
+    value = op.options[option]
+    assert isinstance(value, int)
+    return value
+
+
+def block_scratch(graph: Graph, op: Op, columns: int, kernels: int, *, lean: bool) -> int:
+    """Bytes of scratch memory of the block `op` if it makes `columns` columns; `kernels` is what its
+    kernels need. First the windows of the rows it computes, then the pixels between the depthwise
+    convolution and the pointwise one after it."""
+    piece = 1 if lean else pieces(columns)
+    channels = graph.tensors[graph.ops[whole(op, "depthwise")].outputs[0]].shape[3]
+    needs = 0
+    if whole(op, "expand") >= 0:
+        fresh = whole(op, "kernel_h") - whole(op, "kept")
+        needs += -(-fresh * line_width(op, piece) * channels // 4) * 4
+    if whole(op, "project") >= 0:
+        needs += -(-piece * channels // 4) * 4
+    return needs + kernels
+
+
+def _is_pointwise(lowered: Lowered) -> bool:
+    node = _only(lowered, "lt_conv_packed_s8_row")
+    if node is None:
+        return False
+    fields = dict(node.params.fields)
+    return bool(fields["direct"]) and fields["stride_w"] == 1 and node.inputs[0].stride == 1
+
+
+def _is_depthwise(lowered: Lowered) -> bool:
+    node = _only(lowered, "lt_depthwise_quick_s8_row")
+    if node is None:
+        return False
+    fields, port = dict(node.params.fields), node.inputs[0]
+    width, stride = fields["kernel_w"], fields["stride_w"]
+    assert isinstance(width, int)
+    assert isinstance(stride, int)
+    return (
+        fields["dilation_w"] == 1
+        and port.dilation == 1
+        and stride <= width
+        and port.stride <= port.count <= MOST_ROWS
+    )
+
+
+def _only(lowered: Lowered, kernel: str) -> Node | None:
+    """The one node, if it runs `kernel`."""
+    if len(lowered.nodes) == 1 and lowered.nodes[0].kernel == kernel:
+        return lowered.nodes[0]
+    return None
+
+
+class _Widened:
+    """A graph with blocks after its own operators, and their kept rows after its own tensors."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._tensors: list[Tensor] = list(graph.tensors)
+        self._ops: list[Op] = list(graph.ops)
+
+    @property
+    def graph(self) -> Graph:
+        """The graph with all that was added."""
+        return replace(self._graph, tensors=tuple(self._tensors), ops=tuple(self._ops))
+
+    def overlap(self, depthwise: int) -> int:
+        """Rows that a window of the depthwise convolution shares with the next one."""
+        op = self._graph.ops[depthwise]
+        return self._graph.tensors[op.inputs[1]].shape[1] - _option(op, "stride_h")
+
+    def add(self, expand: int, depthwise: int, project: int, kept: int) -> Block:
+        """Add the block of these operators (-1: there is none), which keeps `kept` rows."""
+        members = tuple(op for op in (expand, depthwise, project) if op >= 0)
+        ops = [self._graph.ops[number] for number in members]
+        core = self._graph.ops[depthwise]
+        source = self._graph.tensors[core.inputs[0]]
+        made = self._graph.tensors[core.outputs[0]]
+        _, height, width, _ = self._graph.tensors[core.inputs[1]].shape
+        strides = _option(core, "stride_h"), _option(core, "stride_w")
+        top, bottom = _padding(core, 0, source.shape[1], made.shape[1], height, strides[0])
+        left, right = _padding(core, 1, source.shape[2], made.shape[2], width, strides[1])
+        windows = [
+            range(max(0, first), min(source.shape[1], first + height))
+            for first in (row * strides[0] - top for row in range(made.shape[1]))
+        ]
+        once = len({row for window in windows for row in window})
+        options: dict[str, Option] = {
+            "expand": expand,
+            "depthwise": depthwise,
+            "project": project,
+            "kept": kept,
+            "kernel_h": height,
+            "kernel_w": width,
+            "stride_h": strides[0],
+            "stride_w": strides[1],
+            EXPLICIT_PADDING: (top, bottom, left, right),
+            "expanded_rows": once if kept or height == strides[0] else sum(map(len, windows)),
+            "expanded_columns": min(
+                source.shape[2], (made.shape[2] - 1) * strides[1] + width - left
+            ),
+            "expand_macs": 0
+            if expand < 0
+            else op_macs(self._graph, ops[0]) // (source.shape[1] * source.shape[2]),
+            "pixel_macs": sum(op_macs(self._graph, op) for op in ops[expand >= 0 :])
+            // (made.shape[1] * made.shape[2]),
+        }
+        constants = (t for op in ops for t in op.inputs[1:])
+        block = Op(
+            len(self._ops),
+            BLOCK,
+            (ops[0].inputs[0], *constants),
+            (ops[-1].outputs[0],),
+            options,
+        )
+        if kept:
+            number = len(self._tensors)
+            shape = (1, kept, line_width(block, made.shape[2]), source.shape[3])
+            self._tensors.append(
+                replace(source, id=number, name=f"{source.name} (kept rows)", shape=shape)
+            )
+            block = replace(block, intermediates=(number,))
+        self._ops.append(block)
+        again = expand >= 0 and not kept and height > strides[0]
+        return Block(block.id, members, expand >= 0, project >= 0, kept, again)
+
+
+def _option(op: Op, name: str) -> int:
+    value = op.options.get(name, 1)
+    assert isinstance(value, int)
+    return value
+
+
+def _padding(op: Op, axis: int, size: int, made: int, kernel: int, stride: int) -> tuple[int, int]:
+    """Padding before and after, of rows (axis 0) or columns (axis 1)."""
+    explicit = op.options.get(EXPLICIT_PADDING)
+    if isinstance(explicit, tuple):
+        return int(explicit[2 * axis]), int(explicit[2 * axis + 1])
+    if op.options.get("padding") != 0:  # VALID
+        return 0, 0
+    total = max(0, (made - 1) * stride + kernel - size)
+    return total // 2, total - total // 2
