@@ -17,7 +17,7 @@ from lowtide import deploy, pipeline
 from lowtide.compiler import Options, compile_model
 from lowtide.ir import Model
 from lowtide.rows.cost import columns_of, executed, features
-from lowtide.rows.search import Choice
+from lowtide.rows.stages import Choice, Fused
 from lowtide.run.board import load_boards
 from lowtide.tflite.read import parse
 from lowtide.zoo.builder import Act, NetBuilder
@@ -27,7 +27,7 @@ from programs_and_tables import M4, Program, in_two_processes, path_of
 BOARDS = {"cortex-m4": M4, "rv32imac": "rv32-virt"}
 """Core -> the board on which its model is fitted and checked."""
 
-_DRAWN = {"conv": 60, "depthwise": 32, "strips": 10}
+_DRAWN = {"conv": 60, "depthwise": 32, "strips": 10, "block": 24}
 _OTHERS = ("dense", "add", "average", "global", "max", "softmax", "mean")
 _EACH_OTHER = 4
 _MOST_MACS = 1_500_000
@@ -101,7 +101,8 @@ def run_case(case: Case, cores: Sequence[str]) -> Executed:
     counts: dict[Key, float] = defaultdict(float)
     for node, times in executed(compiled.assembly):
         for name, number in features(graph, node, columns_of(graph, node)).items():
-            counts[node.kernel, name] += times * number
+            called, _, own = name.rpartition("/")
+            counts[called or node.kernel, own] += times * number
     plan = compiled.assembly.plan
     assert plan is not None
     boards, measured = load_boards(), {}
@@ -125,11 +126,30 @@ def generated(name: str) -> tuple[Model, Options]:
         deep = net.depthwise(wide, "depthwise", rng.choice((3, 5)), rng.choice((1, 1, 2)))
         out = net.conv(deep, "project", rng.choice((8, 11, 16)), rng.choice((1, 3)))
         choices = (Choice((0, 1, 2), rng.choice((2, 3, 4, 5)), lean),)
+    elif kind == "block":
+        out, block = _block(net, rng)
+        choices = (Choice(block.operators, None, lean, (block,)),)
     else:
         out = _one(kind, net, rng)
         if kind in _DRAWN:
             choices = (Choice((0,), None, lean),)
     return parse(net.finish(out), path=name), Options(name="fit", stages=choices)
+
+
+def _block(net: NetBuilder, rng: Random) -> tuple[Act, Fused]:
+    """A block of two or three operators."""
+    width = rng.choice((3, 4, 7, 9, 12, 16, 20))
+    x = net.input((1, rng.choice((6, 9, 12)), width, rng.choice((8, 16, 24))))
+    relu = rng.choice((Activation.NONE, Activation.RELU6))
+    expands, projects = rng.choice(((True, True), (True, True), (True, False), (False, True)))
+    kernel, stride = rng.choice((3, 3, 5)), rng.choice((1, 1, 2))
+    if expands:
+        x = net.conv(x, "expand", rng.choice((16, 30, 48)), 1, 1, relu)
+    x = net.depthwise(x, "depthwise", kernel, stride, relu)
+    if projects:
+        x = net.conv(x, "project", rng.choice((8, 16, 24)), 1)
+    kept = rng.choice((kernel - stride, kernel - stride, 0)) if expands else 0
+    return x, Fused(tuple(range(1 + expands + projects)), kept)
 
 
 def _one(kind: str, net: NetBuilder, rng: Random) -> Act:

@@ -8,7 +8,6 @@ but every limit is answered as if it were the only one, as `lowtide plan` would.
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,13 +16,14 @@ from typing import Any, Literal
 
 from lowtide import deploy, pipeline
 from lowtide.compiler import Compiled, compiled_of, prepared
-from lowtide.emit.assemble import InputMode
+from lowtide.emit.prepare import InputMode
 from lowtide.errors import InfeasibleError, LowtideError
 from lowtide.ir.macs import graph_macs
 from lowtide.planning import Planner, Point
 from lowtide.report.deployment import ran_document, verified_text
 from lowtide.report.plan import live_at_peak
-from lowtide.rows.search import Choice, Path, front
+from lowtide.rows.search import Path, front
+from lowtide.rows.stages import Choice
 from lowtide.run.board import load_boards
 from msf_cnn_rows import note
 from programs_and_tables import Outcome, Program, end_of, in_two_processes, path_of, problem_of
@@ -156,7 +156,7 @@ class _Worker:
         """The outcome of a job; errors meant for the user are part of it."""
         try:
             if job.ask.kind == "front":
-                points = self._anew().points()
+                points = self.planner.points()
                 return PlanOutcome("done", front=tuple((p.arena_bytes, p.overhead) for p in points))
             found = self._point(job.ask)
             if isinstance(found, InfeasibleError):
@@ -179,7 +179,7 @@ class _Worker:
 
     def _point(self, ask: Ask) -> Point | InfeasibleError:
         if ask not in self._asked:
-            planner = self._anew()
+            planner = self.planner
             solve: dict[str, Callable[[], Point]] = {
                 "least": planner.least,
                 "cost": lambda: planner.within_cost(ask.limit),
@@ -191,20 +191,13 @@ class _Worker:
                 self._asked[ask] = error
         return self._asked[ask]
 
-    def _anew(self) -> Planner:
-        """A planner that knows the stages, and nothing of plans that were placed for other limits."""
-        self.planner._space(strips=True)
-        spaces = {}
-        for strips, space in self.planner._spaces.items():
-            spaces[strips] = copy.copy(space)
-            spaces[strips].needs = {}
-        return dataclasses.replace(self.planner, _spaces=spaces)
-
     def _least_peak(self, ask: Ask) -> int:
         if ask.kind != "cost" or not self.planner.complete:
             return 0
         if self._best is None:
-            self._best = front(self._anew()._space(strips=True))
+            space = self.planner._space(strips=True)
+            space.needs.clear()
+            self._best = front(space)
         return min(p.peak for p in self._best if p.macs <= ask.limit * self.own_macs)
 
     def _compiled(self, point: Point) -> Compiled:

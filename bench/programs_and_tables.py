@@ -21,7 +21,8 @@ from rich.table import Table
 
 from lowtide.compiler import Options
 from lowtide.deploy import Ran
-from lowtide.emit.assemble import InputMode, OutputMode, Schedule
+from lowtide.emit.assemble import Schedule
+from lowtide.emit.prepare import InputMode, OutputMode
 from lowtide.errors import MissingToolError
 from lowtide.report.deployment import ran_text
 from reorder_rows import Detail, NeedsError, Row, Status, shared_model, verdict

@@ -187,8 +187,8 @@ def prepared(model: Model, options: Options, *, seconds: float) -> tuple[OrderRe
 class Planned:
     """What `lowtide plan` shows. `points` is the front, if asked for; `complete` says that it is exact.
 
-    `tflm_bytes` is the arena of TFLM's own planner, predicted. No program that computes what this one
-    does, each step once, needs less than `lower_bound_bytes`.
+    `tflm_bytes` is the arena of TFLM's own planner, predicted. No order of the program's steps, each run
+    once, needs less than `lower_bound_bytes`.
     """
 
     compiled: Compiled
@@ -225,12 +225,23 @@ def planned_model(
 
 
 def _lower_bound(ready: Prepared, assembly: Assembly, seconds: float) -> int:
-    """The simple bound, or a stronger one where nothing is computed twice."""
+    """The simple bound, or a stronger one where there are no strips."""
     plan = assembly.plan
     assert plan is not None
-    if any(stage.strip_width is not None or stage.lean for stage in plan.stages):
+    if any(stage.strip_width is not None for stage in plan.stages):
         return plan.lower_bound_bytes
-    table = ready.table
+    chosen = (ready.chosen(stage.choice) for stage in plan.stages)
+    table = ready.variant({op for ops in chosen for op in ops if op >= len(ready.graph.ops)}).table
+    lean = [stage.choice for stage in plan.stages for _ in range(stage.first, stage.last)]
+    table = replace(
+        table,
+        scratch=tuple(
+            least if choice.lean and not set(choice.normal) & set(ready.members(op)) else normal
+            for choice, op, normal, least in zip(
+                lean, plan.operators, table.scratch, table.lean_scratch, strict=True
+            )
+        ),
+    )
     live = live_bytes(table, plan.steps, row_lives(table, plan.steps))
     crowded = sorted(range(len(plan.steps)), key=lambda at: -live[at + 1])
     hints = [plan.steps[at] for at in crowded]

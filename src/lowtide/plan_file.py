@@ -58,6 +58,7 @@ def read_plan(path: Path, model: Model) -> dict[str, Any]:
                     Fused(tuple(map(_whole, block["operators"])), _whole(block["kept_rows"]))
                     for block in stage.get("blocks", ())
                 ),
+                tuple(map(_whole, stage.get("normal", ()))),
             )
             for stage in document["stages"]
         )

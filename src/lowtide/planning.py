@@ -11,7 +11,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from time import monotonic
 
 from lowtide.emit.assemble import Assembly, assemble_rows
@@ -27,6 +28,9 @@ Tell = Callable[[str], None]
 
 _TRIES = 12
 """How many plans are placed in search of one that fits, or of a smaller one."""
+
+_SHARES = (1, 0.75, 0.5, 0.25)
+"""Of the lean operators that may have room for their normal form, how many are tried in it."""
 
 _FULL = 0.8
 """The part of what lies below its highest row that a stage needs, for this to count as its need."""
@@ -105,7 +109,8 @@ class Planner:
                 "too little",
                 "allow an overhead of 1 or more",
             )
-        return self._least(self._space(strips=self.strips), found[-1], most * self._own)
+        point = self._least(self._space(strips=self.strips), found[-1], most * self._own)
+        return self._quickened(point, point.arena_bytes)
 
     def within_ram(self, most: int, max_overhead: float = float("inf")) -> Point:
         """P2: the least cost of the plans whose arena is at most `most` bytes.
@@ -122,7 +127,7 @@ class Planner:
                     best = point
         if best is None or self._times(best) > max_overhead:
             raise self._too_little(most, max_overhead, best)
-        return best
+        return self._quickened(best, most)
 
     def _cheapest(self, space: Space, most: int) -> Point | None:
         """The first plan, from the cheapest on, whose arena is at most `most` bytes."""
@@ -158,6 +163,58 @@ class Planner:
             if point.cost <= best.cost and point.arena_bytes <= best.arena_bytes:
                 best = point
         return best
+
+    def _quickened(self, point: Point, most: int) -> Point:
+        """The plan with as few lean operators as `most` bytes of arena allow, as far as tried."""
+        plan = point.assembly.plan
+        assert plan is not None
+        room = self._room(point, most)
+        lean = {
+            member
+            for choice in point.choices
+            if choice.lean
+            for op in self.ready.chosen(choice)
+            if (more := self._more_scratch(op)) and more <= room.get(op, 0)
+            for member in self.ready.members(op)
+        }
+        ranked = sorted(
+            (op for op in room if lean.issuperset(self.ready.members(op))),
+            key=lambda op: self._more_scratch(op) - room[op],
+        )
+        for share in _SHARES:
+            kept = {
+                m for op in ranked[: round(len(ranked) * share)] for m in self.ready.members(op)
+            }
+            if not kept:
+                break
+            choices = tuple(
+                replace(c, normal=tuple(op for op in c.operators if op in kept)) if c.lean else c
+                for c in point.choices
+            )
+            quick = self.place(choices)
+            if quick.arena_bytes <= most:
+                return quick
+        return point
+
+    def _room(self, point: Point, most: int) -> dict[int, int]:
+        """Operator -> bytes below `most` that are free in all its steps."""
+        plan = point.assembly.plan
+        assert plan is not None
+        change = [0] * (len(plan.steps) + 3)
+        for block in point.assembly.placement.blocks:
+            change[block.start] += block.size
+            change[block.end] -= block.size
+        live = list(accumulate(change))
+        room: dict[int, int] = {}
+        for slot, (node, _) in enumerate(plan.steps, start=1):
+            op = plan.operators[node]
+            room[op] = min(room.get(op, most), most - live[slot])
+        return room
+
+    def _more_scratch(self, operator: int) -> int:
+        """Bytes that an operator's normal form needs beyond its lean form; 0 if it has none."""
+        nodes = self.ready.lowered[operator].nodes if operator >= 0 else ()
+        return max((node.scratch - node.leaner.scratch for node in nodes), default=0)
 
     def _levels(self) -> list[Path]:
         """The plan of least peak for every cost that is worth it, by peaks alone; the cheapest first."""

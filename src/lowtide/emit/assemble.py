@@ -194,7 +194,7 @@ def assemble_rows(ready: Prepared, choices: Sequence[Choice]) -> Assembly:
         mine = [next(groups) for _ in operators] or list(groups)
         if choice.strip_width is None:
             here = variant.nodes[mine[0].first : mine[-1].last] if mine else ()
-            nodes += [node.leaner if choice.lean else node for node in here]
+            nodes += [_form(ready, choice, node, node.op) for node in here]
             segments.append(Segment(begin, len(nodes)))
             macs += sum(op_macs(ready.wide, ready.wide.ops[op]) for op in operators)
         else:
@@ -206,7 +206,7 @@ def assemble_rows(ready: Prepared, choices: Sequence[Choice]) -> Assembly:
                 graph = cropper.graph
                 for op in run.operators:
                     here = lower_op(graph, graph.ops[op], ready.lowered).nodes
-                    nodes += [node.leaner if choice.lean else node for node in here]
+                    nodes += [_form(ready, choice, node, cropper.origin[op]) for node in here]
                 segments.append(Segment(start, len(nodes), run.times))
         spans.append((begin, len(nodes)))
     graph = cropper.graph
@@ -226,6 +226,7 @@ def assemble_rows(ready: Prepared, choices: Sequence[Choice]) -> Assembly:
         stages=_stages(choices, spans, steps, live),
         segments=tuple(segments),
         steps=steps,
+        operators=tuple(cropper.origin.get(node.op, node.op) for node in nodes),
         peak_bytes=max(live),
         lower_bound_bytes=lower_bound(table),
         macs=macs,
@@ -235,6 +236,12 @@ def assemble_rows(ready: Prepared, choices: Sequence[Choice]) -> Assembly:
     tables = _tables(ready, graph, layout, variables, cropper)
     turns = _turns(tables, nodes, plan, cropped)
     return _assembly(ready, graph, tables, layout, turns, variables, plan, cropper)
+
+
+def _form(ready: Prepared, choice: Choice, node: Node, operator: int) -> Node:
+    """The node of an operator of the wider graph in the form that the choice says."""
+    lean = choice.lean and not set(choice.normal).intersection(ready.members(operator))
+    return node.leaner if lean else node
 
 
 def _skipped(ready: Prepared, plan: RowPlan | None) -> frozenset[int]:

@@ -67,7 +67,7 @@ def plan_text(planned: Planned) -> str:
         f"arena, rows placed one by one         {amount(arena):>12}  {proof}",
         f"live rows and scratch at the peak     {amount(plan.peak_bytes):>12}"
         + ("  proved least" if plan.peak_bytes == bound else ""),
-        f"lower bound for any order of steps    {amount(bound):>12}",
+        f"lower bound for orders of its steps   {amount(bound):>12}",
         f"operator by operator, best order      {amount(best):>12}  {change(best, arena)} by rows",
         f"TensorFlow Lite Micro, predicted      {amount(tflm):>12}  {change(tflm, arena)} by rows",
     ]
@@ -106,6 +106,7 @@ def plan_document(planned: Planned) -> dict[str, Any]:
                 "operators": list(stage.operators),
                 "strip_width": stage.strip_width,
                 "lean": stage.lean,
+                "normal": list(stage.choice.normal),
                 "blocks": [
                     {"operators": list(block.operators), "kept_rows": block.kept_rows}
                     for block in stage.blocks

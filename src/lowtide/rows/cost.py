@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,22 +27,23 @@ from lowtide.emit.turns import Loop, Turn
 from lowtide.errors import UsageError
 from lowtide.ir import Graph, Op
 from lowtide.ir.macs import op_macs
+from lowtide.rows.block_cost import BLOCKS, block_features
 from lowtide.rows.columns import Stripes, runs
+from lowtide.rows.kernel_features import CONVOLUTION, DEPTHWISE, convolution, depthwise, numbers
 
 if TYPE_CHECKING:  # emit.assemble uses rows
     from lowtide.emit.assemble import Assembly
 
 _FILE = Path(__file__).with_name("costs.toml")
-_CONVOLUTION = "lt_conv_packed_s8_row"
-_DEPTHWISE = frozenset({"lt_depthwise_quick_s8_row", "lt_depthwise_quick_s8_plain"})
-DETAILED = _DEPTHWISE | {_CONVOLUTION}
+DETAILED = DEPTHWISE | BLOCKS | {CONVOLUTION}
 """Kernels with features of their own."""
 _READ_LITTLE = frozenset({"CONCATENATION", "ADD", "SUB", "MUL", "MINIMUM", "MAXIMUM"})
 OTHER = "other"
 """Stands for kernels that the model has no costs of."""
 
 Features = Mapping[str, float]
-"""What a node does in all its steps: how many of each thing that costs something."""
+"""What a node does in all its steps: how many of each thing that costs something. `kernel/name` is a
+feature of a kernel that the node's own calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,21 @@ class Linear:
         return cost
 
 
+@dataclass(frozen=True, slots=True)
+class Exact:
+    """Cost of a node that makes some columns, which is not linear in them."""
+
+    cost: Callable[[int], int]
+    _known: dict[int, int] = field(default_factory=dict)
+
+    def at(self, columns: int, first: int = 0, width: int = 0) -> int:
+        """The cost of `columns` columns, wherever they are."""
+        del first, width
+        if columns not in self._known:
+            self._known[columns] = self.cost(columns)
+        return self._known[columns]
+
+
 @cache
 def outside(columns: int, first: int, width: int, stride: int, dilation: int, kernel: int) -> int:
     """How many columns of the windows of `columns` output columns lie outside of [0, width)."""
@@ -83,8 +99,8 @@ def outside(columns: int, first: int, width: int, stride: int, dilation: int, ke
 class Price:
     """Cost of an operator: its nodes in their normal and in their lean form, and all at full width."""
 
-    normal: tuple[Linear, ...]
-    lean: tuple[Linear, ...]
+    normal: tuple[Linear | Exact, ...]
+    lean: tuple[Linear | Exact, ...]
     whole: int
     whole_lean: int
 
@@ -105,11 +121,19 @@ class CostModel:
 
     def of(self, kernel: str, features: Features) -> float:
         """The cost of what a node of `kernel` does."""
-        each = self.kernels.get(kernel) or self.kernels.get(OTHER, {})
-        return sum(each.get(name, 0.0) * count for name, count in features.items())
+        cost = 0.0
+        for name, count in features.items():
+            called, _, own = name.rpartition("/")
+            each = self.kernels.get(called or kernel) or self.kernels.get(OTHER, {})
+            cost += each.get(own, 0.0) * count
+        return cost
 
-    def linear(self, graph: Graph, node: Node) -> Linear:
+    def linear(self, graph: Graph, node: Node) -> Linear | Exact:
         """The cost of a node by the number of columns it makes."""
+        if node.kernel in BLOCKS:
+            return Exact(
+                lambda columns: round(self.of(node.kernel, features(graph, node, columns)))
+            )
         none, one, two = (
             self.of(node.kernel, features(graph, node, columns, 0)) for columns in (0, 1, 2)
         )
@@ -202,17 +226,21 @@ def columns_of(graph: Graph, node: Node) -> int:
 def features(graph: Graph, node: Node, columns: int, padded: int | None = None) -> Features:
     """What `node` does if it makes `columns` columns, `padded` columns of their windows being padding
     (None: as many as they are for the node as it is)."""
-    fields = {name: v for name, v in node.params.fields if isinstance(v, int)}
+    if node.kernel in BLOCKS:
+        steps, ports = node.steps, (*node.inputs, *node.outputs)
+        own = {"step": steps, "pointer": steps * sum(port.count for port in ports)}
+        return {**own, **block_features(graph, node, columns)}
+    fields = numbers(node.params)
     if padded is None:
         window = fields.get("stride_w", 1), fields.get("dilation_w", 1), fields.get("kernel_w", 1)
         padded = outside(columns, -fields.get("pad_left", 0), fields.get("in_w", 0), *window)
     steps = node.steps
     pointers = sum(port.count for port in (*node.inputs, *node.outputs))
     found: dict[str, float] = {"step": steps, "pointer": steps * pointers}
-    if node.kernel == _CONVOLUTION:
-        found |= _convolution(node, fields, columns, padded)
-    elif node.kernel in _DEPTHWISE:
-        found |= _depthwise(node, fields, columns, padded)
+    if node.kernel == CONVOLUTION:
+        found |= convolution(steps, fields, columns, _rows(node, out=False), padded)
+    elif node.kernel in DEPTHWISE:
+        found |= depthwise(steps, _rows(node, out=False)[0], fields, columns, padded)
     else:
         part = columns / columns_of(graph, node)
         op = graph.ops[node.op]
@@ -244,71 +272,6 @@ def _work(graph: Graph, op: Op, node: Node, fields: Mapping[str, int]) -> float:
         return 0
     sizes = (graph.tensors[port.tensor].bytes for port in node.inputs)
     return max(0, sum(sizes) - graph.tensors[op.outputs[0]].bytes)
-
-
-def _convolution(
-    node: Node, fields: Mapping[str, int], columns: int, padded: int
-) -> dict[str, float]:
-    """lt_conv_packed: pixels two by two, an odd one or all lean ones alone."""
-    steps, quads, out_c = node.steps, fields["quads"], fields["out_c"]
-    run = fields["kernel_w"] * fields["in_c"]
-    pairs, singles = (0, columns) if fields["lean"] else (columns // 2, columns % 2)
-    channels = -(-out_c // 2)
-    found = {
-        "pair": steps * pairs,
-        "pair_channels": steps * pairs * channels,
-        "pair_elements": steps * pairs * out_c,
-        "pair_products": steps * pairs * channels * quads,
-        "single": steps * singles,
-        "single_channels": steps * singles * channels,
-        "single_elements": steps * singles * out_c,
-        "single_products": steps * singles * channels * quads,
-        "single_tails": steps * singles * channels if run * fields["kernel_h"] % 4 else 0,
-        "clamped": steps * columns * out_c if _clamps(fields) else 0,
-    }
-    if fields["direct"]:
-        return {**found, "direct_words": steps * pairs * 2 * quads}
-    rows, padding = _rows(node, out=False)
-    edges = "copied_edges" if fields["in_c"] % 4 or fields["lean"] else "unpacked_edges"
-    unpacked, copied = (0, columns) if fields["in_c"] % 4 else (2 * pairs, singles)
-    return {
-        **found,
-        "unpacked_rows": (rows + padding) * unpacked,
-        "unpacked_words": rows * unpacked * (run // 4),
-        "unpacked_padding": padding * unpacked * (run // 4),
-        "copied_rows": (rows + padding) * copied,
-        "copied_words": rows * copied * (run // 4),
-        "copied_bytes": rows * copied * (run % 4),
-        "copied_padding": padding * copied * run,
-        "copied_unpacked": steps * 2 * pairs * quads if not unpacked else 0,
-        edges: rows * padded,
-    }
-
-
-def _depthwise(
-    node: Node, fields: Mapping[str, int], columns: int, padded: int
-) -> dict[str, float]:
-    """lt_depthwise_quick: a list of taps per pixel, then channels four by four, the rest one by one."""
-    steps, channels = node.steps, fields["channels"]
-    blocks, rest = divmod(channels, 4)
-    rows, _ = _rows(node, out=False)
-    taps = rows * (columns * fields["kernel_w"] - padded)
-    return {
-        "window": steps * fields["kernel_h"] * fields["kernel_w"],
-        "column": steps * columns,
-        "taps": taps,
-        "blocks": steps * columns * blocks,
-        "block_rows": rows * columns * blocks,
-        "block_taps": taps * blocks,
-        "rest": steps * columns * rest,
-        "rest_rows": rows * columns * rest,
-        "rest_taps": taps * rest,
-        "clamped": steps * columns * channels if _clamps(fields) else 0,
-    }
-
-
-def _clamps(fields: Mapping[str, int]) -> bool:
-    return fields["low"] > -128 or fields["high"] < 127
 
 
 def _whole(value: object) -> int:

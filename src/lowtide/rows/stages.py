@@ -42,14 +42,16 @@ class Fused:
 class Choice:
     """Operators that run together, in strips of `strip_width` columns if that is not None.
 
-    With `lean`, kernels that have a lean form run in it: less scratch memory, more instructions. Some
-    of the operators may run as `blocks`.
+    With `lean`, kernels that have a lean form run in it: less scratch memory, more instructions; but not
+    those of the `normal` operators. Some of the operators may run as `blocks`, which are normal if one
+    of their operators is.
     """
 
     operators: tuple[int, ...]
     strip_width: int | None = None
     lean: bool = False
     blocks: tuple[Fused, ...] = ()
+    normal: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,15 +89,17 @@ class Stage:
 class RowPlan:
     """All steps of all nodes in the order they run, and the stages they come from.
 
-    The steps of a segment that is run several times are listed once. `peak_bytes` is the largest sum
-    of live rows and scratch, `macs` what the plan computes. No order of these steps can beat
-    `lower_bound_bytes`: every step needs the rows it touches, all given rows are there before the
+    The steps of a segment that is run several times are listed once. `operators` are those of the nodes,
+    a block one of its own (see `emit.prepare.Prepared.wide`), -1 for an exchange. `peak_bytes` is the
+    largest sum of live rows and scratch, `macs` what the plan computes. No order of these steps can
+    beat `lower_bound_bytes`: every step needs the rows it touches, all given rows are there before the
     first step and all kept rows after the last.
     """
 
     stages: tuple[Stage, ...]
     segments: tuple[Segment, ...]
     steps: tuple[Step, ...]
+    operators: tuple[int, ...]
     peak_bytes: int
     lower_bound_bytes: int
     macs: int
