@@ -27,7 +27,7 @@ from programs_and_tables import M4, Program, in_two_processes, path_of
 BOARDS = {"cortex-m4": M4, "rv32imac": "rv32-virt"}
 """Core -> the board on which its model is fitted and checked."""
 
-_DRAWN = {"conv": 60, "depthwise": 32, "strips": 10, "block": 24}
+_DRAWN = {"conv": 60, "depthwise": 32, "strips": 10, "block": 40}
 _OTHERS = ("dense", "add", "average", "global", "max", "softmax", "mean")
 _EACH_OTHER = 4
 _MOST_MACS = 1_500_000
@@ -138,7 +138,7 @@ def generated(name: str) -> tuple[Model, Options]:
 
 def _block(net: NetBuilder, rng: Random) -> tuple[Act, Fused]:
     """A block of two or three operators."""
-    width = rng.choice((3, 4, 7, 9, 12, 16, 20))
+    width = rng.choice((3, 4, 7, 9, 12, 16, 20, 36, 72))
     x = net.input((1, rng.choice((6, 9, 12)), width, rng.choice((8, 16, 24))))
     relu = rng.choice((Activation.NONE, Activation.RELU6))
     expands, projects = rng.choice(((True, True), (True, True), (True, False), (False, True)))

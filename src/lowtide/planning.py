@@ -72,6 +72,7 @@ class Planner:
     model: CostModel | None = None
     _spaces: dict[bool, Space] = field(default_factory=dict)
     _placed: dict[tuple[Choice, ...], Point] = field(default_factory=dict)
+    _tried: dict[tuple[Path, float], Point] = field(default_factory=dict)
 
     @property
     def complete(self) -> bool:
@@ -102,15 +103,20 @@ class Planner:
         Raises InfeasibleError if `most` is below 1.
         """
         self.tell("looking at all stages")
-        found = [path for path in self._levels() if path.cost <= most * self._own]
+        limit = most * self._own
+        found = [(path, upto) for path, upto in self._levels() if path.cost <= limit]
         if not found:
             raise InfeasibleError(
                 f"no plan computes less than the network itself: {most:g} times its {self._unit} is "
                 "too little",
                 "allow an overhead of 1 or more",
             )
-        point = self._least(self._space(strips=self.strips), found[-1], most * self._own)
-        return self._quickened(point, point.arena_bytes)
+        best = self._least(self._space(strips=self.strips), found[-1][0], limit, _TRIES)
+        for path, upto in found:
+            if path.peak < best.arena_bytes and upto <= limit:
+                point = self._level(path, upto)  # as for the front, which has nothing better then
+                best = min(best, point, key=lambda p: (p.arena_bytes, p.cost))
+        return self._quickened(best, best.arena_bytes)
 
     def within_ram(self, most: int, max_overhead: float = float("inf")) -> Point:
         """P2: the least cost of the plans whose arena is at most `most` bytes.
@@ -120,9 +126,9 @@ class Planner:
         self.tell("looking at all stages")
         space = self._space(strips=self.strips)
         best = self._cheapest(space, most)
-        for path in self._levels():
+        for path, upto in self._levels():
             if path.peak <= most and (best is None or path.cost < best.cost):
-                point = self._least(space, path, path.cost)
+                point = self._level(path, upto)
                 if point.arena_bytes <= most and (best is None or point.cost < best.cost):
                     best = point
         if best is None or self._times(best) > max_overhead:
@@ -140,7 +146,14 @@ class Planner:
                 return point
         return None
 
-    def _least(self, space: Space, path: Path, most: float, tries: int = _TRIES) -> Point:
+    def _level(self, path: Path, most: float) -> Point:
+        """`_least` in few tries; they depend on nothing else, so the answer is always the same."""
+        if (path, most) not in self._tried:
+            space = self._space(strips=self.strips)
+            self._tried[path, most] = self._least(space, path, most, _FRONT_TRIES)
+        return self._tried[path, most]
+
+    def _least(self, space: Space, path: Path, most: float, tries: int) -> Point:
         """The least arena of the plans that cost at most `most`, of which `path` has the least peak."""
         space.needs.clear()
         best = self._place(space, path)
@@ -157,11 +170,13 @@ class Planner:
             if point.arena_bytes < best.arena_bytes:
                 best = point
         # The same arena may do with fewer lean kernels and blocks, or less work.
-        same = cheapest(space, best.arena_bytes)
-        if same is not None:
-            point = self._place(space, same)
-            if point.cost <= best.cost and point.arena_bytes <= best.arena_bytes:
-                best = point
+        for _ in range(2 if tries > _FRONT_TRIES else 1):
+            same = cheapest(space, best.arena_bytes)
+            if same is not None:
+                point = self._place(space, same)
+                if point.cost <= best.cost and point.arena_bytes <= best.arena_bytes:
+                    best = point
+            space.needs.clear()  # what a stage needed beside others
         return best
 
     def _quickened(self, point: Point, most: int) -> Point:
@@ -216,11 +231,14 @@ class Planner:
         nodes = self.ready.lowered[operator].nodes if operator >= 0 else ()
         return max((node.scratch - node.leaner.scratch for node in nodes), default=0)
 
-    def _levels(self) -> list[Path]:
-        """The plan of least peak for every cost that is worth it, by peaks alone; the cheapest first."""
+    def _levels(self) -> list[tuple[Path, float]]:
+        """By peaks alone, the plan of least peak for every cost that is worth it, the cheapest first;
+        and the cost up to which it has the least peak."""
         space = self._space(strips=self.strips)
         space.needs.clear()
-        return list({path.cost: path for path in front(space)}.values())
+        found = list({path.cost: path for path in front(space)}.values())
+        nexts = [path.cost - 1 for path in found[1:]]
+        return list(zip(found, [*nexts, float("inf")], strict=True))
 
     def _too_little(self, most: int, max_overhead: float, beyond: Point | None) -> InfeasibleError:
         nearest = self.within_cost(max_overhead)
@@ -252,13 +270,10 @@ class Planner:
         than 2 % below that of a cheaper one.
         """
         self.tell("looking at all stages")
-        space = self._space(strips=self.strips)
         low: float = float("inf")
-        levels = self._levels()
-        nexts = [path.cost - 1 for path in levels[1:]]
-        for path, most in zip(levels, [*nexts, float("inf")], strict=True):
+        for path, upto in self._levels():
             if path.peak <= low * _FINER:
-                low = self._least(space, path, most, _FRONT_TRIES).arena_bytes
+                low = self._level(path, upto).arena_bytes
         found: list[Point] = []
         for point in sorted(self._placed.values(), key=lambda p: (p.cost, p.arena_bytes)):
             if not found or point.arena_bytes <= found[-1].arena_bytes * _FINER:

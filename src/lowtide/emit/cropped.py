@@ -16,7 +16,7 @@ from lowtide.ir import Graph, Op, Tensor
 from lowtide.ir.graph import Option
 from lowtide.ir.macs import BLOCK
 from lowtide.ir.passes import EXPLICIT_PADDING
-from lowtide.rows.columns import Stripes, block_window, line_width, runs
+from lowtide.rows.columns import Stripes, block_window, runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ class Cropper:
         number = len(self._ops)
         options, lines = op.options, op.intermediates
         if op.type == BLOCK:
-            lines = tuple(self._columns(t, range(line_width(op, columns[0]))) for t in lines)
+            lines = tuple(self._columns(t, range(columns[1])) for t in lines)
             sides = (*block_window(op)[2][:2], *padding)
             changes: dict[str, Option] = {EXPLICIT_PADDING: sides, "expanded_columns": columns[1]}
             options = MappingProxyType({**op.options, **changes})

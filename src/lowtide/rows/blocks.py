@@ -21,7 +21,7 @@ from lowtide.ir import Graph, Op, Tensor
 from lowtide.ir.graph import Option
 from lowtide.ir.macs import BLOCK, op_macs
 from lowtide.ir.passes import EXPLICIT_PADDING
-from lowtide.rows.columns import line_width
+from lowtide.rows.columns import window_width
 
 MOST_ROWS = 8
 """LT_BLOCK_ROWS in lt_block.h: the tallest kernel."""
@@ -145,7 +145,8 @@ def block_scratch(graph: Graph, op: Op, columns: int, kernels: int, *, lean: boo
     needs = 0
     if whole(op, "expand") >= 0:
         fresh = whole(op, "kernel_h") - whole(op, "kept")
-        needs += -(-fresh * line_width(op, piece) * channels // 4) * 4
+        window = min(window_width(op, piece), graph.tensors[op.inputs[0]].shape[2])
+        needs += -(-fresh * window * channels // 4) * 4
     if whole(op, "project") >= 0:
         needs += -(-piece * channels // 4) * 4
     return needs + kernels
@@ -246,7 +247,7 @@ class _Widened:
         )
         if kept:
             number = len(self._tensors)
-            shape = (1, kept, line_width(block, made.shape[2]), source.shape[3])
+            shape = (1, kept, whole(block, "expanded_columns"), source.shape[3])
             self._tensors.append(
                 replace(source, id=number, name=f"{source.name} (kept rows)", shape=shape)
             )

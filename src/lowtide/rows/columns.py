@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from lowtide.ir import Graph, Op
 from lowtide.ir.macs import BLOCK, block_macs, op_macs
@@ -117,8 +118,8 @@ def block_window(op: Op) -> tuple[int, int, tuple[int, int, int, int]]:
     return stride, size, (top, bottom, left, right)
 
 
-def line_width(op: Op, columns: int) -> int:
-    """Columns, padding included, of a kept row of the block `op` that makes `columns` of output."""
+def window_width(op: Op, columns: int) -> int:
+    """How many columns, padding included, the block `op` reads to make `columns` of its output."""
     stride, size, _ = block_window(op)
     return (columns - 1) * stride + size
 
@@ -202,7 +203,7 @@ def stripes(
                 old = held.get(w.tensor, r)
                 held[w.tensor] = range(min(old.start, r.start), max(old.stop, r.stop))
             for line in kept_rows(graph.ops[op]):
-                held[line] = range(line_width(graph.ops[op], len(columns)))
+                held[line] = reads[0]
             made_columns.append(columns)
             read_columns.append(reads)
             each = column_macs(graph, graph.ops[op])
@@ -222,6 +223,17 @@ def column_macs(graph: Graph, op: Op) -> tuple[int, int]:
 def kept_rows(op: Op) -> tuple[int, ...]:
     """The tensor of the rows that a block keeps, if it does."""
     return op.intermediates if op.type == BLOCK else ()
+
+
+@cache
+def outside(columns: int, first: int, width: int, stride: int, dilation: int, kernel: int) -> int:
+    """How many columns of the windows of `columns` output columns lie outside of [0, width)."""
+    return sum(
+        not 0 <= first + x * stride + k * dilation < width
+        for x in range(columns)
+        if first + x * stride < 0 or first + x * stride + (kernel - 1) * dilation >= width
+        for k in range(kernel)
+    )
 
 
 def widths(whole: int) -> list[int]:

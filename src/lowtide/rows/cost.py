@@ -28,7 +28,7 @@ from lowtide.errors import UsageError
 from lowtide.ir import Graph, Op
 from lowtide.ir.macs import op_macs
 from lowtide.rows.block_cost import BLOCKS, block_features
-from lowtide.rows.columns import Stripes, runs
+from lowtide.rows.columns import Stripes, outside, runs
 from lowtide.rows.kernel_features import CONVOLUTION, DEPTHWISE, convolution, depthwise, numbers
 
 if TYPE_CHECKING:  # emit.assemble uses rows
@@ -82,17 +82,6 @@ class Exact:
         if columns not in self._known:
             self._known[columns] = self.cost(columns)
         return self._known[columns]
-
-
-@cache
-def outside(columns: int, first: int, width: int, stride: int, dilation: int, kernel: int) -> int:
-    """How many columns of the windows of `columns` output columns lie outside of [0, width)."""
-    return sum(
-        not 0 <= first + x * stride + k * dilation < width
-        for x in range(columns)
-        if first + x * stride < 0 or first + x * stride + (kernel - 1) * dilation >= width
-        for k in range(kernel)
-    )
 
 
 @dataclass(frozen=True, slots=True)

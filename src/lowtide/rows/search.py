@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from lowtide.ir import Graph
 from lowtide.ir.macs import BLOCK, op_macs
+from lowtide.rows.blocks import block_scratch
 from lowtide.rows.columns import Window, kept_rows, stage_windows, stripes, windows
 from lowtide.rows.cost import Prices, striped
 from lowtide.rows.stages import demand
@@ -139,6 +140,7 @@ class Stages:
     _reader: Ints = field(init=False)
     _before: Ints = field(init=False)
     _cut_of: Ints = field(init=False)
+    _more: dict[int, Ints] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         table = self.table
@@ -265,10 +267,13 @@ class Stages:
         dies = np.where(after, steps, stage.end + 1)[is_in]
         dying = _live(steps, np.zeros(is_in.sum(), np.int64), dies, size[is_in])
         edges = []
-        blocks = sum(graph.ops[op].type == BLOCK for op in operators)
-        for cut in weighed(graph, operators, of, output, inner):
-            row_bytes = np.array([self._row_bytes(t, heights[t]) for t in inner], np.int64)
-            held = -(-cut.held * row_bytes[:, None] // self.table.align) * self.table.align
+        blocks = [op for op in operators if graph.ops[op].type == BLOCK]
+        scratch = self._block_scratch(first, last, stage, blocks)
+        outputs = [graph.ops[op].outputs[0] for op in blocks]
+        row_bytes = np.array([self._row_bytes(t, heights[t]) for t in inner], np.int64)
+        for cut in weighed(graph, operators, of, output, [*inner, *outputs]):
+            held, made = cut.held[: len(inner)], cut.held[len(inner) :]
+            held = -(-held * row_bytes[:, None] // self.table.align) * self.table.align
             live = counts @ held
             live += lasting[:, None]
             live += whole_out + whole_in
@@ -276,17 +281,47 @@ class Stages:
                 live[:, 0] += growing - whole_out
             if cut.last_alone:
                 live[:, -1] += dying - whole_in
-            high = live.max(axis=1)
-            peak, lean = (
-                through + int((high + scratch).max()) for scratch in (stage.scratch, stage.lean)
-            )
-            of_edge = operators, blocks
+            lean = through + int((live.max(axis=1) + stage.lean).max())
+            peak = through + int((live + scratch(made)).max())
+            of_edge = operators, len(blocks)
             cost = self._striped(operators, of, output, cut, lean=False)
             edges.append(Edge(first, last, cut.width, peak, cut.macs, False, cost, *of_edge))
             if lean < peak:
                 cost = self._striped(operators, of, output, cut, lean=True)
                 edges.append(Edge(first, last, cut.width, lean, cut.macs, True, cost, *of_edge))
         return edges
+
+    def _block_scratch(
+        self, first: int, last: int, stage: _Touched, blocks: Sequence[int]
+    ) -> Callable[[Ints], Ints]:
+        """The scratch memory of each step in each run of strips, from how many columns each of `blocks`
+        makes in it: other operators need what they do as a whole, blocks what their pieces do."""
+        if not blocks:
+            return lambda _: stage.scratch[:, None]
+        for op in blocks:
+            if op not in self._more:
+                of = self.graph.ops[op]
+                whole = self.graph.tensors[of.outputs[0]].shape[2]
+                needs = [
+                    block_scratch(self.graph, of, columns, 0, lean=False)
+                    for columns in range(1, whole + 1)
+                ]
+                self._more[op] = np.array([0, *needs], np.int64) - needs[-1]
+        sizes = [len(self._more[op]) for op in blocks]
+        known = np.concatenate([self._more[op] for op in blocks])
+        begins = np.cumsum([0, *sizes[:-1]])[:, None]
+        number = {op: at for at, op in enumerate(blocks)}
+        node_block = {
+            group.first: number.get(group.operator, len(blocks)) for group in self.groups[first:last]
+        }
+        of_step = np.array([node_block.get(node, len(blocks)) for node in stage.nodes.tolist()])
+
+        def scratch(made: Ints) -> Ints:
+            more = np.zeros((len(blocks) + 1, made.shape[1]), np.int64)
+            more[:-1] = known[begins + made]
+            return np.asarray(stage.scratch[:, None] + more[of_step])
+
+        return scratch
 
     def _cost(self, operators: Sequence[int], macs: int, *, lean: bool = False) -> int:
         """The cost of operators at full width."""
@@ -339,9 +374,10 @@ def _live(steps: int, start: Ints, end: Ints, size: Ints) -> Ints:
 class _Touched:
     """A stage's rows, the first and last step that touches each, and the scratch of its steps.
 
-    `lean` is their scratch in the lean form.
+    `lean` is their scratch in the lean form, `nodes` whose steps they are.
     """
 
+    nodes: Ints
     rows: Ints
     start: Ints
     end: Ints
@@ -373,7 +409,9 @@ class _Steps:
         rows, start_index, inverse = np.unique(row, return_index=True, return_inverse=True)
         end = np.zeros(len(rows), np.int64)
         np.maximum.at(end, inverse.reshape(-1), at)
-        return _Touched(rows, at[start_index], end, self.scratch[stays], self.lean[stays])
+        return _Touched(
+            self.nodes[stays], rows, at[start_index], end, self.scratch[stays], self.lean[stays]
+        )
 
 
 def front(space: Space) -> list[Path]:
@@ -389,7 +427,7 @@ def front(space: Space) -> list[Path]:
 def cheapest(space: Space, limit: int | None = None) -> Path | None:
     """The plan of least cost whose peak is at most `limit` bytes.
 
-    Of those the one with the least cost in lean form, and of those the one of least peak.
+    Of those the one with the least cost in lean forms and blocks, and of those the one of least peak.
     """
     n, needs = space.count, space.needs
     best: list[tuple[int, int, int] | None] = [(0, 0, 0)] + [None] * n

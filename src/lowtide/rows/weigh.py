@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.ir import Graph
-from lowtide.rows.columns import Window, column_macs, kept_rows, line_width, widths
+from lowtide.rows.columns import Window, column_macs, kept_rows, widths
 
 Ints = NDArray[np.int64]
 
@@ -68,17 +68,15 @@ def weighed(
             empty |= start >= stop
             shapes += [stop - start, first - start]
             reads.append((window.tensor, start))
-            if at == 0 and each[1]:
+            if at == 0:
                 macs += (stop - start) * each[1]
+                lines |= dict.fromkeys(kept_rows(op), stop - start)
             if window.tensor in held:
                 old = held[window.tensor]
                 start, stop = np.minimum(old[0], start), np.maximum(old[1], stop)
             held[window.tensor] = start, stop
             if window.tensor not in made:
                 outer.add(window.tensor)
-        for line in kept_rows(op):
-            one, two = line_width(op, 1), line_width(op, 2)
-            lines[line] = one + (high - low - 1) * (two - one)
     shapes += [start - held[tensor][0] for tensor, start in reads]
     shapes += [stop - start for tensor, (start, stop) in held.items() if tensor not in outer]
     shape = np.array(shapes)

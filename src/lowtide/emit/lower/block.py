@@ -12,7 +12,7 @@ from lowtide.emit.lower.common import Context
 from lowtide.emit.program import Lowered, Node, Params, Port, Value
 from lowtide.ir import Op
 from lowtide.rows.blocks import block_scratch, pieces, whole
-from lowtide.rows.columns import block_window, line_width
+from lowtide.rows.columns import block_window
 
 
 def lower(context: Context, part: Callable[[int], Lowered]) -> Lowered:
@@ -88,7 +88,7 @@ def _params(context: Context, parts: Mapping[str, Node], *, lean: bool) -> Param
         return Params("lt_separable_s8", tuple(fields.items()))
     fields |= {
         "expand": own["expand"],
-        "depthwise": _with(own["depthwise"], in_w=line_width(op, piece), pad_left=0),
+        "depthwise": own["depthwise"],
         "in_h": source.shape[1],
         "in_w": source.shape[2],
         "piece": piece,

@@ -17,17 +17,17 @@
 /* One output row, or none: the first `ahead` steps only fill the kept rows.
  *
  * With F = kernel_h - kept, P = piece and V = (P - 1) * stride_w + kernel_w, the columns that a piece
- * reads:
+ * reads, or in_w if that is less:
  * step->in: the F lowest rows of the window, of in_w * in_c bytes, null where they are padding.
  * step->out[0]: a row of pieces * P pixels, null in the steps ahead; overlaps no input row. Then the
- *   kept rows, of (pieces * P - 1) * stride_w + kernel_w pixels of the depthwise convolution's input:
- *   row y of it is in number y % kept. Their contents last from step to step.
+ *   kept rows, of as many pixels of the depthwise convolution's input as are read, at most in_w: row y
+ *   of it is in number y % kept. Their contents last from step to step.
  * step->scratch: F * V pixels of the depthwise convolution's input, P pixels of its output (if there is
  *   a `project`), each rounded up to 4 bytes, then what the kernels need; aligned to 4.
  */
 typedef struct {
     const lt_conv_packed_s8 *expand;
-    const lt_depthwise_quick_s8 *depthwise; /* in_w = V, out_w = P, pad_left = 0 */
+    const lt_depthwise_quick_s8 *depthwise; /* out_w = P; in_w and pad_left are not used */
     const lt_conv_packed_s8 *project;       /* null: there is none; else out_w = P */
     uint16_t in_h, in_w;                    /* of the input; what is outside of it is padding */
     uint16_t pieces, piece;

@@ -23,50 +23,55 @@ static void depthwise(const lt_depthwise_quick_s8 *p, int32_t lean, const lt_ste
     }
 }
 
-/* Expand columns `first` to `last` - 1 of a row, counted from the padding's left edge, into `to`. */
-static void expand(const lt_block_s8 *p, const void *row, int32_t first, int32_t last, int8_t *to,
+/* Expand columns `first` to `last` - 1 of a row into `to`. */
+static void expand(const lt_block_s8 *p, const void *row, int32_t first, int32_t last, void *to,
                    void *scratch)
 {
     lt_conv_packed_s8 part = *p->expand;
-    int32_t size = part.out_c, inside = last - first;
-    int32_t from = first - p->pad_left, end = last - p->pad_left;
-    int32_t before = from < 0 ? smaller(-from, inside) : 0;
-    int32_t after = end > p->in_w ? smaller(end - p->in_w, inside - before) : 0;
-    inside -= before + after;
-    const void *in = (const int8_t *)row + (from + before) * part.in_c;
-    void *out = to + before * size;
-    lt_step step = {&in, &out, scratch, 0};
-    memset(to, p->depthwise->input_zero, (size_t)(before * size));
-    if (inside > 0) {
-        part.out_w = (uint16_t)inside;
+    const void *in = (const int8_t *)row + first * part.in_c;
+    lt_step step = {&in, &to, scratch, 0};
+    part.out_w = (uint16_t)(last - first);
+    if (last > first) {
         lt_conv_packed_s8_row(&part, &step);
     }
-    memset(to + (before + inside) * size, p->depthwise->input_zero, (size_t)(after * size));
+}
+
+static int32_t inside(const lt_block_s8 *p, int32_t column)
+{
+    return column < 0 ? 0 : smaller(column, p->in_w);
 }
 
 void lt_block_s8_row(const void *params, const lt_step *step)
 {
     const lt_block_s8 *p = params;
-    const lt_depthwise_quick_s8 *core = p->depthwise;
+    lt_depthwise_quick_s8 core = *p->depthwise;
     const void *rows[LT_BLOCK_ROWS];
-    int32_t size = core->channels, kept = p->kept, fresh = core->kernel_h - kept;
-    int32_t width = core->in_w, moved = p->piece * core->stride_w; /* columns a piece reads; is on */
+    int32_t size = core.channels, kept = p->kept, fresh = core.kernel_h - kept;
+    int32_t moved = p->piece * core.stride_w, width = moved - core.stride_w + core.kernel_w;
     int32_t top = (step->row - p->ahead) * p->stride_h - p->pad_top; /* the window's first row */
+    int32_t room = smaller(width, p->in_w) * size;
     int8_t *windows = step->scratch;
-    int8_t *between = past(windows, fresh * width * size);
+    int8_t *between = past(windows, fresh * room);
     void *scratch = p->project != NULL ? past(between, p->piece * size) : between;
     int8_t *out = step->out[0];
     void *made = between;
     lt_step inner = {rows, &made, scratch, 0};
-    for (int32_t x = 0, have = 0; x < p->pieces; x++, have = width - moved) {
-        int32_t column = x * moved;
-        int32_t done = x + 1 < p->pieces ? moved : width; /* columns that no later piece reads */
+    /* A piece reads columns `low` to `high` - 1; those before `old` are there from the last one. */
+    for (int32_t x = 0, old = 0, low = 0; x < p->pieces; x++) {
+        int32_t first = x * moved - p->pad_left, before = low;
+        int32_t high = inside(p, first + width), next = inside(p, first + moved);
+        low = inside(p, first);
+        core.pad_left = (int16_t)(low - first);
+        core.in_w = (uint16_t)(high - low);
+        if (x + 1 == p->pieces) {
+            next = high; /* nothing is read again */
+        }
         for (int32_t i = 0; i < fresh; i++) {
-            int8_t *window = windows + i * width * size;
+            int8_t *window = windows + i * room;
             rows[kept + i] = NULL;
             if (step->in[i] != NULL) {
-                memmove(window, window + moved * size, (size_t)(have * size));
-                expand(p, step->in[i], column + have, column + width, window + have * size, scratch);
+                memmove(window, window + (low - before) * size, (size_t)((old - low) * size));
+                expand(p, step->in[i], old, high, window + (old - low) * size, scratch);
                 rows[kept + i] = window;
             }
         }
@@ -74,13 +79,12 @@ void lt_block_s8_row(const void *params, const lt_step *step)
             int32_t y = top + i;
             rows[i] = NULL;
             if (y >= 0 && y < p->in_h) {
-                rows[i] = (int8_t *)step->out[1 + y % kept] + column * size;
+                rows[i] = (int8_t *)step->out[1 + y % kept] + low * size;
             }
         }
         if (out != NULL) {
             made = p->project != NULL ? between : out;
-            inner.in = rows;
-            depthwise(core, p->lean, &inner);
+            depthwise(&core, p->lean, &inner);
             if (p->project != NULL) {
                 const void *pixels = between;
                 void *to = out;
@@ -94,10 +98,11 @@ void lt_block_s8_row(const void *params, const lt_step *step)
         for (int32_t i = fresh > kept ? fresh - kept : 0; i < fresh; i++) {
             int32_t y = top + kept + i;
             if (rows[kept + i] != NULL && kept > 0) {
-                memcpy((int8_t *)step->out[1 + y % kept] + column * size, rows[kept + i],
-                       (size_t)(done * size));
+                memcpy((int8_t *)step->out[1 + y % kept] + low * size, rows[kept + i],
+                       (size_t)((next - low) * size));
             }
         }
+        old = high;
     }
 }
 
