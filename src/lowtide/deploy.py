@@ -70,7 +70,8 @@ def verify(compiled: Compiled, *, samples: int = 8, seed: int = 1) -> Verified:
     with tempfile.TemporaryDirectory(prefix="lowtide-") as folder:
         program = host_build(compiled.files, compiled.name, Path(folder), trace=True)
         trace = host_trace(program, _samples(graph, wanted))
-    skipped = {*compiled.assembly.views, *compiled.assembly.untraced}
+    put_together = {part.tensor for part in compiled.assembly.parts.values()}
+    skipped = {*compiled.assembly.views, *compiled.assembly.untraced} - put_together
     compared = [tensor for tensor in made if tensor not in skipped]
     outputs = [tensor for tensor in graph.outputs if tensor not in compared]
     got = []
@@ -119,7 +120,8 @@ def _reference(
 def _from_strips(
     assembly: Assembly, trace: HostTrace, number: int, sample: Mapping[int, Array]
 ) -> dict[int, Array]:
-    """Tensors that were made in strips, put together; columns that no strip made are the oracle's.
+    """Tensors that were made in strips or inside of blocks, put together; what was not made is the
+    oracle's.
 
     Where strips overlap, a value that is wrong in any of them is found.
     """
@@ -130,13 +132,14 @@ def _from_strips(
             whole[part.tensor] = want.copy()
         rounds = trace.rounds.get((number, made), ())
         for columns, data in zip_longest(part.columns, rounds):
-            inside = want[:, :, columns.start : columns.stop] if columns is not None else want[:0]
+            inside = want[:, : part.rows]
+            inside = inside[:, :, columns.start : columns.stop] if columns is not None else want[:0]
             if columns is None or data is None or len(data) != inside.nbytes:
                 whole[part.tensor] = np.frombuffer(data or b"", np.uint8)  # of another size
                 break
             got = np.frombuffer(data, want.dtype).reshape(inside.shape)
             differs = got != inside
-            whole[part.tensor][:, :, columns.start : columns.stop][differs] = got[differs]
+            whole[part.tensor][:, : part.rows, columns.start : columns.stop][differs] = got[differs]
     return whole
 
 

@@ -34,7 +34,7 @@ from lowtide.emit.tables import (
 from lowtide.emit.turns import MAX_DEPTH, Loop, Turn, turns_of
 from lowtide.errors import UsageError
 from lowtide.ir import DType, Graph
-from lowtide.ir.macs import op_macs
+from lowtide.ir.macs import BLOCK, op_macs
 from lowtide.place import Placement
 from lowtide.rows.columns import Stripes, stage_windows, stripes
 from lowtide.rows.search import Group, cheapest
@@ -78,7 +78,8 @@ class Assembly:
 
     `untraced` tensors are made by no node of their own: their parts are, or what they are part of.
     `program_graph` is `graph` with the operators and tensors of blocks and strips after the network's
-    own: `members` says which operators each is, `parts` which columns of which tensor. `counters` and
+    own: `members` says which operators each is, `parts` which columns of which tensor, `inner` the
+    two tensors inside of a block, -1 for one that is not there. `counters` and
     `bases` are the lengths of the arrays of that name that the program needs.
     """
 
@@ -104,6 +105,7 @@ class Assembly:
     untraced: frozenset[int]
     align: int = 16
     parts: Mapping[int, Part] = field(default_factory=dict)
+    inner: Mapping[int, tuple[int, int]] = field(default_factory=dict)
     members: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     cuts: tuple[Cut, ...] = ()
 
@@ -197,6 +199,9 @@ def assemble_rows(ready: Prepared, choices: Sequence[Choice]) -> Assembly:
             nodes += [_form(ready, choice, node, node.op) for node in here]
             segments.append(Segment(begin, len(nodes)))
             macs += sum(op_macs(ready.wide, ready.wide.ops[op]) for op in operators)
+            for op in operators:
+                if ready.wide.ops[op].type == BLOCK:
+                    cropper.full_width(ready.wide.ops[op])
         else:
             cut = _stripes(ready, variant.nodes, mine, operators, choice.strip_width)
             macs += cut.macs
@@ -391,6 +396,7 @@ def _assembly(
         untraced=_skipped(ready, plan),
         cuts=layout.table.cuts if isinstance(layout, RowLayout) else (),
         parts=cropper.parts if cropper else {},
+        inner=cropper.inner if cropper else {},
         members={
             op.id: ready.members(cropper.origin.get(op.id, op.id) if cropper else op.id)
             for op in graph.ops

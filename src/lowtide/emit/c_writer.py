@@ -13,7 +13,7 @@ from lowtide.emit.assemble import Assembly
 from lowtide.emit.limits import check
 from lowtide.emit.literals import Arrays, struct_text, values_text
 from lowtide.emit.program import Array, CType
-from lowtide.emit.tables import NodeEntry, PortEntry, Rows, Strip
+from lowtide.emit.tables import NO_TENSOR, NodeEntry, PortEntry, Rows, Strip
 from lowtide.emit.turns import flatten
 from lowtide.errors import UsageError
 
@@ -144,6 +144,11 @@ def _code(assembly: Assembly, name: str, headers: Sequence[str]) -> str:
                     "bytes, tensor",
                     ((r.size, r.tensor) for r in assembly.rows),
                 ),
+                _table(
+                    f"static const uint16_t {name}_inner[][2]",
+                    "tensors inside of a block",
+                    (_inner(assembly, e) for e in assembly.nodes),
+                ),
                 "#endif",
             ]
         ),
@@ -155,7 +160,7 @@ def _code(assembly: Assembly, name: str, headers: Sequence[str]) -> str:
                 f" {f'{name}_tables' if tables.values else 'NULL'},",
                 f"    {len(flatten(assembly.turns))}, {assembly.counters}, {shift},",
                 "#ifdef LT_TRACE",
-                f"    {name}_traced,",
+                f"    {name}_traced, {name}_inner,",
                 "#endif",
                 "};",
             ]
@@ -203,6 +208,10 @@ def _params(assembly: Assembly, name: str, arrays: Arrays) -> tuple[list[str], l
             )
         expressions.append(f"&{names[ctype + struct]}")
     return expressions, definitions
+
+
+def _inner(assembly: Assembly, entry: NodeEntry) -> list[int]:
+    return [t if t >= 0 else NO_TENSOR for t in assembly.inner.get(entry.node.op, (-1, -1))]
 
 
 def _kind(entry: NodeEntry) -> tuple[str, int, int]:

@@ -16,15 +16,18 @@ from lowtide.ir import Graph, Op, Tensor
 from lowtide.ir.graph import Option
 from lowtide.ir.macs import BLOCK
 from lowtide.ir.passes import EXPLICIT_PADDING
+from lowtide.rows.blocks import whole
 from lowtide.rows.columns import Stripes, block_window, runs
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A tensor made strip by strip: in its round i it is the `columns[i]` of `tensor`."""
+    """A tensor made strip by strip: in its round i it is the `columns[i]` of `tensor`, or of the first
+    `rows` rows of it."""
 
     tensor: int
     columns: tuple[range, ...]
+    rows: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,7 @@ class Cropper:
     """Adds operators and tensors to a graph, stage by stage; those of the graph keep their numbers.
 
     `crops` (those of joined tensors included) and `parts` are by tensor, `origin` is new operator ->
-    the graph's.
+    the graph's, `inner` block -> the two tensors inside of it, -1 for one that is not there.
     """
 
     def __init__(self, graph: Graph, crops: Mapping[int, Crop]) -> None:
@@ -52,6 +55,7 @@ class Cropper:
         self.crops: dict[int, Crop] = dict(crops)
         self.parts: dict[int, Part] = {}
         self.origin: dict[int, int] = {}
+        self.inner: dict[int, tuple[int, int]] = {}
 
     @property
     def graph(self) -> Graph:
@@ -99,9 +103,12 @@ class Cropper:
             else:
                 output = self._columns(target, strip.made[i])
                 instances[target] = output
-            self.parts[output] = Part(target, tuple(s.made[i] for s in same))
-            many = len(strip.made[i]), len(strip.read[i][0])
-            operators.append(self._operator(op, tuple(inputs), output, padding, many))
+            made = tuple(s.made[i] for s in same)
+            self.parts[output] = Part(target, made, self._tensors[target].shape[1])
+            read = len(strip.read[i][0]) if strip.read[i] else 0
+            operators.append(self._operator(op, tuple(inputs), output, padding, read))
+            if op.type == BLOCK:
+                self._inside(operators[-1], tuple(s.read[i][0] for s in same), made)
         return CroppedRun(
             tuple(operators),
             times,
@@ -109,22 +116,43 @@ class Cropper:
             {t: self._column_bytes(t) * column for t, column in shift.items()},
         )
 
+    def full_width(self, op: Op) -> None:
+        """A block at full width: so is what is inside of it."""
+        made = self._graph.tensors[op.outputs[0]].shape[2]
+        self._inside(op.id, (range(whole(op, "expanded_columns")),), (range(made),))
+
+    def _inside(self, number: int, read: tuple[range, ...], made: tuple[range, ...]) -> None:
+        """Tensors for what a block makes that is in no memory: they can be traced."""
+        op = self._ops[number]
+        found = []
+        for maker, columns, rows in (
+            (whole(op, "expand"), read, whole(op, "expanded_height")),
+            (whole(op, "depthwise"), made, self._tensors[op.outputs[0]].shape[1]),
+        ):
+            tensor = self._graph.ops[maker].outputs[0] if maker >= 0 else -1
+            if tensor < 0 or (maker == whole(op, "depthwise") and whole(op, "project") < 0):
+                found.append(-1)
+                continue
+            found.append(self._columns(tensor, columns[0]))
+            self.parts[found[-1]] = Part(tensor, columns, rows)
+        self.inner[number] = found[0], found[1]
+
     def _operator(
         self,
         op: Op,
         inputs: tuple[int, ...],
         output: int,
         padding: tuple[int, int],
-        columns: tuple[int, int],
+        read: int,
     ) -> int:
-        """`op` on other tensors; what lies outside of them in the first window is padding. `columns`
-        are how many it makes, and how many it reads."""
+        """`op` on other tensors; what lies outside of them in the first window is padding. `read` is how
+        many columns it reads."""
         number = len(self._ops)
         options, lines = op.options, op.intermediates
         if op.type == BLOCK:
-            lines = tuple(self._columns(t, range(columns[1])) for t in lines)
+            lines = tuple(self._columns(t, range(read)) for t in lines)
             sides = (*block_window(op)[2][:2], *padding)
-            changes: dict[str, Option] = {EXPLICIT_PADDING: sides, "expanded_columns": columns[1]}
+            changes: dict[str, Option] = {EXPLICIT_PADDING: sides, "expanded_columns": read}
             options = MappingProxyType({**op.options, **changes})
         elif op.type.endswith("CONV_2D") or op.type.endswith("POOL_2D"):
             sides = (*self._above_below(op), *padding)

@@ -117,6 +117,7 @@ typedef struct {
     uint8_t place_shift;
 #ifdef LT_TRACE
     const struct lt_traced *traced; /* of each of the rows */
+    const uint16_t (*inner)[2];     /* of each node: see lt_trace_inner */
 #endif
 } lt_program;
 
@@ -144,6 +145,10 @@ void *lt_run(const lt_program *program, lt_state *state, uint8_t **bases, void *
 #ifdef LT_TRACE
 /* For verification only: called after every step for each row of its outputs. */
 void lt_trace(int tensor, int row, const void *data, int bytes);
+
+/* Called by kernels that make tensors which are nowhere as rows: part `row` of the first or second of
+ * them, in the order of their elements. */
+void lt_trace_inner(int which, int row, const void *data, int bytes);
 
 struct lt_traced {
     uint32_t bytes;  /* of a row */

@@ -36,6 +36,13 @@ static uint16_t window(const lt_program *program, const lt_port *port, uint8_t *
 }
 
 #ifdef LT_TRACE
+static const uint16_t *inner; /* of the node that runs */
+
+void lt_trace_inner(int which, int row, const void *data, int bytes)
+{
+    lt_trace(inner[which], row, data, bytes);
+}
+
 static void trace(const lt_program *program, const lt_port *port, uint8_t *const *bases,
                   uint16_t step)
 {
@@ -68,6 +75,9 @@ static void run_step(const lt_program *program, const lt_node *node, uint16_t nu
     }
     step.scratch = place(program, &program->rows[node->scratch], bases, number);
     step.row = number;
+#ifdef LT_TRACE
+    inner = program->inner[node - program->nodes];
+#endif
     kind->run(node->params, &step);
 #ifdef LT_TRACE
     for (uint8_t p = 0; p < kind->outputs; p++) {

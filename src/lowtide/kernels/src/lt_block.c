@@ -73,6 +73,12 @@ void lt_block_s8_row(const void *params, const lt_step *step)
                 memmove(window, window + (low - before) * size, (size_t)((old - low) * size));
                 expand(p, step->in[i], old, high, window + (old - low) * size, scratch);
                 rows[kept + i] = window;
+#ifdef LT_TRACE
+                if (step->row == 0 || i >= fresh - p->stride_h) { /* made for the first time */
+                    lt_trace_inner(0, (top + kept + i) * p->pieces + x, window + (old - low) * size,
+                                   (high - old) * size);
+                }
+#endif
             }
         }
         for (int32_t i = 0; i < kept; i++) {
@@ -85,6 +91,9 @@ void lt_block_s8_row(const void *params, const lt_step *step)
         if (out != NULL) {
             made = p->project != NULL ? between : out;
             depthwise(&core, p->lean, &inner);
+#ifdef LT_TRACE
+            lt_trace_inner(1, (step->row - p->ahead) * p->pieces + x, made, p->piece * size);
+#endif
             if (p->project != NULL) {
                 const void *pixels = between;
                 void *to = out;
@@ -116,6 +125,9 @@ void lt_separable_s8_row(const void *params, const lt_step *step)
     lt_step first = {step->in, &between, scratch, 0}, last = {&pixels, &to, scratch, 0};
     for (int32_t x = 0; x < p->pieces; x++) {
         depthwise(&core, p->lean, &first);
+#ifdef LT_TRACE
+        lt_trace_inner(1, step->row * p->pieces + x, between, core.out_w * core.channels);
+#endif
         lt_conv_packed_s8_row(p->project, &last);
         core.pad_left = (int16_t)(core.pad_left - core.out_w * core.stride_w);
         to = (int8_t *)to + core.out_w * p->project->out_c;
