@@ -21,7 +21,7 @@ from lowtide.errors import InfeasibleError, LowtideError
 from lowtide.ir.macs import graph_macs
 from lowtide.planning import Planner, Point
 from lowtide.report.deployment import ran_document, verified_text
-from lowtide.report.plan import live_at_peak
+from lowtide.report.plan import live_at_peak, network_tensor
 from lowtide.rows.search import Path, front
 from lowtide.rows.stages import Choice
 from lowtide.run.board import load_boards
@@ -254,5 +254,5 @@ def _worst(compiled: Compiled) -> str:
 def _tensor(compiled: Compiled, tensor: int) -> str:
     if tensor < 0:
         return "scratch"
-    part = compiled.assembly.parts.get(tensor)
-    return f"tensor {tensor}" if part is None else f"strip of tensor {part.tensor}"
+    of, what = network_tensor(compiled.assembly, tensor)
+    return f"{what} of tensor {of}" if what else f"tensor {of}"

@@ -109,6 +109,13 @@ class Assembly:
     members: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     cuts: tuple[Cut, ...] = ()
 
+    def operators(self, operator: int) -> str:
+        """What an operator of the program graph does, in the network's terms: "3 CONV_2D", or, for a
+        block, "3 CONV_2D to 5 CONV_2D"."""
+        members = self.members.get(operator, (operator,))
+        ends = dict.fromkeys((members[0], members[-1]))
+        return " to ".join(f"{op} {self.graph.ops[op].label}" for op in ends)
+
     @property
     def arena_bytes(self) -> int:
         """Bytes of arena the program needs: placed memory, then the variables."""

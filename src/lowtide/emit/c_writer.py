@@ -260,7 +260,7 @@ def _about(assembly: Assembly, entry: NodeEntry) -> str:
     op = assembly.program_graph.ops[entry.node.op]
     made = assembly.program_graph.tensors[op.outputs[0]] if op.outputs else None
     shape = f", makes {list(made.shape)}" if made is not None else ""
-    text = f"operator {op.id}, {op.label}{shape}: {made.name if made else ''}"
+    text = f"operator {assembly.operators(op.id)}{shape}: {made.name if made else ''}"
     text = "".join(c if " " <= c <= "~" and c != "?" else "_" for c in text).rstrip(" :")
     return text.replace("*/", "* /").replace("/*", "/ *")
 

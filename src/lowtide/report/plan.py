@@ -7,6 +7,7 @@ from typing import Any
 
 from lowtide.compiler import Compiled, Planned
 from lowtide.emit.assemble import Assembly
+from lowtide.ir import Graph
 from lowtide.ir.macs import graph_macs
 from lowtide.plan_file import SCHEMA, model_digest
 from lowtide.planning import Point
@@ -31,7 +32,7 @@ def plan_text(planned: Planned) -> str:
             kinds += f" ... {graph.ops[ids[-1]].label} ({len(ids)} operators)"
         width = "" if stage.strip_width is None else f"{stage.strip_width}"
         width += " lean" if stage.lean else ""
-        kinds += f", {_blocks(stage)}" if stage.blocks else ""
+        kinds += f", {_blocks(graph, stage)}" if stage.blocks else ""
         mark = " <- peak" if stage.peak_bytes == plan.peak_bytes else ""
         live = ", ".join(
             f"{plain(_name(compiled, tensor))}: {size:,}"
@@ -113,7 +114,7 @@ def plan_document(planned: Planned) -> dict[str, Any]:
                 ],
                 "peak_bytes": stage.peak_bytes,
                 "live": [
-                    {"tensor": tensor, "bytes": size}
+                    {"tensor": network_tensor(compiled.assembly, tensor)[0], "bytes": size}
                     for tensor, size in live_at_peak(compiled.assembly, stage)
                 ],
             }
@@ -153,10 +154,12 @@ def front_text(compiled: Compiled, points: Sequence[Point], complete: bool) -> s
     return table(title, columns, rows)
 
 
-def _blocks(stage: Stage) -> str:
-    """How many blocks there are in a stage, and how many of them keep no rows."""
-    none = sum(block.kept_rows == 0 for block in stage.blocks)
-    count = len(stage.blocks)
+def _blocks(graph: Graph, stage: Stage) -> str:
+    """How many blocks there are in a stage, and how many of them keep no rows of what they expand."""
+    count, none = len(stage.blocks), 0
+    for block in stage.blocks:
+        expands = graph.ops[block.operators[0]].type != "DEPTHWISE_CONV_2D"
+        none += expands and block.kept_rows == 0
     return f"{count} block{'s' * (count > 1)}" + (f", {none} without kept rows" if none else "")
 
 
@@ -199,8 +202,18 @@ def _plan(assembly: Assembly) -> RowPlan:
 def _name(compiled: Compiled, tensor: int) -> str:
     if tensor < 0:
         return "scratch"
-    part = compiled.assembly.parts.get(tensor)
-    return f"{part.tensor if part else tensor}{'' if part is None else ' (strip)'}"
+    of, what = network_tensor(compiled.assembly, tensor)
+    return f"{of} ({what})" if what else f"{of}"
+
+
+def network_tensor(assembly: Assembly, tensor: int) -> tuple[int, str]:
+    """The network's tensor that a tensor of the program is, and what of it: "", a strip, kept rows."""
+    if tensor < len(assembly.graph.tensors):
+        return tensor, ""
+    if tensor in assembly.parts:
+        return assembly.parts[tensor].tensor, "strip"
+    keeper = next(op for op in assembly.program_graph.ops if tensor in op.intermediates)
+    return assembly.graph.ops[assembly.members[keeper.id][0]].outputs[0], "kept rows"
 
 
 def _ids(ids: Sequence[int]) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from lowtide.compiler import Compiled
+from lowtide.report.plan import network_tensor
 from lowtide.report.text import plain
 
 SCRATCH = -1
@@ -160,7 +161,8 @@ def most_held(boxes: Iterable[Box]) -> dict[int, int]:
 
 def tensor_name(compiled: Compiled, tensor: int) -> tuple[str, str]:
     """A tensor's short name, and where it comes from."""
-    graph = compiled.assembly.program_graph
+    graph = compiled.graph
+    tensor, what = network_tensor(compiled.assembly, tensor)
     maker = next((op for op in graph.ops if tensor in op.outputs), None)
     if tensor in graph.inputs:
         origin = "input"
@@ -168,7 +170,7 @@ def tensor_name(compiled: Compiled, tensor: int) -> tuple[str, str]:
         origin = "variable"
     else:
         origin = plain(f"{maker.id} {maker.label}") if maker is not None else ""
-    return f"t{tensor}", origin
+    return f"t{tensor}", f"{origin}, {what}" if what else origin
 
 
 def step_name(compiled: Compiled, slot: int) -> str:
@@ -179,7 +181,7 @@ def step_name(compiled: Compiled, slot: int) -> str:
     if assembly.plan is None:
         op = assembly.order[slot - 1]
     else:
-        op = assembly.nodes[assembly.plan.steps[slot - 1][0]].node.op
+        op = assembly.plan.operators[assembly.plan.steps[slot - 1][0]]
     if op < 0:
         return f"step {slot}: rows exchanged with the caller"
-    return plain(f"step {slot}: {op} {assembly.program_graph.ops[op].label}")
+    return plain(f"step {slot}: {assembly.operators(op)}")

@@ -129,8 +129,7 @@ def _frame(figure: Figure, memory: Axes, live: Axes, compiled: Compiled, shown: 
         axis.yaxis.set_major_formatter(picture.with_commas)
         axis.spines[["top", "right"]].set_visible(False)
     if not rows and shown.slots <= picture.NAMED_STEPS:
-        ops = assembly.program_graph.ops
-        kinds = [plain(f"{op} {ops[op].label}") for op in assembly.order]
+        kinds = [plain(assembly.operators(op)) for op in assembly.order]
         labels = ["inputs given", *kinds, *[""] * (shown.slots - 1 - len(kinds))]
         picture.name_steps(live, labels)
     else:

@@ -78,25 +78,29 @@ def _params(context: Context, parts: Mapping[str, Node], *, lean: bool) -> Param
         name: _with(part.leaner.params if lean else part.params, out_w=piece)
         for name, part in parts.items()
     }
-    fields: dict[str, Value] = {
-        "project": own.get("project"),
-        "pieces": columns // piece,
-        "lean": int(lean),
-    }
     if "expand" not in parts:
-        fields["depthwise"] = _with(own["depthwise"], in_w=source.shape[2], pad_left=left)
-        return Params("lt_separable_s8", tuple(fields.items()))
-    fields |= {
+        core = _with(own["depthwise"], in_w=source.shape[2], pad_left=left)
+        separable: dict[str, Value] = {
+            "depthwise": core,
+            "project": own["project"],
+            "pieces": columns // piece,
+            "lean": int(lean),
+        }
+        return Params("lt_separable_s8", tuple(separable.items()))
+    fields: dict[str, Value] = {
         "expand": own["expand"],
         "depthwise": own["depthwise"],
+        "project": own.get("project"),
         "in_h": source.shape[1],
         "in_w": source.shape[2],
+        "pieces": columns // piece,
         "piece": piece,
         "kept": whole(op, "kept"),
         "ahead": _ahead(op),
         "pad_top": top,
         "pad_left": left,
         "stride_h": whole(op, "stride_h"),
+        "lean": int(lean),
     }
     return Params("lt_block_s8", tuple(fields.items()))
 
