@@ -36,6 +36,7 @@ _FULL = 0.8
 """The part of what lies below its highest row that a stage needs, for this to count as its need."""
 
 _FRONT_TRIES = 2
+_NEAR = 0.01
 _FINER = 0.98
 """A next point of the front needs at most this much of the last one's arena."""
 
@@ -150,16 +151,19 @@ class Planner:
         """`_least` in few tries; they depend on nothing else, so the answer is always the same."""
         if (path, most) not in self._tried:
             space = self._space(strips=self.strips)
-            self._tried[path, most] = self._least(space, path, most, _FRONT_TRIES)
+            self._tried[path, most] = self._least(space, path, most, _FRONT_TRIES, _NEAR)
         return self._tried[path, most]
 
-    def _least(self, space: Space, path: Path, most: float, tries: int) -> Point:
-        """The least arena of the plans that cost at most `most`, of which `path` has the least peak."""
+    def _least(self, space: Space, path: Path, most: float, tries: int, near: float = 0.0) -> Point:
+        """The least arena of the plans that cost at most `most`, of which `path` has the least peak.
+
+        What is at most 1 + `near` times what is possible is good enough.
+        """
         space.needs.clear()
         best = self._place(space, path)
         low = path.peak
         for _ in range(tries):
-            if low >= best.arena_bytes:
+            if best.arena_bytes <= low * (1 + near):
                 break
             limit = (low + best.arena_bytes - 1) // 2
             other = cheapest(space, limit)

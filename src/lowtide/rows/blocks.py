@@ -69,15 +69,21 @@ def find_blocks(
             and made not in taken
         )
 
+    def pointwise(number: int) -> bool:
+        """Whether it is a convolution of one tap; a dense layer runs the same kernel on other rows."""
+        return graph.ops[number].type.endswith("CONV_2D") and _is_pointwise(lowered[number])
+
     blocks: list[Block] = []
     for at, number in enumerate(order):
         if not _is_depthwise(lowered[number]):
             continue
-        before = order[at - 1] if at and _is_pointwise(lowered[order[at - 1]]) else -1
+        before = order[at - 1] if at else -1
         after = order[at + 1] if at + 1 < len(order) else -1
-        if after >= 0 and not (_is_pointwise(lowered[after]) and inner(number, after)):
+        if after >= 0 and not (pointwise(after) and inner(number, after)):
             after = -1
-        if before >= 0 and not inner(before, number):
+        if before >= 0 and not (pointwise(before) and inner(before, number)):
+            before = -1
+        if before >= 0 and not _reads_all(lowered[number]):
             before = -1
         if after >= 0:
             blocks.append(wide.add(-1, number, after, 0))
@@ -164,16 +170,22 @@ def _is_depthwise(lowered: Lowered) -> bool:
     node = _only(lowered, "lt_depthwise_quick_s8_row")
     if node is None:
         return False
-    fields, port = dict(node.params.fields), node.inputs[0]
-    width, stride = fields["kernel_w"], fields["stride_w"]
-    assert isinstance(width, int)
-    assert isinstance(stride, int)
+    fields = {name: value for name, value in node.params.fields if isinstance(value, int)}
+    port, width, stride = node.inputs[0], fields["kernel_w"], fields["stride_w"]
     return (
         fields["dilation_w"] == 1
         and port.dilation == 1
         and stride <= width
         and port.stride <= port.count <= MOST_ROWS
+        and fields["pad_left"] < (fields["out_w"] - 1) * stride + width  # else it reads nothing
     )
+
+
+def _reads_all(lowered: Lowered) -> bool:
+    """Whether there is no row below the last window. The operator before reads such rows, the block would
+    not: what is live beside other stages would depend on which blocks there are."""
+    node, port = lowered.nodes[0], lowered.nodes[0].inputs[0]
+    return port.first + (node.steps - 1) * port.stride + port.count >= port.rows
 
 
 def _only(lowered: Lowered, kernel: str) -> Node | None:
@@ -228,6 +240,9 @@ class _Widened:
             "stride_w": strides[1],
             EXPLICIT_PADDING: (top, bottom, left, right),
             "expanded_rows": once if kept or height == strides[0] else sum(map(len, windows)),
+            "expanded_height": min(
+                source.shape[1], (made.shape[1] - 1) * strides[0] + height - top
+            ),
             "expanded_columns": min(
                 source.shape[2], (made.shape[2] - 1) * strides[1] + width - left
             ),

@@ -23,11 +23,11 @@ from numpy.typing import NDArray
 from lowtide.ir import Graph
 from lowtide.ir.macs import BLOCK, op_macs
 from lowtide.rows.blocks import block_scratch
-from lowtide.rows.columns import Window, kept_rows, stage_windows, stripes, windows
-from lowtide.rows.cost import Prices, striped
+from lowtide.rows.columns import Window, kept_rows, stage_windows, windows
+from lowtide.rows.cost import Prices
 from lowtide.rows.stages import demand
 from lowtide.rows.table import RowTable
-from lowtide.rows.weigh import Weighed, weighed
+from lowtide.rows.weigh import weighed
 
 Ints = NDArray[np.int64]
 
@@ -244,8 +244,8 @@ class Stages:
             return []
         of, output = found
         # Rows of the tensors that exist for a strip only, live per step: one column per tensor.
-        lines = {tensor for op in operators for tensor in kept_rows(graph.ops[op])}
-        inner = sorted({*made, *lines} - {output})
+        kept = {tensor for op in operators for tensor in kept_rows(graph.ops[op])}
+        inner = sorted({*made, *kept} - {output})
         if not inner:
             return []
         index = {t: i for i, t in enumerate(inner)}
@@ -268,13 +268,13 @@ class Stages:
         dying = _live(steps, np.zeros(is_in.sum(), np.int64), dies, size[is_in])
         edges = []
         blocks = [op for op in operators if graph.ops[op].type == BLOCK]
-        scratch = self._block_scratch(first, last, stage, blocks)
+        of_blocks, more = self._block_scratch(stage, blocks)
         outputs = [graph.ops[op].outputs[0] for op in blocks]
         row_bytes = np.array([self._row_bytes(t, heights[t]) for t in inner], np.int64)
-        for cut in weighed(graph, operators, of, output, [*inner, *outputs]):
-            held, made = cut.held[: len(inner)], cut.held[len(inner) :]
-            held = -(-held * row_bytes[:, None] // self.table.align) * self.table.align
-            live = counts @ held
+        for cut in weighed(graph, operators, of, output, [*inner, *outputs], self.prices):
+            lines, columns = cut.held[: len(inner)], cut.held[len(inner) :]
+            lines = -(-lines * row_bytes[:, None] // self.table.align) * self.table.align
+            live = counts @ lines
             live += lasting[:, None]
             live += whole_out + whole_in
             if cut.first_alone:
@@ -282,22 +282,22 @@ class Stages:
             if cut.last_alone:
                 live[:, -1] += dying - whole_in
             lean = through + int((live.max(axis=1) + stage.lean).max())
-            peak = through + int((live + scratch(made)).max())
+            if blocks:
+                live[of_blocks] += more(columns)
+            peak = through + int((live.max(axis=1) + stage.scratch).max())
             of_edge = operators, len(blocks)
-            cost = self._striped(operators, of, output, cut, lean=False)
-            edges.append(Edge(first, last, cut.width, peak, cut.macs, False, cost, *of_edge))
+            edges.append(Edge(first, last, cut.width, peak, cut.macs, False, cut.cost, *of_edge))
             if lean < peak:
-                cost = self._striped(operators, of, output, cut, lean=True)
-                edges.append(Edge(first, last, cut.width, lean, cut.macs, True, cost, *of_edge))
+                edges.append(
+                    Edge(first, last, cut.width, lean, cut.macs, True, cut.lean_cost, *of_edge)
+                )
         return edges
 
     def _block_scratch(
-        self, first: int, last: int, stage: _Touched, blocks: Sequence[int]
-    ) -> Callable[[Ints], Ints]:
-        """The scratch memory of each step in each run of strips, from how many columns each of `blocks`
-        makes in it: other operators need what they do as a whole, blocks what their pieces do."""
-        if not blocks:
-            return lambda _: stage.scratch[:, None]
+        self, stage: _Touched, blocks: Sequence[int]
+    ) -> tuple[Ints, Callable[[Ints], Ints]]:
+        """The steps of `blocks`, and how much more scratch memory each needs in each run of strips than
+        at full width, from how many columns each block makes: pieces are of as many as divide them."""
         for op in blocks:
             if op not in self._more:
                 of = self.graph.ops[op]
@@ -307,21 +307,15 @@ class Stages:
                     for columns in range(1, whole + 1)
                 ]
                 self._more[op] = np.array([0, *needs], np.int64) - needs[-1]
-        sizes = [len(self._more[op]) for op in blocks]
-        known = np.concatenate([self._more[op] for op in blocks])
-        begins = np.cumsum([0, *sizes[:-1]])[:, None]
         number = {op: at for at, op in enumerate(blocks)}
-        node_block = {
-            group.first: number.get(group.operator, len(blocks)) for group in self.groups[first:last]
-        }
-        of_step = np.array([node_block.get(node, len(blocks)) for node in stage.nodes.tolist()])
-
-        def scratch(made: Ints) -> Ints:
-            more = np.zeros((len(blocks) + 1, made.shape[1]), np.int64)
-            more[:-1] = known[begins + made]
-            return np.asarray(stage.scratch[:, None] + more[of_step])
-
-        return scratch
+        of_node = {g.first: number[g.operator] for g in self.groups if g.operator in number}
+        of_step = np.array([of_node.get(node, -1) for node in stage.nodes.tolist()], np.int64)
+        steps = np.flatnonzero(of_step >= 0)
+        known = np.concatenate([np.zeros(1, np.int64), *(self._more[op] for op in blocks)])
+        sizes = [len(self._more[op]) for op in blocks]
+        begins = np.cumsum([1, *sizes])[:-1, None]
+        which = of_step[steps]
+        return steps, lambda made: np.asarray(known[begins + made][which])
 
     def _cost(self, operators: Sequence[int], macs: int, *, lean: bool = False) -> int:
         """The cost of operators at full width."""
@@ -329,21 +323,6 @@ class Stages:
             return macs
         found = [self.prices[op] for op in operators if op in self.prices]
         return sum(price.whole_lean if lean else price.whole for price in found)
-
-    def _striped(
-        self,
-        operators: Sequence[int],
-        of: Sequence[tuple[Window, ...]],
-        output: int,
-        cut: Weighed,
-        *,
-        lean: bool,
-    ) -> int:
-        if self.prices is None:
-            return cut.macs
-        found = stripes(self.graph, operators, of, output, cut.width)
-        assert found is not None
-        return striped(self.graph, self.prices, found, lean=lean)
 
     def _row_bytes(self, tensor: int, rows: int) -> int:
         """Bytes of a column of a row of `tensor`, which is cut into `rows` rows."""

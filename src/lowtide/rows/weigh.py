@@ -15,17 +15,21 @@ from numpy.typing import NDArray
 
 from lowtide.ir import Graph
 from lowtide.rows.columns import Window, column_macs, kept_rows, widths
+from lowtide.rows.cost import Price, Prices
 
 Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Weighed:
-    """A stage in strips of `width` columns. `held[i, r]` is how many columns of tensor i exist in the
-    strips of run r; `first_alone` says that the first run is a single strip, `last_alone` the last."""
+    """A stage in strips of `width` columns. `cost` and `lean_cost` are what plans are compared by, in
+    normal and in lean form. `held[i, r]` is how many columns of tensor i exist in the strips of run r;
+    `first_alone` says that the first run is a single strip, `last_alone` the last."""
 
     width: int
     macs: int
+    cost: int
+    lean_cost: int
     held: Ints
     first_alone: bool
     last_alone: bool
@@ -37,9 +41,11 @@ def weighed(
     of: Sequence[tuple[Window, ...]],
     output: int,
     tensors: Sequence[int],
+    prices: Prices | None = None,
 ) -> list[Weighed]:
     """The stage in strips of every width worth trying, narrowest first, without those in which a strip
-    would read nothing. `of` and `output` are those of `stage_windows`; `tensors` are to be told of."""
+    would read nothing. `of` and `output` are those of `stage_windows`; `tensors` are to be told of.
+    Strips cost what `prices` say; if there are none, their MACs."""
     whole = graph.tensors[output].shape[2]
     tried = widths(whole)
     counts = [-(-whole // width) for width in tried]
@@ -49,6 +55,7 @@ def weighed(
     held: dict[int, tuple[Ints, Ints]] = {output: (low, high)}
     lines: dict[int, Ints] = {}
     macs = np.zeros(len(low), np.int64)
+    costs = np.zeros((2, len(low)), np.int64)
     empty = np.zeros(len(low), np.bool_)
     made = {graph.ops[op].outputs[0] for op in operators}
     outer = {output}
@@ -60,6 +67,8 @@ def weighed(
         each = column_macs(graph, op)
         macs += (high - low) * each[0]
         shapes.append(high - low)
+        if prices is not None and number in prices:
+            costs += _priced(graph, prices[number], windows[0], low, high - low)
         for at, window in enumerate(windows):
             first = low * window.stride - window.pad
             start = np.maximum(first, 0)
@@ -94,13 +103,32 @@ def weighed(
         for strip in range(begin + 1, end):
             if not alike[strip - 1] or (firsts[-1] < strip - 1 and not even[strip - 2]):
                 firsts.append(strip)
+        total = int(macs[begin:end].sum())
+        normal, lean = costs[:, begin:end].sum(axis=1).tolist()
         found.append(
             Weighed(
                 width,
-                int(macs[begin:end].sum()),
+                total,
+                total if prices is None else normal,
+                total if prices is None else lean,
                 sizes[:, firsts],
                 [*firsts, end][1] == begin + 1,
                 firsts[-1] == end - 1,
             )
         )
     return found
+
+
+def _priced(graph: Graph, price: Price, window: Window, low: Ints, columns: Ints) -> Ints:
+    """What an operator costs in every strip, in normal and in lean form."""
+    width = graph.tensors[window.tensor].shape[2]
+    firsts = low * window.stride - window.pad
+    lasts = (low + columns - 1) * window.stride - window.pad + window.size
+    # Where a strip is matters only if its windows reach beyond the map.
+    cases = np.stack([columns, np.where((firsts < 0) | (lasts > width), firsts, 0)])
+    different, which = np.unique(cases, axis=1, return_inverse=True)
+    forms = [
+        [sum(linear.at(n, first, width) for linear in form) for n, first in different.T.tolist()]
+        for form in (price.normal, price.lean)
+    ]
+    return np.array(forms, np.int64)[:, which.reshape(-1)]
