@@ -35,6 +35,9 @@ _SHARES = (1, 0.75, 0.5, 0.25)
 _FULL = 0.8
 """The part of what lies below its highest row that a stage needs, for this to count as its need."""
 
+_WORTH_BLOCKS = 512
+"""Bytes of arena that blocks must save by default: they take some 250 of stack, and 2 KB of flash."""
+
 _FRONT_TRIES = 2
 _NEAR = 0.01
 _FINER = 0.98
@@ -81,10 +84,19 @@ class Planner:
         return all(space.complete for space in self._spaces.values())
 
     def least(self) -> Point:
-        """The plan of least peak that computes nothing twice, without strips."""
+        """The plan of least arena that computes nothing twice, without strips and lean forms.
+
+        Blocks are worth it only if they save clearly more arena than their kernels need stack.
+        """
         space = self._space(strips=False)
+        path = cheapest(space, blocks=False)
+        assert path is not None
+        plain = self._place(space, path)
         path = front(space)[-1]
-        return self._least(space, path, path.cost, _FRONT_TRIES)
+        if path.peak + _WORTH_BLOCKS > plain.arena_bytes:
+            return plain
+        best = self._least(space, path, path.cost, _FRONT_TRIES)
+        return best if best.arena_bytes + _WORTH_BLOCKS <= plain.arena_bytes else plain
 
     def place(self, choices: tuple[Choice, ...]) -> Point:
         """The plan of these stages, placed."""

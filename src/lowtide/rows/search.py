@@ -403,10 +403,10 @@ def front(space: Space) -> list[Path]:
     return found
 
 
-def cheapest(space: Space, limit: int | None = None) -> Path | None:
-    """The plan of least cost whose peak is at most `limit` bytes.
+def cheapest(space: Space, limit: int | None = None, *, blocks: bool = True) -> Path | None:
+    """The plan of least cost whose peak is at most `limit` bytes; if not `blocks`, one without them.
 
-    Of those the one with the least cost in lean forms and blocks, and of those the one of least peak.
+    Of those the one with the least cost in lean form or blocks, and of those the one of least peak.
     """
     n, needs = space.count, space.needs
     best: list[tuple[int, int, int] | None] = [(0, 0, 0)] + [None] * n
@@ -419,7 +419,7 @@ def cheapest(space: Space, limit: int | None = None) -> Path | None:
                 continue
             for edge in between:
                 need = needs.get(edge, edge.peak) if needs else edge.peak
-                if limit is not None and need > limit:
+                if (limit is not None and need > limit) or (edge.blocks and not blocks):
                     continue
                 slow = before[1] + edge.slow
                 cost = (before[0] + edge.cost, slow, max(before[2], need))
