@@ -20,10 +20,11 @@ import pytest
 from conv_models import SAME, VALID, Layer
 from test_kernel_pad_folded import convolution, depthwise, max_pool, padded
 
-from lowtide.emit.assemble import Assembly, assemble_rows, prepare
+from lowtide.emit.assemble import Assembly, assemble_rows
+from lowtide.emit.prepare import prepare
 from lowtide.ir import Graph, Model
 from lowtide.ir.passes import fold_pads
-from lowtide.rows.search import Choice
+from lowtide.rows.stages import Choice
 from lowtide.tflite.read import parse
 from lowtide.zoo.spec import NetSpec
 from lowtide.zoo.writer import write
@@ -51,7 +52,9 @@ def in_strips(graph: Graph, width: int, *, lean: bool) -> Assembly:
     assert sorted(order) == list(range(len(graph.ops)))
     of = prepare(graph, order, input_mode="const" if width % 2 else "resident")
     program = assemble_rows(of, [Choice(chain, width, lean) for chain in chains(graph)])
-    assert len(set(program.origin.values())) == len(graph.ops)
+    ran = {entry.node.op for entry in program.nodes if entry.node.kernel}
+    assert ran.isdisjoint(range(len(graph.ops)))
+    assert {program.members[op] for op in ran} == {(op.id,) for op in graph.ops}
     return program
 
 

@@ -85,7 +85,7 @@ def find_blocks(
             before = -1
         if before >= 0 and not _reads_all(lowered[number]):
             before = -1
-        if after >= 0:
+        if after >= 0 and _is_narrow(lowered[number]):
             blocks.append(wide.add(-1, number, after, 0))
         if before >= 0:
             keeps = wide.overlap(number)
@@ -111,7 +111,7 @@ def selections(blocks: Sequence[Block]) -> list[tuple[Block, ...]]:
             twice = {b.operators for b in able[:count]}
             found.append(tuple(again[b.operators] if b.operators in twice else b for b in largest))
     found.append(_disjoint([b for b in blocks if b.projects and not b.expands]))
-    found.append(_disjoint([b for b in blocks if b.expands and not b.projects and b.kept]))
+    found.append(_disjoint([b for b in blocks if b.expands and not b.projects and not b.again]))
     return [chosen for chosen in dict.fromkeys(found) if chosen]
 
 
@@ -181,8 +181,17 @@ def _is_depthwise(lowered: Lowered) -> bool:
     )
 
 
+def _is_narrow(lowered: Lowered) -> bool:
+    """Whether lt_separable can count its columns: in pad_left, which is an int16_t."""
+    fields = dict(lowered.nodes[0].params.fields)
+    columns, stride = fields["out_w"], fields["stride_w"]
+    assert isinstance(columns, int)
+    assert isinstance(stride, int)
+    return columns * stride <= 1 << 15
+
+
 def _reads_all(lowered: Lowered) -> bool:
-    """Whether there is no row below the last window. The operator before reads such rows, the block would
+    """Whether there is no row below the last window. The operator before reads such rows, a block would
     not: what is live beside other stages would depend on which blocks there are."""
     node, port = lowered.nodes[0], lowered.nodes[0].inputs[0]
     return port.first + (node.steps - 1) * port.stride + port.count >= port.rows
