@@ -155,7 +155,10 @@ def stage_order(graph: Graph, stages: Sequence[Choice]) -> tuple[int, ...]:
 
 
 def with_views(ready: Prepared, stages: Sequence[Choice]) -> tuple[Choice, ...]:
-    """The stages without operators that need no code; every other one must be in some stage."""
+    """The stages without operators that need no code; every other one must be in some stage.
+
+    Raises UsageError if one is missing, or is somewhere where it cannot be.
+    """
     needed = {g.operator for g in ready.groups if g.operator >= 0}
     missing = sorted(needed - {op for stage in stages for op in stage.operators})
     if missing:
@@ -165,6 +168,11 @@ def with_views(ready: Prepared, stages: Sequence[Choice]) -> tuple[Choice, ...]:
         )
     alone = {g.operator for g in ready.groups if {*range(g.first, g.last)} & ready.table.alone}
     for stage in stages:
+        if beside := set(stage.normal).difference(stage.operators):
+            raise UsageError(
+                f"operator {min(beside)} is to be normal in a stage, but is not in the stage",
+                "list it among the stage's operators",
+            )
         if len(stage.operators) > 1 and alone.intersection(stage.operators):
             raise UsageError(
                 f"operator {min(alone.intersection(stage.operators))} uses a variable, and can only be "
@@ -175,4 +183,4 @@ def with_views(ready: Prepared, stages: Sequence[Choice]) -> tuple[Choice, ...]:
         replace(stage, operators=tuple(op for op in stage.operators if op in needed))
         for stage in stages
     )
-    return tuple(choice for choice in kept if choice.operators)
+    return tuple(choice for choice in kept if choice.operators or choice.blocks)

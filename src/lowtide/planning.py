@@ -38,7 +38,7 @@ _FULL = 0.8
 _WORTH_BLOCKS = 512
 """Bytes of arena that blocks must save by default: they take some 250 of stack, and 2 KB of flash."""
 
-_FRONT_TRIES = 2
+_FRONT_TRIES = 1
 _NEAR = 0.01
 _FINER = 0.98
 """A next point of the front needs at most this much of the last one's arena."""
@@ -186,7 +186,7 @@ class Planner:
             if point.arena_bytes < best.arena_bytes:
                 best = point
         # The same arena may do with fewer lean kernels and blocks, or less work.
-        for _ in range(2 if tries > _FRONT_TRIES else 1):
+        for _ in range(2 if tries > _FRONT_TRIES else 0):
             same = cheapest(space, best.arena_bytes)
             if same is not None:
                 point = self._place(space, same)
@@ -223,7 +223,7 @@ class Planner:
                 for c in point.choices
             )
             quick = self.place(choices)
-            if quick.arena_bytes <= most:
+            if quick.arena_bytes <= most and quick.cost <= point.cost:
                 return quick
         return point
 

@@ -191,7 +191,7 @@ def prepare(
     fixed |= {t: (FIRST_INPUT + i, 0) for i, t in enumerate(graph.inputs) if t in outside}
     none = Joined({}, frozenset())
     parts = joined(graph, lowered, views) if join else none
-    kept = [index for index in order if index not in parts.operators]
+    kept = [n for n in order if n not in parts.operators and lowered[n].nodes]
     wide, blocks = graph, tuple[Block, ...]()
     if join:
         wide, blocks = find_blocks(graph, lowered, kept, _parts(parts, views))
