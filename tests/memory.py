@@ -5,7 +5,9 @@ network, after some move. Here a byte of memory holds (tensor, position) of what
 it; whoever reads a row must find the row's own labels. No kernel takes part, so all networks are quick.
 
 Labels are those of the network's tensors, whatever a program makes of them: columns made in a strip have
-the labels that they have in the whole map, and a part of a joined tensor those of its place in it.
+the labels that they have in the whole map, and a part of a joined tensor those of its place in it. What
+lies inside of a block is in no memory, but for its kept rows: there a row of the block's inner map has a
+label of its own in every round, and the block must find those that it does not make anew.
 """
 
 from __future__ import annotations
@@ -26,14 +28,22 @@ from lowtide.emit.assemble import (
     PortEntry,
     Rows,
 )
+from lowtide.emit.lower import lower_op
 from lowtide.emit.program import Node
 from lowtide.emit.tables import Strip
 from lowtide.emit.turns import expand
-from lowtide.ir import Graph
+from lowtide.ir import Graph, Op
+from lowtide.ir.macs import BLOCK
 from lowtide.rows.columns import windows
 
 _GARBAGE = -1
 _SHIFT = 32  # a label is tensor << 32 | position
+
+_Row = tuple[int, int, int, int, int]
+"""(base, offset, tensor, position in it, bytes)."""
+
+_Kept = list[tuple[_Row, int]]
+"""Kept rows of a block, each with the number of the inner map's row that it is to hold."""
 
 
 @dataclass(slots=True)
@@ -59,6 +69,7 @@ class Memory:
     _waits: bool = False
 
     def __post_init__(self) -> None:
+        _check_hidden(self.assembly)
         self._joins = _joins(self.assembly)
         self._columns = _columns(self.assembly)
         self._next = [0] * self.assembly.counters
@@ -99,8 +110,9 @@ class Memory:
             self._next[entry.counter] += 1
             self._step(number, step)
         self._check_done(under_way)
+        nowhere = {tensor for inner in self.assembly.inner.values() for tensor in inner}
         for tensor, part in self.assembly.parts.items():
-            assert self.rounds[tensor] == len(part.columns)
+            assert tensor in nowhere or self.rounds[tensor] == len(part.columns)
 
     def _check_done(self, under_way: dict[int, int]) -> None:
         """Every step of every node has run."""
@@ -153,19 +165,74 @@ class Memory:
             self.arena[target.offset : target.offset + target.size] = old
             self.moved += source.size
             return
+        op = self.assembly.program_graph.ops[entry.node.op]
         read = [row for port in ports[:inputs] for row in self._rows(port, step)]
-        written = [row for port in ports[inputs:] for row in self._rows(port, step)]
+        touched = [row for port in ports[inputs:] for row in self._rows(port, step)]
+        lines = [row for row in touched if op.type == BLOCK and row[2] in op.intermediates]
+        written = [row for row in touched if row not in lines]
         for row in read:
             self._read(*row)
+        found = self._kept(op, lines, read, written) if op.type == BLOCK else []
         self._scratch(number, step)
         self._waits = False  # a single strip has no loop
         for row in written:
             if row[2] in self.assembly.parts:
                 self.rounds[row[2]] = self._round + 1
             self._write(*row)
-        for row in read:  # nothing is written over what is read in the same step
+        for line, inner in found:  # nothing is written over what is read in the same step
+            self._check_line(line, inner)
+        if lines:
+            found = self._keep(op, lines, read)
+            for row in written:
+                self._read(*row)
+            for line, inner in found:
+                self._check_line(line, inner)
+        for row in read:
             if row[2] not in {other[2] for other in written}:
                 self._read(*row)
+
+    def _kept(
+        self, op: Op, lines: Sequence[_Row], read: Sequence[_Row], made: Sequence[_Row]
+    ) -> _Kept:
+        """The kept rows that a block needs to make its row `made`, and which inner rows they must be:
+        those of the depthwise convolution's window that it does not make from what it reads."""
+        graph = self.assembly.graph
+        members = self.assembly.members[op.id]
+        core = next(n for n in members if graph.ops[n].type == "DEPTHWISE_CONV_2D")
+        (port,) = lower_op(graph, graph.ops[core]).nodes[0].inputs
+        fresh = {position // size for _, _, _, position, size in read}
+        found = []
+        for _, _, _, position, size in made:
+            first = port.first + position // size * port.stride
+            for inner in range(max(0, first), min(port.rows, first + port.count)):
+                if inner not in fresh:
+                    assert lines, f"block {op.id} lacks row {inner}"
+                    found.append((lines[inner % len(lines)], inner))
+        for line, inner in found:
+            self._check_line(line, inner)
+        return found
+
+    def _keep(self, op: Op, lines: Sequence[_Row], read: Sequence[_Row]) -> _Kept:
+        """Write what the next steps of a block need into its kept rows: the last rows that it made."""
+        made = sorted({position // size for _, _, _, position, size in read})
+        assert len(lines) == op.options["kept"] == len({line[1] for line in lines})
+        found = [(lines[inner % len(lines)], inner) for inner in made[-len(lines) :]]
+        for (base, offset, _, _, size), inner in found:
+            memory = self._of(base)
+            assert base == ARENA
+            assert 0 <= offset <= offset + size <= len(memory)
+            memory[offset : offset + size] = self._line(op.intermediates[0], inner, size)
+        return found
+
+    def _line(self, tensor: int, inner: int, size: int) -> NDArray[np.int64]:
+        """Labels of row `inner` of what a block keeps, in this round."""
+        at = (self._round << 16 | inner) * size + np.arange(size, dtype=np.int64)
+        return np.asarray((tensor << _SHIFT) + at)
+
+    def _check_line(self, line: _Row, inner: int) -> None:
+        base, offset, tensor, _, size = line
+        memory = self._of(base)[offset : offset + size]
+        assert (memory == self._line(tensor, inner, size)).all(), f"kept row {inner} of {tensor}"
 
     def _exchange(self, node: Node, ports: Sequence[PortEntry], step: int) -> None:
         """The caller gives or takes the next row of an input or output: lt_run hands out no other."""
@@ -197,8 +264,8 @@ class Memory:
             assert (memory == mine).all(), f"scratch of node {number}"
         memory[:] = mine
 
-    def _rows(self, port: PortEntry, step: int) -> list[tuple[int, int, int, int, int]]:
-        """(base, offset, tensor, position in it, bytes) of the rows of a port's window."""
+    def _rows(self, port: PortEntry, step: int) -> list[_Row]:
+        """The rows of a port's window."""
         cut = self.assembly.rows[port.rows]
         base, moved = self.moving.get(cut.base, (cut.base, 0))
         first = port.table[step] if port.table else port.first + step * port.stride
@@ -257,7 +324,7 @@ def _joins(assembly: Assembly) -> dict[int, tuple[int, tuple[int, int], int]]:
     Those of the concatenations and splits that no node of the program carries out.
     """
     graph = assembly.graph
-    run = {assembly.origin.get(e.node.op, e.node.op) for e in assembly.nodes}
+    run = {op for e in assembly.nodes for op in assembly.members.get(e.node.op, ())}
     found: dict[int, tuple[int, tuple[int, int], int]] = {}
     for op in graph.ops:
         if op.id in run or op.type not in ("CONCATENATION", "SPLIT", "SPLIT_V"):
@@ -302,11 +369,20 @@ def _columns(assembly: Assembly) -> dict[int, tuple[int, tuple[range, ...]]]:
     """
     graph, program = assembly.graph, assembly.program_graph
     found = {t: (part.tensor, part.columns) for t, part in assembly.parts.items()}
-    for number, origin in assembly.origin.items():
-        op, whole = program.ops[number], graph.ops[origin]
+    for op in program.ops:
+        if op.outputs[0] not in assembly.parts:
+            continue
         made = assembly.parts[op.outputs[0]].columns
-        reads = iter(windows(graph, whole) or ())
-        for mine, tensor in zip(op.inputs, whole.inputs, strict=True):
+        first, *others = (graph.ops[n] for n in assembly.members[op.id])
+        inner = [t for t in assembly.inner.get(op.id, ()) if t >= 0]
+        for inside in reversed(others):  # of a block
+            (window,) = windows(graph, inside) or ()
+            wide = graph.tensors[window.tensor].shape[2]
+            made = tuple(window.reads(of, wide) for of in made)
+            part = assembly.parts[inner.pop()]
+            assert (part.tensor, part.columns) == (window.tensor, made)
+        reads = iter(windows(graph, first) or ())
+        for mine, tensor in zip(op.inputs[: len(first.inputs)], first.inputs, strict=True):
             if tensor < 0 or graph.tensors[tensor].is_constant:
                 continue
             window = next(reads)
@@ -315,3 +391,26 @@ def _columns(assembly: Assembly) -> dict[int, tuple[int, tuple[range, ...]]]:
             assert all(len(read) == program.tensors[mine].shape[2] for read in columns)
             assert found.setdefault(mine, (tensor, columns)) == (tensor, columns)
     return found
+
+
+def _check_hidden(assembly: Assembly) -> None:
+    """What is made inside of blocks is in no memory; kept rows belong to one block each."""
+    graph = assembly.graph
+    hidden = {tensor for inner in assembly.inner.values() for tensor in inner}
+    lines: set[int] = set()
+    for number in {entry.node.op for entry in assembly.nodes if entry.node.kernel}:
+        op = assembly.program_graph.ops[number] if number >= 0 else None
+        if op is not None and op.type == BLOCK:
+            inside = [t for n in assembly.members[number][:-1] for t in graph.ops[n].outputs]
+            assert inside == [assembly.parts[t].tensor for t in assembly.inner[number] if t >= 0]
+            assert assembly.untraced.issuperset(inside)
+            hidden.update(inside)
+            assert lines.isdisjoint(op.intermediates)
+            lines.update(op.intermediates)
+    seen = {rows.tensor for rows in assembly.rows} | {cut.tensor for cut in assembly.cuts}
+    assert hidden.isdisjoint(seen)
+    for entry in assembly.nodes:
+        own = assembly.program_graph.ops[entry.node.op].intermediates if entry.node.op >= 0 else ()
+        ports = {p.tensor for p in (*entry.node.inputs, *entry.node.outputs)}
+        assert ports & lines <= set(own)
+        assert {p.tensor for p in entry.node.inputs}.isdisjoint(lines)

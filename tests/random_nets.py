@@ -13,13 +13,13 @@ import numpy as np
 
 from lowtide.zoo.builder import Act, NetBuilder
 from lowtide.zoo.quantise import Activation
-from lowtide.zoo.spec import OpSpec
+from lowtide.zoo.spec import OpSpec, TensorSpec
 
 RELU6 = Activation.RELU6  # gives every map the same quantisation, so that all can be joined
 
 
 class Maker(NetBuilder):
-    """A builder that also splits and dilates."""
+    """A builder that also splits, pads and dilates."""
 
     def split(self, x: Act, name: str, axis: int, parts: int) -> list[Act]:
         """SPLIT into equal parts along `axis`."""
@@ -36,6 +36,18 @@ class Maker(NetBuilder):
             Act(index, (1, *piece.shape[1:]), x.quant, piece)
             for index, piece in zip(made, pieces, strict=True)
         ]
+
+    def pad(self, x: Act, name: str, sides: tuple[int, int, int, int]) -> Act:
+        """PAD of rows (top, bottom) and columns (left, right), with the zero point."""
+        top, bottom, left, right = sides
+        widths = ((0, 0), (top, bottom), (left, right), (0, 0))
+        q = np.pad(x.q, widths, constant_values=x.quant.zero_point)
+        shape = (1, *q.shape[1:])
+        made = self._add_activation(f"{name}/pad", shape, x.quant)
+        flat = np.array(widths, np.int32)
+        amounts = self._add(TensorSpec(f"{name}/pad/by", flat.shape, "INT32", data=flat))
+        self._ops.append(OpSpec("PAD", 1, (x.id, amounts), (made,), "PadOptions", {}))
+        return Act(made, shape, x.quant, q)
 
     def dilate(self, factor: int) -> None:
         """Make the operator just added, a convolution with SAME padding and stride 1, a dilated one."""

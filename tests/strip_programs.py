@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from lowtide.emit.assemble import Assembly
 from lowtide.emit.bundle import bundle
+from lowtide.emit.tables import NO_TENSOR
 from lowtide.ir import Model
 from lowtide.run.reference import reference, sample_inputs
 
@@ -146,14 +147,15 @@ def _done(result: subprocess.CompletedProcess[str]) -> None:
 def _compare(
     assembly: Assembly, rows: Rows, at: tuple[int, int], wanted: Mapping[int, Array]
 ) -> list[str]:
-    """Every tensor that a node made, in every strip, and every output."""
+    """Every tensor that a node made, in every strip, and every output; not the rows that blocks keep."""
     lines = []
     seen = {tensor for program, sample, tensor in rows if (program, sample) == at}
     for i, tensor in enumerate(assembly.graph.outputs):
         ((data,),) = rows[*at, -1 - i].values()
         if data != wanted[tensor].tobytes():
             lines.append(f"output {i} differs")
-    for tensor in sorted(t for t in seen if t >= 0):
+    kept = {t for op in assembly.program_graph.ops for t in op.intermediates}
+    for tensor in sorted(t for t in seen - kept - {NO_TENSOR} if t >= 0):
         made = rows[*at, tensor]
         part = assembly.parts.get(tensor)
         if part is None:
@@ -164,7 +166,8 @@ def _compare(
             continue
         whole = wanted[part.tensor]
         for number, columns in enumerate(part.columns):
-            want = np.ascontiguousarray(whole[:, :, columns.start : columns.stop]).tobytes()
+            inside = whole[:, : part.rows, columns.start : columns.stop]
+            want = np.ascontiguousarray(inside).tobytes()
             if any(len(made[r]) != len(part.columns) for r in made):
                 lines.append(f"tensor {part.tensor} is not made {len(part.columns)} times")
             elif b"".join(made[r][number] for r in sorted(made)) != want:

@@ -15,14 +15,15 @@ from typing import Any
 import pytest
 
 from lowtide.compiler import Options, Planned, compile_model, planned_model
-from lowtide.emit.assemble import Prepared, assemble_rows, prepare
+from lowtide.emit.assemble import assemble_rows
+from lowtide.emit.prepare import Prepared, prepare
 from lowtide.errors import UsageError
 from lowtide.ir import DType, Graph, Op, Quant, Tensor
 from lowtide.ir.passes import fold_pads
 from lowtide.plan_file import SCHEMA, model_digest, read_plan, stage_order, with_views
 from lowtide.report.data import to_json
 from lowtide.report.plan import plan_document
-from lowtide.rows.search import Choice
+from lowtide.rows.stages import Choice
 from lowtide.schedule import best_order
 from lowtide.tflite.read import parse
 from networks import loaded
@@ -75,7 +76,7 @@ def test_what_is_written_is_read_again(options: Options, tmp_path: Path) -> None
     plan = written.compiled.assembly.plan
     assert plan is not None
     assert fields == {
-        "stages": tuple(Choice(s.operators, s.strip_width, s.lean) for s in plan.stages),
+        "stages": tuple(stage.choice for stage in plan.stages),
         "input_mode": options.input_mode,
         "output_mode": options.output_mode,
         "preserve_input": options.preserve_input,

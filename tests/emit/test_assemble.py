@@ -9,15 +9,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from lowtide.emit.assemble import (
-    ARENA,
-    CONSTANTS,
-    FIRST_INPUT,
-    Assembly,
-    InputMode,
-    OutputMode,
-    assemble,
-)
+from lowtide.emit.assemble import ARENA, CONSTANTS, FIRST_INPUT, Assembly, assemble
+from lowtide.emit.prepare import InputMode, OutputMode
 from lowtide.emit.turns import Turn, expand
 from lowtide.ir import DType, Graph, Op, Quant, Tensor
 from lowtide.ir.passes import drop_boundary_quantization, fold_pads, resolve_variables

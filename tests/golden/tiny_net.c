@@ -20,7 +20,7 @@ static const int32_t tiny_net_const_3[5] = {
     -8594, 1973307749, 17724, 1973307749, 1542,
 };
 
-/* Node 0: operator 0, CONV_2D, makes [1, 4, 4, 2]: conv/Conv2D */
+/* Node 0: operator 0 CONV_2D, makes [1, 4, 4, 2]: conv/Conv2D */
 static const lt_conv_packed_s8 tiny_net_params_0 = {
     .weights = tiny_net_weights_0,
     .scales = tiny_net_const_1,
@@ -42,7 +42,7 @@ static const lt_conv_packed_s8 tiny_net_params_0 = {
     .high = 127,
 };
 
-/* Node 1: operator 1, MAX_POOL_2D, makes [1, 2, 2, 2]: pool/MaxPool */
+/* Node 1: operator 1 MAX_POOL_2D, makes [1, 2, 2, 2]: pool/MaxPool */
 static const lt_pool tiny_net_params_1 = {
     .in_w = 4,
     .out_w = 2,
@@ -55,7 +55,7 @@ static const lt_pool tiny_net_params_1 = {
     .high = 127,
 };
 
-/* Node 2: operator 3, FULLY_CONNECTED, makes [1, 2]: classes/MatMul */
+/* Node 2: operator 3 FULLY_CONNECTED, makes [1, 2]: classes/MatMul */
 static const lt_conv_packed_s8 tiny_net_params_2 = {
     .weights = tiny_net_weights_2,
     .scales = tiny_net_const_3,
@@ -77,7 +77,7 @@ static const lt_conv_packed_s8 tiny_net_params_2 = {
     .high = 127,
 };
 
-/* Node 3: operator 4, SOFTMAX, makes [1, 2]: StatefulPartitionedCall:0 */
+/* Node 3: operator 4 SOFTMAX, makes [1, 2]: StatefulPartitionedCall:0 */
 static const lt_softmax_8 tiny_net_params_3 = {
     .groups = 1,
     .count = 2,
@@ -144,6 +144,12 @@ static const struct lt_traced tiny_net_traced[] = { /* bytes, tensor */
     { 2, 9 },
     { 2, 10 },
 };
+static const uint16_t tiny_net_inner[][2] = { /* tensors inside of a block */
+    { 65535, 65535 },
+    { 65535, 65535 },
+    { 65535, 65535 },
+    { 65535, 65535 },
+};
 #endif
 
 static const lt_program tiny_net_program = {
@@ -151,7 +157,7 @@ static const lt_program tiny_net_program = {
     tiny_net_places, NULL,
     4, 4, 0,
 #ifdef LT_TRACE
-    tiny_net_traced,
+    tiny_net_traced, tiny_net_inner,
 #endif
 };
 

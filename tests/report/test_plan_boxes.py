@@ -82,7 +82,7 @@ def test_the_peak_of_a_plan_without_pieces() -> None:
 def test_every_box_is_of_the_right_tensor(name: str, way: str) -> None:
     """A tensor's boxes are as large as the tensor; it is drawn if it lies in the arena at all."""
     program = compiled(name, way)
-    assembly, graph = program.assembly, program.graph
+    assembly, graph = program.assembly, program.assembly.program_graph
     shown = plan_boxes(program)
     tensors = {box.tensor for box in shown.boxes} - {SCRATCH}
     ports = {

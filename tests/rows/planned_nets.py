@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from lowtide.emit.assemble import Assembly, InputMode, assemble, prepare
+from lowtide.emit.assemble import Assembly, assemble
+from lowtide.emit.prepare import InputMode, prepare
 from lowtide.ir import Graph
 from lowtide.ir.passes import fold_pads
 from lowtide.rows.table import RowTable

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
 
-from lowtide.ir import Graph
+from lowtide.ir import Graph, Op
 from lowtide.place import Placement
 from lowtide.rows import stages
 from lowtide.rows.place import place_rows
-from lowtide.rows.search import Group, Space, cheapest
+from lowtide.rows.search import Group, Space, Stages, cheapest
 from lowtide.rows.table import Cut, RowTable
 
 Step = tuple[int, int]
@@ -191,8 +191,10 @@ class Plan:
 
 def plan_rows(table: RowTable, *, hurry: bool = False) -> Plan:
     """The stages of least peak, every node an operator of its own; with `hurry`, out of time."""
-    groups = [Group(-1, node, node + 1) for node in range(table.nodes)]
-    space = Space(Graph("", (), (), (), ()), table, groups, strips=False, goes_on=lambda: not hurry)
+    groups = [Group(node, node, node + 1) for node in range(table.nodes)]
+    operators = tuple(Op(node, "NONE", (), ()) for node in range(table.nodes))
+    space = Space(len(groups), goes_on=lambda: not hurry)
+    space.add(Stages(Graph("", (), operators, (), ()), table, groups, strips=False))
     path = cheapest(space)
     assert path is not None
     segments = [stages.Segment(edge.first, edge.last) for edge in path.edges]

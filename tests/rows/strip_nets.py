@@ -5,7 +5,8 @@ Why small: the searches are compared with all of their plans, each assembled as 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise, product
 from random import Random
@@ -13,16 +14,22 @@ from zlib import crc32
 
 import pytest
 
-from lowtide.emit.assemble import Assembly, InputMode, OutputMode, Prepared, assemble_rows, prepare
+from lowtide.emit import prepare as preparing
+from lowtide.emit.assemble import Assembly, assemble_rows
+from lowtide.emit.prepare import InputMode, OutputMode, Prepared, prepare
 from lowtide.errors import UsageError
 from lowtide.ir import Graph
+from lowtide.ir.macs import BLOCK
 from lowtide.ir.passes import fold_pads
-from lowtide.planning import Planner
-from lowtide.rows.columns import widths
-from lowtide.rows.search import Choice, Edge, Space
+from lowtide.rows.blocks import selections
+from lowtide.rows.columns import stage_windows, stripes, widths
+from lowtide.rows.cost import CostModel
+from lowtide.rows.search import Edge, Space
+from lowtide.rows.stages import Choice
 from lowtide.schedule import best_order
 from lowtide.tflite.read import parse
 from lowtide.zoo.builder import Act
+from lowtide.zoo.quantise import Activation
 from random_nets import RELU6, Maker, random_network
 
 MODES: tuple[tuple[InputMode, OutputMode, bool], ...] = (
@@ -36,8 +43,17 @@ MODES: tuple[tuple[InputMode, OutputMode, bool], ...] = (
 """Where inputs and outputs can be: (inputs, outputs, whether inputs are preserved)."""
 
 
+BLOCKS = 100
+"""From this number on, small networks are of blocks."""
+
+
 def small_network(seed: int) -> bytes:
-    """3 to 5 operators: chains and branches of windows, views between them, one or two outputs."""
+    """3 to 5 operators: chains and branches of windows, views between them, one or two outputs.
+
+    From `BLOCKS` on, operators that blocks can be made of: see `block_network`.
+    """
+    if seed >= BLOCKS:
+        return block_network(seed, 5 if seed % 4 == 0 else 4)
     rng, net = Random(seed), Maker(f"small-{seed}")
     x = net.input((1, rng.randint(3, 7), rng.randint(4, 12), rng.randint(1, 3)))
     count = 0
@@ -88,10 +104,67 @@ def small_network(seed: int) -> bytes:
     return net.finish(*outputs)
 
 
+def block_network(seed: int, most: int) -> bytes:
+    """Up to `most` operators: pointwise and depthwise convolutions in turn, of any stride, kernel and
+    padding, sums of what goes into a block and what comes out; sometimes maps of a single column."""
+    rng, net = Random(seed), Maker(f"blocks-{seed}")
+    wide = 1 if rng.random() < 0.1 else rng.randint(3, 9)
+    x = net.input((1, rng.randint(3, 8), wide, rng.choice((2, 3, 4))))
+    count = 0
+
+    def name() -> str:
+        nonlocal count
+        count += 1
+        return f"layer_{count}"
+
+    def pointwise(x: Act, *channels: int) -> Act:
+        activation = rng.choice((RELU6, Activation.NONE))
+        return net.conv(x, name(), rng.choice(channels), 1, 1, activation)
+
+    def depthwise(x: Act) -> Act:
+        kernel = rng.choice((1, 2, 3, 3, 3, 5)), rng.choice((1, 2, 3, 3, 3, 4))
+        stride = rng.choice((1, 1, 1, 2, 3)), rng.choice((1, 1, 1, 2, 3))
+        if rng.random() < 0.9:  # else there may be no block
+            stride = min(stride[0], kernel[0]), min(stride[1], kernel[1])
+        padded = rng.random() < 0.25
+        if padded:
+            top, bottom, left, right = (rng.randint(0, 2) for _ in range(4))
+            x = net.pad(x, f"{name()}/before", (top, bottom, left, right))
+        fits = kernel[0] <= x.shape[1] and kernel[1] <= x.shape[2]
+        same = not fits or not (padded or rng.random() < 0.5)
+        return net.depthwise(x, name(), kernel, stride, RELU6, same=same)
+
+    if rng.random() < 0.3:
+        x = net.conv(x, name(), 4, 3, 1, RELU6)
+    outputs, made = [], 0
+    while count < most - 1 or not made:
+        made += 1
+        before = x
+        if rng.random() < 0.8 or count == 0:
+            x = pointwise(x, 4, 8, 12, 16)
+        x = depthwise(x)
+        if rng.random() < 0.1:
+            outputs.append(x)
+        if count < most and rng.random() < 0.8:
+            x = pointwise(x, 2, 4, 5, before.shape[3])
+        if before.shape == x.shape and count < most and rng.random() < 0.7:
+            x = net.add(before, x, name(), RELU6)
+    if count < most and rng.random() < 0.3:
+        x = net.mean(x, name())
+    return net.finish(*outputs, *([] if x in outputs else [x]))
+
+
 @cache
 def graph_of(seed: int, *, small: bool) -> Graph:
-    """The small network of that number, or the one of `random_nets`."""
-    return fold_pads(parse(small_network(seed) if small else random_network(seed)).graph)
+    """The small network of that number, or a larger one."""
+    return fold_pads(parse(network_of(seed, small=small)).graph)
+
+
+def network_of(seed: int, *, small: bool) -> bytes:
+    """The small network of that number, or the one of `random_nets`, from `BLOCKS` on of blocks."""
+    if small:
+        return small_network(seed)
+    return block_network(seed, 9) if seed >= BLOCKS else random_network(seed)
 
 
 def ready(seed: int, *, small: bool) -> Prepared:
@@ -108,9 +181,15 @@ def hurry(patch: pytest.MonkeyPatch) -> None:
         patch.setattr(f"lowtide.rows.place.{effort}", 0, raising=False)
 
 
-def space_of(of: Prepared) -> Space:
-    """All stages, strips among them."""
-    return Planner(of, strips=True)._space(strips=True)
+def space_of(
+    of: Prepared,
+    *,
+    strips: bool = True,
+    goes_on: Callable[[], bool] = lambda: True,
+    model: CostModel | None = None,
+) -> Space:
+    """All stages."""
+    return preparing.space_of(of, strips=strips, goes_on=goes_on, model=model)
 
 
 def operators(of: Prepared, first: int, last: int) -> tuple[int, ...]:
@@ -125,7 +204,7 @@ def singles(of: Prepared, first: int, last: int) -> list[Choice]:
 
 def around(of: Prepared, edge: Edge) -> tuple[Choice, ...]:
     """A plan that has the edge, and all else operator by operator."""
-    stage = Choice(operators(of, edge.first, edge.last), edge.width, edge.lean)
+    stage = of.choice(edge.operators, edge.width, lean=edge.lean)
     before = singles(of, 0, edge.first)
     return (*before, stage, *singles(of, edge.last, len(of.groups)))
 
@@ -134,20 +213,50 @@ def all_edges(space: Space) -> list[Edge]:
     return [edge for ending in space.edges for edge in ending]
 
 
+def blocks_of(of: Prepared, program: Assembly | Sequence[Choice]) -> frozenset[int]:
+    """The blocks of a program, or of a plan, as operators of the wider graph."""
+    if isinstance(program, Assembly):
+        assert program.plan is not None
+        program = [stage.choice for stage in program.plan.stages]
+    chosen = {op for choice in program for op in of.chosen(choice)}
+    return frozenset(op for op in chosen if op >= len(of.graph.ops))
+
+
+def forms(of: Prepared, first: int, last: int) -> list[tuple[int, ...]]:
+    """What the operators of groups [first, last) can run as: themselves, or with blocks of a variant."""
+    whole = operators(of, first, last)
+    found = [whole]
+    for blocks in selections(of.blocks):
+        inside = [block for block in blocks if set(block.operators) & set(whole)]
+        if all(set(block.operators) <= set(whole) for block in inside):
+            block_of = {member: block.op for block in inside for member in block.operators}
+            found.append(tuple(dict.fromkeys(block_of.get(op, op) for op in whole)))
+    return list(dict.fromkeys(found))
+
+
+def widths_of(of: Prepared, stage: Sequence[int]) -> list[int | None]:
+    """The widths in which a stage may run; a single operator needs kept rows to gain anything."""
+    if len(stage) < 2 and not any(of.wide.ops[op].intermediates for op in stage):
+        return [None]
+    shape = of.wide.tensors[of.wide.ops[stage[-1]].outputs[0]].shape
+    return [None, *(widths(shape[2]) if len(shape) == 4 else [1])]
+
+
 def every_plan(of: Prepared, *, lean: bool) -> Iterator[tuple[tuple[Choice, ...], Assembly]]:
     """Every cut of the operators into stages, each in every form that it can have, assembled."""
     count = len(of.groups)
     for bits in range(1 << max(0, count - 1)):
         edges = [0, *(n for n in range(1, count) if bits >> (n - 1) & 1), count]
-        forms = []
-        for first, last in pairwise(edges):
-            ops = operators(of, first, last)
-            wide: list[int | None] = [None]
-            if len(ops) > 1:
-                shape = of.graph.tensors[of.graph.ops[ops[-1]].outputs[0]].shape
-                wide += widths(shape[2]) if len(shape) == 4 else [1]
-            forms.append([Choice(ops, w, slow) for w in wide for slow in (False, True)[: 1 + lean]])
-        for choices in product(*forms):
+        choices_of_stage = [
+            [
+                of.choice(stage, width, lean=slow)
+                for stage in forms(of, first, last)
+                for width in widths_of(of, stage)
+                for slow in (False, True)[: 1 + lean]
+            ]
+            for first, last in pairwise(edges)
+        ]
+        for choices in product(*choices_of_stage):
             try:
                 assembly = assemble_rows(of, choices)
             except UsageError:
@@ -155,30 +264,48 @@ def every_plan(of: Prepared, *, lean: bool) -> Iterator[tuple[tuple[Choice, ...]
             yield choices, assembly
 
 
-def all_read(of: Prepared, stage: Sequence[int]) -> bool:
+def all_read(of: Prepared, choices: Sequence[Choice], stage: Choice) -> bool:
     """Whether every row of what the stage makes last is read after it, or left to the caller."""
-    output = of.graph.ops[stage[-1]].outputs[0]
-    behind = [n for n, node in enumerate(of.nodes) if node.op == stage[-1]][-1]
+    variant = of.variant(blocks_of(of, choices))
+    last = of.chosen(stage)[-1]
+    output = of.wide.ops[last].outputs[0]
+    behind = [n for n, node in enumerate(variant.nodes) if node.op == last][-1]
     rows = {
         row
-        for cut in of.table.cuts
+        for cut in variant.table.cuts
         if cut.tensor == output
         for row in range(cut.first, cut.first + cut.count)
     }
-    later = {row for reads in of.table.reads[behind + 1 :] for step in reads for row in step}
-    return rows <= later | of.table.kept
+    later = {row for reads in variant.table.reads[behind + 1 :] for step in reads for row in step}
+    return rows <= later | variant.table.kept
+
+
+def origin(of: Prepared, program: Assembly, number: int) -> int:
+    """The operator of the wider graph that one of the program's is a strip of."""
+    members, op = program.members[number], program.program_graph.ops[number]
+    if op.type != BLOCK:
+        return members[0]
+    (found,) = {b.op for b in of.blocks if (b.operators, b.kept) == (members, op.options["kept"])}
+    return found
 
 
 def scratch_changes(of: Prepared, program: Assembly) -> bool:
     """Whether strips need other scratch memory than their operators do as a whole."""
     assert program.plan is not None
-    lean = {op: stage.lean for stage in program.plan.stages for op in stage.operators}
-    whole: dict[int, list[tuple[int, bool]]] = {}
-    for node in of.nodes:
-        form = node.leaner if lean.get(node.op) else node
-        whole.setdefault(node.op, []).append((form.scratch, form.scratch_lasts))
-    cropped = [entry.node for entry in program.nodes if entry.node.op in program.origin]
-    return any((n.scratch, n.scratch_lasts) not in whole[program.origin[n.op]] for n in cropped)
+    lean = {
+        op: stage.lean and not set(stage.choice.normal).intersection(of.members(op))
+        for stage in program.plan.stages
+        for op in of.chosen(stage.choice)
+    }
+    for entry in program.nodes:
+        if entry.node.op < len(of.wide.ops):
+            continue
+        number = origin(of, program, entry.node.op)
+        own = [node.leaner if lean[number] else node for node in of.lowered[number].nodes]
+        form = entry.node.scratch, entry.node.scratch_lasts
+        if form not in [(node.scratch, node.scratch_lasts) for node in own]:
+            return True
+    return False
 
 
 def scatter(patch: pytest.MonkeyPatch, seed: int) -> None:
@@ -189,16 +316,23 @@ def scatter(patch: pytest.MonkeyPatch, seed: int) -> None:
 
 
 def random_plan(of: Prepared, seed: int) -> tuple[Choice, ...]:
-    """Any cut of the operators; strips of any width, also wider than the map, where they can be."""
+    """Any cut of the operators, any blocks; strips of any width, also wider than the map, where they
+    can be."""
     rng, count = Random(seed), len(of.groups)
-    strips = {operators(of, e.first, e.last) for e in all_edges(space_of(of)) if e.width}
+    strips = {e.operators for e in all_edges(space_of(of)) if e.width}
     cut = [0, *(n for n in range(1, count) if rng.random() < 0.4), count]
     choices = []
     for first, last in pairwise(cut):
-        stage = operators(of, first, last)
+        stage = rng.choice(forms(of, first, last))
         width = None
         if stage in strips and rng.random() < 0.9:
-            wide = of.graph.tensors[of.graph.ops[stage[-1]].outputs[0]].shape[2]
+            output = of.wide.ops[stage[-1]].outputs[0]
+            wide = of.wide.tensors[output].shape[2]
             width = rng.randint(1, wide + 1 if rng.random() < 0.1 else max(1, wide // 2))
-        choices.append(Choice(stage, width, rng.random() < 0.4))
+            found = stage_windows(of.wide, stage, frozenset({output}))
+            if found is None or stripes(of.wide, stage, *found, width) is None:
+                width = None  # a strip would read nothing
+        choice = of.choice(stage, width, lean=rng.random() < 0.4)
+        normal = tuple(op for op in choice.operators if choice.lean and rng.random() < 0.2)
+        choices.append(replace(choice, normal=normal))
     return tuple(choices)

@@ -7,15 +7,17 @@ in the whole map and in its crop, for operators of every stride, dilation and pa
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from itertools import pairwise
+from dataclasses import dataclass, field, replace
+from itertools import combinations, pairwise
 from random import Random
 
 import pytest
 
 from lowtide.ir import DType, Graph, Op, Tensor
 from lowtide.ir.graph import Option
+from lowtide.ir.macs import BLOCK
 from lowtide.ir.passes import EXPLICIT_PADDING
+from lowtide.rows import blocks
 from lowtide.rows.columns import (
     Stripes,
     Window,
@@ -25,6 +27,7 @@ from lowtide.rows.columns import (
     widths,
     windows,
 )
+from lowtide.rows.weigh import weighed
 
 BATCH = 30
 batches = pytest.mark.parametrize("first", range(0, 240, BATCH))
@@ -114,6 +117,33 @@ class Drawing:
             )
         return self.add(kind, inputs, self.shape(x))
 
+    def block(self, x: int) -> int:
+        """A block whose rows need not be counted: only its columns are looked at."""
+        rng, (_, high, wide, deep) = self.rng, self.shape(x)
+        kernel = rng.choice((1, 2, 3, 3, 5))
+        stride = rng.randint(1, min(kernel, 3))
+        left, right = rng.randint(0, kernel), rng.randint(0, kernel)
+        out = (wide + left + right - kernel) // stride + 1
+        if out < 1:
+            return self.window(x)
+        options: dict[str, Option] = {
+            "kernel_w": kernel,
+            "stride_w": stride,
+            EXPLICIT_PADDING: (0, 0, left, right),
+            "expanded_rows": rng.randint(1, 3 * high),
+            "expanded_columns": min(wide, (out - 1) * stride + kernel - left),
+            "expand_macs": rng.choice((0, 7)),
+            "pixel_macs": rng.randint(1, 9),
+        }
+        lines = []
+        if rng.random() < 0.6:
+            lines.append(self.tensor((1, 2, wide, 2 * deep)))
+        made = self.add(
+            BLOCK, [x], (1, high, out, deep), tuple(range(kernel)), stride, left, **options
+        )
+        self.ops[-1] = replace(self.ops[-1], intermediates=tuple(lines))
+        return made
+
     def branches(self, x: int) -> int:
         """Two ways to the same width, put together again."""
         one, other = self.window(x, keep=True), x
@@ -136,7 +166,7 @@ def drawn(seed: int) -> tuple[Drawing, Graph]:
     source = draw.tensor((1, rng.randint(1, 3), rng.randint(1, 17), rng.randint(1, 4)))
     x = source
     for _ in range(rng.randint(1, 4)):
-        x = rng.choice((draw.window, draw.window, draw.plain, draw.branches))(x)
+        x = rng.choice((*[draw.window] * 3, draw.plain, draw.branches, draw.block))(x)
     return draw, Graph("columns", tuple(draw.tensors), tuple(draw.ops), (source,), (x,))
 
 
@@ -250,6 +280,10 @@ def test_strips_make_the_output_and_nothing_that_nobody_needs(first: int) -> Non
                             of = graph.tensors[t].shape[2]
                             columns = (needed(draw, op.id, x, of) for x in need[op.outputs[0]])
                             need[t] = _filled(need.get(t, set()).union(*columns))
+                    for line in op.intermediates:  # what a block keeps is all that it reads
+                        of = graph.tensors[op.inputs[0]].shape[2]
+                        columns = (needed(draw, op.id, x, of) for x in need[op.outputs[0]])
+                        need[line] = set().union(*columns)
                 exact = not any(gaps(draw, op.id) for op in graph.ops)
                 for t, columns_held in strip.held.items():
                     assert need[t] <= set(columns_held)
@@ -301,6 +335,16 @@ def test_macs_are_counted_column_by_column(first: int) -> None:
                             count += high * deep * each
                         elif op.type == "DEPTHWISE_CONV_2D":
                             count += high * deep * len(draw.taps[op.id])
+                        elif op.type == BLOCK:
+                            count += high * blocks.whole(op, "pixel_macs")
+                    if op.type == BLOCK:  # what it reads, it expands
+                        of = graph.tensors[op.inputs[0]].shape[2]
+                        read = set().union(*(needed(draw, op.id, x, of) for x in made))
+                        count += (
+                            len(read)
+                            * blocks.whole(op, "expanded_rows")
+                            * blocks.whole(op, "expand_macs")
+                        )
             assert cut.macs == count, seed
 
 
@@ -344,6 +388,38 @@ def _form(graph: Graph, cut: Stripes, number: int) -> list[object]:
             if w.tensor not in cut.inputs:
                 form.append(len(held))
     return form
+
+
+@batches
+def test_all_widths_at_once_are_what_each_is_alone(first: int) -> None:
+    """Every stage of every network: which widths there are, MACs, runs, and columns of each tensor."""
+    several = 0
+    for seed in range(first, first + BATCH):
+        _, graph = drawn(seed)
+        for begin, end in combinations(range(len(graph.ops) + 1), 2):
+            operators = range(begin, end)
+            later = {t for op in graph.ops[end:] for t in op.inputs} | set(graph.outputs)
+            found = stage_windows(graph, operators, frozenset(later))
+            if found is None:
+                continue
+            of, output = found
+            lines = {t for op in graph.ops[begin:end] for t in op.intermediates}
+            tensors = [*{w.tensor for windows_of in of for w in windows_of}, output, *lines]
+            cuts = [
+                cut
+                for width in widths(graph.tensors[output].shape[2])
+                if (cut := stripes(graph, operators, of, output, width)) is not None
+            ]
+            at_once = weighed(graph, operators, of, output, tensors)
+            assert [(w.width, w.macs) for w in at_once] == [(cut.width, cut.macs) for cut in cuts]
+            for cut, both in zip(cuts, at_once, strict=True):
+                of_cut = runs(cut)
+                held = [[len(cut.strips[r.first].held[t]) for r in of_cut] for t in tensors]
+                assert both.held.tolist() == held, seed
+                assert both.first_alone == (of_cut[0].times == 1)
+                assert both.last_alone == (of_cut[-1].times == 1)
+                several += len(of_cut) > 2
+    assert several > 100
 
 
 def test_windows_by_hand() -> None:

@@ -6,13 +6,14 @@ and nothing that is missing from a front is better.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from random import Random
 
 import pytest
 from strip_nets import (
+    BLOCKS,
     all_edges,
     all_read,
     around,
@@ -26,16 +27,18 @@ from strip_nets import (
     space_of,
 )
 
-from lowtide.emit.assemble import Prepared, assemble_rows, prepare
+from lowtide.emit.assemble import assemble_rows
+from lowtide.emit.prepare import Prepared, choices_of, prepare
 from lowtide.errors import UsageError
 from lowtide.ir.macs import graph_macs
-from lowtide.rows.search import Choice, Edge, Group, Space, cheapest, choices_of, front, groups_of
+from lowtide.rows.search import Edge, Group, Space, Stages, cheapest, front, groups_of
+from lowtide.rows.stages import Choice
 from lowtide.schedule import best_order
 from lowtide.tflite.read import parse
 from lowtide.zoo.builder import NetBuilder
 
-SMALL = range(28)
-LARGE = range(12)
+SMALL = [*range(28), *(BLOCKS + n for n in range(28) if n not in (4, 8, 24))]  # these are large
+LARGE = [*range(12), *range(BLOCKS, BLOCKS + 12)]
 
 
 @pytest.fixture(autouse=True)
@@ -63,19 +66,19 @@ def plans(seed: int) -> tuple[Prepared, Space, list[Plan]]:
     """The space of a small network, and every plan that it has."""
     of = ready(seed, small=True)
     space = space_of(of)
-    edges = {(operators(of, e.first, e.last), e.width, e.lean): e for e in all_edges(space)}
+    edges = {(e.operators, e.width, e.lean): e for e in all_edges(space)}
     found = []
     for choices, program in every_plan(of, lean=True):
         assert program.plan is not None
         # A lean form that needs no less than the usual one is not among the edges.
         path = tuple(
-            edges.get((c.operators, c.strip_width, c.lean))
-            or edges[c.operators, c.strip_width, False]
+            edges.get((of.chosen(c), c.strip_width, c.lean))
+            or edges[of.chosen(c), c.strip_width, False]
             for c in choices
         )
         peak = max(stage.peak_bytes for stage in program.plan.stages)
         same = not scratch_changes(of, program) and all(
-            all_read(of, choice.operators) for choice in choices if choice.strip_width
+            all_read(of, choices, choice) for choice in choices if choice.strip_width
         )
         found.append(Plan(choices, path, peak, program.plan.macs, same))
     return of, space, found
@@ -137,19 +140,23 @@ def test_the_front_is_that_of_all_plans(seed: int) -> None:
     for path in paths:
         assert path.peak == max(edge.peak for edge in path.edges)
         assert path.macs == sum(edge.macs for edge in path.edges)
-        assert by_choices[choices_of(path, of.groups)].macs == path.macs
+        assert by_choices[choices_of(path, of)].macs == path.macs
         assert [edge.first for edge in path.edges] == [0, *(e.last for e in path.edges[:-1])]
         assert path.edges[-1].last == len(of.groups)
 
 
 @pytest.mark.parametrize("seed", SMALL)
 def test_the_cheapest_plan_within_a_limit(seed: int) -> None:
-    """Of the least MACs, those in lean form aside; then of the least peak."""
-    _, space, found = plans(seed)
+    """Of the least MACs; then of the least in lean forms and blocks; then of the least peak."""
+    of, space, found = plans(seed)
+
+    def slow(edges: Sequence[Edge], choices: Sequence[Choice]) -> int:
+        both = zip(edges, choices, strict=True)
+        return sum(edge.macs for edge, choice in both if choice.lean or choice.blocks)
 
     def cost(plan: Plan) -> tuple[int, int, int]:
-        lean = sum(edge.macs for edge in plan.edges if edge.lean)
-        return plan.macs, lean, max(edge.peak for edge in plan.edges)
+        peak = max(edge.peak for edge in plan.edges)
+        return plan.macs, slow(plan.edges, plan.choices), peak
 
     peaks = sorted({cost(plan)[2] for plan in found})
     for limit in (None, *peaks, peaks[0] - 1):
@@ -157,8 +164,7 @@ def test_the_cheapest_plan_within_a_limit(seed: int) -> None:
         path = cheapest(space, limit)
         assert (path is None) == (not fits)
         if path is not None:
-            lean = sum(edge.macs for edge in path.edges if edge.lean)
-            assert (path.macs, lean, path.peak) == min(fits)
+            assert (path.macs, slow(path.edges, choices_of(path, of)), path.peak) == min(fits)
 
 
 @pytest.mark.parametrize("seed", SMALL)
@@ -192,7 +198,8 @@ def test_stages_of_larger_networks(seed: int) -> None:
     Random(seed).shuffle(edges)
     strips = [edge for edge in edges if edge.width][:12]
     for edge in (*strips, *[edge for edge in edges if not edge.width][:4]):
-        program = assemble_rows(of, around(of, edge))
+        choices = around(of, edge)
+        program = assemble_rows(of, choices)
         assert program.plan is not None
         stage = program.plan.stages[edge.first]
         assert program.plan.macs == edge.macs + sum(
@@ -202,7 +209,7 @@ def test_stages_of_larger_networks(seed: int) -> None:
             and not edge.first <= e.first < edge.last
         )
         if edge.width is None or (
-            not scratch_changes(of, program) and all_read(of, operators(of, edge.first, edge.last))
+            not scratch_changes(of, program) and all_read(of, choices, choices[edge.first])
         ):
             assert stage.peak_bytes == edge.peak, edge
         assert stage.peak_bytes <= edge.peak, edge
@@ -226,26 +233,50 @@ def test_rows_that_nobody_reads_are_counted_at_most_as_live() -> None:
 @pytest.mark.parametrize("seed", SMALL)
 def test_without_strips_nothing_is_computed_twice(seed: int) -> None:
     of = ready(seed, small=True)
-    space = Space(of.graph, of.table, of.groups, strips=False)
+    again = {block.op for block in of.blocks if block.again}
+    space = space_of(of, strips=False)
     assert all(edge.width is None and not edge.lean for edge in all_edges(space))
-    (path,) = front(space)
-    assert path.macs == graph_macs(of.graph)
-    whole = [p for p in plans(seed)[2] if not any(e.width or e.lean for e in p.edges)]
-    assert path.peak == min(plan.peak for plan in whole)
+    path = front(space)[-1]
+    # Blocks do not even make what nobody reads.
+    assert max(path.macs for path in front(space)) <= graph_macs(of.graph)
+    assert not any(again & set(edge.operators) for edge in all_edges(space))
+    whole = [
+        plan.peak
+        for plan in plans(seed)[2]
+        if not any(e.width or e.lean or again & set(e.operators) for e in plan.edges)
+    ]
+    assert path.peak == min(whole)
+
+
+def _space(of: Prepared, count: int, goes_on: Callable[[], bool]) -> Space:
+    """The stages of the first groups of a network, without blocks."""
+    space = Space(count, goes_on)
+    space.add(Stages(of.graph, of.table, of.groups[:count], strips=True))
+    return space
 
 
 def test_out_of_time_stages_are_single_operators() -> None:
     of = ready(3, small=True)
-    space = Space(of.graph, of.table, of.groups, strips=True, goes_on=lambda: False)
+    count = len(of.groups)
+    space = _space(of, count, lambda: False)
     assert not space.complete
     assert all(edge.last == edge.first + 1 for edge in all_edges(space))
     assert cheapest(space) is not None
     answers = iter([True] * 5)
-    half = Space(of.graph, of.table, of.groups, strips=True, goes_on=lambda: next(answers, False))
+    half = _space(of, count, lambda: next(answers, False))
     assert not half.complete
     assert len(all_edges(space)) < len(all_edges(half)) < len(all_edges(space_of(of)))
-    one = Space(of.graph, of.table, of.groups[:1], strips=True, goes_on=lambda: False)
-    assert one.complete
+    assert _space(of, 1, lambda: False).complete
+
+
+@pytest.mark.parametrize("seed", [BLOCKS + 1, BLOCKS + 16])
+def test_out_of_time_blocks_are_stages_of_their_own(seed: int) -> None:
+    of = ready(seed, small=True)
+    space = space_of(of, goes_on=lambda: False)
+    assert not space.complete
+    assert all(len(edge.operators) == 1 for edge in all_edges(space))
+    assert any(edge.blocks for edge in all_edges(space))
+    assert front(space)
 
 
 def _refusals(of: Prepared) -> Iterator[tuple[int, ...]]:

@@ -14,25 +14,26 @@ from pathlib import Path
 
 import pytest
 from strip_nets import (
+    BLOCKS,
     MODES,
     all_edges,
     graph_of,
+    network_of,
     random_plan,
     ready,
     scatter,
-    small_network,
     space_of,
 )
 
 from lowtide import deploy
 from lowtide.compiler import Options, compile_model
 from lowtide.emit import assemble as assembling
-from lowtide.emit.assemble import Assembly, Prepared, assemble_rows, prepare
+from lowtide.emit.assemble import Assembly, assemble_rows
+from lowtide.emit.prepare import InputMode, OutputMode, Prepared, prepare
 from lowtide.emit.tables import Strip
 from lowtide.emit.turns import Loop, Turn
 from lowtide.errors import UsageError
-from lowtide.rows.search import Choice
-from lowtide.rows.stages import Segment, Step
+from lowtide.rows.stages import Choice, Segment, Step
 from lowtide.rows.table import RowTable
 from lowtide.schedule import best_order
 from lowtide.tflite.read import parse
@@ -43,8 +44,8 @@ from random_nets import random_network
 from strip_programs import Program, run_all
 
 PLANS = 4
-SMALL = range(40)
-LARGE = range(25)
+SMALL = [*range(40), *range(BLOCKS, BLOCKS + 18)]
+LARGE = [*range(25), *range(BLOCKS, BLOCKS + 10)]
 NETWORKS = [(seed, True) for seed in SMALL] + [(seed, False) for seed in LARGE]
 OTHER_ROWS = {8, 16}
 """Small networks with a view of another height, which strips read in the wrong rows."""
@@ -52,7 +53,7 @@ OTHER_ROWS = {8, 16}
 every = pytest.mark.parametrize(
     ("seed", "small"),
     NETWORKS,
-    ids=[f"{'small' if small else 'random'}-{n}" for n, small in NETWORKS],
+    ids=[f"{'small' if small else 'large'}-{n}" for n, small in NETWORKS],
 )
 
 
@@ -97,7 +98,8 @@ def unrolled(rows: Rows) -> list[int]:
 
 
 def check_lives(rows: Rows, whole: int) -> None:
-    """Every row is live in all slots that pass while it is needed; tensors from `whole` on are strips'.
+    """Every row is live in all slots that pass while it is needed; tensors from `whole` on are of strips
+    and blocks.
 
     Those live for a round. Another row holds what is written to it to its last reader, whatever round
     that is in: columns made in one round are needed in the next. What nobody reads is needed while it
@@ -221,14 +223,15 @@ def _rest(operators: Sequence[int]) -> list[Choice]:
 
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: f"{mode[0]}-{mode[1]}{'-kept' * mode[2]}")
 def test_strips_in_every_mode(
-    mode: tuple[assembling.InputMode, assembling.OutputMode, bool],
+    mode: tuple[InputMode, OutputMode, bool],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Maps from outside the arena have bases of their own, also for strips."""
     scatter(monkeypatch, 1)
     given, left, preserve = mode
     strips = 0
-    for seed, small in [(n, True) for n in range(20)] + [(n, False) for n in range(8)]:
+    some = [*range(20), *range(BLOCKS, BLOCKS + 10)]
+    for seed, small in [(n, True) for n in some] + [(n, False) for n in (*range(8), BLOCKS)]:
         graph = graph_of(seed, small=small)
         order = best_order(graph).order
         of = prepare(graph, order, input_mode=given, output_mode=left, preserve_input=preserve)
@@ -319,15 +322,16 @@ def test_any_plan_gives_the_same_bytes(
         if seed % 2 != half:
             continue
         scatter(monkeypatch, seed)
-        data = small_network(seed) if small else random_network(seed)
-        model = parse(data, path=f"{'small' if small else 'random'}-{seed}")
+        model = parse(network_of(seed, small=small), path=f"{'small' if small else 'large'}-{seed}")
         graph = graph_of(seed, small=small)
         modes = [mode for mode in MODES if "streamed" not in mode[:2]]
         given, left, preserve = modes[seed // 2 % len(modes)]
         order = best_order(graph).order
         of = prepare(graph, order, input_mode=given, output_mode=left, preserve_input=preserve)
         programs += [Program(model, assemble_rows(of, choices)) for choices in plans(of, seed, 2)]
-    assert sum(bool(program.assembly.parts) for program in programs) > len(programs) // 4
+    stages = [program.assembly.plan.stages for program in programs if program.assembly.plan]
+    assert sum(any(stage.strip_width for stage in of) for of in stages) > len(programs) // 4
+    assert sum(any(stage.blocks for stage in of) for of in stages) > len(programs) // 8
     assert run_all(programs, tmp_path, samples=2) == []
 
 
