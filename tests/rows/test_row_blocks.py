@@ -293,7 +293,7 @@ def test_scratch_of_blocks_in_strips(wide: int, monkeypatch: pytest.MonkeyPatch)
     assert exact >= 10
 
 
-def test_blocks_are_taken_where_they_save_more_than_their_stack() -> None:
+def test_blocks_are_taken_where_they_save_more_than_they_take() -> None:
     net = Maker("worth")
     core = net.depthwise(
         net.conv(net.input((1, 12, 16, 4)), "a", 64, 1, 1, RELU6), "b", 3, 1, RELU6
@@ -302,7 +302,7 @@ def test_blocks_are_taken_where_they_save_more_than_their_stack() -> None:
     point = Planner(of, strips=False).least()
     plain = cheapest(space_of(of, strips=False), blocks=False)
     assert plain is not None
-    assert point.arena_bytes <= assemble_rows(of, choices_of(plain, of)).arena_bytes - 256
+    assert point.arena_bytes <= assemble_rows(of, choices_of(plain, of)).arena_bytes - 512
     assert [choice.blocks[0].operators for choice in point.choices] == [BOTH]
 
 
