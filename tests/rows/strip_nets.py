@@ -21,7 +21,7 @@ from lowtide.errors import UsageError
 from lowtide.ir import Graph
 from lowtide.ir.macs import BLOCK
 from lowtide.ir.passes import fold_pads
-from lowtide.rows.blocks import selections
+from lowtide.rows.blocks import block_scratch, selections
 from lowtide.rows.columns import stage_windows, stripes, widths
 from lowtide.rows.cost import CostModel
 from lowtide.rows.search import Edge, Space
@@ -290,7 +290,8 @@ def origin(of: Prepared, program: Assembly, number: int) -> int:
 
 
 def scratch_changes(of: Prepared, program: Assembly) -> bool:
-    """Whether strips need other scratch memory than their operators do as a whole."""
+    """Whether strips need other scratch memory than their operators do as a whole; or, if it is a block,
+    as that many columns of the whole: its pieces may be narrower at the sides."""
     assert program.plan is not None
     lean = {
         op: stage.lean and not set(stage.choice.normal).intersection(of.members(op))
@@ -302,6 +303,14 @@ def scratch_changes(of: Prepared, program: Assembly) -> bool:
             continue
         number = origin(of, program, entry.node.op)
         own = [node.leaner if lean[number] else node for node in of.lowered[number].nodes]
+        if of.wide.ops[number].type == BLOCK and not lean[number]:
+            made = (program.program_graph.ops[entry.node.op].outputs, of.wide.ops[number].outputs)
+            columns, whole = (program.program_graph.tensors[t].shape[2] for (t,) in made)
+            part, all_of_it = (
+                block_scratch(of.wide, of.wide.ops[number], n, 0, lean=False)
+                for n in (columns, whole)
+            )
+            own = [replace(node, scratch=node.scratch + part - all_of_it) for node in own]
         form = entry.node.scratch, entry.node.scratch_lasts
         if form not in [(node.scratch, node.scratch_lasts) for node in own]:
             return True
