@@ -215,8 +215,8 @@ def planned_model(
     name = check_name(options.name) if options.name is not None else c_name(_stem(model.path))
     order, ready = prepared(model, options, seconds=seconds)
     planner = _planner(ready, options, seconds, strips=front, tell=tell)
-    points = tuple(planner.points()) if front else None
     point = _point(planner, options)
+    points = tuple(planner.points()) if front else None  # those placed for the limits among them
     compiled = compiled_of(model, options, name, order, point.assembly)
     tflm = tflm_arena_bytes(model.graph, range(len(model.graph.ops)))
     tell("looking for a lower bound")
