@@ -220,7 +220,7 @@ def planned_model(
     compiled = compiled_of(model, options, name, order, point.assembly)
     tflm = tflm_arena_bytes(model.graph, range(len(model.graph.ops)))
     tell("looking for a lower bound")
-    bound = _lower_bound(ready, point.assembly, seconds=1.0 if front else 3.0)
+    bound = _lower_bound(ready, point.assembly, seconds=0.3 if front else 3.0)
     return Planned(compiled, points, planner.complete, tflm, bound)
 
 

@@ -39,7 +39,7 @@ _WORTH_BLOCKS = 512
 """Bytes of arena that blocks must save by default: they take some 250 of stack, and 2 KB of flash."""
 
 _FRONT_TRIES = 1
-_NEAR = 0.01
+_NEAR = 0.02
 _FINER = 0.98
 """A next point of the front needs at most this much of the last one's arena."""
 
