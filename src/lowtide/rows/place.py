@@ -90,7 +90,7 @@ def place_rows(
     keys = _keys(boxes, tensors)
     spans = _fixed(boxes, known)
     most = 1 << 62
-    for key in keys[: max(2, _EFFORT // (len(boxes) + 1))]:
+    for key in keys[: max(2, _orders(boxes))]:
         order = sorted(free, key=key)
         if _sticks_out(boxes, order, free, spans, most) < 0:
             best, start = [span[0] if span else 0 for span in spans], order
@@ -142,9 +142,10 @@ def _modest(
     return found
 
 
-# First fits tried, times boxes: about half a second each. By segments, only a few orders of those boxes that
-# outlive one are tried.
-_EFFORT = 12_000
+# First fits tried, times boxes: about half a second each; where boxes are many, fewer, and by segments
+# only a few orders of those boxes that outlive one.
+_EFFORT = 24_000
+_MANY = 1_000
 _SEGMENT_EFFORT = 5_000
 _SEGMENT_KEYS = 3
 
@@ -178,6 +179,11 @@ def _keys(boxes: Boxes, tensors: Sequence[int]) -> list[Key]:
     ]
 
 
+def _orders(boxes: Boxes) -> int:
+    """How many orders of all boxes are tried: fewer still where they are many."""
+    return _EFFORT * _MANY // max(_MANY, len(boxes)) // (len(boxes) + 1)
+
+
 def _borders(table: RowTable, segments: Sequence[Segment]) -> list[int]:
     """The first slot of each segment, and the one after the last."""
     steps = (sum(map(table.steps, range(s.first, s.last))) for s in segments)
@@ -208,7 +214,7 @@ def _by_segment(
     keys = _keys(boxes, tensors)
     best = [most] * len(boxes)
     hardest = sorted(inside.values(), key=lambda members: -_crowd(boxes, outlive, members))
-    for key in keys[: min(_SEGMENT_KEYS, max(2, _EFFORT // (len(boxes) + 1)))]:
+    for key in keys[: _SEGMENT_KEYS if len(boxes) > _MANY else len(keys)]:
         spans: list[tuple[int, int] | None] = [None] * len(boxes)
         first_ones = [*known, *sorted((b for b in outlive if b not in known), key=key)]
         high = _fit(boxes, first_ones, spans, known)
@@ -336,7 +342,7 @@ def _promote(
     current, random, spans = list(start), Random(0), _fixed(boxes, known)
     most = height(boxes, best)
     fixed = max((span[1] for span in spans if span), default=0)
-    for _ in range(_EFFORT // (len(boxes) + 1)):
+    for _ in range(_orders(boxes)):
         if most <= max(bound, fixed):  # nothing can be gained
             break
         out = _sticks_out(boxes, current, current, spans, most)
