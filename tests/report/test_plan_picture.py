@@ -74,9 +74,13 @@ def test_only_large_tensors_are_named() -> None:
     texts = svg(program)
     named = [text for text in texts if re.match(r"t\d+  ", text)]
     assert len(named) == 28
-    assert any(", kept rows  " in text for text in named)
     tensors = {box.tensor for box in plan_boxes(program).boxes} - {SCRATCH}
     assert f"and {len(tensors) - 28} smaller tensors" in texts
+
+
+def test_kept_rows_are_named_after_their_tensor() -> None:
+    texts = svg(compiled("mbv2-w0.35-144-chain", "const"))
+    assert any(re.match(r"t\d+ .*, kept rows  ", text) for text in texts)
 
 
 def test_variables_are_labelled() -> None:
