@@ -16,7 +16,7 @@ from itertools import accumulate
 from time import monotonic
 
 from lowtide.emit.assemble import Assembly, assemble_rows
-from lowtide.emit.prepare import Prepared, choices_of, space_of
+from lowtide.emit.prepare import Prepared, choices_of, space_of, without_strips
 from lowtide.errors import InfeasibleError
 from lowtide.ir.macs import graph_macs
 from lowtide.rows.cost import CostModel, Prices
@@ -341,6 +341,10 @@ class Planner:
 
     def _space(self, *, strips: bool) -> Space:
         if strips not in self._spaces:
+            whole = self._space(strips=True) if self.strips and not strips else None
+            if whole is not None and whole.complete:
+                self._spaces[strips] = without_strips(self.ready, whole)
+                return self._spaces[strips]
             until = monotonic() + self.seconds
             self._spaces[strips] = space_of(
                 self.ready, strips=strips, goes_on=lambda: monotonic() < until, model=self.model

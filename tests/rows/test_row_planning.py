@@ -271,6 +271,7 @@ def test_without_strips_it_is_the_least_of_those_that_compute_nothing_twice(
     """With blocks only if these save more than their kernel takes."""
     of, _ = points(seed)
     point = planner(of, strips=False).least()
+    assert planner(of, strips=True).least().choices == point.choices
     assert point.macs <= graph_macs(of.graph)
     assert all(c.strip_width is None and not c.lean for c in point.choices)
     again = {block.op for block in of.blocks if block.again}

@@ -243,6 +243,12 @@ def space_of(
     return space
 
 
+def without_strips(ready: Prepared, space: Space) -> Space:
+    """What `space_of` without strips would be, from all stages."""
+    again = {block.op for block in ready.blocks if block.again}
+    return space.only(lambda e: e.width is None and not e.lean and again.isdisjoint(e.operators))
+
+
 def _parts(parts: Joined, views: Mapping[int, int]) -> frozenset[int]:
     joined = {*parts.crops, *(crop.tensor for crop in parts.crops.values())}
     return frozenset({*joined, *views, *views.values()})

@@ -46,7 +46,7 @@ def write_front_picture(compiled: Compiled, points: Sequence[Point], path: Path)
         overhead = plan.macs / (graph_macs(compiled.graph) or 1)
         cost = overhead if predicted is None else predicted / 1e6
         axes.plot(cost, compiled.arena_bytes, "D", color="tab:red", label="this plan")
-    low, high = min(sizes), max(sizes)
+    low, high = min(sizes), max(*sizes, compiled.arena_bytes)
     for name, size in PARTS:
         if low / 2 < size < high * _ROOM:
             axes.axhline(size, color="tab:gray", linestyle=":", linewidth=1)

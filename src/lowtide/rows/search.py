@@ -112,6 +112,12 @@ class Space:
             self._best = [_unbeaten(edges) for edges in self.edges]
         return self._best
 
+    def only(self, wanted: Callable[[Edge], bool]) -> Space:
+        """The space of the wanted edges alone."""
+        space = Space(self.count, self.goes_on, self.complete)
+        space.edges = [[edge for edge in edges if wanted(edge)] for edges in self.edges]
+        return space
+
     def is_new(self, operators: tuple[int, ...]) -> bool:
         """Whether these operators are not a stage yet; they are one from now on."""
         if operators in self._seen:
