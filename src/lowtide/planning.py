@@ -20,6 +20,7 @@ from lowtide.emit.prepare import Prepared, choices_of, space_of, without_strips
 from lowtide.errors import InfeasibleError
 from lowtide.ir.macs import graph_macs
 from lowtide.rows.cost import CostModel, Prices
+from lowtide.rows.place import FULL, QUICK
 from lowtide.rows.search import Edge, Path, Space, cheapest, front
 from lowtide.rows.stages import Choice
 
@@ -28,6 +29,9 @@ Tell = Callable[[str], None]
 
 _TRIES = 12
 """How many plans are placed in search of one that fits, or of a smaller one."""
+
+_FULL_TRIES = 4
+"""How many plans that nearly fit are placed with full effort."""
 
 _SHARES = (1, 0.75, 0.5, 0.25)
 """Of the lean operators that may have room for their normal form, how many are tried in it."""
@@ -76,6 +80,7 @@ class Planner:
     model: CostModel | None = None
     _spaces: dict[bool, Space] = field(default_factory=dict)
     _placed: dict[tuple[Choice, ...], Point] = field(default_factory=dict)
+    _best: dict[tuple[Choice, ...], Point] = field(default_factory=dict)
     _tried: dict[tuple[Path, float], Point] = field(default_factory=dict)
 
     @property
@@ -93,22 +98,30 @@ class Planner:
         assert path is not None
         plain = self._place(space, path)
         path = front(space)[-1]
-        if path.peak + _WORTH_BLOCKS > plain.arena_bytes:
-            return plain
-        best = self._least(space, path, path.cost, _FRONT_TRIES)
-        return best if best.arena_bytes + _WORTH_BLOCKS <= plain.arena_bytes else plain
+        if path.peak + _WORTH_BLOCKS <= plain.arena_bytes:
+            best = self.place(self._least(space, path, path.cost, _FRONT_TRIES).choices)
+            if best.arena_bytes + _WORTH_BLOCKS <= plain.arena_bytes:
+                return best
+        return self.place(plain.choices)
 
     def place(self, choices: tuple[Choice, ...]) -> Point:
-        """The plan of these stages, placed."""
+        """The plan of these stages, placed as well as can be."""
+        if choices not in self._best:
+            self._best[choices] = self._point(choices, FULL)
+        return self._best[choices]
+
+    def _quick(self, choices: tuple[Choice, ...]) -> Point:
+        """The plan of these stages, placed in short time."""
         if choices not in self._placed:
-            assembly = assemble_rows(self.ready, choices)
-            assert assembly.plan is not None
-            macs = assembly.plan.macs
-            cost = macs if self.model is None else self.model.program(assembly)
-            self._placed[choices] = Point(
-                macs, macs / self._own_macs, assembly.plan.peak_bytes, choices, assembly, cost
-            )
+            self._placed[choices] = self._point(choices, QUICK)
         return self._placed[choices]
+
+    def _point(self, choices: tuple[Choice, ...], effort: int) -> Point:
+        assembly = assemble_rows(self.ready, choices, effort=effort)
+        assert assembly.plan is not None
+        macs = assembly.plan.macs
+        cost = macs if self.model is None else self.model.program(assembly)
+        return Point(macs, macs / self._own_macs, assembly.plan.peak_bytes, choices, assembly, cost)
 
     def within_cost(self, most: float) -> Point:
         """P1: the least arena of the plans that cost at most `most` times what the network itself does.
@@ -129,6 +142,9 @@ class Planner:
             if path.peak < best.arena_bytes and upto <= limit:
                 point = self._level(path, upto)  # as for the front, which has nothing better then
                 best = min(best, point, key=lambda p: (p.arena_bytes, p.cost))
+        of_least_peak = choices_of(found[-1][0], self.ready)
+        tried = (self.place(choices) for choices in (best.choices, of_least_peak))
+        best = min((best, *tried), key=lambda p: (p.arena_bytes, p.cost))
         return self._quickened(best, best.arena_bytes)
 
     def within_ram(self, most: int, max_overhead: float = float("inf")) -> Point:
@@ -152,9 +168,13 @@ class Planner:
         """The first plan, from the cheapest on, whose arena is at most `most` bytes."""
         space.needs.clear()
         tried: set[tuple[Edge, ...]] = set()
+        more = _FULL_TRIES
         while (path := cheapest(space, most)) is not None and path.edges not in tried:
             tried.add(path.edges)  # a plan comes again if what is in the way is in no stage
             point = self._place(space, path)
+            if point.assembly.placement.lower_bound_bytes <= most < point.arena_bytes and more:
+                more -= 1
+                point = self.place(point.choices)
             if point.arena_bytes <= most:
                 return point
         return None
@@ -291,7 +311,8 @@ class Planner:
             if path.peak <= low * _FINER:
                 low = self._level(path, upto).arena_bytes
         found: list[Point] = []
-        for point in sorted(self._placed.values(), key=lambda p: (p.cost, p.arena_bytes)):
+        placed = (*self._placed.values(), *self._best.values())
+        for point in sorted(placed, key=lambda p: (p.cost, p.arena_bytes)):
             if not found or point.arena_bytes <= found[-1].arena_bytes * _FINER:
                 found.append(point)
         return found
@@ -331,7 +352,7 @@ class Planner:
         choices = choices_of(path, self.ready)
         if choices not in self._placed:
             self.tell(f"placing plan {len(self._placed) + 1}")
-        point = self.place(choices)
+        point = self._quick(choices)
         tops = stage_tops(point.assembly)
         highest = max(zip(tops, (e.peak for e in path.edges), strict=True), default=(0, 0))
         for edge, top in zip(path.edges, tops, strict=True):

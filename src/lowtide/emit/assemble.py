@@ -37,6 +37,7 @@ from lowtide.ir import DType, Graph
 from lowtide.ir.macs import BLOCK, op_macs
 from lowtide.place import Placement
 from lowtide.rows.columns import Stripes, stage_windows, stripes
+from lowtide.rows.place import FULL
 from lowtide.rows.search import Group, cheapest
 from lowtide.rows.stages import (
     Choice,
@@ -184,8 +185,10 @@ def assemble_tensors(ready: Prepared, allocator: str) -> Assembly:
     return _assembly(ready, ready.graph, tables, layout, turns, variables)
 
 
-def assemble_rows(ready: Prepared, choices: Sequence[Choice]) -> Assembly:
+def assemble_rows(ready: Prepared, choices: Sequence[Choice], *, effort: int = FULL) -> Assembly:
     """Rows interleaved in the stages `choices`, which cover the operators in their order.
+
+    `effort` goes into placing them: see `rows.place`.
 
     Raises UsageError for a stage that cannot run in strips of the width asked for.
     """
@@ -243,7 +246,7 @@ def assemble_rows(ready: Prepared, choices: Sequence[Choice]) -> Assembly:
         lower_bound_bytes=lower_bound(table),
         macs=macs,
     )
-    layout = row_layout(table, steps, lives, segments, align=table.align)
+    layout = row_layout(table, steps, lives, segments, align=table.align, effort=effort)
     variables = _place_variables(graph, layout.placement)
     tables = _tables(ready, graph, layout, variables, cropper)
     turns = _turns(tables, nodes, plan, cropped)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from lowtide.emit.program import Node, Port
 from lowtide.ir import Graph
 from lowtide.place import ALLOCATORS, Item, Move, Placement, Problem
-from lowtide.rows.place import place_rows
+from lowtide.rows.place import FULL, place_rows
 from lowtide.rows.stages import Segment, Step
 from lowtide.rows.table import Cut, RowTable
 from lowtide.schedule.liveness import in_arena, lifetimes
@@ -149,16 +149,17 @@ def row_layout(
     segments: Sequence[Segment],
     *,
     align: int = 4,
+    effort: int = FULL,
 ) -> RowLayout:
     """Place the rows of `table` for `steps`, each at a multiple of `align` bytes or more.
 
     `lives` are those of `rows.stages.row_lives`. The program's tables hold places in 16 bits, so that
     rows of a large arena are aligned more.
     """
-    placement = place_rows(table, steps, lives, segments, align=align)
+    placement = place_rows(table, steps, lives, segments, align=align, effort=effort)
     while placement.arena_bytes > align << 16:
         align *= 2
-        placement = place_rows(table, steps, lives, segments, align=align)
+        placement = place_rows(table, steps, lives, segments, align=align, effort=effort)
     offsets = {block.item: block.offset for block in placement.blocks}
     sizes = {block.item: block.size for block in placement.blocks}
     scratch: dict[int, list[int]] = {}

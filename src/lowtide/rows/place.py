@@ -6,7 +6,8 @@ memory of each step, lie wherever they fit.
 
 First fit is only as good as the order in which rows are placed. Several orders are tried on all rows;
 then rows that outlive a segment of the plan are placed first, which leaves the rest as many small
-problems, one per segment, each with an order of its own.
+problems, one per segment, each with an order of its own. The best of all that is repaired
+(`place.repair`).
 """
 
 from __future__ import annotations
@@ -20,8 +21,16 @@ import numpy as np
 
 from lowtide.place import Item, Placement, Problem
 from lowtide.place.firstfit import Boxes, boxes_of, height, lowest, placement_of
+from lowtide.place.repair import repaired
 from lowtide.rows.stages import Segment, Step, live_bytes
 from lowtide.rows.table import Cut, RowTable
+
+FULL = 2_000_000
+QUICK = 200_000
+"""How many boxes are looked at, at most, when a placement is repaired: for the plan that counts, and for
+one of many. A million takes about half a second."""
+_PER_BOX = 2_000
+"""The same per box, at most."""
 
 
 def place_rows(
@@ -31,10 +40,11 @@ def place_rows(
     segments: Sequence[Segment] = (),
     *,
     align: int = 4,
+    effort: int = FULL,
 ) -> Placement:
     """Offsets of all rows and scratch, validated; `align` is that of a row's start, in bytes.
 
-    `lives` are those of `row_lives`.
+    `lives` are those of `row_lives`, `effort` is as for `QUICK`.
     Item r is row r of the table; item (number of rows + k) is the scratch of step k. A kept tensor
     is one item under its first row, as the caller reads it as one piece; so is a given tensor whose
     rows are no multiple of `align`. So are tensors that need not save memory, since rows that lie one
@@ -104,6 +114,7 @@ def place_rows(
             best = offsets
     if height(boxes, best) > bound:
         best = _promote(boxes, known, start, best, bound)
+    best = repaired(boxes, known, best, bound, min(effort, _PER_BOX * len(boxes)))
     return placement_of("rows", problem, boxes, best)
 
 

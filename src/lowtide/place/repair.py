@@ -1,0 +1,150 @@
+"""Repair of a placement: lower its height step by step, by ejecting what is in the way.
+
+Why: first fit decides about every box once, and in rows of pipelined operators one bad decision is
+passed on from row to row. Here a height is set below what is there; boxes that stick out go to the
+offset below it where those in the way weigh least; these are ejected, and placed in the same manner.
+What ejects others becomes heavier, so that the same boxes do not take turns for ever. (Ejection chains:
+Glover, *Ejection chains, reference structures and alternating path methods for traveling salesman
+problems*, 1996. Growing weights: Morris, *The breakout method for escaping from local minima*, 1993.)
+
+Offsets are in units of the alignment, as in `place.firstfit`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from random import Random
+
+from lowtide.place.firstfit import Boxes, height
+
+_WEIGHTS = ((1.0, 1.0), (0.5, 0.5), (1.0, 0.5))
+"""What a box weighs: its size and its duration, each to some power. One after the other is tried; all
+that count both favour moving small and short boxes, which meet few others."""
+
+_SCALE = 16
+_HEAVIER = 4
+"""A box becomes heavier by its own weight over this whenever it ejects others."""
+
+_STEPS = 8
+"""A height to reach is this part of the way from what is reached to what is possible."""
+
+_NEVER = 1 << 60
+"""The weight of boxes that stay where they are."""
+
+
+def repaired(
+    boxes: Boxes, known: Mapping[int, int], offsets: Sequence[int], bound: int, effort: int
+) -> list[int]:
+    """Offsets of no greater height than `offsets`, the same for boxes in `known`.
+
+    It stops at a height of `bound`, or when boxes have looked at `effort` others in all.
+    """
+    best = list(offsets)
+    ends = [offset + boxes.sizes[box] for box, offset in known.items()]
+    for powers in _WEIGHTS:
+        search = _Search(boxes, known, best, powers)
+        low, most = max([bound, *ends]), height(boxes, best)
+        left = effort // len(_WEIGHTS)
+        while low < most and left > 0:
+            target = most - max(1, (most - low) // _STEPS)
+            search.lower(target)
+            while search.out and left > 0:
+                seen = search.step(target)
+                if not seen:  # what is fixed leaves no room
+                    low = target + 1
+                    search.restore(best)
+                    break
+                left -= seen
+            else:
+                if not search.out:
+                    best = list(search.at)
+                    most = height(boxes, best)
+    return best
+
+
+class _Search:
+    """Boxes at their offsets, but for those that are out: theirs are -1."""
+
+    def __init__(
+        self,
+        boxes: Boxes,
+        known: Mapping[int, int],
+        offsets: Sequence[int],
+        powers: tuple[float, float],
+    ) -> None:
+        self.boxes = boxes
+        self.at = list(offsets)
+        self.out: list[int] = []
+        self.random = Random(0)
+        size, time = powers
+        self.base = [
+            1
+            + int(_SCALE * boxes.sizes[box] ** size * (boxes.ends[box] - boxes.starts[box]) ** time)
+            for box in range(len(boxes))
+        ]
+        self.weight = list(self.base)
+        for box in known:
+            self.weight[box] = _NEVER
+
+    def restore(self, offsets: Sequence[int]) -> None:
+        """Put all boxes at these offsets."""
+        self.at, self.out = list(offsets), []
+
+    def lower(self, target: int) -> None:
+        """Take out what sticks out of `target`."""
+        for box, size in enumerate(self.boxes.sizes):
+            if self.at[box] >= 0 and self.at[box] + size > target:
+                self.at[box] = -1
+                self.out.append(box)
+
+    def step(self, target: int) -> int:
+        """Place one box that is out, below `target`; returns how many others were looked at, 0 if there
+        is no place for it whatever is ejected."""
+        at, sizes, out = self.at, self.boxes.sizes, self.out
+        chosen = self.random.randrange(len(out))
+        box = out[chosen]
+        weight, offset = self._easiest(box, target - sizes[box])
+        if weight >= _NEVER:
+            return 0
+        out[chosen] = out[-1]
+        out.pop()
+        if weight:
+            end = offset + sizes[box]
+            for other in self.boxes.meets[box]:
+                if at[other] >= 0 and at[other] < end and at[other] + sizes[other] > offset:
+                    at[other] = -1
+                    out.append(other)
+            self.weight[box] += 1 + self.base[box] // _HEAVIER
+        at[box] = offset
+        return 1 + len(self.boxes.meets[box])
+
+    def _easiest(self, box: int, last: int) -> tuple[int, int]:
+        """The weight of the boxes in the way where that is least, and an offset there, at most `last`:
+        the lowest if nothing is in the way, else any of those where ranges of equal weight begin."""
+        at, sizes, weight = self.at, self.boxes.sizes, self.weight
+        size, align = sizes[box], self.boxes.aligns[box]
+        events: list[tuple[int, int]] = []
+        for other in self.boxes.meets[box]:
+            offset = at[other]
+            if offset >= 0:  # in the way from offset - size + 1 to its end
+                events.append((offset - size + 1 if offset >= size else 0, weight[other]))
+                events.append((offset + sizes[other], -weight[other]))
+        events.sort()
+        events.append((last + 1, 0))
+        least, places = _NEVER, [0]
+        now, begin = 0, 0
+        for change, by in events:
+            if change > begin:
+                if now <= least:
+                    offset = begin if align == 1 else -(-begin // align) * align
+                    if offset < change and offset <= last:
+                        if now < least:
+                            least, places = now, []
+                            if not now:
+                                return 0, offset
+                        places.append(offset)
+                begin = change
+                if begin > last:
+                    break
+            now += by
+        return least, self.random.choice(places)
