@@ -107,7 +107,12 @@ class Planner:
     def place(self, choices: tuple[Choice, ...]) -> Point:
         """The plan of these stages, placed as well as can be."""
         if choices not in self._best:
-            self._best[choices] = self._point(choices, FULL)
+            quick = self._quick(choices)
+            best = quick
+            if quick.arena_bytes > quick.assembly.placement.lower_bound_bytes:
+                best = self._point(choices, FULL)
+            # More effort goes other ways, which need not be better.
+            self._best[choices] = min(best, quick, key=lambda p: p.arena_bytes)
         return self._best[choices]
 
     def _quick(self, choices: tuple[Choice, ...]) -> Point:
@@ -161,7 +166,10 @@ class Planner:
                 if point.arena_bytes <= most and (best is None or point.cost < best.cost):
                     best = point
         if best is None or self._times(best) > max_overhead:
-            raise self._too_little(most, max_overhead, best)
+            nearest = self.within_cost(max_overhead)
+            if nearest.arena_bytes > most:
+                raise self._too_little(most, max_overhead, nearest, best)
+            best = nearest
         return self._quickened(best, most)
 
     def _cheapest(self, space: Space, most: int) -> Point | None:
@@ -276,8 +284,9 @@ class Planner:
         nexts = [path.cost - 1 for path in found[1:]]
         return list(zip(found, [*nexts, float("inf")], strict=True))
 
-    def _too_little(self, most: int, max_overhead: float, beyond: Point | None) -> InfeasibleError:
-        nearest = self.within_cost(max_overhead)
+    def _too_little(
+        self, most: int, max_overhead: float, nearest: Point, beyond: Point | None
+    ) -> InfeasibleError:
         assert nearest.assembly.plan is not None
         worst = max(nearest.assembly.plan.stages, key=lambda s: s.peak_bytes)
         operators = f"operators {worst.operators[0]} to {worst.operators[-1]}"
@@ -302,8 +311,8 @@ class Planner:
     def points(self) -> list[Point]:
         """The front: plans that no other beats in both arena and cost, the cheapest first.
 
-        For every cost there is the plan that `within_cost` finds, but for those whose arena is less
-        than 2 % below that of a cheaper one.
+        For every cost there is the plan that `within_cost` finds, placed in less time, but for those
+        whose arena is less than 2 % below that of a cheaper one.
         """
         self.tell("looking at all stages")
         low: float = float("inf")

@@ -177,8 +177,8 @@ def ready(seed: int, *, small: bool) -> Prepared:
 
 def hurry(patch: pytest.MonkeyPatch) -> None:
     """Let rows be placed in the first best order, for tests that do not look at places."""
-    for effort in ("_EFFORT", "_SEGMENT_EFFORT"):
-        patch.setattr(f"lowtide.rows.place.{effort}", 0, raising=False)
+    for effort in ("_EFFORT", "_SEGMENT_EFFORT", "_PER_BOX"):
+        patch.setattr(f"lowtide.rows.place.{effort}", 0)
 
 
 def space_of(
@@ -321,7 +321,7 @@ def scatter(patch: pytest.MonkeyPatch, seed: int) -> None:
     """Let rows be placed in any order: what may lie in one place will do so in some network."""
     hurry(patch)
     keys = [lambda box: (crc32(b"%d %d" % (seed, box)),)]
-    patch.setattr("lowtide.rows.place._keys", lambda *_: list(keys), raising=False)
+    patch.setattr("lowtide.rows.place._keys", lambda *_: list(keys))
 
 
 def random_plan(of: Prepared, seed: int) -> tuple[Choice, ...]:

@@ -23,6 +23,7 @@ from lowtide.ir.macs import graph_macs
 from lowtide.ir.passes import fold_pads
 from lowtide.planning import Planner, Point, stage_tops
 from lowtide.rows.cost import load_model
+from lowtide.rows.place import QUICK
 from lowtide.rows.search import cheapest, front
 from lowtide.rows.stages import Choice
 from lowtide.schedule import best_order
@@ -292,6 +293,32 @@ def test_without_strips_it_is_the_least_of_those_that_compute_nothing_twice(
         and all(c.strip_width is None and again.isdisjoint(of.chosen(c)) for c in choices)
     ]
     assert path.peak == min(whole) <= point.peak_bytes
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_is_the_least_ram_is_enough_ram(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The arena that one limit gives is one that the other finds, badly placed as plans may be."""
+    of, _ = points(seed)
+    for quick in (QUICK, 0):
+        monkeypatch.setattr("lowtide.planning.QUICK", quick)
+        for most in (1.0, 1.3, float("inf")):
+            least = planner(of).within_cost(most)
+            found = planner(of).within_ram(least.arena_bytes)
+            assert found.arena_bytes <= least.arena_bytes
+            assert found.cost <= least.cost
+
+
+def test_full_effort_is_never_worse() -> None:
+    """It may take another way and end higher, and then it is not used."""
+    of = ready(5, small=False)
+    one = Planner(of, strips=True)
+    choices = one.least().choices
+    quick = one._placed[choices]
+    arena_bytes = quick.assembly.placement.lower_bound_bytes + 1
+    placement = replace(quick.assembly.placement, arena_bytes=arena_bytes)
+    one._best.clear()
+    one._placed[choices] = replace(quick, assembly=replace(quick.assembly, placement=placement))
+    assert one.place(choices).arena_bytes <= arena_bytes
 
 
 @pytest.mark.parametrize("seed", [0, 5, 9, 14])

@@ -37,7 +37,8 @@ def repaired(
 ) -> list[int]:
     """Offsets of no greater height than `offsets`, the same for boxes in `known`.
 
-    It stops at a height of `bound`, or when boxes have looked at `effort` others in all.
+    It stops at a height of `bound`, or when boxes that are placed have looked at about `effort` others.
+    More effort mostly gives less height, but it may take another way, and end higher.
     """
     best = list(offsets)
     ends = [offset + boxes.sizes[box] for box, offset in known.items()]
