@@ -18,15 +18,17 @@ from random import Random
 from lowtide.place.firstfit import Boxes, height
 
 _WEIGHTS = ((1.0, 1.0), (0.5, 0.5), (1.0, 0.5))
-"""What a box weighs: its size and its duration, each to some power. One after the other is tried; all
-that count both favour moving small and short boxes, which meet few others."""
+"""What a box weighs: its size and its duration, each to some power, tried one after the other. Small and
+short boxes are ejected rather than large and long ones, which meet many others."""
 
 _SCALE = 16
+"""Weights are whole numbers, so that their sums are exact; this many are one of size and duration 1."""
+
 _HEAVIER = 4
 """A box becomes heavier by its own weight over this whenever it ejects others."""
 
 _STEPS = 8
-"""A height to reach is this part of the way from what is reached to what is possible."""
+"""The next height to reach is one of this many steps from what is reached to what is possible."""
 
 _NEVER = 1 << 60
 """The weight of boxes that stay where they are."""

@@ -51,8 +51,8 @@ def listed_colours() -> Sequence[tuple[float, float, float]]:
     """Twenty colours for tensors: ten strong ones, each followed by its light twin."""
     from matplotlib import colormaps
 
-    # It is a listed colour map, which the types do not say.
-    return colormaps["tab20"].colors  # type: ignore[attr-defined, no-any-return]
+    colours = colormaps["tab20"].colors  # type: ignore[attr-defined]  # it is a listed colour map
+    return tuple(colours)
 
 
 def file_name(path: str) -> str:
