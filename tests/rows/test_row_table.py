@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from lowtide.emit.program import Node, Params, Port
 from lowtide.ir import DType, Graph, Tensor
+from lowtide.lower.nodes import Node, Params, Port
 from lowtide.rows.table import Cut, RowTable, row_table
 
 SIZES = (60, 60, 40, 24)

@@ -17,9 +17,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from lowtide.emit.program import Node, Port
 from lowtide.ir import Graph
-from lowtide.schedule.liveness import in_arena
+from lowtide.ir.liveness import in_arena
+from lowtide.lower.nodes import Node, Port
 
 
 @dataclass(frozen=True, slots=True)
