@@ -33,8 +33,8 @@ extern "C" {
 /* The state of one instance, besides its arena. Its members are private. */
 typedef struct {
     uint8_t *bases[3];
-    void *pointers[4];
     uint16_t next[4];
+    void *pointers[4];
 } tiny_net_t;
 
 /* Set up `m` to use `arena`, of `size` >= TINY_NET_ARENA_SIZE bytes, aligned to

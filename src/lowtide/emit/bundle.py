@@ -22,7 +22,7 @@ def bundle(assembly: Assembly, name: str) -> dict[str, bytes]:
     source = write(assembly, name)
     texts = {f"{name}.h": source.header, f"{name}.c": source.code}
     library = kernel_files()
-    pending = ["lowtide.h", *source.kernel_headers]
+    pending = ["lowtide.h", *source.runtime_headers]
     while pending:
         header = pending.pop()
         stem = header.removesuffix(".h")

@@ -1,7 +1,6 @@
 """The C interface of a program: its header, and the functions that callers use.
 
-Inputs and outputs that are streamed are exchanged at steps where the interpreter stops: NAME_push_rows
-copies the caller's rows in, NAME_invoke asks a callback for them, and outputs go to a callback.
+Why so little of it: what they do when rows are streamed is C of its own (lt_stream.c), which they call.
 """
 
 from __future__ import annotations
@@ -36,8 +35,13 @@ class Modes:
 
     @property
     def stops(self) -> bool:
-        """Whether a run stops for rows, so that its state must last."""
+        """Whether a run stops for rows."""
         return self.pulled or self.given
+
+    @property
+    def header(self) -> str:
+        """The header of the runtime that the functions call."""
+        return "lt_stream.h" if self.stops else "lowtide.h"
 
 
 def modes(assembly: Assembly) -> Modes:
@@ -63,7 +67,7 @@ def header(assembly: Assembly, name: str) -> str:
         "#include <stddef.h>",
         "#include <stdint.h>",
         "",
-        '#include "lowtide.h"',
+        f'#include "{how.header}"',
         "",
         "#ifdef __cplusplus",
         'extern "C" {',
@@ -81,27 +85,27 @@ def header(assembly: Assembly, name: str) -> str:
     if how.pulled:
         lines += [
             "",
-            "/* Write row `row` of input `input` to `to`; not LT_OK to give up the run. The rows of",
-            " * each input are asked for in order. */",
-            f"typedef int (*{name}_pull_t)(void *context, int input, int row, void *to);",
+            "/* int pull(void *context, int input, int row, void *to): write row `row` of input `input`",
+            " * to `to`; return LT_OK, or anything else to give up the run. The rows of each input are",
+            " * asked for in order. */",
+            f"typedef lt_pull {name}_pull_t;",
         ]
     if how.given:
         lines += [
             "",
-            "/* Take row `row` of output `output` from `from`, where it is during the call only; not",
-            " * LT_OK to give up the run. The rows of each output come in order. */",
-            f"typedef int (*{name}_take_t)(void *context, int output, int row, const void *from);",
+            "/* int take(void *context, int output, int row, const void *from): take row `row` of",
+            " * output `output` from `from`, where it is during the call only; return LT_OK, or",
+            " * anything else to give up the run. The rows of each output come in order. */",
+            f"typedef lt_take {name}_take_t;",
         ]
     lines += [
         "",
         "/* The state of one instance, besides its arena. Its members are private. */",
         "typedef struct {",
+        *(["    lt_stream stream;"] if how.stops else []),
         f"    uint8_t *bases[{assembly.bases}];",
-        f"    void *pointers[{assembly.pointers}];",
         f"    uint16_t next[{max(1, assembly.counters)}];",
-        *(["    lt_state state;", "    uint8_t *row;"] if how.stops else []),
-        *([f"    {name}_pull_t pull;", "    void *pull_context;"] if how.pulled else []),
-        *([f"    {name}_take_t take;", "    void *take_context;"] if how.given else []),
+        f"    void *pointers[{assembly.pointers}];",
         f"}} {name}_t;",
         "",
         f"/* Set up `m` to use `arena`, of `size` >= {upper}_ARENA_SIZE bytes, aligned to",
@@ -141,14 +145,34 @@ def header(assembly: Assembly, name: str) -> str:
     if how.pushes:
         lines += [
             "",
-            f"/* Instead of {name}_invoke: give the next `n` rows of the input, each of",
-            f" * {upper}_INPUT_0_ROW_BYTES bytes, and run as far as they allow. The first row after the",
-            " * last one, or after init, begins a new run. LT_ERROR_ARGUMENT if `n` is more than the",
-            " * run still needs. */",
-            f"int {name}_push_rows({name}_t *m, const void *rows, int n);",
+            f"/* Instead of {name}_invoke, rows can be given as they come:",
+            " *",
+            f" *     {name}_begin(m);",
+            f" *     while ({name}_rows_wanted(m) > 0) {{",
+            f" *         ... write the next row to {name}_next_row(m) ...",
+            f" *         {name}_row_done(m);",
+            " *     }",
+            " *",
+            " * None of these functions may be called from a callback. */",
             "",
-            "/* How many rows the run still needs; 0 when its outputs are there, or none has begun. */",
+            "/* Begin a run, and give up the one under way. Init does that, too. */",
+            f"int {name}_begin({name}_t *m);",
+            "",
+            f"/* How many rows the run still needs: {upper}_INPUT_0_ROWS when it has begun, 0 when its",
+            " * outputs are there, or when it was given up by a callback. */",
             f"int {name}_rows_wanted(const {name}_t *m);",
+            "",
+            f"/* Where the next row goes, {upper}_INPUT_0_ROW_BYTES bytes, aligned as its type is: by",
+            f" * whatever writes it, in any order, until {name}_row_done. Null if no row is wanted. */",
+            f"void *{name}_next_row({name}_t *m);",
+            "",
+            f"/* The row is where {name}_next_row said: run as far as it allows. */",
+            f"int {name}_row_done({name}_t *m);",
+            "",
+            "/* The same for `n` rows that lie one after the other elsewhere: they are copied. If no",
+            " * row is wanted, this begins a new run. LT_ERROR_ARGUMENT, and nothing is done, if `n` is",
+            " * more than the run still needs. */",
+            f"int {name}_push_rows({name}_t *m, const void *rows, int n);",
         ]
     lines += [
         "",
@@ -197,18 +221,17 @@ def _described(prefix: str, tensor: Tensor, rows: int | None) -> list[str]:
 def functions(assembly: Assembly, name: str, constants: str, initial: Mapping[int, str]) -> str:
     """The functions of NAME.h. `constants` is the C expression of their address, `initial` the names
     of arrays that variables start with."""
-    return "\n\n".join(
-        "\n".join(lines)
-        for lines in (
-            _init(assembly, name, constants, initial),
-            *_inputs(assembly, name),
-            *_outputs(assembly, name),
-            *_runs(assembly, name),
-        )
-    )
+    how = modes(assembly)
+    parts = [
+        _init(assembly, name, constants, initial),
+        *_inputs(assembly, name),
+        *_outputs(assembly, name),
+        *(_stream(assembly, name) if how.stops else [_invoke(assembly, name)]),
+    ]
+    return "\n\n".join(parts)
 
 
-def _init(assembly: Assembly, name: str, constants: str, initial: Mapping[int, str]) -> list[str]:
+def _init(assembly: Assembly, name: str, constants: str, initial: Mapping[int, str]) -> str:
     upper, how = name.upper(), modes(assembly)
     lines = [
         f"int {name}_init({name}_t *m, void *arena, size_t size)",
@@ -227,170 +250,129 @@ def _init(assembly: Assembly, name: str, constants: str, initial: Mapping[int, s
             f"    m->bases[{FIRST_INPUT + i}] = NULL;" for i in range(len(assembly.graph.inputs))
         ]
     if how.stops:
-        lines.append("    m->row = NULL;")
-    if how.pulled:
-        lines.append("    m->pull = NULL;")
-    if how.given:
-        lines.append("    m->take = NULL;")
+        lines += ["    m->stream.pull = NULL;"] * how.pulled
+        lines += ["    m->stream.take = NULL;"] * how.given
     lines += [
         f"    memset(m->bases[0] + {v.offset}, {v.fill}, {v.size});"
         if v.initial is None
         else f"    memcpy(m->bases[0] + {v.offset}, {initial[v.tensor]}, {v.size});"
         for v in assembly.variables
     ]
-    return [*lines, "    return LT_OK;", "}"]
+    end = ["    return LT_OK;"]
+    if how.stops:
+        end = [f"    return lt_stream_begin(&{name}_program, m);"]
+    return "\n".join([*lines, *end, "}"])
 
 
-def _inputs(assembly: Assembly, name: str) -> list[list[str]]:
+def program_fields(assembly: Assembly, name: str) -> dict[str, str]:
+    """The fields of lt_program that are about the instance and what it exchanges."""
+    how, upper = modes(assembly), name.upper()
+    return {
+        **{array: f"offsetof({name}_t, {array})" for array in ("bases", "next", "pointers")},
+        "row_count": f"{upper}_INPUT_0_ROWS" if how.pushes else "0",
+        "exchanges": " | ".join(["LT_GIVES"] * how.pulled + ["LT_TAKES"] * how.given) or "0",
+    }
+
+
+def _inputs(assembly: Assembly, name: str) -> list[str]:
     graph, how = assembly.graph, modes(assembly)
     if how.pulled:
         return [_setter(name, "pull")]
     if how.const:
         return [
-            [
-                f"int {name}_set_input({name}_t *m, int i, const void *data)",
-                "{",
-                f"    if (m == NULL || data == NULL || i < 0 || i >= {len(graph.inputs)}) {{",
-                "        return LT_ERROR_ARGUMENT;",
-                "    }",
-                "    /* Inputs are only read; the cast is for the one type of all bases. */",
-                f"    m->bases[{FIRST_INPUT} + i] = (uint8_t *)(uintptr_t)data;",
-                "    return LT_OK;",
-                "}",
-            ]
+            f"""\
+int {name}_set_input({name}_t *m, int i, const void *data)
+{{
+    if (m == NULL || data == NULL || i < 0 || i >= {len(graph.inputs)}) {{
+        return LT_ERROR_ARGUMENT;
+    }}
+    /* Inputs are only read; the cast is for the one type of all bases. */
+    m->bases[{FIRST_INPUT} + i] = (uint8_t *)(uintptr_t)data;
+    return LT_OK;
+}}"""
         ]
     places = _pointers(assembly.given[t] for t in graph.inputs)
     return [_getter(f"void *{name}_input({name}_t *m, int i)", places)]
 
 
-def _outputs(assembly: Assembly, name: str) -> list[list[str]]:
+def _outputs(assembly: Assembly, name: str) -> list[str]:
     if modes(assembly).given:
         return [_setter(name, "take")]
     places = _pointers(assembly.left[t] for t in assembly.graph.outputs)
     return [_getter(f"const void *{name}_output(const {name}_t *m, int i)", places)]
 
 
-def _setter(name: str, what: str) -> list[str]:
+def _setter(name: str, what: str) -> str:
+    return f"""\
+int {name}_set_{what}({name}_t *m, {name}_{what}_t {what}, void *context)
+{{
+    return lt_stream_set_{what}(m, {what}, context);
+}}"""
+
+
+def _missing(assembly: Assembly) -> str:
+    """What an instance lacks that cannot run, as a condition in C."""
+    inputs = range(len(assembly.graph.inputs) if modes(assembly).const else 0)
+    return " || ".join(["m == NULL", *(f"m->bases[{FIRST_INPUT + i}] == NULL" for i in inputs)])
+
+
+def _invoke(assembly: Assembly, name: str) -> str:
+    """NAME_invoke of a program that runs to its end at once."""
+    return f"""\
+int {name}_invoke({name}_t *m)
+{{
+    if ({_missing(assembly)} || m->bases[0] == NULL) {{
+        return LT_ERROR_ARGUMENT;
+    }}
+    lt_position at;
+    lt_start(&{name}_program, &at, m);
+    (void)lt_run(&{name}_program, &at, m);
+    return LT_OK;
+}}"""
+
+
+def _stream(assembly: Assembly, name: str) -> list[str]:
+    """The functions of a program that stops for rows."""
+
+    def call(declaration: str, function: str, *more: str) -> str:
+        given = ", ".join([f"&{name}_program", "m", *more])
+        return f"{declaration}\n{{\n    return lt_stream_{function}({given});\n}}"
+
+    invoke = call(f"int {name}_invoke({name}_t *m)", "invoke")
+    if modes(assembly).const:
+        check = f"    if ({_missing(assembly)}) {{\n        return LT_ERROR_ARGUMENT;\n    }}\n"
+        invoke = invoke.replace("{\n", "{\n" + check, 1)
+    if not modes(assembly).pushes:
+        return [invoke]
+    wanted = f"""\
+int {name}_rows_wanted(const {name}_t *m)
+{{
+    return m == NULL ? 0 : m->stream.wanted;
+}}"""
     return [
-        f"int {name}_set_{what}({name}_t *m, {name}_{what}_t {what}, void *context)",
-        "{",
-        f"    if (m == NULL || {what} == NULL) {{",
-        "        return LT_ERROR_ARGUMENT;",
-        "    }",
-        f"    m->{what} = {what};",
-        f"    m->{what}_context = context;",
-        "    return LT_OK;",
-        "}",
+        invoke,
+        call(f"int {name}_begin({name}_t *m)", "begin"),
+        wanted,
+        call(f"void *{name}_next_row({name}_t *m)", "next_row"),
+        call(f"int {name}_row_done({name}_t *m)", "row_done"),
+        call(
+            f"int {name}_push_rows({name}_t *m, const void *rows, int n)",
+            "push_rows",
+            "rows",
+            "n",
+            f"{name.upper()}_INPUT_0_ROW_BYTES",
+        ),
     ]
-
-
-def _runs(assembly: Assembly, name: str) -> list[list[str]]:
-    how, upper = modes(assembly), name.upper()
-    null = ["m == NULL", "m->bases[0] == NULL"]
-    null += ["m->pull == NULL"] if how.pulled else []
-    null += ["m->take == NULL"] if how.given else []
-    if how.const:
-        null += [f"m->bases[{FIRST_INPUT + i}] == NULL" for i in range(len(assembly.graph.inputs))]
-    begin = [
-        f"int {name}_invoke({name}_t *m)",
-        "{",
-        f"    if ({' || '.join(null)}) {{",
-        "        return LT_ERROR_ARGUMENT;",
-        "    }",
-    ]
-    run = f"lt_run(&{name}_program, &{{}}state, m->bases, m->pointers, m->next)"
-    if not how.stops:
-        return [
-            [
-                *begin,
-                "    lt_state state;",
-                f"    lt_start(&{name}_program, &state, m->next);",
-                f"    (void){run.format('')};",
-                "    return LT_OK;",
-                "}",
-            ]
-        ]
-    node = f"{name}_program.nodes[m->state.node]"
-    go_on = [
-        "/* Run to the next row that the caller gives, or to the end; m->row is where it goes, or null.",
-        " * Not LT_OK, and at the end, if the caller does not take an output's row. */",
-        f"static int {name}_go_on({name}_t *m)",
-        "{",
-        f"    m->row = {run.format('m->')};",
-    ]
-    if how.given:
-        go_on += [
-            f"    while (m->row != NULL && {node}.kind == LT_TAKE) {{",
-            f"        const int output = {node}.scratch;",
-            "        const int status = m->take(m->take_context, output, m->state.row, m->row);",
-            "        if (status != LT_OK) {",
-            "            m->row = NULL;",
-            "            return status;",
-            "        }",
-            f"        m->row = {run.format('m->')};",
-            "    }",
-        ]
-    go_on += ["    return LT_OK;", "}"]
-    invoke = [
-        *begin,
-        f"    lt_start(&{name}_program, &m->state, m->next);",
-        f"    int status = {name}_go_on(m);",
-    ]
-    if how.pulled:
-        invoke += [
-            "    while (status == LT_OK && m->row != NULL) {",
-            f"        const int input = {node}.scratch;",
-            "        status = m->pull(m->pull_context, input, m->state.row, m->row);",
-            "        if (status == LT_OK) {",
-            f"            status = {name}_go_on(m);",
-            "        }",
-            "    }",
-            "    m->row = NULL;",
-        ]
-    invoke += ["    return status;", "}"]
-    if not how.pushes:
-        return [go_on, invoke]
-    no_take = " || m->take == NULL" if how.given else ""
-    push = [
-        f"int {name}_push_rows({name}_t *m, const void *rows, int n)",
-        "{",
-        f"    if (m == NULL || m->bases[0] == NULL || rows == NULL{no_take}) {{",
-        "        return LT_ERROR_ARGUMENT;",
-        "    }",
-        f"    if (n < 0 || n > (m->row == NULL ? {upper}_INPUT_0_ROWS : {name}_rows_wanted(m))) {{",
-        "        return LT_ERROR_ARGUMENT;",
-        "    }",
-        "    int status = LT_OK;",
-        "    if (n > 0 && m->row == NULL) {",
-        f"        lt_start(&{name}_program, &m->state, m->next);",
-        f"        status = {name}_go_on(m);",
-        "    }",
-        "    const uint8_t *from = rows;",
-        "    for (int i = 0; status == LT_OK && i < n; i++) {",
-        f"        memcpy(m->row, from, {upper}_INPUT_0_ROW_BYTES);",
-        f"        from += {upper}_INPUT_0_ROW_BYTES;",
-        f"        status = {name}_go_on(m);",
-        "    }",
-        "    return status;",
-        "}",
-    ]
-    wanted = [
-        f"int {name}_rows_wanted(const {name}_t *m)",
-        "{",
-        f"    return m == NULL || m->row == NULL ? 0 : {upper}_INPUT_0_ROWS - m->state.row;",
-        "}",
-    ]
-    return [go_on, invoke, wanted, push]
 
 
 def _pointers(places: Iterable[tuple[int, int]]) -> list[str]:
     return [f"m->bases[{base}] + {offset}" for base, offset in places]
 
 
-def _getter(signature: str, places: Iterable[str]) -> list[str]:
+def _getter(signature: str, places: Iterable[str]) -> str:
     lines = [signature, "{"]
     lines += ["    if (m == NULL || m->bases[0] == NULL) {", "        return NULL;", "    }"]
     lines.append("    switch (i) {")
     for i, place in enumerate(places):
         lines += [f"    case {i}:", f"        return {place};"]
-    return [*lines, "    default:", "        return NULL;", "    }", "}"]
+    return "\n".join([*lines, "    default:", "        return NULL;", "    }", "}"])

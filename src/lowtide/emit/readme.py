@@ -7,9 +7,6 @@ from lowtide.ir import Tensor
 from lowtide.lower.nodes import Array
 from lowtide.program.assemble import Assembly
 
-_STATE_HALVES = 17
-"""lt_state, in uint16_t."""
-
 
 def readme(assembly: Assembly, name: str, preserve_input: bool) -> str:
     """Markdown text; figures are exact where they say so, and computed, not measured."""
@@ -18,9 +15,6 @@ def readme(assembly: Assembly, name: str, preserve_input: bool) -> str:
     weights = sum(size for is_weights, size in _constants(assembly) if is_weights)
     tables = sum(size for is_weights, size in _constants(assembly) if not is_weights)
     how = modes(assembly)
-    halves = max(1, assembly.counters) + _STATE_HALVES * how.stops
-    words = assembly.bases + assembly.pointers + (halves + 1) // 2
-    state = 4 * (words + how.stops + 2 * how.pulled + 2 * how.given)
     if const:
         inputs = f"""Inputs stay where they are: give each one's address with `{name}_set_input`.
 They are only read."""
@@ -29,8 +23,15 @@ They are only read."""
         )
     elif how.pulled:
         pushed = f"""
-Or give rows as they come, with `{name}_push_rows(&net, rows, n)`, until
-`{name}_rows_wanted(&net)` is 0."""
+Or give rows as they come:
+
+    {name}_begin(&net);
+    while ({name}_rows_wanted(&net) > 0) {{
+        /* write the next row to {name}_next_row(&net), by DMA for example */
+        {name}_row_done(&net); /* computes what this row allows */
+    }}
+
+`{name}_push_rows(&net, rows, n)` does the same with rows that lie elsewhere, and copies them."""
         inputs = f"""Rows of the inputs are asked for, in order, as they are needed: the callback writes
 each to where it is told.{pushed if how.pushes else ""}"""
         give = f"    {name}_set_pull(&net, your_pull, your_context); /* once */"
@@ -96,7 +97,7 @@ and link with `-Wl,--gc-sections`.
 | | bytes | |
 | --- | ---: | --- |
 | arena | {assembly.arena_bytes} | exact; tensors and scratch memory |
-| `{name}_t` | {state} | on a 32-bit part |
+| `{name}_t` | | `sizeof({name}_t)`: pointers, mostly; `lowtide run` counts it as bss |
 | stack | | a few hundred bytes; measure it with `lowtide run` |
 | weights, in flash | {weights} | exact |
 | tables of constants, in flash | {tables} | exact, without the step program |
