@@ -40,8 +40,8 @@ from lowtide.lower import (
     variables,
     views,
 )
-from lowtide.lower.common import Context, Lowering
-from lowtide.lower.nodes import Lowered, Node
+from lowtide.lower.common import Columns, Context, Lowering
+from lowtide.lower.nodes import Lowered, Node, Reads
 from lowtide.lower.work import Plain
 
 LOWERINGS: dict[str, Lowering] = {
@@ -96,6 +96,14 @@ def lower_op(graph: Graph, op: Op, known: Mapping[int, Lowered] = _NONE) -> Lowe
     return replace(lowered, nodes=nodes, columns=lowering.columns(context))
 
 
+def columns_read(graph: Graph, op: Op) -> Columns:
+    """What `op` reads to make some columns of its output: `Lowered.columns`, without lowering it."""
+    if isinstance(op, BlockOp):
+        return (Reads(op.inputs[0], op.window.columns),)
+    lowering = LOWERINGS.get(op.type)
+    return None if lowering is None else lowering.columns(Context(graph, op))
+
+
 def _with_work(context: Context, lowering: Lowering, node: Node) -> Node:
     """`node` with what its kernel does, if the lowering has not said it: products, or what it reads
     beyond what it writes."""
@@ -112,4 +120,4 @@ def _with_work(context: Context, lowering: Lowering, node: Node) -> Node:
     return replace(node, work=Plain(columns, written, max(0, products)))
 
 
-__all__ = ["LOWERINGS", "ModelError", "lower_op"]
+__all__ = ["LOWERINGS", "ModelError", "columns_read", "lower_op"]

@@ -25,6 +25,7 @@ from lowtide.program.tables import (
     FIRST_INPUT,
     NO_TENSOR,
     Entry,
+    KernelEntry,
     PortEntry,
     Rows,
     Tables,
@@ -117,6 +118,11 @@ class Assembly:
         members = self.members.get(operator, (operator,))
         ends = dict.fromkeys((members[0], members[-1]))
         return " to ".join(f"{op} {self.graph.ops[op].label}" for op in ends)
+
+    @property
+    def kernels(self) -> tuple[KernelEntry, ...]:
+        """The nodes that run operators' kernels."""
+        return tuple(entry for entry in self.nodes if isinstance(entry, KernelEntry))
 
     @property
     def arena_bytes(self) -> int:

@@ -11,6 +11,7 @@ from lowtide.errors import UsageError
 from lowtide.ir import Graph
 from lowtide.lower import lower_op
 from lowtide.lower.nodes import Exchange, Lowered, Run
+from lowtide.passes.windows import normalise_windows
 from lowtide.plans.cost import CostModel
 from lowtide.plans.search import Group, Path, Space, Stages, groups_of
 from lowtide.program.tables import CONSTANTS, FIRST_INPUT
@@ -179,11 +180,12 @@ def prepare(
     align: int = 16,
     join: bool = True,
 ) -> Prepared:
-    """Lower every operator. Raises ModelError for one without a kernel.
+    """Lower every operator, its window in the one form. Raises ModelError for one without a kernel.
 
     With `join`, concatenations and splits along rows or columns cost nothing, and there are blocks: for
     rows only.
     """
+    graph = normalise_windows(graph)
     lowered = {op.id: lower_op(graph, op) for op in graph.ops}
     views = resolve_views(graph, lowered)
     constants, fixed = _constants(graph, lowered, views)
