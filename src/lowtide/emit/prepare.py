@@ -159,7 +159,7 @@ class Prepared:
             nodes,
             views,
             outside=self.outside,
-            crops={t: c.row for t, c in crops.items()},
+            crops=crops,
             preserve=self.preserve_input,
         )
         groups = groups_of([node.op for node in nodes])
