@@ -72,7 +72,9 @@ class RowTable:
         for node, steps in enumerate(self.reads):
             for row in {row for rows in steps for row in rows} - self.given:
                 if first[row] > node:
-                    raise FaultError(f"node {node} of the program reads row {row} before it is made")
+                    raise FaultError(
+                        f"node {node} of the program reads row {row} before it is made"
+                    )
 
     @property
     def nodes(self) -> int:
