@@ -23,7 +23,7 @@ from deploy_jobs import (
 from lowtide import zoo
 from lowtide.emit.bundle import kernel_files
 from lowtide.errors import LowtideError, MissingToolError
-from lowtide.run.board import load_boards
+from lowtide.machines.board import load_boards
 from programs_and_tables import FLOAT_BOUNDARY
 from reorder_rows import Detail, NeedsError, Row, amount, cells, shared_model, verdict
 

@@ -17,13 +17,13 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from lowtide import pipeline
-from lowtide.compiler import Compiled, Options, compile_model
-from lowtide.deploy import run, verify
+from lowtide.commands import reordering
+from lowtide.commands.checking import run, verify
+from lowtide.commands.compiling import Compiled, Options, compile_model
 from lowtide.errors import LowtideError
+from lowtide.machines.board import load_boards
+from lowtide.machines.toolchain import compile_only
 from lowtide.report.deployment import ran_document, verified_document, verified_text
-from lowtide.run.board import load_boards
-from lowtide.run.toolchain import compile_only
 from programs_and_tables import end_of, in_two_processes, path_of, problem_of
 from reorder_rows import NeedsError
 
@@ -84,7 +84,7 @@ def note(text: str) -> None:
 
 def compiled(network: str, options: Options) -> Compiled:
     """The network as C. Raises NeedsError or a LowtideError."""
-    return compile_model(pipeline.load(path_of(network)), options)
+    return compile_model(reordering.load(path_of(network)), options)
 
 
 def do_all(jobs: Iterable[Job]) -> dict[Job, Outcome]:

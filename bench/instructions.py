@@ -21,10 +21,10 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-import lowtide.rows.cost
+import lowtide.plans.cost
 from instructions_fit import fitted, stored, total
 from instructions_jobs import BOARDS, FIT, Case, Executed, run_all
-from lowtide.rows.cost import CostModel, load_model
+from lowtide.plans.cost import CostModel, load_model
 from programs_and_tables import path_of
 from reorder_rows import NeedsError
 
@@ -108,7 +108,9 @@ def main() -> int:
         rows += mine
         models.append((model, _worst(mine)))
     if arguments.fit:
-        Path(lowtide.rows.cost.__file__).with_name("costs.toml").write_text(stored(models), "utf-8")
+        Path(lowtide.plans.cost.__file__).with_name("costs.toml").write_text(
+            stored(models), "utf-8"
+        )
     if arguments.json:
         document = {"schema": "lowtide.bench.instructions/1", "plans": rows}
         print(json.dumps(document, indent=2))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from instructions_jobs import Executed, Key
-from lowtide.rows.cost import DETAILED, OTHER, CostModel
+from lowtide.plans.cost import DETAILED, OTHER, CostModel
 
 _PROGRAM: Key = ("", "program")
 _SMALL = 20_000

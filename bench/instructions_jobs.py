@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from random import Random
 
-from lowtide import deploy, pipeline
-from lowtide.compiler import Options, compile_model
+from lowtide.commands import checking, reordering
+from lowtide.commands.compiling import Options, compile_model
 from lowtide.ir import Model
-from lowtide.rows.cost import columns_of, executed, features
+from lowtide.machines.board import load_boards
+from lowtide.plans.cost import columns_of, executed, features
 from lowtide.rows.stages import Choice, Fused
-from lowtide.run.board import load_boards
 from lowtide.tflite.read import parse
 from lowtide.zoo.builder import Act, NetBuilder
 from lowtide.zoo.quantise import Activation
@@ -91,7 +91,7 @@ def run_case(case: Case, cores: Sequence[str]) -> Executed:
     if case.generated:
         model, options = generated(case.network)
     else:
-        model = pipeline.load(path_of(case.network))
+        model = reordering.load(path_of(case.network))
         program = Program(case.network)
         if case.max_overhead is not None:
             program = Program(case.network, "const", "streamed")
@@ -107,7 +107,7 @@ def run_case(case: Case, cores: Sequence[str]) -> Executed:
     assert plan is not None
     boards, measured = load_boards(), {}
     for core in cores:
-        ran = deploy.run(compiled, boards[BOARDS[core]], samples=1)
+        ran = checking.run(compiled, boards[BOARDS[core]], samples=1)
         assert ran.bit_exact, case
         measured[core] = ran.measured.max_instructions
     return Executed(case, dict(counts), plan.macs, compiled.arena_bytes, measured)

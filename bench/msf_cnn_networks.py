@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from lowtide import pipeline
+from lowtide.commands import reordering
 from lowtide.ir import Graph, Op
 from msf_cnn_model import Layer, Shape
 
@@ -24,7 +24,7 @@ ZOO = {
 
 def zoo_layers(network: str) -> tuple[Layer, ...]:
     """The layers of a network by its name in the paper."""
-    graph = pipeline.load(f"zoo:{ZOO[network]}").graph
+    graph = reordering.load(f"zoo:{ZOO[network]}").graph
     layers = tuple(_layer(graph, op) for op in graph.ops)
     for before, after in pairwise(graph.ops):
         assert after.inputs[0] == before.outputs[0], f"{network} is no chain"

@@ -14,17 +14,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from lowtide import deploy, pipeline
-from lowtide.compiler import Compiled, compiled_of, prepared
-from lowtide.emit.prepare import InputMode
+from lowtide.commands import checking, reordering
+from lowtide.commands.compiling import Compiled, compiled_of, prepared
 from lowtide.errors import InfeasibleError, LowtideError
 from lowtide.ir.macs import graph_macs
-from lowtide.planning import Planner, Point
+from lowtide.machines.board import load_boards
+from lowtide.plans.planner import Planner, Point
+from lowtide.plans.search import Path, front
 from lowtide.report.deployment import ran_document, verified_text
-from lowtide.report.plan import live_at_peak, network_tensor
-from lowtide.rows.search import Path, front
+from lowtide.report.planned import live_at_peak, network_tensor
+from lowtide.rows.prepare import InputMode
 from lowtide.rows.stages import Choice
-from lowtide.run.board import load_boards
 from msf_cnn_rows import note
 from programs_and_tables import Outcome, Program, end_of, in_two_processes, path_of, problem_of
 from reorder_rows import NeedsError
@@ -138,7 +138,7 @@ class _Worker:
 
     def __init__(self, net: Net) -> None:
         self.net = net
-        self.model = pipeline.load(path_of(net.network))
+        self.model = reordering.load(path_of(net.network))
         self.order, ready = prepared(self.model, net.options, seconds=20.0)
         self.planner = Planner(ready, strips=True)
         self.own_macs = graph_macs(ready.graph)
@@ -215,16 +215,16 @@ class _Worker:
 
 
 def _verify(compiled: Compiled, _: str) -> _Tried:
-    verified = deploy.verify(compiled, samples=_SAMPLES)
+    verified = checking.verify(compiled, samples=_SAMPLES)
     return _Tried("" if verified.bit_exact else verified_text(compiled, verified))
 
 
 def _count(compiled: Compiled, _: str) -> _Tried:
-    return _Tried(macs=deploy.count_macs(compiled))
+    return _Tried(macs=checking.count_macs(compiled))
 
 
 def _on_board(compiled: Compiled, board: str) -> _Tried:
-    ran = deploy.run(compiled, load_boards()[board], samples=_SAMPLES)
+    ran = checking.run(compiled, load_boards()[board], samples=_SAMPLES)
     return _Tried(problem_of(ran), ran_document(ran))
 
 

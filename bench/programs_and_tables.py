@@ -19,12 +19,12 @@ from typing import Any, Literal, TypeVar
 from rich.console import Console
 from rich.table import Table
 
-from lowtide.compiler import Options
-from lowtide.deploy import Ran
-from lowtide.emit.assemble import Schedule
-from lowtide.emit.prepare import InputMode, OutputMode
+from lowtide.commands.checking import Ran
+from lowtide.commands.compiling import Options
 from lowtide.errors import MissingToolError
+from lowtide.program.assemble import Schedule
 from lowtide.report.deployment import ran_text
+from lowtide.rows.prepare import InputMode, OutputMode
 from reorder_rows import Detail, NeedsError, Row, Status, shared_model, verdict
 
 _Task = TypeVar("_Task")

@@ -12,7 +12,7 @@ import random
 from collections.abc import Iterable, Sequence
 
 from lowtide.ir import DType, Graph, Op, Tensor
-from lowtide.ir.verify import verify
+from lowtide.ir.soundness import verify
 
 GIVEN = -1
 

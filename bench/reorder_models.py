@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from lowtide import pipeline
-from lowtide.analysis import Timeline
+from lowtide.commands import reordering
+from lowtide.commands.analysis import Timeline
 from lowtide.ir import Graph, Model
-from lowtide.run.oracle import first_difference, random_inputs, tflm_arena, tflm_outputs
+from lowtide.oracle.interpreters import first_difference, random_inputs, tflm_arena, tflm_outputs
 from reorder_graphs import peak_of
 from reorder_litert import compare_in_litert
 from reorder_rows import Detail, Row, amount, cells, note, peer, shared_model, timed, verdict
@@ -54,8 +54,8 @@ _CALLS = 20
 def figure1() -> list[Row]:
     """The paper's example graph, with every row of its tables."""
     note("zoo:figure1")
-    model = pipeline.load("zoo:figure1")
-    result = pipeline.analyze(model)
+    model = reordering.load("zoo:figure1")
+    result = reordering.analyze(model)
     before = peak_of(model.graph, result.file.order)
     after = peak_of(model.graph, result.best.order)
     good = (before, after) == _FIGURE1 == (result.file.peak_bytes, result.best.peak_bytes)
@@ -99,13 +99,13 @@ def _appendix(graph: Graph, name: str, found: Timeline, paper: _Table) -> Row:
 def swiftnet() -> list[Row]:
     """The paper's network: peaks, the whole command's time, and the written file's values."""
     path = shared_model("swiftnet_cell_uint8")
-    source = pipeline.load(path)
+    source = reordering.load(path)
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out.tflite"
         note(f"lowtide reorder {path.name}, {_RUNS} times")
         times = [_reorder(path, out) for _ in range(_RUNS)]
-        written = pipeline.load(out)
-    proved = pipeline.analyze(source).best_order.proved_optimal
+        written = reordering.load(out)
+    proved = reordering.analyze(source).best_order.proved_optimal
     peaks = (_file_peak(source), _file_peak(written))
     seconds = statistics.median(times)
     note(f"{path.name}: source and written file in LiteRT")
@@ -169,7 +169,7 @@ def vww_head() -> list[Row]:
         _reorder(path, out, "--offline-plan")
         after = out.read_bytes()
     heads = (tflm_arena(before).head, tflm_arena(after).head)
-    graph = pipeline.load(path).graph
+    graph = reordering.load(path).graph
     shapes = [(i, graph.tensors[i].shape, np.dtype(np.int8)) for i in graph.inputs]
     inputs = random_inputs(shapes, _VWW_SAMPLES, seed=7)
     left, right = tflm_outputs(before, inputs), tflm_outputs(after, inputs)
@@ -197,8 +197,8 @@ def analyze_speed() -> list[Row]:
     """How long one call takes inside somebody's search."""
     path = shared_model("te_vww")
     note(f"analyze({path.name}), {_CALLS} calls")
-    model = pipeline.load(path)
-    times = sorted(timed(lambda: pipeline.analyze(model))[1] * 1e3 for _ in range(_CALLS))
+    model = reordering.load(path)
+    times = sorted(timed(lambda: reordering.analyze(model))[1] * 1e3 for _ in range(_CALLS))
     middle = statistics.median(times)
     return [
         Row(

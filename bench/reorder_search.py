@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from lowtide.ir import Graph
-from lowtide.schedule import OrderResult, best_order
+from lowtide.order import OrderResult, best_order
 from reorder_graphs import (
     branch_patterns,
     brute_force,

@@ -10,12 +10,13 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from lowtide import pipeline, zoo
+from lowtide import zoo
+from lowtide.commands import reordering
 from lowtide.ir import Graph, Model
+from lowtide.oracle.interpreters import OracleError, tflm_arena
 from lowtide.place import greedy
 from lowtide.place.problem import Item, Problem
 from lowtide.place.tensors import tensor_problem
-from lowtide.run.oracle import OracleError, tflm_arena
 from reorder_rows import Detail, NeedsError, Row, amount, cells, note, shared_models, verdict
 
 _LSTM = "UNIDIRECTIONAL_SEQUENCE_LSTM"
@@ -101,9 +102,9 @@ def _row(what: str, paths: list[str]) -> Row:
 
 
 def _head(path: str) -> _Head:
-    model = pipeline.load(path)
+    model = reordering.load(path)
     name = path if path.startswith("zoo:") else path.replace("\\", "/").rsplit("/", 1)[-1]
-    ours = pipeline.analyze(model).tflm_greedy_arena_bytes
+    ours = reordering.analyze(model).tflm_greedy_arena_bytes
     try:
         head = tflm_arena(model.source).head
     except OracleError as error:

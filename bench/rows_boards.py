@@ -10,8 +10,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from lowtide import pipeline
-from lowtide.run.oracle import tflm_arena
+from lowtide.commands import reordering
+from lowtide.oracle.interpreters import tflm_arena
 from programs_and_tables import M4, Program, path_of, status
 from reorder_rows import Detail, Row, amount, cells, verdict
 from rows_figures import as_values, limited
@@ -53,7 +53,7 @@ def attention_rows(outcomes: Outcomes) -> list[Row]:
     for tokens, program in _ATTENTION.items():
         outcome = outcomes[Job(program)]
         note(f"TFLM's arena of {program.network}")
-        heads[tokens] = tflm_arena(pipeline.load(program.network).source).head
+        heads[tokens] = tflm_arena(reordering.load(program.network).source).head
         arenas[tokens] = outcome.figures.get("arena_bytes", 0)
         if outcome.state == "done":
             peak, bound = outcome.figures["peak_bytes"], outcome.figures["bound_bytes"]

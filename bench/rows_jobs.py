@@ -14,13 +14,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lowtide import deploy, pipeline
-from lowtide.compiler import Compiled, compile_model
+from lowtide.commands import checking, reordering
+from lowtide.commands.compiling import Compiled, compile_model
 from lowtide.errors import LowtideError
 from lowtide.ir.macs import graph_macs
+from lowtide.machines.board import load_boards
+from lowtide.machines.toolchain import compile_only, find_program
 from lowtide.report.deployment import ran_document
-from lowtide.run.board import load_boards
-from lowtide.run.toolchain import compile_only, find_program
 from programs_and_tables import M4, Outcome, Program, end_of, in_two_processes, path_of, problem_of
 from reorder_rows import NeedsError
 
@@ -70,7 +70,7 @@ def _do_program(
     begin = time.perf_counter()
     compiled: Compiled | Exception
     try:
-        compiled = compile_model(pipeline.load(path_of(program.network)), program.options)
+        compiled = compile_model(reordering.load(path_of(program.network)), program.options)
     except (NeedsError, LowtideError, ValueError) as error:
         compiled = error
     found = {what: _do(compiled, what) for what in whats}
@@ -83,11 +83,11 @@ def _do(compiled: Compiled | Exception, what: str) -> Outcome:
             raise compiled
         figures = _figures(compiled)
         if what == COUNTED:
-            counted = {"counted_macs": deploy.count_macs(compiled)}
+            counted = {"counted_macs": checking.count_macs(compiled)}
             return Outcome("done", figures=figures | counted)
         if what == TABLES:
             return Outcome("done", figures=figures | _tables(compiled))
-        ran = deploy.run(compiled, load_boards()[what], samples=_SAMPLES)
+        ran = checking.run(compiled, load_boards()[what], samples=_SAMPLES)
         return Outcome("done", problem_of(ran), figures=figures, document=ran_document(ran))
     except (NeedsError, LowtideError, ValueError) as error:
         return Outcome(*end_of(error))

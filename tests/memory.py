@@ -19,7 +19,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lowtide.emit.assemble import (
+from lowtide.ir import Graph, Op
+from lowtide.ir.macs import BLOCK
+from lowtide.lower import lower_op
+from lowtide.lower.nodes import Node
+from lowtide.program.assemble import (
     ARENA,
     CONSTANTS,
     FIRST_INPUT,
@@ -28,12 +32,8 @@ from lowtide.emit.assemble import (
     PortEntry,
     Rows,
 )
-from lowtide.emit.lower import lower_op
-from lowtide.emit.program import Node
-from lowtide.emit.tables import Strip
-from lowtide.emit.turns import expand
-from lowtide.ir import Graph, Op
-from lowtide.ir.macs import BLOCK
+from lowtide.program.tables import Strip
+from lowtide.program.turns import expand
 from lowtide.rows.columns import windows
 
 _GARBAGE = -1

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lowtide.emit.assemble import Assembly
 from lowtide.emit.bundle import bundle
-from lowtide.emit.tables import NO_TENSOR
 from lowtide.ir import Model
-from lowtide.run.reference import reference, sample_inputs
+from lowtide.oracle.samples import reference, sample_inputs
+from lowtide.program.assemble import Assembly
+from lowtide.program.tables import NO_TENSOR
 
 Array = NDArray[Any]
 Rows = dict[tuple[int, int, int], dict[int, list[bytes]]]

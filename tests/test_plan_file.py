@@ -14,17 +14,17 @@ from typing import Any
 
 import pytest
 
-from lowtide.compiler import Options, Planned, compile_model, planned_model
-from lowtide.emit.assemble import assemble_rows
-from lowtide.emit.prepare import Prepared, prepare
+from lowtide.commands.compiling import Options, Planned, compile_model, planned_model
 from lowtide.errors import UsageError
 from lowtide.ir import DType, Graph, Op, Quant, Tensor
-from lowtide.ir.passes import fold_pads
-from lowtide.plan_file import SCHEMA, model_digest, read_plan, stage_order, with_views
+from lowtide.order import best_order
+from lowtide.passes.rewrites import fold_pads
+from lowtide.plans.file import SCHEMA, model_digest, read_plan, stage_order, with_views
+from lowtide.program.assemble import assemble_rows
 from lowtide.report.data import to_json
-from lowtide.report.plan import plan_document
+from lowtide.report.planned import plan_document
+from lowtide.rows.prepare import Prepared, prepare
 from lowtide.rows.stages import Choice
-from lowtide.schedule import best_order
 from lowtide.tflite.read import parse
 from networks import loaded
 from random_nets import random_network

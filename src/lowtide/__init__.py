@@ -16,36 +16,36 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lowtide.analysis import Analysis as Analysis
-    from lowtide.analysis import analyze as analyze
+    from lowtide.commands.analysis import Analysis as Analysis
+    from lowtide.commands.analysis import analyze as analyze
+    from lowtide.commands.reordering import Reordered as Reordered
+    from lowtide.commands.reordering import load as load
+    from lowtide.commands.reordering import reorder as reorder
     from lowtide.errors import LowtideError as LowtideError
     from lowtide.ir import DType as DType
     from lowtide.ir import Graph as Graph
     from lowtide.ir import Model as Model
     from lowtide.ir import Op as Op
     from lowtide.ir import Tensor as Tensor
-    from lowtide.pipeline import Reordered as Reordered
-    from lowtide.pipeline import load as load
-    from lowtide.pipeline import reorder as reorder
-    from lowtide.schedule import OrderResult as OrderResult
-    from lowtide.schedule import best_order as best_order
+    from lowtide.order import OrderResult as OrderResult
+    from lowtide.order import best_order as best_order
 
 __version__ = version("lowtide")
 
 _HOMES = {
-    "Analysis": "lowtide.analysis",
+    "Analysis": "lowtide.commands.analysis",
     "DType": "lowtide.ir",
     "Op": "lowtide.ir",
     "Tensor": "lowtide.ir",
     "Graph": "lowtide.ir",
     "LowtideError": "lowtide.errors",
     "Model": "lowtide.ir",
-    "OrderResult": "lowtide.schedule",
-    "Reordered": "lowtide.pipeline",
-    "analyze": "lowtide.analysis",
-    "best_order": "lowtide.schedule",
-    "load": "lowtide.pipeline",
-    "reorder": "lowtide.pipeline",
+    "OrderResult": "lowtide.order",
+    "Reordered": "lowtide.commands.reordering",
+    "analyze": "lowtide.commands.analysis",
+    "best_order": "lowtide.order",
+    "load": "lowtide.commands.reordering",
+    "reorder": "lowtide.commands.reordering",
 }
 
 __all__ = [*_HOMES, "__version__"]

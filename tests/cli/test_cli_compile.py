@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 from command import call, fine, refused, run
 
-from lowtide.compiler import Options, compile_model
-from lowtide.emit.lower import LOWERINGS
+from lowtide.commands.compiling import Options, compile_model
+from lowtide.lower import LOWERINGS
 from networks import float_network, loaded
 
 

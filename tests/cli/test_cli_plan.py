@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from command import call, fine, refused
 
-from lowtide.compiler import Options, compile_model
+from lowtide.commands.compiling import Options, compile_model
 from lowtide.ir.macs import graph_macs
 from lowtide.tflite.read import parse
 from lowtide.zoo.builder import NetBuilder
@@ -328,7 +328,9 @@ def test_what_cannot_be_written_is_said_first(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Before the search, which may take long."""
-    monkeypatch.setattr("lowtide.compiler.planned_model", lambda *_, **__: pytest.fail("searched"))
+    monkeypatch.setattr(
+        "lowtide.commands.compiling.planned_model", lambda *_, **__: pytest.fail("searched")
+    )
     result = call("plan", model, "--plot", tmp_path / "plan.gif")
     refused(result, 2, "cannot tell the picture format of 'plan.gif'", "end the file name in .png")
     for flag in ("-o", "--plot"):

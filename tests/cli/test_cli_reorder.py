@@ -15,7 +15,7 @@ import pytest
 from command import call, fine, refused
 
 import lowtide
-from lowtide import pipeline
+from lowtide.commands import reordering
 from lowtide.place.offline_plan import METADATA_NAME, decode
 from lowtide.tflite.rewrite import permute_operators
 from networks import contents, loaded
@@ -29,7 +29,7 @@ def test_the_written_file_has_the_best_order(tmp_path: Path) -> None:
     assert text.endswith(f"Wrote {out}.\n")
     assert "5,216 B  4,960 B  -4.9%" in text
     assert "Checked with TensorFlow Lite Micro: all 8 tensors in RAM are the same" in text
-    after = lowtide.analyze(pipeline.load(out))
+    after = lowtide.analyze(reordering.load(out))
     assert after.peak_bytes == after.best.peak_bytes == 4960
     assert list(tmp_path.iterdir()) == [out]
 
@@ -75,7 +75,7 @@ def test_offline_plan_stores_offsets(tmp_path: Path) -> None:
     out = tmp_path / "out.tflite"
     text = fine(call("reorder", "zoo:figure1", "-o", out, "--offline-plan", "--no-check"))
     assert "offsets stored" in text
-    (entry,) = [m for m in pipeline.load(out).metadata if m.name == METADATA_NAME]
+    (entry,) = [m for m in reordering.load(out).metadata if m.name == METADATA_NAME]
     assert len(decode(entry.data)) == 20
 
 
@@ -83,7 +83,7 @@ def test_a_file_may_be_reordered_onto_itself(tmp_path: Path) -> None:
     out = tmp_path / "net.tflite"
     out.write_bytes(contents("figure1"))
     fine(call("reorder", out, "-o", out, "--no-check"))
-    assert lowtide.analyze(pipeline.load(out)).peak_bytes == 4960
+    assert lowtide.analyze(reordering.load(out)).peak_bytes == 4960
     text = fine(call("reorder", out, "-o", out, "--no-check"))
     assert "The order of the operators is unchanged: peak 4,960 B (proved optimal)." in text
 
@@ -98,7 +98,7 @@ def _damaged(source: bytes, *_: Any) -> bytes:
 def test_a_model_that_differs_is_not_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pipeline, "permute_operators", _damaged)
+    monkeypatch.setattr(reordering, "permute_operators", _damaged)
     out = tmp_path / "out.tflite"
     result = call("reorder", "zoo:figure1", "-o", out)
     refused(result, 1, "the rewritten model computes something else", "nothing was written")
@@ -146,7 +146,7 @@ def test_an_interrupt_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
     def interrupt(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(pipeline, "compare", interrupt)
+    monkeypatch.setattr(reordering, "compare", interrupt)
     result = call("reorder", "zoo:figure1", "-o", tmp_path / "out.tflite")
     assert (result.code, result.out, result.messages.strip()) == (130, "", "lowtide: interrupted")
     assert list(tmp_path.iterdir()) == []

@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 from command import call, fine, refused, run
 
-from lowtide import pipeline
-from lowtide.run.board import load_boards
+from lowtide.commands import reordering
+from lowtide.machines.board import load_boards
 from networks import contents, loaded
 
 
 @pytest.fixture(autouse=True)
 def _no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     """A busy machine brings lines on progress about, which are no part of the result."""
-    monkeypatch.setattr("lowtide.cli.deploy.progress", lambda _: nullcontext())
+    monkeypatch.setattr("lowtide.cli.checking.progress", lambda _: nullcontext())
 
 
 def _board_file(folder: Path, ram: int, flash: int) -> Path:
@@ -137,7 +137,7 @@ def test_outputs_that_differ(monkeypatch: pytest.MonkeyPatch) -> None:
     at = source.index(weights)
     changed = source[:at] + bytes(x ^ 0x55 for x in weights) + source[at + len(weights) :]
     other = replace(model, path="zoo:figure1", source=changed)
-    monkeypatch.setattr(pipeline, "load", lambda _: other)
+    monkeypatch.setattr(reordering, "load", lambda _: other)
     result = call("run", "zoo:figure1", "--board", "mps2-an386")
     assert result.code == 1
     assert "outputs differ from TensorFlow Lite Micro: tensor " in result.out

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from command import COMMAND, call, fine, refused, run
 
-from lowtide import pipeline
+from lowtide.commands import reordering
 from networks import contents
 
 LOUD = [
@@ -72,13 +72,13 @@ def test_messages_go_to_standard_error_alone() -> None:
 
 
 def test_progress_goes_to_standard_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    quick = pipeline.analyze
+    quick = reordering.analyze
 
     def slow(*arguments: Any, **options: Any) -> Any:
         time.sleep(2.3)
         return quick(*arguments, **options)
 
-    monkeypatch.setattr(pipeline, "analyze", slow)
+    monkeypatch.setattr(reordering, "analyze", slow)
     result = call("analyze", "zoo:figure1", "--json")
     assert json.loads(result.out)["peak_bytes"] == 5216
     assert result.err == "lowtide: searching for the best order (2 s)\n"

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 from command import call, fine, refused, run
 
-from lowtide import pipeline
+from lowtide.commands import reordering
 from lowtide.ir import Model
-from lowtide.run.reference import reference, sample_inputs
+from lowtide.oracle.samples import reference, sample_inputs
 from networks import contents, loaded
 
 _OPERATOR = 4  # of figure1: neither the first nor the last to run
@@ -26,7 +26,7 @@ _OPERATOR = 4  # of figure1: neither the first nor the last to run
 @pytest.fixture(autouse=True)
 def _no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     """A busy machine brings lines on progress about, which are no part of the result."""
-    monkeypatch.setattr("lowtide.cli.deploy.progress", lambda _: nullcontext())
+    monkeypatch.setattr("lowtide.cli.checking.progress", lambda _: nullcontext())
 
 
 def _damaged() -> Model:
@@ -46,7 +46,7 @@ def _damaged() -> Model:
 def damaged(monkeypatch: pytest.MonkeyPatch) -> Model:
     """Every command loads the damaged model."""
     model = _damaged()
-    monkeypatch.setattr(pipeline, "load", lambda _: model)
+    monkeypatch.setattr(reordering, "load", lambda _: model)
     return model
 
 

@@ -8,7 +8,7 @@ from functools import cache
 
 import pytest
 
-from lowtide.compiler import compile_model
+from lowtide.commands.compiling import compile_model
 from lowtide.emit import bundle as bundling
 from lowtide.emit.bundle import bundle, kernel_files
 from networks import loaded

@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lowtide.emit.assemble import Assembly, assemble
 from lowtide.emit.c_writer import c_name, check_name, write
-from lowtide.emit.program import Array, CType, Node, Params, Value
 from lowtide.errors import LowtideError, UsageError
 from lowtide.ir import DType, Graph, Op, Quant, Tensor
-from lowtide.run.toolchain import WARNINGS
+from lowtide.lower.nodes import Array, CType, Node, Params, Value
+from lowtide.machines.toolchain import WARNINGS
+from lowtide.program.assemble import Assembly, assemble
 
 
 def _assembly(*params: Params, name: str = "t0") -> Assembly:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from golden_files import assert_golden
-from lowtide.compiler import Compiled, Options, compile_model
+from lowtide.commands.compiling import Compiled, Options, compile_model
 from lowtide.tflite.read import parse
 from lowtide.zoo.builder import NetBuilder
 from lowtide.zoo.quantise import Activation

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from lowtide.compiler import Compiled, Options, compile_model
+from lowtide.commands.compiling import Compiled, Options, compile_model
 from lowtide.ir import Model
-from lowtide.run.reference import reference, sample_inputs
-from lowtide.run.toolchain import WARNINGS
+from lowtide.machines.toolchain import WARNINGS
+from lowtide.oracle.samples import reference, sample_inputs
 from lowtide.tflite.read import parse
 from networks import loaded
 from random_nets import random_network

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from programs import Sample, c_arena, c_array
 
-from lowtide.compiler import Compiled
+from lowtide.commands.compiling import Compiled
 
 OUT_OF_ORDER = 77
 

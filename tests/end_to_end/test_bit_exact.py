@@ -12,9 +12,9 @@ from dataclasses import replace
 import pytest
 from programs import compiled
 
-from lowtide import deploy
-from lowtide.compiler import Options
-from lowtide.emit.assemble import Schedule
+from lowtide.commands import checking
+from lowtide.commands.compiling import Options
+from lowtide.program.assemble import Schedule
 from networks import present
 
 WHOLE = Options(schedule="operators")
@@ -35,7 +35,7 @@ NETWORKS: list[tuple[str, Schedule]] = [
 def test_every_tensor_on_this_computer(network: str, schedule: Schedule) -> None:
     program = compiled(network, Options(schedule=schedule))
     assert (program.assembly.plan is None) == (schedule == "operators")
-    result = deploy.verify(program, samples=4)
+    result = checking.verify(program, samples=4)
     assert result.mismatch is None
     assert result.bit_exact
     assert result.engine == "tflm"
@@ -69,7 +69,7 @@ def _shown(value: str | Options) -> str:
 @pytest.mark.parametrize(("network", "options"), CASES, ids=_shown)
 def test_every_allocator_with_every_place_of_the_input(network: str, options: Options) -> None:
     program = compiled(network, options)
-    assert deploy.verify(program, samples=2).mismatch is None
+    assert checking.verify(program, samples=2).mismatch is None
     assert program.arena_bytes % options.align == 0
     if options.allocator == "compacting":
         assert program.assembly.placement.proved_optimal

@@ -11,8 +11,8 @@ from types import MappingProxyType
 import pytest
 from programs import compiled
 
-from lowtide import deploy
-from lowtide.compiler import Compiled, Options
+from lowtide.commands import checking
+from lowtide.commands.compiling import Compiled, Options
 
 CONST = Options(input_mode="const")
 PLANS = (
@@ -38,7 +38,7 @@ def _inside(program: Compiled) -> set[int]:
 def test_tensors_inside_of_blocks_are_compared(network: str, options: Options) -> None:
     program = compiled(network, options)
     assert _inside(program)
-    result = deploy.verify(program, samples=2)
+    result = checking.verify(program, samples=2)
     assert result.mismatch is None
     assert result.tensors == len({t for op in program.graph.ops for t in op.outputs})
 
@@ -55,7 +55,7 @@ def test_a_fault_inside_of_a_block_is_found_there(right: str, wrong: str, kind: 
     source = program.files["lt_block.c"].decode()
     assert source.count(right) == 1
     files = {**program.files, "lt_block.c": source.replace(right, right + wrong).encode()}
-    result = deploy.verify(replace(program, files=MappingProxyType(files)), samples=1)
+    result = checking.verify(replace(program, files=MappingProxyType(files)), samples=1)
     assert result.mismatch is not None
     assert result.mismatch.type == kind
     assert result.mismatch.difference.tensor in _inside(program)

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from programs import compiled, merged, model_of
 
-from lowtide.compiler import Options, compile_model
+from lowtide.commands.compiling import Options, compile_model
 from lowtide.emit.bundle import kernel_files
-from lowtide.run.board import load_boards
-from lowtide.run.toolchain import compile_only
+from lowtide.machines.board import load_boards
+from lowtide.machines.toolchain import compile_only
 
 _BOTH = Options(input_mode="streamed", output_mode="streamed")
 

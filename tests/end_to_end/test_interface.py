@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from programs import STRICT, c_arena, c_samples, compiled, merged, run_main, write_files
 
-from lowtide.compiler import Options
+from lowtide.commands.compiling import Options
 
 FIGURE = Options(name="fig")
 KWS = Options(name="kws")

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
 from programs import run_main, samples_of
 from streams import BOTH_USED, CALLER, c_data, c_run
 
-from lowtide.compiler import Compiled, Options, compile_model
+from lowtide.commands.compiling import Compiled, Options, compile_model
 from lowtide.tflite.read import parse
 from memory import Memory
 from moving_nets import joined_with_its_own, moving_network, reshaped_and_split
@@ -30,8 +30,8 @@ MODES = {
     "const": Options(input_mode="const"),
     "preserved": Options(preserve_input=True),
 }
-SEEDS = range(48)
-BUILT = ("vector", "other_rows", "own_2_2", 100, 101, 102, 103)
+SEEDS = range(40)
+BUILT: list[int | str] = ["vector", "own_2_2", 100, 101, 102]
 SOAK = range(1000, 3000)
 BATCH = 25
 
@@ -47,7 +47,7 @@ KNOWN: dict[str, Callable[[], bytes]] = {
     "as_many_rows": lambda: reshaped_and_split((1, 6, 2, 2), (1, 6, 1, 4), (1, 3, 2)),
     "other_rows": lambda: reshaped_and_split((1, 17, 3, 3), (1, 9, 1, 17), (5, 2, 2)),
     **{
-        f"own_{steps}_{axis}": lambda steps=steps, axis=axis: joined_with_its_own(steps, axis)
+        f"own_{steps}_{axis}": partial(joined_with_its_own, steps, axis)
         for steps in (1, 2, 3)
         for axis in (1, 2)
     },
@@ -119,8 +119,8 @@ def test_random_networks_have_joins_of_all_kinds() -> None:
 
 
 def test_built_programs(tmp_path: Path) -> None:
-    networks = [*BUILT, *(["reshape_then_split"] if "reshape_then_split" in KNOWN else [])]
-    check_built(tmp_path, networks, ("rows", "streamed"))
+    files = [path.stem for path in _FILES[:1] if path.stem in KNOWN]
+    check_built(tmp_path, [*BUILT, *files], ("rows", "streamed"))
 
 
 @pytest.mark.soak

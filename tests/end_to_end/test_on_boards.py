@@ -12,18 +12,18 @@ from pathlib import Path
 import pytest
 from programs import compiled
 
-from lowtide import deploy
-from lowtide.compiler import Options
-from lowtide.deploy import Ran
-from lowtide.run.board import find_board
-from lowtide.run.glue import read_interface
+from lowtide.commands import checking
+from lowtide.commands.checking import Ran
+from lowtide.commands.compiling import Options
+from lowtide.machines.board import find_board
+from lowtide.machines.glue import read_interface
 from networks import present
 
 SMALL = ["figure1", *present("tflm_micro_speech_int8")]
 
 
 def _run(network: str, board: str, options: Options | None = None, samples: int = 2) -> Ran:
-    return deploy.run(compiled(network, options), find_board(board), samples=samples)
+    return checking.run(compiled(network, options), find_board(board), samples=samples)
 
 
 @pytest.mark.parametrize("board", ["mps2-an386", "rv32-virt"])
@@ -98,6 +98,6 @@ def test_a_users_board_of_the_real_parts_size(tmp_path: Path) -> None:
         'ram = { origin = 0x20000000, length = "8K" }\n'
         'flash = { origin = 0x08000000, length = "64K" }\n'
     )
-    result = deploy.run(compiled("figure1"), find_board("mine", file), samples=1)
+    result = checking.run(compiled("figure1"), find_board("mine", file), samples=1)
     assert result.bit_exact
     assert result.board.ram.length == 8192

@@ -15,11 +15,11 @@ from random import Random
 from programs import Sample, c_arena, run_main, samples_of
 from streams import BOTH_USED, CALLER, c_data, c_run
 
-from lowtide.compiler import Compiled, Options, compile_model
-from lowtide.emit.assemble import Assembly, assemble
+from lowtide.commands.compiling import Compiled, Options, compile_model
 from lowtide.emit.bundle import bundle
-from lowtide.emit.turns import MAX_DEPTH, Loop, Turn, expand, turns_of
 from lowtide.ir import DType, Graph, Quant, Tensor
+from lowtide.program.assemble import Assembly, assemble
+from lowtide.program.turns import MAX_DEPTH, Loop, Turn, expand, turns_of
 from lowtide.tflite.read import parse
 from lowtide.zoo.quantise import Activation
 from random_nets import Maker

@@ -11,7 +11,7 @@ import pytest
 from programs import compiled, run_main, samples, samples_of
 from streams import CALLER, OUT_OF_ORDER, c_data, c_run
 
-from lowtide.compiler import Compiled, Options, compile_model
+from lowtide.commands.compiling import Compiled, Options, compile_model
 from lowtide.ir import Model
 from lowtide.tflite.read import parse
 from lowtide.zoo.quantise import Activation

@@ -14,10 +14,10 @@ import pytest
 from programs import compiled, run_main, samples
 from streams import BOTH_USED, CALLER, c_data, c_run
 
-from lowtide import deploy
-from lowtide.compiler import Options
-from lowtide.run.board import find_board
-from lowtide.run.host import host_build, host_run
+from lowtide.commands import checking
+from lowtide.commands.compiling import Options
+from lowtide.machines.board import find_board
+from lowtide.machines.host import host_build, host_run
 
 BOTH = Options(input_mode="streamed", output_mode="streamed")
 MODES = {
@@ -63,7 +63,7 @@ def test_networks_of_the_zoo_in_every_mode(network: str, tmp_path: Path) -> None
 def test_lowtides_own_harness(network: str | int, options: Options, tmp_path: Path) -> None:
     """Every tensor as `verify` sees it, and what was handed over."""
     program = compiled(network, options)
-    assert deploy.verify(program, samples=4).mismatch is None
+    assert checking.verify(program, samples=4).mismatch is None
     found = samples(network)
     build = host_build(program.files, program.name, tmp_path)
     assert build.warnings == ""
@@ -86,13 +86,13 @@ def test_verify_finds_an_output_that_is_not_handed_over(
     before, _, after = text.rpartition(right)
     assert before
     broken = {**program.files, "figure1.c": (before + wrong + after).encode()}
-    assert not deploy.verify(replace(program, files=broken), samples=2).bit_exact
+    assert not checking.verify(replace(program, files=broken), samples=2).bit_exact
 
 
 @pytest.mark.parametrize("board", ["mps2-an386", "rv32-virt"])
 @pytest.mark.parametrize("network", ["figure1", 15])
 def test_boards(network: str | int, board: str) -> None:
-    result = deploy.run(compiled(network, BOTH), find_board(board), samples=3)
+    result = checking.run(compiled(network, BOTH), find_board(board), samples=3)
     assert result.bit_exact
     assert result.measured.warnings == ""
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from lowtide.analysis import analyze
+from lowtide.commands.analysis import analyze
 from lowtide.ir import DType, Graph, Op, Option, Tensor
 from lowtide.ir.macs import graph_macs, op_macs
 from networks import loaded

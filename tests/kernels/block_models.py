@@ -17,18 +17,18 @@ import numpy as np
 from conv_models import NONE, SAME, VALID, Layer, Models
 from numpy.typing import NDArray
 
-from lowtide.emit.assemble import Assembly, assemble_rows
 from lowtide.emit.bundle import bundle
-from lowtide.emit.prepare import InputMode, OutputMode, Prepared, prepare
-from lowtide.emit.program import Array as Constant
-from lowtide.emit.program import Node, Params
 from lowtide.ir import Graph, Model
-from lowtide.ir.passes import fold_pads
+from lowtide.lower.nodes import Array as Constant
+from lowtide.lower.nodes import Node, Params
+from lowtide.machines.board import find_board
+from lowtide.machines.host import host_build, host_macs, host_run
+from lowtide.machines.qemu import run_on_board
+from lowtide.oracle.samples import reference, sample_inputs
+from lowtide.passes.rewrites import fold_pads
+from lowtide.program.assemble import Assembly, assemble_rows
+from lowtide.rows.prepare import InputMode, OutputMode, Prepared, prepare
 from lowtide.rows.stages import Choice, Fused
-from lowtide.run.board import find_board
-from lowtide.run.host import host_build, host_macs, host_run
-from lowtide.run.qemu import run_on_board
-from lowtide.run.reference import reference, sample_inputs
 from lowtide.tflite.read import parse
 from lowtide.zoo.spec import NetSpec, OpSpec
 from lowtide.zoo.writer import write

@@ -11,11 +11,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lowtide.emit.assemble import assemble
 from lowtide.emit.bundle import bundle
-from lowtide.run.board import find_board
-from lowtide.run.oracle import random_inputs, reference_tensors
-from lowtide.run.qemu import run_on_board
+from lowtide.machines.board import find_board
+from lowtide.machines.qemu import run_on_board
+from lowtide.oracle.interpreters import random_inputs, reference_tensors
+from lowtide.program.assemble import assemble
 from lowtide.tflite.read import parse
 
 Array = NDArray[Any]

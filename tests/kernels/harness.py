@@ -16,10 +16,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lowtide.emit.assemble import Assembly, assemble
 from lowtide.emit.bundle import bundle
 from lowtide.ir import Graph
-from lowtide.run.oracle import Reference, random_inputs, reference_tensors
+from lowtide.oracle.interpreters import Reference, random_inputs, reference_tensors
+from lowtide.program.assemble import Assembly, assemble
 from lowtide.tflite.read import parse
 
 _WARNINGS = ["-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wpedantic", "-Werror"]

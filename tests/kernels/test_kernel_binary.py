@@ -9,8 +9,8 @@ import pytest
 from elementwise_models import Net, samples_of
 from harness import differences
 
-from lowtide.emit.lower import lower_op
 from lowtide.errors import ModelError
+from lowtide.lower import lower_op
 from lowtide.tflite.read import parse
 
 # Shapes that broadcast: within a row by pixel, by channel and as a whole; along rows; both operands;

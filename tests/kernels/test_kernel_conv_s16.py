@@ -7,8 +7,8 @@ import pytest
 from conv_models import NONE, RELU, RELU6, SAME, VALID, Layer, Models
 from harness import differences
 
-from lowtide.emit.lower import lower_op
 from lowtide.errors import ModelError
+from lowtide.lower import lower_op
 from lowtide.tflite.read import parse
 
 BIASES = ["INT64", "INT32", None]

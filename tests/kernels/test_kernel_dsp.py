@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from lowtide.emit.bundle import kernel_files
-from lowtide.run.failures import BuildError
-from lowtide.run.toolchain import compile_only
+from lowtide.machines.failures import BuildError
+from lowtide.machines.toolchain import compile_only
 
 _ASK = b'#include "lt_fixed.h"\n#ifdef LT_DSP\n#error the DSP variant\n#endif\n'
 

@@ -11,10 +11,10 @@ import harness
 import numpy as np
 from move_models import Net
 
-from lowtide.emit.assemble import assemble
 from lowtide.ir import Graph
-from lowtide.ir.passes import drop_boundary_quantization, fold_pads
-from lowtide.run.oracle import random_inputs, reference_tensors
+from lowtide.oracle.interpreters import random_inputs, reference_tensors
+from lowtide.passes.rewrites import drop_boundary_quantization, fold_pads
+from lowtide.program.assemble import assemble
 from lowtide.tflite.read import parse
 
 _SIDES = [(1, 1, 1, 1), (0, 1, 0, 1), (2, 0, 0, 3), (3, 3, 3, 3), (0, 0, 4, 0)]

@@ -8,8 +8,8 @@ import pytest
 from elementwise_models import Engine, Net, samples_of
 from harness import differences
 
-from lowtide.emit.lower import lower_op
 from lowtide.errors import ModelError
+from lowtide.lower import lower_op
 from lowtide.tflite.read import parse
 
 SAME, VALID = 0, 1

@@ -7,8 +7,8 @@ import pytest
 from elementwise_models import Engine, Net, samples_of
 from harness import differences
 
-from lowtide.emit.lower import lower_op
 from lowtide.errors import ModelError
+from lowtide.lower import lower_op
 from lowtide.tflite.read import parse
 
 SHAPE = (1, 4, 5, 16)

@@ -10,8 +10,8 @@ import pytest
 from elementwise_models import Net, samples_of
 from harness import differences
 
-from lowtide.emit.lower import lower_op
 from lowtide.errors import ModelError
+from lowtide.lower import lower_op
 from lowtide.tflite.read import parse
 
 SHAPES = ((2, 5, 3, 4), (1, 7, 6, 5), (1, 3, 7), (4, 9), (11,), (2, 3, 2, 3, 2))

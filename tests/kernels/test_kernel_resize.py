@@ -11,8 +11,8 @@ import pytest
 from harness import differences
 from move_models import Net
 
-from lowtide.emit.assemble import assemble
 from lowtide.errors import ModelError
+from lowtide.program.assemble import assemble
 from lowtide.tflite.read import parse
 
 _SIZES = [(1, 1), (2, 3), (5, 4), (7, 9), (8, 10), (10, 8), (13, 17), (30, 3)]

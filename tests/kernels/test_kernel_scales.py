@@ -17,9 +17,9 @@ from test_kernel_lstm import lstm
 from test_kernel_svdf import svdf
 from test_kernel_transpose_conv import transpose_conv
 
-from lowtide.emit.lower import lower_op
 from lowtide.errors import ModelError
 from lowtide.ir import Graph
+from lowtide.lower import lower_op
 from lowtide.tflite.read import parse
 
 

@@ -11,8 +11,8 @@ import pytest
 from harness import differences
 from move_models import Net
 
-from lowtide.emit.assemble import assemble
 from lowtide.errors import ModelError
+from lowtide.program.assemble import assemble
 from lowtide.tflite.read import parse
 
 Ints = tuple[int, ...]

@@ -11,8 +11,8 @@ from elementwise_models import Engine, Net, samples_of
 from harness import differences
 
 from lowtide.emit.bundle import kernel_files
-from lowtide.emit.lower import lower_op
 from lowtide.errors import ModelError
+from lowtide.lower import lower_op
 from lowtide.tflite.read import parse
 
 OUTPUTS = {

@@ -20,10 +20,10 @@ import pytest
 from conv_models import SAME, VALID, Layer
 from test_kernel_pad_folded import convolution, depthwise, max_pool, padded
 
-from lowtide.emit.assemble import Assembly, assemble_rows
-from lowtide.emit.prepare import prepare
 from lowtide.ir import Graph, Model
-from lowtide.ir.passes import fold_pads
+from lowtide.passes.rewrites import fold_pads
+from lowtide.program.assemble import Assembly, assemble_rows
+from lowtide.rows.prepare import prepare
 from lowtide.rows.stages import Choice
 from lowtide.tflite.read import parse
 from lowtide.zoo.spec import NetSpec

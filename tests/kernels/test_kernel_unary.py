@@ -7,8 +7,8 @@ import pytest
 from elementwise_models import Net, samples_of
 from harness import differences
 
-from lowtide.emit.lower import lower_op
 from lowtide.errors import ModelError
+from lowtide.lower import lower_op
 from lowtide.tflite.read import parse
 
 ALL = np.arange(-128, 128, dtype=np.int8)

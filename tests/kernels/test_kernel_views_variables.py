@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 from move_models import Net, Shape
 
-from lowtide.emit.assemble import assemble
 from lowtide.errors import ModelError
-from lowtide.ir.passes import resolve_variables
-from lowtide.ir.verify import verify
-from lowtide.run.oracle import random_inputs, reference_tensors
+from lowtide.ir.soundness import verify
+from lowtide.oracle.interpreters import random_inputs, reference_tensors
+from lowtide.passes.rewrites import resolve_variables
+from lowtide.program.assemble import assemble
 from lowtide.tflite.read import parse
 
 

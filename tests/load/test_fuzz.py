@@ -14,7 +14,7 @@ from collections.abc import Callable
 import pytest
 from guarded import guard
 
-from lowtide.analysis import analyze
+from lowtide.commands.analysis import analyze
 from lowtide.errors import ModelError
 from lowtide.ir import Model
 from lowtide.tflite.read import parse

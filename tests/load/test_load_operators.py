@@ -14,7 +14,7 @@ from tiny import model, opcode, operator, pack, read, subgraph, tensor
 
 from lowtide.errors import ModelError
 from lowtide.ir import Op
-from lowtide.ir.verify import CONTROL_FLOW
+from lowtide.ir.soundness import CONTROL_FLOW
 from lowtide.tflite.read import parse
 
 CODES = {v: k for k, v in vars(schema.BuiltinOperator).items() if not k.startswith("_")}

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 from tiny import chain, model, opcode, operator, pack, read, subgraph, tensor
 
-from lowtide.analysis import analyze
+from lowtide.commands.analysis import analyze
 from lowtide.ir import DType, Metadata, Quant, Signature
-from lowtide.schedule import best_order
+from lowtide.order import best_order
 from lowtide.tflite.read import load, parse
 from networks import NETWORKS, contents, loaded
 

@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 
 from lowtide.errors import LowtideError, ModelError, UsageError
-from lowtide.run.oracle import (
+from lowtide.oracle.interpreters import (
     OracleError,
     Reference,
     first_difference,

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 from tiny import model, opcode, operator, pack, subgraph, tensor
 
-from lowtide.analysis import analyze
+from lowtide.commands.analysis import analyze
 from lowtide.ir import Graph
+from lowtide.oracle.interpreters import tflm_arena
 from lowtide.place.tensors import tflm_arena_bytes
-from lowtide.run.oracle import tflm_arena
 from lowtide.tflite.read import parse
 from lowtide.tflite.rewrite import permute_operators
 from networks import contents, loaded

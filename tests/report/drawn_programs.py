@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from lowtide.compiler import Compiled, Options, compile_model
-from lowtide.emit.assemble import Variable
+from lowtide.commands.compiling import Compiled, Options, compile_model
 from lowtide.place import Block
+from lowtide.program.assemble import Variable
 from networks import loaded
 
 WAYS: dict[str, dict[str, Any]] = {

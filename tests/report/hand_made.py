@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lowtide.analysis import Analysis, analyze
+from lowtide.commands.analysis import Analysis, analyze
 from lowtide.ir import DType, Graph, Op, Tensor
-from lowtide.schedule import OrderResult
+from lowtide.order import OrderResult
 
 
 def tensor(index: int, *shape: int, name: str = "", **fields: object) -> Tensor:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lowtide.compiler import Options, Planned, planned_model
+from lowtide.commands.compiling import Options, Planned, planned_model
 from lowtide.errors import UsageError
 from lowtide.report.front_picture import write_front_picture
 from networks import loaded

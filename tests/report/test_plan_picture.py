@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from drawn_programs import compiled, every_way, nothing, with_variable
 
-from lowtide.compiler import Compiled
+from lowtide.commands.compiling import Compiled
 from lowtide.errors import UsageError
 from lowtide.place import Block
 from lowtide.report.plan_boxes import SCRATCH, plan_boxes

@@ -8,8 +8,8 @@ import json
 
 from hand_made import chain, peak_at_start, unproved, with_variable
 
-from lowtide.analysis import analyze
-from lowtide.pipeline import place_tensors
+from lowtide.commands.analysis import analyze
+from lowtide.commands.reordering import place_tensors
 from lowtide.report.data import analysis_csv, analysis_document, to_json
 
 

@@ -12,9 +12,9 @@ from functools import cache
 import pytest
 
 from golden_files import assert_golden
-from lowtide import pipeline
-from lowtide.analysis import Analysis
-from lowtide.pipeline import Placements
+from lowtide.commands import reordering
+from lowtide.commands.analysis import Analysis
+from lowtide.commands.reordering import Placements
 from lowtide.report.data import analysis_csv, analysis_document, reordered_document, to_json
 from lowtide.report.text import analysis_text, reordered_text
 from networks import loaded
@@ -22,9 +22,9 @@ from networks import loaded
 
 @cache
 def figure1() -> tuple[Analysis, Placements]:
-    model = pipeline.load("zoo:figure1")
-    found = pipeline.analyze(model)
-    return found, pipeline.place_tensors(model.graph, found.best.order)
+    model = reordering.load("zoo:figure1")
+    found = reordering.analyze(model)
+    return found, reordering.place_tensors(model.graph, found.best.order)
 
 
 def test_analysis_text(pytestconfig: pytest.Config) -> None:
@@ -47,14 +47,14 @@ def test_analysis_csv(name: str, pytestconfig: pytest.Config) -> None:
 
 def test_reordered_text_and_json(pytestconfig: pytest.Config) -> None:
     """With an offline plan, checked with the reference kernels."""
-    result = pipeline.reorder(pipeline.load("zoo:figure1"), offline_plan=True)
+    result = reordering.reorder(reordering.load("zoo:figure1"), offline_plan=True)
     assert_golden("figure1_reordered.txt", reordered_text(result), pytestconfig)
     document = to_json(reordered_document(result, "out.tflite"))
     assert_golden("figure1_reordered.json", document, pytestconfig)
 
 
 def test_reordered_text_unchecked(pytestconfig: pytest.Config) -> None:
-    result = pipeline.reorder(loaded("figure1"), check=False)
+    result = reordering.reorder(loaded("figure1"), check=False)
     assert_golden("figure1_unchecked.txt", reordered_text(result), pytestconfig)
     assert str(result) == reordered_text(result)
 

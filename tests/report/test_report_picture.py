@@ -16,7 +16,7 @@ from dataclasses import replace
 import pytest
 from hand_made import chain, peak_at_start
 
-from lowtide.analysis import analyze
+from lowtide.commands.analysis import analyze
 from lowtide.errors import UsageError
 from lowtide.ir import Graph
 from lowtide.report.picture import analysis_picture, format_of, side_of

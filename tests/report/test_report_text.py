@@ -10,9 +10,9 @@ from dataclasses import replace
 import pytest
 from hand_made import chain, peak_at_start, unproved, with_variable
 
-from lowtide import pipeline
-from lowtide.analysis import analyze
-from lowtide.pipeline import Check, Reordered, place_tensors
+from lowtide.commands import reordering
+from lowtide.commands.analysis import analyze
+from lowtide.commands.reordering import Check, Reordered, place_tensors
 from lowtide.report.text import (
     amount,
     analysis_text,
@@ -154,7 +154,7 @@ def test_a_model_prints_its_analysis() -> None:
 
 
 def test_a_rewrite_that_changes_nothing() -> None:
-    result = pipeline.reorder(loaded("ds-cnn-kws"), check=False)
+    result = reordering.reorder(loaded("ds-cnn-kws"), check=False)
     text = reordered_text(result)
     assert "The order of the operators is unchanged: peak 16,000 B (proved optimal)." in text
     assert line(text, "peak memory").endswith("same")
@@ -182,7 +182,7 @@ def test_a_rewrite_that_changes_nothing() -> None:
 def test_how_a_rewrite_was_checked(
     check: Check | None, sentence: str, measured: str | None
 ) -> None:
-    done = pipeline.reorder(loaded("figure1"), check=False)
+    done = reordering.reorder(loaded("figure1"), check=False)
     text = reordered_text(Reordered(done.model, done.before, done.after, None, check))
     assert text.endswith("\n" + sentence)
     assert ("measured" in text) == (measured is not None)

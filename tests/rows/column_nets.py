@@ -9,7 +9,7 @@ from random import Random
 from lowtide.ir import DType, Graph, Op, Tensor
 from lowtide.ir.graph import Option
 from lowtide.ir.macs import BLOCK
-from lowtide.ir.passes import EXPLICIT_PADDING
+from lowtide.passes.rewrites import EXPLICIT_PADDING
 from lowtide.rows.columns import (
     Stripes,
     stage_windows,

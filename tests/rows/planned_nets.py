@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from functools import cache
 
-from lowtide.emit.assemble import Assembly, assemble
-from lowtide.emit.prepare import InputMode, prepare
 from lowtide.ir import Graph
-from lowtide.ir.passes import fold_pads
+from lowtide.order import best_order
+from lowtide.passes.rewrites import fold_pads
+from lowtide.program.assemble import Assembly, assemble
+from lowtide.rows.prepare import InputMode, prepare
 from lowtide.rows.table import RowTable
-from lowtide.schedule import best_order
 from lowtide.tflite.read import parse
 from networks import loaded
 from random_nets import random_network

@@ -12,9 +12,9 @@ from random import Random
 
 from lowtide.ir import Graph, Op
 from lowtide.place import Placement
+from lowtide.place.rows import place_rows
+from lowtide.plans.search import Group, Space, Stages, cheapest
 from lowtide.rows import stages
-from lowtide.rows.place import place_rows
-from lowtide.rows.search import Group, Space, Stages, cheapest
 from lowtide.rows.table import Cut, RowTable
 
 Step = tuple[int, int]

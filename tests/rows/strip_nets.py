@@ -14,19 +14,19 @@ from zlib import crc32
 
 import pytest
 
-from lowtide.emit import prepare as preparing
-from lowtide.emit.assemble import Assembly, assemble_rows
-from lowtide.emit.prepare import InputMode, OutputMode, Prepared, prepare
 from lowtide.errors import UsageError
 from lowtide.ir import Graph
 from lowtide.ir.macs import BLOCK
-from lowtide.ir.passes import fold_pads
+from lowtide.order import best_order
+from lowtide.passes.rewrites import fold_pads
+from lowtide.plans.cost import CostModel
+from lowtide.plans.search import Edge, Space
+from lowtide.program.assemble import Assembly, assemble_rows
+from lowtide.rows import prepare as preparing
 from lowtide.rows.blocks import block_scratch, selections
 from lowtide.rows.columns import stage_windows, stripes, widths
-from lowtide.rows.cost import CostModel
-from lowtide.rows.search import Edge, Space
+from lowtide.rows.prepare import InputMode, OutputMode, Prepared, prepare
 from lowtide.rows.stages import Choice
-from lowtide.schedule import best_order
 from lowtide.tflite.read import parse
 from lowtide.zoo.builder import Act
 from lowtide.zoo.quantise import Activation
@@ -178,7 +178,7 @@ def ready(seed: int, *, small: bool) -> Prepared:
 def hurry(patch: pytest.MonkeyPatch) -> None:
     """Let rows be placed in the first best order, for tests that do not look at places."""
     for effort in ("_EFFORT", "_SEGMENT_EFFORT", "_PER_BOX"):
-        patch.setattr(f"lowtide.rows.place.{effort}", 0)
+        patch.setattr(f"lowtide.place.rows.{effort}", 0)
 
 
 def space_of(
@@ -321,7 +321,7 @@ def scatter(patch: pytest.MonkeyPatch, seed: int) -> None:
     """Let rows be placed in any order: what may lie in one place will do so in some network."""
     hurry(patch)
     keys = [lambda box: (crc32(b"%d %d" % (seed, box)),)]
-    patch.setattr("lowtide.rows.place._keys", lambda *_: list(keys))
+    patch.setattr("lowtide.place.rows._keys", lambda *_: list(keys))
 
 
 def random_plan(of: Prepared, seed: int) -> tuple[Choice, ...]:

@@ -26,18 +26,18 @@ from strip_nets import (
     space_of,
 )
 
-from lowtide import deploy
-from lowtide.compiler import Options, compile_model
-from lowtide.emit.assemble import Assembly, assemble_rows
-from lowtide.emit.prepare import Prepared, choices_of, prepare
+from lowtide.commands import checking
+from lowtide.commands.compiling import Options, compile_model
 from lowtide.ir import Graph
 from lowtide.ir.macs import op_macs
-from lowtide.ir.passes import fold_pads
-from lowtide.planning import Planner
+from lowtide.order import best_order
+from lowtide.passes.rewrites import fold_pads
+from lowtide.plans.planner import Planner
+from lowtide.plans.search import cheapest
+from lowtide.program.assemble import Assembly, assemble_rows
 from lowtide.rows.blocks import MOST_AGAIN, selections
-from lowtide.rows.search import cheapest
+from lowtide.rows.prepare import Prepared, choices_of, prepare
 from lowtide.rows.stages import Choice
-from lowtide.schedule import best_order
 from lowtide.tflite.read import parse
 from lowtide.zoo.builder import Act
 from memory import Memory
@@ -227,7 +227,7 @@ def test_kernels_count_as_many_macs_as_the_plan(seed: int, small: bool) -> None:
     model = parse(network_of(seed, small=small), path="macs")
     compiled = compile_model(model, Options(stages=plan))
     assert compiled.assembly.plan is not None
-    assert deploy.count_macs(compiled) == compiled.assembly.plan.macs
+    assert checking.count_macs(compiled) == compiled.assembly.plan.macs
 
 
 @networks

@@ -14,6 +14,7 @@ from column_nets import cuts_of, drawn, gaps, needed
 from lowtide.ir import DType, Graph, Op, Tensor
 from lowtide.ir.graph import Option
 from lowtide.ir.macs import BLOCK
+from lowtide.plans.weigh import weighed
 from lowtide.rows import blocks
 from lowtide.rows.columns import (
     Stripes,
@@ -24,7 +25,6 @@ from lowtide.rows.columns import (
     widths,
     windows,
 )
-from lowtide.rows.weigh import weighed
 
 BATCH = 30
 batches = pytest.mark.parametrize("first", range(0, 240, BATCH))

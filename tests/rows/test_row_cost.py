@@ -11,14 +11,14 @@ import pytest
 from strip_nets import BLOCKS, all_edges, every_plan, hurry, ready
 from strip_nets import space_of as stages_of
 
-from lowtide.compiler import Options, compile_model
-from lowtide.emit.prepare import Prepared, choices_of
+from lowtide.commands.compiling import Options, compile_model
 from lowtide.errors import InfeasibleError, UsageError
 from lowtide.ir.macs import op_macs
-from lowtide.planning import Planner
+from lowtide.plans.cost import CostModel, Linear, columns_of, executed, features, load_model
+from lowtide.plans.planner import Planner
+from lowtide.plans.search import Edge, Space, front
 from lowtide.rows.columns import outside
-from lowtide.rows.cost import CostModel, Linear, columns_of, executed, features, load_model
-from lowtide.rows.search import Edge, Space, front
+from lowtide.rows.prepare import Prepared, choices_of
 from networks import loaded
 
 _Stage = tuple[tuple[int, ...], int | None, bool]

@@ -17,12 +17,12 @@ from typing import Any
 import pytest
 from strip_nets import BLOCKS, MODES, hurry, network_of, random_plan, ready
 
-from lowtide.compiler import Compiled, Options, Planned, compile_model
+from lowtide.commands.compiling import Compiled, Options, Planned, compile_model
 from lowtide.errors import UsageError
 from lowtide.ir import Model
-from lowtide.plan_file import read_plan
+from lowtide.plans.file import read_plan
 from lowtide.report.data import to_json
-from lowtide.report.plan import plan_document
+from lowtide.report.planned import plan_document
 from lowtide.rows.stages import Choice, Fused
 from lowtide.tflite.read import parse
 from lowtide.zoo.builder import NetBuilder

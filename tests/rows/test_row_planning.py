@@ -15,18 +15,18 @@ import numpy as np
 import pytest
 from strip_nets import BLOCKS, all_edges, every_plan, graph_of, hurry, ready, space_of
 
-from lowtide.emit.assemble import assemble_rows
-from lowtide.emit.prepare import Prepared, choices_of, prepare
 from lowtide.errors import InfeasibleError
 from lowtide.ir import DType, Graph, Op, Quant, Tensor
 from lowtide.ir.macs import graph_macs
-from lowtide.ir.passes import fold_pads
-from lowtide.planning import Planner, Point, stage_tops
-from lowtide.rows.cost import load_model
-from lowtide.rows.place import QUICK
-from lowtide.rows.search import cheapest, front
+from lowtide.order import best_order
+from lowtide.passes.rewrites import fold_pads
+from lowtide.place.rows import QUICK
+from lowtide.plans.cost import load_model
+from lowtide.plans.planner import Planner, Point, stage_tops
+from lowtide.plans.search import cheapest, front
+from lowtide.program.assemble import assemble_rows
+from lowtide.rows.prepare import Prepared, choices_of, prepare
 from lowtide.rows.stages import Choice
-from lowtide.schedule import best_order
 from lowtide.tflite.read import parse
 from lowtide.zoo.builder import NetBuilder
 from networks import loaded
@@ -300,7 +300,7 @@ def test_what_is_the_least_ram_is_enough_ram(seed: int, monkeypatch: pytest.Monk
     """The arena that one limit gives is one that the other finds, badly placed as plans may be."""
     of, _ = points(seed)
     for quick in (QUICK, 0):
-        monkeypatch.setattr("lowtide.planning.QUICK", quick)
+        monkeypatch.setattr("lowtide.plans.planner.QUICK", quick)
         for most in (1.0, 1.3, float("inf")):
             least = planner(of).within_cost(most)
             found = planner(of).within_ram(least.arena_bytes)

@@ -12,8 +12,8 @@ from functools import cache
 
 import pytest
 
-from lowtide import deploy
-from lowtide.compiler import Compiled, Options, compile_model
+from lowtide.commands import checking
+from lowtide.commands.compiling import Compiled, Options, compile_model
 from lowtide.tflite.read import parse
 from lowtide.zoo.attention import attention_block
 from lowtide.zoo.quantise import Activation
@@ -32,7 +32,7 @@ def zoo(network: str, options: Options = ROWS) -> Compiled:
 
 
 def check(program: Compiled, samples: int = 2) -> None:
-    result = deploy.verify(program, samples=samples)
+    result = checking.verify(program, samples=samples)
     assert result.mismatch is None
     assert result.engine == "tflm"
     plan = program.assembly.plan

@@ -27,13 +27,13 @@ from strip_nets import (
     space_of,
 )
 
-from lowtide.emit.assemble import assemble_rows
-from lowtide.emit.prepare import Prepared, choices_of, prepare
 from lowtide.errors import UsageError
 from lowtide.ir.macs import graph_macs
-from lowtide.rows.search import Edge, Group, Space, Stages, cheapest, front, groups_of
+from lowtide.order import best_order
+from lowtide.plans.search import Edge, Group, Space, Stages, cheapest, front, groups_of
+from lowtide.program.assemble import assemble_rows
+from lowtide.rows.prepare import Prepared, choices_of, prepare
 from lowtide.rows.stages import Choice
-from lowtide.schedule import best_order
 from lowtide.tflite.read import parse
 from lowtide.zoo.builder import NetBuilder
 

@@ -21,11 +21,11 @@ from row_cases import (
     random_table,
 )
 
-from lowtide.emit.assemble import assemble
 from lowtide.ir import DType, Graph, Op, Quant, Tensor
+from lowtide.ir.liveness import peak_bytes
+from lowtide.program.assemble import assemble
 from lowtide.rows.stages import RowPlan, demand, row_lives
 from lowtide.rows.table import RowTable
-from lowtide.schedule.liveness import peak_bytes
 
 BATCH = 50
 batches = pytest.mark.parametrize("first", range(0, 400, BATCH))

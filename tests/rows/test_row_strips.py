@@ -25,17 +25,17 @@ from strip_nets import (
     space_of,
 )
 
-from lowtide import deploy
-from lowtide.compiler import Options, compile_model
-from lowtide.emit import assemble as assembling
-from lowtide.emit.assemble import Assembly, assemble_rows
-from lowtide.emit.prepare import InputMode, OutputMode, Prepared, prepare
-from lowtide.emit.tables import Strip
-from lowtide.emit.turns import Loop, Turn
+from lowtide.commands import checking
+from lowtide.commands.compiling import Options, compile_model
 from lowtide.errors import UsageError
+from lowtide.order import best_order
+from lowtide.program import assemble as assembling
+from lowtide.program.assemble import Assembly, assemble_rows
+from lowtide.program.tables import Strip
+from lowtide.program.turns import Loop, Turn
+from lowtide.rows.prepare import InputMode, OutputMode, Prepared, prepare
 from lowtide.rows.stages import Choice, Segment, Step
 from lowtide.rows.table import RowTable
-from lowtide.schedule import best_order
 from lowtide.tflite.read import parse
 from lowtide.zoo.builder import NetBuilder
 from lowtide.zoo.quantise import Activation
@@ -349,4 +349,4 @@ def test_streamed_rows_beside_strips() -> None:
     options = Options(input_mode="streamed", output_mode="streamed", stages=choices)
     compiled = compile_model(model, options)
     assert compiled.assembly.parts
-    assert deploy.verify(compiled, samples=2).bit_exact
+    assert checking.verify(compiled, samples=2).bit_exact

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from lowtide.emit.program import Crop, Node, Params, Port
 from lowtide.errors import FaultError
 from lowtide.ir import DType, Graph, Tensor
+from lowtide.lower.nodes import Crop, Node, Params, Port
 from lowtide.rows.table import Cut, RowTable, row_table
 
 SIZES = (60, 60, 40, 24)

@@ -130,7 +130,7 @@ _OPTIONS = (
 
 
 def _compile_options(command: _Command) -> _Command:
-    """The options of everything that compiles, gathered in `lowtide.compiler.Options`."""
+    """The options of everything that compiles, gathered in `lowtide.commands.compiling.Options`."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
@@ -147,10 +147,10 @@ def _samples_option(default: int) -> Callable[[_Command], _Command]:
 
 
 def _loaded(model: str, options: dict[str, Any]) -> tuple[Any, Any]:
-    """The model, and `lowtide.compiler.Options` from the command line or the plan file it names."""
-    from lowtide.compiler import Options
-    from lowtide.pipeline import load
-    from lowtide.plan_file import read_plan
+    """The model, and `compiling.Options` from the command line or the plan file it names."""
+    from lowtide.commands.compiling import Options
+    from lowtide.commands.reordering import load
+    from lowtide.plans.file import read_plan
 
     loaded = load(model)
     plan_file = options.pop("plan_file", None)
@@ -167,7 +167,7 @@ def _loaded(model: str, options: dict[str, Any]) -> tuple[Any, Any]:
 
 
 def _compiled(model: str, seconds: float, options: dict[str, Any]) -> Any:
-    from lowtide.compiler import compile_model
+    from lowtide.commands.compiling import compile_model
 
     loaded, chosen = _loaded(model, options)
     with progress("compiling"):
@@ -216,10 +216,10 @@ def plan(
     **options: Any,
 ) -> None:
     """Show how rows are scheduled: the stages, the arena they need, and what bounds it."""
-    from lowtide.compiler import planned_model
+    from lowtide.commands.compiling import planned_model
     from lowtide.files import check_writable, write_atomically
     from lowtide.report import data, picture
-    from lowtide.report import plan as planning
+    from lowtide.report import planned as planning
 
     if options["schedule"] == "operators":
         raise UsageError(
@@ -261,12 +261,12 @@ def plan(
 @seconds_option
 def verify(model: str, samples: int, as_json: bool, seconds: float, **options: Any) -> None:
     """Prove the generated C right: every tensor, byte for byte, on this computer with sanitizers."""
-    from lowtide import deploy
+    from lowtide.commands import checking
     from lowtide.report import data, deployment
 
     compiled = _compiled(model, seconds, options)
     with progress("building, running and comparing with the oracle"):
-        result = deploy.verify(compiled, samples=samples)
+        result = checking.verify(compiled, samples=samples)
     if as_json:
         print(data.to_json(deployment.verified_document(compiled, result)))
     else:
@@ -296,14 +296,14 @@ def run(
     **options: Any,
 ) -> None:
     """Run the generated C on an emulated board; measure RAM, flash and instructions."""
-    from lowtide import deploy
+    from lowtide.commands import checking
+    from lowtide.machines.board import find_board
     from lowtide.report import data, deployment
-    from lowtide.run.board import find_board
 
     target = find_board(board, board_file)
     compiled = _compiled(model, seconds, options)
     with progress(f"building for {board} and running it under QEMU"):
-        result = deploy.run(compiled, target, samples=samples)
+        result = checking.run(compiled, target, samples=samples)
     if as_json:
         print(data.to_json(deployment.ran_document(result)))
     else:
@@ -320,8 +320,8 @@ def run(
 @json_option
 def boards(board_file: Path | None, as_json: bool) -> None:
     """List the boards that `lowtide run` knows."""
+    from lowtide.machines.board import board_rows, boards_document, load_boards
     from lowtide.report import data, text
-    from lowtide.run.board import board_rows, boards_document, load_boards
 
     known = load_boards(board_file)
     if as_json:
@@ -335,7 +335,7 @@ def boards(board_file: Path | None, as_json: bool) -> None:
 @json_option
 def ops(as_json: bool) -> None:
     """List the operators that can be compiled, and for which activation types."""
-    from lowtide.emit.lower import LOWERINGS
+    from lowtide.lower import LOWERINGS
     from lowtide.report import data, text
 
     rows = [

@@ -28,7 +28,7 @@ from lowtide.files import check_writable, make_folder, write_atomically, write_t
 @seconds_option
 def analyze(model: str, as_json: bool, csv: Path | None, plot: Path | None, seconds: float) -> None:
     """Show where a network's RAM goes, and what a better operator order would save."""
-    from lowtide import pipeline
+    from lowtide.commands import reordering
     from lowtide.report import data, picture
     from lowtide.report.text import analysis_text
 
@@ -39,10 +39,10 @@ def analyze(model: str, as_json: bool, csv: Path | None, plot: Path | None, seco
         raise UsageError(
             f"cannot make the folder {csv}: it is a file", "name a folder for the tables"
         )
-    loaded = pipeline.load(model)
+    loaded = reordering.load(model)
     with progress("searching for the best order"):
-        result = pipeline.analyze(loaded, seconds=seconds)
-        placements = pipeline.place_tensors(loaded.graph, result.best.order)
+        result = reordering.analyze(loaded, seconds=seconds)
+        placements = reordering.place_tensors(loaded.graph, result.best.order)
     if csv is not None:
         make_folder(csv)
         tables = {csv / name: text.encode() for name, text in data.analysis_csv(result).items()}
@@ -72,13 +72,13 @@ def reorder(
     model: str, output: Path, offline_plan: bool, check: bool, as_json: bool, seconds: float
 ) -> None:
     """Write the model with its operators in the order of least peak memory, all else untouched."""
-    from lowtide import pipeline
+    from lowtide.commands import reordering
     from lowtide.report import data, text
 
     check_writable(output)
-    loaded = pipeline.load(model)
+    loaded = reordering.load(model)
     with progress("searching for the best order and checking the result"):
-        result = pipeline.reorder(loaded, offline_plan=offline_plan, check=check, seconds=seconds)
+        result = reordering.reorder(loaded, offline_plan=offline_plan, check=check, seconds=seconds)
     result.write(output)
     if as_json:
         print(data.to_json(data.reordered_document(result, str(output))))

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 
-from lowtide.emit.assemble import Assembly
 from lowtide.emit.c_writer import write
+from lowtide.program.assemble import Assembly
 
 _INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 

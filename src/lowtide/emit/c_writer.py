@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from lowtide.emit import interface
-from lowtide.emit.assemble import Assembly
-from lowtide.emit.limits import check
 from lowtide.emit.literals import Arrays, struct_text, values_text
-from lowtide.emit.program import Array, CType
-from lowtide.emit.tables import NO_TENSOR, NodeEntry, PortEntry, Rows, Strip
-from lowtide.emit.turns import flatten
 from lowtide.errors import UsageError
+from lowtide.lower.nodes import Array, CType
+from lowtide.program.assemble import Assembly
+from lowtide.program.limits import check
+from lowtide.program.tables import NO_TENSOR, NodeEntry, PortEntry, Rows, Strip
+from lowtide.program.turns import flatten
 
 _KEYWORDS = """
 auto break case char const continue default do double else enum extern float for goto if inline

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from lowtide.emit.assemble import Assembly
 from lowtide.emit.literals import float_literal
-from lowtide.emit.tables import FIRST_INPUT
 from lowtide.ir import DType, Tensor
+from lowtide.program.assemble import Assembly
+from lowtide.program.tables import FIRST_INPUT
 
 _C_TYPES = {
     DType.INT8: "int8_t",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from lowtide.emit.program import Array, Params, Value
 from lowtide.errors import UsageError
+from lowtide.lower.nodes import Array, Params, Value
 
 
 class Arrays:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from lowtide.emit.assemble import Assembly
 from lowtide.emit.interface import modes
-from lowtide.emit.program import Array
 from lowtide.ir import Tensor
+from lowtide.lower.nodes import Array
+from lowtide.program.assemble import Assembly
 
 _STATE_HALVES = 17
 """lt_state, in uint16_t."""

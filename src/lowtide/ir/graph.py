@@ -125,7 +125,7 @@ class Op:
 class Graph:
     """The main subgraph: `tensors[i].id == i`, `ops[i].id == i`, operators in file order.
 
-    A verified graph (see `lowtide.ir.verify`) has every reference in range, one maker per tensor,
+    A verified graph (see `lowtide.ir.soundness`) has every reference in range, one maker per tensor,
     and a file order in which every tensor is made before it is read.
 
     `initial` holds what the subgraphs that CALL_ONCE runs assign to named variables; None if one of

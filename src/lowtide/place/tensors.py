@@ -1,6 +1,6 @@
 """Whole tensors as items to place: ours, and as TFLM sees them.
 
-TFLM's memory planner meets the same lifetimes (`lowtide.schedule.liveness`), with a few sizes of its
+TFLM's memory planner meets the same lifetimes (`lowtide.ir.liveness`), with a few sizes of its
 own. Predicting its arena head exactly means placing what it places.
 """
 
@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lowtide.ir import DType, Graph, Model, Tensor
+from lowtide.ir.liveness import lifetimes
 from lowtide.place.greedy import greedy
 from lowtide.place.offline_plan import METADATA_NAME, decode
 from lowtide.place.problem import Item, Problem
-from lowtide.schedule.liveness import lifetimes
 
 TFLM_ALIGN = 16
 """MicroArenaBufferAlignment(), micro_arena_constants.h."""

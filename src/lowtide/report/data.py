@@ -10,10 +10,10 @@ import io
 import json
 from typing import TYPE_CHECKING, Any
 
-from lowtide.analysis import Analysis, Step, Timeline
+from lowtide.commands.analysis import Analysis, Step, Timeline
 
 if TYPE_CHECKING:  # the pipeline prints with this package
-    from lowtide.pipeline import Placements, Reordered
+    from lowtide.commands.reordering import Placements, Reordered
     from lowtide.place import Placement
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from lowtide.compiler import Compiled
-from lowtide.deploy import Ran, Verified
+from lowtide.commands.checking import Ran, Verified
+from lowtide.commands.compiling import Compiled
 from lowtide.ir.macs import graph_macs
+from lowtide.oracle.interpreters import Difference
 from lowtide.report.predicted import predicted_fields, predicted_note
 from lowtide.report.text import amount, plain, table
-from lowtide.run.oracle import Difference
 
 _ENGINES = {"tflm": "TensorFlow Lite Micro", "litert": "LiteRT's reference kernels"}
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from lowtide.compiler import Compiled
+from lowtide.commands.compiling import Compiled
 from lowtide.files import write_atomically
 from lowtide.ir.macs import graph_macs
-from lowtide.planning import Point
+from lowtide.plans.planner import Point
 from lowtide.report import picture
 from lowtide.report.predicted import predicted_note
 

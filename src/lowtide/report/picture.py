@@ -12,7 +12,7 @@ import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from lowtide.analysis import Analysis, Timeline
+from lowtide.commands.analysis import Analysis, Timeline
 from lowtide.errors import UsageError
 from lowtide.report.text import best_title, plain
 

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import accumulate
 
-from lowtide.compiler import Compiled
-from lowtide.report.plan import network_tensor
+from lowtide.commands.compiling import Compiled
+from lowtide.report.planned import network_tensor
 from lowtide.report.text import plain
 
 SCRATCH = -1

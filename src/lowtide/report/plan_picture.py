@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lowtide.compiler import Compiled
+from lowtide.commands.compiling import Compiled
 from lowtide.files import check_writable, write_atomically
 from lowtide.report import picture
 from lowtide.report.plan_boxes import (

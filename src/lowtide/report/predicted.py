@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lowtide.compiler import Compiled
+from lowtide.commands.compiling import Compiled
 
 
 def predicted_note(compiled: Compiled) -> str:

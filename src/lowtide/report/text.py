@@ -10,10 +10,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from lowtide.analysis import Analysis, Timeline
+from lowtide.commands.analysis import Analysis, Timeline
 
 if TYPE_CHECKING:  # the pipeline prints with this module
-    from lowtide.pipeline import Placements, Reordered
+    from lowtide.commands.reordering import Placements, Reordered
 
 _WIDTH = 100
 _BAR = 20

@@ -16,11 +16,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
-from lowtide.emit.program import Lowered, Node
 from lowtide.ir import Graph, Op, Tensor
 from lowtide.ir.graph import Option
 from lowtide.ir.macs import BLOCK, op_macs
-from lowtide.ir.passes import EXPLICIT_PADDING
+from lowtide.lower.nodes import Lowered, Node
+from lowtide.passes.rewrites import EXPLICIT_PADDING
 from lowtide.rows.columns import window_width
 
 MOST_ROWS = 8

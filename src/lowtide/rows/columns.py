@@ -18,7 +18,7 @@ from functools import cache
 
 from lowtide.ir import Graph, Op
 from lowtide.ir.macs import BLOCK, block_macs, op_macs
-from lowtide.ir.passes import EXPLICIT_PADDING
+from lowtide.passes.rewrites import EXPLICIT_PADDING
 
 _SAME = frozenset(
     {"RELU", "RELU6", "LEAKY_RELU", "HARD_SWISH", "LOGISTIC", "TANH", "ABS", "ELU"}

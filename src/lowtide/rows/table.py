@@ -21,10 +21,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from lowtide.emit.program import Crop, Node, Port
 from lowtide.errors import FaultError
 from lowtide.ir import Graph
-from lowtide.schedule.liveness import in_arena
+from lowtide.ir.liveness import in_arena
+from lowtide.lower.nodes import Crop, Node, Port
 
 
 @dataclass(frozen=True, slots=True)

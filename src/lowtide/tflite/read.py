@@ -19,7 +19,7 @@ import flatbuffers
 
 from lowtide.errors import ModelError
 from lowtide.ir import DType, Graph, Metadata, Model, Op, Option, Quant, Signature, Tensor
-from lowtide.ir.verify import verify
+from lowtide.ir.soundness import verify
 
 _IDENTIFIER: Final = b"TFL3"
 _REMEDY: Final = "pass a .tflite file as a converter wrote it; this one may be cut off or damaged"
@@ -95,7 +95,7 @@ def load(path: str | Path) -> Model:
     """Read and verify the model at `path`.
 
     Raises ModelError if the file cannot be read, is no .tflite file, is damaged, or breaks a rule
-    of `lowtide.ir.verify`.
+    of `lowtide.ir.soundness`.
     """
     try:
         source = Path(path).read_bytes()

@@ -1,0 +1,1 @@
+"""What each command does, from a loaded model to a result that is reported."""

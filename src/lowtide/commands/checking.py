@@ -1,0 +1,220 @@
+"""Prove and measure a compiled program: the stages behind `lowtide verify` and `lowtide run`.
+
+Compiled --+--> host build, sanitizers on --> every tensor against the oracle   (verify)
+           +--> board build --> QEMU --> outputs against the oracle, RAM, flash, instructions
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowtide.commands.compiling import Compiled
+from lowtide.ir import Graph, Model
+from lowtide.ir.macs import graph_macs
+from lowtide.machines.board import Board
+from lowtide.machines.host import HostTrace, host_build, host_macs, host_trace
+from lowtide.machines.qemu import BoardRun, run_on_board
+from lowtide.oracle.interpreters import Difference, Reference, first_difference
+from lowtide.oracle.samples import reference, sample_inputs
+from lowtide.program.assemble import Assembly
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """The first element that differs from the oracle, in the order the operators run."""
+
+    operator: int
+    type: str
+    difference: Difference
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """The outcome of `verify`. `tensors` tensors were compared on `samples` inputs with `engine`."""
+
+    engine: Literal["tflm", "litert"]
+    samples: int
+    tensors: int
+    mismatch: Mismatch | None
+
+    @property
+    def bit_exact(self) -> bool:
+        """True when every byte of every tensor was the oracle's."""
+        return self.mismatch is None
+
+
+def verify(compiled: Compiled, *, samples: int = 8, seed: int = 1) -> Verified:
+    """Build for this computer with sanitizers, run, and compare every tensor with the oracle.
+
+    Raises OracleError, MissingToolError, BuildError or ProgramError.
+    """
+    model, graph = compiled.model, compiled.graph
+    inputs = sample_inputs(model, samples, seed)
+    made = {
+        tensor: op
+        for op in (graph.ops[i] for i in compiled.order.order)
+        for tensor in op.outputs
+        if graph.tensors[tensor].bytes
+    }
+    wanted = _reference(model, graph, inputs, [*graph.inputs, *made, *graph.outputs])
+    with tempfile.TemporaryDirectory(prefix="lowtide-") as folder:
+        program = host_build(compiled.files, compiled.name, Path(folder), trace=True)
+        trace = host_trace(program, _samples(graph, wanted))
+    put_together = {part.tensor for part in compiled.assembly.parts.values()}
+    skipped = {*compiled.assembly.views, *compiled.assembly.untraced} - put_together
+    compared = [tensor for tensor in made if tensor not in skipped]
+    outputs = [tensor for tensor in graph.outputs if tensor not in compared]
+    got = []
+    for number, sample in enumerate(wanted.samples):
+        arrays = {t: _array(trace.tensors.get((number, t), b""), sample[t]) for t in compared}
+        arrays |= _from_strips(compiled.assembly, trace, number, sample)
+        arrays |= {
+            t: _array(trace.outputs[number][graph.outputs.index(t)], sample[t]) for t in outputs
+        }
+        got.append(arrays)
+    checked = [*compared, *outputs]
+    limited = Reference(wanted.engine, tuple({t: s[t] for t in checked} for s in wanted.samples))
+    difference = first_difference(Reference(wanted.engine, tuple(got)), limited)
+    if difference is None:
+        difference = _handed_over(graph, trace, wanted)
+    mismatch = None
+    if difference is not None:
+        op = made.get(difference.tensor)
+        mismatch = Mismatch(-1 if op is None else op.id, "" if op is None else op.label, difference)
+    return Verified(wanted.engine, samples, len(checked), mismatch)
+
+
+def _handed_over(graph: Graph, trace: HostTrace, wanted: Reference) -> Difference | None:
+    """The first difference in what the program gave its caller: NAME_output, or rows taken."""
+    got = tuple(
+        {t: _array(data, sample[t]) for t, data in zip(graph.outputs, outputs, strict=True)}
+        for outputs, sample in zip(trace.outputs, wanted.samples, strict=True)
+    )
+    outputs = tuple({t: sample[t] for t in graph.outputs} for sample in wanted.samples)
+    return first_difference(Reference(wanted.engine, got), Reference(wanted.engine, outputs))
+
+
+def _reference(
+    model: Model, graph: Graph, inputs: Sequence[Mapping[int, Array]], tensors: Sequence[int]
+) -> Reference:
+    """`tensors` as the oracle has them; a constant, which it need not have, as the file has it."""
+    constants = {
+        tensor: np.frombuffer(data, np.uint8)
+        for tensor in tensors
+        if (data := graph.tensors[tensor].data) is not None
+    }
+    found = reference(model, inputs, [t for t in dict.fromkeys(tensors) if t not in constants])
+    return Reference(found.engine, tuple({**s, **constants} for s in found.samples))
+
+
+def _from_strips(
+    assembly: Assembly, trace: HostTrace, number: int, sample: Mapping[int, Array]
+) -> dict[int, Array]:
+    """Tensors that were made in strips or inside of blocks, put together; what was not made is the
+    oracle's.
+
+    Where strips overlap, a value that is wrong in any of them is found.
+    """
+    whole: dict[int, Array] = {}
+    for made, part in assembly.parts.items():
+        want = sample[part.tensor]
+        if part.tensor not in whole:
+            whole[part.tensor] = want.copy()
+        rounds = trace.rounds.get((number, made), ())
+        for columns, data in zip_longest(part.columns, rounds):
+            inside = want[:, : part.rows]
+            inside = inside[:, :, columns.start : columns.stop] if columns is not None else want[:0]
+            if columns is None or data is None or len(data) != inside.nbytes:
+                whole[part.tensor] = np.frombuffer(data or b"", np.uint8)  # of another size
+                break
+            got = np.frombuffer(data, want.dtype).reshape(inside.shape)
+            differs = got != inside
+            whole[part.tensor][:, : part.rows, columns.start : columns.stop][differs] = got[differs]
+    return whole
+
+
+def count_macs(compiled: Compiled, *, seed: int = 1) -> int:
+    """The MACs that one inference does, counted by the kernels themselves in a build for the host.
+
+    Kernels count what a layer is defined to multiply, padding included, column by column as they
+    run. Raises as `verify`.
+    """
+    inputs = sample_inputs(compiled.model, 1, seed)
+    wanted = reference(compiled.model, inputs, list(compiled.graph.inputs))
+    with tempfile.TemporaryDirectory(prefix="lowtide-") as folder:
+        program = host_build(compiled.files, compiled.name, Path(folder), count=True)
+        return host_macs(program, _samples(compiled.graph, wanted))
+
+
+def _macs(compiled: Compiled) -> int:
+    """MACs of one inference, what strips compute again included."""
+    plan = compiled.assembly.plan
+    return graph_macs(compiled.graph) if plan is None else plan.macs
+
+
+def _samples(graph: Graph, reference: Reference) -> list[list[bytes]]:
+    """Per sample, the bytes of each input of the compiled graph, as the oracle had them."""
+    return [[sample[t].tobytes() for t in graph.inputs] for sample in reference.samples]
+
+
+def _array(data: bytes, like: Array) -> Array:
+    """`data` as an array of the type of `like`; left as bytes where the size is wrong."""
+    if len(data) != like.nbytes:
+        return np.frombuffer(data, np.uint8)
+    return np.frombuffer(data, like.dtype).reshape(like.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """The outcome of `run`: what the board measured, and whether its outputs were the oracle's."""
+
+    compiled: Compiled = field(repr=False)
+    board: Board
+    engine: Literal["tflm", "litert"]
+    samples: int
+    measured: BoardRun
+    macs: int
+    difference: Difference | None
+
+    @property
+    def bit_exact(self) -> bool:
+        """True when every output byte of every sample was the oracle's."""
+        return self.difference is None
+
+
+def run(compiled: Compiled, board: Board, *, samples: int = 2, seed: int = 1) -> Ran:
+    """Build for `board`, run under QEMU, measure, and compare all outputs with the oracle.
+
+    Raises DoesNotFitError if RAM or flash is too small, else as `verify`.
+    """
+    model, graph = compiled.model, compiled.graph
+    inputs = sample_inputs(model, samples, seed)
+    wanted = _reference(model, graph, inputs, [*graph.inputs, *graph.outputs])
+    measured = run_on_board(board, compiled.files, compiled.name, _samples(graph, wanted))
+    got = [
+        {t: _array(data, sample[t]) for t, data in zip(graph.outputs, outputs, strict=True)}
+        for outputs, sample in zip(measured.outputs, wanted.samples, strict=True)
+    ]
+    expected = tuple({t: sample[t] for t in graph.outputs} for sample in wanted.samples)
+    difference = first_difference(
+        Reference(wanted.engine, tuple(got)), Reference(wanted.engine, expected)
+    )
+    return Ran(
+        compiled=compiled,
+        board=board,
+        engine=wanted.engine,
+        samples=samples,
+        measured=measured,
+        macs=_macs(compiled),
+        difference=difference,
+    )

@@ -1,0 +1,288 @@
+"""From a model to a bundle of C files: the stages behind `lowtide compile`.
+
+load -> passes -> best order -> lower and place (emit.assemble) -> C (emit.bundle)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+from lowtide.emit.bundle import bundle
+from lowtide.emit.c_writer import c_name, check_name
+from lowtide.emit.readme import readme
+from lowtide.errors import UsageError
+from lowtide.files import make_folder, write_together
+from lowtide.ir import Graph, Model
+from lowtide.order import OrderResult, best_order
+from lowtide.passes.rewrites import drop_boundary_quantization, fold_pads, resolve_variables
+from lowtide.place.tensors import tflm_arena_bytes
+from lowtide.plans.bound import lower_bound
+from lowtide.plans.cost import CostModel, load_model
+from lowtide.plans.file import stage_order, with_views
+from lowtide.plans.planner import Planner, Point, Tell
+from lowtide.program.assemble import Assembly, Schedule, assemble_tensors
+from lowtide.rows.prepare import InputMode, OutputMode, Prepared, prepare
+from lowtide.rows.stages import Choice, live_bytes, row_lives
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to compile. `align` is the arena's alignment in bytes, a power of two from 4 up.
+
+    `schedule` is rows, which interleaves the steps of operators and places rows, or operators, which
+    runs them one after the other and places whole tensors with `allocator`: planned, greedy or
+    compacting. `input_mode` says where inputs live: resident in the arena; const, in memory of the
+    caller's that stays readable; or streamed, their rows given as they are needed. `output_mode`:
+    resident, or streamed, their rows handed over as they are made. `preserve_input` keeps resident
+    inputs intact. `quantized_io` drops a QUANTIZE or DEQUANTIZE at the model's boundary.
+
+    By default nothing is computed twice. With `max_overhead`, stages may run in strips, for the least
+    RAM at no more than that many times the network's MACs (infinity is allowed); with `max_ram`, for
+    the fewest MACs in an arena of no more than that many bytes. `stages` prescribes the stages.
+    `cost` is what counts instead of MACs, in both: instructions as the model of `core` predicts them.
+    `name` prefixes every public C name; by default it is made from the file's name.
+    """
+
+    schedule: Schedule = "rows"
+    allocator: str = "planned"
+    input_mode: InputMode = "resident"
+    output_mode: OutputMode = "resident"
+    preserve_input: bool = False
+    quantized_io: bool = False
+    align: int = 16
+    name: str | None = None
+    max_overhead: float | None = None
+    max_ram: int | None = None
+    stages: tuple[Choice, ...] | None = None
+    cost: Literal["macs", "instructions"] = "macs"
+    core: str = "cortex-m4"
+
+    def __post_init__(self) -> None:
+        if not 4 <= self.align <= 4096 or self.align & (self.align - 1):
+            raise UsageError(
+                f"--align {self.align} cannot be",
+                "use a power of two, at least 4 and at most 4096 (default 16)",
+            )
+        if self.schedule == "operators" and "streamed" in (self.input_mode, self.output_mode):
+            raise UsageError(
+                "operators that run one after the other need their whole input",
+                "leave out --schedule operators to stream rows in or out",
+            )
+        if self.schedule == "rows" and self.allocator != "planned":
+            raise UsageError(
+                f"rows are not placed by the {self.allocator} allocator",
+                "give --schedule operators as well, to place whole tensors with it",
+            )
+        limited = self.max_overhead is not None or self.max_ram is not None
+        if limited and self.schedule == "operators":
+            raise UsageError(
+                "operators that run one after the other leave no choice of RAM and cost",
+                "leave out --schedule operators",
+            )
+        if limited and self.stages is not None:
+            raise UsageError(
+                "a plan that is given leaves no choice of RAM and cost",
+                "give either --plan or limits",
+            )
+        if self.preserve_input and self.input_mode != "resident":
+            raise UsageError(
+                f"a {self.input_mode} input is not in the arena, so it cannot be preserved there",
+                "leave out --preserve-input",
+            )
+        if self.cost == "instructions":
+            load_model(self.core)  # raises for a core without one
+
+    @property
+    def cost_model(self) -> CostModel | None:
+        """The model of instructions, if they count."""
+        return load_model(self.core) if self.cost == "instructions" else None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Compiled:
+    """A program as C: `files` is the whole bundle, {file name: contents}."""
+
+    model: Model = field(repr=False)
+    name: str
+    options: Options
+    order: OrderResult
+    assembly: Assembly = field(repr=False)
+    files: Mapping[str, bytes] = field(repr=False)
+
+    @property
+    def graph(self) -> Graph:
+        """The graph that was compiled: the model's after the passes."""
+        return self.assembly.graph
+
+    @property
+    def arena_bytes(self) -> int:
+        """Bytes of arena the program needs (exact: nothing else is allocated from it)."""
+        return self.assembly.arena_bytes
+
+    @property
+    def instructions_predicted(self) -> int | None:
+        """Instructions of one inference as the cost model predicts them, if they count."""
+        model = self.options.cost_model
+        return None if model is None else model.program(self.assembly)
+
+    def write(self, folder: str | Path) -> None:
+        """Write the bundle into `folder`, which is made if missing. Raises UsageError."""
+        target = Path(folder)
+        new = not target.exists()
+        make_folder(target)
+        try:
+            write_together({target / name: content for name, content in self.files.items()})
+        except BaseException:
+            if new:
+                with contextlib.suppress(OSError):
+                    target.rmdir()
+            raise
+
+
+def compile_model(
+    model: Model, options: Options | None = None, *, seconds: float = 20.0
+) -> Compiled:
+    """Compile `model` to C: operators in their best order, their rows interleaved.
+
+    Raises ModelError for an operator or type without a kernel. `seconds` limits the search for the
+    order.
+    """
+    chosen = options or Options()
+    name = check_name(chosen.name) if chosen.name is not None else c_name(_stem(model.path))
+    order, ready = prepared(model, chosen, seconds=seconds)
+    if chosen.schedule == "operators":
+        assembly = assemble_tensors(ready, chosen.allocator)
+    else:
+        planner = _planner(ready, chosen, seconds, tell=lambda _: None)
+        assembly = _point(planner, chosen).assembly
+    return compiled_of(model, chosen, name, order, assembly)
+
+
+def prepared(model: Model, options: Options, *, seconds: float) -> tuple[OrderResult, Prepared]:
+    """The best order, or that of the stages prescribed, and what is lowered in it."""
+    graph = fold_pads(resolve_variables(model.graph))
+    if options.quantized_io:
+        graph = drop_boundary_quantization(graph)
+    order = best_order(graph, seconds=seconds)
+    if options.stages is not None:
+        order = replace(order, order=stage_order(graph, options.stages))
+    ready = prepare(
+        graph,
+        order.order,
+        input_mode=options.input_mode,
+        output_mode=options.output_mode,
+        preserve_input=options.preserve_input,
+        align=options.align,
+        join=options.schedule == "rows",
+    )
+    return order, ready
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Planned:
+    """What `lowtide plan` shows. `points` is the front, if asked for; `complete` says that it is exact.
+
+    `tflm_bytes` is the arena of TFLM's own planner, predicted. No order of the program's steps, each run
+    once, needs less than `lower_bound_bytes`.
+    """
+
+    compiled: Compiled
+    points: tuple[Point, ...] | None
+    complete: bool
+    tflm_bytes: int
+    lower_bound_bytes: int
+
+    @property
+    def proved_optimal(self) -> bool:
+        """Whether the arena meets the bound."""
+        return self.compiled.arena_bytes == self.lower_bound_bytes
+
+
+def planned_model(
+    model: Model,
+    options: Options,
+    *,
+    front: bool = False,
+    seconds: float = 20.0,
+    tell: Tell = lambda _: None,
+) -> Planned:
+    """Compile `model`, and with `front` find all plans that no other beats in arena and cost."""
+    name = check_name(options.name) if options.name is not None else c_name(_stem(model.path))
+    order, ready = prepared(model, options, seconds=seconds)
+    planner = _planner(ready, options, seconds, strips=front, tell=tell)
+    point = _point(planner, options)
+    points = tuple(planner.points()) if front else None  # those placed for the limits among them
+    compiled = compiled_of(model, options, name, order, point.assembly)
+    tflm = tflm_arena_bytes(model.graph, range(len(model.graph.ops)))
+    tell("looking for a lower bound")
+    bound = _lower_bound(ready, point.assembly, seconds=0.3 if front else 3.0)
+    return Planned(compiled, points, planner.complete, tflm, bound)
+
+
+def _lower_bound(ready: Prepared, assembly: Assembly, seconds: float) -> int:
+    """The simple bound, or a stronger one where there are no strips."""
+    plan = assembly.plan
+    assert plan is not None
+    if any(stage.strip_width is not None for stage in plan.stages):
+        return plan.lower_bound_bytes
+    chosen = (ready.chosen(stage.choice) for stage in plan.stages)
+    table = ready.variant({op for ops in chosen for op in ops if op >= len(ready.graph.ops)}).table
+    lean = [stage.choice for stage in plan.stages for _ in range(stage.first, stage.last)]
+    table = replace(
+        table,
+        scratch=tuple(
+            least if choice.lean and not set(choice.normal) & set(ready.members(op)) else normal
+            for choice, op, normal, least in zip(
+                lean, plan.operators, table.scratch, table.lean_scratch, strict=True
+            )
+        ),
+    )
+    live = live_bytes(table, plan.steps, row_lives(table, plan.steps))
+    crowded = sorted(range(len(plan.steps)), key=lambda at: -live[at + 1])
+    hints = [plan.steps[at] for at in crowded]
+    return max(
+        plan.lower_bound_bytes,
+        lower_bound(table, hints, ceiling=assembly.arena_bytes, seconds=seconds),
+    )
+
+
+def _limits(options: Options) -> tuple[float | None, int | None]:
+    return options.max_overhead, options.max_ram
+
+
+def _planner(
+    ready: Prepared, options: Options, seconds: float, *, strips: bool = False, tell: Tell
+) -> Planner:
+    limited = _limits(options) != (None, None)
+    return Planner(
+        ready, strips=strips or limited, seconds=seconds, tell=tell, model=options.cost_model
+    )
+
+
+def _point(planner: Planner, options: Options) -> Point:
+    """The plan that the options ask for."""
+    if options.stages is not None:
+        return planner.place(with_views(planner.ready, options.stages))
+    if options.max_ram is not None:
+        return planner.within_ram(options.max_ram, options.max_overhead or math.inf)
+    if options.max_overhead is not None:
+        return planner.within_cost(options.max_overhead)
+    return planner.least()
+
+
+def compiled_of(
+    model: Model, options: Options, name: str, order: OrderResult, assembly: Assembly
+) -> Compiled:
+    """The bundle of an assembled program."""
+    files = bundle(assembly, name)
+    files["README.md"] = readme(assembly, name, options.preserve_input).encode()
+    return Compiled(model, name, options, order, assembly, files)
+
+
+def _stem(path: str) -> str:
+    return path.removeprefix("zoo:").rpartition("/")[2].removesuffix(".tflite")

@@ -1,0 +1,36 @@
+"""CONV_2D: kernels/include/lt_conv_packed.h, lt_conv.h, lt_conv_u8.h, lt_conv_s16.h."""
+
+from __future__ import annotations
+
+from lowtide.ir import DType
+from lowtide.lower import convolution, legacy, wide
+from lowtide.lower.common import Context, Lowering
+from lowtide.lower.nodes import Lowered
+
+
+def _groups(context: Context, out_c: int, depth: int) -> int:
+    """How many groups the channels fall into; a filter reads `depth` channels."""
+    in_c = context.input(0).shape[-1]
+    if depth < 1 or in_c % depth or out_c % (in_c // depth) or out_c != context.output().shape[-1]:
+        raise context.unsupported(
+            f"its weights, {out_c} filters of {depth} channels, do not match its input and output"
+        )
+    return in_c // depth
+
+
+def _conv_2d(context: Context) -> Lowered:
+    filters = convolution.weights(context, 4)
+    out_c, kernel_h, kernel_w, depth = filters.shape
+    over = convolution.window(context, kernel_h, kernel_w)
+    groups = _groups(context, out_c, depth)
+    if context.activation_type == DType.UINT8:
+        return legacy.conv(context, over, filters)
+    factors = convolution.factors(context, out_c)
+    filters = filters.reshape(out_c, -1)
+    if context.activation_type == DType.INT16:
+        return wide.conv(context, over, filters, factors, groups)
+    channels = convolution.channels_s8(context, filters, factors)
+    return convolution.lower_s8(context, over, channels, groups)
+
+
+LOWERINGS = {"CONV_2D": Lowering(_conv_2d, convolution.TYPES)}

@@ -1,0 +1,244 @@
+"""What convolutions and dense layers share: shapes, factors, and their int8 nodes.
+
+Why one place: a dense layer is a 1 x 1 convolution of one pixel, and a depthwise convolution of one
+input channel is an ordinary one; all three become the same kernels, lt_conv_packed.h where its
+conditions hold and lt_conv.h where they do not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowtide.ir import DType, Tensor
+from lowtide.lower import packed
+from lowtide.lower.common import (
+    Context,
+    activation_range,
+    image_rows,
+    multiplier,
+    padding,
+    per_tensor,
+    quantised,
+)
+from lowtide.lower.nodes import Array, Lowered, Node, Params, Port, Value
+
+TYPES = frozenset({DType.INT8, DType.UINT8, DType.INT16})
+_MAX_SIZE = (1 << 16) - 1
+_MAX_PADDING = (1 << 15) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Which pixels a convolution reads: of the input for each output row, of a row for each column."""
+
+    source: Port
+    target: Port
+    in_w: int
+    in_c: int
+    out_w: int
+    kernel_h: int
+    kernel_w: int
+    stride_w: int
+    dilation_w: int
+    pad_left: int
+
+    @property
+    def fields(self) -> tuple[tuple[str, Value], ...]:
+        """The fields of that name that the params of all kernels have."""
+        return (
+            ("in_w", self.in_w),
+            ("in_c", self.in_c),
+            ("out_w", self.out_w),
+            ("kernel_h", self.kernel_h),
+            ("kernel_w", self.kernel_w),
+            ("stride_w", self.stride_w),
+            ("dilation_w", self.dilation_w),
+            ("pad_left", self.pad_left),
+        )
+
+    @property
+    def taps(self) -> int:
+        """Number of pixels in the window."""
+        return self.kernel_h * self.kernel_w
+
+
+def window(context: Context, kernel_h: int, kernel_w: int) -> Window:
+    """The window of a CONV_2D or DEPTHWISE_CONV_2D."""
+    source, out = context.input(0), context.output()
+    if len(source.shape) != 4 or len(out.shape) != 4:
+        raise context.unsupported("its input and output must have four dimensions")
+    if source.shape[0] != 1 or out.shape[0] != 1:
+        raise context.unsupported("its batch size must be 1")
+    if 0 in source.shape or kernel_h < 1 or kernel_w < 1:
+        raise context.unsupported("it has an empty tensor")
+    stride = context.option("stride_h", 1), context.option("stride_w", 1)
+    dilation = context.option("dilation_h_factor", 1), context.option("dilation_w_factor", 1)
+    if min(stride + dilation) < 1:
+        raise context.unsupported("its strides and dilations must be at least 1")
+    _, in_h, in_w, in_c = source.shape
+    out_h, pad_top = padding(context, in_h, kernel_h, stride[0], dilation[0], axis=1)
+    out_w, pad_left = padding(context, in_w, kernel_w, stride[1], dilation[1], axis=2)
+    if (out_h, out_w) != out.shape[1:3]:
+        raise context.unsupported(
+            f"its output is {out.shape[1]} x {out.shape[2]}, but should be {out_h} x {out_w}"
+        )
+    if max(kernel_h, kernel_w, *stride, *dilation, in_w, in_c, out.shape[3]) > _MAX_SIZE:
+        raise context.unsupported(f"its sizes must be at most {_MAX_SIZE}")
+    if max(pad_top, pad_left) > _MAX_PADDING:
+        raise context.unsupported(f"its padding must be at most {_MAX_PADDING}")
+    rows, row_bytes = image_rows(source)
+    steps, out_bytes = image_rows(out)
+    return Window(
+        Port(source.id, rows, row_bytes, -pad_top, stride[0], kernel_h, dilation[0]),
+        Port(out.id, steps, out_bytes),
+        in_w,
+        in_c,
+        out_w,
+        kernel_h,
+        kernel_w,
+        stride[1],
+        dilation[1],
+        pad_left,
+    )
+
+
+def weights(context: Context, rank: int | None = None) -> NDArray[Any]:
+    """The constant weights: uint8 for uint8 activations, else int8. Checks also the output's type."""
+    filters, out = context.input(1), context.output()
+    if context.input(0).dtype not in TYPES or out.dtype != context.input(0).dtype:
+        raise context.unsupported("its input and output must have the same type")
+    wanted = DType.UINT8 if out.dtype == DType.UINT8 else DType.INT8
+    if filters.dtype != wanted or filters.is_sparse:
+        kind = "sparse" if filters.is_sparse else filters.dtype.name
+        raise context.unsupported(f"its weights are {kind}; there are kernels for {wanted.name}")
+    if rank is not None and len(filters.shape) != rank:
+        raise context.unsupported(f"its weights must have {rank} dimensions")
+    return context.constant(1)
+
+
+def bias(context: Context, channels: int, *dtypes: DType) -> NDArray[np.int64]:
+    """The bias as int64, zeros if there is none; its type must be one of `dtypes`."""
+    tensor = context.optional(2)
+    if tensor is None:
+        return np.zeros(channels, np.int64)
+    if tensor.dtype not in dtypes:
+        kinds = " or ".join(dtype.name for dtype in dtypes)
+        raise context.unsupported(f"its bias is {tensor.dtype.name}, but must be {kinds}")
+    values = context.constant(2).astype(np.int64).reshape(-1)
+    if len(values) < channels:
+        raise context.unsupported(f"its bias has {len(values)} values for {channels} channels")
+    return values[:channels]
+
+
+def factors(context: Context, channels: int) -> tuple[tuple[int, int], ...]:
+    """(multiplier, shift) per channel: PopulateConvolutionQuantizationParams, kernel_util.cc."""
+    input_scale, _ = per_tensor(context, context.input(0))
+    output_scale, _ = per_tensor(context, context.output())
+    scales = quantised(context, context.input(1)).scale
+    if len(scales) not in (1, channels):
+        raise context.unsupported(f"its weights have {len(scales)} scales for {channels} channels")
+    if len(scales) == 1:
+        scales *= channels
+    return tuple(multiplier(context, input_scale * scale / output_scale) for scale in scales)
+
+
+def clamp(context: Context) -> tuple[int, int]:
+    """The range of the fused activation, in units of the output."""
+    return activation_range(context, context.output(), context.option("fused_activation_function"))
+
+
+def channels_s8(
+    context: Context, filters: NDArray[np.int8], scaling: tuple[tuple[int, int], ...]
+) -> packed.Channels:
+    """Requantisation of int8 operators; `filters` is [channels, products]."""
+    _, input_zero = per_tensor(context, context.input(0))
+    _, output_zero = per_tensor(context, context.output())
+    sums = filters.astype(np.int64).sum(axis=1)
+    folded = bias(context, len(filters), DType.INT32) - input_zero * sums
+    return packed.Channels(filters, folded, scaling, output_zero, *clamp(context))
+
+
+def lower_s8(context: Context, over: Window, channels: packed.Channels, groups: int) -> Lowered:
+    """A convolution as one node; `channels.weights` is [out_c, kernel_h * kernel_w * in_c / groups]."""
+    quick = packed.narrow(channels) if groups == 1 else None
+    words = None if quick is None else packed.pack_pairs(quick.weights)
+    if quick is None or words is None:
+        return _plain(context, over, channels, groups)
+    quads = words.shape[1]
+    direct = over.taps == 1
+    fields: tuple[tuple[str, Value], ...] = (
+        ("weights", Array("int32_t", words, weights=True)),
+        ("scales", Array("int32_t", packed.pair_scales(quick))),
+        ("quads", quads),
+        ("out_c", len(channels.weights)),
+        ("centre", 2 * channels.zero + 1),
+        ("direct", int(direct)),
+    )
+    scratch = 16 if direct or over.in_c % 4 == 0 else 20
+    if direct and over.out_w == 1:
+        scratch = 0
+    lean = 0 if direct else 4
+    fields += (("lean", 0),)
+    if quads > _MAX_SIZE:
+        return _plain(context, over, channels, groups)
+    return _node(context, over, channels, "lt_conv_packed", fields, scratch * quads, lean * quads)
+
+
+def _plain(context: Context, over: Window, channels: packed.Channels, groups: int) -> Lowered:
+    fields: tuple[tuple[str, Value], ...] = (
+        ("weights", Array("int8_t", channels.weights, weights=True)),
+        ("bias", Array("int32_t", packed.int32(channels.bias), weights=True)),
+        ("multiplier", Array("int32_t", packed.column(channels.factors, 0))),
+        ("shift", Array("int8_t", packed.column(channels.factors, 1))),
+        ("out_c", len(channels.weights)),
+        ("groups", groups),
+        ("output_zero", channels.zero),
+    )
+    scratch = 0 if over.taps == 1 else over.taps * over.in_c
+    return _node(context, over, channels, "lt_conv", fields, scratch)
+
+
+def _node(
+    context: Context,
+    over: Window,
+    channels: packed.Channels,
+    family: str,
+    fields: tuple[tuple[str, Value], ...],
+    scratch: int,
+    lean_scratch: int | None = None,
+) -> Lowered:
+    _, input_zero = per_tensor(context, context.input(0))
+    fields += (
+        *over.fields,
+        ("input_zero", input_zero),
+        ("low", channels.low),
+        ("high", channels.high),
+    )
+    node = Node(
+        op=context.op.id,
+        kernel=f"{family}_s8_row",
+        header=f"{family}.h",
+        params=Params(f"{family}_s8", fields),
+        inputs=(over.source,),
+        outputs=(over.target,),
+        steps=over.target.rows,
+        scratch=scratch,
+        scratch_lasts=False,
+        lean_scratch=lean_scratch,
+    )
+    return Lowered((node,))
+
+
+def dense(context: Context, rows: int, depth: int, source: Tensor, out: Tensor) -> Window:
+    """A dense layer as a 1 x 1 convolution of one pixel per row."""
+    if depth > _MAX_SIZE or out.shape[-1] > _MAX_SIZE:
+        raise context.unsupported(f"its sizes must be at most {_MAX_SIZE}")
+    return Window(
+        Port(source.id, rows, source.bytes // rows),
+        Port(out.id, rows, out.bytes // rows),
+        *(1, depth, 1, 1, 1, 1, 1, 0),
+    )

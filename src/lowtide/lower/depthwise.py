@@ -1,0 +1,112 @@
+"""DEPTHWISE_CONV_2D: lt_depthwise_quick.h, lt_depthwise.h, ..._u8.h, ..._s16.h in kernels/include.
+
+With a single input channel it is an ordinary convolution, and lowered as one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowtide.ir import DType
+from lowtide.lower import convolution, legacy, packed, wide
+from lowtide.lower.common import Context, Lowering, per_tensor
+from lowtide.lower.nodes import Array, Lowered, Node, Params, Value
+
+
+def _multiple(context: Context, filters: NDArray[Any]) -> int:
+    """Output channels per input channel."""
+    in_c, out_c = context.input(0).shape[-1], filters.shape[3]
+    if filters.shape[0] != 1 or in_c < 1 or out_c % in_c or out_c != context.output().shape[-1]:
+        raise context.unsupported("its weights do not match its input and output")
+    return int(out_c // in_c)
+
+
+def _depthwise(context: Context) -> Lowered:
+    filters = convolution.weights(context, 4)
+    _, kernel_h, kernel_w, out_c = filters.shape
+    over = convolution.window(context, kernel_h, kernel_w)
+    multiple = _multiple(context, filters)
+    if context.activation_type == DType.UINT8:
+        return legacy.depthwise(context, over, filters, multiple)
+    factors = convolution.factors(context, out_c)
+    if context.activation_type == DType.INT16:
+        return wide.depthwise(context, over, filters, factors, multiple)
+    channels = convolution.channels_s8(context, filters.reshape(-1, out_c).T, factors)
+    if over.in_c == 1:  # every output channel reads all input channels, there being only one
+        return convolution.lower_s8(context, over, channels, 1)
+    quick = packed.narrow(channels) if multiple == 1 else None
+    if quick is not None:
+        return _quick(context, over, channels, quick)
+    return _plain(context, over, channels, multiple)
+
+
+def _unfolded(context: Context, bias: NDArray[Any], weights: NDArray[Any]) -> NDArray[np.int64]:
+    """Biases without the input's zero point: these kernels subtract it from what they read."""
+    _, zero = per_tensor(context, context.input(0))
+    sums: NDArray[np.int64] = weights.astype(np.int64).sum(axis=1)
+    return bias.astype(np.int64) + zero * sums
+
+
+def _quick(
+    context: Context, over: convolution.Window, channels: packed.Channels, quick: packed.Narrow
+) -> Lowered:
+    bias = _unfolded(context, quick.bias, 2 * quick.weights.astype(np.int64))
+    fields: tuple[tuple[str, Value], ...] = (
+        ("weights", Array("int8_t", quick.weights.T, weights=True)),
+        ("bias", Array("int32_t", packed.int32(bias), weights=True)),
+        ("multiplier", Array("int32_t", quick.multiplier)),
+        ("shift", Array("int8_t", quick.shift)),
+        ("channels", over.in_c),
+        ("centre", 2 * channels.zero + 1),
+        *(field for field in over.fields if field[0] != "in_c"),
+    )
+    return _node(context, over, channels, "lt_depthwise_quick", fields, 8 * over.taps, 0)
+
+
+def _plain(
+    context: Context, over: convolution.Window, channels: packed.Channels, multiple: int
+) -> Lowered:
+    bias = _unfolded(context, channels.bias, channels.weights)
+    fields: tuple[tuple[str, Value], ...] = (
+        ("weights", Array("int8_t", channels.weights.T, weights=True)),
+        ("bias", Array("int32_t", packed.int32(bias), weights=True)),
+        ("multiplier", Array("int32_t", packed.column(channels.factors, 0))),
+        ("shift", Array("int8_t", packed.column(channels.factors, 1))),
+        ("filters", multiple),
+        ("output_zero", channels.zero),
+        *over.fields,
+    )
+    return _node(context, over, channels, "lt_depthwise", fields)
+
+
+def _node(
+    context: Context,
+    over: convolution.Window,
+    channels: packed.Channels,
+    family: str,
+    fields: tuple[tuple[str, Value], ...],
+    scratch: int = 0,
+    lean_scratch: int | None = None,
+) -> Lowered:
+    _, input_zero = per_tensor(context, context.input(0))
+    fields += (("input_zero", input_zero), ("low", channels.low), ("high", channels.high))
+    node = Node(
+        op=context.op.id,
+        kernel=f"{family}_s8_row",
+        header=f"{family}.h",
+        params=Params(f"{family}_s8", fields),
+        inputs=(over.source,),
+        outputs=(over.target,),
+        steps=over.target.rows,
+        scratch=scratch,
+        scratch_lasts=False,
+        lean_scratch=lean_scratch,
+        lean_kernel=f"{family}_s8_plain",
+    )
+    return Lowered((node,))
+
+
+LOWERINGS = {"DEPTHWISE_CONV_2D": Lowering(_depthwise, convolution.TYPES)}

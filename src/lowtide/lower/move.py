@@ -1,0 +1,198 @@
+"""What data movement shares: how a shape is cut into rows, and which rows a step sees.
+
+Why the cut matters: rows of several operators are to be interleaved, so the cut is the one that
+kernels of other families use (a feature map by N * H), and a port's rows are an arithmetic sequence
+where they can be, a table where they cannot.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+
+from lowtide.ir import DType, Tensor
+from lowtide.lower.common import Context
+from lowtide.lower.nodes import Array, Lowered, Node, Params, Port
+
+MOVABLE = frozenset(
+    {
+        DType.INT8,
+        DType.UINT8,
+        DType.INT16,
+        DType.INT32,
+        DType.INT64,
+        DType.FLOAT32,
+        DType.BOOL,
+    }
+)
+"""Types that are only copied: whole bytes, and a C type for the interface."""
+
+_MOST_ROWS = 32767  # lt_port: int16_t
+
+Shape = tuple[int, ...]
+
+
+def row_dims(shape: Shape) -> int:
+    """How many leading dimensions number the rows: [N, H | W, C], [N, T | D], [N | D], [| D]."""
+    dims = max(len(shape) - 2, min(len(shape) - 1, 2), 0)
+    while dims > 0 and math.prod(shape[:dims]) > _MOST_ROWS:
+        dims -= 1
+    return dims
+
+
+def axis_of(context: Context, axis: int, rank: int) -> int:
+    """`axis` counted from the front, in range."""
+    if not -rank <= axis < rank:
+        raise context.unsupported(f"axis {axis} does not exist in {rank} dimensions")
+    return axis % rank
+
+
+def cut(tensor: Tensor, rows: int) -> tuple[int, int]:
+    """(rows, bytes per row) of a tensor cut into `rows` equal rows."""
+    return rows, tensor.bytes // rows
+
+
+def port(tensor: Tensor, rows: int, picks: Sequence[int]) -> Port:
+    """`tensor` cut into `rows` rows, of which step r sees number picks[r]; out of range: padding."""
+    rows, row_bytes = cut(tensor, rows)
+    first = picks[0]
+    stride = picks[1] - first if len(picks) > 1 else 1
+    if stride >= 0 and all(pick == first + i * stride for i, pick in enumerate(picks)):
+        return Port(tensor.id, rows, row_bytes, first, stride)
+    return Port(tensor.id, rows, row_bytes, table=tuple(picks))
+
+
+def picks_of(begin: Shape, stride: Shape, extent: Shape, shape: Shape) -> list[int]:
+    """Row numbers of a box, in order: of the leading dimensions `shape`, from `begin` by `stride`."""
+    pitches = [math.prod(shape[d + 1 :]) for d in range(len(shape))]
+    return [
+        sum((b + i * s) * p for b, i, s, p in zip(begin, index, stride, pitches, strict=True))
+        for index in itertools.product(*map(range, extent))
+    ]
+
+
+def loops(counts: Sequence[int], pitches: Sequence[int], size: int) -> tuple[Shape, Shape, int]:
+    """(counts, pitches, run): nested loops over elements of `size` bytes as few loops over runs.
+
+    A run is consecutive bytes; loops of one round and loops that another continues are dropped.
+    """
+    pairs: list[tuple[int, int]] = []  # innermost first
+    run = size
+    for count, pitch in zip(reversed(counts), reversed(pitches), strict=True):
+        if count == 1:
+            continue
+        if not pairs and pitch == run:
+            run *= count
+        elif pairs and pitch == pairs[-1][0] * pairs[-1][1]:
+            pairs[-1] = (pairs[-1][0] * count, pairs[-1][1])
+        else:
+            pairs.append((count, pitch))
+    pairs.reverse()
+    return tuple(c for c, _ in pairs), tuple(p for _, p in pairs), run
+
+
+def elements(context: Context, *tensors: Tensor) -> int:
+    """Bytes per element of tensors that all have the type of the first."""
+    for tensor in tensors:
+        if tensor.dtype not in MOVABLE or tensor.dtype != tensors[0].dtype:
+            names = ", ".join(t.dtype.name for t in tensors)
+            raise context.unsupported(f"it would move elements between types ({names})")
+    return tensors[0].dtype.bits // 8
+
+
+def copy_node(context: Context, source: Port, target: Port, steps: int) -> Node:
+    """Copy a whole row per step; both ports have rows of the same size."""
+    return runs_node(context, source, target, steps, 0, (), (), target.row_bytes)
+
+
+def runs_node(
+    context: Context,
+    source: Port,
+    target: Port,
+    steps: int,
+    start: int,
+    counts: Shape,
+    pitches: Shape,
+    run: int,
+) -> Node:
+    """Gather, per step, the runs of `run` bytes that at most two loops visit in a row."""
+    if len(counts) > 2:
+        raise context.unsupported("the tensor has too many rows to be moved in this way")
+    if len(counts) < 2:
+        count, pitch = (counts[0], pitches[0]) if counts else (1, 0)
+        params = Params(
+            "lt_copy", (("from", start), ("pitch", pitch), ("bytes", run), ("runs", count))
+        )
+        return _node(context, "lt_copy_row", "lt_move.h", params, (source,), (target,), steps)
+    params = strided(None, (1, 1), start, counts, pitches, run)
+    return _node(context, "lt_transpose_row", "lt_transpose.h", params, (source,), (target,), steps)
+
+
+def strided(
+    rows: Array | None, counts: Shape, start: int, inner: Shape, pitches: Shape, run: int
+) -> Params:
+    """Params of lt_transpose_row: `rows` and `counts` of the leading dimensions, two inner loops."""
+    inner = (1,) * (2 - len(inner)) + inner
+    pitches = (0,) * (2 - len(pitches)) + pitches
+    return Params(
+        "lt_transpose",
+        (
+            ("pitches", rows),
+            ("rows1", counts[0]),
+            ("rows2", counts[1]),
+            ("from", start),
+            ("count0", inner[0]),
+            ("pitch0", pitches[0]),
+            ("count1", inner[1]),
+            ("pitch1", pitches[1]),
+            ("bytes", run),
+        ),
+    )
+
+
+def view_or_copy(context: Context, source: Tensor, out: Tensor) -> Lowered:
+    """`out` holds the bytes of `source` in the same order: no code, or a copy where one is due.
+
+    An output that is a view of an input would make one piece of memory of two promises to the
+    caller. A constant is not in the arena, and a variable may change while the view is in use.
+    """
+    if source.bytes != out.bytes or source.dtype != out.dtype:
+        raise context.unsupported("its input and output do not hold the same number of bytes")
+    if source.bytes == 0:
+        return Lowered()
+    promised = out.id in context.graph.outputs
+    given = _origin(context, source.id) in context.graph.inputs
+    if not (source.is_constant or source.is_variable or (promised and given)):
+        return Lowered(views=((out.id, source.id),))
+    rows = math.prod(out.shape[: row_dims(out.shape)])
+    both = (port(source, rows, range(rows)), port(out, rows, range(rows)))
+    return Lowered((copy_node(context, *both, rows),))
+
+
+_VIEWS = frozenset({"RESHAPE", "SQUEEZE", "EXPAND_DIMS", "TRANSPOSE"})
+
+
+def _origin(context: Context, tensor: int) -> int:
+    """The tensor that `tensor` may be a view of, through any number of views."""
+    makers = {
+        made: op.inputs[0]
+        for op in context.graph.ops
+        if op.type in _VIEWS and op.inputs
+        for made in op.outputs
+    }
+    while tensor in makers:
+        tensor = makers[tensor]
+    return tensor
+
+
+def _node(
+    context: Context,
+    kernel: str,
+    header: str,
+    params: Params,
+    inputs: tuple[Port, ...],
+    outputs: tuple[Port, ...],
+    steps: int,
+) -> Node:
+    return Node(context.op.id, kernel, header, params, inputs, outputs, steps)

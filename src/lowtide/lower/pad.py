@@ -1,0 +1,110 @@
+"""PAD and PADV2: params of kernels/include/lt_move.h, one output row per step.
+
+Rows of padding are rows outside the input to the port, so that a row of the input is read by one
+step and no other. (A PAD that a convolution can do itself is gone before: see ir/passes.py.)
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from lowtide.ir import DType
+from lowtide.lower.common import Context, Lowering
+from lowtide.lower.move import MOVABLE, Shape, elements, port, row_dims
+from lowtide.lower.nodes import Array, Lowered, Node, Params
+
+_ZERO_POINT_TYPES = frozenset({DType.INT8, DType.UINT8})
+
+
+def _pad(context: Context) -> Lowered:
+    source, out = context.input(0), context.output()
+    size = elements(context, source, out)
+    paddings = context.constant(1)
+    if paddings.shape != (len(source.shape), 2) or (paddings < 0).any():
+        raise context.unsupported("its paddings are not a non-negative pair per dimension")
+    before = tuple(int(b) for b in paddings[:, 0])
+    after = tuple(int(a) for a in paddings[:, 1])
+    sides = zip(before, source.shape, after, strict=True)
+    if tuple(b + dim + a for b, dim, a in sides) != out.shape:
+        raise context.unsupported("its paddings do not lead from its input to its output")
+    if out.bytes == 0:
+        return Lowered()
+    dims = row_dims(out.shape)
+    runs, run, gaps = _inner(context, source.shape, out.shape, before, dims, size)
+    value = _value(context)
+    params = Params(
+        "lt_pad",
+        (
+            ("value", Array("uint8_t", np.frombuffer(value, np.uint8))),
+            ("size", 1 if len(set(value)) == 1 else size),
+            ("runs", runs),
+            ("bytes", run),
+            ("before", gaps[0]),
+            ("between", gaps[1]),
+            ("after", gaps[2]),
+        ),
+    )
+    steps = math.prod(out.shape[:dims])
+    rows = math.prod(source.shape[:dims])
+    source_port = port(source, rows, _picks(source.shape[:dims], out.shape[:dims], before[:dims]))
+    target = port(out, steps, range(steps))
+    node = Node(context.op.id, "lt_pad_row", "lt_move.h", params, (source_port,), (target,), steps)
+    return Lowered((node,))
+
+
+def _inner(
+    context: Context, source: Shape, out: Shape, before: Shape, dims: int, size: int
+) -> tuple[int, int, tuple[int, int, int]]:
+    """(runs, bytes of a run, bytes of padding before, between and after them) in a row."""
+    if math.prod(source) == 0:
+        raise context.unsupported("its input is empty")
+    source, out, before = source[dims:], out[dims:], before[dims:]
+    axes = [d for d in range(len(source)) if source[d] != out[d]]
+    if not axes:
+        return 1, size * math.prod(source), (0, 0, 0)
+    # The innermost padded dimension makes the runs, those outside it number them.
+    last = axes[-1]
+    inner = size * math.prod(out[last + 1 :])
+    row = inner * out[last]  # bytes of one run and its padding
+    if last > 1:
+        raise context.unsupported("it pads more than two dimensions within a row")
+    runs = math.prod(source[:last])
+    outer_before = before[0] if last == 1 else 0
+    outer_after = out[0] - before[0] - source[0] if last == 1 else 0
+    left = before[last] * inner
+    right = row - left - source[last] * inner
+    gaps = (outer_before * row + left, right + left, right + outer_after * row)
+    return runs, source[last] * inner, gaps
+
+
+def _picks(source: Shape, out: Shape, before: Shape) -> list[int]:
+    """The input row of each output row; rows of padding are outside the input."""
+    if math.prod(out[:-1]) == 1:
+        return [r - before[-1] for r in range(out[-1])] if out else [0]
+    picks = []
+    for index in np.ndindex(*out):
+        at = [i - b for i, b in zip(index, before, strict=True)]
+        inside = all(0 <= a < dim for a, dim in zip(at, source, strict=True))
+        picks.append(int(np.ravel_multi_index(at, source)) if inside else -1)
+    return picks
+
+
+def _value(context: Context) -> bytes:
+    """The element to pad with, as the tensor stores it."""
+    out = context.output()
+    given = context.optional(2)
+    if given is not None:
+        if given.dtype != out.dtype or given.elements != 1:
+            raise context.unsupported("its value is not one element of its input's type")
+        return context.constant(2).tobytes()
+    zero = 0
+    if out.dtype in _ZERO_POINT_TYPES and out.quant is not None:
+        zero = out.quant.zero_point[0]
+    width = out.dtype.bits // 8
+    # Zero is all zero bytes in every type, floats included.
+    return (zero % (1 << 8 * width)).to_bytes(width, "little")
+
+
+LOWERINGS = {"PAD": Lowering(_pad, MOVABLE), "PADV2": Lowering(_pad, MOVABLE)}

@@ -1,0 +1,121 @@
+"""AVERAGE_POOL_2D and MAX_POOL_2D: params of kernels/include/lt_pool.h.
+
+Why two ways: a large window that shares no rows with its neighbours (global pooling, above all) needs
+only totals if it eats each input row as it is made; small windows read their rows at once.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from lowtide.ir import DType, Tensor
+from lowtide.lower.common import Context, Lowering, activation_range, padding
+from lowtide.lower.elementwise import row_count, same_type, scale_zero, suffix
+from lowtide.lower.move import port
+from lowtide.lower.nodes import Lowered, Node, Params, Port
+
+_SMALL_WINDOW = 8
+"""Elements of a channel's window, beyond those of its first row, that are still read at once."""
+
+_MOST = 65535
+
+
+def _pool(context: Context, *, kind: str) -> Lowered:
+    source, out = context.input(0), context.output()
+    _check(context, source, out)
+    _, in_h, in_w, channels = source.shape
+    _, out_h, out_w, _ = out.shape
+    kernel_h, kernel_w = context.option("filter_height"), context.option("filter_width")
+    stride_h, stride_w = context.option("stride_h"), context.option("stride_w")
+    if min(kernel_h, kernel_w, stride_h, stride_w) < 1:
+        raise context.unsupported("a window's size or stride is below 1")
+    wanted_h, pad_top = padding(context, in_h, kernel_h, stride_h, 1, axis=1)
+    wanted_w, pad_left = padding(context, in_w, kernel_w, stride_w, 1, axis=2)
+    if (out_h, out_w) != (wanted_h, wanted_w):
+        raise context.unsupported(f"its output should be {wanted_h} x {wanted_w} elements")
+    if max(*source.shape, *out.shape, kernel_h, kernel_w, stride_w) > _MOST:
+        raise context.unsupported(f"a size exceeds {_MOST}")
+    low, high = activation_range(context, out, context.option("fused_activation_function"))
+    params = Params(
+        "lt_pool",
+        (
+            ("in_w", in_w),
+            ("out_w", out_w),
+            ("channels", channels),
+            ("kernel_h", kernel_h),
+            ("kernel_w", kernel_w),
+            ("stride_w", stride_w),
+            ("pad_left", pad_left),
+            ("low", low),
+            ("high", high),
+        ),
+    )
+    name = f"lt_{kind}_pool_{suffix(source.dtype)}"
+    if (stride_h >= kernel_h or out_h == 1) and (kernel_h - 1) * kernel_w > _SMALL_WINDOW:
+        windows = [
+            range(max(0, y * stride_h - pad_top), min(in_h, y * stride_h - pad_top + kernel_h))
+            for y in range(out_h)
+        ]
+        return _eat(context, f"{name}_eat", params, windows, 4 + 4 * out_w * channels)
+    node = Node(
+        op=context.op.id,
+        kernel=f"{name}_row",
+        header="lt_pool.h",
+        params=params,
+        inputs=(Port(source.id, in_h, source.bytes // in_h, -pad_top, stride_h, count=kernel_h),),
+        outputs=(Port(out.id, out_h, out.bytes // out_h),),
+        steps=out_h,
+    )
+    return Lowered((node,))
+
+
+def _check(context: Context, source: Tensor, out: Tensor) -> None:
+    """What the reference demands of the tensors, and one image."""
+    same_type(context, source, out)
+    if len(source.shape) != 4 or len(out.shape) != 4:
+        raise context.unsupported("its tensors should have 4 dimensions")
+    row_count(context, source)
+    row_count(context, out)
+    if source.shape[0] != 1 or out.shape[0] != 1:
+        raise context.unsupported(f"its batch is {source.shape[0]}, and the kernel takes 1")
+    if source.shape[3] != out.shape[3]:
+        raise context.unsupported("its output has another number of channels than its input")
+    (in_scale, in_zero), (out_scale, out_zero) = (
+        scale_zero(context, source),
+        scale_zero(context, out),
+    )
+    if abs(in_scale - out_scale) > 1e-6 or in_zero != out_zero:
+        raise context.unsupported("its output is quantised in another way than its input")
+
+
+def _eat(
+    context: Context, kernel: str, params: Params, windows: list[range], scratch: int
+) -> Lowered:
+    """A node whose steps are the input rows in `windows`; the last of each makes an output row."""
+    source, out = context.input(0), context.output()
+    made = last_makes([len(window) for window in windows])
+    node = Node(
+        op=context.op.id,
+        kernel=kernel,
+        header="lt_pool.h",
+        params=params,
+        inputs=(port(source, source.shape[1], [row for window in windows for row in window]),),
+        outputs=(port(out, out.shape[1], made),),
+        steps=len(made),
+        scratch=scratch,
+    )
+    return Lowered((node,))
+
+
+def last_makes(groups: list[int]) -> list[int]:
+    """Per step, the output row it makes; negative if none. Group i of steps makes row i at its end."""
+    if len(groups) == 1:
+        return list(range(1 - groups[0], 1))  # an arithmetic sequence needs no table
+    return [row for i, steps in enumerate(groups) for row in (*(-1,) * (steps - 1), i)]
+
+
+_TYPES = frozenset({DType.INT8, DType.UINT8, DType.INT16})
+LOWERINGS = {
+    "AVERAGE_POOL_2D": Lowering(partial(_pool, kind="average"), _TYPES),
+    "MAX_POOL_2D": Lowering(partial(_pool, kind="max"), _TYPES),
+}

@@ -1,0 +1,114 @@
+"""TRANSPOSE_CONV: params of kernels/include/lt_transpose_conv.h."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lowtide.ir import DType
+from lowtide.lower.common import (
+    Context,
+    Lowering,
+    activation_range,
+    image_rows,
+    multiplier,
+    padding,
+    per_tensor,
+    quantised,
+)
+from lowtide.lower.nodes import Array, Lowered, Node, Params, Port, Value
+from lowtide.lower.packed import column, int32
+
+_WEIGHTS, _INPUT, _BIAS = 1, 2, 3
+_MOST = 65535
+
+
+def _transpose_conv(context: Context) -> Lowered:
+    source, filters, out = context.input(_INPUT), context.input(_WEIGHTS), context.output()
+    _check(context)
+    weights = context.constant(_WEIGHTS)
+    out_c, kernel_h, kernel_w, in_c = filters.shape
+    stride_h, stride_w = context.option("stride_h"), context.option("stride_w")
+    # The padding is that of the convolution this one is the transpose of.
+    wanted_h, pad_top = padding(context, out.shape[1], kernel_h, stride_h, 1)
+    wanted_w, pad_left = padding(context, out.shape[2], kernel_w, stride_w, 1)
+    if (wanted_h, wanted_w) != source.shape[1:3]:
+        raise context.unsupported(
+            f"its input is {source.shape[1]} x {source.shape[2]}, but should be "
+            f"{wanted_h} x {wanted_w}"
+        )
+    rows, row_bytes = image_rows(source)
+    steps, out_bytes = image_rows(out)
+    window = -(-kernel_h // stride_h)
+    first = [(y + pad_top) // stride_h - window + 1 for y in range(steps)]
+    low, high = activation_range(context, out, context.option("fused_activation_function"))
+    params = Params(
+        "lt_transpose_conv_s8",
+        (
+            ("weights", Array("int8_t", weights, weights=True)),
+            *_requantisation(context, out_c),
+            ("in_w", source.shape[2]),
+            ("in_c", in_c),
+            ("out_w", out.shape[2]),
+            ("out_c", out_c),
+            ("kernel_h", kernel_h),
+            ("kernel_w", kernel_w),
+            ("stride_h", stride_h),
+            ("stride_w", stride_w),
+            ("pad_top", pad_top),
+            ("pad_left", pad_left),
+            ("rows", window),
+            ("input_zero", per_tensor(context, source)[1]),
+            ("output_zero", per_tensor(context, out)[1]),
+            ("low", low),
+            ("high", high),
+        ),
+    )
+    node = Node(
+        op=context.op.id,
+        kernel="lt_transpose_conv_s8_row",
+        header="lt_transpose_conv.h",
+        params=params,
+        inputs=(Port(source.id, rows, row_bytes, count=window, table=tuple(first)),),
+        outputs=(Port(out.id, steps, out_bytes),),
+        steps=steps,
+    )
+    return Lowered((node,))
+
+
+def _check(context: Context) -> None:
+    source, filters, out = context.input(_INPUT), context.input(_WEIGHTS), context.output()
+    tensors = (source, filters, out)
+    if any(t.dtype is not DType.INT8 or len(t.shape) != 4 or t.bytes == 0 for t in tensors):
+        raise context.unsupported("its input, weights and output are not int8 of four dimensions")
+    if source.shape[0] != 1 or out.shape[0] != 1:
+        raise context.unsupported("its batch size must be 1")
+    if (out.shape[3], source.shape[3]) != (filters.shape[0], filters.shape[3]):
+        raise context.unsupported("its weights do not match its input's and output's channels")
+    strides = context.option("stride_h"), context.option("stride_w")
+    sizes = (*source.shape, *filters.shape, *out.shape, *strides)
+    if min(strides) < 1 or max(sizes) > _MOST or max(source.shape[1], out.shape[1]) > 32767:
+        raise context.unsupported("a size or stride is out of range")
+    if quantised(context, filters).zero_point[0] != 0:
+        raise context.unsupported("its weights have a zero point other than 0")
+
+
+def _requantisation(context: Context, channels: int) -> tuple[tuple[str, Value], ...]:
+    """Bias and factors per channel: PopulateConvolutionQuantizationParams, kernel_util.cc."""
+    input_scale, _ = per_tensor(context, context.input(_INPUT))
+    output_scale, _ = per_tensor(context, context.output())
+    scales = quantised(context, context.input(_WEIGHTS)).scale
+    scales = scales * channels if len(scales) == 1 else scales
+    bias = np.zeros(channels, np.int64)
+    if context.optional(_BIAS) is not None:
+        bias = context.constant(_BIAS).astype(np.int64).reshape(-1)
+    if len(scales) != channels or len(bias) != channels:
+        raise context.unsupported(f"its scales or bias are not one for each of {channels} channels")
+    factors = tuple(multiplier(context, input_scale * scale / output_scale) for scale in scales)
+    return (
+        ("bias", Array("int32_t", int32(bias), weights=True)),
+        ("multiplier", Array("int32_t", column(factors, 0))),
+        ("shift", Array("int8_t", column(factors, 1))),
+    )
+
+
+LOWERINGS = {"TRANSPOSE_CONV": Lowering(_transpose_conv, frozenset({DType.INT8}))}

@@ -1,0 +1,122 @@
+"""int16 convolutions and dense layers with int8 weights: params of lt_conv_s16.h, lt_depthwise_s16.h.
+
+Why apart: sums have 64 bits and are scaled with 16 bits of the multiplier, unless the bias is int32.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowtide.ir import DType
+from lowtide.lower import convolution, packed
+from lowtide.lower.common import Context, per_tensor
+from lowtide.lower.nodes import Array, Lowered, Node, Params, Value
+
+_INT32 = 2  # the schema's TensorType.INT32
+_MAX_SHIFT = 14  # of lt_scale_wide
+Factors = tuple[tuple[int, int], ...]
+
+
+def _is_narrow(context: Context) -> bool:
+    """True if sums have 32 bits: the bias says so, or for want of one the operator."""
+    tensor = context.optional(2)
+    if tensor is None:
+        return context.option("quantized_bias_type") == _INT32
+    return tensor.dtype == DType.INT32
+
+
+def _scaling(context: Context, factors: Factors, narrow: bool) -> tuple[tuple[str, Value], ...]:
+    if not narrow and any(shift > _MAX_SHIFT for _, shift in factors):
+        raise context.unsupported(f"a factor of its sums is {1 << _MAX_SHIFT} or more")
+    low, high = convolution.clamp(context)
+    return (
+        ("multiplier", Array("int32_t", packed.column(factors, 0))),
+        ("shift", Array("int8_t", packed.column(factors, 1))),
+        ("low", low),
+        ("high", high),
+    )
+
+
+def _node(
+    context: Context,
+    over: convolution.Window,
+    family: str,
+    fields: tuple[tuple[str, Value], ...],
+    scratch: int,
+) -> Lowered:
+    node = Node(
+        op=context.op.id,
+        kernel=f"{family}_row",
+        header=f"{family}.h",
+        params=Params(family, (*fields, *over.fields)),
+        inputs=(over.source,),
+        outputs=(over.target,),
+        steps=over.target.rows,
+        scratch=scratch,
+    )
+    return Lowered((node,))
+
+
+def conv(
+    context: Context,
+    over: convolution.Window,
+    weights: NDArray[np.int8],
+    factors: Factors,
+    groups: int,
+) -> Lowered:
+    """CONV_2D; `weights` is [out_c, products]. Its zero points are not used, in the reference either."""
+    bias = convolution.bias(context, len(weights), DType.INT32, DType.INT64)
+    return _conv(context, over, weights, factors, bias, 0, groups)
+
+
+def fully_connected(
+    context: Context, over: convolution.Window, weights: NDArray[np.int8], factors: Factors
+) -> Lowered:
+    """FULLY_CONNECTED; `weights` is [out_c, depth]."""
+    _, input_zero = per_tensor(context, context.input(0))
+    _, output_zero = per_tensor(context, context.output())
+    bias = convolution.bias(context, len(weights), DType.INT32, DType.INT64)
+    bias = bias - input_zero * weights.astype(np.int64).sum(axis=1)
+    return _conv(context, over, weights, factors, bias, output_zero, 1)
+
+
+def _conv(
+    context: Context,
+    over: convolution.Window,
+    weights: NDArray[np.int8],
+    factors: Factors,
+    bias: NDArray[np.int64],
+    zero: int,
+    groups: int,
+) -> Lowered:
+    narrow = _is_narrow(context)
+    fields: tuple[tuple[str, Value], ...] = (
+        ("weights", Array("int8_t", weights, weights=True)),
+        ("bias", None if narrow else Array("int64_t", bias, weights=True)),
+        ("bias_32", Array("int32_t", packed.int32(bias), weights=True) if narrow else None),
+        *_scaling(context, factors, narrow),
+        ("out_c", len(weights)),
+        ("groups", groups),
+        ("output_zero", zero),
+    )
+    scratch = 0 if over.taps == 1 else 2 * over.taps * over.in_c
+    return _node(context, over, "lt_conv_s16", fields, scratch)
+
+
+def depthwise(
+    context: Context,
+    over: convolution.Window,
+    weights: NDArray[np.int8],
+    factors: Factors,
+    multiple: int,
+) -> Lowered:
+    """DEPTHWISE_CONV_2D; `weights` is [1, kernel_h, kernel_w, out_c]. The bias has 64 bits."""
+    bias = convolution.bias(context, weights.shape[3], DType.INT64)
+    fields: tuple[tuple[str, Value], ...] = (
+        ("weights", Array("int8_t", weights, weights=True)),
+        ("bias", Array("int64_t", bias, weights=True)),
+        *_scaling(context, factors, False),
+        ("filters", multiple),
+    )
+    return _node(context, over, "lt_depthwise_s16", fields, 0)

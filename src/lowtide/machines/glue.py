@@ -1,0 +1,154 @@
+"""The seam between a generated bundle and the programs that run it.
+
+A bundle's identifiers carry the model's name; the harness in C is fixed. `model_header` reads how
+many inputs and outputs the bundle's header declares, and writes the one header that maps the fixed
+names to the model's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from lowtide.machines.failures import BuildError
+
+HEADER: Final = "harness_model.h"
+_INPUT_ALIGN: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """Sizes, in bytes, that the header NAME.h of a bundle declares.
+
+    With `sets_inputs` the model does not own its inputs: NAME_set_input is told where they are. With
+    `pulls` it asks for their rows, with `pushes` it takes them from NAME_push_rows as well; with `takes`
+    it hands over the rows of its outputs.
+    """
+
+    name: str
+    arena_bytes: int
+    input_bytes: tuple[int, ...]
+    output_bytes: tuple[int, ...]
+    sets_inputs: bool = False
+    pulls: bool = False
+    pushes: bool = False
+    takes: bool = False
+
+
+def read_interface(bundle: Mapping[str, bytes], name: str) -> Interface:
+    """What NAME.h declares. Raises BuildError if it lacks one of the sizes."""
+    header = bundle.get(f"{name}.h", b"").decode()
+    pattern = r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+\(?(0[xX][0-9a-fA-F]+|\d+)[uUlL]*\)?"
+    found = {key: int(value, 0) for key, value in re.findall(pattern, header, re.MULTILINE)}
+    prefix = name.upper()
+
+    def size(key: str) -> int:
+        if f"{prefix}_{key}" not in found:
+            raise BuildError(
+                f"the generated header {name}.h does not define {prefix}_{key} as a number",
+                "report this as a fault of lowtide",
+            )
+        return found[f"{prefix}_{key}"]
+
+    return Interface(
+        name,
+        size("ARENA_SIZE"),
+        tuple(size(f"INPUT_{i}_BYTES") for i in range(size("INPUTS"))),
+        tuple(size(f"OUTPUT_{i}_BYTES") for i in range(size("OUTPUTS"))),
+        *(
+            re.search(rf"\b{name}_{function}\s*\(", header) is not None
+            for function in ("set_input", "set_pull", "push_rows", "set_take")
+        ),
+    )
+
+
+def model_header(interface: Interface) -> str:
+    """The C header that gives the harness its names for this model."""
+    name, prefix = interface.name, interface.name.upper()
+
+    def sizes(bytes_each: Sequence[int]) -> str:
+        return "{" + ", ".join(f"{size}u" for size in bytes_each or (0,)) + "}"
+
+    # Inputs that the model does not own lie in one array of the harness, each well aligned.
+    offsets = [0]
+    for input_size in interface.input_bytes:
+        offsets.append(-(-(offsets[-1] + input_size) // _INPUT_ALIGN) * _INPUT_ALIGN)
+    inputs = [f"#define HARNESS_INPUT {name}_input"]
+    if interface.sets_inputs or interface.pulls:
+        inputs = [
+            f"#define HARNESS_INPUT_OFFSETS {sizes(offsets)}",
+            f"#define HARNESS_INPUT_SPACE {max(1, offsets[-1])}u",
+        ]
+    if interface.sets_inputs:
+        inputs.append(f"#define HARNESS_SET_INPUT {name}_set_input")
+    if interface.pulls:
+        rows = ", ".join(f"{prefix}_INPUT_{i}_ROW_BYTES" for i in range(len(interface.input_bytes)))
+        inputs += [
+            f"#define HARNESS_SET_PULL {name}_set_pull",
+            f"#define HARNESS_INPUT_ROW_BYTES {{{rows}}}",
+        ]
+    if interface.pushes:
+        inputs += [
+            f"#define HARNESS_PUSH {name}_push_rows",
+            f"#define HARNESS_WANTED {name}_rows_wanted",
+            f"#define HARNESS_INPUT_ROWS {prefix}_INPUT_0_ROWS",
+        ]
+    outputs = [f"#define HARNESS_OUTPUT {name}_output"]
+    if interface.takes:
+        rows = ", ".join(
+            f"{prefix}_OUTPUT_{i}_ROW_BYTES" for i in range(len(interface.output_bytes))
+        )
+        outputs = [
+            f"#define HARNESS_SET_TAKE {name}_set_take",
+            f"#define HARNESS_OUTPUT_ROW_BYTES {{{rows}}}",
+        ]
+    exchange = "\n".join([*inputs, *outputs])
+    return f"""#include "{name}.h"
+#define HARNESS_MODEL_TYPE {name}_t
+#define HARNESS_INIT {name}_init
+#define HARNESS_INVOKE {name}_invoke
+{exchange}
+#define HARNESS_ARENA_SIZE {interface.arena_bytes}u
+#define HARNESS_ARENA_ALIGN {prefix}_ARENA_ALIGN
+#define HARNESS_INPUTS {len(interface.input_bytes)}
+#define HARNESS_OUTPUTS {len(interface.output_bytes)}
+#define HARNESS_INPUT_BYTES {sizes(interface.input_bytes)}
+#define HARNESS_OUTPUT_BYTES {sizes(interface.output_bytes)}
+"""
+
+
+def join_samples(interface: Interface, samples: Sequence[Sequence[bytes]], order: str) -> bytes:
+    """The harness's input file: the number of samples in byte `order`, then all inputs.
+
+    Raises ValueError if a sample does not have the inputs that the interface declares.
+    """
+    for number, sample in enumerate(samples):
+        if tuple(map(len, sample)) != interface.input_bytes:
+            raise ValueError(
+                f"sample {number} has inputs of {[len(i) for i in sample]} bytes; "
+                f"{interface.name} takes {list(interface.input_bytes)}"
+            )
+    little = order == "little"
+    count = len(samples).to_bytes(4, "little" if little else "big")
+    return count + b"".join(part for sample in samples for part in sample)
+
+
+def split_outputs(interface: Interface, data: bytes, samples: int) -> tuple[tuple[bytes, ...], ...]:
+    """The outputs of each sample, from the harness's output file.
+
+    Raises ValueError if the file has another length than `samples` samples have.
+    """
+    expected = samples * sum(interface.output_bytes)
+    if len(data) != expected:
+        raise ValueError(f"{len(data)} bytes of outputs instead of {expected}")
+    outputs = []
+    at = 0
+    for _ in range(samples):
+        sample = []
+        for size in interface.output_bytes:
+            sample.append(data[at : at + size])
+            at += size
+        outputs.append(tuple(sample))
+    return tuple(outputs)

@@ -1,0 +1,1 @@
+"""The reference interpreters, each call in a process of its own."""

@@ -1,0 +1,56 @@
+"""Reference values of a model: test inputs, and the engine that is right for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowtide.errors import ModelError
+from lowtide.ir import DType, Graph, Model
+from lowtide.oracle.interpreters import Reference, random_inputs, reference_tensors
+
+Array = NDArray[Any]
+
+# Operators that TFLM does not run on uint8 activations; to ask it first would only take time.
+_LEGACY = frozenset({"CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "AVERAGE_POOL_2D"})
+
+
+def sample_inputs(model: Model, samples: int, seed: int = 1) -> list[dict[int, Array]]:
+    """Inputs of `model` to test with, by tensor id: random ones, and all-least, all-greatest, zero.
+
+    Raises ModelError for an input type of which no array can be made.
+    """
+    graph = model.graph
+    kinds = [(i, graph.tensors[i].shape, _numpy_type(graph, i)) for i in graph.inputs]
+    try:
+        return random_inputs(kinds, samples, seed)
+    except MemoryError:
+        raise ModelError(
+            "the model's inputs are too large for this computer's memory",
+            "leave this check out (`lowtide reorder --no-check`)",
+        ) from None
+
+
+def reference(
+    model: Model, inputs: Sequence[Mapping[int, Array]], tensors: Sequence[int]
+) -> Reference:
+    """`tensors` of `model` as TFLM computes them, or as LiteRT does what TFLM lacks."""
+    graph = model.graph
+    legacy = any(
+        op.type in _LEGACY and graph.tensors[op.inputs[0]].dtype is DType.UINT8 for op in graph.ops
+    )
+    return reference_tensors(model.source, inputs, tensors, engine="litert" if legacy else "auto")
+
+
+def _numpy_type(graph: Graph, tensor: int) -> np.dtype[Any]:
+    name = graph.tensors[tensor].dtype.name.lower()
+    try:
+        return np.dtype(name)
+    except TypeError:
+        raise ModelError(
+            f"graph input {tensor} has type {name.upper()}, for which no test input can be made",
+            "leave this check out (`lowtide reorder --no-check`), or change the input's type",
+        ) from None

@@ -1,0 +1,1 @@
+"""Graph -> Graph: what is rewritten before anything is ordered."""

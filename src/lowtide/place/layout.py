@@ -1,0 +1,180 @@
+"""Where the rows of each node's ports are: for whole tensors, and for rows placed one by one.
+
+Both layouts answer the same questions, so the tables of the program are built in one way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from lowtide.ir import Graph
+from lowtide.ir.liveness import in_arena, lifetimes
+from lowtide.lower.nodes import Node, Port
+from lowtide.place import ALLOCATORS, Item, Move, Placement, Problem
+from lowtide.place.rows import FULL, place_rows
+from lowtide.rows.stages import Segment, Step
+from lowtide.rows.table import Cut, RowTable
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TensorLayout:
+    """Whole tensors (items by tensor id), and scratch memory per operator.
+
+    `slots[i]` is node i's slot. The compacting allocator may move a tensor between slots.
+    """
+
+    placement: Placement
+    slots: tuple[int, ...]
+    scratch_items: tuple[int, ...]
+
+    def _offset(self, item: int, slot: int) -> int:
+        """Where `item` lies in `slot`; 0 for what takes no space."""
+        blocks = (b for b in self.placement.blocks if b.item == item)
+        return next((b.offset for b in blocks if b.start <= slot < b.end), 0)
+
+    def places(self, tensor: int, port: Port, node: int) -> tuple[int, ...]:
+        """Byte offset of every row of `port`, a port of node `node` on `tensor`."""
+        offset = self._offset(tensor, self.slots[node])
+        return tuple(offset + row * port.row_bytes for row in range(port.rows))
+
+    def scratch(self, node: int) -> tuple[int, ...]:
+        """Byte offset of the scratch memory, one for all steps."""
+        return (self._offset(self.scratch_items[node], self.slots[node]),)
+
+    def given(self, tensor: int) -> int:
+        """Byte offset of a graph input when the caller writes it."""
+        return self._offset(tensor, 0)
+
+    def left(self, tensor: int) -> int:
+        """Byte offset of a graph output after the last step."""
+        stays = [b for b in self.placement.blocks if b.item == tensor]
+        return max(stays, key=lambda b: b.end).offset if stays else 0
+
+    def moves_before(self, node: int) -> list[Move]:
+        """The compacting allocator's moves before node `node`."""
+        before = self.slots[node - 1] if node else 0
+        return [m for m in self.placement.moves if before < m.slot <= self.slots[node]]
+
+    def moves_after(self) -> list[Move]:
+        """The moves after the last node: operators that are views have a slot, but no node."""
+        return [m for m in self.placement.moves if not self.slots or m.slot > self.slots[-1]]
+
+
+def tensor_layout(
+    graph: Graph,
+    order: Sequence[int],
+    nodes: Sequence[Node],
+    slots: Sequence[int],
+    views: Mapping[int, int],
+    allocator: str,
+    outside: Collection[int],
+    preserve_input: bool,
+    align: int,
+) -> TensorLayout:
+    """Place tensors, the lifetimes of their views joined, and each operator's scratch memory."""
+    end = len(order) + 1
+    spans: dict[int, tuple[int, int]] = {}
+    for tensor, life in lifetimes(graph, order).items():
+        root = views.get(tensor, tensor)
+        start, stop = spans.get(root, (life.start, life.end))
+        spans[root] = (min(start, life.start), max(stop, life.end))
+    for tensor in graph.inputs:
+        if preserve_input and tensor in spans:
+            spans[tensor] = (0, end)
+    items = [
+        Item(tensor, graph.tensors[tensor].bytes, start, stop)
+        for tensor, (start, stop) in sorted(spans.items())
+        if in_arena(graph.tensors[tensor]) and tensor not in outside
+    ]
+    scratch: dict[int, int] = {}
+    for node, slot in zip(nodes, slots, strict=True):
+        scratch[slot] = max(scratch.get(slot, 0), node.scratch)
+    items += [
+        Item(len(graph.tensors) + slot, size, slot, slot + 1)
+        for slot, size in scratch.items()
+        if size
+    ]
+    return TensorLayout(
+        ALLOCATORS[allocator](Problem(tuple(items), align)),
+        tuple(slots),
+        tuple(len(graph.tensors) + slot for slot in slots),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowLayout:
+    """Every row on its own (items as `rows.place` numbers them), or a tensor's as one of the `pieces`,
+    which are known by their first row."""
+
+    placement: Placement
+    table: RowTable
+    cuts: Mapping[int, Cut]
+    offsets: Mapping[int, int]
+    pieces: frozenset[int]
+    step_scratch: Mapping[int, tuple[int, ...]]
+
+    def places(self, tensor: int, port: Port, node: int) -> tuple[int, ...]:
+        """Byte offset of every row of `port`; 0 for rows that nothing touches."""
+        del node  # a row never moves
+        cut = self.cuts[tensor]
+        first = self.offsets.get(cut.first, 0)
+        if cut.first in self.pieces or cut.count == 1:
+            return tuple(first + row * port.row_bytes for row in range(port.rows))
+        each = cut.size // port.row_bytes
+        return tuple(
+            self.offsets.get(cut.first + row // each, 0) + row % each * port.row_bytes
+            for row in range(port.rows)
+        )
+
+    def scratch(self, node: int) -> tuple[int, ...]:
+        """Byte offset of the scratch memory of each step."""
+        if self.table.lasting[node] >= 0:
+            return (self.offsets[self.table.lasting[node]],) * self.table.steps(node)
+        return self.step_scratch.get(node, (0,))
+
+    def given(self, tensor: int) -> int:
+        """Byte offset of a graph input: it is given as one piece."""
+        return self.offsets.get(self.cuts[tensor].first, 0)
+
+    def left(self, tensor: int) -> int:
+        """Byte offset of a graph output: it is left as one piece."""
+        return self.offsets.get(self.cuts[tensor].first, 0)
+
+
+def row_layout(
+    table: RowTable,
+    steps: Sequence[Step],
+    lives: Mapping[int, tuple[int, int]],
+    segments: Sequence[Segment],
+    *,
+    align: int = 4,
+    effort: int = FULL,
+) -> RowLayout:
+    """Place the rows of `table` for `steps`, each at a multiple of `align` bytes or more.
+
+    `lives` are those of `rows.stages.row_lives`. The program's tables hold places in 16 bits, so that
+    rows of a large arena are aligned more.
+    """
+    placement = place_rows(table, steps, lives, segments, align=align, effort=effort)
+    while placement.arena_bytes > align << 16:
+        align *= 2
+        placement = place_rows(table, steps, lives, segments, align=align, effort=effort)
+    offsets = {block.item: block.offset for block in placement.blocks}
+    sizes = {block.item: block.size for block in placement.blocks}
+    scratch: dict[int, list[int]] = {}
+    for at, (node, _) in enumerate(steps):
+        if table.scratch[node]:
+            scratch.setdefault(node, []).append(offsets[len(table.size) + at])
+    return RowLayout(
+        placement,
+        table,
+        {cut.tensor: cut for cut in table.cuts},
+        offsets,
+        frozenset(
+            cut.first
+            for cut in table.cuts
+            if cut.count > 1 and sizes.get(cut.first) == cut.size * cut.count
+        ),
+        {node: tuple(places) for node, places in scratch.items()},
+    )

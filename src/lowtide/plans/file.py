@@ -1,0 +1,186 @@
+"""Plans as files: what `lowtide plan -o` writes and `--plan` reads (schema lowtide.plan/1).
+
+Only the stages and the modes are read back: steps, places and figures follow from them. So a plan can
+be edited by hand, and is checked like any other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from lowtide.errors import UsageError
+from lowtide.ir import Graph, Model
+from lowtide.rows.prepare import Prepared
+from lowtide.rows.stages import Choice, Fused
+
+SCHEMA = "lowtide.plan/1"
+
+
+def model_digest(model: Model) -> str:
+    """SHA-256 of the model's file."""
+    return hashlib.sha256(model.source).hexdigest()
+
+
+def read_plan(path: Path, model: Model) -> dict[str, Any]:
+    """What a plan file says, as fields of `lowtide.commands.compiling.Options`.
+
+    Raises UsageError if it cannot be read, or is for another model.
+    """
+    try:
+        document = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise UsageError(
+            f"the plan {path} cannot be read: {error}",
+            "write one with `lowtide plan MODEL -o FILE`",
+        ) from None
+    if not isinstance(document, dict) or document.get("schema") != SCHEMA:
+        raise UsageError(
+            f"{path} is not a plan of schema {SCHEMA}",
+            "write one with `lowtide plan MODEL -o FILE`",
+        )
+    if document.get("sha256", model_digest(model)) != model_digest(model):
+        raise UsageError(
+            f"the plan {path} is for another model ({document.get('model')})",
+            "plan this one with `lowtide plan MODEL -o FILE`",
+        )
+    try:
+        stages = tuple(
+            Choice(
+                tuple(map(_whole, stage["operators"])),
+                _width(stage.get("strip_width")),
+                _flag(stage.get("lean", False)),
+                tuple(
+                    Fused(tuple(map(_whole, block["operators"])), _whole(block["kept_rows"]))
+                    for block in stage.get("blocks", ())
+                ),
+                tuple(map(_whole, stage.get("normal", ()))),
+            )
+            for stage in document["stages"]
+        )
+        fields = {
+            "stages": stages,
+            "input_mode": _one_of(document["input"], "resident", "const", "streamed"),
+            "output_mode": _one_of(document["output"], "resident", "streamed"),
+            "preserve_input": _flag(document.get("preserve_input", False)),
+            "quantized_io": _flag(document.get("quantized_io", False)),
+        }
+    except (KeyError, TypeError, ValueError) as error:
+        raise UsageError(
+            f"the plan {path} is damaged: {error!r}",
+            "write it anew with `lowtide plan MODEL -o FILE`",
+        ) from None
+    return fields
+
+
+def _whole(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise ValueError(f"{value!r} is no operator's number")
+    return value
+
+
+def _width(value: object) -> int | None:
+    if value is None:
+        return None
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{value!r} is no width")
+    return value
+
+
+def _flag(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError(f"{value!r} is neither true nor false")
+    return value
+
+
+def _one_of(value: object, *known: str) -> str:
+    if not isinstance(value, str) or value not in known:
+        raise ValueError(f"{value!r} is none of {', '.join(known)}")
+    return value
+
+
+def stage_order(graph: Graph, stages: Sequence[Choice]) -> tuple[int, ...]:
+    """The order of all operators when those of `stages` come as listed, others once they can.
+
+    Raises UsageError if an operator is unknown, listed twice, or comes before one that it needs.
+    """
+    listed = [op for stage in stages for op in stage.operators]
+    wrong = [op for op in listed if op >= len(graph.ops)]
+    if wrong or len(set(listed)) != len(listed):
+        twice = next((op for op in listed if listed.count(op) > 1), -1)
+        raise UsageError(
+            f"the plan names operator {wrong[0]}, which the network lacks"
+            if wrong
+            else f"the plan names operator {twice} twice",
+            "write the plan anew with `lowtide plan MODEL -o FILE`",
+        )
+    made = {t: op.id for op in graph.ops for t in op.outputs}
+    others = [op.id for op in graph.ops if op.id not in set(listed)]
+    order: list[int] = []
+    done: set[int] = set()
+
+    # Operators on one variable keep the file's order.
+    users: dict[int, list[int]] = {}
+    for op in graph.ops:
+        for tensor in {*op.inputs, *op.outputs}:
+            if tensor >= 0 and graph.tensors[tensor].is_variable:
+                users.setdefault(tensor, []).append(op.id)
+
+    def ready(number: int) -> bool:
+        op = graph.ops[number]
+        needs = {made.get(t, -1) for t in op.inputs if t >= 0 and t not in users}
+        for tensor in {*op.inputs, *op.outputs}:
+            needs.update(user for user in users.get(tensor, []) if user < number)
+        return all(n < 0 or n in done for n in needs)
+
+    for number in [*listed, -1]:
+        while (other := next((o for o in others if ready(o)), None)) is not None:
+            others.remove(other)
+            order.append(other)
+            done.add(other)
+        if number < 0:
+            break
+        if not ready(number):
+            raise UsageError(
+                f"in the plan, operator {number} runs before one that it needs",
+                "list operators after those whose results they read",
+            )
+        order.append(number)
+        done.add(number)
+    return tuple(order)
+
+
+def with_views(ready: Prepared, stages: Sequence[Choice]) -> tuple[Choice, ...]:
+    """The stages without operators that need no code; every other one must be in some stage.
+
+    Raises UsageError if one is missing, or is somewhere where it cannot be.
+    """
+    needed = {g.operator for g in ready.groups if g.operator >= 0}
+    missing = sorted(needed - {op for stage in stages for op in stage.operators})
+    if missing:
+        raise UsageError(
+            f"operator {missing[0]} is in no stage of the plan",
+            "write the plan anew with `lowtide plan MODEL -o FILE`",
+        )
+    alone = {g.operator for g in ready.groups if {*range(g.first, g.last)} & ready.table.alone}
+    for stage in stages:
+        if beside := set(stage.normal).difference(stage.operators):
+            raise UsageError(
+                f"operator {min(beside)} is to be normal in a stage, but is not in the stage",
+                "list it among the stage's operators",
+            )
+        if len(stage.operators) > 1 and alone.intersection(stage.operators):
+            raise UsageError(
+                f"operator {min(alone.intersection(stage.operators))} uses a variable, and can only be "
+                "a stage of its own",
+                "write the plan anew with `lowtide plan MODEL -o FILE`",
+            )
+    kept = (
+        replace(stage, operators=tuple(op for op in stage.operators if op in needed))
+        for stage in stages
+    )
+    return tuple(choice for choice in kept if choice.operators or choice.blocks)

@@ -1,0 +1,1 @@
+"""The step program as values: tables, turns and limits, every index resolved."""

@@ -1,0 +1,227 @@
+"""Plans and fronts, as text and as JSON documents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from lowtide.commands.compiling import Compiled, Planned
+from lowtide.ir import Graph
+from lowtide.ir.macs import graph_macs
+from lowtide.plans.file import SCHEMA, model_digest
+from lowtide.plans.planner import Point
+from lowtide.program.assemble import Assembly
+from lowtide.report.predicted import predicted_fields, predicted_note
+from lowtide.report.text import amount, change, plain, table
+from lowtide.rows.stages import RowPlan, Stage
+
+_NAMED = 4
+"""Live tensors that a stage's line names."""
+
+
+def plan_text(planned: Planned) -> str:
+    """The stages with what each needs, and the arena beside the best order's and TFLM's."""
+    compiled = planned.compiled
+    plan, graph = _plan(compiled.assembly), compiled.graph
+    options = compiled.options
+    rows = []
+    for number, stage in enumerate(plan.stages):
+        ids = stage.operators
+        kinds = graph.ops[ids[0]].label if ids else "rows given and taken"
+        if len(ids) > 1:
+            kinds += f" ... {graph.ops[ids[-1]].label} ({len(ids)} operators)"
+        width = "" if stage.strip_width is None else f"{stage.strip_width}"
+        width += " lean" if stage.lean else ""
+        kinds += f", {_blocks(graph, stage)}" if stage.blocks else ""
+        mark = " <- peak" if stage.peak_bytes == plan.peak_bytes else ""
+        live = ", ".join(
+            f"{plain(_name(compiled, tensor))}: {size:,}"
+            for tensor, size in live_at_peak(compiled.assembly, stage)[:_NAMED]
+        )
+        rows.append((number, f"{stage.peak_bytes:,}", width, kinds + mark, _ids(ids), live))
+    arena, bound = compiled.arena_bytes, planned.lower_bound_bytes
+    proof = (
+        "proved optimal"
+        if planned.proved_optimal
+        else f"gap to the bound at most {arena / max(1, bound) - 1:.1%}"
+    )
+    best, tflm = compiled.order.peak_bytes, planned.tflm_bytes
+    own = graph_macs(graph)
+    overhead = (
+        f"nothing is computed twice ({plan.macs:,} MACs)"
+        if plan.macs <= own
+        else f"{plan.macs:,} MACs, {plan.macs / (own or 1):.4f} times the network's"
+    )
+    columns = (
+        "stage",
+        "bytes",
+        "strip",
+        "operators.",
+        "numbers.",
+        "live at the stage's peak (tensor: bytes).",
+    )
+    lines = [
+        table("Stages, run one after the other", columns, rows),
+        "",
+        f"{plain(compiled.model.path)}, input {options.input_mode}, output {options.output_mode}: "
+        f"{overhead}",
+        f"arena, rows placed one by one         {amount(arena):>12}  {proof}",
+        f"live rows and scratch at the peak     {amount(plan.peak_bytes):>12}"
+        + ("  proved least" if plan.peak_bytes == bound else ""),
+        f"lower bound for orders of its steps   {amount(bound):>12}",
+        f"operator by operator, best order      {amount(best):>12}  {change(best, arena)} by rows",
+        f"TensorFlow Lite Micro, predicted      {amount(tflm):>12}  {change(tflm, arena)} by rows",
+    ]
+    if compiled.instructions_predicted is not None:
+        lines.append(
+            f"instructions, predicted               {compiled.instructions_predicted:>12,}  "
+            f"{predicted_note(compiled)}"
+        )
+    return "\n".join(lines)
+
+
+def plan_document(planned: Planned) -> dict[str, Any]:
+    """Schema lowtide.plan/1; sizes in bytes. A strip width of null is a tensor's full width."""
+    compiled, points = planned.compiled, planned.points
+    plan = _plan(compiled.assembly)
+    own = graph_macs(compiled.graph)
+    document: dict[str, Any] = {
+        "schema": SCHEMA,
+        "model": compiled.model.path,
+        "sha256": model_digest(compiled.model),
+        "input": compiled.options.input_mode,
+        "output": compiled.options.output_mode,
+        "preserve_input": compiled.options.preserve_input,
+        "quantized_io": compiled.options.quantized_io,
+        "arena_bytes": compiled.arena_bytes,
+        "peak_bytes": plan.peak_bytes,
+        "lower_bound_bytes": planned.lower_bound_bytes,
+        "proved_optimal": planned.proved_optimal,
+        "best_order_bytes": compiled.order.peak_bytes,
+        "tflm_greedy_arena_bytes": planned.tflm_bytes,
+        "macs": plan.macs,
+        "overhead": plan.macs / own if own else 1.0,
+        **predicted_fields(compiled),
+        "stages": [
+            {
+                "operators": list(stage.operators),
+                "strip_width": stage.strip_width,
+                "lean": stage.lean,
+                "normal": list(stage.choice.normal),
+                "blocks": [
+                    {"operators": list(block.operators), "kept_rows": block.kept_rows}
+                    for block in stage.blocks
+                ],
+                "peak_bytes": stage.peak_bytes,
+                "live": [
+                    {"tensor": network_tensor(compiled.assembly, tensor)[0], "bytes": size}
+                    for tensor, size in live_at_peak(compiled.assembly, stage)
+                ],
+            }
+            for stage in plan.stages
+        ],
+    }
+    if points is not None:
+        predicts = compiled.options.cost_model is not None
+        document["front"] = [
+            {"arena_bytes": p.arena_bytes, "macs": p.macs, "overhead": p.overhead}
+            | ({"instructions_predicted": p.cost} if predicts else {})
+            for p in points
+        ]
+    return document
+
+
+def front_text(compiled: Compiled, points: Sequence[Point], complete: bool) -> str:
+    """The front, a line per plan; the one that was chosen is marked."""
+    predicts = compiled.options.cost_model is not None
+    rows = [
+        (
+            f"{p.arena_bytes:,}",
+            f"{p.cost if predicts else p.peak_bytes:,}",
+            f"{p.overhead:.4f}",
+            f"{p.macs:,}",
+            sum(c.strip_width is not None for c in p.choices),
+            "<- this plan" if _same(p, compiled) else "",
+        )
+        for p in points
+    ]
+    unit = "predicted instructions" if predicts else "MACs"
+    title = f"All plans that no other beats in both arena and {unit}"
+    if not complete:
+        title += " (of the stages looked at before the time was up)"
+    second = "instructions, predicted" if predicts else "live, bytes"
+    columns = ("arena, bytes", second, "overhead", "MACs", "stages in strips", "")
+    return table(title, columns, rows)
+
+
+def _blocks(graph: Graph, stage: Stage) -> str:
+    """How many blocks there are in a stage, and how many of them keep no rows of what they expand."""
+    count, none = len(stage.blocks), 0
+    for block in stage.blocks:
+        expands = graph.ops[block.operators[0]].type != "DEPTHWISE_CONV_2D"
+        none += expands and block.kept_rows == 0
+    return f"{count} block{'s' * (count > 1)}" + (f", {none} without kept rows" if none else "")
+
+
+def _same(point: Point, compiled: Compiled) -> bool:
+    plan = _plan(compiled.assembly)
+    if (point.arena_bytes, point.macs) != (compiled.arena_bytes, plan.macs):
+        return False
+    return compiled.instructions_predicted in (None, point.cost)
+
+
+def live_at_peak(assembly: Assembly, stage: Stage) -> list[tuple[int, int]]:
+    """(tensor, bytes live) when most is live in a stage, the largest first; -1 is scratch memory."""
+    plan = _plan(assembly)
+    slots = [
+        slot
+        for slot, (node, _) in enumerate(plan.steps, start=1)
+        if stage.first <= node < stage.last
+    ]
+    if not slots:
+        return []
+    tensor_of = {
+        row: cut.tensor for cut in assembly.cuts for row in range(cut.first, cut.first + cut.count)
+    }
+    inside = set(slots)
+    live: dict[int, dict[int, int]] = {slot: {} for slot in slots}
+    for block in assembly.placement.blocks:
+        tensor = tensor_of.get(block.item, -1)
+        for slot in range(max(block.start, slots[0]), min(block.end, slots[-1] + 1)):
+            if slot in inside:
+                live[slot][tensor] = live[slot].get(tensor, 0) + block.size
+    most = max(live.values(), key=lambda sizes: sum(sizes.values()))
+    return sorted(most.items(), key=lambda item: (-item[1], item[0]))
+
+
+def _plan(assembly: Assembly) -> RowPlan:
+    assert assembly.plan is not None
+    return assembly.plan
+
+
+def _name(compiled: Compiled, tensor: int) -> str:
+    if tensor < 0:
+        return "scratch"
+    of, what = network_tensor(compiled.assembly, tensor)
+    return f"{of} ({what})" if what else f"{of}"
+
+
+def network_tensor(assembly: Assembly, tensor: int) -> tuple[int, str]:
+    """The network's tensor that a tensor of the program is, and what of it: "", a strip, kept rows."""
+    if tensor < len(assembly.graph.tensors):
+        return tensor, ""
+    if tensor in assembly.parts:
+        return assembly.parts[tensor].tensor, "strip"
+    keeper = next(op for op in assembly.program_graph.ops if tensor in op.intermediates)
+    return assembly.graph.ops[assembly.members[keeper.id][0]].outputs[0], "kept rows"
+
+
+def _ids(ids: Sequence[int]) -> str:
+    """Numbers, runs of them shortened."""
+    runs: list[list[int]] = []
+    for number in ids:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return " ".join(str(r[0]) if len(r) == 1 else f"{r[0]}-{r[-1]}" for r in runs)

@@ -1,0 +1,273 @@
+"""A graph made ready for a program: its operators lowered, the constants that ports read, and the nodes
+whose steps are interleaved, with or without blocks (rows/blocks.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from typing import Literal
+
+from lowtide.errors import UsageError
+from lowtide.ir import Graph
+from lowtide.lower import lower_op
+from lowtide.lower.nodes import Lowered, Node
+from lowtide.plans.cost import CostModel
+from lowtide.plans.search import Group, Path, Space, Stages, groups_of
+from lowtide.program.tables import CONSTANTS, FIRST_INPUT
+from lowtide.rows.blocks import Block, find_blocks, selections
+from lowtide.rows.joined import Joined, joined
+from lowtide.rows.stages import Choice, Fused
+from lowtide.rows.table import RowTable, row_table
+from lowtide.rows.views import resolve_views, with_exchanges
+
+InputMode = Literal["resident", "const", "streamed"]
+OutputMode = Literal["resident", "streamed"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Variant:
+    """The network with some blocks in place of the operators that they stand for.
+
+    `nodes` and `table` are for interleaving rows: they hold the exchanges of streamed rows too, and
+    leave out the operators that are joined. `groups` are the nodes by operator; group g is what the
+    network's own groups `ends[g]` to `ends[g + 1] - 1` are.
+    """
+
+    nodes: tuple[Node, ...] = field(repr=False)
+    table: RowTable = field(repr=False)
+    groups: tuple[Group, ...]
+    ends: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prepared:
+    """A graph whose operators are lowered, and the order they come in; nothing is placed yet.
+
+    `wide` is the graph with `blocks` after its own operators, each an alternative to some of them.
+    `fixed` says where tensors are that have a place of their own: tensor -> (base, offset).
+    """
+
+    graph: Graph
+    wide: Graph
+    blocks: tuple[Block, ...]
+    order: tuple[int, ...]
+    input_mode: InputMode
+    output_mode: OutputMode
+    preserve_input: bool
+    align: int
+    lowered: Mapping[int, Lowered] = field(repr=False)
+    views: Mapping[int, int]
+    constants: bytes = field(repr=False)
+    fixed: Mapping[int, tuple[int, int]]
+    joined: Joined
+    _variants: dict[frozenset[int], Variant] = field(default_factory=dict, repr=False)
+
+    @property
+    def outside(self) -> frozenset[int]:
+        """Inputs that are not in the arena."""
+        return frozenset(self.graph.inputs if self.input_mode == "const" else ())
+
+    @property
+    def parts(self) -> frozenset[int]:
+        """Tensors that share their memory with others: views, and what is joined."""
+        return _parts(self.joined, self.views)
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """The nodes of the network without blocks."""
+        return self.variant().nodes
+
+    @property
+    def table(self) -> RowTable:
+        """The rows of the network without blocks."""
+        return self.variant().table
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """The network's nodes by operator, without blocks."""
+        return self.variant().groups
+
+    def members(self, operator: int) -> tuple[int, ...]:
+        """The network's operators that `operator` is: itself, or what the block stands for."""
+        if operator < len(self.graph.ops):
+            return (operator,)
+        return self.blocks[operator - len(self.graph.ops)].operators
+
+    def choice(self, operators: Sequence[int], strip_width: int | None, *, lean: bool) -> Choice:
+        """Operators of `wide` as a choice of the network's."""
+        blocks = [
+            self.blocks[n - len(self.graph.ops)] for n in operators if n >= len(self.graph.ops)
+        ]
+        return Choice(
+            tuple(member for n in operators for member in self.members(n)),
+            strip_width,
+            lean,
+            tuple(Fused(block.operators, block.kept) for block in blocks),
+        )
+
+    def chosen(self, choice: Choice) -> tuple[int, ...]:
+        """The operators of `wide` that a choice stands for.
+
+        Raises UsageError if it names a block that cannot be, or is not among its operators.
+        """
+        known = {Fused(block.operators, block.kept): block.op for block in self.blocks}
+        inside: dict[int, int] = {}
+        for fused in choice.blocks:
+            if fused not in known or not inside.keys().isdisjoint(fused.operators):
+                raise UsageError(
+                    f"operators {', '.join(map(str, fused.operators))} cannot run as one block that "
+                    f"keeps {fused.kept_rows} rows",
+                    "leave the block out of the plan, or write the plan anew",
+                )
+            inside |= dict.fromkeys(fused.operators, known[fused])
+        missing = inside.keys() - set(choice.operators)
+        if missing:
+            raise UsageError(
+                f"operator {min(missing)} is in a block of a stage, but not in the stage",
+                "list it among the stage's operators",
+            )
+        return tuple(dict.fromkeys(inside.get(op, op) for op in choice.operators))
+
+    def variant(self, blocks: Set[int] = frozenset()) -> Variant:
+        """The network with the blocks of these operators of `wide`, which do not overlap."""
+        key = frozenset(blocks)
+        if key not in self._variants:
+            self._variants[key] = self._variant(key)
+        return self._variants[key]
+
+    def _variant(self, blocks: Set[int]) -> Variant:
+        last_of = {self.members(op)[-1]: op for op in blocks}
+        inside = {op for block in blocks for op in self.members(block)}
+        order = [
+            last_of.get(op, op)
+            for op in self.order
+            if op not in self.joined.operators and (op in last_of or op not in inside)
+        ]
+        crops = self.joined.crops
+        nodes = with_exchanges(
+            self.wide,
+            [node for op in order for node in self.lowered[op].nodes],
+            self.views,
+            self.outside,
+            crops,
+            inputs=self.input_mode == "streamed",
+            outputs=self.output_mode == "streamed",
+        )
+        views = {**self.views, **{t: self.views.get(c.tensor, c.tensor) for t, c in crops.items()}}
+        table = row_table(
+            self.wide,
+            nodes,
+            views,
+            outside=self.outside,
+            crops=crops,
+            preserve=self.preserve_input,
+        )
+        groups = groups_of([node.op for node in nodes])
+        ends = [0]
+        for group in groups:
+            ends.append(ends[-1] + len(self.members(group.operator)))
+        return Variant(tuple(nodes), table, tuple(groups), tuple(ends))
+
+
+def prepare(
+    graph: Graph,
+    order: Sequence[int],
+    *,
+    input_mode: InputMode = "resident",
+    output_mode: OutputMode = "resident",
+    preserve_input: bool = False,
+    align: int = 16,
+    join: bool = True,
+) -> Prepared:
+    """Lower every operator. Raises ModelError for one without a kernel.
+
+    With `join`, concatenations and splits along rows or columns cost nothing, and there are blocks: for
+    rows only.
+    """
+    lowered = {op.id: lower_op(graph, op) for op in graph.ops}
+    views = resolve_views(graph, lowered)
+    constants, fixed = _constants(graph, lowered, views)
+    outside = frozenset(graph.inputs if input_mode == "const" else ())
+    fixed |= {t: (FIRST_INPUT + i, 0) for i, t in enumerate(graph.inputs) if t in outside}
+    none = Joined({}, frozenset())
+    parts = joined(graph, lowered, views) if join else none
+    kept = [n for n in order if n not in parts.operators and lowered[n].nodes]
+    wide, blocks = graph, tuple[Block, ...]()
+    if join:
+        wide, blocks = find_blocks(graph, lowered, kept, _parts(parts, views))
+    lowered |= {block.op: lower_op(wide, wide.ops[block.op], lowered) for block in blocks}
+    return Prepared(
+        graph=graph,
+        wide=wide,
+        blocks=blocks,
+        order=tuple(order),
+        input_mode=input_mode,
+        output_mode=output_mode,
+        preserve_input=preserve_input,
+        align=align,
+        lowered=lowered,
+        views=views,
+        constants=constants,
+        fixed=fixed,
+        joined=parts,
+    )
+
+
+def choices_of(path: Path, ready: Prepared) -> tuple[Choice, ...]:
+    """The stages of a path."""
+    return tuple(ready.choice(e.operators, e.width, lean=e.lean) for e in path.edges)
+
+
+def space_of(
+    ready: Prepared,
+    *,
+    strips: bool,
+    goes_on: Callable[[], bool] = lambda: True,
+    model: CostModel | None = None,
+) -> Space:
+    """All stages, without blocks and with them; with `strips`, also what computes something twice.
+
+    `goes_on` as for `Space`; with a `model`, stages cost the instructions that it predicts.
+    """
+    space = Space(len(ready.groups), goes_on)
+    prices = None
+    if model is not None:
+        prices = model.prices(
+            ready.wide, (n for found in ready.lowered.values() for n in found.nodes)
+        )
+    for blocks in ((), *selections(ready.blocks)):
+        if all(not block.again for block in blocks) or strips:
+            variant = ready.variant({block.op for block in blocks})
+            stages = Stages(ready.wide, variant.table, variant.groups, strips, ready.parts, prices)
+            space.add(stages, variant.ends)
+    return space
+
+
+def without_strips(ready: Prepared, space: Space) -> Space:
+    """What `space_of` without strips would be, from all stages."""
+    again = {block.op for block in ready.blocks if block.again}
+    return space.only(lambda e: e.width is None and not e.lean and again.isdisjoint(e.operators))
+
+
+def _parts(parts: Joined, views: Mapping[int, int]) -> frozenset[int]:
+    joined = {*parts.crops, *(crop.tensor for crop in parts.crops.values())}
+    return frozenset({*joined, *views, *views.values()})
+
+
+def _constants(
+    graph: Graph, lowered: Mapping[int, Lowered], views: Mapping[int, int]
+) -> tuple[bytes, dict[int, tuple[int, int]]]:
+    """Constants that ports read (not through params) or that are graph outputs, views of them too.
+
+    As one blob, and tensor -> (base, offset).
+    """
+    blob = bytearray()
+    offsets: dict[int, tuple[int, int]] = {}
+    read = [p.tensor for op in graph.ops for node in lowered[op.id].nodes for p in node.inputs]
+    for tensor in (views.get(t, t) for t in (*read, *graph.outputs)):
+        data = graph.tensors[tensor].data
+        if data is not None and tensor not in offsets:
+            blob.extend(bytes(-len(blob) % 16))
+            offsets[tensor] = (CONSTANTS, len(blob))
+            blob.extend(data)
+    return bytes(blob), offsets
