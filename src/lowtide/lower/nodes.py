@@ -163,12 +163,15 @@ class Lowered:
 
 @dataclass(frozen=True, slots=True)
 class Crop:
-    """A tensor that is part of `tensor`: its row r begins `offset` bytes after that one's row r + row.
+    """A tensor that is part of `tensor`, whose memory is cut into rows of `pitch` bytes: row r begins
+    `offset` bytes after that one's row r + row.
 
-    With `moves`, the offset is counted from where a strip begins, which the program moves on.
+    The pitch is that of the whole as the part's operator sees it: `tensor` may have another shape. With
+    `moves`, the offset is counted from where a strip begins, which the program moves on.
     """
 
     tensor: int
+    pitch: int
     offset: int
     moves: bool = False
     row: int = 0

@@ -239,7 +239,7 @@ def assemble_rows(ready: Prepared, choices: Sequence[Choice], *, effort: int = F
         nodes,
         views,
         outside=ready.outside,
-        crops={t: c.row for t, c in cropper.crops.items()},
+        crops=cropper.crops,
         preserve=ready.preserve_input,
     )
     steps = steps_of(table, segments)

@@ -243,10 +243,8 @@ class Tables:
         if crop is None:
             return self._whole(root, port, port.tensor, index)
         root = self.views.get(crop.tensor, crop.tensor)
-        of = self.graph.tensors[root]
-        whole = self._whole(
-            root, Port(root, of.shape[1], of.bytes // of.shape[1]), port.tensor, index
-        )
+        rows = Port(root, self.graph.tensors[root].bytes // crop.pitch, crop.pitch)
+        whole = self._whole(root, rows, port.tensor, index)
         places = whole.places
         if places is not None:
             places = places[crop.row : crop.row + port.rows]

@@ -160,7 +160,7 @@ class Prepared:
             nodes,
             views,
             outside=self.outside,
-            crops={t: c.row for t, c in crops.items()},
+            crops=crops,
             preserve=self.preserve_input,
         )
         groups = groups_of([-1 if isinstance(node, Exchange) else node.op for node in nodes])

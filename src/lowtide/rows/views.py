@@ -30,7 +30,7 @@ def with_exchanges(
 ) -> list[Run]:
     """`nodes` with those that take streamed inputs before them, and streamed outputs as made."""
     roots = {**views, **{t: views.get(c.tensor, c.tensor) for t, c in crops.items()}}
-    cuts = cuts_of(graph, nodes, roots, outside, {t: c.row for t, c in crops.items()})
+    cuts = cuts_of(graph, nodes, roots, outside, crops)
 
     def port(tensor: int) -> Port:
         """Rows as the tensor is cut, or, where it is in one piece, as its shape says."""
