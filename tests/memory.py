@@ -23,17 +23,10 @@ from lowtide.ir import Graph, Op
 from lowtide.ir.macs import BLOCK
 from lowtide.lower import lower_op
 from lowtide.lower.nodes import Node
-from lowtide.program.assemble import (
-    ARENA,
-    CONSTANTS,
-    FIRST_INPUT,
-    NO_TENSOR,
-    Assembly,
-    PortEntry,
-    Rows,
-)
-from lowtide.program.tables import Strip
+from lowtide.program.assemble import Assembly
+from lowtide.program.tables import NO_TENSOR, PortEntry, Rows, Strip
 from lowtide.program.turns import expand
+from lowtide.rows.bases import ARENA, CONSTANTS, FIRST_INPUT
 from lowtide.rows.columns import windows
 
 _GARBAGE = -1

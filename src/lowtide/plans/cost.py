@@ -15,12 +15,10 @@ networks.
 from __future__ import annotations
 
 import tomllib
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from lowtide.errors import UsageError
 from lowtide.ir import Graph, Op
@@ -28,11 +26,7 @@ from lowtide.ir.macs import op_macs
 from lowtide.lower.nodes import Node
 from lowtide.plans.block_cost import BLOCKS, block_features
 from lowtide.plans.kernel_features import CONVOLUTION, DEPTHWISE, convolution, depthwise, numbers
-from lowtide.program.turns import Loop, Turn
-from lowtide.rows.columns import Stripes, outside, runs
-
-if TYPE_CHECKING:  # emit.assemble uses rows
-    from lowtide.program.assemble import Assembly
+from lowtide.rows.columns import outside
 
 _FILE = Path(__file__).with_name("costs.toml")
 DETAILED = DEPTHWISE | BLOCKS | {CONVOLUTION}
@@ -160,47 +154,10 @@ class CostModel:
             for op, mine in by_operator.items()
         }
 
-    def program(self, assembly: Assembly) -> int:
-        """The cost of one run of a program."""
-        graph = assembly.program_graph
-        return sum(times * self.node(graph, node) for node, times in executed(assembly))
-
-
-def executed(assembly: Assembly) -> list[tuple[Node, int]]:
-    """The program's nodes that run kernels, and how often each runs through all its steps."""
-    steps: Counter[int] = Counter()
-
-    def walk(turns: Sequence[Turn | Loop], times: int) -> None:
-        for turn in turns:
-            if isinstance(turn, Loop):
-                walk(turn.body, times * turn.times)
-            else:
-                steps[turn.node] += times * turn.steps
-
-    walk(assembly.turns, 1)
-    entries = [(entry, steps[number]) for number, entry in enumerate(assembly.nodes)]
-    return [
-        (entry.node, count // entry.node.steps)
-        for entry, count in entries
-        if entry.strip is None and entry.node.exchange is None and entry.node.kernel
-    ]
-
-
-def striped(graph: Graph, prices: Prices, cut: Stripes, *, lean: bool) -> int:
-    """The cost of a stage in strips."""
-    cost = 0
-    for run in runs(cut):
-        strip = cut.strips[run.first]
-        for op, windows, columns in zip(cut.operators, cut.windows, strip.made, strict=True):
-            price = prices.get(op)
-            if price is None:
-                continue
-            window = windows[0]
-            first = columns.start * window.stride - window.pad
-            width = graph.tensors[window.tensor].shape[2]
-            for linear in price.lean if lean else price.normal:
-                cost += run.times * linear.at(len(columns), first, width)
-    return cost
+    def program(self, graph: Graph, executed: Iterable[tuple[Node, int]]) -> int:
+        """The cost of one run of a program: of nodes lowered from `graph`, and how often each runs
+        through all its steps."""
+        return sum(times * self.node(graph, node) for node, times in executed)
 
 
 def columns_of(graph: Graph, node: Node) -> int:
