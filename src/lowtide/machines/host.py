@@ -60,15 +60,17 @@ def host_build(
     sanitize: bool = True,
     trace: bool = False,
     count: bool = False,
+    cached: bool = True,
 ) -> HostProgram:
     """Build the model `name` in the empty `folder`, with ASan and UBSan; LT_TRACE, LT_COUNT on request.
 
+    With `cached`, objects of sources that did not change are those of an earlier build.
     Raises MissingToolError if there is no compiler, BuildError if the C is faulty.
     """
     interface = read_interface(bundle, name)
     flags = ["-O2", *(_SANITIZE if sanitize else ()), *(["-DLT_TRACE"] if trace else ())]
     flags += ["-DLT_COUNT"] if count else []
-    path, warnings = build_host(bundle, name, folder, flags)
+    path, warnings = build_host(bundle, name, folder, flags, cached=cached)
     return HostProgram(path, interface, trace, warnings)
 
 
