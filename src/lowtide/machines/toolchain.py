@@ -151,9 +151,16 @@ def build_host(
     more, more_warnings = _compile_harness(
         compiler, flags, bundle, name, folder, ["main_host.c"], cached
     )
-    command = [*compiler, *flags, *objects, *more, "-lm", "-o", "program"]
-    compiler_said(run_compiler(command, folder), "link")
-    return folder / "program", warnings + more_warnings
+    return _link_host(compiler, flags, [*objects, *more], folder), warnings + more_warnings
+
+
+def build_program(
+    files: Mapping[str, bytes], folder: Path, flags: Sequence[str], *, cached: bool = True
+) -> tuple[Path, str]:
+    """As `build_host`, of .c files one of which has a main of its own."""
+    compiler = find_compiler("host")
+    objects, warnings = _compile(compiler, flags, files, folder, cached)
+    return _link_host(compiler, flags, objects, folder), warnings
 
 
 def build_for_board(
@@ -225,6 +232,14 @@ def _compile(
     sources = [f"bundle/{path}" for path in sorted(bundle) if path.endswith(".c")]
     command = [*compiler, *_STANDARD, *flags, "-Ibundle"]
     return compile_objects(command, sources, folder, cached=cached)
+
+
+def _link_host(
+    compiler: Sequence[str], flags: Sequence[str], objects: Sequence[str], folder: Path
+) -> Path:
+    command = [*compiler, *flags, *objects, "-lm", "-o", "program"]
+    compiler_said(run_compiler(command, folder), "link")
+    return folder / "program"
 
 
 def _compile_harness(
