@@ -1,8 +1,8 @@
 """Data flows one way: no import circles, of rooms or of modules, and each room knows only earlier ones.
 
-Rooms that can be put in an order have no circles. Imports count wherever they are: in functions, and under TYPE_CHECKING. A room is a folder of the
-package, or a module at its top. The order of ROOMS is that of ARCHITECTURE.md: what a room may import
-stands before it.
+Rooms that can be put in an order have no circles. Imports count wherever they are: in functions, and
+under TYPE_CHECKING. A room is a folder of the package, or a module at its top. The order of ROOMS is
+that of ARCHITECTURE.md: what a room may import stands before it.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def imports(name: str, path: Path, known: Mapping[str, Path], package: str) -> I
     To import a module runs those of the folders that it is in; these say nothing that counts here, but
     a name that is imported from a folder is the folder's or a module's of it.
     """
-    here = [package, *name.split(".")]
+    here = [package, *name.removeprefix("__init__").split(".")]
     if path.name != "__init__.py":
         here.pop()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
