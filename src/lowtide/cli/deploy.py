@@ -147,6 +147,14 @@ def _samples_option(default: int) -> Callable[[_Command], _Command]:
     )
 
 
+_cache_option = click.option(
+    "--cache/--no-cache",
+    "cached",
+    default=True,
+    help="Take objects of C files that did not change from the last time, or compile all anew.",
+)
+
+
 def _loaded(model: str, options: dict[str, Any]) -> tuple[Any, Any]:
     """The model, and `compiling.Options` from the command line or the plan file it names."""
     from lowtide.commands.compiling import Options
@@ -253,15 +261,16 @@ def plan(
 @model_argument
 @_samples_option(8)
 @_compile_options
+@_cache_option
 @json_option
-def verify(model: str, samples: int, as_json: bool, **options: Any) -> None:
+def verify(model: str, samples: int, as_json: bool, cached: bool, **options: Any) -> None:
     """Prove the generated C right: every tensor, byte for byte, on this computer with sanitizers."""
     from lowtide.commands import checking
     from lowtide.report import data, deployment
 
     compiled = _compiled(model, options)
     with progress("building, running and comparing with the oracle"):
-        result = checking.verify(compiled, samples=samples)
+        result = checking.verify(compiled, samples=samples, cached=cached)
     if as_json:
         print(data.to_json(deployment.verified_document(compiled, result)))
     else:
@@ -279,6 +288,7 @@ def verify(model: str, samples: int, as_json: bool, **options: Any) -> None:
 @file_option("--board-file", metavar="FILE", help_text="A TOML file with boards of your own.")
 @_samples_option(2)
 @_compile_options
+@_cache_option
 @json_option
 def run(
     model: str,
@@ -286,6 +296,7 @@ def run(
     board_file: Path | None,
     samples: int,
     as_json: bool,
+    cached: bool,
     **options: Any,
 ) -> None:
     """Run the generated C on an emulated board; measure RAM, flash and instructions."""
@@ -296,7 +307,7 @@ def run(
     target = find_board(board, board_file)
     compiled = _compiled(model, options)
     with progress(f"building for {board} and running it under QEMU"):
-        result = checking.run(compiled, target, samples=samples)
+        result = checking.run(compiled, target, samples=samples, cached=cached)
     if as_json:
         print(data.to_json(deployment.ran_document(result)))
     else:
