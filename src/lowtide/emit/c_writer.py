@@ -10,7 +10,8 @@ from typing import assert_never
 import numpy as np
 
 from lowtide.emit import interface
-from lowtide.emit.literals import Arrays, struct_text, values_text
+from lowtide.emit.header import header, modes
+from lowtide.emit.literals import Arrays, comment, struct_text, values_text
 from lowtide.errors import UsageError
 from lowtide.lower.nodes import Array, CType, Node
 from lowtide.program.assemble import Assembly
@@ -85,9 +86,7 @@ def write(assembly: Assembly, name: str) -> Source:
     check(assembly)
     headers = tuple(sorted({node.header for _, node in _calls(assembly)}))
     code = _code(assembly, name, headers)
-    return Source(
-        interface.header(assembly, name), code, (interface.modes(assembly).header, *headers)
-    )
+    return Source(header(assembly, name), code, (modes(assembly).header, *headers))
 
 
 def _code(assembly: Assembly, name: str, headers: Sequence[str]) -> str:
@@ -301,8 +300,7 @@ def _about(assembly: Assembly, entry: KernelEntry | MoveEntry) -> str:
     made = assembly.program_graph.tensors[op.outputs[0]] if op.outputs else None
     shape = f", makes {list(made.shape)}" if made is not None else ""
     text = f"operator {assembly.operators(op.id)}{shape}: {made.name if made else ''}"
-    text = "".join(c if " " <= c <= "~" and c != "?" else "_" for c in text).rstrip(" :")
-    return text.replace("*/", "* /").replace("/*", "/ *")
+    return comment(text).rstrip(" :")
 
 
 def _table(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lowtide.emit.interface import modes
+from lowtide.emit.header import modes
 from lowtide.ir import Tensor
 from lowtide.lower.nodes import Array
 from lowtide.program.assemble import Assembly
@@ -61,9 +61,11 @@ input."""
         for kind, tensors in (("input", graph.inputs), ("output", graph.outputs))
         for i, t in enumerate(tensors)
     )
+    state, more = ("", "") if not assembly.variables else _state(assembly, name)
+    given = ", state, sizeof state" if assembly.variables else ""
     return f"""# {name}
 
-C99 code of one network, made by lowtide. It allocates nothing and keeps no state outside what you
+C99 code of one network, made by lowtide. It allocates nothing and keeps nothing outside what you
 give it, so several networks, or several instances of one, can live in one program.
 
 ## Build
@@ -80,15 +82,15 @@ and link with `-Wl,--gc-sections`.
 
     static {name}_t net;
     static uint8_t arena[{upper}_ARENA_SIZE] __attribute__((aligned({upper}_ARENA_ALIGN)));
-
-    {name}_init(&net, arena, sizeof arena); /* once; LT_OK if all is well */
+{state}
+    {name}_init(&net, arena, sizeof arena{given}); /* once; LT_OK if all is well */
 {give}
     {name}_invoke(&net);
 {read}
 
 {inputs}
 {outputs}
-
+{more}
 | | type and shape | bytes |
 | --- | --- | ---: |
 {shapes}
@@ -98,12 +100,57 @@ and link with `-Wl,--gc-sections`.
 | | bytes | |
 | --- | ---: | --- |
 | arena | {assembly.arena_bytes} | exact; tensors and scratch memory |
-| `{name}_t` | | `sizeof({name}_t)`: pointers, mostly; `lowtide run` counts it as bss |
+{_state_rows(assembly)}| `{name}_t` | | `sizeof({name}_t)`; `lowtide run` counts it as bss |
 | stack | | a few hundred bytes; measure it with `lowtide run` |
 | weights, in flash | {weights} | exact |
 | tables of constants, in flash | {tables} | exact, without the step program |
 | code and step program, in flash | | depends on the compiler; measure it with `lowtide run` |
 """
+
+
+def _state(assembly: Assembly, name: str) -> tuple[str, str]:
+    """Where it is declared in the example of a call, and what a user must know of it."""
+    upper = name.upper()
+    declared = (
+        f"    static uint8_t state[{upper}_STATE_SIZE]"
+        f" __attribute__((aligned({upper}_STATE_ALIGN)));\n"
+    )
+    count = len(assembly.variables)
+    return (
+        declared,
+        f"""
+## State
+
+From one call to the next the network keeps {count} tensor{"s" * (count > 1)}, \
+{assembly.state_bytes} bytes in all; `{name}.h` lists them.
+They lie in `state`, apart from the arena.
+
+- `{name}_init` and `{name}_reset(&net)` put them to their start. The latter keeps callbacks and
+  inputs, and gives up a run that has begun.
+- Between two calls the arena may serve something else, once the outputs in it were read: another
+  network, or a buffer. `state` must stay. Networks that share one arena, each with its own state:
+
+      static uint8_t arena[MAX(A_ARENA_SIZE, B_ARENA_SIZE)] __attribute__((aligned(16)));
+      a_init(&a, arena, sizeof arena, a_state, sizeof a_state);
+      b_init(&b, arena, sizeof arena, b_state, sizeof b_state);
+      /* write a's inputs, a_invoke, read a's outputs; then b's; then a's again */
+
+- After a call that did not return LT_OK, or a run that was not finished, the state is undefined until
+  `{name}_reset`.
+- To keep it over a deep sleep, copy `state` away, and copy it back after `{name}_init`.
+""",
+    )
+
+
+def _state_rows(assembly: Assembly) -> str:
+    """The state in the table of memory."""
+    if not assembly.variables:
+        return ""
+    both = assembly.arena_bytes + assembly.state_bytes
+    return (
+        f"| state | {assembly.state_bytes} | exact; kept from one call to the next |\n"
+        f"| arena and state | {both} | |\n"
+    )
 
 
 def _constants(assembly: Assembly) -> list[tuple[bool, int]]:

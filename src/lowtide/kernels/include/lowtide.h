@@ -21,6 +21,7 @@ extern "C" {
 #define LT_OK 0
 #define LT_ERROR_ARGUMENT (-1) /* a null pointer, or an index out of range */
 #define LT_ERROR_ARENA (-2)    /* the arena is too small or not aligned */
+#define LT_ERROR_STATE (-3)    /* the state is too small or not aligned, or overlaps the arena */
 
 /* What a kernel gets for one step. A row pointer is null where the row is padding. */
 typedef struct {
@@ -39,7 +40,7 @@ typedef struct {
     uint32_t offset;
     uint32_t pitch;
     uint16_t count; /* number of rows */
-    uint8_t base;   /* index into the bases: 0 is the arena, 1 the constants, then inputs, strips */
+    uint8_t base;   /* index: 0 is the arena, 1 the constants; then inputs, the state, strips */
     uint8_t apart;
 } lt_rows;
 
