@@ -174,6 +174,11 @@ static const lt_program tiny_net_program = {
 #endif
 };
 
+int tiny_net_reset(tiny_net_t *m)
+{
+    return m == NULL || m->bases[0] == NULL ? LT_ERROR_ARGUMENT : LT_OK;
+}
+
 int tiny_net_init(tiny_net_t *m, void *arena, size_t size)
 {
     if (m == NULL || arena == NULL) {
@@ -184,7 +189,7 @@ int tiny_net_init(tiny_net_t *m, void *arena, size_t size)
     }
     m->bases[0] = arena;
     m->bases[1] = NULL;
-    return LT_OK;
+    return tiny_net_reset(m);
 }
 
 void *tiny_net_input(tiny_net_t *m, int i)

@@ -11,7 +11,8 @@
 extern "C" {
 #endif
 
-/* The memory the caller gives: bytes, and the alignment of its start. */
+/* The arena, memory that the caller gives: bytes, and the alignment of its start. Between two runs
+ * it may serve something else, once the outputs in it were read. */
 #define TINY_NET_ARENA_SIZE 140
 #define TINY_NET_ARENA_ALIGN 16
 
@@ -34,17 +35,16 @@ extern "C" {
 #define TINY_NET_OUTPUT_0_SCALE 0.00390625f
 #define TINY_NET_OUTPUT_0_ZERO_POINT -128
 
-/* int pull(void *context, int input, int row, void *to): write row `row` of input `input`
- * to `to`; return LT_OK, or anything else to give up the run. The rows of each input are
- * asked for in order. */
+/* int pull(void *context, int input, int row, void *to): write row `row` of input `input` to `to`;
+ * return LT_OK, or anything else to give up the run. The rows of each input are asked for in order. */
 typedef lt_pull tiny_net_pull_t;
 
-/* int take(void *context, int output, int row, const void *from): take row `row` of
- * output `output` from `from`, where it is during the call only; return LT_OK, or
- * anything else to give up the run. The rows of each output come in order. */
+/* int take(void *context, int output, int row, const void *from): take row `row` of output `output`
+ * from `from`, where it is during the call only; return LT_OK, or anything else to give up the run.
+ * The rows of each output come in order. */
 typedef lt_take tiny_net_take_t;
 
-/* The state of one instance, besides its arena. Its members are private. */
+/* One instance, besides its memory. Its members are private. */
 typedef struct {
     lt_stream stream;
     uint8_t *bases[2];
@@ -52,9 +52,13 @@ typedef struct {
     void *pointers[4];
 } tiny_net_t;
 
-/* Set up `m` to use `arena`, of `size` >= TINY_NET_ARENA_SIZE bytes, aligned to
- * TINY_NET_ARENA_ALIGN, for as long as `m` is used. */
+/* Set up `m` to use `arena`, of `size` >= TINY_NET_ARENA_SIZE bytes, aligned to TINY_NET_ARENA_ALIGN,
+ * for as long as `m` is used. */
 int tiny_net_init(tiny_net_t *m, void *arena, size_t size);
+
+/* Begin anew; callbacks and inputs stay. A run that has begun is given up. This network keeps nothing from one run to the next,
+ * so there is nothing else to do. */
+int tiny_net_reset(tiny_net_t *m);
 
 /* Say who gives the rows that tiny_net_invoke asks for. */
 int tiny_net_set_pull(tiny_net_t *m, tiny_net_pull_t pull, void *context);
@@ -70,25 +74,25 @@ int tiny_net_set_take(tiny_net_t *m, tiny_net_take_t take, void *context);
  *         tiny_net_row_done(m);
  *     }
  *
- * None of these functions may be called from a callback. */
+ * The arena is in use all the while. None of these functions may be called from a callback. */
 
-/* Begin a run, and give up the one under way. Init does that, too. */
+/* Begin a run, and give up the one under way. tiny_net_init and tiny_net_reset do that, too. */
 int tiny_net_begin(tiny_net_t *m);
 
-/* How many rows the run still needs: TINY_NET_INPUT_0_ROWS when it has begun, 0 when its
- * outputs are there, or when it was given up by a callback. */
+/* How many rows the run still needs: TINY_NET_INPUT_0_ROWS when it has begun, 0 when its outputs are
+ * there, or when a callback gave it up. */
 int tiny_net_rows_wanted(const tiny_net_t *m);
 
-/* Where the next row goes, TINY_NET_INPUT_0_ROW_BYTES bytes, aligned as its type is: by
- * whatever writes it, in any order, until tiny_net_row_done. Null if no row is wanted. */
+/* Where the next row goes, TINY_NET_INPUT_0_ROW_BYTES bytes, aligned as its type is: by whatever writes
+ * it, in any order, until tiny_net_row_done. Null if no row is wanted. */
 void *tiny_net_next_row(tiny_net_t *m);
 
 /* The row is where tiny_net_next_row said: run as far as it allows. */
 int tiny_net_row_done(tiny_net_t *m);
 
-/* The same for `n` rows that lie one after the other elsewhere: they are copied. If no
- * row is wanted, this begins a new run. LT_ERROR_ARGUMENT, and nothing is done, if `n` is
- * more than the run still needs. */
+/* The same for `n` rows that lie one after the other elsewhere: they are copied. If no row is wanted,
+ * this begins a new run. LT_ERROR_ARGUMENT, and nothing is done, if `n` is more than the run still
+ * needs. */
 int tiny_net_push_rows(tiny_net_t *m, const void *rows, int n);
 
 /* Run the network once. */

@@ -99,7 +99,7 @@ and link with `-Wl,--gc-sections`.
 
 | | bytes | |
 | --- | ---: | --- |
-| arena | {assembly.arena_bytes} | exact; tensors and scratch memory |
+| arena | {assembly.arena_bytes} | exact for {_target(assembly)}; tensors and scratch memory |
 {_state_rows(assembly)}| `{name}_t` | | `sizeof({name}_t)`; `lowtide run` counts it as bss |
 | stack | | a few hundred bytes; measure it with `lowtide run` |
 | weights, in flash | {weights} | exact |
@@ -151,6 +151,12 @@ def _state_rows(assembly: Assembly) -> str:
         f"| state | {assembly.state_bytes} | exact; kept from one call to the next |\n"
         f"| arena and state | {both} | |\n"
     )
+
+
+def _target(assembly: Assembly) -> str:
+    """What the figures hold for."""
+    core = assembly.target.core
+    return "any core (as much as the neediest has to have)" if core == "any" else f"a {core}"
 
 
 def _constants(assembly: Assembly) -> list[tuple[bool, int]]:

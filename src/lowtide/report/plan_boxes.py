@@ -45,8 +45,8 @@ class PlanBoxes:
 
     `boxes` are the blocks of the placement that hold anything, `variables` the state, which is held
     all the time, as if it lay past the arena. `live[slot]` is the sum of the boxes' bytes, each rounded
-    up to the placement's alignment, variables left out. It is more than the plan counts if rows must stay in
-    one piece with others that are still needed.
+    up to the placement's alignment, variables left out. It is more than the plan counts if rows must
+    stay in one piece with others that are still needed.
     """
 
     boxes: tuple[Box, ...]
