@@ -189,7 +189,7 @@ int tiny_net_init(tiny_net_t *m, void *arena, size_t size)
     }
     m->bases[0] = arena;
     m->bases[1] = NULL;
-    return tiny_net_reset(m);
+    return LT_OK;
 }
 
 void *tiny_net_input(tiny_net_t *m, int i)

@@ -57,7 +57,8 @@ def _init(assembly: Assembly, name: str, constants: str) -> str:
     lines += [f"    m->bases[{assembly.state_base}] = state;"] * state
     lines += ["    m->stream.pull = NULL;"] * how.pulled
     lines += ["    m->stream.take = NULL;"] * how.given
-    return "\n".join([*lines, f"    return {name}_reset(m);", "}"])
+    end = f"{name}_reset(m)" if state or how.stops else "LT_OK"
+    return "\n".join([*lines, f"    return {end};", "}"])
 
 
 def _reset(assembly: Assembly, name: str, initial: Mapping[int, str]) -> str:
