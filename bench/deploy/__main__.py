@@ -4,6 +4,7 @@ Operators run one after the other in them (--schedule operators).
 
     bench/run deploy                       the table, then the figures behind its rows
     bench/run deploy --only instructions   some groups of rows; --help lists them
+    bench/run deploy --store               also write the documents' figures, docs/figures/deploy.json
     bench/run deploy --json                {"schema": "lowtide.bench.deploy/1", "rows": [...]}
 
 Exit code 1 if a row is missed. Progress goes to stderr. Rows that need the shared models, or a tool
@@ -43,6 +44,7 @@ from bench.deploy.size_and_speed import (
 from bench.shared.command import bench_parser, machine
 from bench.shared.outside import NeedsError
 from bench.shared.programs import failed_row
+from bench.shared.stored import board_tools, store_rows
 from bench.shared.tables import Row, print_report
 
 _WIDTH = 150
@@ -64,16 +66,17 @@ _ALONE: dict[str, Callable[[], list[Row]]] = {
 }
 
 
-def _measure(groups: Sequence[str]) -> list[Row]:
+def _measure(groups: Sequence[str]) -> dict[str, list[Row]]:
     jobs = [job for group in groups if group in _OF_JOBS for job in _OF_JOBS[group][0]()]
     outcomes = do_all(jobs) if jobs else {}
-    rows = []
-    for group in groups:
-        try:
-            rows += _OF_JOBS[group][1](outcomes) if group in _OF_JOBS else _ALONE[group]()
-        except NeedsError as error:
-            rows.append(failed_row(group, error))
-    return rows
+    return {group: _rows_of(group, outcomes) for group in groups}
+
+
+def _rows_of(group: str, outcomes: LayerOutcomes) -> list[Row]:
+    try:
+        return _OF_JOBS[group][1](outcomes) if group in _OF_JOBS else _ALONE[group]()
+    except NeedsError as error:
+        return [failed_row(group, error)]
 
 
 def main() -> int:
@@ -84,7 +87,10 @@ def main() -> int:
     )
     given = parser.parse_args()
     begin = time.perf_counter()
-    rows = _measure([group for group in known if group in given.only])
+    found = _measure([group for group in known if group in given.only])
+    rows = [row for of_group in found.values() for row in of_group]
+    if given.store:
+        store_rows("deploy", found, f"emulated boards, {board_tools()}")
     if given.json:
         document = {
             "schema": "lowtide.bench.deploy/1",

@@ -9,7 +9,8 @@ from __future__ import annotations
 from bench.deploy.layer_by_layer import LayerJob, LayerOutcome, LayerOutcomes, as_values
 from bench.shared.outside import peer
 from bench.shared.programs import FLOAT_BOUNDARY, M4
-from bench.shared.tables import Detail, Row, amount, cells, verdict, with_detail
+from bench.shared.stored import millions
+from bench.shared.tables import Detail, Record, Row, amount, cells, verdict, with_detail
 
 _PEER = "TFLM + CMSIS-NN"
 _SWIFTNET = "swiftnet_cell_uint8"
@@ -188,4 +189,12 @@ def _row(
         status="not measured" if outcome.state == "absent" else verdict(good),
         peer=rival,
         values={"measured": found, "limit": limit, **as_values(outcome)},
+        record=_record(on, found, unit) if outcome.exact else None,
     )
+
+
+def _record(on: str, found: int, unit: str) -> Record:
+    network = on.partition(",")[0]
+    if unit == "M":
+        return {"network": network, "millions": millions(found)}
+    return {"network": network, "bytes": found}

@@ -2,6 +2,7 @@
 
     bench/run instructions           ten plans: predicted and measured, beside a model of MACs alone
     bench/run instructions --json    {"schema": "lowtide.bench.instructions/1", ...}
+    bench/run instructions --store   also write the documents' figures, docs/figures/instructions.json
     bench/run instructions --fit     fit the models anew from generated networks, check, and store them
 
 Exit code 1 if a prediction is off by more than 5 %. Programs run on emulated boards; instructions are
@@ -26,6 +27,7 @@ from bench.instructions.executed_programs import BOARDS, FIT, Case, Executed, ru
 from bench.instructions.fit import fitted, stored, total
 from bench.shared.outside import NeedsError
 from bench.shared.programs import path_of
+from bench.shared.stored import board_tools, store_figures
 from lowtide.plans.cost import CostModel, load_model
 
 _MOST = 0.05
@@ -47,9 +49,9 @@ _INSTEAD = {
 """Networks of the zoo to take where a shared model is absent."""
 
 
-def plans() -> list[Case]:
-    """The ten plans."""
-    return [Case(_present(network), overhead) for network, overhead in _PLANS]
+def plans(only: Sequence[str] | None = None) -> list[Case]:
+    """The ten plans, or those of the networks `only`."""
+    return [Case(_present(n), overhead) for n, overhead in _PLANS if only is None or n in only]
 
 
 def _present(network: str) -> str:
@@ -78,8 +80,8 @@ def checked(model: CostModel, ran: Sequence[Executed]) -> list[dict[str, object]
                 "macs": one.macs,
                 "predicted": round(predicted),
                 "measured": int(measured[number]),
-                "error": predicted / measured[number] - 1,
-                "macs_only_error": each * share[number] - 1,
+                "error": round(float(predicted / measured[number] - 1), 4),
+                "macs_only_error": round(float(each * share[number] - 1), 4),
             }
         )
     return rows
@@ -94,13 +96,27 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="bench/run instructions", description=__doc__)
     parser.add_argument("--fit", action="store_true", help="fit the models anew and store them")
     parser.add_argument("--json", action="store_true", help="print a JSON document")
+    parser.add_argument(
+        "--store",
+        action="store_true",
+        help="also write what was measured to docs/figures/, for `make figures`",
+    )
+    parser.add_argument(
+        "--only",
+        metavar="NETWORK",
+        nargs="+",
+        choices=[network for network, _ in _PLANS],
+        help="only plans of these networks",
+    )
     parser.add_argument("--core", choices=sorted(BOARDS), action="append", help="only these cores")
     arguments = parser.parse_args()
     cores = arguments.core or sorted(BOARDS)
     if arguments.fit and set(cores) != set(BOARDS):
         parser.error("--fit fits all cores")
     samples = run_all(FIT, cores) if arguments.fit else []
-    ran = run_all(plans(), cores)
+    if arguments.only and (arguments.fit or arguments.store):
+        parser.error("--fit and --store need all plans")
+    ran = run_all(plans(arguments.only), cores)
     models, rows = [], []
     for core in cores:
         model = fitted(core, BOARDS[core], samples) if arguments.fit else load_model(core)
@@ -111,6 +127,9 @@ def main() -> int:
         Path(lowtide.plans.cost.__file__).with_name("costs.toml").write_text(
             stored(models), "utf-8"
         )
+    if arguments.store:
+        stored_rows = {core: [row for row in rows if row["core"] == core] for core in cores}
+        store_figures("instructions", stored_rows, f"emulated boards, {board_tools()}")
     if arguments.json:
         document = {"schema": "lowtide.bench.instructions/1", "plans": rows}
         print(json.dumps(document, indent=2))

@@ -3,6 +3,7 @@
     bench/run msf_cnn                     every section; the first has a table for each network, then
                                       other counts, times, and what to know
     bench/run msf_cnn --only table1 own   some sections; --help lists them
+    bench/run msf_cnn --store             also write the documents' figures, docs/figures/msf_cnn.json
     bench/run msf_cnn --json              {"schema": "lowtide.bench.msf_cnn/1", "rows": [...], ...}
 
 In Table 1, their cost model and their searches run on the zoo's chains, beside the released code's
@@ -28,6 +29,7 @@ from bench.msf_cnn.ours import NAMES, as_documents, good, measure_ours, print_ou
 from bench.msf_cnn.paper_chains import ZOO
 from bench.msf_cnn.table1 import measure
 from bench.shared.command import bench_parser, machine
+from bench.shared.stored import board_tools, store_rows
 from bench.shared.tables import plain_console, plain_table
 from bench.shared.work import note
 
@@ -165,6 +167,8 @@ def main() -> int:
         if not given.json:
             _print(report)
     ours = measure_ours([name for name in NAMES if name in given.only])
+    if given.store:
+        store_rows("msf_cnn", ours, f"emulated boards, {board_tools()}")
     if given.json:
         document = {
             "schema": "lowtide.bench.msf_cnn/1",

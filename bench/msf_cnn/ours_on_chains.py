@@ -7,9 +7,17 @@ from collections.abc import Iterable
 
 from bench.msf_cnn.paper_chains import ZOO
 from bench.msf_cnn.planned_programs import HOST, Ask, Net, PlanJob, PlanOutcome, PlanOutcomes
-from bench.msf_cnn.released import KILOBYTE, NEEDS_DATA, Archive, archive, name_of, published
+from bench.msf_cnn.released import (
+    KILOBYTE,
+    NEEDS_DATA,
+    Archive,
+    archive,
+    name_of,
+    published,
+    published_bytes,
+)
 from bench.shared.programs import M4, status
-from bench.shared.tables import Row, amount
+from bench.shared.tables import Record, Row, amount
 
 FACTORS = (1.0, 1.1, 1.3, 1.5, math.inf)
 _KILOBYTES = (16, 32, 64, 128, 256)
@@ -82,9 +90,23 @@ def own_rows(outcomes: PlanOutcomes) -> list[Row]:
                     status=status(good, outcome),
                     peer=published(ask),
                     values={"limit": limit, "aim": aim or None, **outcome.as_values()},
+                    record=_own_record(ask, outcome),
                 )
             )
     return rows
+
+
+def _own_record(ask: Ask, outcome: PlanOutcome) -> Record | None:
+    rival = published_bytes(ask)
+    if not outcome.exact or rival is None:
+        return None
+    limit = None if math.isinf(ask.limit) else ask.limit
+    return {
+        "chain": name_of(ask.net),
+        "most_overhead": limit,
+        "arena_bytes": outcome.arena,
+        "msf_cnn_bytes": rival,
+    }
 
 
 def honest_jobs() -> list[PlanJob]:

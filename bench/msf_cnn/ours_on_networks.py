@@ -16,6 +16,7 @@ from bench.msf_cnn.planned_programs import (
 )
 from bench.shared.outside import shared
 from bench.shared.programs import status
+from bench.shared.stored import small_part
 from bench.shared.tables import Detail, Row, amount, with_detail
 
 _BOARD, _BOARD_RAM = "hifive1b", 16_384
@@ -41,8 +42,12 @@ def board_jobs() -> list[PlanJob]:
 def board_rows(outcomes: PlanOutcomes) -> list[Row]:
     """Everything within the board's RAM."""
     ran, verified = (outcomes[job] for job in board_jobs())
-    found = ran.problem or verified.problem
+    found, record = ran.problem or verified.problem, None
     if ran.exact and verified.exact:
+        net = _BOARD_ASK.net
+        record = small_part(
+            net.network, net.input_mode, _BOARD, ran.total_ram, _BOARD_RAM, ran.overhead
+        )
         parts = ran.document["ram"]
         found = (
             f"{amount(ran.total_ram)} (arena {ran.arena:,}, stack {parts['stack_bytes']:,}) at "
@@ -63,6 +68,7 @@ def board_rows(outcomes: PlanOutcomes) -> list[Row]:
             status=status(good, ran, verified),
             peer=rival,
             values={"host": verified.as_values(), **ran.as_values()},
+            record=record,
         )
     ]
 

@@ -79,15 +79,27 @@ def published(ask: Ask) -> str:
     tables = shared(_TABLES)
     if tables is None:
         return NEEDS_DATA
+    cell = _cell(tables, ask)
+    if cell is None:
+        return "paper 2: no solution"
+    exact = cell.get("F_exact_same_padding", cell["F"])
+    return f"paper 2: {cell['bytes']:,} B at {cell['F']:.2f} ({exact:.2f})"
+
+
+def published_bytes(ask: Ask) -> int | None:
+    """The bytes of `published`; None where there is no solution, or the shared data are absent."""
+    tables = shared(_TABLES)
+    cell = None if tables is None else _cell(tables, ask)
+    return None if cell is None else int(cell["bytes"])
+
+
+def _cell(tables: Any, ask: Ask) -> dict[str, Any] | None:
     if ask.kind == "ram":
         constraint = f"P2 {int(ask.limit) // KILOBYTE}kB"
     else:
         constraint = "vanilla" if ask.limit == 1.0 else f"P1 {ask.limit:g}"
     cell: dict[str, Any] | None = tables["analysis_code_exact"][name_of(ask.net)][constraint]
-    if cell is None:
-        return "paper 2: no solution"
-    exact = cell.get("F_exact_same_padding", cell["F"])
-    return f"paper 2: {cell['bytes']:,} B at {cell['F']:.2f} ({exact:.2f})"
+    return cell
 
 
 def seconds(network: str) -> str:

@@ -93,6 +93,16 @@ def _row(what: str, paths: list[str]) -> Row:
                 for head in heads
             ]
         },
+        record={
+            "networks": what,
+            "loaded": len(loaded),
+            "equal": equal,
+            "others": [
+                {"name": h.name, "predicted_bytes": h.ours, "measured_bytes": h.tflm, "why": h.why}
+                for h in loaded
+                if h.tflm != h.ours
+            ],
+        },
         details=(
             Detail(
                 f"tflm_greedy_arena_bytes, {what}",

@@ -12,7 +12,8 @@ import numpy as np
 
 from bench.reorder.graphs import peak_of
 from bench.reorder.in_litert import compare_in_litert
-from bench.shared.outside import peer, shared_model
+from bench.shared.outside import peer, peer_value, shared_model
+from bench.shared.programs import path_of
 from bench.shared.tables import Detail, Row, amount, cells, verdict
 from bench.shared.work import note, timed
 from lowtide.commands import reordering
@@ -44,12 +45,27 @@ _BEST_ORDER: _Table = (
 _FIGURE1 = (5_216, 4_960)
 _SWIFTNET = (351_232, 301_056)
 _SWIFTNET_SECONDS = 2.0
-_VWW_HEAD = (73_728, 55_296)
-_ANALYZE_MS = 20.0
+_ANALYZE_MS = {"te_vww": 20.0, "swiftnet_cell_uint8": 40.0}
+# Network -> its name in the documents, TFLM's head before and after, how it gets smaller, and its name
+# among the peers.
+_HEADS = {
+    "mlperf_vww_96_int8": (
+        "MLPerf Tiny visual wake words (96x96, int8)",
+        (73_728, 55_296),
+        "same order, planned offsets",
+        "vww_96",
+    ),
+    "zoo:branchy-cell": (
+        "`zoo:branchy-cell` (48x48, int8)",
+        (64_512, 46_080),
+        "operators reordered, planned offsets",
+        "",
+    ),
+}
 
 _RUNS = 3
 _SAMPLES = 3
-_VWW_SAMPLES = 5
+_HEAD_SAMPLES = 5
 _CALLS = 20
 
 
@@ -112,6 +128,17 @@ def swiftnet() -> list[Row]:
     seconds = statistics.median(times)
     note(f"{path.name}: source and written file in LiteRT")
     same = compare_in_litert(source.source, written.source, samples=_SAMPLES, seed=7)
+    rival = peer_value("tflite_tools", path.stem)
+    record = {
+        "network": "SwiftNet Cell (224x224, uint8)",
+        "figure": "peak memory, computed",
+        "before_bytes": peaks[0],
+        "after_bytes": peaks[1],
+        "how": "operators reordered" + ("; proved optimal" if proved else ""),
+        "seconds": round(seconds, 1),
+        "tflite_tools_bytes": rival["best"] if rival else None,
+        "tflite_tools_seconds": rival["seconds"] if rival else None,
+    }
     moved = sum(
         a.outputs != b.outputs for a, b in zip(source.graph.ops, written.graph.ops, strict=True)
     )
@@ -131,6 +158,7 @@ def swiftnet() -> list[Row]:
                 "written_peak_bytes": peaks[1],
                 "proved_optimal": proved,
             },
+            record=record if same.equal == same.tensors else None,
         ),
         Row(
             on=f"{path.stem}, whole command",
@@ -161,59 +189,73 @@ def swiftnet() -> list[Row]:
     ]
 
 
-def vww_head() -> list[Row]:
+def offline_heads() -> list[Row]:
     """TFLM follows the offsets that `--offline-plan` stores."""
-    path = shared_model("mlperf_vww_96_int8")
-    note(f"lowtide reorder {path.name} --offline-plan")
-    before = path.read_bytes()
+    return [_head(str(path_of(network)), *asked) for network, asked in _HEADS.items()]
+
+
+def _head(model: str, name: str, asked: tuple[int, int], how: str, key: str) -> Row:
+    note(f"lowtide reorder {name} --offline-plan")
+    source = reordering.load(model)
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out.tflite"
-        _reorder(path, out, "--offline-plan")
+        _reorder(model, out, "--offline-plan")
         after = out.read_bytes()
-    heads = (tflm_arena(before).head, tflm_arena(after).head)
-    graph = reordering.load(path).graph
+    heads = (tflm_arena(source.source).head, tflm_arena(after).head)
+    graph = source.graph
     shapes = [(i, graph.tensors[i].shape, np.dtype(np.int8)) for i in graph.inputs]
-    inputs = random_inputs(shapes, _VWW_SAMPLES, seed=7)
-    left, right = tflm_outputs(before, inputs), tflm_outputs(after, inputs)
+    inputs = random_inputs(shapes, _HEAD_SAMPLES, seed=7)
+    left, right = tflm_outputs(source.source, inputs), tflm_outputs(after, inputs)
     differs = first_difference(left, right)
-    return [
-        Row(
-            on=f"{path.stem} --offline-plan",
-            asked=f"TFLM's head {_arrow(*_VWW_HEAD)}, same outputs",
-            measured=f"{_arrow(*heads)}; outputs on {_VWW_SAMPLES} inputs "
-            + ("equal" if differs is None else f"DIFFER: {differs}"),
-            status=verdict(heads == _VWW_HEAD and differs is None),
-            peer=peer(
-                "tflm", "vww_96", "act_bytes", "ref", show=lambda b: f"TFLM alone: {amount(b)}"
-            ),
-            values={
-                "head_before": heads[0],
-                "head_after": heads[1],
-                "outputs_equal": differs is None,
-            },
-        )
-    ]
+    record = {
+        "network": name,
+        "figure": "arena head, measured",
+        "before_bytes": heads[0],
+        "after_bytes": heads[1],
+        "how": how,
+    }
+    return Row(
+        on=f"{name} --offline-plan",
+        asked=f"TFLM's head {_arrow(*asked)}, same outputs",
+        measured=f"{_arrow(*heads)}; outputs on {_HEAD_SAMPLES} inputs "
+        + ("equal" if differs is None else f"DIFFER: {differs}"),
+        status=verdict(heads == asked and differs is None),
+        peer=peer("tflm", key, "act_bytes", "ref", show=_tflm_alone) if key else "",
+        values={
+            "head_before": heads[0],
+            "head_after": heads[1],
+            "outputs_equal": differs is None,
+        },
+        record=record if differs is None else None,
+    )
+
+
+def _tflm_alone(head: int) -> str:
+    return f"TFLM alone: {amount(head)}"
 
 
 def analyze_speed() -> list[Row]:
     """How long one call takes inside somebody's search."""
-    path = shared_model("te_vww")
+    return [_speed(name, limit) for name, limit in _ANALYZE_MS.items()]
+
+
+def _speed(name: str, limit: float) -> Row:
+    path = shared_model(name)
     note(f"analyze({path.name}), {_CALLS} calls")
     model = reordering.load(path)
     times = sorted(timed(lambda: reordering.analyze(model))[1] * 1e3 for _ in range(_CALLS))
     middle = statistics.median(times)
-    return [
-        Row(
-            on=f"analyze(), {path.stem} loaded",
-            asked=f"<= {_ANALYZE_MS:g} ms",
-            measured=f"{middle:.1f} ms (median of {_CALLS}; {times[0]:.1f} to {times[-1]:.1f})",
-            status=verdict(middle <= _ANALYZE_MS),
-            values={"median_ms": middle, "calls_ms": times},
-        )
-    ]
+    return Row(
+        on=f"analyze(), {path.stem} loaded",
+        asked=f"<= {limit:g} ms",
+        measured=f"{middle:.1f} ms (median of {_CALLS}; {times[0]:.1f} to {times[-1]:.1f})",
+        status=verdict(middle <= limit),
+        values={"median_ms": middle, "calls_ms": times},
+        record={"network": name, "milliseconds": round(middle, 1)},
+    )
 
 
-def _reorder(source: Path, out: Path, *options: str) -> float:
+def _reorder(source: Path | str, out: Path, *options: str) -> float:
     """Run the command as a user does, Python's start included; how many seconds it took."""
     out.unlink(missing_ok=True)
     command = [sys.executable, "-m", "lowtide", "reorder", str(source), "-o", str(out), *options]

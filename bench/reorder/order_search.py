@@ -14,7 +14,7 @@ from bench.reorder.graphs import (
     randomly_wired,
     several_readers,
 )
-from bench.shared.outside import peer
+from bench.shared.outside import peer, peer_value
 from bench.shared.tables import Detail, Row, amount, cells, verdict
 from bench.shared.work import note, timed
 from lowtide.ir import Graph
@@ -89,6 +89,11 @@ def long_chain() -> list[Row]:
                 "tflite_tools", "chain_of_500_ops", show=lambda x: f"tflite-tools: {x} (500 ops)"
             ),
             values={"seconds": seconds, **_values(found)},
+            record={
+                "operators": _CHAIN,
+                "seconds": round(seconds, 2),
+                "tflite_tools_500": peer_value("tflite_tools", "chain_of_500_ops"),
+            },
         )
     ]
 
@@ -108,6 +113,7 @@ def nine_branches() -> list[Row]:
             worst = max(worst, seconds)
             end = "joined" if joined else "all outputs"
             lines.append((name, end, found.peak_bytes, f"{seconds:.3f}", _proof(found)))
+    rival = peer_value("tflite_tools", "parallel_branches_of_3_ops", str(_BRANCHES))
     return [
         Row(
             on=f"{_BRANCHES} parallel branches of 3 operators",
@@ -121,6 +127,12 @@ def nine_branches() -> list[Row]:
                 show=lambda s: f"tflite-tools: {s} s",
             ),
             values={"seconds": worst, "patterns": len(lines), "proved": proved},
+            record={
+                "branches": _BRANCHES,
+                "patterns": len(lines),
+                "seconds": round(worst, 2),
+                "tflite_tools_seconds": rival,
+            },
             details=(
                 Detail(
                     f"{_BRANCHES} parallel branches of three operators",
@@ -148,6 +160,14 @@ def wired() -> list[Row]:
                 f"lower bound {amount(found.lower_bound_bytes)}, gap {found.gap:.1%}",
                 status=verdict(seconds <= _WIRED_SECONDS and _sound(graph, found)),
                 values={"seconds": seconds, "file_order_peak_bytes": before, **_values(found)},
+                record={
+                    "operators": len(graph.ops),
+                    "seed": seed,
+                    "seconds": round(seconds, 1),
+                    "file_order_bytes": before,
+                    "best_order_bytes": found.peak_bytes,
+                    "bound_bytes": found.lower_bound_bytes,
+                },
             )
         )
     return rows

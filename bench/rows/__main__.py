@@ -2,6 +2,7 @@
 
     bench/run rows                   a table per group of rows, then the figures behind it
     bench/run rows --only ram flash  some groups of rows; --help lists them
+    bench/run rows --store           also write the documents' figures, docs/figures/rows.json
     bench/run rows --json            {"schema": "lowtide.bench.rows/1", "rows": [...]}
 
 Exit code 1 if a row is missed. Progress goes to stderr. Programs are compiled, run on an emulated
@@ -33,12 +34,14 @@ from bench.rows.asked_limits import (
     ram_jobs,
     ram_rows,
 )
+from bench.rows.beside_tflm import tflm_jobs, tflm_rows
 from bench.rows.fitting import attention_jobs, attention_rows, kws_jobs, kws_rows, swiftnet_rows
 from bench.rows.planning_time import planning_rows, random_rows
 from bench.rows.row_programs import RowJob, RowOutcomes, do_all
 from bench.shared.command import bench_parser, machine
 from bench.shared.outside import NeedsError
 from bench.shared.programs import failed_row
+from bench.shared.stored import board_tools, store_rows
 from bench.shared.tables import Row, counted, plain_console, print_details, print_missed, print_rows
 from lowtide.errors import LowtideError
 
@@ -57,6 +60,7 @@ class _Group:
 
 
 _GROUPS = {
+    "tflm": _Group("Beside TensorFlow Lite Micro, on a Cortex-M4", tflm_rows, tflm_jobs),
     "ram": _Group("RAM on a Cortex-M4, outputs bit-exact and resident", ram_rows, ram_jobs),
     "macs": _Group("MACs of one inference, counted by the kernels", mac_rows, mac_jobs),
     "chains": _Group("Paper 2's chains, input and output included", chain_rows, chain_jobs),
@@ -138,6 +142,8 @@ def main() -> int:
     begin = time.perf_counter()
     found = _measure([group for group in _GROUPS if group in given.only])
     rows = [{"group": g, **dataclasses.asdict(row)} for g, rows in found.items() for row in rows]
+    if given.store:
+        store_rows("rows", found, f"emulated boards, {board_tools()}")
     if given.json:
         print(json.dumps({"schema": "lowtide.bench.rows/1", "rows": rows}, indent=2))
     else:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from bench.rows.rivals import SWIFTNET, rival_arena, rival_chain, rival_instructions, rival_macs
 from bench.rows.row_programs import COUNTED, TABLES, RowJob, RowOutcomes
 from bench.shared.programs import FLOAT_BOUNDARY, M4, Outcome, Program, status
-from bench.shared.tables import Detail, Row, amount, cells, with_detail
+from bench.shared.tables import Detail, Record, Row, amount, cells, with_detail
 
 _MOST_INSTRUCTIONS = 1.10
 _FLASH_BYTES, _FLASH_SHARE = 4096, 0.02
@@ -211,8 +211,13 @@ def flash_rows(outcomes: RowOutcomes) -> list[Row]:
     return with_detail(rows, Detail(title, columns, cells(lines)))
 
 
-def limited(on: str, limit: int, found: int, outcome: Outcome, rival: str) -> Row:
-    """A figure in bytes that must not pass `limit`, of an outcome that must be bit-exact as well."""
+def limited(
+    on: str, limit: int, found: int, outcome: Outcome, rival: str, record: Record | None = None
+) -> Row:
+    """A figure in bytes that must not pass `limit`, of an outcome that must be bit-exact as well.
+
+    The `record` is dropped if the outcome is not.
+    """
     return Row(
         on=on,
         asked=f"<= {amount(limit)}",
@@ -220,6 +225,7 @@ def limited(on: str, limit: int, found: int, outcome: Outcome, rival: str) -> Ro
         status=status(outcome.exact and found <= limit, outcome),
         peer=rival,
         values={"measured": found, "limit": limit, **as_values(outcome)},
+        record=record if outcome.exact else None,
     )
 
 

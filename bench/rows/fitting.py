@@ -14,6 +14,7 @@ from bench.rows.asked_limits import as_values, limited
 from bench.rows.rivals import SWIFTNET, rival_arena
 from bench.rows.row_programs import RowJob, RowOutcomes
 from bench.shared.programs import M4, Program, path_of, status
+from bench.shared.stored import small_part
 from bench.shared.tables import Detail, Row, amount, cells, verdict
 from bench.shared.work import note
 from lowtide.commands import reordering
@@ -100,7 +101,9 @@ def kws_rows(outcomes: RowOutcomes) -> list[Row]:
     for job in kws_jobs():
         on, network = f"{job.program.label}, {job.what}: RAM in all", job.program.network
         outcome = outcomes[job]
-        rows.append(limited(on, _SMALL_RAM, outcome.total_ram, outcome, rival_arena(network)))
+        total = outcome.total_ram
+        record = small_part(network, job.program.input_mode, job.what, total, _SMALL_RAM)
+        rows.append(limited(on, _SMALL_RAM, total, outcome, rival_arena(network), record))
         rows[-1].values.update(as_values(outcome))
     return rows
 
@@ -119,11 +122,13 @@ def swiftnet_rows() -> list[Row]:
             command, capture_output=True, text=True, check=False, timeout=_SECONDS
         )
     document: dict[str, Any] = json.loads(done.stdout) if done.stdout else {}
-    found, good = f"exit {done.returncode}: {' '.join(done.stderr.split())}", False
+    found, good, record = f"exit {done.returncode}: {' '.join(done.stderr.split())}", False, None
     if done.returncode == 0:
         ram, flash = (document[memory]["total_bytes"] for memory in ("ram", "flash"))
         found = f"RAM {amount(ram)}, flash {amount(flash)}, bit-exact"
         good = ram <= _BOARD_RAM and flash <= _BOARD_FLASH and document["bit_exact"]
+        if document["bit_exact"]:
+            record = small_part(SWIFTNET, "streamed", _BOARD, ram, _BOARD_RAM)
     needs_tool = done.returncode == 4
     return [
         Row(
@@ -133,5 +138,6 @@ def swiftnet_rows() -> list[Row]:
             status="not measured" if needs_tool else verdict(good),
             peer="paper 1: 512 KB of RAM",
             values={"run": document},
+            record=record,
         )
     ]

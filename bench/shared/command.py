@@ -16,12 +16,17 @@ def bench_parser(
     metavar: str = "GROUP",
     noun: str = "groups of rows",
 ) -> argparse.ArgumentParser:
-    """A parser of --json and, if there are `groups`, of --only: some of them, by default all.
+    """A parser of --json, --store and, if there are `groups`, --only: some of them, by default all.
 
     The help calls one `metavar` and several `noun`.
     """
     parser = argparse.ArgumentParser(prog=prog, description=description)
     parser.add_argument("--json", action="store_true", help="print the rows as a JSON document")
+    parser.add_argument(
+        "--store",
+        action="store_true",
+        help="also write what was measured to docs/figures/, for `make figures`",
+    )
     if groups:
         parser.add_argument(
             "--only",

@@ -39,13 +39,16 @@ def shared_models() -> list[Path]:
 
 def peer(*keys: str, show: Callable[[Any], str] = str) -> str:
     """A rival's published figure as text; says so where the published data are missing."""
-    try:
-        value: Any = json.loads((_SHARED / "data" / "peers.json").read_text())
-    except FileNotFoundError:
-        return "needs the shared data (peers.json)"
-    for key in keys:
+    value = peer_value(*keys)
+    return "needs the shared data (peers.json)" if value is None else show(value)
+
+
+def peer_value(*keys: str) -> Any:
+    """A rival's published figure; None where the published data are missing."""
+    value = shared("peers.json")
+    for key in keys if value is not None else ():
         value = value[key]
-    return show(value)
+    return value
 
 
 def shared(name: str) -> Any:

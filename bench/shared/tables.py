@@ -6,14 +6,17 @@ Why in one place: figures of several benches should be shown alike, so that they
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 from rich.console import Console
 from rich.table import Table
 
 Status = Literal["OK", "MISSED", "not measured"]
+
+Record = Mapping[str, Any]
+"""Figures of one line of a document's table, by name; units are in the names."""
 
 _STATUS_WIDTH = 12  # "not measured"
 
@@ -29,7 +32,10 @@ class Detail:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of the table. `values` are the measured figures for programs to read."""
+    """One line of the table. `values` are the measured figures for programs to read.
+
+    `record` has those that the documents show, None if there are none or they must not be shown.
+    """
 
     on: str
     asked: str
@@ -38,6 +44,7 @@ class Row:
     peer: str = ""
     values: dict[str, object] = field(default_factory=dict)
     details: tuple[Detail, ...] = ()
+    record: Record | None = None
 
 
 def verdict(good: bool) -> Status:
