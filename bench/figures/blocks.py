@@ -224,7 +224,10 @@ def _predicted() -> str:
 
 
 def _example(name: str, *parts: tuple[str, int]) -> str:
-    """A command and what it printed: all of it, or `parts` of it, each so many lines from a text on."""
+    """A command and what it printed: all of it, or `parts` of it.
+
+    A part begins with the line that has its text and has that many lines; if 0, to an empty one.
+    """
     record = _group("examples", name).records[0]
     return "\n".join(["```console", f"$ {record['command']}", *_cut(record, parts), "```"])
 
@@ -238,7 +241,7 @@ def _cut(record: Record, parts: Sequence[tuple[str, int]]) -> list[str]:
     for text, count in parts:
         begin = next(n for n, line in enumerate(lines) if n >= end and text in line)
         shown += ["..."] if begin > end else []
-        end = begin + count
+        end = begin + count if count else lines.index("", begin)
         shown += lines[begin:end]
     return shown + (["..."] if end < len(lines) else [])
 
@@ -261,7 +264,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "analyze": partial(_example, "analyze", ("Steps in the file", 7), ("figure ", 11)),
     "reorder": partial(_example, "reorder"),
     "plan": partial(_example, "plan", ("Stages, run", 8), ("zoo:", 6)),
-    "front": partial(_example, "front"),
+    "front": partial(_example, "front", ("All plans", 0)),
     "compile": partial(_example, "compile"),
     "verify": partial(_example, "verify"),
     "run": partial(_example, "run"),

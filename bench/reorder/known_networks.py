@@ -56,7 +56,7 @@ _HEADS = {
         "vww_96",
     ),
     "zoo:branchy-cell": (
-        "`zoo:branchy-cell` (48x48, int8)",
+        "zoo:branchy-cell (48x48, int8)",
         (64_512, 46_080),
         "operators reordered, planned offsets",
         "",

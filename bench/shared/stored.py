@@ -109,7 +109,7 @@ def _commit() -> str:
     """The commit that is checked out, with "+changes" if sources differ from it."""
     git = ("git", "-C", str(ROOT))
     commit = _said(*git, "rev-parse", "--short=7", "HEAD")
-    changed = _said(*git, "status", "--porcelain", "--", "src", "bench")
+    changed = _said(*git, "status", "--porcelain", "--", "src")
     return (commit or "an unknown commit") + ("+changes" if changed else "")
 
 
