@@ -33,7 +33,7 @@ def test_a_figure_typed_by_hand_is_replaced() -> None:
     begin, end = ("<!-- figures: reordered begin -->\n", "<!-- figures: reordered end -->")
     text = f"Before.\n\n{begin}| 1 B |\n{end}\nAfter.\n"
     new = rendered(text)
-    assert new == f"Before.\n\n{begin}\n{BLOCKS['reordered']()}\n\n{end}\nAfter.\n"
+    assert new == f"Before.\n\n{begin}{BLOCKS['reordered']()}\n{end}\nAfter.\n"
     assert rendered(new) == new
 
 

@@ -11,6 +11,7 @@ them, but for the width of the text: 100 characters.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import subprocess
@@ -21,6 +22,7 @@ from pathlib import Path
 
 from bench.shared.outside import ROOT
 from bench.shared.stored import board_tools, store_figures
+from bench.shared.tables import Record
 from bench.shared.work import note
 
 _WIDTH = 100
@@ -44,14 +46,69 @@ _COMMANDS = {
 }
 """Example -> the command, after `lowtide`."""
 
+_SCRIPTS = {
+    "python-analyze": (
+        "import lowtide",
+        "",
+        f'model = lowtide.load("{_CELL}")',
+        "analysis = lowtide.analyze(model)",
+        "analysis.peak_bytes",
+        "analysis.tflm_greedy_arena_bytes",
+        "analysis.best_order.peak_bytes",
+        "analysis.best_order.proved_optimal",
+        "print(lowtide.best_order(model))",
+        "",
+        "result = lowtide.reorder(model, offline_plan=True)",
+        "result.check",
+        'result.write("smaller.tflite")',
+    ),
+    "python-compile": (
+        "import lowtide",
+        "from lowtide.commands import checking",
+        "from lowtide.commands.compiling import Options, compile_model",
+        "from lowtide.machines.board import find_board",
+        "",
+        f'model = lowtide.load("{_CELL}")',
+        "program = compile_model(model, Options())",
+        "program.arena_bytes",
+        'program.write("cell")',
+        "checking.verify(program).bit_exact",
+        'ran = checking.run(program, find_board("mps2-an386"))',
+        "ran.measured.ram.total_bytes",
+    ),
+}
+"""Example -> lines of Python, each a statement of its own."""
+
+_EVALUATE = """
+import ast, contextlib, io, json, sys
+names, found = {}, []
+for code in json.load(sys.stdin):
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        lines = ast.parse(code).body
+        if lines and isinstance(lines[0], ast.Expr):
+            value = eval(code, names)
+        else:
+            value = exec(code, names)
+    value = printed.getvalue() if value is None else repr(value)
+    found.append({"code": code, "value": value.strip()})
+print(json.dumps(found))
+"""
+"""Says what each line is, or prints."""
+
 
 def main() -> int:
     """Run the examples; the exit code."""
     parser = argparse.ArgumentParser(
         prog="bench/run examples", description="The documents' commands, and what they print."
     )
+    known = [*_COMMANDS, *_SCRIPTS]
     parser.add_argument(
-        "--only", metavar="EXAMPLE", nargs="+", choices=list(_COMMANDS), default=list(_COMMANDS)
+        "--only",
+        metavar="EXAMPLE",
+        nargs="+",
+        choices=known,
+        default=known,
+        help=f"some examples: {', '.join(known)}",
     )
     parser.add_argument(
         "--store", action="store_true", help="also write docs/figures/examples.json and docs/*.png"
@@ -60,30 +117,44 @@ def main() -> int:
     failed = False
     for name in given.only:
         with tempfile.TemporaryDirectory(prefix="lowtide-") as folder:
-            done = _run(_COMMANDS[name], folder)
-            print(f"$ lowtide {_COMMANDS[name]}\n{done.stdout}")
+            done = _ran(name, folder)
+            print(f"$ {_command(name)}\n{done.stdout}")
             if done.returncode:
                 note(f"{name}: exit {done.returncode}: {done.stderr}")
                 failed = True
             elif given.store:
-                _store(name, done.stdout, Path(folder))
+                store_figures("examples", {name: _records(name, done.stdout)}, board_tools())
+                for picture in Path(folder).glob("*.png"):
+                    shutil.copy(picture, ROOT / "docs" / picture.name)
     return int(failed)
 
 
-def _run(command: str, folder: str) -> subprocess.CompletedProcess[str]:
+def _command(name: str) -> str:
+    return f"lowtide {_COMMANDS[name]}" if name in _COMMANDS else f"python {name}"
+
+
+def _ran(name: str, folder: str) -> subprocess.CompletedProcess[str]:
     environment: Mapping[str, str] = {**os.environ, "COLUMNS": str(_WIDTH)}
-    called = [sys.executable, "-m", "lowtide", *command.split()]
+    if name in _COMMANDS:
+        what, given = ["-m", "lowtide", *_COMMANDS[name].split()], ""
+    else:
+        what, given = ["-c", _EVALUATE], json.dumps(_SCRIPTS[name])
     return subprocess.run(
-        called, cwd=folder, env=environment, capture_output=True, text=True, check=False
+        [sys.executable, *what],
+        cwd=folder,
+        env=environment,
+        input=given,
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 
-def _store(name: str, printed: str, folder: Path) -> None:
-    lines = [line.rstrip() for line in printed.splitlines()]
-    record = {"command": f"lowtide {_COMMANDS[name]}", "lines": lines}
-    store_figures("examples", {name: [record]}, board_tools())
-    for picture in folder.glob("*.png"):
-        shutil.copy(picture, ROOT / "docs" / picture.name)
+def _records(name: str, printed: str) -> list[Record]:
+    if name in _SCRIPTS:
+        found: list[Record] = json.loads(printed)
+        return found
+    return [{"command": _command(name), "lines": [s.rstrip() for s in printed.splitlines()]}]
 
 
 if __name__ == "__main__":

@@ -25,7 +25,11 @@ def main() -> int:
     stale = False
     for path in documents():
         text = path.read_text("utf-8")
-        new = rendered(text)
+        try:
+            new = rendered(text)
+        except ValueError as error:
+            print(f"{path.relative_to(ROOT)}: {error}", file=sys.stderr)
+            return 1
         if new == text:
             continue
         stale = True

@@ -7,10 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from textwrap import wrap
 
 from bench.shared.stored import Group, load_figures, markdown
 from bench.shared.tables import Record
 
+_PARTS = {
+    "microbit": "BBC micro:bit (Cortex-M0)",
+    "hifive1b": "HiFive1 (RV32IMAC)",
+    "cortex-m4-64k": "a Cortex-M4 with 64 KiB",
+}
+_CODE_WIDTH, _COMMENT_WIDTH = 46, 56
 _CHAINS = ("MBV2-w0.35", "MN2-vww5", "MN2-320K")
 
 
@@ -33,13 +40,13 @@ def _bytes(count: int) -> str:
 def _beside_tflm_short() -> str:
     """Four columns: what a newcomer wants to know."""
     group = _group("rows", "tflm")
-    columns = ("network", "RAM, TFLM:", "RAM, lowtide:", "instructions, lowtide of TFLM:")
+    columns = ("network", "RAM, TFLM:", "RAM, lowtide:", "instructions, lowtide (TFLM):")
     lines = [
         (
             r["network"],
             _bytes(r["tflm_arena_bytes"]),
             f"**{_bytes(r['ram_bytes'])}**",
-            f"{r['instructions_millions']:.2f} of {r['tflm_instructions_millions']:.2f} M",
+            f"{r['instructions_millions']:.2f} M ({r['tflm_instructions_millions']:.2f} M)",
         )
         for r in group.records
     ]
@@ -77,7 +84,7 @@ def _small_parts() -> str:
         (
             f"`{r['network']}`",
             r["input"],
-            r["part"],
+            _PARTS[r["part"]],
             _bytes(r["limit_bytes"]),
             f"**{_bytes(r['ram_bytes'])}**",
             f"{r['overhead']:.2f} x",
@@ -170,7 +177,7 @@ def _wired() -> str:
 def _speed() -> str:
     """Milliseconds of analyze()."""
     group = _group("reorder", "speed")
-    lines = [(f"`{r['network']}`", f"{r['milliseconds']:.1f} ms") for r in group.records]
+    lines = [(f"`{r['network']}`", f"{r['milliseconds']:g} ms") for r in group.records]
     return _table(("network, loaded", "`analyze`:"), lines, group)
 
 
@@ -206,7 +213,7 @@ def _amount(record: Record) -> str:
 
 def _predicted() -> str:
     """Instructions as predicted and as measured."""
-    groups = [group for _, group in sorted(load_figures("instructions").items())]
+    groups = [_group("instructions", core) for core in ("cortex-m4", "rv32imac")]
     columns = ("plan", "core", "predicted:", "measured:", "error:", "error of MACs alone:")
     lines = [
         (
@@ -246,6 +253,16 @@ def _cut(record: Record, parts: Sequence[tuple[str, int]]) -> list[str]:
     return shown + (["..."] if end < len(lines) else [])
 
 
+def _script(name: str) -> str:
+    """Lines of Python, and as a comment what each is or prints."""
+    shown = []
+    for line in _group("examples", name).records:
+        told = wrap(line["value"], _COMMENT_WIDTH, subsequent_indent="      ")
+        shown.append(f"{line['code']:<{_CODE_WIDTH}}# {told[0]}" if told else line["code"])
+        shown += [f"{'':<{_CODE_WIDTH}}# {more}" for more in told[1:]]
+    return "\n".join(["```python", *shown, "```"])
+
+
 BLOCKS: dict[str, Callable[[], str]] = {
     "beside-tflm-short": _beside_tflm_short,
     "beside-tflm": _beside_tflm,
@@ -258,9 +275,16 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "arenas": _arenas,
     "layer-by-layer": _layer_by_layer,
     "predicted": _predicted,
-    "readme-analyze": partial(_example, "readme-analyze", ("figure ", 5)),
+    "readme-analyze": partial(_example, "readme-analyze", ("figure ", 4)),
     "readme-compile": partial(_example, "readme-compile"),
-    "readme-run": partial(_example, "readme-run"),
+    "readme-run": partial(
+        _example,
+        "readme-run",
+        ("bit-exact", 1),
+        *((figure, 1) for figure in ("RAM in all", "flash in all", "instructions of one")),
+    ),
+    "python-analyze": partial(_script, "python-analyze"),
+    "python-compile": partial(_script, "python-compile"),
     "analyze": partial(_example, "analyze", ("Steps in the file", 7), ("figure ", 11)),
     "reorder": partial(_example, "reorder"),
     "plan": partial(_example, "plan", ("Stages, run", 8), ("zoo:", 6)),

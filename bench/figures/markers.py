@@ -41,6 +41,6 @@ def rendered(text: str) -> str:
         raise ValueError(f"there are no blocks {', '.join(unknown)}")
 
     def block(found: re.Match[str]) -> str:
-        return f"{found['begin']}\n{BLOCKS[found['name']]()}\n\n{found['end']}"
+        return f"{found['begin']}{BLOCKS[found['name']]()}\n{found['end']}"
 
     return _BLOCK.sub(block, text)

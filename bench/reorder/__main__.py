@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -61,7 +62,7 @@ def main() -> int:
     found = {name: _measure(*group) for name, group in _GROUPS.items() if name in given.only}
     rows = [row for of_group in found.values() for row in of_group]
     if given.store:
-        store_rows("reorder", found, machine())
+        store_rows("reorder", found, f"{machine()}, load {os.getloadavg()[1]:.1f}")
     if given.json:
         document = {
             "schema": "lowtide.bench.reorder/1",
