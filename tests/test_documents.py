@@ -19,22 +19,25 @@ DOCUMENTS = [
 
 _QUOTED = re.compile(r"`([^`\n]+)`")
 _PATH = re.compile(r"[\w.-]*(?:/[\w.-]+)*(?:/|\.(?:py|c|h|md|toml|txt|sh|ld\.in))")
+_IN_DRAWING = re.compile(r"(?<![\w/.-])\w+/[\w/]+\.py\b")
 _LINK = re.compile(r"\]\(([^)#\s]*)(?:#([\w-]+))?\)")
 
-# Where a path in backticks may begin.
+# Where a path may begin.
 _BASES = (ROOT, ROOT / "src" / "lowtide", ROOT / "src" / "lowtide" / "kernels")
 # Names of files that a user or a bundle has, or that one is told to write.
 _EXAMPLES = re.compile(r"lt_x\w*\.[ch]|test_kernel_x\.py|NAME\.[ch]|smaller\.tflite")
 
 
 def paths_in(text: str) -> Iterator[str]:
-    """What stands in backticks and looks like a path of this project: with a folder, or a .py file."""
-    for quoted in _QUOTED.findall(text):
-        for word in quoted.split():
-            name = word.strip(",;:()")
-            looks = _PATH.fullmatch(name) and ("/" in name or name.endswith(".py"))
-            if looks and not name.startswith((".", "/")) and not _EXAMPLES.search(name):
-                yield name
+    """What stands in backticks and looks like a path of this project: with a folder, or a .py file.
+
+    Elsewhere, as in the drawings of ARCHITECTURE.md, .py files with their folder.
+    """
+    words = [word.strip(",;:()") for quoted in _QUOTED.findall(text) for word in quoted.split()]
+    for name in (*words, *_IN_DRAWING.findall(text)):
+        looks = _PATH.fullmatch(name) and ("/" in name or name.endswith(".py"))
+        if looks and not name.startswith((".", "/")) and not _EXAMPLES.search(name):
+            yield name
 
 
 def missing(text: str, folder: Path = ROOT) -> list[str]:
@@ -67,7 +70,14 @@ def test_links_lead_somewhere(document: Path) -> None:
 
 def test_a_path_that_is_not_there_is_found() -> None:
     text = "`ir/graph.py`, `ir/no.py`, `lower/`, `nolower/`, `tests/no_test.py -k x`, `x`, `a/b`"
-    assert missing(text) == ["ir/no.py", "nolower/", "tests/no_test.py"]
+    assert missing(text) == [
+        "ir/no.py",
+        "nolower/",
+        "tests/no_test.py",
+        "ir/no.py",
+        "tests/no_test.py",
+    ]
+    assert missing("    rows/table.py --> rows/chair.py, `n/a`") == ["rows/chair.py"]
 
 
 def test_readme_is_short() -> None:

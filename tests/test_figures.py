@@ -7,6 +7,7 @@ if the figures are right, `make bench` measures them anew.
 from __future__ import annotations
 
 import json
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,11 @@ import pytest
 from bench.figures.blocks import BLOCKS
 from bench.figures.markers import blocks_in, documents, rendered
 from bench.shared import stored
+from bench.shared.outside import ROOT
 from bench.shared.stored import load_figures, markdown, store_figures, store_rows
 from bench.shared.tables import Row
+
+BENCHES = sorted((ROOT / "bench").glob("*/__main__.py"))
 
 
 @pytest.mark.parametrize("path", documents(), ids=lambda path: path.name)
@@ -83,6 +87,14 @@ def test_rows_that_are_not_measured_or_wrong_are_not_stored(folder: Path) -> Non
     assert list(load_figures("x")) == ["kept"]
     assert load_figures("x")["kept"].records == ({"bytes": 1}, {"bytes": 9})
     assert [path.name for path in folder.iterdir()] == ["x.json"]
+
+
+@pytest.mark.parametrize("main", BENCHES, ids=lambda path: path.parent.name)
+def test_make_bench_runs_every_bench(main: Path) -> None:
+    name = main.parent.name
+    import_module(f"bench.{name}.__main__")
+    stores = f"bench/run {name} --store"
+    assert name == "figures" or stores in (ROOT / "Makefile").read_text()
 
 
 def test_a_table() -> None:
