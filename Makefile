@@ -27,6 +27,10 @@ check: $(STAMP) ## Run the linter, the formatter's check and the type checker
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+.PHONY: soak
+soak: $(STAMP) ## Try thousands of random networks (takes about half an hour)
+	$(BIN)/pytest -n auto -m soak
+
 .PHONY: bench
 bench: $(STAMP) ## Measure everything, print it, store the documents' figures (about half an hour)
 	bench/run examples --store

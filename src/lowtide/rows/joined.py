@@ -3,6 +3,9 @@
 A feature map [1, H, W, C] that is joined of others along H has their rows; joined along W, each of its
 rows begins with a row of the first, and so on. So whoever makes a part can make it where it belongs, as
 long as all that touch it do so row by row. (Joined along C, parts alternate pixel by pixel.)
+
+The whole may be a view of a tensor of another shape. So a part is a rectangle of bytes of the tensor
+whose memory that is: some rows of the whole, as many bytes each as the whole's rows have.
 """
 
 from __future__ import annotations
@@ -32,7 +35,7 @@ def joined(graph: Graph, lowered: Mapping[int, Lowered], views: Mapping[int, int
     wholes: set[int] = set()
     bound = {*views, *views.values(), *graph.inputs, *graph.outputs}
     for op in graph.ops:
-        found = _of(graph, op)
+        found = _of(graph, op, views)
         if found is None or not lowered[op.id].nodes:
             continue
         whole, parts = found
@@ -58,7 +61,9 @@ def joined(graph: Graph, lowered: Mapping[int, Lowered], views: Mapping[int, int
     return Joined(crops, frozenset(operators))
 
 
-def _of(graph: Graph, op: Op) -> tuple[int, list[tuple[int, Crop]]] | None:
+def _of(
+    graph: Graph, op: Op, views: Mapping[int, int]
+) -> tuple[int, list[tuple[int, Crop]]] | None:
     """(whole, parts) of a concatenation or split of feature maps along their rows or columns."""
     match op.type:
         case "CONCATENATION":
@@ -77,11 +82,12 @@ def _of(graph: Graph, op: Op) -> tuple[int, list[tuple[int, Crop]]] | None:
         return None
     by_rows = all(m[2:] == shape[2:] for m in maps)
     by_columns = all((m[1], m[3]) == (shape[1], shape[3]) for m in maps)
+    pitch = graph.tensors[whole].bytes // shape[1]
     row = column = 0
     found = []
     for part, its in zip(parts, maps, strict=True):
-        column_bytes = graph.tensors[whole].bytes // shape[1] // shape[2]
-        found.append((part, Crop(whole, column * column_bytes, row=row)))
+        offset = column * (pitch // shape[2])
+        found.append((part, Crop(views.get(whole, whole), pitch, offset, row=row)))
         row += its[1] if by_rows else 0
         column += 0 if by_rows else its[2]
     if (by_rows and row == shape[1]) or (by_columns and not by_rows and column == shape[2]):
