@@ -18,7 +18,7 @@ from lowtide.commands import checking, reordering
 from lowtide.commands.compiling import Options, compile_model
 from lowtide.ir import Model
 from lowtide.machines.board import load_boards
-from lowtide.plans.cost import executed, features
+from lowtide.plans.cost import features
 from lowtide.rows.stages import Choice, Fused
 from lowtide.tflite.read import parse
 from lowtide.zoo.builder import Act, NetBuilder
@@ -98,7 +98,7 @@ def run_case(case: Case, cores: Sequence[str]) -> Executed:
         options = replace(program.options, max_overhead=case.max_overhead)
     compiled = compile_model(model, options)
     counts: dict[Key, float] = defaultdict(float)
-    for node, times in executed(compiled.assembly):
+    for node, times in compiled.assembly.executed:
         for name, number in features(node).items():
             called, _, own = name.rpartition("/")
             counts[called or node.kernel, own] += times * number

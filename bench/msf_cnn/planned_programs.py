@@ -22,8 +22,8 @@ from lowtide.commands.compiling import Compiled, compiled_of, prepared
 from lowtide.errors import InfeasibleError, LowtideError
 from lowtide.ir.macs import graph_macs
 from lowtide.machines.board import load_boards
-from lowtide.plans.planner import Planner, Point
-from lowtide.plans.search import Path, front
+from lowtide.plans.planner import Point, front, least, plans_of, within_cost, within_ram
+from lowtide.program.assemble import assemble_placed
 from lowtide.report.deployment import ran_document, verified_text
 from lowtide.report.planned import live_at_peak, network_tensor
 from lowtide.rows.prepare import InputMode
@@ -123,7 +123,7 @@ def _do_net(
     except (NeedsError, LowtideError, ValueError) as error:
         return net, dict.fromkeys(jobs, PlanOutcome(*end_of(error))), 0, 0.0
     found = {job: worker.do(job) for job in jobs}
-    return net, found, worker.plans, time.perf_counter() - begin
+    return net, found, worker.programs, time.perf_counter() - begin
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,15 +140,14 @@ class _Worker:
         self.net = net
         self.model = reordering.load(path_of(net.network))
         self.order, ready = prepared(self.model, net.options, seconds=20.0)
-        self.planner = Planner(ready, strips=True)
+        self.ready, self.plans = ready, plans_of(ready, strips=True)
         self.own_macs = graph_macs(ready.graph)
         self._asked: dict[Ask, Point | InfeasibleError] = {}
         self._programs: dict[tuple[Choice, ...], Compiled] = {}
         self._tried: dict[tuple[tuple[Choice, ...], str], _Tried] = {}
-        self._best: list[Path] | None = None
 
     @property
-    def plans(self) -> int:
+    def programs(self) -> int:
         """How many different plans there were."""
         return len(self._programs)
 
@@ -156,7 +155,7 @@ class _Worker:
         """The outcome of a job; errors meant for the user are part of it."""
         try:
             if job.ask.kind == "front":
-                points = self.planner.points()
+                points = front(self.plans)
                 return PlanOutcome("done", front=tuple((p.arena_bytes, p.overhead) for p in points))
             found = self._point(job.ask)
             if isinstance(found, InfeasibleError):
@@ -179,11 +178,10 @@ class _Worker:
 
     def _point(self, ask: Ask) -> Point | InfeasibleError:
         if ask not in self._asked:
-            planner = self.planner
             solve: dict[str, Callable[[], Point]] = {
-                "least": planner.least,
-                "cost": lambda: planner.within_cost(ask.limit),
-                "ram": lambda: planner.within_ram(int(ask.limit)),
+                "least": lambda: least(self.plans),
+                "cost": lambda: within_cost(self.plans, ask.limit),
+                "ram": lambda: within_ram(self.plans, int(ask.limit)),
             }
             try:
                 self._asked[ask] = solve[ask.kind]()
@@ -192,18 +190,16 @@ class _Worker:
         return self._asked[ask]
 
     def _least_peak(self, ask: Ask) -> int:
-        if ask.kind != "cost" or not self.planner.complete:
+        if ask.kind != "cost" or not self.plans.complete:
             return 0
-        if self._best is None:
-            space = self.planner._space(strips=True)
-            space.needs.clear()
-            self._best = front(space)
-        return min(p.peak for p in self._best if p.macs <= ask.limit * self.own_macs)
+        limit = ask.limit * self.own_macs
+        return min(path.peak for path, _ in self.plans.levels if path.macs <= limit)
 
     def _compiled(self, point: Point) -> Compiled:
         if point.choices not in self._programs:
+            assembly = assemble_placed(self.ready, point.placed)
             self._programs[point.choices] = compiled_of(
-                self.model, self.net.options, "network", self.order, point.assembly
+                self.model, self.net.options, "network", self.order, assembly
             )
         return self._programs[point.choices]
 

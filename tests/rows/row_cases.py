@@ -13,8 +13,10 @@ from random import Random
 from lowtide.ir import Graph, Op
 from lowtide.place import Placement
 from lowtide.place.rows import place_rows
-from lowtide.plans.search import Group, Space, Stages, cheapest
+from lowtide.plans.search import cheapest
+from lowtide.plans.space import Space, Stages
 from lowtide.rows import stages
+from lowtide.rows.groups import Group
 from lowtide.rows.table import Cut, RowTable
 
 Step = tuple[int, int]

@@ -20,10 +20,10 @@ from lowtide.ir.block import BlockOp
 from lowtide.lower.nodes import Node
 from lowtide.order import best_order
 from lowtide.passes.rewrites import fold_pads
+from lowtide.plans import space as spaces
 from lowtide.plans.cost import CostModel
-from lowtide.plans.search import Edge, Space
+from lowtide.plans.space import Edge, Space
 from lowtide.program.assemble import Assembly, assemble_rows
-from lowtide.rows import prepare as preparing
 from lowtide.rows.blocks import selections
 from lowtide.rows.columns import stage_windows, stripes, widths
 from lowtide.rows.prepare import InputMode, OutputMode, Prepared, prepare
@@ -190,7 +190,7 @@ def space_of(
     model: CostModel | None = None,
 ) -> Space:
     """All stages."""
-    return preparing.space_of(of, strips=strips, goes_on=goes_on, model=model)
+    return spaces.space_of(of, strips=strips, goes_on=goes_on, model=model)
 
 
 def operators(of: Prepared, first: int, last: int) -> tuple[int, ...]:

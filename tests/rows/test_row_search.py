@@ -30,9 +30,11 @@ from strip_nets import (
 from lowtide.errors import UsageError
 from lowtide.ir.macs import graph_macs
 from lowtide.order import best_order
-from lowtide.plans.search import Edge, Group, Space, Stages, cheapest, front, groups_of
+from lowtide.plans.search import cheapest, choices_of, unbeaten_paths
+from lowtide.plans.space import Edge, Space, Stages
 from lowtide.program.assemble import assemble_rows
-from lowtide.rows.prepare import Prepared, choices_of, prepare
+from lowtide.rows.groups import Group, groups_of
+from lowtide.rows.prepare import Prepared, prepare
 from lowtide.rows.stages import Choice
 from lowtide.tflite.read import parse
 from lowtide.zoo.builder import NetBuilder
@@ -134,7 +136,7 @@ def test_most_figures_are_compared_to_the_byte() -> None:
 def test_the_front_is_that_of_all_plans(seed: int) -> None:
     """Over all cuts of the operators and all widths; in order, each worth having."""
     of, space, found = plans(seed)
-    paths = front(space)
+    paths = unbeaten_paths(space)
     peaks, macs = [path.peak for path in paths], [path.macs for path in paths]
     assert peaks == sorted(set(peaks), reverse=True)
     assert macs == sorted(macs)
@@ -181,20 +183,17 @@ def test_an_edge_that_turns_out_to_need_more(seed: int) -> None:
     whole = cheapest(space)
     assert whole is not None
     edge = max(whole.edges, key=lambda edge: edge.peak)
-    try:
-        space.needs[edge] = edge.peak + 5
+    needs = {edge: edge.peak + 5}
 
-        def need(plan: Plan) -> int:
-            return max(e.peak + 5 * (e == edge) for e in plan.edges)
+    def need(plan: Plan) -> int:
+        return max(e.peak + 5 * (e == edge) for e in plan.edges)
 
-        for limit in {need(plan) for plan in found}:
-            path = cheapest(space, limit)
-            assert path is not None
-            assert path.macs == min(plan.macs for plan in found if need(plan) <= limit)
-        worst = cheapest(space, whole.peak)
-        assert worst is None or edge not in worst.edges
-    finally:
-        space.needs.clear()
+    for limit in {need(plan) for plan in found}:
+        path = cheapest(space, limit, needs=needs)
+        assert path is not None
+        assert path.macs == min(plan.macs for plan in found if need(plan) <= limit)
+    worst = cheapest(space, whole.peak, needs=needs)
+    assert worst is None or edge not in worst.edges
 
 
 @pytest.mark.parametrize("seed", LARGE)
@@ -243,9 +242,9 @@ def test_without_strips_nothing_is_computed_twice(seed: int) -> None:
     again = {block.op for block in of.blocks if block.again}
     space = space_of(of, strips=False)
     assert all(edge.width is None and not edge.lean for edge in all_edges(space))
-    path = front(space)[-1]
+    path = unbeaten_paths(space)[-1]
     # Blocks do not even make what nobody reads.
-    assert max(path.macs for path in front(space)) <= graph_macs(of.graph)
+    assert max(path.macs for path in unbeaten_paths(space)) <= graph_macs(of.graph)
     assert not any(again & set(edge.operators) for edge in all_edges(space))
     whole = [
         plan.peak
@@ -283,7 +282,7 @@ def test_out_of_time_blocks_are_stages_of_their_own(seed: int) -> None:
     assert not space.complete
     assert all(len(edge.operators) == 1 for edge in all_edges(space))
     assert any(edge.blocks for edge in all_edges(space))
-    assert front(space)
+    assert unbeaten_paths(space)
 
 
 def _refusals(of: Prepared) -> Iterator[tuple[int, ...]]:

@@ -21,13 +21,14 @@ from lowtide.ir import Graph, Model
 from lowtide.order import OrderResult, best_order
 from lowtide.passes.rewrites import drop_boundary_quantization, fold_pads, resolve_variables
 from lowtide.place.tensors import tflm_arena_bytes
-from lowtide.plans.bound import lower_bound
+from lowtide.plans import planner
+from lowtide.plans.bound import plan_bound
 from lowtide.plans.cost import CostModel, load_model
 from lowtide.plans.file import stage_order, with_views
-from lowtide.plans.planner import Planner, Point, Tell
-from lowtide.program.assemble import Assembly, Schedule, assemble_tensors
+from lowtide.plans.planner import Plans, Point, Tell
+from lowtide.program.assemble import Assembly, Schedule, assemble_placed, assemble_tensors
 from lowtide.rows.prepare import InputMode, OutputMode, Prepared, prepare
-from lowtide.rows.stages import Choice, live_bytes, row_lives
+from lowtide.rows.stages import Choice
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +129,9 @@ class Compiled:
     def instructions_predicted(self) -> int | None:
         """Instructions of one inference as the cost model predicts them, if they count."""
         model = self.options.cost_model
-        return None if model is None else model.program(self.assembly)
+        if model is None:
+            return None
+        return model.program(self.assembly.executed)
 
     def write(self, folder: str | Path) -> None:
         """Write the bundle into `folder`, which is made if missing. Raises UsageError."""
@@ -158,8 +161,8 @@ def compile_model(
     if chosen.schedule == "operators":
         assembly = assemble_tensors(ready, chosen.allocator)
     else:
-        planner = _planner(ready, chosen, seconds, tell=lambda _: None)
-        assembly = _point(planner, chosen).assembly
+        plans = _plans(ready, chosen, seconds, tell=lambda _: None)
+        assembly = assemble_placed(ready, _point(plans, chosen).placed)
     return compiled_of(model, chosen, name, order, assembly)
 
 
@@ -214,65 +217,39 @@ def planned_model(
     """Compile `model`, and with `front` find all plans that no other beats in arena and cost."""
     name = check_name(options.name) if options.name is not None else c_name(_stem(model.path))
     order, ready = prepared(model, options, seconds=seconds)
-    planner = _planner(ready, options, seconds, strips=front, tell=tell)
-    point = _point(planner, options)
-    points = tuple(planner.points()) if front else None  # those placed for the limits among them
-    compiled = compiled_of(model, options, name, order, point.assembly)
+    plans = _plans(ready, options, seconds, strips=front, tell=tell)
+    point = _point(plans, options)
+    points = tuple(planner.front(plans, [point])) if front else None
+    assembly = assemble_placed(ready, point.placed)
+    compiled = compiled_of(model, options, name, order, assembly)
     tflm = tflm_arena_bytes(model.graph, range(len(model.graph.ops)))
     tell("looking for a lower bound")
-    bound = _lower_bound(ready, point.assembly, seconds=0.3 if front else 3.0)
-    return Planned(compiled, points, planner.complete, tflm, bound)
-
-
-def _lower_bound(ready: Prepared, assembly: Assembly, seconds: float) -> int:
-    """The simple bound, or a stronger one where there are no strips."""
-    plan = assembly.plan
-    assert plan is not None
-    if any(stage.strip_width is not None for stage in plan.stages):
-        return plan.lower_bound_bytes
-    chosen = (ready.chosen(stage.choice) for stage in plan.stages)
-    table = ready.variant({op for ops in chosen for op in ops if op >= len(ready.graph.ops)}).table
-    lean = [stage.choice for stage in plan.stages for _ in range(stage.first, stage.last)]
-    table = replace(
-        table,
-        scratch=tuple(
-            least if choice.lean and not set(choice.normal) & set(ready.members(op)) else normal
-            for choice, op, normal, least in zip(
-                lean, plan.operators, table.scratch, table.lean_scratch, strict=True
-            )
-        ),
-    )
-    live = live_bytes(table, plan.steps, row_lives(table, plan.steps))
-    crowded = sorted(range(len(plan.steps)), key=lambda at: -live[at + 1])
-    hints = [plan.steps[at] for at in crowded]
-    return max(
-        plan.lower_bound_bytes,
-        lower_bound(table, hints, ceiling=assembly.arena_bytes, seconds=seconds),
-    )
+    bound = plan_bound(ready, point.placed, seconds=0.3 if front else 3.0)
+    return Planned(compiled, points, plans.complete, tflm, bound)
 
 
 def _limits(options: Options) -> tuple[float | None, int | None]:
     return options.max_overhead, options.max_ram
 
 
-def _planner(
+def _plans(
     ready: Prepared, options: Options, seconds: float, *, strips: bool = False, tell: Tell
-) -> Planner:
+) -> Plans:
     limited = _limits(options) != (None, None)
-    return Planner(
+    return planner.plans_of(
         ready, strips=strips or limited, seconds=seconds, tell=tell, model=options.cost_model
     )
 
 
-def _point(planner: Planner, options: Options) -> Point:
+def _point(plans: Plans, options: Options) -> Point:
     """The plan that the options ask for."""
     if options.stages is not None:
-        return planner.place(with_views(planner.ready, options.stages))
+        return plans.placer.best(with_views(plans.ready, options.stages))
     if options.max_ram is not None:
-        return planner.within_ram(options.max_ram, options.max_overhead or math.inf)
+        return planner.within_ram(plans, options.max_ram, options.max_overhead or math.inf)
     if options.max_overhead is not None:
-        return planner.within_cost(options.max_overhead)
-    return planner.least()
+        return planner.within_cost(plans, options.max_overhead)
+    return planner.least(plans)
 
 
 def compiled_of(

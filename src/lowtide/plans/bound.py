@@ -14,13 +14,44 @@ No order can need less than that for any step. A few steps of every node are loo
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from time import monotonic
 
 from lowtide.order.bounds import Network
+from lowtide.plans.placed import PlacedPlan
+from lowtide.rows.prepare import Prepared
+from lowtide.rows.stages import live_bytes, row_lives
 from lowtide.rows.table import RowTable
 
 Step = tuple[int, int]
 _NEVER = 1 << 60
+
+
+def plan_bound(ready: Prepared, placed: PlacedPlan, *, seconds: float = 3.0) -> int:
+    """Bytes that no order of a plan's steps can do without: the simple bound, or a stronger one where
+    there are no strips."""
+    plan = placed.plan
+    if any(stage.strip_width is not None for stage in plan.stages):
+        return plan.lower_bound_bytes
+    chosen = (ready.chosen(stage.choice) for stage in plan.stages)
+    table = ready.variant({op for ops in chosen for op in ops if op >= len(ready.graph.ops)}).table
+    lean = [stage.choice for stage in plan.stages for _ in range(stage.first, stage.last)]
+    table = replace(
+        table,
+        scratch=tuple(
+            least if choice.lean and not set(choice.normal) & set(ready.members(op)) else normal
+            for choice, op, normal, least in zip(
+                lean, plan.operators, table.scratch, table.lean_scratch, strict=True
+            )
+        ),
+    )
+    live = live_bytes(table, plan.steps, row_lives(table, plan.steps))
+    crowded = sorted(range(len(plan.steps)), key=lambda at: -live[at + 1])
+    hints = [plan.steps[at] for at in crowded]
+    return max(
+        plan.lower_bound_bytes,
+        lower_bound(table, hints, ceiling=placed.arena_bytes, seconds=seconds),
+    )
 
 
 def lower_bound(

@@ -15,22 +15,15 @@ networks.
 from __future__ import annotations
 
 import tomllib
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from lowtide.errors import UsageError
 from lowtide.ir.window import Axis
 from lowtide.lower.nodes import Node, Run
 from lowtide.lower.work import BlockWork, Features, Plain, Work, padded_taps
-from lowtide.program.tables import KernelEntry
-from lowtide.program.turns import Loop, Turn
-
-if TYPE_CHECKING:  # emit.assemble uses rows
-    from lowtide.program.assemble import Assembly
 
 _FILE = Path(__file__).with_name("costs.toml")
 OTHER = "other"
@@ -146,29 +139,9 @@ class CostModel:
             for op, mine in by_operator.items()
         }
 
-    def program(self, assembly: Assembly) -> int:
-        """The cost of one run of a program."""
-        return sum(times * self.node(node) for node, times in executed(assembly))
-
-
-def executed(assembly: Assembly) -> list[tuple[Node, int]]:
-    """The program's nodes that run kernels, and how often each runs through all its steps."""
-    steps: Counter[int] = Counter()
-
-    def walk(turns: Sequence[Turn | Loop], times: int) -> None:
-        for turn in turns:
-            if isinstance(turn, Loop):
-                walk(turn.body, times * turn.times)
-            else:
-                steps[turn.node] += times * turn.steps
-
-    walk(assembly.turns, 1)
-    entries = [(entry, steps[number]) for number, entry in enumerate(assembly.nodes)]
-    return [
-        (entry.node, count // entry.node.steps)
-        for entry, count in entries
-        if isinstance(entry, KernelEntry)
-    ]
+    def program(self, executed: Iterable[tuple[Node, int]]) -> int:
+        """The cost of one run of a program: of nodes, and how often each runs through all its steps."""
+        return sum(times * self.node(node) for node, times in executed)
 
 
 def features(node: Node, columns: int | None = None, padded: int | None = None) -> Features:

@@ -14,9 +14,7 @@ from lowtide.ir import Graph
 from lowtide.lower.nodes import Crop, Exchange, Node, Params, Port, Run
 from lowtide.place import Move
 from lowtide.place.layout import RowLayout, TensorLayout
-
-ARENA, CONSTANTS, FIRST_INPUT = 0, 1, 2
-"""Bases of lt_rows: the arena, the constants that are operands, the inputs kept elsewhere."""
+from lowtide.rows.bases import ARENA
 
 NO_TENSOR = 0xFFFF
 """The tensor of rows that belong to none, such as the target of a move."""

@@ -3,7 +3,7 @@ whose steps are interleaved, with or without blocks (rows/blocks.py)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -12,10 +12,9 @@ from lowtide.ir import Graph
 from lowtide.lower import lower_op
 from lowtide.lower.nodes import Exchange, Lowered, Run
 from lowtide.passes.windows import normalise_windows
-from lowtide.plans.cost import CostModel
-from lowtide.plans.search import Group, Path, Space, Stages, groups_of
-from lowtide.program.tables import CONSTANTS, FIRST_INPUT
-from lowtide.rows.blocks import Block, find_blocks, selections
+from lowtide.rows.bases import CONSTANTS, FIRST_INPUT
+from lowtide.rows.blocks import Block, find_blocks
+from lowtide.rows.groups import Group, groups_of
 from lowtide.rows.joined import Joined, joined
 from lowtide.rows.stages import Choice, Fused
 from lowtide.rows.table import RowTable, row_table
@@ -213,48 +212,6 @@ def prepare(
         fixed=fixed,
         joined=parts,
     )
-
-
-def choices_of(path: Path, ready: Prepared) -> tuple[Choice, ...]:
-    """The stages of a path."""
-    return tuple(ready.choice(e.operators, e.width, lean=e.lean) for e in path.edges)
-
-
-def space_of(
-    ready: Prepared,
-    *,
-    strips: bool,
-    goes_on: Callable[[], bool] = lambda: True,
-    model: CostModel | None = None,
-) -> Space:
-    """All stages, without blocks and with them; with `strips`, also what computes something twice.
-
-    `goes_on` as for `Space`; with a `model`, stages cost the instructions that it predicts.
-    """
-    space = Space(len(ready.groups), goes_on)
-    prices = None
-    if model is not None:
-        prices = model.prices(n for found in ready.lowered.values() for n in found.nodes)
-    for blocks in ((), *selections(ready.blocks)):
-        if all(not block.again for block in blocks) or strips:
-            variant = ready.variant({block.op for block in blocks})
-            stages = Stages(
-                ready.wide,
-                variant.table,
-                variant.groups,
-                strips,
-                ready.parts,
-                prices,
-                ready.lowered,
-            )
-            space.add(stages, variant.ends)
-    return space
-
-
-def without_strips(ready: Prepared, space: Space) -> Space:
-    """What `space_of` without strips would be, from all stages."""
-    again = {block.op for block in ready.blocks if block.again}
-    return space.only(lambda e: e.width is None and not e.lean and again.isdisjoint(e.operators))
 
 
 def _parts(parts: Joined, views: Mapping[int, int]) -> frozenset[int]:
