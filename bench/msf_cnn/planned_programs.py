@@ -139,7 +139,7 @@ class _Worker:
     def __init__(self, net: Net) -> None:
         self.net = net
         self.model = reordering.load(path_of(net.network))
-        self.order, ready = prepared(self.model, net.options, seconds=20.0)
+        self.order, ready = prepared(self.model, net.options)
         self.ready, self.plans = ready, plans_of(ready, strips=True)
         self.own_macs = graph_macs(ready.graph)
         self._asked: dict[Ask, Point | InfeasibleError] = {}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import struct
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Literal
@@ -172,11 +171,9 @@ def test_unusable_requests_are_errors(engine: Literal["tflm", "litert"]) -> None
 
 
 def test_a_time_out_is_an_error() -> None:
-    started = time.monotonic()
     with pytest.raises(OracleError) as caught:
         reference_tensors(model(), inputs(1), [3], timeout=0.001)
     assert caught.value.cause.count("did not finish within 0.001 s") == 2
-    assert time.monotonic() - started < 60
 
 
 def without(monkeypatch: pytest.MonkeyPatch, folder: Path, *packages: str) -> None:

@@ -5,7 +5,7 @@ Why small: the searches are compared with all of their plans, each assembled as 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise, product
@@ -186,11 +186,11 @@ def space_of(
     of: Prepared,
     *,
     strips: bool = True,
-    goes_on: Callable[[], bool] = lambda: True,
+    effort: float = 1.0,
     model: CostModel | None = None,
 ) -> Space:
     """All stages."""
-    return spaces.space_of(of, strips=strips, goes_on=goes_on, model=model)
+    return spaces.space_of(of, strips=strips, effort=effort, model=model)
 
 
 def operators(of: Prepared, first: int, last: int) -> tuple[int, ...]:

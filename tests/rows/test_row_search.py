@@ -6,7 +6,7 @@ and nothing that is missing from a front is better.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from random import Random
@@ -27,6 +27,7 @@ from strip_nets import (
     space_of,
 )
 
+from lowtide.effort import Budget
 from lowtide.errors import UsageError
 from lowtide.ir.macs import graph_macs
 from lowtide.order import best_order
@@ -254,31 +255,30 @@ def test_without_strips_nothing_is_computed_twice(seed: int) -> None:
     assert path.peak == min(whole)
 
 
-def _space(of: Prepared, count: int, goes_on: Callable[[], bool]) -> Space:
+def _space(of: Prepared, count: int, work: int) -> Space:
     """The stages of the first groups of a network, without blocks."""
-    space = Space(count, goes_on)
+    space = Space(count, Budget(work))
     space.add(Stages(of.graph, of.table, of.groups[:count], strips=True))
     return space
 
 
-def test_out_of_time_stages_are_single_operators() -> None:
+def test_without_effort_stages_are_single_operators() -> None:
     of = ready(3, small=True)
     count = len(of.groups)
-    space = _space(of, count, lambda: False)
+    space = _space(of, count, 0)
     assert not space.complete
     assert all(edge.last == edge.first + 1 for edge in all_edges(space))
     assert cheapest(space) is not None
-    answers = iter([True] * 5)
-    half = _space(of, count, lambda: next(answers, False))
+    half = _space(of, count, 1_000)
     assert not half.complete
     assert len(all_edges(space)) < len(all_edges(half)) < len(all_edges(space_of(of)))
-    assert _space(of, 1, lambda: False).complete
+    assert _space(of, 1, 0).complete
 
 
 @pytest.mark.parametrize("seed", [BLOCKS + 1, BLOCKS + 16])
-def test_out_of_time_blocks_are_stages_of_their_own(seed: int) -> None:
+def test_without_effort_blocks_are_stages_of_their_own(seed: int) -> None:
     of = ready(seed, small=True)
-    space = space_of(of, goes_on=lambda: False)
+    space = space_of(of, effort=0)
     assert not space.complete
     assert all(len(edge.operators) == 1 for edge in all_edges(space))
     assert any(edge.blocks for edge in all_edges(space))

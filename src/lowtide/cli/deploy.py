@@ -10,11 +10,11 @@ import click
 
 from lowtide.cli.options import (
     MODEL_HELP,
+    effort_option,
     file_option,
     json_option,
     model_argument,
     progress,
-    seconds_option,
 )
 from lowtide.errors import DiffersError, UsageError
 
@@ -126,6 +126,7 @@ _OPTIONS = (
         help_text="Stages and modes as `lowtide plan -o FILE` wrote them.",
     ),
     click.option("--name", metavar="ID", help="Prefix of all C names (default: from the file)."),
+    effort_option,
 )
 
 
@@ -144,6 +145,14 @@ def _samples_option(default: int) -> Callable[[_Command], _Command]:
         show_default=True,
         help="Number of inputs: random ones, and all-least, all-greatest, zero.",
     )
+
+
+_cache_option = click.option(
+    "--cache/--no-cache",
+    "cached",
+    default=True,
+    help="Take objects of C files that did not change from the last time, or compile all anew.",
+)
 
 
 def _loaded(model: str, options: dict[str, Any]) -> tuple[Any, Any]:
@@ -166,12 +175,12 @@ def _loaded(model: str, options: dict[str, Any]) -> tuple[Any, Any]:
     return loaded, Options(**{**options, **read_plan(plan_file, loaded)})
 
 
-def _compiled(model: str, seconds: float, options: dict[str, Any]) -> Any:
+def _compiled(model: str, options: dict[str, Any]) -> Any:
     from lowtide.commands.compiling import compile_model
 
     loaded, chosen = _loaded(model, options)
     with progress("compiling"):
-        return compile_model(loaded, chosen, seconds=seconds)
+        return compile_model(loaded, chosen)
 
 
 @click.command("compile", epilog=MODEL_HELP)
@@ -179,14 +188,11 @@ def _compiled(model: str, seconds: float, options: dict[str, Any]) -> Any:
 @file_option("-o", "folder", metavar="DIR", help_text="Folder for the C files.", required=True)
 @_compile_options
 @json_option
-@seconds_option
-def compile_command(
-    model: str, folder: Path, as_json: bool, seconds: float, **options: Any
-) -> None:
+def compile_command(model: str, folder: Path, as_json: bool, **options: Any) -> None:
     """Write C99 that runs the network in the least RAM."""
     from lowtide.report import data, deployment
 
-    compiled = _compiled(model, seconds, options)
+    compiled = _compiled(model, options)
     compiled.write(folder)
     if as_json:
         print(data.to_json(deployment.compiled_document(compiled, str(folder))))
@@ -205,14 +211,12 @@ def compile_command(
 )
 @_compile_options
 @json_option
-@seconds_option
 def plan(
     model: str,
     file: Path | None,
     front: bool,
     plot: Path | None,
     as_json: bool,
-    seconds: float,
     **options: Any,
 ) -> None:
     """Show how rows are scheduled: the stages, the arena they need, and what bounds it."""
@@ -233,7 +237,7 @@ def plan(
             check_writable(path)
     loaded, chosen = _loaded(model, options)
     with progress("planning") as tell:
-        planned = planned_model(loaded, chosen, front=front, seconds=seconds, tell=tell)
+        planned = planned_model(loaded, chosen, front=front, tell=tell)
     compiled, points = planned.compiled, planned.points
     document = data.to_json(planning.plan_document(planned))
     if file is not None:
@@ -249,7 +253,7 @@ def plan(
         print(document)
         return
     if points is not None:
-        print(planning.front_text(compiled, points, planned.complete) + "\n")
+        print(planning.front_text(compiled, points, complete=planned.complete) + "\n")
     print(planning.plan_text(planned))
 
 
@@ -257,16 +261,16 @@ def plan(
 @model_argument
 @_samples_option(8)
 @_compile_options
+@_cache_option
 @json_option
-@seconds_option
-def verify(model: str, samples: int, as_json: bool, seconds: float, **options: Any) -> None:
+def verify(model: str, samples: int, as_json: bool, cached: bool, **options: Any) -> None:
     """Prove the generated C right: every tensor, byte for byte, on this computer with sanitizers."""
     from lowtide.commands import checking
     from lowtide.report import data, deployment
 
-    compiled = _compiled(model, seconds, options)
+    compiled = _compiled(model, options)
     with progress("building, running and comparing with the oracle"):
-        result = checking.verify(compiled, samples=samples)
+        result = checking.verify(compiled, samples=samples, cached=cached)
     if as_json:
         print(data.to_json(deployment.verified_document(compiled, result)))
     else:
@@ -284,15 +288,15 @@ def verify(model: str, samples: int, as_json: bool, seconds: float, **options: A
 @file_option("--board-file", metavar="FILE", help_text="A TOML file with boards of your own.")
 @_samples_option(2)
 @_compile_options
+@_cache_option
 @json_option
-@seconds_option
 def run(
     model: str,
     board: str,
     board_file: Path | None,
     samples: int,
     as_json: bool,
-    seconds: float,
+    cached: bool,
     **options: Any,
 ) -> None:
     """Run the generated C on an emulated board; measure RAM, flash and instructions."""
@@ -301,9 +305,9 @@ def run(
     from lowtide.report import data, deployment
 
     target = find_board(board, board_file)
-    compiled = _compiled(model, seconds, options)
+    compiled = _compiled(model, options)
     with progress(f"building for {board} and running it under QEMU"):
-        result = checking.run(compiled, target, samples=samples)
+        result = checking.run(compiled, target, samples=samples, cached=cached)
     if as_json:
         print(data.to_json(deployment.ran_document(result)))
     else:

@@ -53,9 +53,10 @@ class Verified:
         return self.mismatch is None
 
 
-def verify(compiled: Compiled, *, samples: int = 8, seed: int = 1) -> Verified:
+def verify(compiled: Compiled, *, samples: int = 8, seed: int = 1, cached: bool = True) -> Verified:
     """Build for this computer with sanitizers, run, and compare every tensor with the oracle.
 
+    With `cached`, objects of sources that did not change are those of an earlier build.
     Raises OracleError, MissingToolError, BuildError or ProgramError.
     """
     model, graph = compiled.model, compiled.graph
@@ -68,7 +69,7 @@ def verify(compiled: Compiled, *, samples: int = 8, seed: int = 1) -> Verified:
     }
     wanted = _reference(model, graph, inputs, [*graph.inputs, *made, *graph.outputs])
     with tempfile.TemporaryDirectory(prefix="lowtide-") as folder:
-        program = host_build(compiled.files, compiled.name, Path(folder), trace=True)
+        program = host_build(compiled.files, compiled.name, Path(folder), trace=True, cached=cached)
         trace = host_trace(program, _samples(graph, wanted))
     put_together = {part.tensor for part in compiled.assembly.parts.values()}
     skipped = {*compiled.assembly.views, *compiled.assembly.untraced} - put_together
@@ -192,15 +193,20 @@ class Ran:
         return self.difference is None
 
 
-def run(compiled: Compiled, board: Board, *, samples: int = 2, seed: int = 1) -> Ran:
+def run(
+    compiled: Compiled, board: Board, *, samples: int = 2, seed: int = 1, cached: bool = True
+) -> Ran:
     """Build for `board`, run under QEMU, measure, and compare all outputs with the oracle.
 
+    With `cached`, objects of sources that did not change are those of an earlier build.
     Raises DoesNotFitError if RAM or flash is too small, else as `verify`.
     """
     model, graph = compiled.model, compiled.graph
     inputs = sample_inputs(model, samples, seed)
     wanted = _reference(model, graph, inputs, [*graph.inputs, *graph.outputs])
-    measured = run_on_board(board, compiled.files, compiled.name, _samples(graph, wanted))
+    measured = run_on_board(
+        board, compiled.files, compiled.name, _samples(graph, wanted), cached=cached
+    )
     got = [
         {t: _array(data, sample[t]) for t, data in zip(graph.outputs, outputs, strict=True)}
         for outputs, sample in zip(measured.outputs, wanted.samples, strict=True)

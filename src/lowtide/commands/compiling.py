@@ -46,7 +46,8 @@ class Options:
     RAM at no more than that many times the network's MACs (infinity is allowed); with `max_ram`, for
     the fewest MACs in an arena of no more than that many bytes. `stages` prescribes the stages.
     `cost` is what counts instead of MACs, in both: instructions as the model of `core` predicts them.
-    `name` prefixes every public C name; by default it is made from the file's name.
+    `name` prefixes every public C name; by default it is made from the file's name. `effort` is a factor
+    of the work that all searches may do: what they find depends on it, and not on the computer.
     """
 
     schedule: Schedule = "rows"
@@ -62,6 +63,7 @@ class Options:
     stages: tuple[Choice, ...] | None = None
     cost: Literal["macs", "instructions"] = "macs"
     core: str = "cortex-m4"
+    effort: float = 1.0
 
     def __post_init__(self) -> None:
         if not 4 <= self.align <= 4096 or self.align & (self.align - 1):
@@ -106,7 +108,11 @@ class Options:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Compiled:
-    """A program as C: `files` is the whole bundle, {file name: contents}."""
+    """A program as C: `files` is the whole bundle, {file name: contents}.
+
+    The search was `complete` if the order of operators is proved the best and all stages were looked
+    at, or all that was given: else more effort may find a better program.
+    """
 
     model: Model = field(repr=False)
     name: str
@@ -114,6 +120,7 @@ class Compiled:
     order: OrderResult
     assembly: Assembly = field(repr=False)
     files: Mapping[str, bytes] = field(repr=False)
+    complete: bool = True
 
     @property
     def graph(self) -> Graph:
@@ -147,31 +154,37 @@ class Compiled:
             raise
 
 
-def compile_model(
-    model: Model, options: Options | None = None, *, seconds: float = 20.0
-) -> Compiled:
+def compile_model(model: Model, options: Options | None = None) -> Compiled:
     """Compile `model` to C: operators in their best order, their rows interleaved.
 
-    Raises ModelError for an operator or type without a kernel. `seconds` limits the search for the
-    order.
+    Raises ModelError for an operator or type without a kernel.
     """
     chosen = options or Options()
     name = check_name(chosen.name) if chosen.name is not None else c_name(_stem(model.path))
-    order, ready = prepared(model, chosen, seconds=seconds)
+    order, ready = prepared(model, chosen)
+    plans = None
     if chosen.schedule == "operators":
         assembly = assemble_tensors(ready, chosen.allocator)
     else:
-        plans = _plans(ready, chosen, seconds, tell=lambda _: None)
+        plans = _plans(ready, chosen, tell=lambda _: None)
         assembly = assemble_placed(ready, _point(plans, chosen).placed)
-    return compiled_of(model, chosen, name, order, assembly)
+    complete = _complete(chosen, order, plans)
+    return compiled_of(model, chosen, name, order, assembly, complete=complete)
 
 
-def prepared(model: Model, options: Options, *, seconds: float) -> tuple[OrderResult, Prepared]:
+def _complete(options: Options, order: OrderResult, plans: Plans | None) -> bool:
+    """Whether all searches came to their end."""
+    if options.stages is not None:
+        return True
+    return order.proved_optimal and (plans is None or plans.complete)
+
+
+def prepared(model: Model, options: Options) -> tuple[OrderResult, Prepared]:
     """The best order, or that of the stages prescribed, and what is lowered in it."""
     graph = fold_pads(resolve_variables(model.graph))
     if options.quantized_io:
         graph = drop_boundary_quantization(graph)
-    order = best_order(graph, seconds=seconds)
+    order = best_order(graph, effort=options.effort)
     if options.stages is not None:
         order = replace(order, order=stage_order(graph, options.stages))
     ready = prepare(
@@ -211,20 +224,20 @@ def planned_model(
     options: Options,
     *,
     front: bool = False,
-    seconds: float = 20.0,
     tell: Tell = lambda _: None,
 ) -> Planned:
     """Compile `model`, and with `front` find all plans that no other beats in arena and cost."""
     name = check_name(options.name) if options.name is not None else c_name(_stem(model.path))
-    order, ready = prepared(model, options, seconds=seconds)
-    plans = _plans(ready, options, seconds, strips=front, tell=tell)
+    order, ready = prepared(model, options)
+    plans = _plans(ready, options, strips=front, tell=tell)
     point = _point(plans, options)
     points = tuple(planner.front(plans, [point])) if front else None
     assembly = assemble_placed(ready, point.placed)
-    compiled = compiled_of(model, options, name, order, assembly)
+    complete = _complete(options, order, plans)
+    compiled = compiled_of(model, options, name, order, assembly, complete=complete)
     tflm = tflm_arena_bytes(model.graph, range(len(model.graph.ops)))
     tell("looking for a lower bound")
-    bound = plan_bound(ready, point.placed, seconds=0.3 if front else 3.0)
+    bound = plan_bound(ready, point.placed, effort=options.effort * (0.1 if front else 1.0))
     return Planned(compiled, points, plans.complete, tflm, bound)
 
 
@@ -232,12 +245,14 @@ def _limits(options: Options) -> tuple[float | None, int | None]:
     return options.max_overhead, options.max_ram
 
 
-def _plans(
-    ready: Prepared, options: Options, seconds: float, *, strips: bool = False, tell: Tell
-) -> Plans:
+def _plans(ready: Prepared, options: Options, *, strips: bool = False, tell: Tell) -> Plans:
     limited = _limits(options) != (None, None)
     return planner.plans_of(
-        ready, strips=strips or limited, seconds=seconds, tell=tell, model=options.cost_model
+        ready,
+        strips=strips or limited,
+        effort=options.effort,
+        tell=tell,
+        model=options.cost_model,
     )
 
 
@@ -253,12 +268,18 @@ def _point(plans: Plans, options: Options) -> Point:
 
 
 def compiled_of(
-    model: Model, options: Options, name: str, order: OrderResult, assembly: Assembly
+    model: Model,
+    options: Options,
+    name: str,
+    order: OrderResult,
+    assembly: Assembly,
+    *,
+    complete: bool = True,
 ) -> Compiled:
-    """The bundle of an assembled program."""
+    """The bundle of an assembled program; `complete` is as in `Compiled`."""
     files = bundle(assembly, name)
     files["README.md"] = readme(assembly, name, options.preserve_input).encode()
-    return Compiled(model, name, options, order, assembly, files)
+    return Compiled(model, name, options, order, assembly, files, complete)
 
 
 def _stem(path: str) -> str:

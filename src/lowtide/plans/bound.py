@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from time import monotonic
 
+from lowtide.effort import Budget, budget
 from lowtide.order.bounds import Network
 from lowtide.plans.placed import PlacedPlan
 from lowtide.rows.prepare import Prepared
@@ -26,10 +26,13 @@ from lowtide.rows.table import RowTable
 Step = tuple[int, int]
 _NEVER = 1 << 60
 
+WORK = 6_000_000
+"""Arcs that may be looked at by default."""
 
-def plan_bound(ready: Prepared, placed: PlacedPlan, *, seconds: float = 3.0) -> int:
+
+def plan_bound(ready: Prepared, placed: PlacedPlan, *, effort: float = 1.0) -> int:
     """Bytes that no order of a plan's steps can do without: the simple bound, or a stronger one where
-    there are no strips."""
+    there are no strips. `effort` is a factor of what the search for it may spend."""
     plan = placed.plan
     if any(stage.strip_width is not None for stage in plan.stages):
         return plan.lower_bound_bytes
@@ -50,24 +53,24 @@ def plan_bound(ready: Prepared, placed: PlacedPlan, *, seconds: float = 3.0) -> 
     hints = [plan.steps[at] for at in crowded]
     return max(
         plan.lower_bound_bytes,
-        lower_bound(table, hints, ceiling=placed.arena_bytes, seconds=seconds),
+        lower_bound(table, hints, ceiling=placed.arena_bytes, work=budget(WORK, effort)),
     )
 
 
 def lower_bound(
-    table: RowTable, hints: Iterable[Step], *, ceiling: int, seconds: float = 3.0
+    table: RowTable, hints: Iterable[Step], *, ceiling: int, work: Budget | None = None
 ) -> int:
     """Bytes that no order of the steps can do without; `ceiling` is what some order needs.
 
-    The steps in `hints` are looked at, one of every node first, until `seconds` are over or one proves
-    the ceiling optimal.
+    The steps in `hints` are looked at, one of every node first, until `work` is used up, which is spent
+    by the arcs of their networks, or one proves the ceiling optimal.
     """
-    until = monotonic() + seconds
+    work = work or Budget(WORK)
     bound = 0
     for at in _spread(hints):
-        if bound >= ceiling or monotonic() > until:
+        if bound >= ceiling or work.used_up:
             break
-        bound = max(bound, _isolated(table, at))
+        bound = max(bound, _isolated(table, at, work))
     return bound
 
 
@@ -81,7 +84,7 @@ def _spread(hints: Iterable[Step]) -> list[Step]:
     return [step for _, _, step in sorted(ranked)]
 
 
-def _isolated(table: RowTable, at: Step) -> int:
+def _isolated(table: RowTable, at: Step, work: Budget) -> int:
     """The fewest bytes that can be live while the step `at` runs."""
     before = _before(table, at)
     after = _after(table, at)
@@ -127,7 +130,7 @@ def _isolated(table: RowTable, at: Step) -> int:
         net.add(made, vertex_of_row, size)
         for end in ends:
             net.add(vertex_of_row, end, _NEVER)
-    return sure + net.max_flow(source, sink)
+    return sure + net.max_flow(source, sink, work)
 
 
 def _before(table: RowTable, at: Step) -> set[Step]:

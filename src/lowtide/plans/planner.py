@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
-from time import monotonic
 
 from lowtide.errors import InfeasibleError
 from lowtide.ir.macs import graph_macs
@@ -71,11 +70,15 @@ class Point:
 
 
 class Placer:
-    """Places plans of one network, each once; with a `model`, they cost the instructions it predicts."""
+    """Places plans of one network, each once; with a `model`, they cost the instructions it predicts.
 
-    def __init__(self, ready: Prepared, model: CostModel | None, tell: Tell) -> None:
+    `effort` is a factor of what goes into each.
+    """
+
+    def __init__(self, ready: Prepared, model: CostModel | None, effort: float, tell: Tell) -> None:
         self._ready = ready
         self._model = model
+        self._effort = effort
         self._tell = tell
         self._quick: dict[tuple[Choice, ...], Point] = {}
         self._best: dict[tuple[Choice, ...], Point] = {}
@@ -84,7 +87,7 @@ class Placer:
         """The plan of these stages, placed in short time."""
         if choices not in self._quick:
             self._tell(f"placing plan {len(self._quick) + 1}")
-            plan = placed(scheduled(self._ready, choices), effort=QUICK)
+            plan = placed(scheduled(self._ready, choices), effort=int(QUICK * self._effort))
             macs = plan.plan.macs
             cost = macs
             if self._model is not None:
@@ -100,7 +103,9 @@ class Placer:
         if choices not in self._best:
             quick = best = self.quick(choices)
             if quick.arena_bytes > quick.placed.placement.lower_bound_bytes:
-                best = replace(quick, placed=placed(quick.placed.rows, effort=FULL))
+                best = replace(
+                    quick, placed=placed(quick.placed.rows, effort=int(FULL * self._effort))
+                )
             # More effort goes other ways, which need not be better.
             self._best[choices] = min(best, quick, key=lambda p: p.arena_bytes)
         return self._best[choices]
@@ -108,18 +113,25 @@ class Placer:
 
 @dataclass(frozen=True, eq=False)
 class Plans:
-    """The plans of one network: paths through `space`, placed by `placer`. With a `model`, cost is the
-    instructions that it predicts, else MACs.
+    """The plans of one network: paths through its stages, placed by `placer`. With `strips`, there are
+    stages that compute something twice, and lean forms. With a `model`, cost is the instructions that it
+    predicts, else MACs.
 
-    `seconds` limits the search for stages; past it only some are looked at.
+    `effort` is a factor of what all searches may do; past it only some stages are looked at.
     """
 
     ready: Prepared
-    space: Space = field(repr=False)
     placer: Placer = field(repr=False)
     model: CostModel | None
     strips: bool
-    seconds: float
+    effort: float
+    tell: Tell = field(repr=False)
+
+    @cached_property
+    def space(self) -> Space:
+        """All stages."""
+        self.tell("looking at all stages")
+        return space_of(self.ready, strips=self.strips, effort=self.effort, model=self.model)
 
     @cached_property
     def plain(self) -> Space:
@@ -128,7 +140,7 @@ class Plans:
             return self.space
         if self.space.complete:
             return without_strips(self.ready, self.space)
-        return _space(self.ready, self.seconds, self.model, strips=False)
+        return space_of(self.ready, strips=False, effort=self.effort, model=self.model)
 
     @cached_property
     def levels(self) -> tuple[tuple[Path, float], ...]:
@@ -140,7 +152,7 @@ class Plans:
 
     @property
     def complete(self) -> bool:
-        """Whether all stages were looked at before the time was up."""
+        """Whether all stages were looked at before the effort was used up."""
         return self.space.complete
 
     @cached_property
@@ -165,7 +177,7 @@ def plans_of(
     ready: Prepared,
     *,
     strips: bool,
-    seconds: float = 60.0,
+    effort: float = 1.0,
     model: CostModel | None = None,
     tell: Tell = lambda _: None,
 ) -> Plans:
@@ -173,14 +185,7 @@ def plans_of(
 
     Plans are compared, and their cost limited, by MACs, or by instructions with a `model` of them.
     """
-    tell("looking at all stages")
-    space = _space(ready, seconds, model, strips=strips)
-    return Plans(ready, space, Placer(ready, model, tell), model, strips, seconds)
-
-
-def _space(ready: Prepared, seconds: float, model: CostModel | None, *, strips: bool) -> Space:
-    until = monotonic() + seconds
-    return space_of(ready, strips=strips, goes_on=lambda: monotonic() < until, model=model)
+    return Plans(ready, Placer(ready, model, effort, tell), model, strips, effort, tell)
 
 
 def least(plans: Plans) -> Point:

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from lowtide.effort import Budget, budget
 from lowtide.ir import Graph
 from lowtide.ir.block import BlockOp
 from lowtide.ir.macs import op_macs
@@ -32,6 +33,9 @@ from lowtide.rows.stages import demand
 from lowtide.rows.table import RowTable
 
 Ints = NDArray[np.int64]
+
+WORK = 400_000_000
+"""What the stages of a network may spend by default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +66,12 @@ class Edge:
 class Space:
     """All edges over the groups of a network, and of variants of it with blocks.
 
-    `goes_on()` is asked between stages: once it says no, only stages of one operator are added, and
-    the space is not `complete`.
+    Stages spend the `budget` by the rows that their steps touch, and by what is live in each step and
+    strip. Once it is used up, only stages of one operator are added, and the space is not `complete`.
     """
 
     count: int
-    goes_on: Callable[[], bool] = lambda: True
+    budget: Budget = field(default_factory=lambda: Budget(WORK))
     complete: bool = True
     edges: list[list[Edge]] = field(init=False)
     _best: list[dict[int, list[Edge]]] | None = None
@@ -94,7 +98,7 @@ class Space:
 
     def only(self, wanted: Callable[[Edge], bool]) -> Space:
         """The space of the wanted edges alone."""
-        space = Space(self.count, self.goes_on, self.complete)
+        space = Space(self.count, self.budget, self.complete)
         space.edges = [[edge for edge in edges if wanted(edge)] for edges in self.edges]
         return space
 
@@ -170,17 +174,20 @@ class Stages:
         alone = {n for n in range(len(groups)) if self._is_alone(n)}
         while first > 0 and last - 1 not in alone and first - 1 not in alone:
             first -= 1
-        if not space.goes_on():
+        if space.budget.used_up:
             space.complete = space.complete and first == last - 1
             first = last - 1
         steps = demand(table, range(groups[first].first, groups[last - 1].last))
         stage = _Steps(table, steps)
+        space.budget.spend(len(stage.row))
         for begin in range(last - 1, first - 1, -1):
-            if begin < last - 1 and not space.goes_on():
+            if begin < last - 1 and space.budget.used_up:
                 space.complete = False
                 break
             if space.is_new(tuple(g.operator for g in groups[begin:last])):
-                yield from self._between(begin, last, stage.from_node(groups[begin].first))
+                touched = stage.from_node(groups[begin].first)
+                space.budget.spend(touched.touches)
+                yield from self._between(begin, last, touched, space.budget)
 
     def _touches(self, operator: int, tensors: frozenset[int]) -> bool:
         op = self.graph.ops[operator]
@@ -190,7 +197,7 @@ class Stages:
         group = self.groups[number]
         return any(node in self.table.alone for node in range(group.first, group.last))
 
-    def _between(self, first: int, last: int, stage: _Touched) -> list[Edge]:
+    def _between(self, first: int, last: int, stage: _Touched, budget: Budget) -> list[Edge]:
         """The stage of groups [first, last), at full width and in strips."""
         rows, steps = stage.rows, len(stage.scratch)
         size = self._size[rows]
@@ -214,11 +221,17 @@ class Stages:
                 edges.append(Edge(first, last, None, peak, macs, True, cost, *of))
         exchanges = any(g.exchanges for g in self.groups[first:last])
         if self.strips and operators and not exchanges:
-            edges += self._stripped(first, last, operators, stage, through)
+            edges += self._stripped(first, last, operators, stage, through, budget)
         return edges
 
     def _stripped(
-        self, first: int, last: int, operators: tuple[int, ...], stage: _Touched, through: int
+        self,
+        first: int,
+        last: int,
+        operators: tuple[int, ...],
+        stage: _Touched,
+        through: int,
+        budget: Budget,
     ) -> list[Edge]:
         graph, rows, steps = self.graph, stage.rows, len(stage.scratch)
         made = {t for op in operators for t in graph.ops[op].outputs}
@@ -263,6 +276,7 @@ class Stages:
             lines, columns = cut.held[: len(inner)], cut.held[len(inner) :]
             lines = -(-lines * row_bytes[:, None] // self.table.align) * self.table.align
             live = counts @ lines
+            budget.spend(live.size + len(operators))
             live += lasting[:, None]
             live += whole_out + whole_in
             if cut.first_alone:
@@ -336,7 +350,8 @@ def _live(steps: int, start: Ints, end: Ints, size: Ints) -> Ints:
 class _Touched:
     """A stage's rows, the first and last step that touches each, and the scratch of its steps.
 
-    `lean` is their scratch in the lean form, `nodes` whose steps they are.
+    `lean` is their scratch in the lean form, `nodes` whose steps they are; `touches` is how many rows
+    they touch, each step's counted.
     """
 
     nodes: Ints
@@ -345,6 +360,7 @@ class _Touched:
     end: Ints
     scratch: Ints
     lean: Ints
+    touches: int
 
 
 class _Steps:
@@ -372,7 +388,13 @@ class _Steps:
         end = np.zeros(len(rows), np.int64)
         np.maximum.at(end, inverse.reshape(-1), at)
         return _Touched(
-            self.nodes[stays], rows, at[start_index], end, self.scratch[stays], self.lean[stays]
+            self.nodes[stays],
+            rows,
+            at[start_index],
+            end,
+            self.scratch[stays],
+            self.lean[stays],
+            len(row),
         )
 
 
@@ -380,14 +402,14 @@ def space_of(
     ready: Prepared,
     *,
     strips: bool,
-    goes_on: Callable[[], bool] = lambda: True,
+    effort: float = 1.0,
     model: CostModel | None = None,
 ) -> Space:
     """All stages, without blocks and with them; with `strips`, also what computes something twice.
 
-    `goes_on` as for `Space`; with a `model`, stages cost the instructions that it predicts.
+    `effort` is a factor of `WORK`; with a `model`, stages cost the instructions that it predicts.
     """
-    space = Space(len(ready.groups), goes_on)
+    space = Space(len(ready.groups), budget(WORK, effort))
     prices = None
     if model is not None:
         prices = model.prices(n for found in ready.lowered.values() for n in found.nodes)
