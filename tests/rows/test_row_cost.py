@@ -16,6 +16,7 @@ from lowtide.errors import InfeasibleError, UsageError
 from lowtide.ir.macs import op_macs
 from lowtide.ir.window import Axis
 from lowtide.lower.work import padded_taps
+from lowtide.machines.board import find_target
 from lowtide.plans.cost import CostModel, Linear, features, load_model
 from lowtide.plans.planner import front, plans_of, within_cost, within_ram
 from lowtide.plans.search import choices_of, unbeaten_paths
@@ -175,10 +176,13 @@ def test_kernels_without_a_price_of_their_own() -> None:
 
 def test_an_unknown_core() -> None:
     with pytest.raises(UsageError) as error:
-        Options(cost="instructions", core="z80")
-    assert error.value.cause == "there is no cost model of the core 'z80'"
-    assert error.value.remedy == "use one of: cortex-m4, rv32imac; or plan by MACs (--cost macs)"
-    assert Options(core="z80").cost_model is None
+        find_target("z80")
+    assert error.value.cause == "there is no core 'z80'"
+    assert error.value.remedy == (
+        "use one of: any, cortex-m0, cortex-m3, cortex-m4, cortex-m7, cortex-m55, rv32imc, rv32imac"
+    )
+    for core in ("any", "cortex-m0", "cortex-m55"):
+        assert Options(cost="instructions", target=find_target(core)).cost_model is not None
 
 
 def test_the_error_of_the_stored_models_is_known() -> None:

@@ -114,10 +114,9 @@ _OPTIONS = (
     ),
     click.option(
         "--core",
-        default="cortex-m4",
-        show_default=True,
         metavar="NAME",
-        help="The core whose instructions are predicted, with --cost instructions.",
+        help="The core to compile for: its kernels, scratch memory and prices (default: any core; "
+        "with run, that of the board).",
     ),
     file_option(
         "--plan",
@@ -159,8 +158,15 @@ def _loaded(model: str, options: dict[str, Any]) -> tuple[Any, Any]:
     """The model, and `compiling.Options` from the command line or the plan file it names."""
     from lowtide.commands.compiling import Options
     from lowtide.commands.reordering import load
+    from lowtide.machines.board import find_target
     from lowtide.plans.file import read_plan
+    from lowtide.target import ANY
 
+    core = options.pop("core", None)
+    options = {
+        **options,
+        "target": options.get("target", ANY) if core is None else find_target(core),
+    }
     loaded = load(model)
     plan_file = options.pop("plan_file", None)
     if plan_file is None:
@@ -304,10 +310,10 @@ def run(
     from lowtide.machines.board import find_board
     from lowtide.report import data, deployment
 
-    target = find_board(board, board_file)
-    compiled = _compiled(model, options)
+    found = find_board(board, board_file)
+    compiled = _compiled(model, {**options, "target": found.core.target})
     with progress(f"building for {board} and running it under QEMU"):
-        result = checking.run(compiled, target, samples=samples, cached=cached)
+        result = checking.run(compiled, found, samples=samples, cached=cached)
     if as_json:
         print(data.to_json(deployment.ran_document(result)))
     else:

@@ -29,6 +29,7 @@ from lowtide.plans.planner import Plans, Point, Tell
 from lowtide.program.assemble import Assembly, Schedule, assemble_placed, assemble_tensors
 from lowtide.rows.prepare import InputMode, OutputMode, Prepared, prepare
 from lowtide.rows.stages import Choice
+from lowtide.target import ANY, Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,8 @@ class Options:
     By default nothing is computed twice. With `max_overhead`, stages may run in strips, for the least
     RAM at no more than that many times the network's MACs (infinity is allowed); with `max_ram`, for
     the fewest MACs in an arena of no more than that many bytes. `stages` prescribes the stages.
-    `cost` is what counts instead of MACs, in both: instructions as the model of `core` predicts them.
+    `cost` is what counts instead of MACs, in both: instructions as predicted for `target`.
+    That is the core that the program is for, whose kernels, scratch memory and prices are taken.
     `name` prefixes every public C name; by default it is made from the file's name. `effort` is a factor
     of the work that all searches may do: what they find depends on it, and not on the computer.
     """
@@ -62,7 +64,7 @@ class Options:
     max_ram: int | None = None
     stages: tuple[Choice, ...] | None = None
     cost: Literal["macs", "instructions"] = "macs"
-    core: str = "cortex-m4"
+    target: Target = ANY
     effort: float = 1.0
 
     def __post_init__(self) -> None:
@@ -98,12 +100,12 @@ class Options:
                 "leave out --preserve-input",
             )
         if self.cost == "instructions":
-            load_model(self.core)  # raises for a core without one
+            load_model(self.target.priced_as)  # raises for a core without one
 
     @property
     def cost_model(self) -> CostModel | None:
         """The model of instructions, if they count."""
-        return load_model(self.core) if self.cost == "instructions" else None
+        return load_model(self.target.priced_as) if self.cost == "instructions" else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -195,6 +197,7 @@ def prepared(model: Model, options: Options) -> tuple[OrderResult, Prepared]:
         preserve_input=options.preserve_input,
         align=options.align,
         join=options.schedule == "rows",
+        target=options.target,
     )
     return order, ready
 

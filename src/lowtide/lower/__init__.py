@@ -43,6 +43,7 @@ from lowtide.lower import (
 from lowtide.lower.common import Columns, Context, Lowering
 from lowtide.lower.nodes import Lowered, Node, Reads
 from lowtide.lower.work import Plain
+from lowtide.target import ANY, Target
 
 LOWERINGS: dict[str, Lowering] = {
     **batch_matmul.LOWERINGS,
@@ -73,14 +74,18 @@ LOWERINGS: dict[str, Lowering] = {
 _NONE: Mapping[int, Lowered] = MappingProxyType({})
 
 
-def lower_op(graph: Graph, op: Op, known: Mapping[int, Lowered] = _NONE) -> Lowered:
-    """The nodes of `op`. Raises ModelError if the operator or its types are not supported.
+def lower_op(
+    graph: Graph, op: Op, known: Mapping[int, Lowered] = _NONE, target: Target = ANY
+) -> Lowered:
+    """The nodes of `op`, for `target`. Raises ModelError if the operator or its types are not supported.
 
     `known` are operators that were lowered, which a block may consist of.
     """
-    context = Context(graph, op)
+    context = Context(graph, op, target)
     if isinstance(op, BlockOp):
-        return block.lower(context, op, lambda n: known.get(n) or lower_op(graph, graph.ops[n]))
+        return block.lower(
+            context, op, lambda n: known.get(n) or lower_op(graph, graph.ops[n], target=target)
+        )
     lowering = LOWERINGS.get(op.type)
     if lowering is None:
         raise context.unsupported("lowtide has no kernel for this operator")

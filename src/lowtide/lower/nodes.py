@@ -148,17 +148,30 @@ class Reads:
     axis: Axis = field(default_factory=Axis)
 
 
+@dataclass(frozen=True, slots=True)
+class Join:
+    """An operator that only puts `parts` together to the map `whole`, or takes it apart into them.
+
+    Each part is (tensor, its first row in the whole, the byte where it begins in the whole's rows).
+    """
+
+    whole: int
+    parts: tuple[tuple[int, int, int], ...]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Lowered:
     """What an operator becomes: nodes, and views (output tensor -> the tensor it is a view of).
 
     Also what later stages ask of an operator: `columns`, for each input that is a map, so that it can
-    be cut into strips; None if it cannot.
+    be cut into strips; None if it cannot. If it is a `join`, it needs no code where its parts can be
+    made and read in place.
     """
 
     nodes: tuple[Node, ...] = ()
     views: tuple[tuple[int, int], ...] = ()
     columns: tuple[Reads, ...] | None = None
+    join: Join | None = None
 
 
 @dataclass(frozen=True, slots=True)

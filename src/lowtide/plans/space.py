@@ -268,9 +268,10 @@ class Stages:
         dies = np.where(after, steps, stage.end + 1)[is_in]
         dying = _live(steps, np.zeros(is_in.sum(), np.int64), dies, size[is_in])
         edges = []
-        blocks = [op for op in operators if isinstance(graph.ops[op], BlockOp)]
-        of_blocks, more = self._block_scratch(stage, blocks)
-        outputs = [graph.ops[op].outputs[0] for op in blocks]
+        blocks = sum(isinstance(graph.ops[op], BlockOp) for op in operators)
+        varying = [op for op in operators if any(n.narrow_scratch for n in self.lowered[op].nodes)]
+        at_varying, more = self._narrow_scratch(stage, varying)
+        outputs = [graph.ops[op].outputs[0] for op in varying]
         row_bytes = np.array([self._row_bytes(t, heights[t]) for t in inner], np.int64)
         for cut in weighed(graph, operators, of, output, [*inner, *outputs], self.prices):
             lines, columns = cut.held[: len(inner)], cut.held[len(inner) :]
@@ -284,10 +285,10 @@ class Stages:
             if cut.last_alone:
                 live[:, -1] += dying - whole_in
             lean = through + int((live.max(axis=1) + stage.lean).max())
-            if blocks:
-                live[of_blocks] += more(columns)
+            if varying:
+                live[at_varying] += more(columns)
             peak = through + int((live.max(axis=1) + stage.scratch).max())
-            of_edge = operators, len(blocks)
+            of_edge = operators, blocks
             edges.append(Edge(first, last, cut.width, peak, cut.macs, False, cut.cost, *of_edge))
             if lean < peak:
                 edges.append(
@@ -295,21 +296,21 @@ class Stages:
                 )
         return edges
 
-    def _block_scratch(
-        self, stage: _Touched, blocks: Sequence[int]
+    def _narrow_scratch(
+        self, stage: _Touched, varying: Sequence[int]
     ) -> tuple[Ints, Callable[[Ints], Ints]]:
-        """The steps of `blocks`, and how much more scratch memory each needs in each run of strips than
-        at full width, from how many columns each block makes: pieces are of as many as divide them."""
-        for op in blocks:
+        """The steps of `varying`, and how much more scratch memory each needs in each run of strips than
+        at full width, from how many columns each makes: see `Node.narrow_scratch`."""
+        for op in varying:
             if op not in self._more:
                 (node,) = self.lowered[op].nodes
                 self._more[op] = np.array(node.narrow_scratch, np.int64) - node.scratch
-        number = {op: at for at, op in enumerate(blocks)}
+        number = {op: at for at, op in enumerate(varying)}
         of_node = {g.first: number[g.operator] for g in self.groups if g.operator in number}
         of_step = np.array([of_node.get(node, -1) for node in stage.nodes.tolist()], np.int64)
         steps = np.flatnonzero(of_step >= 0)
-        known = np.concatenate([np.zeros(1, np.int64), *(self._more[op] for op in blocks)])
-        sizes = [len(self._more[op]) for op in blocks]
+        known = np.concatenate([np.zeros(1, np.int64), *(self._more[op] for op in varying)])
+        sizes = [len(self._more[op]) for op in varying]
         begins = np.cumsum([1, *sizes])[:-1, None]
         which = of_step[steps]
         return steps, lambda made: np.asarray(known[begins + made][which])

@@ -28,6 +28,7 @@ from lowtide.rows.prepare import InputMode, OutputMode, Prepared, prepare
 from lowtide.rows.scheduled import Scheduled
 from lowtide.rows.stages import Choice, RowPlan
 from lowtide.rows.table import Cut
+from lowtide.target import Target
 
 Schedule = Literal["operators", "rows"]
 
@@ -51,6 +52,7 @@ class Assembly:
     graph: Graph
     program_graph: Graph
     order: tuple[int, ...]
+    target: Target
     input_mode: InputMode
     output_mode: OutputMode
     rows: tuple[Rows, ...]
@@ -255,6 +257,7 @@ def _assembly(
         graph=ready.graph,
         program_graph=graph,
         order=ready.order,
+        target=ready.target,
         input_mode=ready.input_mode,
         output_mode=ready.output_mode,
         rows=tuple(tables.rows),

@@ -53,6 +53,7 @@ def compiled_document(compiled: Compiled, output: str) -> dict[str, Any]:
         "files": sorted(compiled.files),
         "allocator": compiled.options.allocator,
         "schedule": compiled.options.schedule,
+        "core": compiled.options.target.core,
         "input": compiled.options.input_mode,
         "output_mode": compiled.options.output_mode,
         "arena_bytes": compiled.arena_bytes,
@@ -143,7 +144,7 @@ def _also_predicted(compiled: Compiled) -> list[tuple[str, str]]:
     count = compiled.instructions_predicted
     if count is None:
         return []
-    return [(f"the same, predicted for a {compiled.options.core}", f"{count:,}")]
+    return [(f"the same, predicted for a {compiled.options.target.priced_as}", f"{count:,}")]
 
 
 def ran_document(result: Ran) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from lowtide.rows.joined import Joined, joined
 from lowtide.rows.stages import Choice, Fused
 from lowtide.rows.table import RowTable, row_table
 from lowtide.rows.views import resolve_views, with_exchanges
+from lowtide.target import ANY, Target
 
 InputMode = Literal["resident", "const", "streamed"]
 OutputMode = Literal["resident", "streamed"]
@@ -60,6 +61,7 @@ class Prepared:
     constants: bytes = field(repr=False)
     fixed: Mapping[int, tuple[int, int]]
     joined: Joined
+    target: Target
     _variants: dict[frozenset[int], Variant] = field(default_factory=dict, repr=False)
 
     @property
@@ -178,6 +180,7 @@ def prepare(
     preserve_input: bool = False,
     align: int = 16,
     join: bool = True,
+    target: Target = ANY,
 ) -> Prepared:
     """Lower every operator, its window in the one form. Raises ModelError for one without a kernel.
 
@@ -185,7 +188,7 @@ def prepare(
     rows only.
     """
     graph = normalise_windows(graph)
-    lowered = {op.id: lower_op(graph, op) for op in graph.ops}
+    lowered = {op.id: lower_op(graph, op, target=target) for op in graph.ops}
     views = resolve_views(graph, lowered)
     constants, fixed = _constants(graph, lowered, views)
     outside = frozenset(graph.inputs if input_mode == "const" else ())
@@ -196,7 +199,7 @@ def prepare(
     wide, blocks = graph, tuple[Block, ...]()
     if join:
         wide, blocks = find_blocks(graph, lowered, kept, _parts(parts, views))
-    lowered |= {block.op: lower_op(wide, wide.ops[block.op], lowered) for block in blocks}
+    lowered |= {block.op: lower_op(wide, wide.ops[block.op], lowered, target) for block in blocks}
     return Prepared(
         graph=graph,
         wide=wide,
@@ -211,6 +214,7 @@ def prepare(
         constants=constants,
         fixed=fixed,
         joined=parts,
+        target=target,
     )
 
 
