@@ -26,6 +26,7 @@ from lowtide.errors import LowtideError
 from lowtide.machines.board import load_boards
 from lowtide.machines.toolchain import compile_only
 from lowtide.report.deployment import ran_document, verified_document, verified_text
+from lowtide.target import ANY, Target
 
 HOST = "host"
 WHOLE = Options(schedule="operators")
@@ -98,7 +99,9 @@ def _do_network(jobs: Sequence[LayerJob]) -> dict[LayerJob, LayerOutcome]:
     programs: dict[Options, Compiled | Exception] = {}
     outcomes = {}
     for job in jobs:
-        options = replace(WHOLE, allocator=job.allocator, quantized_io=job.quantized_io)
+        options = replace(
+            WHOLE, allocator=job.allocator, quantized_io=job.quantized_io, target=_target(job)
+        )
         if options not in programs:
             try:
                 programs[options] = compiled(job.network, options)
@@ -112,6 +115,11 @@ def _do_network(jobs: Sequence[LayerJob]) -> dict[LayerJob, LayerOutcome]:
                 f"{job.label} on {job.target}: {outcomes[job].problem or 'fine'} ({seconds:.1f} s)"
             )
     return outcomes
+
+
+def _target(job: LayerJob) -> Target:
+    """As `lowtide run` does, for the board's core."""
+    return ANY if job.target == HOST else load_boards()[job.target].core.target
 
 
 def _do(job: LayerJob, program: Compiled | Exception) -> LayerOutcome:

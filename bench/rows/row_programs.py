@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bench.shared.outside import NeedsError
@@ -23,6 +23,7 @@ from lowtide.ir.macs import graph_macs
 from lowtide.machines.board import load_boards
 from lowtide.machines.toolchain import compile_only, find_program
 from lowtide.report.deployment import ran_document
+from lowtide.target import Target
 
 COUNTED = "counted"  # MACs of one inference on the host, counted by the kernels
 TABLES = "tables"  # bytes of the step program's tables and of its interpreter
@@ -63,13 +64,20 @@ def _do_program(
 ) -> tuple[Program, dict[str, Outcome], float]:
     program, whats = task
     begin = time.perf_counter()
-    compiled: Compiled | Exception
-    try:
-        compiled = compile_model(reordering.load(path_of(program.network)), program.options)
-    except (NeedsError, LowtideError, ValueError) as error:
-        compiled = error
-    found = {what: _do(compiled, what) for what in whats}
+    boards = {what: load_boards()[M4 if what in (COUNTED, TABLES) else what] for what in whats}
+    # As `lowtide run` does, for the board's core.
+    targets = {board.core.target for board in boards.values()}
+    compiled = {target: _compiled(program, target) for target in targets}
+    found = {what: _do(compiled[boards[what].core.target], what) for what in whats}
     return program, found, time.perf_counter() - begin
+
+
+def _compiled(program: Program, target: Target) -> Compiled | Exception:
+    try:
+        options = replace(program.options, target=target)
+        return compile_model(reordering.load(path_of(program.network)), options)
+    except (NeedsError, LowtideError, ValueError) as error:
+        return error
 
 
 def _do(compiled: Compiled | Exception, what: str) -> Outcome:
