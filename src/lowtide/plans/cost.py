@@ -8,7 +8,7 @@ What a kernel does its lowering counts (lower/work.py): rows, columns, blocks of
 `CostModel` has what one of each costs. For the search, an operator is `Linear` in the columns it makes,
 so that a strip is priced without looking at its kernels.
 
-`bench/instructions --fit` writes costs.toml; without --fit it checks the models on plans of real
+`bench/run instructions --fit` writes costs.toml; without --fit it checks the models on plans of real
 networks.
 """
 
@@ -85,7 +85,7 @@ Prices = Mapping[int, Price]
 @dataclass(frozen=True, slots=True)
 class CostModel:
     """Instructions per feature and kernel, on one core. `worst_error` is that of the ten plans of
-    `bench/instructions`, relative to what was measured."""
+    `bench/run instructions`, relative to what was measured."""
 
     core: str
     board: str
