@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from lowtide.ir import Graph
-from lowtide.lower.nodes import Crop, Node, Run
+from lowtide.lower.nodes import AnyNode, Crop, Node
 from lowtide.place import Placement
 from lowtide.place.layout import RowLayout, TensorLayout, tensor_layout
 from lowtide.place.rows import FULL
@@ -216,7 +216,7 @@ def _skipped(ready: Prepared, plan: RowPlan | None) -> frozenset[int]:
 
 def _turns(
     tables: Tables,
-    nodes: Sequence[Run],
+    nodes: Sequence[AnyNode],
     plan: RowPlan,
     cropped: Mapping[int, CroppedRun],
 ) -> list[Turn | Loop]:
