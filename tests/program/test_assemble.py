@@ -11,7 +11,7 @@ import pytest
 
 from lowtide.ir import DType, Graph, Op, Quant, Tensor
 from lowtide.order import best_order
-from lowtide.passes.rewrites import drop_boundary_quantization, fold_pads, resolve_variables
+from lowtide.passes import drop_boundary_quantization, fold_pads, resolve_variables
 from lowtide.place import ALLOCATORS
 from lowtide.program.assemble import Assembly, assemble
 from lowtide.program.tables import ExchangeEntry, KernelEntry, MoveEntry

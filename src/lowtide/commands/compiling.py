@@ -19,7 +19,7 @@ from lowtide.errors import UsageError
 from lowtide.files import make_folder, write_together
 from lowtide.ir import Graph, Model
 from lowtide.order import OrderResult, best_order
-from lowtide.passes.rewrites import drop_boundary_quantization, fold_pads, resolve_variables
+from lowtide.passes import drop_boundary_quantization, fold_pads, resolve_variables
 from lowtide.place.tensors import tflm_arena_bytes
 from lowtide.plans import planner
 from lowtide.plans.bound import plan_bound

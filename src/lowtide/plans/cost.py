@@ -8,7 +8,7 @@ What a kernel does its lowering counts (lower/work.py): rows, columns, blocks of
 `CostModel` has what one of each costs. For the search, an operator is `Linear` in the columns it makes,
 so that a strip is priced without looking at its kernels.
 
-`bench/instructions --fit` writes costs.toml; without --fit it checks the models on plans of real
+`bench/run instructions --fit` writes costs.toml; without --fit it checks the models on plans of real
 networks.
 """
 
@@ -22,7 +22,7 @@ from pathlib import Path
 
 from lowtide.errors import UsageError
 from lowtide.ir.window import Axis
-from lowtide.lower.nodes import Node, Run
+from lowtide.lower.nodes import AnyNode, Node
 from lowtide.lower.work import BlockWork, Features, Plain, Work, padded_taps
 
 _FILE = Path(__file__).with_name("costs.toml")
@@ -85,7 +85,7 @@ Prices = Mapping[int, Price]
 @dataclass(frozen=True, slots=True)
 class CostModel:
     """Instructions per feature and kernel, on one core. `worst_error` is that of the ten plans of
-    `bench/instructions`, relative to what was measured."""
+    `bench/run instructions`, relative to what was measured."""
 
     core: str
     board: str
@@ -123,7 +123,7 @@ class CostModel:
             return self.linear(node).at(1)
         return self.linear(node).at(work.columns, -work.axis.before, _width(work))
 
-    def prices(self, nodes: Iterable[Run]) -> Prices:
+    def prices(self, nodes: Iterable[AnyNode]) -> Prices:
         """The cost of every operator that has nodes."""
         by_operator: dict[int, list[Node]] = {}
         for node in nodes:

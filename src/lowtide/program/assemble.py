@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from lowtide.ir import Graph
-from lowtide.lower.nodes import Crop, Node, Run
+from lowtide.lower.nodes import AnyNode, Crop, Node
 from lowtide.place import Placement
 from lowtide.place.layout import RowLayout, TensorLayout, tensor_layout
 from lowtide.place.rows import FULL
@@ -33,14 +33,27 @@ from lowtide.target import Target
 Schedule = Literal["operators", "rows"]
 
 
+@dataclass(frozen=True, slots=True)
+class ByOperators:
+    """Operators run one after the other; the placement's items are whole tensors."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ByRows:
+    """Rows are interleaved as `plan` says; `cuts` says which rows, items of the placement, each tensor
+    is."""
+
+    plan: RowPlan
+    cuts: tuple[Cut, ...]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Assembly:
     """Everything the C writer needs. Offsets and sizes in bytes.
 
     `align` is the arena's, `constants` the blob of constant operands. `given` and `left` say where
     graph inputs are written and outputs found: tensor -> (base, offset); those that are streamed have
-    no such place. `plan` is there if rows were scheduled, and `cuts` then says which rows (items of the
-    placement) each tensor is.
+    no such place.
 
     `untraced` tensors are made by no node of their own: their parts are, or what they are part of.
     `program_graph` is `graph` with the operators and tensors of blocks and strips after the network's
@@ -68,13 +81,12 @@ class Assembly:
     views: Mapping[int, int]
     given: Mapping[int, tuple[int, int]]
     left: Mapping[int, tuple[int, int]]
-    plan: RowPlan | None
+    schedule: ByOperators | ByRows
     untraced: frozenset[int]
     align: int = 16
     parts: Mapping[int, Part] = field(default_factory=dict)
     inner: Mapping[int, tuple[int, int]] = field(default_factory=dict)
     members: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
-    cuts: tuple[Cut, ...] = ()
 
     def operators(self, operator: int) -> str:
         """What an operator of the program graph does, in the network's terms: "3 CONV_2D", or, for a
@@ -82,6 +94,16 @@ class Assembly:
         members = self.members.get(operator, (operator,))
         ends = dict.fromkeys((members[0], members[-1]))
         return " to ".join(f"{op} {self.graph.ops[op].label}" for op in ends)
+
+    @property
+    def plan(self) -> RowPlan | None:
+        """The plan, if rows are interleaved."""
+        return self.schedule.plan if isinstance(self.schedule, ByRows) else None
+
+    @property
+    def cuts(self) -> tuple[Cut, ...]:
+        """The rows that each tensor is, if rows are interleaved."""
+        return self.schedule.cuts if isinstance(self.schedule, ByRows) else ()
 
     @property
     def kernels(self) -> tuple[KernelEntry, ...]:
@@ -211,7 +233,7 @@ def _skipped(ready: Prepared, plan: RowPlan | None) -> frozenset[int]:
 
 def _turns(
     tables: Tables,
-    nodes: Sequence[Run],
+    nodes: Sequence[AnyNode],
     plan: RowPlan,
     cropped: Mapping[int, CroppedRun],
 ) -> list[Turn | Loop]:
@@ -301,9 +323,8 @@ def _assembly(
             for t in graph.outputs
             if ready.output_mode != "streamed"
         },
-        plan=plan,
+        schedule=ByOperators() if rows is None else ByRows(rows.plan, rows.table.cuts),
         untraced=_skipped(ready, plan),
-        cuts=layout.table.cuts if isinstance(layout, RowLayout) else (),
         parts={} if rows is None else rows.parts,
         inner={} if rows is None else rows.inner,
         members={op.id: ready.members(origin.get(op.id, op.id)) for op in graph.ops},

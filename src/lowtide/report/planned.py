@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, assert_never
 
 from lowtide.commands.compiling import Compiled, Planned
 from lowtide.ir import Graph
 from lowtide.ir.macs import graph_macs
 from lowtide.plans.file import SCHEMA, model_digest
 from lowtide.plans.planner import Point
-from lowtide.program.assemble import Assembly
+from lowtide.program.assemble import Assembly, ByOperators, ByRows
 from lowtide.report.complete import incomplete_note
 from lowtide.report.predicted import predicted_fields, predicted_note
 from lowtide.report.text import amount, change, plain, table
@@ -210,8 +210,13 @@ def live_at_peak(assembly: Assembly, stage: Stage) -> list[tuple[int, int]]:
 
 
 def _plan(assembly: Assembly) -> RowPlan:
-    assert assembly.plan is not None
-    return assembly.plan
+    match assembly.schedule:
+        case ByRows(plan):
+            return plan
+        case ByOperators():
+            raise ValueError("operators that run one after the other have no plan")
+        case _:
+            assert_never(assembly.schedule)
 
 
 def _name(compiled: Compiled, tensor: int) -> str:
