@@ -103,6 +103,7 @@ def test_the_json_document(tmp_path: Path) -> None:
         "input": "const",
         "output_mode": "resident",
         "arena_bytes": program.arena_bytes,
+        "state_bytes": 0,
         "arena_lower_bound_bytes": program.arena_bytes,
         "moved_bytes": program.assembly.placement.moved_bytes,
         "order": [0, 3, 5, 1, 2, 4, 6],
