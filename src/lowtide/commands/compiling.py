@@ -18,8 +18,14 @@ from lowtide.emit.readme import readme
 from lowtide.errors import UsageError
 from lowtide.files import make_folder, write_together
 from lowtide.ir import Graph, Model
+from lowtide.oracle.interpreters import EngineName
 from lowtide.order import OrderResult, best_order
-from lowtide.passes.rewrites import drop_boundary_quantization, fold_pads, resolve_variables
+from lowtide.passes.rewrites import (
+    drop_boundary_quantization,
+    fold_pads,
+    resolve_variables,
+    round_once,
+)
 from lowtide.place.tensors import tflm_arena_bytes
 from lowtide.plans.bound import lower_bound
 from lowtide.plans.cost import CostModel, load_model
@@ -46,6 +52,9 @@ class Options:
     the fewest MACs in an arena of no more than that many bytes. `stages` prescribes the stages.
     `cost` is what counts instead of MACs, in both: instructions as the model of `core` predicts them.
     `name` prefixes every public C name; by default it is made from the file's name.
+
+    `rounding` says whose dense layers (FULLY_CONNECTED of int8 and int16) to have: tflm rounds their
+    sums twice, litert once, which costs double arithmetic. All else is the same in both.
     """
 
     schedule: Schedule = "rows"
@@ -61,6 +70,7 @@ class Options:
     stages: tuple[Choice, ...] | None = None
     cost: Literal["macs", "instructions"] = "macs"
     core: str = "cortex-m4"
+    rounding: EngineName = "tflm"
 
     def __post_init__(self) -> None:
         if not 4 <= self.align <= 4096 or self.align & (self.align - 1):
@@ -163,11 +173,26 @@ def compile_model(
     return compiled_of(model, chosen, name, order, assembly)
 
 
+def rounded_as(compiled: Compiled, rounding: EngineName) -> Compiled:
+    """The same program, stage by stage, but for the rounding of dense layers; itself if it has none."""
+    options = compiled.options
+    if rounding == options.rounding or round_once(compiled.model.graph) is compiled.model.graph:
+        return compiled
+    options = replace(options, rounding=rounding)
+    plan = compiled.assembly.plan
+    if plan is not None:
+        stages = tuple(stage.choice for stage in plan.stages)
+        options = replace(options, stages=stages, max_ram=None, max_overhead=None)
+    return compile_model(compiled.model, options)
+
+
 def prepared(model: Model, options: Options, *, seconds: float) -> tuple[OrderResult, Prepared]:
     """The best order, or that of the stages prescribed, and what is lowered in it."""
     graph = fold_pads(resolve_variables(model.graph))
     if options.quantized_io:
         graph = drop_boundary_quantization(graph)
+    if options.rounding == "litert":
+        graph = round_once(graph)
     order = best_order(graph, seconds=seconds)
     if options.stages is not None:
         order = replace(order, order=stage_order(graph, options.stages))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from importlib import resources
 from pathlib import Path
@@ -90,6 +90,11 @@ class Board:
     flags: tuple[str, ...]
     optimise: str
 
+    @property
+    def with_plenty(self) -> Board:
+        """The same with `roomy`, and all its memory."""
+        return replace(self, machine=self.roomy, ram=self.roomy.ram, flash=self.roomy.flash)
+
 
 def load_boards(extra: Path | None = None) -> dict[str, Board]:
     """All boards by name: lowtide's own, then those of the user's file `extra`.
@@ -100,7 +105,9 @@ def load_boards(extra: Path | None = None) -> dict[str, Board]:
     from lowtide.machines.board_file import read_boards  # it builds the classes above
 
     texts = {
-        "boards.toml": (resources.files("lowtide.machines") / "boards/boards.toml").read_text()
+        "boards.toml": (resources.files("lowtide.machines") / "boards/boards.toml").read_text(
+            encoding="utf-8"
+        )
     }
     if extra is not None:
         try:

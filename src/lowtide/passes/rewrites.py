@@ -23,6 +23,23 @@ _VALID = 1  # Padding.VALID in the schema
 EXPLICIT_PADDING = "explicit_padding"
 """An option that only `fold_pads` sets: (top, bottom, left, right), in place of `padding`."""
 
+ROUNDED_ONCE = "rounded_once"
+"""An option that only `round_once` sets: sums are scaled as LiteRT does it, not as TFLM."""
+
+
+def round_once(graph: Graph) -> Graph:
+    """Let dense layers round as LiteRT's reference does: the graph itself where that is no difference.
+
+    uint8 is LiteRT's in any case, as TFLM does not have it.
+    """
+    marked = {
+        op.id: replace(op, options=MappingProxyType({**op.options, ROUNDED_ONCE: True}))
+        for op in graph.ops
+        if op.type == "FULLY_CONNECTED"
+        and graph.tensors[op.inputs[0]].dtype in (DType.INT8, DType.INT16)
+    }
+    return _with_ops(graph, (marked.get(op.id, op) for op in graph.ops)) if marked else graph
+
 
 def fold_pads(graph: Graph) -> Graph:
     """Let convolutions and pools do the PAD before them.
