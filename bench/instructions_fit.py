@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from instructions_jobs import Executed, Key
-from lowtide.plans.cost import DETAILED, OTHER, CostModel
+from lowtide.lower.work import DETAILED
+from lowtide.plans.cost import OTHER, CostModel
 
 _PROGRAM: Key = ("", "program")
 _SMALL = 20_000

@@ -17,7 +17,7 @@ from lowtide.commands import checking, reordering
 from lowtide.commands.compiling import Options, compile_model
 from lowtide.ir import Model
 from lowtide.machines.board import load_boards
-from lowtide.plans.cost import columns_of, executed, features
+from lowtide.plans.cost import executed, features
 from lowtide.rows.stages import Choice, Fused
 from lowtide.tflite.read import parse
 from lowtide.zoo.builder import Act, NetBuilder
@@ -97,10 +97,9 @@ def run_case(case: Case, cores: Sequence[str]) -> Executed:
             program = Program(case.network, "const", "streamed")
         options = replace(program.options, max_overhead=case.max_overhead)
     compiled = compile_model(model, options)
-    graph = compiled.assembly.program_graph
     counts: dict[Key, float] = defaultdict(float)
     for node, times in executed(compiled.assembly):
-        for name, number in features(graph, node, columns_of(graph, node)).items():
+        for name, number in features(node).items():
             called, _, own = name.rpartition("/")
             counts[called or node.kernel, own] += times * number
     plan = compiled.assembly.plan

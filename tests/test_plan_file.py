@@ -322,5 +322,5 @@ def test_a_state_is_read_before_it_is_assigned_in_one_stage() -> None:
     except UsageError:
         return
     assert program.plan is not None
-    ran = [program.nodes[node].node.op for node, _ in program.plan.steps]
+    ran = [program.kernels[node].node.op for node, _ in program.plan.steps]
     assert max(at for at, op in enumerate(ran) if op == 1) < ran.index(3)

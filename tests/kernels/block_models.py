@@ -278,7 +278,7 @@ def _guarded(files: dict[str, bytes]) -> dict[str, bytes]:
 
 def _too_small(program: Assembly) -> list[str]:
     """Blocks that get less scratch memory than lt_block.h says they need."""
-    nodes = [entry.node for entry in program.nodes if entry.node.kernel in _KERNELS]
+    nodes = [entry.node for entry in program.kernels if entry.node.kernel in _KERNELS]
     assert nodes
     return [
         f"operator {node.op}: {node.scratch} bytes of scratch instead of {_scratch(node)}"

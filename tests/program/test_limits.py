@@ -32,7 +32,7 @@ def _small(schedule: Schedule = "operators") -> Assembly:
 
 def _node(**fields: Any) -> Assembly:
     """The addition with other fields of its node; those of lt_node and of the values it comes from."""
-    (entry,) = _small().nodes
+    (entry,) = _small().kernels
     outer = {name: fields.pop(name) for name in ("counter",) if name in fields}
     entry = replace(entry, **outer, node=replace(entry.node, **fields))
     return replace(_small(), nodes=(entry,))
@@ -59,7 +59,7 @@ def _rows(**fields: Any) -> Assembly:
         (lambda n: _port(stride=n), 255, "stride in rows"),
         (lambda n: _port(dilation=n), 255, "dilation in rows"),
         (lambda n: _node(steps=n), 65535, "number of steps"),
-        (lambda n: _node(inputs=_small().nodes[0].node.inputs[:1] * n), 255, "number of inputs"),
+        (lambda n: _node(inputs=_small().kernels[0].node.inputs[:1] * n), 255, "number of inputs"),
     ],
 )
 def test_each_field_of_a_node_has_its_limit(

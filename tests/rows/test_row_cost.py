@@ -14,10 +14,11 @@ from strip_nets import space_of as stages_of
 from lowtide.commands.compiling import Options, compile_model
 from lowtide.errors import InfeasibleError, UsageError
 from lowtide.ir.macs import op_macs
-from lowtide.plans.cost import CostModel, Linear, columns_of, executed, features, load_model
+from lowtide.ir.window import Axis
+from lowtide.lower.work import padded_taps
+from lowtide.plans.cost import CostModel, Linear, executed, features, load_model
 from lowtide.plans.planner import Planner
 from lowtide.plans.search import Edge, Space, front
-from lowtide.rows.columns import outside
 from lowtide.rows.prepare import Prepared, choices_of
 from networks import loaded
 
@@ -71,12 +72,12 @@ def test_the_search_prices_what_the_program_runs(seed: int, core: str) -> None:
 def test_linear_costs_are_those_of_all_features(seed: int, core: str) -> None:
     model = load_model(core)
     for _, assembly in every_plan(ready(seed, small=True), lean=True):
-        graph = assembly.program_graph
         for node, _ in executed(assembly):
-            columns = columns_of(graph, node)
-            exact = model.of(node.kernel, features(graph, node, columns))
+            exact = model.of(node.kernel, features(node))
+            assert node.work is not None
+            columns = node.work.columns
             # Each of four coefficients is rounded to a whole number.
-            assert abs(model.node(graph, node) - exact) <= 8 + 8 * columns, node.kernel
+            assert abs(model.node(node) - exact) <= 8 + 8 * columns, node.kernel
 
 
 @pytest.mark.parametrize("seed", NETWORKS)
@@ -94,7 +95,7 @@ def test_by_default_cost_is_macs(seed: int) -> None:
 def test_each_strip_and_each_column_costs_something(seed: int, core: str) -> None:
     of, found = space(seed, core)
     nodes = [node for lowered in of.lowered.values() for node in lowered.nodes]
-    prices = load_model(core).prices(of.wide, nodes)
+    prices = load_model(core).prices(nodes)
     for price in prices.values():
         for linear in (*price.normal, *price.lean):
             if not isinstance(linear, Linear):  # of a block, whose pieces are of any width
@@ -125,7 +126,8 @@ def test_columns_that_are_padding() -> None:
                             for k in range(kernel)
                         ]
                         lie = sum(not 0 <= at < 6 for at in reads)
-                        assert outside(columns, first, 6, stride, dilation, kernel) == lie
+                        axis = Axis(kernel, stride, dilation)
+                        assert padded_taps(columns, first, 6, axis) == lie
 
 
 def test_macs_pay_nothing_per_strip() -> None:
@@ -144,7 +146,7 @@ def test_limits_are_those_of_predicted_instructions(core: str) -> None:
     model = load_model(core)
     planner = Planner(of, strips=True, model=model)
     points = planner.points()
-    own = sum(price.whole for price in model.prices(of.graph, of.nodes).values())
+    own = sum(price.whole for price in model.prices(of.nodes).values())
     assert [p.cost for p in points] == sorted(p.cost for p in points)
     for point in points:
         found = planner.within_cost((point.cost + 0.5) / own)

@@ -101,7 +101,7 @@ def own_cost(one: Planner) -> int:
     """What the network costs layer by layer."""
     if one.model is None:
         return graph_macs(one.ready.graph) or 1
-    prices = one.model.prices(one.ready.graph, one.ready.nodes)
+    prices = one.model.prices(one.ready.nodes)
     return sum(price.whole for price in prices.values())
 
 

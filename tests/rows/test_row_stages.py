@@ -142,7 +142,7 @@ def test_plans_of_networks(name: int | str) -> None:
         check_plan(table, plan)
         assert plan.peak_bytes <= max(live_bytes(table, layer_by_layer(table)))
         if (mode, preserve) == ("resident", False):
-            scratch = max(entry.node.scratch for entry in program.nodes)
+            scratch = max(entry.node.scratch for entry in program.kernels)
             assert plan.peak_bytes <= peak_bytes(graph, program.order) + scratch
 
 
@@ -222,7 +222,7 @@ def test_a_variable_is_read_before_it_is_assigned() -> None:
         Graph("state", tensors, ops, (0,), (5,)), range(5), schedule="rows", input_mode="const"
     )
     assert program.plan is not None
-    ran = [program.nodes[node].node.op for node, _ in program.plan.steps]
+    ran = [program.kernels[node].node.op for node, _ in program.plan.steps]
     read, assigned = ([at for at, op in enumerate(ran) if op == wanted] for wanted in (1, 4))
     assert len(read) == len(assigned) == 4
     assert all(before < after for before, after in zip(read, assigned, strict=True))

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.ir import DType, Tensor
+from lowtide.lower.columns import of_joined
 from lowtide.lower.common import Context, Lowering, per_tensor
 from lowtide.lower.move import (
     MOVABLE,
@@ -160,6 +161,6 @@ def _requantise(
 
 
 LOWERINGS = {
-    "CONCATENATION": Lowering(_concatenation, MOVABLE),
+    "CONCATENATION": Lowering(_concatenation, MOVABLE, of_joined, rereads=False),
     "PACK": Lowering(_pack, MOVABLE),
 }

@@ -8,20 +8,16 @@ with the file's tensors; operators are numbered anew, ops[i].id == i.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from types import MappingProxyType
 
 import numpy as np
 
 from lowtide.ir.graph import DType, Graph, Op, Tensor
+from lowtide.ir.window import Window
+from lowtide.passes.windows import normalise_windows
 
 _CONVOLUTIONS = frozenset({"CONV_2D", "DEPTHWISE_CONV_2D"})
-_VALID = 1  # Padding.VALID in the schema
-
-EXPLICIT_PADDING = "explicit_padding"
-"""An option that only `fold_pads` sets: (top, bottom, left, right), in place of `padding`."""
 
 ROUNDED_ONCE = "rounded_once"
 """An option that only `round_once` sets: sums are scaled as LiteRT does it, not as TFLM."""
@@ -44,11 +40,12 @@ def round_once(graph: Graph) -> Graph:
 def fold_pads(graph: Graph) -> Graph:
     """Let convolutions and pools do the PAD before them.
 
-    A PAD goes if it pads height and width alone, nobody but one operator of padding VALID reads its
+    A PAD goes if it pads height and width alone, nobody but one operator without padding reads its
     result, and that operator's own padding means the same: the zero point before a convolution, the
     type's least value before a MAX_POOL_2D. (An average is not the same: padding changes its divisor.)
-    The operator reads the PAD's input and gets the option `explicit_padding`.
+    The operator reads the PAD's input, and its window has the padding.
     """
+    graph = normalise_windows(graph)
     readers = _readers(graph)
     folded: dict[int, Op] = {}
     gone = set()
@@ -57,11 +54,12 @@ def fold_pads(graph: Graph) -> Graph:
         if sides is None or pad.outputs[0] in graph.outputs:
             continue
         using = readers.get(pad.outputs[0], [])
-        if len(using) != 1 or not _can_fold(graph, pad, using[0], sides):
+        op = using[0] if len(using) == 1 else None
+        if op is None or op.window is None or not _can_fold(graph, pad, op, op.window, sides):
             continue
-        op = using[0]
-        options = MappingProxyType({**op.options, EXPLICIT_PADDING: sides})
-        folded[op.id] = replace(op, inputs=(pad.inputs[0], *op.inputs[1:]), options=options)
+        folded[op.id] = replace(
+            op, inputs=(pad.inputs[0], *op.inputs[1:]), window=_padded(op.window, sides)
+        )
         gone.add(pad.id)
     return _with_ops(graph, (folded.get(op.id, op) for op in graph.ops if op.id not in gone))
 
@@ -197,22 +195,31 @@ def _integers(tensor: Tensor) -> list[int] | None:
     return [int(x) for x in np.frombuffer(tensor.data, kinds[tensor.dtype])]
 
 
-def _can_fold(graph: Graph, pad: Op, op: Op, sides: tuple[int, int, int, int]) -> bool:
+def _padded(window: Window, sides: tuple[int, int, int, int]) -> Window:
+    """`window`, which has no padding, with these sides."""
+    top, bottom, left, right = sides
+    return Window(
+        replace(window.rows, before=top, after=bottom),
+        replace(window.columns, before=left, after=right),
+    )
+
+
+def _can_fold(
+    graph: Graph, pad: Op, op: Op, window: Window, sides: tuple[int, int, int, int]
+) -> bool:
     """True if `op` computes the same from the PAD's input with padding `sides` of its own."""
     source, padded = graph.tensors[pad.inputs[0]], graph.tensors[pad.outputs[0]]
     value = _pad_value(graph, pad)
-    if op.inputs[0] != padded.id or op.options.get("padding") != _VALID or source.quant is None:
+    if op.inputs[0] != padded.id or window != _padded(window, (0, 0, 0, 0)):
         return False
-    if EXPLICIT_PADDING in op.options or source.quant != padded.quant or value is None:
+    if source.quant is None or source.quant != padded.quant or value is None:
         return False
     if op.type in _CONVOLUTIONS:
         # A 1 x 1 convolution has no window, and its kernels know of no padding.
-        filters = graph.tensor(op, 1)
-        taps = math.prod(filters.shape[1:3]) if filters is not None else 1
+        taps = window.rows.kernel * window.columns.kernel
         return value == source.quant.zero_point[0] and taps > 1
     # A window of a pool must reach past the padding: the greatest of nothing is not defined.
-    sizes = [int(op.options.get(name) or 0) for name in ("filter_height", "filter_width")]  # type: ignore[arg-type]  # integers in the schema
-    reaches = max(sides[:2]) < sizes[0] and max(sides[2:]) < sizes[1]
+    reaches = max(sides[:2]) < window.rows.kernel and max(sides[2:]) < window.columns.kernel
     return op.type == "MAX_POOL_2D" and reaches and value == _least(source.dtype)
 
 

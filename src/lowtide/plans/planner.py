@@ -350,7 +350,7 @@ class Planner:
     def _prices(self) -> Prices | None:
         if self.model is None:
             return None
-        return self.model.prices(self.ready.graph, self.ready.nodes)
+        return self.model.prices(self.ready.nodes)
 
     def _place(self, space: Space, path: Path) -> Point:
         """Place a path, and note what its stages turned out to need.

@@ -14,18 +14,19 @@ order of rows, so that it serves all widths.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.ir import Graph
-from lowtide.ir.macs import BLOCK, op_macs
+from lowtide.ir.block import BlockOp
+from lowtide.ir.macs import op_macs
+from lowtide.lower.nodes import Lowered, Reads
 from lowtide.plans.cost import Prices
 from lowtide.plans.weigh import weighed
-from lowtide.rows.blocks import block_scratch
-from lowtide.rows.columns import Window, kept_rows, stage_windows, windows
+from lowtide.rows.columns import kept_rows, stage_windows
 from lowtide.rows.stages import demand
 from lowtide.rows.table import RowTable
 
@@ -131,7 +132,8 @@ class Stages:
     """The stages over `groups`, an edge each; `strips` allows strips.
 
     `parts` are tensors whose memory is part of another's: operators on them are not cut into strips.
-    With `prices`, edges cost that much; else their MACs.
+    With `prices`, edges cost that much; else their MACs. Operators that are not `lowered` are not cut
+    into strips.
     """
 
     graph: Graph
@@ -140,7 +142,8 @@ class Stages:
     strips: bool
     parts: frozenset[int] = frozenset()
     prices: Prices | None = None
-    _windows: dict[int, tuple[Window, ...] | None] = field(init=False)
+    lowered: Mapping[int, Lowered] = field(default_factory=dict)
+    _columns: dict[int, tuple[Reads, ...] | None] = field(init=False)
     _size: Ints = field(init=False)
     _maker: Ints = field(init=False)
     _reader: Ints = field(init=False)
@@ -175,10 +178,10 @@ class Stages:
         self._cut_of = np.full(len(table.size), -1)
         for number, cut in enumerate(table.cuts):
             self._cut_of[cut.first : cut.first + cut.count] = number
-        self._windows = {
-            g.operator: windows(self.graph, self.graph.ops[g.operator])
+        self._columns = {
+            g.operator: self.lowered[g.operator].columns
             for g in self.groups
-            if g.operator >= 0 and not self._touches(g.operator, self.parts)
+            if g.operator in self.lowered and not self._touches(g.operator, self.parts)
         }
 
     def ending(self, last: int, space: Space) -> Iterator[Edge]:
@@ -222,7 +225,7 @@ class Stages:
         peak = through + int((np.cumsum(change)[:-1] + stage.scratch).max(initial=0))
         operators = tuple(g.operator for g in self.groups[first:last] if g.operator >= 0)
         macs = sum(op_macs(self.graph, self.graph.ops[op]) for op in operators)
-        blocks = sum(self.graph.ops[op].type == BLOCK for op in operators)
+        blocks = sum(isinstance(self.graph.ops[op], BlockOp) for op in operators)
         of = operators, blocks
         edges = [Edge(first, last, None, peak, macs, False, self._cost(operators, macs), *of)]
         if self.strips:
@@ -245,7 +248,7 @@ class Stages:
         before = self._maker[rows] < first
         tensors = [self.table.cuts[c].tensor if c >= 0 else -1 for c in cut_of]
         seen = {t for t, later in zip(tensors, after, strict=True) if later and t in made}
-        found = stage_windows(graph, operators, frozenset(seen), self._windows.get)
+        found = stage_windows(graph, operators, frozenset(seen), self._columns.get)
         if found is None:
             return []
         of, output = found
@@ -273,7 +276,7 @@ class Stages:
         dies = np.where(after, steps, stage.end + 1)[is_in]
         dying = _live(steps, np.zeros(is_in.sum(), np.int64), dies, size[is_in])
         edges = []
-        blocks = [op for op in operators if graph.ops[op].type == BLOCK]
+        blocks = [op for op in operators if isinstance(graph.ops[op], BlockOp)]
         of_blocks, more = self._block_scratch(stage, blocks)
         outputs = [graph.ops[op].outputs[0] for op in blocks]
         row_bytes = np.array([self._row_bytes(t, heights[t]) for t in inner], np.int64)
@@ -306,13 +309,8 @@ class Stages:
         at full width, from how many columns each block makes: pieces are of as many as divide them."""
         for op in blocks:
             if op not in self._more:
-                of = self.graph.ops[op]
-                whole = self.graph.tensors[of.outputs[0]].shape[2]
-                needs = [
-                    block_scratch(self.graph, of, columns, 0, lean=False)
-                    for columns in range(1, whole + 1)
-                ]
-                self._more[op] = np.array([0, *needs], np.int64) - needs[-1]
+                (node,) = self.lowered[op].nodes
+                self._more[op] = np.array(node.narrow_scratch, np.int64) - node.scratch
         number = {op: at for at, op in enumerate(blocks)}
         of_node = {g.first: number[g.operator] for g in self.groups if g.operator in number}
         of_step = np.array([of_node.get(node, -1) for node in stage.nodes.tolist()], np.int64)

@@ -11,9 +11,10 @@ from typing import Literal
 
 from lowtide.errors import UsageError
 from lowtide.ir import DType, Graph
-from lowtide.ir.macs import BLOCK, op_macs
+from lowtide.ir.block import BlockOp
+from lowtide.ir.macs import op_macs
 from lowtide.lower import lower_op
-from lowtide.lower.nodes import Node
+from lowtide.lower.nodes import Exchange, Node, Run
 from lowtide.place import Placement
 from lowtide.place.layout import RowLayout, TensorLayout, row_layout, tensor_layout
 from lowtide.place.rows import FULL
@@ -23,7 +24,8 @@ from lowtide.program.tables import (
     CONSTANTS,
     FIRST_INPUT,
     NO_TENSOR,
-    NodeEntry,
+    Entry,
+    KernelEntry,
     PortEntry,
     Rows,
     Tables,
@@ -91,7 +93,7 @@ class Assembly:
     output_mode: OutputMode
     rows: tuple[Rows, ...]
     ports: tuple[PortEntry, ...]
-    nodes: tuple[NodeEntry, ...]
+    nodes: tuple[Entry, ...]
     turns: tuple[Turn | Loop, ...]
     constants: bytes
     pointers: int
@@ -116,6 +118,11 @@ class Assembly:
         members = self.members.get(operator, (operator,))
         ends = dict.fromkeys((members[0], members[-1]))
         return " to ".join(f"{op} {self.graph.ops[op].label}" for op in ends)
+
+    @property
+    def kernels(self) -> tuple[KernelEntry, ...]:
+        """The nodes that run operators' kernels."""
+        return tuple(entry for entry in self.nodes if isinstance(entry, KernelEntry))
 
     @property
     def arena_bytes(self) -> int:
@@ -195,7 +202,7 @@ def assemble_rows(ready: Prepared, choices: Sequence[Choice], *, effort: int = F
     chosen = [ready.chosen(choice) for choice in choices]
     variant = ready.variant({op for ops in chosen for op in ops if op >= len(ready.graph.ops)})
     cropper = Cropper(ready.wide, ready.joined.crops)
-    nodes: list[Node] = []
+    nodes: list[Run] = []
     segments: list[Segment] = []
     cropped: dict[int, CroppedRun] = {}
     spans: list[tuple[int, int]] = []
@@ -206,12 +213,13 @@ def assemble_rows(ready: Prepared, choices: Sequence[Choice], *, effort: int = F
         mine = [next(groups) for _ in operators] or list(groups)
         if choice.strip_width is None:
             here = variant.nodes[mine[0].first : mine[-1].last] if mine else ()
-            nodes += [_form(ready, choice, node, node.op) for node in here]
+            nodes += [_form(ready, choice, node, _operator(node)) for node in here]
             segments.append(Segment(begin, len(nodes)))
             macs += sum(op_macs(ready.wide, ready.wide.ops[op]) for op in operators)
             for op in operators:
-                if ready.wide.ops[op].type == BLOCK:
-                    cropper.full_width(ready.wide.ops[op])
+                block = ready.wide.ops[op]
+                if isinstance(block, BlockOp):
+                    cropper.full_width(block)
         else:
             cut = _stripes(ready, variant.nodes, mine, operators, choice.strip_width)
             macs += cut.macs
@@ -241,7 +249,7 @@ def assemble_rows(ready: Prepared, choices: Sequence[Choice], *, effort: int = F
         stages=_stages(choices, spans, steps, live),
         segments=tuple(segments),
         steps=steps,
-        operators=tuple(cropper.origin.get(node.op, node.op) for node in nodes),
+        operators=tuple(cropper.origin.get(op, op) for op in map(_operator, nodes)),
         peak_bytes=max(live),
         lower_bound_bytes=lower_bound(table),
         macs=macs,
@@ -253,10 +261,15 @@ def assemble_rows(ready: Prepared, choices: Sequence[Choice], *, effort: int = F
     return _assembly(ready, graph, tables, layout, turns, variables, plan, cropper)
 
 
-def _form(ready: Prepared, choice: Choice, node: Node, operator: int) -> Node:
+def _operator(node: Run) -> int:
+    """The operator of a node; -1 for an exchange."""
+    return -1 if isinstance(node, Exchange) else node.op
+
+
+def _form(ready: Prepared, choice: Choice, node: Run, operator: int) -> Run:
     """The node of an operator of the wider graph in the form that the choice says."""
     lean = choice.lean and not set(choice.normal).intersection(ready.members(operator))
-    return node.leaner if lean else node
+    return node.leaner if lean and isinstance(node, Node) else node
 
 
 def _skipped(ready: Prepared, plan: RowPlan | None) -> frozenset[int]:
@@ -270,7 +283,7 @@ def _skipped(ready: Prepared, plan: RowPlan | None) -> frozenset[int]:
 
 def _stripes(
     ready: Prepared,
-    nodes: Sequence[Node],
+    nodes: Sequence[Run],
     groups: Sequence[Group],
     operators: Sequence[int],
     width: int,
@@ -280,11 +293,11 @@ def _stripes(
     first, last = groups[0].first, groups[-1].last
     later = [p.tensor for node in nodes[last:] for p in node.inputs]
     outside = frozenset(ready.views.get(t, t) for t in (*later, *graph.outputs))
-    exchanges = any(node.exchange is not None for node in nodes[first:last])
+    exchanges = any(isinstance(node, Exchange) for node in nodes[first:last])
     touched = {t for op in operators for t in (*graph.ops[op].inputs, *graph.ops[op].outputs)}
     found = None
     if not exchanges and touched.isdisjoint(ready.parts):
-        found = stage_windows(graph, operators, outside)
+        found = stage_windows(graph, operators, outside, lambda op: ready.lowered[op].columns)
     cut = None if found is None else stripes(graph, operators, *found, width)
     if cut is None:
         raise UsageError(
@@ -318,7 +331,7 @@ def _stages(
 
 def _turns(
     tables: Tables,
-    nodes: Sequence[Node],
+    nodes: Sequence[Run],
     plan: RowPlan,
     cropped: Mapping[int, CroppedRun],
 ) -> list[Turn | Loop]:
@@ -431,4 +444,4 @@ def _place_variables(graph: Graph, placement: Placement) -> tuple[Variable, ...]
     return tuple(variables)
 
 
-__all__ = ["ARENA", "CONSTANTS", "FIRST_INPUT", "NO_TENSOR", "NodeEntry", "PortEntry", "Rows"]
+__all__ = ["ARENA", "CONSTANTS", "FIRST_INPUT", "NO_TENSOR", "PortEntry", "Rows"]

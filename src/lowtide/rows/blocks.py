@@ -7,7 +7,7 @@ again, kernel minus stride of them, the *kept rows*; of the rest a window of som
 depthwise convolution makes is eaten pixel by pixel. Nothing is computed twice. Or it keeps no rows, and
 computes the pointwise convolution before the depthwise one again for each row that reads it.
 
-A block is an operator of type BLOCK of a wider graph: it stands after the graph's own operators, as an
+A block is an operator (ir/block.py) of a wider graph: it stands after the graph's own operators, as an
 alternative to some of them. Its `intermediates` hold the tensor of its kept rows, if it keeps any.
 """
 
@@ -17,17 +17,10 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from lowtide.ir import Graph, Op, Tensor
-from lowtide.ir.graph import Option
-from lowtide.ir.macs import BLOCK, op_macs
+from lowtide.ir.block import BlockOp
+from lowtide.ir.macs import op_macs
+from lowtide.lower.block import MOST_ROWS
 from lowtide.lower.nodes import Lowered, Node
-from lowtide.passes.rewrites import EXPLICIT_PADDING
-from lowtide.rows.columns import window_width
-
-MOST_ROWS = 8
-"""LT_BLOCK_ROWS in lt_block.h: the tallest kernel."""
-
-MOST_PIXELS = 8
-"""The most pixels of a row that are made at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,34 +123,6 @@ def _disjoint(blocks: Iterable[Block]) -> tuple[Block, ...]:
     return tuple(sorted(found, key=lambda b: b.op))
 
 
-def pieces(width: int) -> int:
-    """How many of `width` pixels a block makes at a time: the most that divide it."""
-    return next(n for n in range(MOST_PIXELS, 0, -1) if width % n == 0)
-
-
-def whole(op: Op, option: str) -> int:
-    """An option of a block that is a number."""
-    value = op.options[option]
-    assert isinstance(value, int)
-    return value
-
-
-def block_scratch(graph: Graph, op: Op, columns: int, kernels: int, *, lean: bool) -> int:
-    """Bytes of scratch memory of the block `op` if it makes `columns` columns; `kernels` is what its
-    kernels need. First the windows of the rows it computes, then the pixels between the depthwise
-    convolution and the pointwise one after it."""
-    piece = 1 if lean else pieces(columns)
-    channels = graph.tensors[graph.ops[whole(op, "depthwise")].outputs[0]].shape[3]
-    needs = 0
-    if whole(op, "expand") >= 0:
-        fresh = whole(op, "kernel_h") - whole(op, "kept")
-        window = min(window_width(op, piece), graph.tensors[op.inputs[0]].shape[2])
-        needs += -(-fresh * window * channels // 4) * 4
-    if whole(op, "project") >= 0:
-        needs += -(-piece * channels // 4) * 4
-    return needs + kernels
-
-
 def _is_pointwise(lowered: Lowered) -> bool:
     node = _only(lowered, "lt_conv_packed_s8_row")
     if node is None:
@@ -220,7 +185,8 @@ class _Widened:
     def overlap(self, depthwise: int) -> int:
         """Rows that a window of the depthwise convolution shares with the next one."""
         op = self._graph.ops[depthwise]
-        return self._graph.tensors[op.inputs[1]].shape[1] - _option(op, "stride_h")
+        assert op.window is not None
+        return op.window.rows.kernel - op.window.rows.stride
 
     def add(self, expand: int, depthwise: int, project: int, kept: int) -> Block:
         """Add the block of these operators (-1: there is none), which keeps `kept` rows."""
@@ -229,70 +195,36 @@ class _Widened:
         core = self._graph.ops[depthwise]
         source = self._graph.tensors[core.inputs[0]]
         made = self._graph.tensors[core.outputs[0]]
-        _, height, width, _ = self._graph.tensors[core.inputs[1]].shape
-        strides = _option(core, "stride_h"), _option(core, "stride_w")
-        top, bottom = _padding(core, 0, source.shape[1], made.shape[1], height, strides[0])
-        left, right = _padding(core, 1, source.shape[2], made.shape[2], width, strides[1])
-        windows = [
-            range(max(0, first), min(source.shape[1], first + height))
-            for first in (row * strides[0] - top for row in range(made.shape[1]))
-        ]
-        once = len({row for window in windows for row in window})
-        options: dict[str, Option] = {
-            "expand": expand,
-            "depthwise": depthwise,
-            "project": project,
-            "kept": kept,
-            "kernel_h": height,
-            "kernel_w": width,
-            "stride_h": strides[0],
-            "stride_w": strides[1],
-            EXPLICIT_PADDING: (top, bottom, left, right),
-            "expanded_rows": once if kept or height == strides[0] else sum(map(len, windows)),
-            "expanded_height": min(
-                source.shape[1], (made.shape[1] - 1) * strides[0] + height - top
-            ),
-            "expanded_columns": min(
-                source.shape[2], (made.shape[2] - 1) * strides[1] + width - left
-            ),
-            "expand_macs": 0
+        assert core.window is not None
+        rows, columns = core.window.rows, core.window.columns
+        reads = [rows.reads(range(row, row + 1), source.shape[1]) for row in range(made.shape[1])]
+        once = len({row for window in reads for row in window})
+        constants = (t for op in ops for t in op.inputs[1:])
+        block = BlockOp(
+            id=len(self._ops),
+            inputs=(ops[0].inputs[0], *constants),
+            outputs=(ops[-1].outputs[0],),
+            window=core.window,
+            expand=None if expand < 0 else expand,
+            depthwise=depthwise,
+            project=None if project < 0 else project,
+            kept=kept,
+            expanded_rows=once if kept or rows.kernel == rows.stride else sum(map(len, reads)),
+            expanded_height=rows.reads(range(made.shape[1]), source.shape[1]).stop,
+            expanded_columns=columns.reads(range(made.shape[2]), source.shape[2]).stop,
+            expand_macs=0
             if expand < 0
             else op_macs(self._graph, ops[0]) // (source.shape[1] * source.shape[2]),
-            "pixel_macs": sum(op_macs(self._graph, op) for op in ops[expand >= 0 :])
+            pixel_macs=sum(op_macs(self._graph, op) for op in ops[expand >= 0 :])
             // (made.shape[1] * made.shape[2]),
-        }
-        constants = (t for op in ops for t in op.inputs[1:])
-        block = Op(
-            len(self._ops),
-            BLOCK,
-            (ops[0].inputs[0], *constants),
-            (ops[-1].outputs[0],),
-            options,
         )
         if kept:
             number = len(self._tensors)
-            shape = (1, kept, whole(block, "expanded_columns"), source.shape[3])
+            shape = (1, kept, block.expanded_columns, source.shape[3])
             self._tensors.append(
                 replace(source, id=number, name=f"{source.name} (kept rows)", shape=shape)
             )
             block = replace(block, intermediates=(number,))
         self._ops.append(block)
-        again = expand >= 0 and not kept and height > strides[0]
+        again = expand >= 0 and not kept and rows.kernel > rows.stride
         return Block(block.id, members, expand >= 0, project >= 0, kept, again)
-
-
-def _option(op: Op, name: str) -> int:
-    value = op.options.get(name, 1)
-    assert isinstance(value, int)
-    return value
-
-
-def _padding(op: Op, axis: int, size: int, made: int, kernel: int, stride: int) -> tuple[int, int]:
-    """Padding before and after, of rows (axis 0) or columns (axis 1)."""
-    explicit = op.options.get(EXPLICIT_PADDING)
-    if isinstance(explicit, tuple):
-        return int(explicit[2 * axis]), int(explicit[2 * axis + 1])
-    if op.options.get("padding") != 0:  # VALID
-        return 0, 0
-    total = max(0, (made - 1) * stride + kernel - size)
-    return total // 2, total - total // 2

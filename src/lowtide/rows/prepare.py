@@ -10,7 +10,8 @@ from typing import Literal
 from lowtide.errors import UsageError
 from lowtide.ir import Graph
 from lowtide.lower import lower_op
-from lowtide.lower.nodes import Lowered, Node
+from lowtide.lower.nodes import Exchange, Lowered, Run
+from lowtide.passes.windows import normalise_windows
 from lowtide.plans.cost import CostModel
 from lowtide.plans.search import Group, Path, Space, Stages, groups_of
 from lowtide.program.tables import CONSTANTS, FIRST_INPUT
@@ -33,7 +34,7 @@ class Variant:
     network's own groups `ends[g]` to `ends[g + 1] - 1` are.
     """
 
-    nodes: tuple[Node, ...] = field(repr=False)
+    nodes: tuple[Run, ...] = field(repr=False)
     table: RowTable = field(repr=False)
     groups: tuple[Group, ...]
     ends: tuple[int, ...]
@@ -73,7 +74,7 @@ class Prepared:
         return _parts(self.joined, self.views)
 
     @property
-    def nodes(self) -> tuple[Node, ...]:
+    def nodes(self) -> tuple[Run, ...]:
         """The nodes of the network without blocks."""
         return self.variant().nodes
 
@@ -162,7 +163,7 @@ class Prepared:
             crops={t: c.row for t, c in crops.items()},
             preserve=self.preserve_input,
         )
-        groups = groups_of([node.op for node in nodes])
+        groups = groups_of([-1 if isinstance(node, Exchange) else node.op for node in nodes])
         ends = [0]
         for group in groups:
             ends.append(ends[-1] + len(self.members(group.operator)))
@@ -179,11 +180,12 @@ def prepare(
     align: int = 16,
     join: bool = True,
 ) -> Prepared:
-    """Lower every operator. Raises ModelError for one without a kernel.
+    """Lower every operator, its window in the one form. Raises ModelError for one without a kernel.
 
     With `join`, concatenations and splits along rows or columns cost nothing, and there are blocks: for
     rows only.
     """
+    graph = normalise_windows(graph)
     lowered = {op.id: lower_op(graph, op) for op in graph.ops}
     views = resolve_views(graph, lowered)
     constants, fixed = _constants(graph, lowered, views)
@@ -232,13 +234,19 @@ def space_of(
     space = Space(len(ready.groups), goes_on)
     prices = None
     if model is not None:
-        prices = model.prices(
-            ready.wide, (n for found in ready.lowered.values() for n in found.nodes)
-        )
+        prices = model.prices(n for found in ready.lowered.values() for n in found.nodes)
     for blocks in ((), *selections(ready.blocks)):
         if all(not block.again for block in blocks) or strips:
             variant = ready.variant({block.op for block in blocks})
-            stages = Stages(ready.wide, variant.table, variant.groups, strips, ready.parts, prices)
+            stages = Stages(
+                ready.wide,
+                variant.table,
+                variant.groups,
+                strips,
+                ready.parts,
+                prices,
+                ready.lowered,
+            )
             space.add(stages, variant.ends)
     return space
 

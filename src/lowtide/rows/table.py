@@ -19,7 +19,7 @@ from types import MappingProxyType
 
 from lowtide.ir import Graph
 from lowtide.ir.liveness import in_arena
-from lowtide.lower.nodes import Node, Port
+from lowtide.lower.nodes import Exchange, Node, Port, Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class RowTable:
 
 def row_table(
     graph: Graph,
-    nodes: Sequence[Node],
+    nodes: Sequence[Run],
     views: Mapping[int, int],
     *,
     outside: Collection[int] = (),
@@ -88,8 +88,8 @@ def row_table(
     cuts = cuts_of(graph, nodes, views, outside, crops)
     align = max((graph.tensors[t].dtype.bits // 8 for t in cuts), default=1)
     seen = _Seen(graph, cuts, views, crops)
-    taken = {p.tensor for node in nodes if node.exchange is not None for p in node.inputs}
-    pushed = {p.tensor for node in nodes if node.exchange is not None for p in node.outputs}
+    taken = {p.tensor for node in nodes if isinstance(node, Exchange) for p in node.inputs}
+    pushed = {p.tensor for node in nodes if isinstance(node, Exchange) for p in node.outputs}
 
     def rows_of(tensors: Sequence[int]) -> frozenset[int]:
         chosen = (cuts.get(views.get(t, t)) for t in tensors)
@@ -106,9 +106,9 @@ def row_table(
         size[cut.first : cut.first + cut.count] = [each] * cut.count
     lasting = []
     for node in nodes:
-        lasts = node.scratch > 0 and node.scratch_lasts
+        lasts = isinstance(node, Node) and node.scratch > 0 and node.scratch_lasts
         lasting.append(len(size) if lasts else -1)
-        size += [node.scratch] * lasts
+        size += [node.scratch] if isinstance(node, Node) and lasts else []
     makers: list[dict[int, int]] = [{} for _ in size]
     reads, writes = [], []
     for index, node in enumerate(nodes):
@@ -131,9 +131,11 @@ def row_table(
         given=given,
         kept=kept,
         align=align,
-        scratch=tuple(0 if node.scratch_lasts else node.scratch for node in nodes),
+        scratch=tuple(_own_scratch(node) for node in nodes),
         lasting=tuple(lasting),
-        lean_scratch=tuple(0 if node.scratch_lasts else node.leaner.scratch for node in nodes),
+        lean_scratch=tuple(
+            _own_scratch(node.leaner if isinstance(node, Node) else node) for node in nodes
+        ),
         alone=frozenset(
             index
             for index, node in enumerate(nodes)
@@ -142,9 +144,14 @@ def row_table(
     )
 
 
+def _own_scratch(node: Run) -> int:
+    """Bytes of scratch memory for one step alone."""
+    return 0 if isinstance(node, Exchange) or node.scratch_lasts else node.scratch
+
+
 def cuts_of(
     graph: Graph,
-    nodes: Sequence[Node],
+    nodes: Sequence[Run],
     views: Mapping[int, int],
     outside: Collection[int] = (),
     crops: Mapping[int, int] = MappingProxyType({}),
