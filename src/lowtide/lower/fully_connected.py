@@ -13,7 +13,6 @@ from lowtide.ir import DType
 from lowtide.lower import convolution, legacy, wide
 from lowtide.lower.common import Context, Lowering, floats_of, per_tensor, quantised
 from lowtide.lower.nodes import Array, Lowered, Node, Params
-from lowtide.passes.rewrites import ROUNDED_ONCE
 
 
 def _window(context: Context, out_c: int, depth: int) -> convolution.Footprint:
@@ -39,7 +38,7 @@ def _fully_connected(context: Context) -> Lowered:
         return legacy.fully_connected(context, over, filters)
     if any(quantised(context, context.input(1)).zero_point):
         raise context.unsupported("the zero point of its weights must be 0")
-    if context.option(ROUNDED_ONCE):
+    if context.op.rounds_once:
         return _rounded_once(context, over, filters)
     # The product of the scales is a double, as the released TFLM has it (older sources: float32).
     factors = convolution.factors(context, out_c)
@@ -49,7 +48,9 @@ def _fully_connected(context: Context) -> Lowered:
     return convolution.lower_s8(context, over, channels, 1)
 
 
-def _rounded_once(context: Context, over: convolution.Window, filters: NDArray[np.int8]) -> Lowered:
+def _rounded_once(
+    context: Context, over: convolution.Footprint, filters: NDArray[np.int8]
+) -> Lowered:
     """As LiteRT has it; `filters` is [out_c, depth]."""
     out_c, depth = filters.shape
     is_wide = context.activation_type == DType.INT16

@@ -19,9 +19,6 @@ from lowtide.passes.windows import normalise_windows
 
 _CONVOLUTIONS = frozenset({"CONV_2D", "DEPTHWISE_CONV_2D"})
 
-ROUNDED_ONCE = "rounded_once"
-"""An option that only `round_once` sets: sums are scaled as LiteRT does it, not as TFLM."""
-
 
 def round_once(graph: Graph) -> Graph:
     """Let dense layers round as LiteRT's reference does: the graph itself where that is no difference.
@@ -29,7 +26,7 @@ def round_once(graph: Graph) -> Graph:
     uint8 is LiteRT's in any case, as TFLM does not have it.
     """
     marked = {
-        op.id: replace(op, options=MappingProxyType({**op.options, ROUNDED_ONCE: True}))
+        op.id: replace(op, rounds_once=True)
         for op in graph.ops
         if op.type == "FULLY_CONNECTED"
         and graph.tensors[op.inputs[0]].dtype in (DType.INT8, DType.INT16)
