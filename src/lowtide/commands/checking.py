@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from lowtide.commands.compiling import Compiled, rounded_as
 from lowtide.ir import Graph
 from lowtide.ir.macs import graph_macs
-from lowtide.machines.board import Board
+from lowtide.machines.board import find_board
 from lowtide.machines.host import HostTrace, host_build, host_macs, host_trace
+from lowtide.machines.parts import Board
 from lowtide.machines.qemu import BoardRun, run_on_board
 from lowtide.oracle.interpreters import Difference, EngineName, Reference, first_difference
 from lowtide.oracle.samples import reference, sample_inputs
@@ -42,10 +43,11 @@ class Mismatch:
 class Verified:
     """The outcome of `verify`. `tensors` tensors were compared on `samples` inputs with `engine`.
 
-    `compared` is what was built and compared: the program itself, but for the rounding of its dense
-    layers if LiteRT is the only engine that can run the model, `passed_over` saying why.
+    `compared` is what was built and compared: `compiled`, but for the rounding of its dense layers if
+    LiteRT is the only engine that can run the model, `passed_over` saying why.
     """
 
+    compiled: Compiled = field(repr=False)
     compared: Compiled = field(repr=False)
     engine: EngineName
     passed_over: str
@@ -62,10 +64,14 @@ class Verified:
 def verify(compiled: Compiled, *, samples: int = 8, seed: int = 1) -> Verified:
     """Build for this computer with sanitizers, run, and compare every tensor with the oracle.
 
-    The oracle is TFLM, or LiteRT's reference kernels where TFLM is not installed or does not run the
-    model: then the program is compiled once more, with LiteRT's rounding of FULLY_CONNECTED.
+    There are `samples` inputs: random ones by `seed`, and, from the second on, all-least, all-greatest
+    and all-zero; each an array per input of the model, of its shape and type. The oracle is TFLM, or
+    LiteRT's reference kernels where TFLM is not installed or does not run the model: then the program
+    is compiled once more, with LiteRT's rounding of FULLY_CONNECTED.
 
-    Raises OracleError, MissingToolError, BuildError or ProgramError.
+    A difference is a result (`Verified.mismatch`). Raises OracleError if no oracle runs the model,
+    MissingToolError without an oracle or a compiler, BuildError if the C is faulty, ProgramError if the
+    program crashes, hangs or trips a sanitizer; ModelError for inputs that cannot be made.
     """
     graph = compiled.graph
     inputs = sample_inputs(compiled.model, samples, seed)
@@ -76,7 +82,7 @@ def verify(compiled: Compiled, *, samples: int = 8, seed: int = 1) -> Verified:
         if graph.tensors[tensor].bytes
     }
     wanted = _reference(compiled, inputs, [*graph.inputs, *made, *graph.outputs])
-    compiled = rounded_as(compiled, wanted.engine)
+    asked, compiled = compiled, rounded_as(compiled, wanted.engine)
     with tempfile.TemporaryDirectory(prefix="lowtide-") as folder:
         program = host_build(compiled.files, compiled.name, Path(folder), trace=True)
         trace = host_trace(program, _samples(graph, wanted))
@@ -101,7 +107,15 @@ def verify(compiled: Compiled, *, samples: int = 8, seed: int = 1) -> Verified:
     if difference is not None:
         op = made.get(difference.tensor)
         mismatch = Mismatch(-1 if op is None else op.id, "" if op is None else op.label, difference)
-    return Verified(*(compiled, wanted.engine, wanted.passed_over, samples, len(checked), mismatch))
+    return Verified(
+        compiled=asked,
+        compared=compiled,
+        engine=wanted.engine,
+        passed_over=wanted.passed_over,
+        samples=samples,
+        tensors=len(checked),
+        mismatch=mismatch,
+    )
 
 
 def _handed_over(graph: Graph, trace: HostTrace, wanted: Reference) -> Difference | None:
@@ -209,11 +223,18 @@ class Ran:
         return self.difference is None
 
 
-def run(compiled: Compiled, board: Board, *, samples: int = 2, seed: int = 1) -> Ran:
+def run(compiled: Compiled, board: Board | str, *, samples: int = 2, seed: int = 1) -> Ran:
     """Build for `board`, run under QEMU, measure, and compare all outputs with the oracle.
 
-    Raises DoesNotFitError if RAM or flash is too small, else as `verify`.
+    `board` may be the name of one that `lowtide boards` lists. What is measured: RAM and flash in
+    bytes, instructions (not cycles) of one inference. Inputs and oracle are those of `verify`; only
+    outputs are compared.
+
+    Raises UsageError for an unknown board, DoesNotFitError if RAM or flash is too small, else as
+    `verify`.
     """
+    if isinstance(board, str):
+        board = find_board(board)
     graph = compiled.graph
     inputs = sample_inputs(compiled.model, samples, seed)
     wanted = _reference(compiled, inputs, [*graph.inputs, *graph.outputs])

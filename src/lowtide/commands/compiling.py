@@ -159,8 +159,11 @@ def compile_model(
 ) -> Compiled:
     """Compile `model` to C: operators in their best order, their rows interleaved.
 
-    Raises ModelError for an operator or type without a kernel. `seconds` limits the search for the
-    order.
+    What comes out is a whole bundle of files, in memory: `Compiled.write` writes it to a folder. Its
+    arena has `Compiled.arena_bytes` bytes. `seconds` limits the search for the order.
+
+    Raises ModelError for an operator or type without a kernel, UsageError for options that exclude each
+    other or a plan that does not fit the model, InfeasibleError if no plan meets the limits.
     """
     chosen = options or Options()
     name = check_name(chosen.name) if chosen.name is not None else c_name(_stem(model.path))
@@ -230,13 +233,23 @@ class Planned:
 
 def planned_model(
     model: Model,
-    options: Options,
+    options: Options | None = None,
     *,
     front: bool = False,
     seconds: float = 20.0,
     tell: Tell = lambda _: None,
 ) -> Planned:
-    """Compile `model`, and with `front` find all plans that no other beats in arena and cost."""
+    """Compile `model`, and show what its plan needs, beside lower bounds and TFLM; sizes are in bytes.
+
+    With `front`, find all plans that no other beats in arena and cost, too. `tell` is told what is being
+    done. `options.schedule` must be "rows"; else as `compile_model`, errors, too.
+    """
+    options = options or Options()
+    if options.schedule == "operators":
+        raise UsageError(
+            "operators that run one after the other have no stages to plan",
+            "`lowtide analyze` shows what they need",
+        )
     name = check_name(options.name) if options.name is not None else c_name(_stem(model.path))
     order, ready = prepared(model, options, seconds=seconds)
     planner = _planner(ready, options, seconds, strips=front, tell=tell)

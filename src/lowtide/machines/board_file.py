@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar, cast
 
 from lowtide.errors import UsageError
-from lowtide.machines.board import Board, Core, Counter, Machine, Region
+from lowtide.machines.parts import Board, Core, Counter, Machine, Region
 from lowtide.machines.toolchain import EMULATORS, TOOLCHAINS
 
 _UNITS: Final = {"": 1, "K": 1 << 10, "M": 1 << 20}

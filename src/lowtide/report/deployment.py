@@ -15,8 +15,8 @@ _ENGINES = {"tflm": "TensorFlow Lite Micro", "litert": "LiteRT's reference kerne
 _ROUNDED = "with LiteRT's rounding of FULLY_CONNECTED in place of TensorFlow Lite Micro's"
 
 
-def compiled_text(compiled: Compiled, output: str) -> str:
-    """What was written, and the RAM it needs, computed."""
+def compiled_text(compiled: Compiled, output: str | None = None) -> str:
+    """The RAM the program needs, computed, and what was written to `output`, if it was."""
     graph, placement = compiled.graph, compiled.assembly.placement
     proof = "" if placement.proved_optimal else " (not proved optimal)"
     plan = compiled.assembly.plan
@@ -29,9 +29,12 @@ def compiled_text(compiled: Compiled, output: str) -> str:
         f"{plain(compiled.model.path)}: {len(graph.ops)} operators, {graph_macs(graph):,} MACs",
         f"arena {amount(compiled.arena_bytes)}{proof}, {how}",
         *_predicted(compiled),
-        f"Wrote {len(compiled.files)} files to {plain(output)}; {compiled.name}.h is the interface, "
-        "README.md says how to build and call it.",
     ]
+    if output is not None:
+        lines.append(
+            f"Wrote {len(compiled.files)} files to {plain(output)}; {compiled.name}.h is the "
+            "interface, README.md says how to build and call it."
+        )
     return "\n".join(lines)
 
 
@@ -71,18 +74,18 @@ def verified_text(compiled: Compiled, result: Verified) -> str:
     if result.mismatch is None:
         return (
             f"{name}: bit-exact. All {result.tensors} tensors are those of {engine}, byte for byte, "
-            f"on {inputs}, under ASan and UBSan.{_rounded(compiled, result)}"
+            f"on {inputs}, under ASan and UBSan.{_rounded(result)}"
         )
     return (
         f"{name}: differs from {engine}. First at operator {result.mismatch.operator} "
         f"({plain(result.mismatch.type)}): {_difference(result.mismatch.difference)}"
-        f"{_rounded(compiled, result)}"
+        f"{_rounded(result)}"
     )
 
 
-def _rounded(compiled: Compiled, result: Verified | Ran) -> str:
+def _rounded(result: Verified | Ran) -> str:
     """What was compared, if that is not the program itself, in a line; else ""."""
-    if result.compared.options.rounding == compiled.options.rounding:
+    if result.compared.options.rounding == result.compiled.options.rounding:
         return ""
     why = f": {result.passed_over}" if result.passed_over else ""
     return f"\nCompiled for this comparison {_ROUNDED}{why}."
@@ -144,7 +147,7 @@ def ran_text(result: Ran) -> str:
     if result.difference is not None:
         exact = f"outputs differ from {_ENGINES[result.engine]}: {_difference(result.difference)}"
     head = f"{name} on {board.name} ({board.core.name}), emulated; {exact}"
-    head += _rounded(result.compiled, result)
+    head += _rounded(result)
     return head + "\n\n" + table("", ("measured.", "figure"), rows)
 
 
