@@ -34,8 +34,6 @@ _NAMES: Final[Mapping[EngineName, str]] = {
     "tflm": "TensorFlow Lite Micro",
     "litert": "LiteRT",
 }
-ENGINES: Final = _NAMES
-"""What the engines are called."""
 WHEELS: Final[Mapping[EngineName, frozenset[tuple[str, str]]]] = {
     "tflm": frozenset({("Linux", "x86_64")}),
     "litert": frozenset(
@@ -43,7 +41,6 @@ WHEELS: Final[Mapping[EngineName, frozenset[tuple[str, str]]]] = {
     ),
 }
 """Where an engine's package exists: (system, machine); the extra `verify` brings those that do."""
-_INSTALL: Final = 'install it: pip install "lowtide[verify]"'
 _REMEDY: Final = "check that the model runs in the interpreter named, outside lowtide"
 _LAST_LINES: Final = 4
 _LINE_LENGTH: Final = 240
@@ -290,11 +287,13 @@ def _error(failures: Sequence[_FailedError]) -> LowtideError:
     cause = "; ".join(str(failure) for failure in failures)
     missing = [failure.engine for failure in failures if failure.missing]
     here = (platform.system(), platform.machine())
-    install = _INSTALL
-    if not any(here in WHEELS[engine] for engine in missing):
+    exist = [engine for engine in missing if here in WHEELS[engine]]
+    names = " or ".join(_NAMES[engine] for engine in exist or missing)
+    install = f'install {names}: pip install "lowtide[verify]"'
+    if not exist:
         install = (
-            f"there is no package of it for {' on '.join(here)}: check on another computer, such as "
-            "Linux on x86_64"
+            f"use another computer, such as Linux on x86_64: there is no package of {names} for "
+            f"{' on '.join(here)}"
         )
     if len(missing) == len(failures):
         return MissingToolError(cause, install)
