@@ -323,4 +323,4 @@ def compiled_of(
 
 
 def _stem(path: str) -> str:
-    return path.removeprefix("zoo:").rpartition("/")[2].removesuffix(".tflite")
+    return Path(path.removeprefix("zoo:")).name.removesuffix(".tflite")

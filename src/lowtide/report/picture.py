@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from lowtide.commands.analysis import Analysis, Timeline
@@ -66,7 +67,7 @@ def listed_colours() -> Sequence[tuple[float, float, float]]:
 
 def file_name(path: str) -> str:
     """The last part of a model's path, for a title."""
-    return plain(path.rpartition("/")[2])
+    return plain(Path(path).name)
 
 
 def with_commas(value: float, _: object) -> str:
