@@ -1,8 +1,9 @@
 """See that lowtide installs elsewhere: `make platforms`.
 
-For every system and Python that it is meant for, resolve what the base needs: pip's choice of wheels from
-the index that it is set up with; nothing is installed. And see that there are wheels of what the extras
-`verify` and `plot` bring there. Prints a line for each; fails, with pip's words, if one is not to be had.
+For every system and Python that it is meant for, resolve what the base needs: pip's choice of wheels
+from the index that it is set up with; nothing is installed. And see that there are wheels of what the
+extras `verify` and `plot` bring there. Prints a line for each; fails, with pip's words, if one is not to
+be had.
 
 (pip evaluates the markers of packages for the system that it runs on; only those of lowtide's own
 requirements are evaluated here for the system asked about.)
