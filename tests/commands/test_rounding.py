@@ -19,7 +19,8 @@ from lowtide.tflite.read import parse
 from lowtide.zoo.spec import NetSpec, OpSpec, TensorSpec
 from lowtide.zoo.writer import write
 
-LITERT = "\nCompiled for this comparison with LiteRT's rounding of FULLY_CONNECTED in place of TensorFlow "
+LITERT = "\nCompiled for this comparison with LiteRT's rounding of FULLY_CONNECTED in place of "
+TFLM = "TensorFlow Lite Micro"
 
 
 def halves(dtype: str = "INT8", *, gathered: bool = False) -> Model:
@@ -69,7 +70,7 @@ def test_verify_with_litert_alone(schedule: str) -> None:
     assert result.compared.arena_bytes == program.arena_bytes
     assert lowtide.describe(result) == (
         "halves.tflite: bit-exact. All 1 tensors are those of LiteRT's reference kernels, byte for "
-        f"byte, on 8 inputs, under ASan and UBSan.{LITERT}Lite Micro's: TensorFlow Lite Micro is not "
+        f"byte, on 8 inputs, under ASan and UBSan.{LITERT}{TFLM}'s: {TFLM} is not "
         "installed."
     )
     document = verified_document(program, result)
@@ -90,7 +91,7 @@ def test_run_measures_the_program_itself() -> None:
     assert result.bit_exact
     assert result.compiled is program
     assert result.compared is not program
-    assert f"{LITERT}Lite Micro's: TensorFlow Lite Micro is not" in lowtide.describe(result)
+    assert f"{LITERT}{TFLM}'s: {TFLM} is not" in lowtide.describe(result)
     assert ran_document(result)["rounding"] == "litert"
 
 
@@ -108,4 +109,4 @@ def test_an_operator_that_tflm_lacks() -> None:
     assert (result.engine, result.bit_exact) == ("litert", True)
     assert result.compared.options.rounding == "litert"
     told = lowtide.describe(result)
-    assert told.endswith("Lite Micro's: TensorFlow Lite Micro cannot run this network.")
+    assert told.endswith(f"{LITERT}{TFLM}'s: {TFLM} cannot run this network.")

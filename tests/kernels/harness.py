@@ -70,7 +70,8 @@ def differences(
 ) -> list[str]:
     """Every tensor of the model that is not bit for bit the oracle's, as one line each.
 
-    `rewrite` is a pass over the graph that is compiled. Sample 0 of the default inputs is random, 1 to 3 are all least, all greatest and all zero.
+    `rewrite` is a pass over the graph that is compiled.
+    Sample 0 of the default inputs is random, 1 to 3 are all least, all greatest and all zero.
     """
     graph = rewrite(parse(data).graph)
     assembly = assemble(graph, range(len(graph.ops)))
