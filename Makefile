@@ -34,13 +34,22 @@ platforms: $(STAMP) ## See that it installs, and type-checks, on other systems a
 	$(BIN)/mypy --platform darwin src
 	$(BIN)/python tools/check_platforms.py
 
+.PHONY: soak
+soak: $(STAMP) ## Try thousands of random networks (takes about half an hour)
+	$(BIN)/pytest -n auto -m soak
+
 .PHONY: bench
-bench: $(STAMP) ## Print the side-by-side tables (takes about half an hour)
-	bench/reorder
-	bench/deploy
-	bench/rows
-	bench/msf_cnn
-	bench/instructions
+bench: $(STAMP) ## Measure everything, print it, store the documents' figures (about half an hour)
+	bench/run examples --store
+	bench/run reorder --store
+	bench/run deploy --store
+	bench/run rows --store
+	bench/run msf_cnn --store
+	bench/run instructions --store
+
+.PHONY: figures
+figures: $(STAMP) ## Write the stored figures into README.md and docs/
+	bench/run figures
 
 .PHONY: clean
 clean: ## Remove what the other targets made

@@ -23,24 +23,20 @@ from lowtide.ir import Graph, Op
 from lowtide.ir.block import BlockOp
 from lowtide.lower import columns_read, lower_op
 from lowtide.lower.nodes import Exchange
-from lowtide.program.assemble import (
-    ARENA,
-    CONSTANTS,
-    FIRST_INPUT,
-    NO_TENSOR,
-    Assembly,
-    PortEntry,
-    Rows,
-)
+from lowtide.program.assemble import Assembly
 from lowtide.program.tables import (
+    NO_TENSOR,
     ExchangeEntry,
     KernelEntry,
     MoveEntry,
+    PortEntry,
+    Rows,
     StripEntry,
     called,
     ports_of,
 )
 from lowtide.program.turns import expand
+from lowtide.rows.bases import ARENA, CONSTANTS, FIRST_INPUT
 
 _GARBAGE = -1
 _SHIFT = 32  # a label is tensor << 32 | position

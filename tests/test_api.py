@@ -11,12 +11,12 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from time import perf_counter
 
 import pytest
 
 import lowtide
 import networks
+from effort import calls
 from lowtide.commands.analysis import analyze
 from lowtide.errors import LowtideError
 
@@ -173,12 +173,6 @@ def test_errors_have_one_base() -> None:
 
 @pytest.mark.parametrize("name", networks.present("te_vww") or ["mobilenet-v2-0.35-144"])
 def test_analysis_is_quick_enough_for_an_architecture_search(name: str) -> None:
-    """20 ms per call at most; the best of many, as others may use the machine."""
+    """About 15,000 calls; `bench/reorder` has the milliseconds."""
     model = networks.loaded(name)
-
-    def seconds() -> float:
-        begin = perf_counter()
-        analyze(model)
-        return perf_counter() - begin
-
-    assert min(seconds() for _ in range(30)) <= 0.02
+    assert calls(lambda: analyze(model)) < 25_000

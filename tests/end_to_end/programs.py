@@ -14,14 +14,14 @@ from pathlib import Path
 
 from lowtide.commands.compiling import Compiled, Options, compile_model
 from lowtide.ir import Model
-from lowtide.machines.toolchain import WARNINGS
+from lowtide.machines.host import CHECKED
+from lowtide.machines.toolchain import WARNINGS, build_program
 from lowtide.oracle.samples import reference, sample_inputs
 from lowtide.tflite.read import parse
 from networks import loaded
 from random_nets import random_network
 
 STRICT = ("-std=c99", *WARNINGS, "-Werror")
-SANITIZED = ("-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 _START = """
 #include <stdio.h>
@@ -130,16 +130,13 @@ def run_main(
 
     CHECK(x) in the body ends the program, and fails the test, if x does not hold.
     """
-    write_files(folder, merged(*programs))
     includes = "".join(f'#include "{program.name}.h"\n' for program in programs)
     main = f"{_START}{includes}{declarations}\nint main(void)\n{{\n{body}\n    return 0;\n}}\n"
-    (folder / "main.c").write_text(main)
-    sources = sorted(path.name for path in folder.glob("*.c"))
-    command = ["gcc", *STRICT, *SANITIZED, *flags, *sources, "-lm", "-o", "program"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[:4000]
+    files = {**merged(*programs), "main.c": main.encode()}
+    program, warnings = build_program(files, folder, [*CHECKED, *flags])
+    assert warnings == ""
     ran = subprocess.run(
-        ["./program"],
+        [program],
         cwd=folder,
         capture_output=True,
         text=True,

@@ -8,11 +8,13 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from programs import compiled, run_main, samples, samples_of
+from programs import STRICT, compiled, run_main, samples, samples_of, write_files
 from streams import CALLER, OUT_OF_ORDER, c_data, c_run
 
 from lowtide.commands.compiling import Compiled, Options, compile_model
 from lowtide.ir import Model
+from lowtide.machines.objects import compile_objects
+from lowtide.machines.toolchain import find_compiler
 from lowtide.tflite.read import parse
 from lowtide.zoo.quantise import Activation
 from random_nets import Maker
@@ -390,9 +392,8 @@ def test_a_row_out_of_order_is_found(tmp_path: Path) -> None:
 
 
 def test_callbacks_are_c_plus_plus_too(tmp_path: Path) -> None:
-    program = _program(BOTH)
-    for name, content in program.files.items():
-        (tmp_path / name).write_bytes(content)
+    files = _program(BOTH).files
+    write_files(tmp_path, files)
     (tmp_path / "main.cpp").write_text("""
 #include "net.h"
 namespace {
@@ -416,11 +417,11 @@ int main()
     return bad | (rows != NET_INPUT_0_ROWS + 100 * NET_OUTPUT_0_ROWS);
 }
 """)
-    command = (
-        "gcc -std=c99 -c *.c && g++ -std=c++11 -Wall -Wextra -Wpedantic -Werror main.cpp *.o -o p"
-    )
-    for line in (command, "./p"):
-        done = subprocess.run(
-            ["sh", "-c", line], cwd=tmp_path, capture_output=True, text=True, check=False
-        )
+    sources = sorted(name for name in files if name.endswith(".c"))
+    objects, said = compile_objects([*find_compiler("host"), *STRICT], sources, tmp_path)
+    assert said == ""
+    warnings = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+    command = ["g++", "-std=c++11", *warnings, "main.cpp", *objects, "-o", "program"]
+    for line in (command, ["./program"]):
+        done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr

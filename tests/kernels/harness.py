@@ -18,13 +18,11 @@ from numpy.typing import NDArray
 
 from lowtide.emit.bundle import bundle
 from lowtide.ir import Graph
+from lowtide.machines.host import CHECKED, TRACED
+from lowtide.machines.toolchain import build_program
 from lowtide.oracle.interpreters import Reference, random_inputs, reference_tensors
 from lowtide.program.assemble import Assembly, assemble
 from lowtide.tflite.read import parse
-
-_WARNINGS = ["-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wpedantic", "-Werror"]
-_SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover"]
-_FLAGS = ["-std=c99", "-O1", "-g", *_WARNINGS, *_SANITIZERS, "-DLT_TRACE"]
 
 _MAIN = r"""
 #include <stdio.h>
@@ -96,20 +94,11 @@ def _dtype(graph: Graph, tensor: int) -> np.dtype[Any]:
 
 
 def _build(folder: Path, assembly: Assembly) -> Path:
-    for name, content in bundle(assembly, "net").items():
-        (folder / name).write_bytes(content)
     graph = assembly.graph
     sizes = ", ".join(str(graph.tensors[i].bytes) for i in graph.inputs)
-    (folder / "main.c").write_text(_MAIN % sizes)
-    sources = sorted(str(p) for p in folder.glob("*.c"))
-    program = folder / "net"
-    done = subprocess.run(
-        ["gcc", *_FLAGS, "-o", str(program), *sources],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[:4000]
+    files = {**bundle(assembly, "net"), "main.c": (_MAIN % sizes).encode()}
+    program, warnings = build_program(files, folder, [*CHECKED, TRACED])
+    assert warnings == ""
     return program
 
 

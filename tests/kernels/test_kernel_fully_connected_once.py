@@ -13,7 +13,7 @@ from harness import differences
 from lowtide.errors import ModelError
 from lowtide.ir import Graph
 from lowtide.lower import lower_op
-from lowtide.passes.rewrites import round_once
+from lowtide.passes import round_once
 from lowtide.tflite.read import parse
 
 NARROW, WIDE = 2, 4

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import os
 import struct
-import time
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -178,11 +177,9 @@ def test_unusable_requests_are_errors(engine: Literal["tflm", "litert"]) -> None
 
 
 def test_a_time_out_is_an_error() -> None:
-    started = time.monotonic()
     with pytest.raises(OracleError) as caught:
         reference_tensors(model(), inputs(1), [3], timeout=0.001)
     assert caught.value.cause.count("did not finish within 0.001 s") == 2
-    assert time.monotonic() - started < 60
 
 
 def without(monkeypatch: pytest.MonkeyPatch, folder: Path, *packages: str) -> None:

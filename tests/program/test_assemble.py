@@ -11,11 +11,12 @@ import pytest
 
 from lowtide.ir import DType, Graph, Op, Quant, Tensor
 from lowtide.order import best_order
-from lowtide.passes.rewrites import drop_boundary_quantization, fold_pads, resolve_variables
+from lowtide.passes import drop_boundary_quantization, fold_pads, resolve_variables
 from lowtide.place import ALLOCATORS
-from lowtide.program.assemble import ARENA, CONSTANTS, FIRST_INPUT, Assembly, assemble
+from lowtide.program.assemble import Assembly, assemble
 from lowtide.program.tables import ExchangeEntry, KernelEntry, MoveEntry
 from lowtide.program.turns import Turn, expand
+from lowtide.rows.bases import ARENA, CONSTANTS, FIRST_INPUT
 from lowtide.rows.prepare import InputMode, OutputMode
 from lowtide.tflite.read import parse
 from memory import Memory

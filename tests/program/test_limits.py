@@ -12,7 +12,7 @@ import pytest
 from lowtide.emit.c_writer import write
 from lowtide.errors import ModelError
 from lowtide.ir import DType, Graph, Op, Quant, Tensor
-from lowtide.program.assemble import Assembly, Schedule, assemble
+from lowtide.program.assemble import Assembly, ByRows, Schedule, assemble
 from lowtide.program.turns import Turn
 
 _SPLIT = "split it, or its tensors, before the conversion"
@@ -97,11 +97,11 @@ def test_the_program_has_limits_as_a_whole(
     changed: Callable[[int], Assembly], most: int, what: str
 ) -> None:
     write(changed(most), "net")
-    for plan in (None, _small("rows").plan):
+    for schedule in (_small().schedule, _small("rows").schedule):
         with pytest.raises(ModelError) as caught:
-            write(replace(changed(most + 3), plan=plan), "net")
+            write(replace(changed(most + 3), schedule=schedule), "net")
         assert caught.value.cause.endswith(f" {what}, and its tables hold {most}")
-        assert ("--schedule operators" in caught.value.remedy) == (plan is not None)
+        assert ("--schedule operators" in caught.value.remedy) == isinstance(schedule, ByRows)
 
 
 def test_a_tall_image_is_refused() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from lowtide.commands.compiling import Compiled, Options, compile_model
 from lowtide.place import Block
-from lowtide.program.assemble import Variable
+from lowtide.place.variables import Variable
 from networks import loaded
 
 WAYS: dict[str, dict[str, Any]] = {

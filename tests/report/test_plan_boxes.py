@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from drawn_programs import compiled, every_way, nothing, with_variable
 
+from lowtide.program.assemble import ByRows
 from lowtide.report.plan_boxes import SCRATCH, Box, colours_of, plan_boxes
 from networks import present
 
@@ -145,7 +146,8 @@ def test_a_stage_that_runs_again() -> None:
     assert plan is not None
     a, b = plan.stages[0], plan.stages[1]
     steps = ((a.first, 0), (b.first, 0), (b.first, 1), (a.first, 1))
-    again = replace(program.assembly, plan=replace(plan, steps=steps))
+    schedule = ByRows(replace(plan, steps=steps), program.assembly.cuts)
+    again = replace(program.assembly, schedule=schedule)
     runs = plan_boxes(replace(program, assembly=again)).runs
     assert [(run.stage, run.start, run.end) for run in runs] == [(0, 1, 2), (1, 2, 4), (0, 4, 5)]
 

@@ -5,7 +5,7 @@ Why small: the searches are compared with all of their plans, each assembled as 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise, product
@@ -19,11 +19,11 @@ from lowtide.ir import Graph
 from lowtide.ir.block import BlockOp
 from lowtide.lower.nodes import Node
 from lowtide.order import best_order
-from lowtide.passes.rewrites import fold_pads
+from lowtide.passes import fold_pads
+from lowtide.plans import space as spaces
 from lowtide.plans.cost import CostModel
-from lowtide.plans.search import Edge, Space
+from lowtide.plans.space import Edge, Space
 from lowtide.program.assemble import Assembly, assemble_rows
-from lowtide.rows import prepare as preparing
 from lowtide.rows.blocks import selections
 from lowtide.rows.columns import stage_windows, stripes, widths
 from lowtide.rows.prepare import InputMode, OutputMode, Prepared, prepare
@@ -186,11 +186,11 @@ def space_of(
     of: Prepared,
     *,
     strips: bool = True,
-    goes_on: Callable[[], bool] = lambda: True,
+    effort: float = 1.0,
     model: CostModel | None = None,
 ) -> Space:
     """All stages."""
-    return preparing.space_of(of, strips=strips, goes_on=goes_on, model=model)
+    return spaces.space_of(of, strips=strips, effort=effort, model=model)
 
 
 def operators(of: Prepared, first: int, last: int) -> tuple[int, ...]:

@@ -182,6 +182,30 @@ def test_a_sum_waits_for_its_lagging_branch() -> None:
     assert plan.peak_bytes == 4 * (3 + 3 + 1)
 
 
+def test_what_is_joined_with_what_is_made_of_it() -> None:
+    """Every row of a whole has a column of each of three nodes; two of them read what the first made.
+
+    No step waits for another part of the row that it reads.
+    """
+    sketch = Sketch()
+    source, whole = sketch.tensor(3, 4), sketch.tensor(3, 12)
+    rows = range(whole.first, whole.first + 3)
+    sketch.node([(row,) for row in range(3)], [(row,) for row in rows])
+    sketch.node(
+        [tuple(r for r in (row, row + 1) if r in rows) for row in rows], [(r,) for r in rows]
+    )
+    sketch.node([(row,) for row in rows], [(row,) for row in rows])
+    sketch.node([(row,) for row in rows], [()] * 3)
+    table = sketch.table([source], [])
+    assert demand(table, range(4)) == [
+        *((0, 0), (0, 1), (1, 0), (2, 0), (3, 0), (0, 2), (1, 1), (2, 1), (3, 1)),
+        *((1, 2), (2, 2), (3, 2)),
+    ]
+    # A stage is what is left of a longer one that begins before it.
+    assert demand(table, range(1, 4)) == [s for s in demand(table, range(4)) if s[0] >= 1]
+    assert demand(table, range(2)) == [(0, 0), (0, 1), (1, 0), (0, 2), (1, 1), (1, 2)]
+
+
 def test_rows_of_the_input_that_nobody_reads_count_before_the_first_step() -> None:
     """The caller writes the whole input, also what a window with a large stride leaves out."""
     sketch = Sketch()

@@ -16,8 +16,8 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 MODEL_HELP = "MODEL is a .tflite file, or zoo:NAME (see `lowtide zoo`)."
 
 
-class _Seconds(click.FloatRange):
-    """A time limit; nan is in no range, though it is neither below nor above one."""
+class _Effort(click.FloatRange):
+    """A factor; nan is in no range, though it is neither below nor above one."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if str(value).lower().strip("+-") == "nan":
@@ -27,12 +27,13 @@ class _Seconds(click.FloatRange):
 
 model_argument = click.argument("model", metavar="MODEL")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
-seconds_option = click.option(
-    "--seconds",
-    type=_Seconds(min=0.1),
-    default=20.0,
+effort_option = click.option(
+    "--effort",
+    type=_Effort(min=0.001, max=1000),
+    default=1.0,
     show_default=True,
-    help="Time limit of the search for the best order.",
+    metavar="F",
+    help="How much work searches may do, times the usual. It is counted, never timed.",
 )
 
 
@@ -44,9 +45,14 @@ def file_option(
     return click.option(*names, type=kind, metavar=metavar, help=help_text, required=required)
 
 
+FIRST_WAIT = 2.0
+NEXT_WAIT = 5.0
+"""Seconds after which it is said what is going on, and said again."""
+
+
 @contextmanager
 def progress(what: str) -> Iterator[Callable[[str], None]]:
-    """Say on stderr what is going on, once it takes longer than two seconds.
+    """Say on stderr what is going on, once it takes longer than FIRST_WAIT.
 
     What it gives can be told in more detail what that is.
     """
@@ -55,11 +61,11 @@ def progress(what: str) -> Iterator[Callable[[str], None]]:
     detail = [""]
 
     def tell() -> None:
-        wait = 2.0
+        wait = FIRST_WAIT
         while not stop.wait(wait):
             now = f"{what}{detail[0]} ({time.monotonic() - begin:.0f} s)"
             print(f"lowtide: {now}", file=sys.stderr, flush=True)
-            wait = 5.0
+            wait = NEXT_WAIT
 
     thread = threading.Thread(target=tell, daemon=True)
     thread.start()

@@ -99,14 +99,14 @@ class Analysis:
         return self.file.tflm_greedy_arena_bytes
 
 
-def analyze(model: Model | Graph, *, seconds: float = 20.0) -> Analysis:
+def analyze(model: Model | Graph, *, effort: float = 1.0) -> Analysis:
     """Peak memory, working sets, MACs and the best operator order of a network.
 
-    `seconds` limits the search for the best order, which is exact and takes milliseconds for most
-    networks (see `lowtide.best_order`).
+    `effort` is a factor of what the search for the best order may do, which is exact and takes
+    milliseconds for most networks (see `lowtide.best_order`).
     """
     graph = graph_of(model)
-    return analysis_of(model, best_order(model, seconds=seconds), graph)
+    return analysis_of(model, best_order(model, effort=effort), graph)
 
 
 def analysis_of(model: Model | Graph, found: OrderResult, graph: Graph) -> Analysis:

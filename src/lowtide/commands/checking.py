@@ -61,13 +61,14 @@ class Verified:
         return self.mismatch is None
 
 
-def verify(compiled: Compiled, *, samples: int = 8, seed: int = 1) -> Verified:
+def verify(compiled: Compiled, *, samples: int = 8, seed: int = 1, cached: bool = True) -> Verified:
     """Build for this computer with sanitizers, run, and compare every tensor with the oracle.
 
     There are `samples` inputs: random ones by `seed`, and, from the second on, all-least, all-greatest
     and all-zero; each an array per input of the model, of its shape and type. The oracle is TFLM, or
     LiteRT's reference kernels where TFLM is not installed or does not run the model: then the program
-    is compiled once more, with LiteRT's rounding of FULLY_CONNECTED.
+    is compiled once more, with LiteRT's rounding of FULLY_CONNECTED. With `cached`, objects of sources
+    that did not change are those of an earlier build.
 
     A difference is a result (`Verified.mismatch`). Raises OracleError if no oracle runs the model,
     MissingToolError without an oracle or a compiler, BuildError if the C is faulty, ProgramError if the
@@ -84,7 +85,7 @@ def verify(compiled: Compiled, *, samples: int = 8, seed: int = 1) -> Verified:
     wanted = _reference(compiled, inputs, [*graph.inputs, *made, *graph.outputs])
     asked, compiled = compiled, rounded_as(compiled, wanted.engine)
     with tempfile.TemporaryDirectory(prefix="lowtide-") as folder:
-        program = host_build(compiled.files, compiled.name, Path(folder), trace=True)
+        program = host_build(compiled.files, compiled.name, Path(folder), trace=True, cached=cached)
         trace = host_trace(program, _samples(graph, wanted))
     put_together = {part.tensor for part in compiled.assembly.parts.values()}
     skipped = {*compiled.assembly.views, *compiled.assembly.untraced} - put_together
@@ -223,12 +224,20 @@ class Ran:
         return self.difference is None
 
 
-def run(compiled: Compiled, board: Board | str, *, samples: int = 2, seed: int = 1) -> Ran:
+def run(
+    compiled: Compiled,
+    board: Board | str,
+    *,
+    samples: int = 2,
+    seed: int = 1,
+    cached: bool = True,
+) -> Ran:
     """Build for `board`, run under QEMU, measure, and compare all outputs with the oracle.
 
     `board` may be the name of one that `lowtide boards` lists. What is measured: RAM and flash in
     bytes, instructions (not cycles) of one inference. Inputs and oracle are those of `verify`; only
-    outputs are compared.
+    outputs are compared. With `cached`, objects of sources that did not change are those of an earlier
+    build.
 
     Raises UsageError for an unknown board, DoesNotFitError if RAM or flash is too small, else as
     `verify`.
@@ -239,10 +248,11 @@ def run(compiled: Compiled, board: Board | str, *, samples: int = 2, seed: int =
     inputs = sample_inputs(compiled.model, samples, seed)
     wanted = _reference(compiled, inputs, [*graph.inputs, *graph.outputs])
     given = _samples(graph, wanted)
-    measured = run_on_board(board, compiled.files, compiled.name, given)
+    measured = run_on_board(board, compiled.files, compiled.name, given, cached=cached)
     compared, made = rounded_as(compiled, wanted.engine), measured
     if compared is not compiled:  # not measured, and double arithmetic may not fit the part
-        made = run_on_board(board.with_plenty, compared.files, compared.name, given)
+        roomy = board.with_plenty
+        made = run_on_board(roomy, compared.files, compared.name, given, cached=cached)
     got = [
         {t: _array(data, sample[t]) for t, data in zip(graph.outputs, outputs, strict=True)}
         for outputs, sample in zip(made.outputs, wanted.samples, strict=True)

@@ -27,6 +27,7 @@ from lowtide.program.tables import (
     called,
 )
 from lowtide.program.turns import flatten
+from lowtide.target import DSP, Target
 
 _KEYWORDS = """
 auto break case char const continue default do double else enum extern float for goto if inline
@@ -129,6 +130,7 @@ def _code(assembly: Assembly, name: str, headers: Sequence[str]) -> str:
         "\n".join(
             f"#include {h}" + "\n" * (h.startswith("<") and len(includes) > 1) for h in includes
         ),
+        _guard(assembly.target),
         "\n".join(arrays.definitions),
         _operands(name, assembly.constants),
         "\n\n".join(described),
@@ -183,6 +185,19 @@ def _code(assembly: Assembly, name: str, headers: Sequence[str]) -> str:
         interface.functions(assembly, name, constants, initial),
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def _guard(target: Target) -> str:
+    """A program without the DSP kernels is refused by compilers for cores that would run them."""
+    if DSP in target.variants:
+        return ""
+    return "\n".join(
+        [
+            "#if defined(__ARM_FEATURE_DSP)",
+            f'#error "generated for {target.core}: for this core, generate it with --core any"',
+            "#endif",
+        ]
+    )
 
 
 def _operands(name: str, constants: bytes) -> str:

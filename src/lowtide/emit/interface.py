@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from lowtide.emit.literals import float_literal
 from lowtide.ir import DType, Tensor
 from lowtide.program.assemble import Assembly
-from lowtide.program.tables import FIRST_INPUT, ExchangeEntry
+from lowtide.program.tables import ExchangeEntry
+from lowtide.rows.bases import FIRST_INPUT
 
 _C_TYPES = {
     DType.INT8: "int8_t",

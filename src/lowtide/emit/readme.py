@@ -96,13 +96,19 @@ and link with `-Wl,--gc-sections`.
 
 | | bytes | |
 | --- | ---: | --- |
-| arena | {assembly.arena_bytes} | exact; tensors and scratch memory |
+| arena | {assembly.arena_bytes} | exact for {_target(assembly)}; tensors and scratch memory |
 | `{name}_t` | {state} | on a 32-bit part |
 | stack | | a few hundred bytes; measure it with `lowtide run` |
 | weights, in flash | {weights} | exact |
 | tables of constants, in flash | {tables} | exact, without the step program |
 | code and step program, in flash | | depends on the compiler; measure it with `lowtide run` |
 """
+
+
+def _target(assembly: Assembly) -> str:
+    """What the figures hold for."""
+    core = assembly.target.core
+    return "any core (as much as the neediest has to have)" if core == "any" else f"a {core}"
 
 
 def _constants(assembly: Assembly) -> list[tuple[bool, int]]:

@@ -107,7 +107,7 @@ class Op:
 
     `intermediates` are tensors that only carry quantisation parameters (LSTM gates). The `window` of a
     convolution or pool is set by `passes.windows`; a dense layer `rounds_once`, as LiteRT does, where
-    `passes.rewrites.round_once` says so.
+    `passes.rounding` says so.
     """
 
     id: int

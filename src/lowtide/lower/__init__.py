@@ -11,7 +11,6 @@ from types import MappingProxyType
 
 import numpy as np
 
-from lowtide.errors import ModelError
 from lowtide.ir import Graph, Op
 from lowtide.ir.block import BlockOp
 from lowtide.ir.macs import op_macs
@@ -43,6 +42,7 @@ from lowtide.lower import (
 from lowtide.lower.common import Columns, Context, Lowering
 from lowtide.lower.nodes import Lowered, Node, Reads
 from lowtide.lower.work import Plain
+from lowtide.target import ANY, Target
 
 LOWERINGS: dict[str, Lowering] = {
     **batch_matmul.LOWERINGS,
@@ -73,14 +73,18 @@ LOWERINGS: dict[str, Lowering] = {
 _NONE: Mapping[int, Lowered] = MappingProxyType({})
 
 
-def lower_op(graph: Graph, op: Op, known: Mapping[int, Lowered] = _NONE) -> Lowered:
-    """The nodes of `op`. Raises ModelError if the operator or its types are not supported.
+def lower_op(
+    graph: Graph, op: Op, known: Mapping[int, Lowered] = _NONE, target: Target = ANY
+) -> Lowered:
+    """The nodes of `op`, for `target`. Raises ModelError if the operator or its types are not supported.
 
     `known` are operators that were lowered, which a block may consist of.
     """
-    context = Context(graph, op)
+    context = Context(graph, op, target)
     if isinstance(op, BlockOp):
-        return block.lower(context, op, lambda n: known.get(n) or lower_op(graph, graph.ops[n]))
+        return block.lower(
+            context, op, lambda n: known.get(n) or lower_op(graph, graph.ops[n], target=target)
+        )
     lowering = LOWERINGS.get(op.type)
     if lowering is None:
         raise context.unsupported("lowtide has no kernel for this operator")
@@ -118,6 +122,3 @@ def _with_work(context: Context, lowering: Lowering, node: Node) -> Node:
     written = sum(rows * port.row_bytes for port in node.outputs)
     columns = out.shape[2] if len(out.shape) == 4 else 1
     return replace(node, work=Plain(columns, written, max(0, products)))
-
-
-__all__ = ["LOWERINGS", "ModelError", "columns_read", "lower_op"]

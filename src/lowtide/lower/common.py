@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from lowtide.errors import ModelError
 from lowtide.ir import DType, Graph, Op, Quant, Tensor
 from lowtide.lower.nodes import Lowered, Port, Reads
+from lowtide.target import ANY, Target
 
 _FLOATS = frozenset({DType.FLOAT32, DType.FLOAT16, DType.FLOAT64, DType.BFLOAT16})
 
@@ -32,10 +33,11 @@ _NUMPY: dict[DType, np.dtype[Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """One operator and its graph."""
+    """One operator and its graph, and what it is lowered for."""
 
     graph: Graph
     op: Op
+    target: Target = ANY
 
     @property
     def activation_type(self) -> DType:

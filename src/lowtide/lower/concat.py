@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from lowtide.ir import DType, Tensor
 from lowtide.lower.columns import of_joined
 from lowtide.lower.common import Context, Lowering, per_tensor
+from lowtide.lower.joins import join_of
 from lowtide.lower.move import (
     MOVABLE,
     Shape,
@@ -37,7 +39,9 @@ def _concatenation(context: Context) -> Lowered:
         raise context.unsupported("it has a fused activation, which the reference kernels refuse")
     axis = axis_of(context, context.option("axis"), len(out.shape))
     tensors = [context.input(i) for i in range(len(context.op.inputs))]
-    return _join(context, [(t, t.shape) for t in tensors], axis)
+    lowered = _join(context, [(t, t.shape) for t in tensors], axis)
+    moves = all(node.header == "lt_move.h" for node in lowered.nodes)  # and rescales nothing
+    return replace(lowered, join=join_of(out, tensors) if moves else None)
 
 
 def _pack(context: Context) -> Lowered:

@@ -26,6 +26,7 @@ from lowtide.lower.common import (
 )
 from lowtide.lower.nodes import Array, Lowered, Node, Params, Port, Value
 from lowtide.lower.work import Convolution, Work
+from lowtide.target import DSP
 
 TYPES = frozenset({DType.INT8, DType.UINT8, DType.INT16})
 _MAX_SIZE = (1 << 16) - 1
@@ -188,10 +189,10 @@ def lower_s8(context: Context, over: Footprint, channels: packed.Channels, group
         ("centre", 2 * channels.zero + 1),
         ("direct", int(direct)),
     )
-    scratch = 16 if direct or over.in_c % 4 == 0 else 20
-    if direct and over.out_w == 1:
-        scratch = 0
-    lean = 0 if direct else 4
+    pixel = 4 * quads
+    pixels = [_pixels(context, over, direct, columns) for columns in (1, over.out_w)]
+    one, scratch = (count * pixel for count in pixels)
+    lean = 0 if direct else pixel
     fields += (("lean", 0),)
     if quads > _MAX_SIZE:
         return _plain(context, over, channels, groups)
@@ -211,8 +212,25 @@ def lower_s8(context: Context, over: Footprint, channels: packed.Channels, group
         clamps=channels.clamps,
     )
     return _node(
-        context, over, channels, "lt_conv_packed", fields, scratch * quads, lean * quads, work
+        context,
+        over,
+        channels,
+        "lt_conv_packed",
+        fields,
+        scratch,
+        lean if lean < scratch else None,
+        work,
+        (0, one, *(scratch,) * (over.out_w - 1)) if one < scratch else (),
     )
+
+
+def _pixels(context: Context, over: Footprint, direct: bool, columns: int) -> int:
+    """How many pixels of bytes lt_conv_packed needs for so many columns: see its header."""
+    if columns == 1:
+        return 0 if direct else 1
+    if DSP in context.target.variants:
+        return 4 if direct or over.in_c % 4 == 0 else 5
+    return 0 if direct else 2
 
 
 def _plain(context: Context, over: Footprint, channels: packed.Channels, groups: int) -> Lowered:
@@ -238,6 +256,7 @@ def _node(
     scratch: int,
     lean_scratch: int | None = None,
     work: Work | None = None,
+    narrow_scratch: tuple[int, ...] = (),
 ) -> Lowered:
     _, input_zero = per_tensor(context, context.input(0))
     fields += (
@@ -258,6 +277,7 @@ def _node(
         scratch_lasts=False,
         lean_scratch=lean_scratch,
         work=work,
+        narrow_scratch=narrow_scratch,
     )
     return Lowered((node,))
 

@@ -16,6 +16,7 @@ from lowtide.lower.columns import of_a_window
 from lowtide.lower.common import Context, Lowering, per_tensor
 from lowtide.lower.nodes import Array, Lowered, Node, Params, Value
 from lowtide.lower.work import Depthwise, Work
+from lowtide.target import DSP
 
 
 def _multiple(context: Context, filters: NDArray[Any]) -> int:
@@ -75,7 +76,9 @@ def _quick(
         channels=over.in_c,
         clamps=channels.clamps,
     )
-    return _node(context, over, channels, "lt_depthwise_quick", fields, 8 * over.taps, 0, work)
+    scratch = 8 * over.taps if DSP in context.target.variants else 0
+    lean = 0 if scratch else None
+    return _node(context, over, channels, "lt_depthwise_quick", fields, scratch, lean, work)
 
 
 def _plain(

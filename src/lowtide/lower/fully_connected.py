@@ -1,7 +1,7 @@
 """FULLY_CONNECTED: a 1 x 1 convolution of one pixel per row; uint8 has a kernel of its own.
 
 Why two roundings: it is the one operator of which TFLM and LiteRT's reference differ. TFLM's results are
-the rule; a graph that `passes.rewrites.round_once` has marked gives LiteRT's.
+the rule; a graph that `passes.rounding` has marked gives LiteRT's.
 """
 
 from __future__ import annotations

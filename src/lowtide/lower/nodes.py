@@ -136,7 +136,7 @@ class Exchange:
         return self.port.rows
 
 
-Run = Node | Exchange
+AnyNode = Node | Exchange
 """What steps are of."""
 
 
@@ -148,27 +148,43 @@ class Reads:
     axis: Axis = field(default_factory=Axis)
 
 
+@dataclass(frozen=True, slots=True)
+class Join:
+    """An operator that only puts `parts` together to the map `whole`, or takes it apart into them.
+
+    Each part is (tensor, its first row in the whole, the byte where it begins in the whole's rows).
+    """
+
+    whole: int
+    parts: tuple[tuple[int, int, int], ...]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Lowered:
     """What an operator becomes: nodes, and views (output tensor -> the tensor it is a view of).
 
     Also what later stages ask of an operator: `columns`, for each input that is a map, so that it can
-    be cut into strips; None if it cannot.
+    be cut into strips; None if it cannot. If it is a `join`, it needs no code where its parts can be
+    made and read in place.
     """
 
     nodes: tuple[Node, ...] = ()
     views: tuple[tuple[int, int], ...] = ()
     columns: tuple[Reads, ...] | None = None
+    join: Join | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Crop:
-    """A tensor that is part of `tensor`: its row r begins `offset` bytes after that one's row r + row.
+    """A tensor that is part of `tensor`, whose memory is cut into rows of `pitch` bytes: row r begins
+    `offset` bytes after that one's row r + row.
 
-    With `moves`, the offset is counted from where a strip begins, which the program moves on.
+    The pitch is that of the whole as the part's operator sees it: `tensor` may have another shape. With
+    `moves`, the offset is counted from where a strip begins, which the program moves on.
     """
 
     tensor: int
+    pitch: int
     offset: int
     moves: bool = False
     row: int = 0

@@ -1,4 +1,4 @@
-"""The boards there are: from boards.toml, and from files of the same form that users write."""
+"""The boards and cores that there are: lowtide's own, from boards.toml, and those of users' files."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from lowtide.errors import UsageError
-from lowtide.machines.board_file import read_boards
-from lowtide.machines.parts import Board, size_text
+from lowtide.machines.board_file import read_boards, read_cores
+from lowtide.machines.parts import Board
+from lowtide.target import ANY, Target
 
 
 def load_boards(extra: Path | None = None) -> dict[str, Board]:
@@ -19,11 +20,7 @@ def load_boards(extra: Path | None = None) -> dict[str, Board]:
     Raises UsageError if `extra` cannot be read, is not of the form that boards.toml shows, or uses
     a name that is taken.
     """
-    texts = {
-        "boards.toml": (resources.files("lowtide.machines") / "boards/boards.toml").read_text(
-            encoding="utf-8"
-        )
-    }
+    texts = {"boards.toml": _own_text()}
     if extra is not None:
         try:
             texts[str(extra)] = extra.read_text(encoding="utf-8")
@@ -46,6 +43,29 @@ def find_board(name: str, extra: Path | None = None) -> Board:
             f"{meant}`lowtide boards` lists all; --board-file adds your own",
         )
     return boards[name]
+
+
+def find_target(core: str) -> Target:
+    """The target of that core of boards.toml, or of any core. Raises UsageError if there is none."""
+    known = {ANY.core: ANY}
+    known |= {
+        name: found.target for name, found in read_cores({"boards.toml": _own_text()}).items()
+    }
+    if core not in known:
+        raise UsageError(f"there is no core {core!r}", f"use one of: {', '.join(known)}")
+    return known[core]
+
+
+def _own_text() -> str:
+    return (resources.files("lowtide.machines") / "boards/boards.toml").read_text("utf-8")
+
+
+def size_text(length: int) -> str:
+    """ "16 KiB", "2 MiB", or "1,000 B"."""
+    for unit, name in ((1 << 20, "MiB"), (1 << 10, "KiB")):
+        if length and length % unit == 0:
+            return f"{length // unit:,} {name}"
+    return f"{length:,} B"
 
 
 def boards_document(boards: Mapping[str, Board]) -> dict[str, Any]:

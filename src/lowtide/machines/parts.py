@@ -2,7 +2,8 @@
 
 Why two memory maps: QEMU knows few boards, but any Cortex-M4 machine can tell whether a program fits
 an STM32F412 and how many instructions it takes, if it is linked with the part's lengths. So a board
-is a core (how to compile), a machine (what runs it) and the part's own regions (what fits).
+is a core (how to compile), a machine (what runs it) and the part's own regions (what fits). They come
+from boards.toml and from files of the same form that users write; `board_file` reads them.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
+
+from lowtide.target import Target
 
 Counter = Literal["systick", "minstret"]
 
@@ -27,12 +30,13 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class Core:
-    """How to compile for a processor core."""
+    """How to compile for a processor core, and what programs for it may be made of."""
 
     name: str
     toolchain: str
     flags: tuple[str, ...]
     optimise: str
+    target: Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +91,3 @@ class Board:
     def with_plenty(self) -> Board:
         """The same with `roomy`, and all its memory."""
         return replace(self, machine=self.roomy, ram=self.roomy.ram, flash=self.roomy.flash)
-
-
-def size_text(length: int) -> str:
-    """ "16 KiB", "2 MiB", or "1,000 B"."""
-    for unit, name in ((1 << 20, "MiB"), (1 << 10, "KiB")):
-        if length and length % unit == 0:
-            return f"{length // unit:,} {name}"
-    return f"{length:,} B"

@@ -16,10 +16,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from lowtide.machines.board import size_text
 from lowtide.machines.emulate import Emulation, emulate, find_emulator
 from lowtide.machines.failures import DoesNotFitError, Memory, ProgramError
 from lowtide.machines.glue import Interface, join_samples, read_interface, split_outputs
-from lowtide.machines.parts import Board, size_text
+from lowtide.machines.parts import Board
 from lowtide.machines.toolchain import BoardLayout, Executable, build_for_board
 
 _REMEDY: Final = "choose a larger board, or a plan that needs less"
@@ -87,6 +88,7 @@ class _Job:
     interface: Interface
     samples: Sequence[Sequence[bytes]]
     timeout: float
+    cached: bool
 
     def build(self, board: Board, folder: Path) -> Executable:
         find_emulator(board)  # to say what is missing before, not after, long work
@@ -99,6 +101,7 @@ class _Job:
         return build_for_board(
             *(self.bundle, self.interface.name, folder, board.core.toolchain),
             *((*board.flags, board.optimise), layout),
+            cached=self.cached,
         )
 
     def emulate(self, board: Board, program: Executable, folder: Path) -> Emulation:
@@ -125,15 +128,18 @@ def run_on_board(
     name: str,
     samples: Sequence[Sequence[bytes]],
     timeout: float = 300.0,
+    *,
+    cached: bool = True,
 ) -> BoardRun:
     """Build the model `name` for `board`, run it on all `samples` and measure it.
 
     `samples` holds each sample's inputs; `timeout` is in seconds of this computer, for all of them.
+    With `cached`, objects of sources that did not change are those of an earlier build.
     Raises MissingToolError without compiler or emulator, DoesNotFitError if RAM (stack included) or
     flash is too small, ProgramError if the program crashes, hangs or returns a status other than 0,
     BuildError if the C is faulty.
     """
-    job = _Job(bundle, read_interface(bundle, name), samples, timeout)
+    job = _Job(bundle, read_interface(bundle, name), samples, timeout, cached)
     with tempfile.TemporaryDirectory(prefix="lowtide-") as folder:
         program = job.build(board, Path(folder))
         if program.flash_overflow:

@@ -8,29 +8,22 @@ What a kernel does its lowering counts (lower/work.py): rows, columns, blocks of
 `CostModel` has what one of each costs. For the search, an operator is `Linear` in the columns it makes,
 so that a strip is priced without looking at its kernels.
 
-`bench/instructions --fit` writes costs.toml; without --fit it checks the models on plans of real
+`bench/run instructions --fit` writes costs.toml; without --fit it checks the models on plans of real
 networks.
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from lowtide.errors import UsageError
 from lowtide.ir.window import Axis
-from lowtide.lower.nodes import Node, Run
+from lowtide.lower.nodes import AnyNode, Node
 from lowtide.lower.work import BlockWork, Features, Plain, Work, padded_taps
-from lowtide.program.tables import KernelEntry
-from lowtide.program.turns import Loop, Turn
-
-if TYPE_CHECKING:  # emit.assemble uses rows
-    from lowtide.program.assemble import Assembly
 
 _FILE = Path(__file__).with_name("costs.toml")
 OTHER = "other"
@@ -92,7 +85,7 @@ Prices = Mapping[int, Price]
 @dataclass(frozen=True, slots=True)
 class CostModel:
     """Instructions per feature and kernel, on one core. `worst_error` is that of the ten plans of
-    `bench/instructions`, relative to what was measured."""
+    `bench/run instructions`, relative to what was measured."""
 
     core: str
     board: str
@@ -130,7 +123,7 @@ class CostModel:
             return self.linear(node).at(1)
         return self.linear(node).at(work.columns, -work.axis.before, _width(work))
 
-    def prices(self, nodes: Iterable[Run]) -> Prices:
+    def prices(self, nodes: Iterable[AnyNode]) -> Prices:
         """The cost of every operator that has nodes."""
         by_operator: dict[int, list[Node]] = {}
         for node in nodes:
@@ -146,29 +139,9 @@ class CostModel:
             for op, mine in by_operator.items()
         }
 
-    def program(self, assembly: Assembly) -> int:
-        """The cost of one run of a program."""
-        return sum(times * self.node(node) for node, times in executed(assembly))
-
-
-def executed(assembly: Assembly) -> list[tuple[Node, int]]:
-    """The program's nodes that run kernels, and how often each runs through all its steps."""
-    steps: Counter[int] = Counter()
-
-    def walk(turns: Sequence[Turn | Loop], times: int) -> None:
-        for turn in turns:
-            if isinstance(turn, Loop):
-                walk(turn.body, times * turn.times)
-            else:
-                steps[turn.node] += times * turn.steps
-
-    walk(assembly.turns, 1)
-    entries = [(entry, steps[number]) for number, entry in enumerate(assembly.nodes)]
-    return [
-        (entry.node, count // entry.node.steps)
-        for entry, count in entries
-        if isinstance(entry, KernelEntry)
-    ]
+    def program(self, executed: Iterable[tuple[Node, int]]) -> int:
+        """The cost of one run of a program: of nodes, and how often each runs through all its steps."""
+        return sum(times * self.node(node) for node, times in executed)
 
 
 def features(node: Node, columns: int | None = None, padded: int | None = None) -> Features:

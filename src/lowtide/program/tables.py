@@ -11,12 +11,10 @@ from itertools import pairwise
 from typing import assert_never
 
 from lowtide.ir import Graph
-from lowtide.lower.nodes import Crop, Exchange, Node, Params, Port, Run
+from lowtide.lower.nodes import AnyNode, Crop, Exchange, Node, Params, Port
 from lowtide.place import Move
 from lowtide.place.layout import RowLayout, TensorLayout
-
-ARENA, CONSTANTS, FIRST_INPUT = 0, 1, 2
-"""Bases of lt_rows: the arena, the constants that are operands, the inputs kept elsewhere."""
+from lowtide.rows.bases import ARENA
 
 NO_TENSOR = 0xFFFF
 """The tensor of rows that belong to none, such as the target of a move."""
@@ -198,7 +196,7 @@ class Tables:
             shifts.append((base, source if absolute else base, start[tensor]))
         return self._add(StripEntry(tuple(shifts), self.shared))
 
-    def add(self, node: Run, index: int, *, shared: int | None = None) -> int:
+    def add(self, node: AnyNode, index: int, *, shared: int | None = None) -> int:
         """Node `index` of the schedule; returns its number in the program.
 
         With `shared`, it is counted by that one of the shared counters.
@@ -243,10 +241,8 @@ class Tables:
         if crop is None:
             return self._whole(root, port, port.tensor, index)
         root = self.views.get(crop.tensor, crop.tensor)
-        of = self.graph.tensors[root]
-        whole = self._whole(
-            root, Port(root, of.shape[1], of.bytes // of.shape[1]), port.tensor, index
-        )
+        rows = Port(root, self.graph.tensors[root].bytes // crop.pitch, crop.pitch)
+        whole = self._whole(root, rows, port.tensor, index)
         places = whole.places
         if places is not None:
             places = places[crop.row : crop.row + port.rows]

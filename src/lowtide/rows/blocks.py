@@ -21,10 +21,11 @@ from lowtide.ir.block import BlockOp
 from lowtide.ir.macs import op_macs
 from lowtide.lower.block import MOST_ROWS
 from lowtide.lower.nodes import Lowered, Node
+from lowtide.lower.work import Convolution, Depthwise
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class BlockOption:
     """Operator `op` of the wider graph does what `operators` of the network do, in their order.
 
     `expands` and `projects` say whether there is a pointwise convolution before and after the depthwise
@@ -41,7 +42,7 @@ class Block:
 
 def find_blocks(
     graph: Graph, lowered: Mapping[int, Lowered], order: Sequence[int], taken: Set[int]
-) -> tuple[Graph, tuple[Block, ...]]:
+) -> tuple[Graph, tuple[BlockOption, ...]]:
     """The wider graph, and every block that can be: operators that follow each other in `order`.
 
     `taken` are tensors whose memory is shared, which no block can do without.
@@ -64,9 +65,9 @@ def find_blocks(
 
     def pointwise(number: int) -> bool:
         """Whether it is a convolution of one tap; a dense layer runs the same kernel on other rows."""
-        return graph.ops[number].type.endswith("CONV_2D") and _is_pointwise(lowered[number])
+        return graph.ops[number].window is not None and _is_pointwise(lowered[number])
 
-    blocks: list[Block] = []
+    blocks: list[BlockOption] = []
     for at, number in enumerate(order):
         if not _is_depthwise(lowered[number]):
             continue
@@ -89,7 +90,7 @@ def find_blocks(
     return wide.graph, tuple(blocks)
 
 
-def selections(blocks: Sequence[Block]) -> list[tuple[Block, ...]]:
+def selections(blocks: Sequence[BlockOption]) -> list[tuple[BlockOption, ...]]:
     """Sets of blocks worth trying, none of which overlap; each set is a variant of the network.
 
     The largest blocks from the front; the same of which the first computes twice, the first two, and so
@@ -112,7 +113,7 @@ MOST_AGAIN = 6
 """How many blocks, counted from the front, may compute twice while others do not."""
 
 
-def _disjoint(blocks: Iterable[Block]) -> tuple[Block, ...]:
+def _disjoint(blocks: Iterable[BlockOption]) -> tuple[BlockOption, ...]:
     """Of blocks that overlap the first one."""
     taken: set[int] = set()
     found = []
@@ -124,35 +125,33 @@ def _disjoint(blocks: Iterable[Block]) -> tuple[Block, ...]:
 
 
 def _is_pointwise(lowered: Lowered) -> bool:
-    node = _only(lowered, "lt_conv_packed_s8_row")
-    if node is None:
+    node = _only(lowered)
+    work = None if node is None else node.work
+    if node is None or not isinstance(work, Convolution):
         return False
-    fields = dict(node.params.fields)
-    return bool(fields["direct"]) and fields["stride_w"] == 1 and node.inputs[0].stride == 1
+    return work.direct and work.axis.stride == 1 and node.inputs[0].stride == 1
 
 
 def _is_depthwise(lowered: Lowered) -> bool:
-    node = _only(lowered, "lt_depthwise_quick_s8_row")
-    if node is None:
+    node = _only(lowered)
+    work = None if node is None else node.work
+    if node is None or not isinstance(work, Depthwise):
         return False
-    fields = {name: value for name, value in node.params.fields if isinstance(value, int)}
-    port, width, stride = node.inputs[0], fields["kernel_w"], fields["stride_w"]
+    port, axis = node.inputs[0], work.axis
     return (
-        fields["dilation_w"] == 1
+        axis.dilation == 1
         and port.dilation == 1
-        and stride <= width
+        and axis.stride <= axis.kernel
         and port.stride <= port.count <= MOST_ROWS
-        and fields["pad_left"] < (fields["out_w"] - 1) * stride + width  # else it reads nothing
+        and axis.before < (work.columns - 1) * axis.stride + axis.kernel  # else it reads nothing
     )
 
 
 def _is_narrow(lowered: Lowered) -> bool:
     """Whether lt_separable can count its columns: in pad_left, which is an int16_t."""
-    fields = dict(lowered.nodes[0].params.fields)
-    columns, stride = fields["out_w"], fields["stride_w"]
-    assert isinstance(columns, int)
-    assert isinstance(stride, int)
-    return columns * stride <= 1 << 15
+    work = lowered.nodes[0].work
+    assert isinstance(work, Depthwise)
+    return work.columns * work.axis.stride <= 1 << 15
 
 
 def _reads_all(lowered: Lowered) -> bool:
@@ -162,11 +161,9 @@ def _reads_all(lowered: Lowered) -> bool:
     return port.first + (node.steps - 1) * port.stride + port.count >= port.rows
 
 
-def _only(lowered: Lowered, kernel: str) -> Node | None:
-    """The one node, if it runs `kernel`."""
-    if len(lowered.nodes) == 1 and lowered.nodes[0].kernel == kernel:
-        return lowered.nodes[0]
-    return None
+def _only(lowered: Lowered) -> Node | None:
+    """The one node, if there is one."""
+    return lowered.nodes[0] if len(lowered.nodes) == 1 else None
 
 
 class _Widened:
@@ -188,7 +185,7 @@ class _Widened:
         assert op.window is not None
         return op.window.rows.kernel - op.window.rows.stride
 
-    def add(self, expand: int, depthwise: int, project: int, kept: int) -> Block:
+    def add(self, expand: int, depthwise: int, project: int, kept: int) -> BlockOption:
         """Add the block of these operators (-1: there is none), which keeps `kept` rows."""
         members = tuple(op for op in (expand, depthwise, project) if op >= 0)
         ops = [self._graph.ops[number] for number in members]
@@ -227,4 +224,4 @@ class _Widened:
             block = replace(block, intermediates=(number,))
         self._ops.append(block)
         again = expand >= 0 and not kept and rows.kernel > rows.stride
-        return Block(block.id, members, expand >= 0, project >= 0, kept, again)
+        return BlockOption(block.id, members, expand >= 0, project >= 0, kept, again)

@@ -160,7 +160,8 @@ class Cropper:
         """A tensor that is `columns` of `tensor`, in the memory of `root`, which begins at `origin`."""
         made = self._columns(tensor, columns)
         offset = (columns.start - origin) * self._column_bytes(tensor)
-        self.crops[made] = Crop(root, offset, moves=moves)
+        of = self._tensors[root]
+        self.crops[made] = Crop(root, of.bytes // of.shape[1], offset, moves=moves)
         return made
 
     def _columns(self, tensor: int, columns: range) -> int:

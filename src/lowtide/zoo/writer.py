@@ -45,6 +45,7 @@ def _tensor(tensor: TensorSpec, buffers: list[dict[str, Any]]) -> dict[str, Any]
         "name": tensor.name,
         "shape": tensor.shape,
         "type": _value("TensorType", tensor.dtype),
+        "is_variable": tensor.is_variable,
         "has_rank": True,
     }
     if tensor.scales is not None:
