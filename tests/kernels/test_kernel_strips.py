@@ -71,7 +71,7 @@ def differences(data: bytes, folder: Path) -> list[str]:
 def pooled(net: elementwise_models.Net, x: int) -> int:
     """The greatest of three neighbours; the only output of a chain."""
     net.outputs.pop()
-    sizes = {"filter_width": 3, "filter_height": 1, "stride_w": 1, "stride_h": 1}
+    sizes = {"filterWidth": 3, "filterHeight": 1, "strideW": 1, "strideH": 1}
     return net.add("MAX_POOL_2D", [x], net.like(x), padding=SAME, **sizes)
 
 
@@ -102,7 +102,7 @@ def test_elementwise(dtype: str, tmp_path: Path) -> None:
     x = begin()
     pooled(net, net.add("TANH", [x], net.tensor(shape, dtype, unit * (1 if wide else 2), 0)))
     for kind in ("ADD", "SUB", "MUL", "MINIMUM", "MAXIMUM"):
-        options = {} if kind[1] in "IA" and kind != "MUL" else {"fused_activation_function": 0}
+        options = {} if kind[1] in "IA" and kind != "MUL" else {"fusedActivationFunction": 0}
         x = begin()
         out = net.like(x) if kind[0:2] in ("MI", "MA") else net.tensor(shape, dtype, 0.06, 0)
         pooled(net, net.add(kind, [x, x], out, **(options if kind[:2] != "MI" else {})))
