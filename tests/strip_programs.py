@@ -95,12 +95,12 @@ def _run(
     main += 'int main(void)\n{\n    in = fopen("in", "rb");\n    out = fopen("out", "wb");\n'
     files["main.c"] = f"{main}{body}    return 0;\n}}\n".encode()
     (folder / "in").write_bytes(inputs)
-    program, warnings = build_program(files, folder, [*CHECKED, TRACED])
+    built, warnings = build_program(files, folder, [*CHECKED, TRACED])
     assert warnings == ""
     environment = {"ASAN_OPTIONS": "detect_leaks=0"}
     _done(
         subprocess.run(
-            [program], cwd=folder, capture_output=True, text=True, check=False, env=environment
+            [built], cwd=folder, capture_output=True, text=True, check=False, env=environment
         )
     )
     data, at = (folder / "out").read_bytes(), 0

@@ -150,7 +150,7 @@ _cache_option = click.option(
     "--cache/--no-cache",
     "cached",
     default=True,
-    help="Take objects of C files that did not change from the last time, or compile all anew.",
+    help="Take from an earlier run what did not change since, or make everything anew.",
 )
 
 
@@ -180,6 +180,14 @@ def _compiled(model: str, seconds: float, options: dict[str, Any]) -> Any:
     loaded, chosen = _loaded(model, options)
     with progress("compiling"):
         return compile_model(loaded, chosen, seconds=seconds)
+
+
+def _compiled_once(model: str, seconds: float, cached: bool, options: dict[str, Any]) -> Any:
+    from lowtide.commands.kept import compiled_once
+
+    loaded, chosen = _loaded(model, options)
+    with progress("compiling"):
+        return compiled_once(loaded, chosen, seconds=seconds, cached=cached)
 
 
 @click.command("compile", epilog=MODEL_HELP)
@@ -275,7 +283,7 @@ def verify(
     from lowtide.commands import checking
     from lowtide.report import data, deployment
 
-    compiled = _compiled(model, seconds, options)
+    compiled = _compiled_once(model, seconds, cached, options)
     with progress("building, running and comparing with the oracle"):
         result = checking.verify(compiled, samples=samples, cached=cached)
     if as_json:
@@ -314,7 +322,7 @@ def run(
     from lowtide.report import data, deployment
 
     target = find_board(board, board_file)
-    compiled = _compiled(model, seconds, options)
+    compiled = _compiled_once(model, seconds, cached, options)
     with progress(f"building for {board} and running it under QEMU"):
         result = checking.run(compiled, target, samples=samples, cached=cached)
     if as_json:
