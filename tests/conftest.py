@@ -5,6 +5,8 @@ Why: hypothesis shall find the same examples in every run, and a busy machine sh
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import settings
 
@@ -14,6 +16,21 @@ from oracle_server import served
 
 settings.register_profile("lowtide", deadline=None, derandomize=True, database=None)
 settings.load_profile("lowtide")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Within a module, tests of one network come one after the other: they share what is made of it."""
+    modules: dict[Path, int] = {}
+    examples: dict[tuple[Path, str], int] = {}
+
+    def place(item: pytest.Item) -> tuple[int, int]:
+        call = getattr(item, "callspec", None)
+        given = {} if call is None else call.params
+        example = repr([given.get(name) for name in ("seed", "small", "network", "name")])
+        module = modules.setdefault(item.path, len(modules))
+        return module, examples.setdefault((item.path, example), len(examples))
+
+    items.sort(key=place)
 
 
 @pytest.fixture(autouse=True)
