@@ -5,7 +5,7 @@ Why: the search prices a strip by its columns alone, and never sees the nodes th
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 
 import pytest
 from strip_nets import BLOCKS, all_edges, every_plan, hurry, ready
@@ -17,8 +17,10 @@ from lowtide.ir.macs import op_macs
 from lowtide.plans.cost import CostModel, Linear, columns_of, executed, features, load_model
 from lowtide.plans.planner import Planner
 from lowtide.plans.search import Edge, Space, front
+from lowtide.program.assemble import Assembly
 from lowtide.rows.columns import outside
 from lowtide.rows.prepare import Prepared, choices_of
+from lowtide.rows.stages import Choice
 from networks import loaded
 
 _Stage = tuple[tuple[int, ...], int | None, bool]
@@ -40,6 +42,12 @@ def space(seed: int, core: str | None) -> tuple[Prepared, Space]:
     return of, stages_of(of, model=None if core is None else load_model(core))
 
 
+@lru_cache(maxsize=1)  # of many plans; tests of one network come one after the other
+def programs(seed: int) -> list[tuple[tuple[Choice, ...], Assembly]]:
+    """Every plan of the network, assembled."""
+    return list(every_plan(ready(seed, small=True), lean=True))
+
+
 def priced(found: Space) -> dict[_Stage, Edge]:
     return {(edge.operators, edge.width, edge.lean): edge for edge in all_edges(found)}
 
@@ -52,7 +60,7 @@ def test_the_search_prices_what_the_program_runs(seed: int, core: str) -> None:
     edges = priced(found)
     model = load_model(core)
     compared = 0
-    for choices, assembly in every_plan(of, lean=True):
+    for choices, assembly in programs(seed):
         known = [edges.get((of.chosen(c), c.strip_width, c.lean)) for c in choices]
         stages = [edge for edge in known if edge is not None]
         if len(stages) < len(choices):
@@ -70,7 +78,7 @@ def test_the_search_prices_what_the_program_runs(seed: int, core: str) -> None:
 @pytest.mark.parametrize("seed", NETWORKS)
 def test_linear_costs_are_those_of_all_features(seed: int, core: str) -> None:
     model = load_model(core)
-    for _, assembly in every_plan(ready(seed, small=True), lean=True):
+    for _, assembly in programs(seed):
         graph = assembly.program_graph
         for node, _ in executed(assembly):
             columns = columns_of(graph, node)
