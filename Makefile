@@ -31,13 +31,22 @@ check: $(STAMP) ## Run the linter, the formatter's check and the type checker
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+.PHONY: soak
+soak: $(STAMP) ## Try thousands of random networks (takes about half an hour)
+	$(BIN)/pytest -n auto -m soak
+
 .PHONY: bench
-bench: $(STAMP) ## Print the side-by-side tables (takes about half an hour)
-	bench/reorder
-	bench/deploy
-	bench/rows
-	bench/msf_cnn
-	bench/instructions
+bench: $(STAMP) ## Measure everything, print it, store the documents' figures (about half an hour)
+	bench/run examples --store
+	bench/run reorder --store
+	bench/run deploy --store
+	bench/run rows --store
+	bench/run msf_cnn --store
+	bench/run instructions --store
+
+.PHONY: figures
+figures: $(STAMP) ## Write the stored figures into README.md and docs/
+	bench/run figures
 
 .PHONY: clean
 clean: ## Remove what the other targets made

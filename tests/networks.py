@@ -18,11 +18,12 @@ from lowtide.commands.compiling import Compiled, Options, compile_model, compile
 from lowtide.emit.c_writer import check_name
 from lowtide.ir import Graph, Model
 from lowtide.order import OrderResult, best_order
-from lowtide.passes.rewrites import drop_boundary_quantization, fold_pads, resolve_variables
+from lowtide.passes import drop_boundary_quantization, fold_pads, resolve_variables
 from lowtide.place.rows import QUICK
-from lowtide.plans.search import cheapest
+from lowtide.plans.search import cheapest, choices_of
+from lowtide.plans.space import space_of
 from lowtide.program.assemble import Assembly, assemble_rows
-from lowtide.rows.prepare import InputMode, OutputMode, choices_of, prepare, space_of
+from lowtide.rows.prepare import InputMode, OutputMode, prepare
 from lowtide.tflite.read import parse
 from random_nets import random_network
 
@@ -67,8 +68,8 @@ def compiled(network: str | int, options: Options | None = None) -> Compiled:
 def _compiled(network: str | int, options: Options) -> Compiled:
     if options.name is None:
         return compile_model(model_of(network), options)
-    plan = _compiled(network, replace(options, name=None))
-    return compiled_of(plan.model, options, check_name(options.name), plan.order, plan.assembly)
+    plan, name = _compiled(network, replace(options, name=None)), check_name(options.name)
+    return compiled_of(plan.model, options, name, plan.order, plan.assembly, complete=plan.complete)
 
 
 @cache

@@ -35,7 +35,6 @@ ANALYSIS: dict[str, Any] = {
         "lower_bound_bytes": int,
         "proved_optimal": bool,
         "order": [int],
-        "seconds": float,
         "peak_step": int,
         "peak_tensors": [int],
         "tflm_greedy_arena_bytes": int,
@@ -125,9 +124,17 @@ def test_figure1_as_json() -> None:
         assert document["placements"][allocator]["arena_bytes"] == 4960
 
 
-def test_a_time_limit_can_be_given() -> None:
-    document = json.loads(fine(call("analyze", "zoo:branchy-cell", "--seconds", "5", "--json")))
-    assert document["best_order"]["seconds"] <= 5
+def test_effort_can_be_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Less of it proves less."""
+    monkeypatch.setattr("lowtide.order.best._WORK", 60_000)
+    little, usual = (
+        json.loads(fine(call("analyze", "zoo:branchy-cell", *more, "--json")))["best_order"]
+        for more in (("--effort", "0.01"), ())
+    )
+    assert not little["proved_optimal"]
+    assert usual["proved_optimal"]
+    assert little["lower_bound_bytes"] <= usual["lower_bound_bytes"]
+    assert usual["peak_bytes"] <= little["peak_bytes"]
 
 
 def test_csv_writes_three_tables(tmp_path: Path) -> None:

@@ -149,7 +149,7 @@ def test_a_file_of_any_name_gives_c_that_compiles(stem: str, tmp_path: Path) -> 
         (("--input", "flash"), "'flash' is not one of", "lowtide compile --help"),
         (("--output", "flash"), "'flash' is not one of", "lowtide compile --help"),
         (("--schedule", "layers"), "'layers' is not one of", "lowtide compile --help"),
-        (("--seconds", "0"), "the range", "lowtide compile --help"),
+        (("--effort", "0"), "the range", "lowtide compile --help"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )

@@ -226,7 +226,7 @@ def test_options_that_a_plan_settles(
 def test_options_that_go_with_a_plan(model: Path, tmp_path: Path) -> None:
     path, out = tmp_path / "plan.json", tmp_path / "out"
     document = plan_json(model, "-o", path)
-    flags = ("--align", "32", "--name", "Mine", "--seconds", "5")
+    flags = ("--align", "32", "--name", "Mine", "--effort", "0.5")
     fine(call("compile", model, "--plan", path, "-o", out, *flags))
     header = (out / "Mine.h").read_text()
     assert "#define MINE_ARENA_ALIGN 32\n" in header

@@ -33,16 +33,16 @@ def test_help_lists_the_commands_in_the_order_of_use(flag: str) -> None:
 
 def test_help_names_every_option() -> None:
     text = fine(call("analyze", "--help"))
-    for option in ("--json", "--csv DIR", "--plot FILE", "--seconds"):
+    for option in ("--json", "--csv DIR", "--plot FILE", "--effort"):
         assert option in text
     text = fine(call("reorder", "--help"))
-    for option in ("-o, --output OUT", "--offline-plan", "--no-check", "--json", "--seconds"):
+    for option in ("-o, --output OUT", "--offline-plan", "--no-check", "--json", "--effort"):
         assert option in text
     text = fine(call("compile", "--help"))
     for option in (
         *("-o DIR", "--schedule [operators|rows]", "--allocator [planned|greedy|compacting]"),
         *("--input [resident|const|streamed]", "--output [resident|streamed]", "--json"),
-        *("--preserve-input", "--quantized-io", "--align", "--name ID", "--seconds"),
+        *("--preserve-input", "--quantized-io", "--align", "--name ID", "--effort"),
     ):
         assert option in text
 
@@ -72,9 +72,9 @@ def test_no_command() -> None:
         (("analyze", "a", "b"), "unexpected extra argument (b)", "`lowtide analyze --help`"),
         (("analyze", "zoo:figure1", "--bogus"), "--bogus", "`lowtide analyze --help`"),
         (("analyze", "zoo:figure1", "--json=1"), "--json", "lowtide"),
-        (("analyze", "zoo:figure1", "--seconds", "soon"), "'soon'", "`lowtide analyze --help`"),
-        (("analyze", "zoo:figure1", "--seconds", "0"), "the range", "`lowtide analyze --help`"),
-        (("analyze", "zoo:figure1", "--seconds", "-1"), "the range", "`lowtide analyze --help`"),
+        (("analyze", "zoo:figure1", "--effort", "soon"), "'soon'", "`lowtide analyze --help`"),
+        (("analyze", "zoo:figure1", "--effort", "0"), "the range", "`lowtide analyze --help`"),
+        (("analyze", "zoo:figure1", "--effort", "inf"), "the range", "`lowtide analyze --help`"),
         (("analyze", "zoo:figure1", "--csv"), "'--csv' requires an argument", "--help`"),
         (("reorder",), "Missing argument 'MODEL'", "`lowtide reorder --help`"),
         (
@@ -101,9 +101,9 @@ def test_a_wrong_call(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_no_number_is_no_time_limit() -> None:
-    """nan is in no range: taken as a limit, it would be one that never ends the search."""
-    refused(call("analyze", "zoo:figure1", "--seconds", "nan"), 2, "--seconds")
+def test_no_number_is_no_effort() -> None:
+    """nan is in no range: taken as a factor, it would be one that never ends the search."""
+    refused(call("analyze", "zoo:figure1", "--effort", "nan"), 2, "--effort")
 
 
 def test_a_mistyped_option_brings_a_suggestion() -> None:

@@ -189,7 +189,7 @@ def test_operators_without_outputs_have_no_name() -> None:
     assert math.isclose(found.peak_bytes, 7)
 
 
-def test_little_time_still_gives_all_figures() -> None:
-    found = analyze(loaded("branchy-cell"), seconds=0.0)
+def test_little_effort_still_gives_all_figures() -> None:
+    found = analyze(loaded("branchy-cell"), effort=0.0)
     agrees(loaded("branchy-cell").graph, found.best)
     assert found.best.peak_bytes >= found.best_order.lower_bound_bytes > 0

@@ -13,6 +13,7 @@ from lowtide.commands import kept
 from lowtide.commands.compiling import Compiled, Options, compile_model
 from lowtide.commands.kept import compiled_once
 from lowtide.ir import Model
+from lowtide.machines.board import find_target
 from networks import loaded
 
 
@@ -28,8 +29,8 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[Compiled]:
     """The programs that were really compiled."""
     found: list[Compiled] = []
 
-    def compiling(model: Model, options: Options, *, seconds: float) -> Compiled:
-        found.append(compile_model(model, options, seconds=seconds))
+    def compiling(model: Model, options: Options) -> Compiled:
+        found.append(compile_model(model, options))
         return found[-1]
 
     monkeypatch.setattr(kept, "compile_model", compiling)
@@ -54,20 +55,21 @@ def test_the_second_time_nothing_is_compiled(made: list[Compiled]) -> None:
 def test_whatever_a_program_depends_on(
     made: list[Compiled], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for model, options, seconds in (
-        (FIGURE, WHOLE, 20.0),
-        (FIGURE, replace(WHOLE, align=32), 20.0),
-        (FIGURE, replace(WHOLE, name="other"), 20.0),
-        (FIGURE, WHOLE, 21.0),
-        (replace(FIGURE, path="other.tflite"), WHOLE, 20.0),
-        (replace(FIGURE, source=FIGURE.source + b"\0"), WHOLE, 20.0),
+    for model, options in (
+        (FIGURE, WHOLE),
+        (FIGURE, replace(WHOLE, align=32)),
+        (FIGURE, replace(WHOLE, name="other")),
+        (FIGURE, replace(WHOLE, effort=0.5)),
+        (FIGURE, replace(WHOLE, target=find_target("cortex-m4"))),
+        (replace(FIGURE, path="other.tflite"), WHOLE),
+        (replace(FIGURE, source=FIGURE.source + b"\0"), WHOLE),
     ):
         for _ in range(2):
-            compiled_once(model, options, seconds=seconds)
-    assert len(made) == 6
+            compiled_once(model, options)
+    assert len(made) == 7
     monkeypatch.setattr(kept, "_lowtide", lambda: ("another",))
     compiled_once(FIGURE, WHOLE)
-    assert len(made) == 7
+    assert len(made) == 8
 
 
 def test_every_file_of_lowtide_counts(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def test_all_that_is_included_is_there_and_nothing_else(network: str) -> None:
 @pytest.mark.parametrize("network", NETWORKS)
 def test_every_kernel_that_a_node_names_is_declared(network: str) -> None:
     assembly = compiled(network).assembly
-    for entry in assembly.nodes:
+    for entry in assembly.kernels:
         kernel = re.escape(entry.node.kernel)
         assert re.search(rf"\bvoid {kernel}\(const void \*", _texts(network)[entry.node.header])
 
@@ -49,9 +49,9 @@ def test_every_kernel_that_a_node_names_is_declared(network: str) -> None:
 def test_variants_come_along_and_longer_names_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
     """lt_conv_dsp.c is a variant of lt_conv.c; lt_conv_packed.c belongs to another header."""
     assembly = compiled("figure1").assembly
-    header = assembly.nodes[0].node.header
+    header = assembly.kernels[0].node.header
     stem = header.removesuffix(".h")
-    library = dict.fromkeys({entry.node.header for entry in assembly.nodes}, "")
+    library = dict.fromkeys({entry.node.header for entry in assembly.kernels}, "")
     library |= {
         "lowtide.h": "",
         "lowtide.c": "",

@@ -16,7 +16,7 @@ from move_models import Net, Shape
 from lowtide.errors import ModelError
 from lowtide.ir.soundness import verify
 from lowtide.oracle.interpreters import random_inputs, reference_tensors
-from lowtide.passes.rewrites import resolve_variables
+from lowtide.passes import resolve_variables
 from lowtide.program.assemble import assemble
 from lowtide.tflite.read import parse
 

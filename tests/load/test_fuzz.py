@@ -116,7 +116,7 @@ def check_message(error: ModelError) -> None:
 
 
 def check_analysis(model: Model) -> None:
-    found = analyze(model, seconds=0.2)
+    found = analyze(model, effort=0.01)
     assert sorted(found.best_order.order) == list(range(len(model.graph.ops)))
     assert found.best.peak_bytes == found.best_order.peak_bytes <= found.peak_bytes
     assert found.best_order.lower_bound_bytes <= found.best_order.peak_bytes

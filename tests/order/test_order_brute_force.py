@@ -6,12 +6,12 @@ not go below it, and each reports the peak that its order really has.
 
 from __future__ import annotations
 
-from math import inf
 from random import Random
 
 import pytest
 from order_cases import definition, graph_of, random_graph
 
+from lowtide.effort import Budget
 from lowtide.ir.liveness import peak_bytes, working_sets
 from lowtide.order.best import best_order
 from lowtide.order.bitgraph import BitGraph, bits, from_graph, restrict
@@ -144,8 +144,8 @@ def test_bounds(first: int) -> None:
         for op in range(bg.n):
             least = min(case.during(done, op) for done in states if case.can_run(done, op))
             assert cheap[op] <= strong[op] == least <= optimum, (seed, op)
-        assert best_isolated(bg, above, below, cheap, 0, 1 << 60, inf) == max(strong)
-        again = best_isolated(bg, above, below, cheap, optimum, 1 << 60, inf)
+        assert best_isolated(bg, above, below, cheap, 0, 1 << 60, Budget(1 << 60)) == max(strong)
+        again = best_isolated(bg, above, below, cheap, optimum, 1 << 60, Budget(1 << 60))
         assert max(strong) <= again == optimum
 
 
@@ -156,18 +156,20 @@ def test_searches_on_the_whole_graph(first: int) -> None:
         case = definition(seed)
         bg = from_graph(case.graph)
         optimum = max(bg.base, case.states()[case.all])
-        found = exact(bg, bg.base, states=1 << 20, deadline=inf)
+        found = exact(bg, bg.base, states=1 << 20, budget=Budget(1 << 60))
         assert found.order is not None
         assert found.peak == found.lower_bound == optimum == bg.peak(found.order), seed
-        above = exact(bg, bg.base, states=1 << 20, ceiling=optimum, deadline=inf)
+        above = exact(bg, bg.base, states=1 << 20, ceiling=optimum, budget=Budget(1 << 60))
         assert above.lower_bound == optimum
         for width in (1, 4, 64):
             for backward in (False, True):
-                some = beam(bg, width=width, backward=backward, deadline=inf)
+                some = beam(bg, width=width, backward=backward, budget=Budget(1 << 60))
                 assert some.order is not None
                 assert sorted(some.order) == list(range(bg.n))
                 assert some.peak == bg.peak(some.order) >= optimum, seed
-                none = beam(bg, width=width, backward=backward, below=optimum, deadline=inf)
+                none = beam(
+                    bg, width=width, backward=backward, below=optimum, budget=Budget(1 << 60)
+                )
                 assert none.order is None
 
 
@@ -177,10 +179,10 @@ def test_improve_never_makes_an_order_worse(first: int) -> None:
     for seed in range(first, first + BATCH // 2):
         bg = from_graph(random_graph(Random(seed), 30))
         start = random_order(bg, rng)
-        order, peak = improve(bg, start, floor=0, deadline=inf)
+        order, peak = improve(bg, start, floor=0, budget=Budget(1 << 60))
         assert sorted(order) == list(range(bg.n))
         assert peak == bg.peak(order) <= bg.peak(start)
-        assert improve(bg, start, floor=bg.peak(start), deadline=inf)[0] == tuple(start)
+        assert improve(bg, start, floor=bg.peak(start), budget=Budget(1 << 60))[0] == tuple(start)
 
 
 @parts

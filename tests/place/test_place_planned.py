@@ -113,11 +113,6 @@ def test_it_is_deterministic_and_knows_no_ids() -> None:
     assert list(planned(renamed).offsets().values()) == list(planned(task).offsets().values())
 
 
-def test_without_time_it_still_answers() -> None:
-    task = random_problem(60, seed=3)
-    assert planned(task, seconds=0).arena_bytes <= greedy(task).arena_bytes
-
-
 @pytest.mark.parametrize("align", [1, 4, 16, 64])
 def test_alignment_is_kept(align: int) -> None:
     placement = planned(problem((5, 0, 2), (70, 0, 3), (1, 1, 4), align=align))

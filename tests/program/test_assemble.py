@@ -9,8 +9,10 @@ import pytest
 
 from lowtide.ir import DType, Graph, Op, Quant, Tensor
 from lowtide.place import ALLOCATORS
-from lowtide.program.assemble import ARENA, CONSTANTS, FIRST_INPUT, Assembly, assemble
+from lowtide.program.assemble import Assembly, assemble
+from lowtide.program.tables import ExchangeEntry, KernelEntry, MoveEntry
 from lowtide.program.turns import Turn, expand
+from lowtide.rows.bases import ARENA, CONSTANTS, FIRST_INPUT
 from lowtide.rows.prepare import InputMode, OutputMode
 from memory import Memory
 from networks import NETWORKS, graph_of, order_of, row_program
@@ -92,7 +94,7 @@ def test_a_stream_that_is_wrong_is_found() -> None:
         node = next(
             number
             for number, entry in enumerate(program.nodes)
-            if entry.node.exchange is not None and getattr(entry.node, kind)
+            if isinstance(entry, ExchangeEntry) and getattr(entry.exchange, kind)
         )
         steps = expand(program.turns)
         at = len(steps) - 1 - steps[::-1].index(node)
@@ -106,7 +108,7 @@ def test_a_stream_that_is_wrong_is_found() -> None:
 def test_a_label_that_is_wrong_is_found() -> None:
     """The check above can fail: one offset of one table is another."""
     assembly = assemble(graph_of("figure1"), _order("figure1"))
-    cut = assembly.ports[assembly.nodes[3].ports].rows
+    cut = assembly.ports[assembly.kernels[3].ports].rows
     rows = list(assembly.rows)
     rows[cut] = replace(rows[cut], offset=rows[cut].offset + 16)
     memory = Memory(replace(assembly, rows=tuple(rows)))
@@ -122,16 +124,16 @@ def test_moves_come_before_the_operator_that_needs_the_room() -> None:
     slot = {op: slot for slot, op in enumerate(assembly.order, start=1)}
     waiting = []
     for entry in assembly.nodes:
-        if entry.node.op < 0:
-            assert entry.node.kernel == "lt_slide_buffer"
+        if isinstance(entry, MoveEntry):
             waiting.append(entry)
             continue
+        assert isinstance(entry, KernelEntry)
         for made in waiting:
             move = next(moves)
             source, target = (assembly.rows[assembly.ports[made.ports + i].rows] for i in (0, 1))
             assert move.slot == slot[entry.node.op]
             assert (source.offset, target.offset) == (move.source, move.target)
-            assert dict(made.node.params.fields)["bytes"] == move.size == source.size
+            assert dict(made.slide.params.fields)["bytes"] == move.size == source.size
             assert move.target < move.source
         waiting = []
     assert not waiting
@@ -144,9 +146,11 @@ def test_turns_are_nodes_in_the_order_of_operators() -> None:
         assert [turn.node for turn in assembly.turns if isinstance(turn, Turn)] == list(
             range(len(assembly.nodes))
         )
-        ops = [entry.node.op for entry in assembly.nodes]
+        ops = [entry.node.op for entry in assembly.kernels]
         assert list(dict.fromkeys(ops)) == [op for op in assembly.order if op in ops]
-        most = max(sum(p.count for p in (*e.node.inputs, *e.node.outputs)) for e in assembly.nodes)
+        most = max(
+            sum(p.count for p in (*e.node.inputs, *e.node.outputs)) for e in assembly.kernels
+        )
         assert assembly.pointers == most
 
 
@@ -155,7 +159,7 @@ def test_views_share_memory_and_make_no_node() -> None:
     assembly = assemble(graph, _order("ds-cnn-kws"))
     (reshape,) = (op for op in graph.ops if op.type == "RESHAPE")
     assert assembly.views == {reshape.outputs[0]: reshape.inputs[0]}
-    assert reshape.id not in {entry.node.op for entry in assembly.nodes}
+    assert reshape.id not in {entry.node.op for entry in assembly.kernels}
     tensors = {block.item for block in assembly.placement.blocks}
     assert reshape.inputs[0] in tensors
     assert reshape.outputs[0] not in tensors
@@ -231,9 +235,9 @@ def test_rows_of_a_stream_are_as_the_tensor_is_cut_or_as_its_shape_says() -> Non
     graph = Graph("turned", tensors, (Op(0, "TRANSPOSE", (0, 1), (2,)),), (0,), (2,))
     program = assemble(graph, (0,), schedule="rows", input_mode="streamed", output_mode="streamed")
     exchanged = {
-        ("out" if e.node.inputs else "in"): e.node.steps
+        ("in" if e.exchange.given else "out"): e.exchange.steps
         for e in program.nodes
-        if e.node.exchange is not None
+        if isinstance(e, ExchangeEntry)
     }
     assert exchanged["in"] % 6 == 0
     assert exchanged["out"] % 3 == 0

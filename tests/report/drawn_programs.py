@@ -10,7 +10,7 @@ import pytest
 import networks
 from lowtide.commands.compiling import Compiled, Options
 from lowtide.place import Block
-from lowtide.program.assemble import Variable
+from lowtide.place.variables import Variable
 
 WAYS: dict[str, dict[str, Any]] = {
     "rows": {},

@@ -58,6 +58,4 @@ def unproved(graph: Graph, lower_bound: int) -> Analysis:
     """The analysis of `graph` as if the search had ended with this lower bound."""
     found = analyze(graph)
     order = found.best_order
-    return replace(
-        found, best_order=OrderResult(order.peak_bytes, lower_bound, order.order, order.seconds)
-    )
+    return replace(found, best_order=OrderResult(order.peak_bytes, lower_bound, order.order))

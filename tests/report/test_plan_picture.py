@@ -19,6 +19,7 @@ from effort import calls
 from lowtide.commands.compiling import Compiled
 from lowtide.errors import UsageError
 from lowtide.place import Block
+from lowtide.program.assemble import ByRows
 from lowtide.report.plan_boxes import SCRATCH, plan_boxes
 from lowtide.report.plan_picture import _best_place, plan_picture, write_plan_picture
 from networks import present
@@ -128,8 +129,10 @@ def test_a_missing_folder(tmp_path: Path) -> None:
 def test_thousands_of_rows_are_drawn_soon() -> None:
     program = compiled("figure1")
     cut = replace(program.assembly.cuts[0], count=6000, size=8)
+    plan = program.assembly.plan
+    assert plan is not None
     blocks = tuple(Block(row, row % 50 * 8, 8, row // 2, row // 2 + 25) for row in range(6000))
     placement = replace(program.assembly.placement, blocks=blocks, arena_bytes=400)
-    assembly = replace(program.assembly, placement=placement, cuts=(cut,))
+    assembly = replace(program.assembly, placement=placement, schedule=ByRows(plan, (cut,)))
     drawn = replace(program, assembly=assembly)
     assert calls(lambda: plan_picture(drawn, "png")) < 8_000_000  # 2,300,000 take about a second

@@ -10,11 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
 
+from lowtide.effort import Budget
 from lowtide.ir import Graph, Op
 from lowtide.place import Placement
 from lowtide.place.rows import place_rows
-from lowtide.plans.search import Group, Space, Stages, cheapest
+from lowtide.plans.search import cheapest
+from lowtide.plans.space import WORK, Space, Stages
 from lowtide.rows import stages
+from lowtide.rows.groups import Group
 from lowtide.rows.table import Cut, RowTable
 
 Step = tuple[int, int]
@@ -190,10 +193,10 @@ class Plan:
 
 
 def plan_rows(table: RowTable, *, hurry: bool = False) -> Plan:
-    """The stages of least peak, every node an operator of its own; with `hurry`, out of time."""
+    """The stages of least peak, every node an operator of its own; with `hurry`, at no effort."""
     groups = [Group(node, node, node + 1) for node in range(table.nodes)]
     operators = tuple(Op(node, "NONE", (), ()) for node in range(table.nodes))
-    space = Space(len(groups), goes_on=lambda: not hurry)
+    space = Space(len(groups), Budget(0 if hurry else WORK))
     space.add(Stages(Graph("", (), operators, (), ()), table, groups, strips=False))
     path = cheapest(space)
     assert path is not None

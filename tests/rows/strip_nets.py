@@ -5,7 +5,7 @@ Why small: the searches are compared with all of their plans, each assembled as 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise, product
@@ -16,14 +16,15 @@ import pytest
 
 from lowtide.errors import UsageError
 from lowtide.ir import Graph
-from lowtide.ir.macs import BLOCK
+from lowtide.ir.block import BlockOp
+from lowtide.lower.nodes import Node
 from lowtide.order import best_order
-from lowtide.passes.rewrites import fold_pads
+from lowtide.passes import fold_pads
+from lowtide.plans import space as spaces
 from lowtide.plans.cost import CostModel
-from lowtide.plans.search import Edge, Space
+from lowtide.plans.space import Edge, Space
 from lowtide.program.assemble import Assembly, assemble_rows
-from lowtide.rows import prepare as preparing
-from lowtide.rows.blocks import block_scratch, selections
+from lowtide.rows.blocks import selections
 from lowtide.rows.columns import stage_windows, stripes, widths
 from lowtide.rows.prepare import InputMode, OutputMode, Prepared, prepare
 from lowtide.rows.stages import Choice
@@ -186,11 +187,11 @@ def space_of(
     of: Prepared,
     *,
     strips: bool = True,
-    goes_on: Callable[[], bool] = lambda: True,
+    effort: float = 1.0,
     model: CostModel | None = None,
 ) -> Space:
     """All stages."""
-    return preparing.space_of(of, strips=strips, goes_on=goes_on, model=model)
+    return spaces.space_of(of, strips=strips, effort=effort, model=model)
 
 
 def operators(of: Prepared, first: int, last: int) -> tuple[int, ...]:
@@ -281,7 +282,9 @@ def all_read(of: Prepared, choices: Sequence[Choice], stage: Choice) -> bool:
     variant = of.variant(blocks_of(of, choices))
     last = of.chosen(stage)[-1]
     output = of.wide.ops[last].outputs[0]
-    behind = [n for n, node in enumerate(variant.nodes) if node.op == last][-1]
+    behind = [
+        n for n, node in enumerate(variant.nodes) if isinstance(node, Node) and node.op == last
+    ][-1]
     rows = {
         row
         for cut in variant.table.cuts
@@ -295,9 +298,9 @@ def all_read(of: Prepared, choices: Sequence[Choice], stage: Choice) -> bool:
 def origin(of: Prepared, program: Assembly, number: int) -> int:
     """The operator of the wider graph that one of the program's is a strip of."""
     members, op = program.members[number], program.program_graph.ops[number]
-    if op.type != BLOCK:
+    if not isinstance(op, BlockOp):
         return members[0]
-    (found,) = {b.op for b in of.blocks if (b.operators, b.kept) == (members, op.options["kept"])}
+    (found,) = {b.op for b in of.blocks if (b.operators, b.kept) == (members, op.kept)}
     return found
 
 
@@ -310,19 +313,15 @@ def scratch_changes(of: Prepared, program: Assembly) -> bool:
         for stage in program.plan.stages
         for op in of.chosen(stage.choice)
     }
-    for entry in program.nodes:
+    for entry in program.kernels:
         if entry.node.op < len(of.wide.ops):
             continue
         number = origin(of, program, entry.node.op)
         own = [node.leaner if lean[number] else node for node in of.lowered[number].nodes]
-        if of.wide.ops[number].type == BLOCK and not lean[number]:
+        if own[0].narrow_scratch and not lean[number]:
             made = (program.program_graph.ops[entry.node.op].outputs, of.wide.ops[number].outputs)
-            columns, whole = (program.program_graph.tensors[t].shape[2] for (t,) in made)
-            part, all_of_it = (
-                block_scratch(of.wide, of.wide.ops[number], n, 0, lean=False)
-                for n in (columns, whole)
-            )
-            own = [replace(node, scratch=node.scratch + part - all_of_it) for node in own]
+            columns, _ = (program.program_graph.tensors[t].shape[2] for (t,) in made)
+            own = [replace(node, scratch=node.narrow_scratch[columns]) for node in own]
         form = entry.node.scratch, entry.node.scratch_lasts
         if form not in [(node.scratch, node.scratch_lasts) for node in own]:
             return True
@@ -350,7 +349,9 @@ def random_plan(of: Prepared, seed: int) -> tuple[Choice, ...]:
             output = of.wide.ops[stage[-1]].outputs[0]
             wide = of.wide.tensors[output].shape[2]
             width = rng.randint(1, wide + 1 if rng.random() < 0.1 else max(1, wide // 2))
-            found = stage_windows(of.wide, stage, frozenset({output}))
+            found = stage_windows(
+                of.wide, stage, frozenset({output}), lambda op: of.lowered[op].columns
+            )
             if found is None or stripes(of.wide, stage, *found, width) is None:
                 width = None  # a strip would read nothing
         choice = of.choice(stage, width, lean=rng.random() < 0.4)

@@ -31,12 +31,12 @@ from lowtide.commands.compiling import Options, compile_model
 from lowtide.ir import Graph
 from lowtide.ir.macs import op_macs
 from lowtide.order import best_order
-from lowtide.passes.rewrites import fold_pads
-from lowtide.plans.planner import Planner
-from lowtide.plans.search import cheapest
+from lowtide.passes import fold_pads
+from lowtide.plans.planner import least, plans_of
+from lowtide.plans.search import cheapest, choices_of
 from lowtide.program.assemble import Assembly, assemble_rows
 from lowtide.rows.blocks import MOST_AGAIN, selections
-from lowtide.rows.prepare import Prepared, choices_of, prepare
+from lowtide.rows.prepare import Prepared, prepare
 from lowtide.rows.stages import Choice
 from lowtide.tflite.read import parse
 from lowtide.zoo.builder import Act
@@ -299,7 +299,7 @@ def test_blocks_are_taken_where_they_save_more_than_they_take() -> None:
         net.conv(net.input((1, 12, 16, 4)), "a", 64, 1, 1, RELU6), "b", 3, 1, RELU6
     )
     of = prepared(net, net.conv(core, "c", 4))
-    point = Planner(of, strips=False).least()
+    point = least(plans_of(of, strips=False))
     plain = cheapest(space_of(of, strips=False), blocks=False)
     assert plain is not None
     assert point.arena_bytes <= assemble_rows(of, choices_of(plain, of)).arena_bytes - 512
@@ -334,7 +334,7 @@ def test_a_fault_in_kept_rows_is_found(width: int | None) -> None:
             changed = (*program.rows[:number], same, *program.rows[number + 1 :])
             with pytest.raises((AssertionError, IndexError)):
                 _follow(replace(program, rows=changed))
-    entries = [e for e in program.nodes if program.members.get(e.node.op) == BOTH]
+    entries = [e for e in program.kernels if program.members.get(e.node.op) == BOTH]
     for entry in entries:
         for shift in (-1, 1):  # other rows of the input
             port = program.ports[entry.ports]

@@ -19,13 +19,14 @@ from lowtide.errors import InfeasibleError
 from lowtide.ir import DType, Graph, Op, Quant, Tensor
 from lowtide.ir.macs import graph_macs
 from lowtide.order import best_order
-from lowtide.passes.rewrites import fold_pads
-from lowtide.place.rows import QUICK
+from lowtide.passes import fold_pads
+from lowtide.place.rows import FULL, QUICK
 from lowtide.plans.cost import load_model
-from lowtide.plans.planner import Planner, Point, stage_tops
-from lowtide.plans.search import cheapest, front
+from lowtide.plans.placed import PlacedPlan, stage_tops
+from lowtide.plans.planner import Plans, Point, front, least, plans_of, within_cost, within_ram
+from lowtide.plans.search import cheapest, choices_of, unbeaten_paths
 from lowtide.program.assemble import assemble_rows
-from lowtide.rows.prepare import Prepared, choices_of, prepare
+from lowtide.rows.prepare import Prepared, prepare
 from lowtide.rows.stages import Choice
 from lowtide.tflite.read import parse
 from lowtide.zoo.builder import NetBuilder
@@ -46,8 +47,8 @@ class LostError(Exception):
     """The search goes on and on."""
 
 
-def planner(of: Prepared, *, strips: bool = True) -> Planner:
-    """A planner that gives up in the end."""
+def plans(of: Prepared, *, strips: bool = True) -> Plans:
+    """All plans of a network; a search of them that does not end gives up."""
     told = 0
 
     def tell(_: str) -> None:
@@ -56,21 +57,21 @@ def planner(of: Prepared, *, strips: bool = True) -> Planner:
         if told > 500:
             raise LostError
 
-    return Planner(of, strips, tell=tell)
+    return plans_of(of, strips=strips, tell=tell)
 
 
 @cache
 def points(seed: int) -> tuple[Prepared, tuple[Point, ...]]:
     of = ready(seed, small=True)
-    return of, tuple(planner(of).points())
+    return of, tuple(front(plans(of)))
 
 
 @cache
-def least(seed: int) -> list[tuple[int, int]]:
+def least_peaks(seed: int) -> list[tuple[int, int]]:
     """(least that is live, MACs) of the plans that no other beats: no arena can be smaller."""
     of, _ = points(seed)
     space = space_of(of)
-    return [(path.peak, path.macs) for path in front(space)]
+    return [(path.peak, path.macs) for path in unbeaten_paths(space)]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -82,11 +83,10 @@ def test_the_front_goes_down(seed: int) -> None:
     assert macs == sorted(set(macs))
     own = graph_macs(of.graph)
     for point in found:
-        plan = point.assembly.plan
-        assert plan is not None
+        plan = point.placed.plan
         assert (point.macs, point.peak_bytes) == (plan.macs, plan.peak_bytes)
         assert point.overhead == point.macs / (own or 1)
-        assert point.arena_bytes >= min(peak for peak, m in least(seed) if m <= point.macs)
+        assert point.arena_bytes >= min(peak for peak, m in least_peaks(seed) if m <= point.macs)
         assert tuple(stage.choice for stage in plan.stages) == point.choices
     assert all(b <= FINER * a for a, b in pairwise(arenas))
 
@@ -97,31 +97,31 @@ def between(figures: Sequence[int]) -> list[int]:
     return sorted({*ordered, *((a + b) // 2 for a, b in pairwise(ordered))})
 
 
-def own_cost(one: Planner) -> int:
+def own_cost(one: Plans) -> int:
     """What the network costs layer by layer."""
     if one.model is None:
         return graph_macs(one.ready.graph) or 1
-    prices = one.model.prices(one.ready.graph, one.ready.nodes)
+    prices = one.model.prices(one.ready.nodes)
     return sum(price.whole for price in prices.values())
 
 
 def check_ram_at_a_cost(
-    one: Planner, found: Sequence[Point], costs: Sequence[float], part: float = 0.5
+    one: Plans, found: Sequence[Point], costs: Sequence[float], part: float = 0.5
 ) -> None:
     """Never dearer than allowed, never larger than a plan of the front that is no dearer; nor less than
     `part` of it, or the front would lack a point: in maps of a few rows, one row is much."""
     own = own_cost(one)
     for most in costs:
-        point = one.within_cost(most)
+        point = within_cost(one, most)
         assert point.cost <= most * own
         arena = min(other.arena_bytes for other in found if other.cost <= most * own)
         assert part * arena <= point.arena_bytes <= arena
 
 
-def check_cost_in_some_ram(one: Planner, found: Sequence[Point], arenas: Sequence[int]) -> None:
+def check_cost_in_some_ram(one: Plans, found: Sequence[Point], arenas: Sequence[int]) -> None:
     """Never larger than allowed, never dearer than a plan of the front that is no larger."""
     for most in arenas:
-        cheap = one.within_ram(most)
+        cheap = within_ram(one, most)
         assert cheap.arena_bytes <= most
         assert cheap.cost <= min(other.cost for other in found if other.arena_bytes <= most)
 
@@ -134,14 +134,14 @@ def test_least_ram_at_a_cost(seed: int) -> None:
     macs = between([p.macs for p in found])
     costs = [*(m / own for m in macs), *(p.overhead for p in found), math.inf]
     allowed = [most for most in costs if most * own >= found[0].macs]
-    check_ram_at_a_cost(planner(of), found, allowed)
-    one = planner(of)
-    one.points()
+    check_ram_at_a_cost(plans(of), found, allowed)
+    one = plans(of)
+    front(one)
     check_ram_at_a_cost(one, found, allowed)
-    for most in (m / own for _, m in least(seed)):
-        point = one.within_cost(most)
+    for most in (m / own for _, m in least_peaks(seed)):
+        point = within_cost(one, most)
         assert point.macs <= most * own
-        assert point.arena_bytes >= min(peak for peak, m in least(seed) if m <= most * own)
+        assert point.arena_bytes >= min(peak for peak, m in least_peaks(seed) if m <= most * own)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -149,21 +149,21 @@ def test_least_cost_in_some_ram(seed: int) -> None:
     of, found = points(seed)
     arenas = [p.arena_bytes for p in found]
     every = [*between(arenas), *(a + 1 for a in arenas), 2 * arenas[0]]
-    check_cost_in_some_ram(planner(of), found, every)
-    one = planner(of)
-    one.points()
+    check_cost_in_some_ram(plans(of), found, every)
+    one = plans(of)
+    front(one)
     check_cost_in_some_ram(one, found, every)
     for point in found:
-        cheap = one.within_ram(point.arena_bytes, point.overhead)
+        cheap = within_ram(one, point.arena_bytes, point.overhead)
         assert cheap.macs <= point.macs
-        assert cheap.macs >= min(m for peak, m in least(seed) if peak <= point.arena_bytes)
+        assert cheap.macs >= min(m for peak, m in least_peaks(seed) if peak <= point.arena_bytes)
 
 
 @pytest.mark.parametrize("seed", LARGER)
 def test_limits_of_larger_networks(seed: int) -> None:
     of = ready(seed, small=False)
-    one = planner(of)
-    found = one.points()
+    one = plans(of)
+    found = front(one)
     own = graph_macs(of.graph)
     allowed = [m / own for m in between([p.macs for p in found]) if m / own * own >= found[0].macs]
     check_ram_at_a_cost(one, found, [*allowed, math.inf])
@@ -175,8 +175,8 @@ def test_the_front_of_a_real_network_is_close_to_what_limits_find(name: str) -> 
     """With instructions as cost, of which there are more levels than of MACs."""
     graph = fold_pads(loaded(name).graph)
     of = prepare(graph, best_order(graph).order)
-    one = Planner(of, strips=True, model=load_model("cortex-m4"))
-    found = one.points()
+    one = plans_of(of, strips=True, model=load_model("cortex-m4"))
+    found = front(one)
     assert len(found) >= 3
     own = own_cost(one)
     costs = [(cost + 0.5) / own for cost in between([point.cost for point in found])]
@@ -188,14 +188,14 @@ def test_the_front_of_a_real_network_is_close_to_what_limits_find(name: str) -> 
 def test_lean_operators_are_normal_where_there_is_room(seed: int) -> None:
     """Only those of lean stages, for no more arena and no other work."""
     of, _ = points(seed)
-    point = planner(of).within_cost(math.inf)
+    point = within_cost(plans(of), math.inf)
     for choice in point.choices:
         assert set(choice.normal) <= set(choice.operators)
         assert choice.lean or not choice.normal
-    plain = planner(of).place(tuple(replace(choice, normal=()) for choice in point.choices))
+    plain = plans(of).placer.best(tuple(replace(choice, normal=()) for choice in point.choices))
     assert point.macs == plain.macs
     assert point.arena_bytes <= plain.arena_bytes
-    roomy = planner(of).within_ram(10 * plain.arena_bytes)
+    roomy = within_ram(plans(of), 10 * plain.arena_bytes)
     assert all(not choice.lean or choice.normal for choice in roomy.choices)
 
 
@@ -203,12 +203,12 @@ def test_lean_operators_are_normal_where_there_is_room(seed: int) -> None:
 def test_what_cannot_be_is_said(seed: int) -> None:
     """Whatever the limit: there is a plan that keeps it, or an error, and no end without either."""
     of, found = points(seed)
-    low = min(peak for peak, _ in least(seed))
+    low = min(peak for peak, _ in least_peaks(seed))
     fitted: list[int] = []
-    one, high = planner(of), found[-1].arena_bytes
+    one, high = plans(of), found[-1].arena_bytes
     for most in sorted({0, low - 1, low, (low + high) // 2, high - 1, high}, reverse=True):
         try:
-            point = one.within_ram(most)
+            point = within_ram(one, most)
         except InfeasibleError:
             assert not fitted or most < min(fitted)
         else:
@@ -220,9 +220,9 @@ def test_what_cannot_be_is_said(seed: int) -> None:
 @pytest.mark.parametrize("seed", [1, 5, 14, 16])
 def test_what_is_said(seed: int) -> None:
     of, found = points(seed)
-    nearest = planner(of).within_cost(math.inf)
+    nearest = within_cost(plans(of), math.inf)
     with pytest.raises(InfeasibleError) as caught:
-        planner(of).within_ram(0)
+        within_ram(plans(of), 0)
     assert caught.value.cause == (
         f"no plan of this network fits an arena of 0 bytes; the nearest needs {_way(nearest)}"
     )
@@ -230,10 +230,10 @@ def test_what_is_said(seed: int) -> None:
     assert caught.value.exit_code == 1
     if found[-1].overhead <= 1:
         return
-    nearest = planner(of).within_cost(1.0)
+    nearest = within_cost(plans(of), 1.0)
     with pytest.raises(InfeasibleError) as caught:
-        planner(of).within_ram(found[-1].arena_bytes, 1.0)
-    beyond = planner(of).within_ram(found[-1].arena_bytes)
+        within_ram(plans(of), found[-1].arena_bytes, 1.0)
+    beyond = within_ram(plans(of), found[-1].arena_bytes)
     assert caught.value.cause.startswith(
         f"no plan of this network fits an arena of {found[-1].arena_bytes:,} bytes "
         f"at 1 times its MACs; the nearest needs {nearest.arena_bytes:,} bytes at "
@@ -245,8 +245,7 @@ def test_what_is_said(seed: int) -> None:
 
 def _way(nearest: Point) -> str:
     """What a plan needs, and what stands in the way of less."""
-    assert nearest.assembly.plan is not None
-    worst = max(nearest.assembly.plan.stages, key=lambda stage: stage.peak_bytes)
+    worst = max(nearest.placed.plan.stages, key=lambda stage: stage.peak_bytes)
     ids = worst.operators
     several = f"operators {ids[0]} to {ids[-1]}" if len(ids) > 1 else f"operator {ids[0]}"
     return (
@@ -258,7 +257,7 @@ def _way(nearest: Point) -> str:
 def test_less_than_the_network_itself_is_too_little() -> None:
     of = ready(0, small=True)
     with pytest.raises(InfeasibleError) as caught:
-        planner(of).within_cost(0.5)
+        within_cost(plans(of), 0.5)
     assert caught.value.cause == (
         "no plan computes less than the network itself: 0.5 times its MACs is too little"
     )
@@ -271,14 +270,14 @@ def test_without_strips_it_is_the_least_of_those_that_compute_nothing_twice(
 ) -> None:
     """With blocks only if these save more than their kernel takes."""
     of, _ = points(seed)
-    point = planner(of, strips=False).least()
-    assert planner(of, strips=True).least().choices == point.choices
+    point = least(plans(of, strips=False))
+    assert least(plans(of, strips=True)).choices == point.choices
     assert point.macs <= graph_macs(of.graph)
     assert all(c.strip_width is None and not c.lean for c in point.choices)
     again = {block.op for block in of.blocks if block.again}
     assert all(again.isdisjoint(of.chosen(choice)) for choice in point.choices)
     space = space_of(of, strips=False)
-    path, plain = front(space)[-1], cheapest(space, blocks=False)
+    path, plain = unbeaten_paths(space)[-1], cheapest(space, blocks=False)
     assert plain is not None
     with_blocks, without = (assemble_rows(of, choices_of(p, of)).arena_bytes for p in (path, plain))
     if any(choice.blocks for choice in point.choices):
@@ -302,23 +301,27 @@ def test_what_is_the_least_ram_is_enough_ram(seed: int, monkeypatch: pytest.Monk
     for quick in (QUICK, 0):
         monkeypatch.setattr("lowtide.plans.planner.QUICK", quick)
         for most in (1.0, 1.3, float("inf")):
-            least = planner(of).within_cost(most)
-            found = planner(of).within_ram(least.arena_bytes)
-            assert found.arena_bytes <= least.arena_bytes
-            assert found.cost <= least.cost
+            small = within_cost(plans(of), most)
+            found = within_ram(plans(of), small.arena_bytes)
+            assert found.arena_bytes <= small.arena_bytes
+            assert found.cost <= small.cost
 
 
-def test_full_effort_is_never_worse() -> None:
+def test_full_effort_is_never_worse(monkeypatch: pytest.MonkeyPatch) -> None:
     """It may take another way and end higher, and then it is not used."""
     of = ready(5, small=False)
-    one = Planner(of, strips=True)
-    choices = one.least().choices
-    quick = one._placed[choices]
-    arena_bytes = quick.assembly.placement.lower_bound_bytes + 1
-    placement = replace(quick.assembly.placement, arena_bytes=arena_bytes)
-    one._best.clear()
-    one._placed[choices] = replace(quick, assembly=replace(quick.assembly, placement=placement))
-    assert one.place(choices).arena_bytes <= arena_bytes
+    choices = least(plans(of)).choices
+    found = plans(of).placer.quick(choices).placed
+
+    def higher(by: int) -> PlacedPlan:
+        arena = found.placement.lower_bound_bytes + by
+        placement = replace(found.placement, arena_bytes=arena)
+        return replace(found, layout=replace(found.layout, placement=placement))
+
+    for quick, full in ((1, 2), (2, 1)):
+        ways = {QUICK: higher(quick), FULL: higher(full)}
+        monkeypatch.setattr("lowtide.plans.planner.placed", lambda _, effort, w=ways: w[effort])
+        assert plans(of).placer.best(choices).placed is ways[QUICK if quick < full else FULL]
 
 
 @pytest.mark.parametrize("seed", [0, 5, 9, 14])
@@ -326,41 +329,39 @@ def test_the_tops_of_stages(seed: int) -> None:
     """The highest end of all that is placed while a stage runs; the highest of all is the arena."""
     _, found = points(seed)
     for point in found:
-        plan = point.assembly.plan
-        assert plan is not None
-        tops = stage_tops(point.assembly)
+        plan = point.placed.plan
+        tops = stage_tops(point.placed)
         slots: list[set[int]] = [set() for _ in plan.stages]
         for slot, (node, _) in enumerate(plan.steps, start=1):
             (number,) = (
                 i for i, stage in enumerate(plan.stages) if stage.first <= node < stage.last
             )
             slots[number].add(slot)
-        blocks = [b for b in point.assembly.placement.blocks if b.size]
+        blocks = [b for b in point.placed.placement.blocks if b.size]
         assert tops == [
             max((b.offset + b.size for b in blocks if mine & set(range(b.start, b.end))), default=0)
             for mine in slots
         ]
 
 
-def test_out_of_time_it_says_so() -> None:
+def test_without_effort_it_says_so() -> None:
     of = ready(5, small=True)
-    hurried = Planner(of, strips=True, seconds=-1.0)
-    points = hurried.points()
+    hurried = plans_of(of, strips=True, effort=0)
+    points = front(hurried)
     assert points
+    assert least(hurried).arena_bytes
     assert not hurried.complete
-    hurried.least()
-    assert not hurried.complete
-    patient = planner(of)
-    assert patient.points()[-1].arena_bytes <= points[-1].arena_bytes
+    patient = plans(of)
+    assert front(patient)[-1].arena_bytes <= points[-1].arena_bytes
     assert patient.complete
 
 
 def test_strips_are_told_apart_by_what_they_are_for() -> None:
     """The same plan is placed once, whoever asks for it."""
     of = ready(5, small=True)
-    one = planner(of)
+    one = plans(of)
     choices = tuple(Choice((g.operator,)) for g in of.groups)
-    assert one.place(choices).assembly is one.place(choices).assembly
+    assert one.placer.best(choices) is one.placer.best(choices)
     assert {edge.width for edge in all_edges(space_of(of))} > {None}
 
 
@@ -398,11 +399,11 @@ def test_memory_that_no_stage_needs_counts(make: type[object]) -> None:
     graph = make()
     assert isinstance(graph, Graph)
     of = prepare(graph, best_order(graph).order)
-    arena = planner(of).least().arena_bytes
-    assert planner(of).within_ram(arena).arena_bytes == arena
-    for most in (arena - 1, max(stage_tops(planner(of).least().assembly))):
+    arena = least(plans(of)).arena_bytes
+    assert within_ram(plans(of), arena).arena_bytes == arena
+    for most in (arena - 1, max(stage_tops(least(plans(of)).placed))):
         with pytest.raises(InfeasibleError, match="the nearest needs"):
-            planner(of).within_ram(most)
+            within_ram(plans(of), most)
 
 
 def test_networks_of_nothing_but_views() -> None:
@@ -413,11 +414,11 @@ def test_networks_of_nothing_but_views() -> None:
     )
     graph = Graph("views", tensors, (Op(0, "RESHAPE", (0,), (1,)),), (0,), (1,))
     of = prepare(graph, (0,))
-    assert planner(of).least().arena_bytes >= 12
-    assert planner(of).within_cost(1.0).macs == 0
-    assert len(planner(of).points()) == 1
+    assert least(plans(of)).arena_bytes >= 12
+    assert within_cost(plans(of), 1.0).macs == 0
+    assert len(front(plans(of))) == 1
     with pytest.raises(InfeasibleError, match="fits an arena of 0 bytes"):
-        planner(of).within_ram(0)
+        within_ram(plans(of), 0)
 
 
 def test_the_networks_above_have_strips() -> None:
@@ -442,7 +443,7 @@ def test_a_stage_that_needs_little_is_in_nobodys_way() -> None:
     """Its rows may lie high because there is room; that says nothing of other plans."""
     graph = _chain()
     of = prepare(graph, best_order(graph).order)
-    least = planner(of).within_cost(math.inf)
-    assert planner(of).points()[-1].arena_bytes <= least.arena_bytes * 1.015
-    for most in range(least.arena_bytes, 1300, 150):
-        assert planner(of).within_ram(most).arena_bytes <= most
+    small = within_cost(plans(of), math.inf)
+    assert front(plans(of))[-1].arena_bytes <= small.arena_bytes * 1.015
+    for most in range(small.arena_bytes, 1300, 150):
+        assert within_ram(plans(of), most).arena_bytes <= most

@@ -6,7 +6,7 @@ and nothing that is missing from a front is better.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from random import Random
@@ -27,12 +27,15 @@ from strip_nets import (
     space_of,
 )
 
+from lowtide.effort import Budget
 from lowtide.errors import UsageError
 from lowtide.ir.macs import graph_macs
 from lowtide.order import best_order
-from lowtide.plans.search import Edge, Group, Space, Stages, cheapest, front, groups_of
+from lowtide.plans.search import cheapest, choices_of, unbeaten_paths
+from lowtide.plans.space import Edge, Space, Stages
 from lowtide.program.assemble import assemble_rows
-from lowtide.rows.prepare import Prepared, choices_of, prepare
+from lowtide.rows.groups import Group, groups_of
+from lowtide.rows.prepare import Prepared, prepare
 from lowtide.rows.stages import Choice
 from lowtide.tflite.read import parse
 from lowtide.zoo.builder import NetBuilder
@@ -134,7 +137,7 @@ def test_most_figures_are_compared_to_the_byte() -> None:
 def test_the_front_is_that_of_all_plans(seed: int) -> None:
     """Over all cuts of the operators and all widths; in order, each worth having."""
     of, space, found = plans(seed)
-    paths = front(space)
+    paths = unbeaten_paths(space)
     peaks, macs = [path.peak for path in paths], [path.macs for path in paths]
     assert peaks == sorted(set(peaks), reverse=True)
     assert macs == sorted(macs)
@@ -181,20 +184,17 @@ def test_an_edge_that_turns_out_to_need_more(seed: int) -> None:
     whole = cheapest(space)
     assert whole is not None
     edge = max(whole.edges, key=lambda edge: edge.peak)
-    try:
-        space.needs[edge] = edge.peak + 5
+    needs = {edge: edge.peak + 5}
 
-        def need(plan: Plan) -> int:
-            return max(e.peak + 5 * (e == edge) for e in plan.edges)
+    def need(plan: Plan) -> int:
+        return max(e.peak + 5 * (e == edge) for e in plan.edges)
 
-        for limit in {need(plan) for plan in found}:
-            path = cheapest(space, limit)
-            assert path is not None
-            assert path.macs == min(plan.macs for plan in found if need(plan) <= limit)
-        worst = cheapest(space, whole.peak)
-        assert worst is None or edge not in worst.edges
-    finally:
-        space.needs.clear()
+    for limit in {need(plan) for plan in found}:
+        path = cheapest(space, limit, needs=needs)
+        assert path is not None
+        assert path.macs == min(plan.macs for plan in found if need(plan) <= limit)
+    worst = cheapest(space, whole.peak, needs=needs)
+    assert worst is None or edge not in worst.edges
 
 
 @pytest.mark.parametrize("seed", LARGE)
@@ -243,9 +243,9 @@ def test_without_strips_nothing_is_computed_twice(seed: int) -> None:
     again = {block.op for block in of.blocks if block.again}
     space = space_of(of, strips=False)
     assert all(edge.width is None and not edge.lean for edge in all_edges(space))
-    path = front(space)[-1]
+    path = unbeaten_paths(space)[-1]
     # Blocks do not even make what nobody reads.
-    assert max(path.macs for path in front(space)) <= graph_macs(of.graph)
+    assert max(path.macs for path in unbeaten_paths(space)) <= graph_macs(of.graph)
     assert not any(again & set(edge.operators) for edge in all_edges(space))
     whole = [
         plan.peak
@@ -255,35 +255,34 @@ def test_without_strips_nothing_is_computed_twice(seed: int) -> None:
     assert path.peak == min(whole)
 
 
-def _space(of: Prepared, count: int, goes_on: Callable[[], bool]) -> Space:
+def _space(of: Prepared, count: int, work: int) -> Space:
     """The stages of the first groups of a network, without blocks."""
-    space = Space(count, goes_on)
+    space = Space(count, Budget(work))
     space.add(Stages(of.graph, of.table, of.groups[:count], strips=True))
     return space
 
 
-def test_out_of_time_stages_are_single_operators() -> None:
+def test_without_effort_stages_are_single_operators() -> None:
     of = ready(3, small=True)
     count = len(of.groups)
-    space = _space(of, count, lambda: False)
+    space = _space(of, count, 0)
     assert not space.complete
     assert all(edge.last == edge.first + 1 for edge in all_edges(space))
     assert cheapest(space) is not None
-    answers = iter([True] * 5)
-    half = _space(of, count, lambda: next(answers, False))
+    half = _space(of, count, 1_000)
     assert not half.complete
     assert len(all_edges(space)) < len(all_edges(half)) < len(all_edges(space_of(of)))
-    assert _space(of, 1, lambda: False).complete
+    assert _space(of, 1, 0).complete
 
 
 @pytest.mark.parametrize("seed", [BLOCKS + 1, BLOCKS + 16])
-def test_out_of_time_blocks_are_stages_of_their_own(seed: int) -> None:
+def test_without_effort_blocks_are_stages_of_their_own(seed: int) -> None:
     of = ready(seed, small=True)
-    space = space_of(of, goes_on=lambda: False)
+    space = space_of(of, effort=0)
     assert not space.complete
     assert all(len(edge.operators) == 1 for edge in all_edges(space))
     assert any(edge.blocks for edge in all_edges(space))
-    assert front(space)
+    assert unbeaten_paths(space)
 
 
 def _refusals(of: Prepared) -> Iterator[tuple[int, ...]]:

@@ -31,7 +31,7 @@ from lowtide.errors import UsageError
 from lowtide.order import best_order
 from lowtide.program import assemble as assembling
 from lowtide.program.assemble import Assembly, assemble_rows
-from lowtide.program.tables import Strip
+from lowtide.program.tables import StripEntry
 from lowtide.program.turns import Loop, Turn
 from lowtide.rows.prepare import InputMode, OutputMode, Prepared, prepare
 from lowtide.rows.stages import Choice, Segment, Step
@@ -234,7 +234,7 @@ def test_strips_in_every_mode(
 
 def strips_of(program: Assembly) -> list[int]:
     """The numbers of the nodes that begin strips."""
-    return [number for number, entry in enumerate(program.nodes) if entry.strip is not None]
+    return [number for number, entry in enumerate(program.nodes) if isinstance(entry, StripEntry)]
 
 
 def test_a_fault_in_strips_is_found() -> None:
@@ -245,13 +245,13 @@ def test_a_fault_in_strips_is_found() -> None:
     follow(program)
     assert len(strips_of(program)) > 2
     for number in strips_of(program):
-        strip = program.nodes[number].strip
-        assert strip is not None
+        strip = program.nodes[number]
+        assert isinstance(strip, StripEntry)
         for at in range(len(strip.shifts)):
             base, source, offset = strip.shifts[at]
             moved = (*strip.shifts[:at], (base, source, offset + 1), *strip.shifts[at + 1 :])
             nodes = list(program.nodes)
-            nodes[number] = replace(nodes[number], strip=Strip(moved, strip.counters))
+            nodes[number] = StripEntry(moved, strip.counters)
             with pytest.raises((AssertionError, IndexError)):
                 follow(replace(program, nodes=tuple(nodes)))
     (at,) = (

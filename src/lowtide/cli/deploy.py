@@ -10,11 +10,11 @@ import click
 
 from lowtide.cli.options import (
     MODEL_HELP,
+    effort_option,
     file_option,
     json_option,
     model_argument,
     progress,
-    seconds_option,
 )
 from lowtide.errors import DiffersError, UsageError
 
@@ -114,10 +114,9 @@ _OPTIONS = (
     ),
     click.option(
         "--core",
-        default="cortex-m4",
-        show_default=True,
         metavar="NAME",
-        help="The core whose instructions are predicted, with --cost instructions.",
+        help="The core to compile for: its kernels, scratch memory and prices (default: any core; "
+        "with run, that of the board).",
     ),
     file_option(
         "--plan",
@@ -126,6 +125,7 @@ _OPTIONS = (
         help_text="Stages and modes as `lowtide plan -o FILE` wrote them.",
     ),
     click.option("--name", metavar="ID", help="Prefix of all C names (default: from the file)."),
+    effort_option,
 )
 
 
@@ -158,8 +158,15 @@ def _loaded(model: str, options: dict[str, Any]) -> tuple[Any, Any]:
     """The model, and `compiling.Options` from the command line or the plan file it names."""
     from lowtide.commands.compiling import Options
     from lowtide.commands.reordering import load
+    from lowtide.machines.board import find_target
     from lowtide.plans.file import read_plan
+    from lowtide.target import ANY
 
+    core = options.pop("core", None)
+    options = {
+        **options,
+        "target": options.get("target", ANY) if core is None else find_target(core),
+    }
     loaded = load(model)
     plan_file = options.pop("plan_file", None)
     if plan_file is None:
@@ -174,20 +181,20 @@ def _loaded(model: str, options: dict[str, Any]) -> tuple[Any, Any]:
     return loaded, Options(**{**options, **read_plan(plan_file, loaded)})
 
 
-def _compiled(model: str, seconds: float, options: dict[str, Any]) -> Any:
+def _compiled(model: str, options: dict[str, Any]) -> Any:
     from lowtide.commands.compiling import compile_model
 
     loaded, chosen = _loaded(model, options)
     with progress("compiling"):
-        return compile_model(loaded, chosen, seconds=seconds)
+        return compile_model(loaded, chosen)
 
 
-def _compiled_once(model: str, seconds: float, cached: bool, options: dict[str, Any]) -> Any:
+def _compiled_once(model: str, cached: bool, options: dict[str, Any]) -> Any:
     from lowtide.commands.kept import compiled_once
 
     loaded, chosen = _loaded(model, options)
     with progress("compiling"):
-        return compiled_once(loaded, chosen, seconds=seconds, cached=cached)
+        return compiled_once(loaded, chosen, cached=cached)
 
 
 @click.command("compile", epilog=MODEL_HELP)
@@ -195,14 +202,11 @@ def _compiled_once(model: str, seconds: float, cached: bool, options: dict[str, 
 @file_option("-o", "folder", metavar="DIR", help_text="Folder for the C files.", required=True)
 @_compile_options
 @json_option
-@seconds_option
-def compile_command(
-    model: str, folder: Path, as_json: bool, seconds: float, **options: Any
-) -> None:
+def compile_command(model: str, folder: Path, as_json: bool, **options: Any) -> None:
     """Write C99 that runs the network in the least RAM."""
     from lowtide.report import data, deployment
 
-    compiled = _compiled(model, seconds, options)
+    compiled = _compiled(model, options)
     compiled.write(folder)
     if as_json:
         print(data.to_json(deployment.compiled_document(compiled, str(folder))))
@@ -221,14 +225,12 @@ def compile_command(
 )
 @_compile_options
 @json_option
-@seconds_option
 def plan(
     model: str,
     file: Path | None,
     front: bool,
     plot: Path | None,
     as_json: bool,
-    seconds: float,
     **options: Any,
 ) -> None:
     """Show how rows are scheduled: the stages, the arena they need, and what bounds it."""
@@ -249,7 +251,7 @@ def plan(
             check_writable(path)
     loaded, chosen = _loaded(model, options)
     with progress("planning") as tell:
-        planned = planned_model(loaded, chosen, front=front, seconds=seconds, tell=tell)
+        planned = planned_model(loaded, chosen, front=front, tell=tell)
     compiled, points = planned.compiled, planned.points
     document = data.to_json(planning.plan_document(planned))
     if file is not None:
@@ -265,7 +267,7 @@ def plan(
         print(document)
         return
     if points is not None:
-        print(planning.front_text(compiled, points, planned.complete) + "\n")
+        print(planning.front_text(compiled, points, complete=planned.complete) + "\n")
     print(planning.plan_text(planned))
 
 
@@ -275,15 +277,12 @@ def plan(
 @_compile_options
 @_cache_option
 @json_option
-@seconds_option
-def verify(
-    model: str, samples: int, as_json: bool, seconds: float, cached: bool, **options: Any
-) -> None:
+def verify(model: str, samples: int, as_json: bool, cached: bool, **options: Any) -> None:
     """Prove the generated C right: every tensor, byte for byte, on this computer with sanitizers."""
     from lowtide.commands import checking
     from lowtide.report import data, deployment
 
-    compiled = _compiled_once(model, seconds, cached, options)
+    compiled = _compiled_once(model, cached, options)
     with progress("building, running and comparing with the oracle"):
         result = checking.verify(compiled, samples=samples, cached=cached)
     if as_json:
@@ -305,14 +304,12 @@ def verify(
 @_compile_options
 @_cache_option
 @json_option
-@seconds_option
 def run(
     model: str,
     board: str,
     board_file: Path | None,
     samples: int,
     as_json: bool,
-    seconds: float,
     cached: bool,
     **options: Any,
 ) -> None:
@@ -321,10 +318,10 @@ def run(
     from lowtide.machines.board import find_board
     from lowtide.report import data, deployment
 
-    target = find_board(board, board_file)
-    compiled = _compiled_once(model, seconds, cached, options)
+    found = find_board(board, board_file)
+    compiled = _compiled_once(model, cached, {**options, "target": found.core.target})
     with progress(f"building for {board} and running it under QEMU"):
-        result = checking.run(compiled, target, samples=samples, cached=cached)
+        result = checking.run(compiled, found, samples=samples, cached=cached)
     if as_json:
         print(data.to_json(deployment.ran_document(result)))
     else:

@@ -8,11 +8,11 @@ import click
 
 from lowtide.cli.options import (
     MODEL_HELP,
+    effort_option,
     file_option,
     json_option,
     model_argument,
     progress,
-    seconds_option,
 )
 from lowtide.errors import UsageError
 from lowtide.files import check_writable, make_folder, write_atomically, write_together
@@ -25,8 +25,8 @@ from lowtide.files import check_writable, make_folder, write_atomically, write_t
 @file_option(
     "--plot", metavar="FILE", help_text="Draw the working set over time: FILE.png or .svg."
 )
-@seconds_option
-def analyze(model: str, as_json: bool, csv: Path | None, plot: Path | None, seconds: float) -> None:
+@effort_option
+def analyze(model: str, as_json: bool, csv: Path | None, plot: Path | None, effort: float) -> None:
     """Show where a network's RAM goes, and what a better operator order would save."""
     from lowtide.commands import reordering
     from lowtide.report import data, picture
@@ -41,7 +41,7 @@ def analyze(model: str, as_json: bool, csv: Path | None, plot: Path | None, seco
         )
     loaded = reordering.load(model)
     with progress("searching for the best order"):
-        result = reordering.analyze(loaded, seconds=seconds)
+        result = reordering.analyze(loaded, effort=effort)
         placements = reordering.place_tensors(loaded.graph, result.best.order)
     if csv is not None:
         make_folder(csv)
@@ -67,9 +67,9 @@ def analyze(model: str, as_json: bool, csv: Path | None, plot: Path | None, seco
     help="Compare every tensor with the reference kernels' (default), or do not.",
 )
 @json_option
-@seconds_option
+@effort_option
 def reorder(
-    model: str, output: Path, offline_plan: bool, check: bool, as_json: bool, seconds: float
+    model: str, output: Path, offline_plan: bool, check: bool, as_json: bool, effort: float
 ) -> None:
     """Write the model with its operators in the order of least peak memory, all else untouched."""
     from lowtide.commands import reordering
@@ -78,7 +78,7 @@ def reorder(
     check_writable(output)
     loaded = reordering.load(model)
     with progress("searching for the best order and checking the result"):
-        result = reordering.reorder(loaded, offline_plan=offline_plan, check=check, seconds=seconds)
+        result = reordering.reorder(loaded, offline_plan=offline_plan, check=check, effort=effort)
     result.write(output)
     if as_json:
         print(data.to_json(data.reordered_document(result, str(output))))

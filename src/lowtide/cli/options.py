@@ -16,8 +16,8 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 MODEL_HELP = "MODEL is a .tflite file, or zoo:NAME (see `lowtide zoo`)."
 
 
-class _Seconds(click.FloatRange):
-    """A time limit; nan is in no range, though it is neither below nor above one."""
+class _Effort(click.FloatRange):
+    """A factor; nan is in no range, though it is neither below nor above one."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if str(value).lower().strip("+-") == "nan":
@@ -27,12 +27,13 @@ class _Seconds(click.FloatRange):
 
 model_argument = click.argument("model", metavar="MODEL")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
-seconds_option = click.option(
-    "--seconds",
-    type=_Seconds(min=0.1),
-    default=20.0,
+effort_option = click.option(
+    "--effort",
+    type=_Effort(min=0.001, max=1000),
+    default=1.0,
     show_default=True,
-    help="Time limit of the search for the best order.",
+    metavar="F",
+    help="How much work searches may do, times the usual. It is counted, never timed.",
 )
 
 

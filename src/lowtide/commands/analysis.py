@@ -104,14 +104,14 @@ class Analysis:
         return analysis_text(self)
 
 
-def analyze(model: Model | Graph, *, seconds: float = 20.0) -> Analysis:
+def analyze(model: Model | Graph, *, effort: float = 1.0) -> Analysis:
     """Peak memory, working sets, MACs and the best operator order of a network.
 
-    `seconds` limits the search for the best order, which is exact and takes milliseconds for most
-    networks (see `lowtide.best_order`).
+    `effort` is a factor of what the search for the best order may do, which is exact and takes
+    milliseconds for most networks (see `lowtide.best_order`).
     """
     graph = graph_of(model)
-    return describe(model, best_order(model, seconds=seconds), graph)
+    return describe(model, best_order(model, effort=effort), graph)
 
 
 def describe(model: Model | Graph, found: OrderResult, graph: Graph) -> Analysis:

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from lowtide.commands.compiling import Compiled
 from lowtide.ir import Graph, Model
 from lowtide.ir.macs import graph_macs
-from lowtide.machines.board import Board
 from lowtide.machines.host import HostTrace, host_build, host_macs, host_trace
+from lowtide.machines.parts import Board
 from lowtide.machines.qemu import BoardRun, run_on_board
 from lowtide.oracle.interpreters import Difference, Reference, first_difference
 from lowtide.oracle.samples import reference, sample_inputs

@@ -19,15 +19,17 @@ from lowtide.errors import UsageError
 from lowtide.files import make_folder, write_together
 from lowtide.ir import Graph, Model
 from lowtide.order import OrderResult, best_order
-from lowtide.passes.rewrites import drop_boundary_quantization, fold_pads, resolve_variables
+from lowtide.passes import drop_boundary_quantization, fold_pads, resolve_variables
 from lowtide.place.tensors import tflm_arena_bytes
-from lowtide.plans.bound import lower_bound
+from lowtide.plans import planner
+from lowtide.plans.bound import plan_bound
 from lowtide.plans.cost import CostModel, load_model
 from lowtide.plans.file import stage_order, with_views
-from lowtide.plans.planner import Planner, Point, Tell
-from lowtide.program.assemble import Assembly, Schedule, assemble_tensors
+from lowtide.plans.planner import Plans, Point, Tell
+from lowtide.program.assemble import Assembly, Schedule, assemble_placed, assemble_tensors
 from lowtide.rows.prepare import InputMode, OutputMode, Prepared, prepare
-from lowtide.rows.stages import Choice, live_bytes, row_lives
+from lowtide.rows.stages import Choice
+from lowtide.target import ANY, Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +46,10 @@ class Options:
     By default nothing is computed twice. With `max_overhead`, stages may run in strips, for the least
     RAM at no more than that many times the network's MACs (infinity is allowed); with `max_ram`, for
     the fewest MACs in an arena of no more than that many bytes. `stages` prescribes the stages.
-    `cost` is what counts instead of MACs, in both: instructions as the model of `core` predicts them.
-    `name` prefixes every public C name; by default it is made from the file's name.
+    `cost` is what counts instead of MACs, in both: instructions as predicted for `target`.
+    That is the core that the program is for, whose kernels, scratch memory and prices are taken.
+    `name` prefixes every public C name; by default it is made from the file's name. `effort` is a factor
+    of the work that all searches may do: what they find depends on it, and not on the computer.
     """
 
     schedule: Schedule = "rows"
@@ -60,7 +64,8 @@ class Options:
     max_ram: int | None = None
     stages: tuple[Choice, ...] | None = None
     cost: Literal["macs", "instructions"] = "macs"
-    core: str = "cortex-m4"
+    target: Target = ANY
+    effort: float = 1.0
 
     def __post_init__(self) -> None:
         if not 4 <= self.align <= 4096 or self.align & (self.align - 1):
@@ -95,17 +100,21 @@ class Options:
                 "leave out --preserve-input",
             )
         if self.cost == "instructions":
-            load_model(self.core)  # raises for a core without one
+            load_model(self.target.priced_as)  # raises for a core without one
 
     @property
     def cost_model(self) -> CostModel | None:
         """The model of instructions, if they count."""
-        return load_model(self.core) if self.cost == "instructions" else None
+        return load_model(self.target.priced_as) if self.cost == "instructions" else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Compiled:
-    """A program as C: `files` is the whole bundle, {file name: contents}."""
+    """A program as C: `files` is the whole bundle, {file name: contents}.
+
+    The search was `complete` if the order of operators is proved the best and all stages were looked
+    at, or all that was given: else more effort may find a better program.
+    """
 
     model: Model = field(repr=False)
     name: str
@@ -113,6 +122,7 @@ class Compiled:
     order: OrderResult
     assembly: Assembly = field(repr=False)
     files: Mapping[str, bytes] = field(repr=False)
+    complete: bool = True
 
     @property
     def graph(self) -> Graph:
@@ -128,7 +138,9 @@ class Compiled:
     def instructions_predicted(self) -> int | None:
         """Instructions of one inference as the cost model predicts them, if they count."""
         model = self.options.cost_model
-        return None if model is None else model.program(self.assembly)
+        if model is None:
+            return None
+        return model.program(self.assembly.executed)
 
     def write(self, folder: str | Path) -> None:
         """Write the bundle into `folder`, which is made if missing. Raises UsageError."""
@@ -144,31 +156,37 @@ class Compiled:
             raise
 
 
-def compile_model(
-    model: Model, options: Options | None = None, *, seconds: float = 20.0
-) -> Compiled:
+def compile_model(model: Model, options: Options | None = None) -> Compiled:
     """Compile `model` to C: operators in their best order, their rows interleaved.
 
-    Raises ModelError for an operator or type without a kernel. `seconds` limits the search for the
-    order.
+    Raises ModelError for an operator or type without a kernel.
     """
     chosen = options or Options()
     name = check_name(chosen.name) if chosen.name is not None else c_name(_stem(model.path))
-    order, ready = prepared(model, chosen, seconds=seconds)
+    order, ready = prepared(model, chosen)
+    plans = None
     if chosen.schedule == "operators":
         assembly = assemble_tensors(ready, chosen.allocator)
     else:
-        planner = _planner(ready, chosen, seconds, tell=lambda _: None)
-        assembly = _point(planner, chosen).assembly
-    return compiled_of(model, chosen, name, order, assembly)
+        plans = _plans(ready, chosen, tell=lambda _: None)
+        assembly = assemble_placed(ready, _point(plans, chosen).placed)
+    complete = _complete(chosen, order, plans)
+    return compiled_of(model, chosen, name, order, assembly, complete=complete)
 
 
-def prepared(model: Model, options: Options, *, seconds: float) -> tuple[OrderResult, Prepared]:
+def _complete(options: Options, order: OrderResult, plans: Plans | None) -> bool:
+    """Whether all searches came to their end."""
+    if options.stages is not None:
+        return True
+    return order.proved_optimal and (plans is None or plans.complete)
+
+
+def prepared(model: Model, options: Options) -> tuple[OrderResult, Prepared]:
     """The best order, or that of the stages prescribed, and what is lowered in it."""
     graph = fold_pads(resolve_variables(model.graph))
     if options.quantized_io:
         graph = drop_boundary_quantization(graph)
-    order = best_order(graph, seconds=seconds)
+    order = best_order(graph, effort=options.effort)
     if options.stages is not None:
         order = replace(order, order=stage_order(graph, options.stages))
     ready = prepare(
@@ -179,6 +197,7 @@ def prepared(model: Model, options: Options, *, seconds: float) -> tuple[OrderRe
         preserve_input=options.preserve_input,
         align=options.align,
         join=options.schedule == "rows",
+        target=options.target,
     )
     return order, ready
 
@@ -208,80 +227,62 @@ def planned_model(
     options: Options,
     *,
     front: bool = False,
-    seconds: float = 20.0,
     tell: Tell = lambda _: None,
 ) -> Planned:
     """Compile `model`, and with `front` find all plans that no other beats in arena and cost."""
     name = check_name(options.name) if options.name is not None else c_name(_stem(model.path))
-    order, ready = prepared(model, options, seconds=seconds)
-    planner = _planner(ready, options, seconds, strips=front, tell=tell)
-    point = _point(planner, options)
-    points = tuple(planner.points()) if front else None  # those placed for the limits among them
-    compiled = compiled_of(model, options, name, order, point.assembly)
+    order, ready = prepared(model, options)
+    plans = _plans(ready, options, strips=front, tell=tell)
+    point = _point(plans, options)
+    points = tuple(planner.front(plans, [point])) if front else None
+    assembly = assemble_placed(ready, point.placed)
+    complete = _complete(options, order, plans)
+    compiled = compiled_of(model, options, name, order, assembly, complete=complete)
     tflm = tflm_arena_bytes(model.graph, range(len(model.graph.ops)))
     tell("looking for a lower bound")
-    bound = _lower_bound(ready, point.assembly, seconds=0.3 if front else 3.0)
-    return Planned(compiled, points, planner.complete, tflm, bound)
-
-
-def _lower_bound(ready: Prepared, assembly: Assembly, seconds: float) -> int:
-    """The simple bound, or a stronger one where there are no strips."""
-    plan = assembly.plan
-    assert plan is not None
-    if any(stage.strip_width is not None for stage in plan.stages):
-        return plan.lower_bound_bytes
-    chosen = (ready.chosen(stage.choice) for stage in plan.stages)
-    table = ready.variant({op for ops in chosen for op in ops if op >= len(ready.graph.ops)}).table
-    lean = [stage.choice for stage in plan.stages for _ in range(stage.first, stage.last)]
-    table = replace(
-        table,
-        scratch=tuple(
-            least if choice.lean and not set(choice.normal) & set(ready.members(op)) else normal
-            for choice, op, normal, least in zip(
-                lean, plan.operators, table.scratch, table.lean_scratch, strict=True
-            )
-        ),
-    )
-    live = live_bytes(table, plan.steps, row_lives(table, plan.steps))
-    crowded = sorted(range(len(plan.steps)), key=lambda at: -live[at + 1])
-    hints = [plan.steps[at] for at in crowded]
-    return max(
-        plan.lower_bound_bytes,
-        lower_bound(table, hints, ceiling=assembly.arena_bytes, seconds=seconds),
-    )
+    bound = plan_bound(ready, point.placed, effort=options.effort * (0.1 if front else 1.0))
+    return Planned(compiled, points, plans.complete, tflm, bound)
 
 
 def _limits(options: Options) -> tuple[float | None, int | None]:
     return options.max_overhead, options.max_ram
 
 
-def _planner(
-    ready: Prepared, options: Options, seconds: float, *, strips: bool = False, tell: Tell
-) -> Planner:
+def _plans(ready: Prepared, options: Options, *, strips: bool = False, tell: Tell) -> Plans:
     limited = _limits(options) != (None, None)
-    return Planner(
-        ready, strips=strips or limited, seconds=seconds, tell=tell, model=options.cost_model
+    return planner.plans_of(
+        ready,
+        strips=strips or limited,
+        effort=options.effort,
+        tell=tell,
+        model=options.cost_model,
     )
 
 
-def _point(planner: Planner, options: Options) -> Point:
+def _point(plans: Plans, options: Options) -> Point:
     """The plan that the options ask for."""
     if options.stages is not None:
-        return planner.place(with_views(planner.ready, options.stages))
+        return plans.placer.best(with_views(plans.ready, options.stages))
     if options.max_ram is not None:
-        return planner.within_ram(options.max_ram, options.max_overhead or math.inf)
+        return planner.within_ram(plans, options.max_ram, options.max_overhead or math.inf)
     if options.max_overhead is not None:
-        return planner.within_cost(options.max_overhead)
-    return planner.least()
+        return planner.within_cost(plans, options.max_overhead)
+    return planner.least(plans)
 
 
 def compiled_of(
-    model: Model, options: Options, name: str, order: OrderResult, assembly: Assembly
+    model: Model,
+    options: Options,
+    name: str,
+    order: OrderResult,
+    assembly: Assembly,
+    *,
+    complete: bool = True,
 ) -> Compiled:
-    """The bundle of an assembled program."""
+    """The bundle of an assembled program; `complete` is as in `Compiled`."""
     files = bundle(assembly, name)
     files["README.md"] = readme(assembly, name, options.preserve_input).encode()
-    return Compiled(model, name, options, order, assembly, files)
+    return Compiled(model, name, options, order, assembly, files, complete)
 
 
 def _stem(path: str) -> str:

@@ -23,21 +23,19 @@ from lowtide.ir import Model
 _ENDINGS = (".py", ".toml", ".c", ".h")
 
 
-def compiled_once(
-    model: Model, options: Options, *, seconds: float = 20.0, cached: bool = True
-) -> Compiled:
+def compiled_once(model: Model, options: Options, *, cached: bool = True) -> Compiled:
     """As `compile_model`; with `cached`, what the same call made before, if it is still there."""
     store = user_cache() if cached else None
     if store is None:
-        return compile_model(model, options, seconds=seconds)
-    key = _key(model, options, seconds)
+        return compile_model(model, options)
+    key = _key(model, options)
     kept = store.get(key)
     if kept is not None:
         try:
             return _read(kept)
         except Exception:  # whatever is wrong with it: it can be made anew
             pass
-    compiled = compile_model(model, options, seconds=seconds)
+    compiled = compile_model(model, options)
     store.put(key, pickle.dumps(compiled))
     return compiled
 
@@ -49,11 +47,9 @@ def _read(kept: bytes) -> Compiled:
     return found
 
 
-def _key(model: Model, options: Options, seconds: float) -> str:
+def _key(model: Model, options: Options) -> str:
     source = hashlib.sha256(model.source).digest()
-    return hashlib.sha256(
-        repr((_lowtide(), model.path, source, options, seconds)).encode()
-    ).hexdigest()
+    return hashlib.sha256(repr((_lowtide(), model.path, source, options)).encode()).hexdigest()
 
 
 @cache

@@ -104,16 +104,17 @@ class Reordered:
 
 
 def reorder(
-    model: Model, *, offline_plan: bool = False, check: bool = True, seconds: float = 20.0
+    model: Model, *, offline_plan: bool = False, check: bool = True, effort: float = 1.0
 ) -> Reordered:
     """Put the operators of `model` in their best order; nothing else in the file changes.
 
     With `offline_plan`, tensor offsets are stored too, in metadata that TFLM honours; a plan that the
     file already has is made anew, since it belongs to the old order. With `check`, both models are
     run and every tensor compared; raises DiffersError if one differs, OracleError if neither
-    reference engine runs the model. `seconds` limits the search for the order.
+    reference engine runs the model. `effort` is a factor of what the search for the
+    order may do.
     """
-    before = analyze(model, seconds=seconds)
+    before = analyze(model, effort=effort)
     data, plan = model.source, None
     if before.best.order != before.file.order:
         _refuse_positions(model)

@@ -5,17 +5,29 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import assert_never
 
 import numpy as np
 
 from lowtide.emit import interface
 from lowtide.emit.literals import Arrays, struct_text, values_text
 from lowtide.errors import UsageError
-from lowtide.lower.nodes import Array, CType
+from lowtide.lower.nodes import Array, CType, Node
 from lowtide.program.assemble import Assembly
 from lowtide.program.limits import check
-from lowtide.program.tables import NO_TENSOR, NodeEntry, PortEntry, Rows, Strip
+from lowtide.program.tables import (
+    NO_TENSOR,
+    Entry,
+    ExchangeEntry,
+    KernelEntry,
+    MoveEntry,
+    PortEntry,
+    Rows,
+    StripEntry,
+    called,
+)
 from lowtide.program.turns import flatten
+from lowtide.target import DSP, Target
 
 _KEYWORDS = """
 auto break case char const continue default do double else enum extern float for goto if inline
@@ -72,14 +84,14 @@ class Source:
 def write(assembly: Assembly, name: str) -> Source:
     """C for `assembly`, all names prefixed with `name`. Raises ModelError if it is too large."""
     check(assembly)
-    headers = tuple(sorted({e.node.header for e in assembly.nodes if e.node.header}))
+    headers = tuple(sorted({node.header for _, node in _calls(assembly)}))
     return Source(interface.header(assembly, name), _code(assembly, name, headers), headers)
 
 
 def _code(assembly: Assembly, name: str, headers: Sequence[str]) -> str:
     arrays = Arrays(name)
     params, described = _params(assembly, name, arrays)
-    kinds = sorted({_kind(e) for e in assembly.nodes if e.node.kernel})
+    kinds = sorted({_kind(node) for _, node in _calls(assembly)})
     shift = _place_shift(assembly)
     places = _Runs([tuple(p >> shift for p in r.places) for r in assembly.rows if r.places])
     tables = _Runs([p.table for p in assembly.ports if p.table])
@@ -99,13 +111,17 @@ def _code(assembly: Assembly, name: str, headers: Sequence[str]) -> str:
         table = "LT_NONE" if p.table is None else tables.start[p.table]
         return p.rows, p.first, p.count, table, p.stride, p.dilation
 
-    def node(e: NodeEntry, struct: str) -> tuple[int | str, ...]:
-        if e.strip is not None:
-            return struct, 0, 0, 0, "LT_STRIP"
-        if e.node.exchange is not None:
-            what = "LT_TAKE" if e.node.inputs else "LT_GIVE"
-            return "NULL", e.node.exchange, e.ports, e.counter, what
-        return struct, e.scratch, e.ports, e.counter, kinds.index(_kind(e))
+    def entry(e: Entry, struct: str) -> tuple[int | str, ...]:
+        match e:
+            case StripEntry():
+                return struct, 0, 0, 0, "LT_STRIP"
+            case ExchangeEntry(exchange):
+                what = "LT_GIVE" if exchange.given else "LT_TAKE"
+                return "NULL", exchange.number, e.ports, e.counter, what
+            case KernelEntry(node) | MoveEntry(node):
+                return struct, e.scratch, e.ports, e.counter, kinds.index(_kind(node))
+            case _:
+                assert_never(e)
 
     includes = [*(["<string.h>"] if _copies(assembly) else []), *(f'"{h}"' for h in headers)]
     sections = [
@@ -114,6 +130,7 @@ def _code(assembly: Assembly, name: str, headers: Sequence[str]) -> str:
         "\n".join(
             f"#include {h}" + "\n" * (h.startswith("<") and len(includes) > 1) for h in includes
         ),
+        _guard(assembly.target),
         "\n".join(arrays.definitions),
         _operands(name, assembly.constants),
         "\n\n".join(described),
@@ -131,7 +148,7 @@ def _code(assembly: Assembly, name: str, headers: Sequence[str]) -> str:
         _table(
             f"static const lt_node {name}_nodes[]",
             "params, scratch, ports, counter, kind",
-            map(node, assembly.nodes, params),
+            map(entry, assembly.nodes, params),
         ),
         _table(f"static const lt_turn {name}_turns[]", "node, steps", flatten(assembly.turns)),
         *_numbers(f"static const uint16_t {name}_places[]", "uint16_t", places.values),
@@ -170,6 +187,19 @@ def _code(assembly: Assembly, name: str, headers: Sequence[str]) -> str:
     return "\n\n".join(section for section in sections if section) + "\n"
 
 
+def _guard(target: Target) -> str:
+    """A program without the DSP kernels is refused by compilers for cores that would run them."""
+    if DSP in target.variants:
+        return ""
+    return "\n".join(
+        [
+            "#if defined(__ARM_FEATURE_DSP)",
+            f'#error "generated for {target.core}: for this core, generate it with --core any"',
+            "#endif",
+        ]
+    )
+
+
 def _operands(name: str, constants: bytes) -> str:
     """Constants that are operands, aligned for every type that they may have."""
     if not constants:
@@ -192,34 +222,43 @@ def _params(assembly: Assembly, name: str, arrays: Arrays) -> tuple[list[str], l
     names: dict[str, str] = {}
     expressions, definitions = [], []
     for i, entry in enumerate(assembly.nodes):
-        if entry.node.exchange is not None:
-            expressions.append("NULL")
-            continue
-        if entry.strip is not None:
-            expressions.append(f"&{name}_strip_{i}")
-            definitions.append(_strip(name, i, entry.strip))
-            continue
-        ctype, struct = entry.node.params.ctype, struct_text(entry.node.params, arrays)
-        if ctype + struct not in names:
-            names[ctype + struct] = f"{name}_params_{i}"
-            definitions.append(
-                f"/* Node {i}: {_about(assembly, entry)} */\n"
-                f"static const {ctype} {name}_params_{i} = {struct};"
-            )
-        expressions.append(f"&{names[ctype + struct]}")
+        match entry:
+            case ExchangeEntry():
+                expressions.append("NULL")
+            case StripEntry():
+                expressions.append(f"&{name}_strip_{i}")
+                definitions.append(_strip(name, i, entry))
+            case KernelEntry(node) | MoveEntry(node):
+                ctype, struct = node.params.ctype, struct_text(node.params, arrays)
+                if ctype + struct not in names:
+                    names[ctype + struct] = f"{name}_params_{i}"
+                    definitions.append(
+                        f"/* Node {i}: {_about(assembly, entry)} */\n"
+                        f"static const {ctype} {name}_params_{i} = {struct};"
+                    )
+                expressions.append(f"&{names[ctype + struct]}")
+            case _:
+                assert_never(entry)
     return expressions, definitions
 
 
-def _inner(assembly: Assembly, entry: NodeEntry) -> list[int]:
-    return [t if t >= 0 else NO_TENSOR for t in assembly.inner.get(entry.node.op, (-1, -1))]
+def _calls(assembly: Assembly) -> list[tuple[Entry, Node]]:
+    """The entries that run a kernel."""
+    found = ((entry, called(entry)) for entry in assembly.nodes)
+    return [(entry, node) for entry, node in found if node is not None]
 
 
-def _kind(entry: NodeEntry) -> tuple[str, int, int]:
+def _inner(assembly: Assembly, entry: Entry) -> list[int]:
+    op = entry.node.op if isinstance(entry, KernelEntry) else -1
+    return [t if t >= 0 else NO_TENSOR for t in assembly.inner.get(op, (-1, -1))]
+
+
+def _kind(node: Node) -> tuple[str, int, int]:
     """lt_kind."""
-    return entry.node.kernel, len(entry.node.inputs), len(entry.node.outputs)
+    return node.kernel, len(node.inputs), len(node.outputs)
 
 
-def _strip(name: str, number: int, strip: Strip) -> str:
+def _strip(name: str, number: int, strip: StripEntry) -> str:
     """The lt_strip of node `number`."""
     shifts = f"{name}_shifts_{number}"
     counters = strip.counters
@@ -253,9 +292,9 @@ def _place_shift(assembly: Assembly) -> int:
     return shift
 
 
-def _about(assembly: Assembly, entry: NodeEntry) -> str:
+def _about(assembly: Assembly, entry: KernelEntry | MoveEntry) -> str:
     """Which operator a node belongs to, for the reader of the C; safe inside a comment."""
-    if entry.node.op < 0:
+    if isinstance(entry, MoveEntry):
         return "a move of the compacting allocator"
     op = assembly.program_graph.ops[entry.node.op]
     made = assembly.program_graph.tensors[op.outputs[0]] if op.outputs else None

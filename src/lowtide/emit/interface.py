@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from lowtide.emit.literals import float_literal
 from lowtide.ir import DType, Tensor
 from lowtide.program.assemble import Assembly
-from lowtide.program.tables import FIRST_INPUT
+from lowtide.program.tables import ExchangeEntry
+from lowtide.rows.bases import FIRST_INPUT
 
 _C_TYPES = {
     DType.INT8: "int8_t",
@@ -167,9 +168,9 @@ def header(assembly: Assembly, name: str) -> str:
 def streamed_rows(assembly: Assembly) -> dict[tuple[str, int], int]:
     """("INPUT" or "OUTPUT", index) -> number of rows, of those that are streamed."""
     return {
-        ("OUTPUT" if e.node.inputs else "INPUT", e.node.exchange): e.node.steps
+        ("INPUT" if e.exchange.given else "OUTPUT", e.exchange.number): e.exchange.steps
         for e in assembly.nodes
-        if e.node.exchange is not None
+        if isinstance(e, ExchangeEntry)
     }
 
 

@@ -6,6 +6,7 @@ from lowtide.emit.interface import modes
 from lowtide.ir import Tensor
 from lowtide.lower.nodes import Array
 from lowtide.program.assemble import Assembly
+from lowtide.program.tables import called
 
 _STATE_HALVES = 17
 """lt_state, in uint16_t."""
@@ -95,7 +96,7 @@ and link with `-Wl,--gc-sections`.
 
 | | bytes | |
 | --- | ---: | --- |
-| arena | {assembly.arena_bytes} | exact; tensors and scratch memory |
+| arena | {assembly.arena_bytes} | exact for {_target(assembly)}; tensors and scratch memory |
 | `{name}_t` | {state} | on a 32-bit part |
 | stack | | a few hundred bytes; measure it with `lowtide run` |
 | weights, in flash | {weights} | exact |
@@ -104,12 +105,18 @@ and link with `-Wl,--gc-sections`.
 """
 
 
+def _target(assembly: Assembly) -> str:
+    """What the figures hold for."""
+    core = assembly.target.core
+    return "any core (as much as the neediest has to have)" if core == "any" else f"a {core}"
+
+
 def _constants(assembly: Assembly) -> list[tuple[bool, int]]:
     """(is weights, bytes) of each constant array, equal ones once."""
     seen: dict[tuple[str, bytes], tuple[bool, int]] = {}
     width = {"int8_t": 1, "uint8_t": 1, "int16_t": 2, "uint16_t": 2, "int64_t": 8}
-    for entry in assembly.nodes:
-        for _, value in entry.node.params.fields:
+    for node in filter(None, map(called, assembly.nodes)):
+        for _, value in node.params.fields:
             if isinstance(value, Array):
                 size = value.values.size * width.get(value.ctype, 4)
                 seen[value.ctype, value.values.tobytes()] = (value.weights, size)

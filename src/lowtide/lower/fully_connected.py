@@ -8,7 +8,7 @@ from lowtide.lower.common import Context, Lowering, quantised
 from lowtide.lower.nodes import Lowered
 
 
-def _window(context: Context, out_c: int, depth: int) -> convolution.Window:
+def _window(context: Context, out_c: int, depth: int) -> convolution.Footprint:
     source, out = context.input(0), context.output()
     if context.option("weights_format") != 0:
         raise context.unsupported("its weights are shuffled")

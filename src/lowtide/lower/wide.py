@@ -40,7 +40,7 @@ def _scaling(context: Context, factors: Factors, narrow: bool) -> tuple[tuple[st
 
 def _node(
     context: Context,
-    over: convolution.Window,
+    over: convolution.Footprint,
     family: str,
     fields: tuple[tuple[str, Value], ...],
     scratch: int,
@@ -60,7 +60,7 @@ def _node(
 
 def conv(
     context: Context,
-    over: convolution.Window,
+    over: convolution.Footprint,
     weights: NDArray[np.int8],
     factors: Factors,
     groups: int,
@@ -71,7 +71,7 @@ def conv(
 
 
 def fully_connected(
-    context: Context, over: convolution.Window, weights: NDArray[np.int8], factors: Factors
+    context: Context, over: convolution.Footprint, weights: NDArray[np.int8], factors: Factors
 ) -> Lowered:
     """FULLY_CONNECTED; `weights` is [out_c, depth]."""
     _, input_zero = per_tensor(context, context.input(0))
@@ -83,7 +83,7 @@ def fully_connected(
 
 def _conv(
     context: Context,
-    over: convolution.Window,
+    over: convolution.Footprint,
     weights: NDArray[np.int8],
     factors: Factors,
     bias: NDArray[np.int64],
@@ -106,7 +106,7 @@ def _conv(
 
 def depthwise(
     context: Context,
-    over: convolution.Window,
+    over: convolution.Footprint,
     weights: NDArray[np.int8],
     factors: Factors,
     multiple: int,

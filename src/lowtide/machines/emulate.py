@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from lowtide.machines.board import Board
 from lowtide.machines.failures import ProgramError
 from lowtide.machines.faults import fault_text
 from lowtide.machines.linkmap import Sizes
+from lowtide.machines.parts import Board
 from lowtide.machines.toolchain import EMULATORS, Executable, find_program
 
 _FLAGS: Final = (

@@ -16,10 +16,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from lowtide.machines.board import Board, size_text
+from lowtide.machines.board import size_text
 from lowtide.machines.emulate import Emulation, emulate, find_emulator
 from lowtide.machines.failures import DoesNotFitError, Memory, ProgramError
 from lowtide.machines.glue import Interface, join_samples, read_interface, split_outputs
+from lowtide.machines.parts import Board
 from lowtide.machines.toolchain import BoardLayout, Executable, build_for_board
 
 _REMEDY: Final = "choose a larger board, or a plan that needs less"

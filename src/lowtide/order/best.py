@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import product
-from time import monotonic, perf_counter
 
+from lowtide.effort import Budget, budget
 from lowtide.ir import Graph, Model
 from lowtide.ir.liveness import in_arena
 from lowtide.ir.soundness import graph_of
@@ -19,10 +19,13 @@ from lowtide.order.bounds import best_isolated, relatives, structural, topologic
 from lowtide.order.improve import improve
 from lowtide.order.search import Found, beam, exact
 
-# Budgets, in states looked at, each divided by the number of operators, since a
-# state of more operators takes longer.
-_FIRST_STATES = 3_000_000
-_LAST_STATES = 15_000_000
+_WORK = 60_000_000
+"""What may be spent by default: states looked at, times operators, since a state of more operators takes
+longer; and arcs of networks looked at."""
+
+_FIRST_SHARE, _LAST_SHARE = 0.05, 0.25
+"""What part of it an exact search may spend, before and after the beam searches."""
+
 _BEAM_WIDTHS = (4, 16, 64, 256)
 
 
@@ -30,14 +33,12 @@ _BEAM_WIDTHS = (4, 16, 64, 256)
 class OrderResult:
     """An order of all operators (ids in the file), its peak, and what is proved about it.
 
-    `peak_bytes` is never below `lower_bound_bytes`, which no order can beat; `seconds` is the time
-    the search took.
+    `peak_bytes` is never below `lower_bound_bytes`, which no order can beat.
     """
 
     peak_bytes: int
     lower_bound_bytes: int
     order: tuple[int, ...] = field(repr=False)
-    seconds: float
 
     @property
     def proved_optimal(self) -> bool:
@@ -58,33 +59,33 @@ class OrderResult:
         return f"peak {self.peak_bytes:,} B ({proof})"
 
 
-def best_order(model: Model | Graph, *, seconds: float = 20.0) -> OrderResult:
+def best_order(model: Model | Graph, *, effort: float = 1.0) -> OrderResult:
     """The order of operators with the least peak memory (paper 1's problem).
 
     Exact, with proof, unless a part of the graph is too large for the search's budget of states; then
-    a beam search's order is returned with the best lower bound found. `seconds` limits the search;
-    reading a graph of thousands of operators takes a few seconds on top. If the file's order is
-    optimal already, it is the one returned.
+    a beam search's order is returned with the best lower bound found. `effort` is a factor of that
+    budget. If the file's order is optimal already, it is the one returned.
     """
     graph = graph_of(model)
-    begin = perf_counter()
-    deadline = monotonic() + seconds
+    work = budget(_WORK, effort)
     bg = from_graph(graph)
     # All inputs are there before anything runs, also those that nothing reads.
     floor = sum(t.bytes for t in (graph.tensors[i] for i in set(graph.inputs)) if in_arena(t))
-    found = solve(bg, floor, deadline=deadline)
+    found = solve(bg, floor, work)
     assert found.order is not None
     peak, order = max(floor, found.peak), found.order
     given = tuple(range(bg.n))
     if max(floor, bg.peak(given)) <= peak:
         peak, order = max(floor, bg.peak(given)), given
-    return OrderResult(
-        peak, min(peak, max(floor, found.lower_bound)), order, perf_counter() - begin
-    )
+    return OrderResult(peak, min(peak, max(floor, found.lower_bound)), order)
 
 
-def solve(bg: BitGraph, floor: int, *, deadline: float) -> Found:
-    """Least-peak order of `bg`, given that no order needs less than `floor` bytes."""
+def solve(bg: BitGraph, floor: int, work: Budget) -> Found:
+    """Least-peak order of `bg`, given that no order needs less than `floor` bytes.
+
+    `work` is spent by the operators of every state looked at, and by `Network.max_flow`.
+    """
+    whole = work.left
     order: list[int] = []
     peak = bound = floor
     live = bg.base
@@ -93,7 +94,7 @@ def solve(bg: BitGraph, floor: int, *, deadline: float) -> Found:
             order.append(part[0])
             peak, bound = max(peak, live + bg.out[part[0]]), max(bound, live + bg.out[part[0]])
         else:
-            result = _solve_part(restrict(bg, done, part), bound, deadline)
+            result = _solve_part(restrict(bg, done, part), bound, work, whole)
             assert result.order is not None
             order.extend(part[k] for k in result.order)
             peak, bound = max(peak, result.peak), max(bound, result.lower_bound)
@@ -124,32 +125,33 @@ def _parts(bg: BitGraph) -> list[tuple[int, list[int]]]:
     return parts
 
 
-def _solve_part(bg: BitGraph, floor: int, deadline: float) -> Found:
-    """Exact if the budget allows; else the best of several searches, and the strongest bound."""
+def _solve_part(bg: BitGraph, floor: int, work: Budget, whole: int) -> Found:
+    """Exact if shares of the `whole` budget allow it; else the best of several searches and the
+    strongest bound."""
     above, below = relatives(bg)
     promise = structural(bg, above, below)
     bound = max(floor, *promise)
-    quick = beam(bg, width=4, backward=False, deadline=deadline)
+    quick = beam(bg, width=4, backward=False, budget=work)
     # Parts list operators in the file's order, which is an order that works, if not a good one.
     order = quick.order or tuple(range(bg.n))
     peak = bg.peak(order)
     if peak <= bound:
         return Found(order, peak, bound)
-    proof = exact(bg, bound, states=_FIRST_STATES // bg.n, ceiling=peak, deadline=deadline)
+    proof = exact(bg, bound, states=int(whole * _FIRST_SHARE) // bg.n, ceiling=peak, budget=work)
     bound = proof.lower_bound
     if proof.order is None and bound < peak:
-        bound = best_isolated(bg, above, below, promise, bound, peak, deadline)
+        bound = best_isolated(bg, above, below, promise, bound, peak, work)
         for width, backward in product(_BEAM_WIDTHS, (False, True)):
-            if peak <= bound or monotonic() > deadline:
+            if peak <= bound or work.used_up:
                 break
-            start = beam(bg, width=width, backward=backward, deadline=deadline)
+            start = beam(bg, width=width, backward=backward, budget=work)
             if start.order is not None:
-                better, high = improve(bg, start.order, floor=bound, deadline=deadline)
+                better, high = improve(bg, start.order, floor=bound, budget=work)
                 if high < peak:
                     order, peak = better, high
         if bound < peak:
-            states = _LAST_STATES // bg.n
-            proof = exact(bg, bound, states=states, ceiling=peak, deadline=deadline)
+            states = int(whole * _LAST_SHARE) // bg.n
+            proof = exact(bg, bound, states=states, ceiling=peak, budget=work)
             bound = proof.lower_bound
     if proof.order is not None:
         order, peak = proof.order, bg.peak(proof.order)

@@ -16,8 +16,8 @@ Two of them, from cheap to strong:
 from __future__ import annotations
 
 from collections import deque
-from time import monotonic
 
+from lowtide.effort import Budget
 from lowtide.order.bitgraph import GIVEN, BitGraph, bits
 
 
@@ -67,8 +67,11 @@ def structural(bg: BitGraph, above: list[int], below: list[int]) -> list[int]:
     return result
 
 
-def isolated(bg: BitGraph, above: list[int], below: list[int], op: int) -> int:
-    """The least bytes in which `op` can run, over all states from which it can."""
+def isolated(
+    bg: BitGraph, above: list[int], below: list[int], op: int, budget: Budget | None = None
+) -> int:
+    """The least bytes in which `op` can run, over all states from which it can; see `Network.max_flow`
+    for what it spends."""
     before, after = above[op], below[op] | 1 << op
     free = bg.all & ~before & ~after
     sure = bg.out[op]
@@ -97,7 +100,7 @@ def isolated(bg: BitGraph, above: list[int], below: list[int], op: int) -> int:
     for i in bits(free):
         for p in bits(bg.preds[i] & free):
             net.add(i, p, unlimited)
-    return sure + net.max_flow(source, sink)
+    return sure + net.max_flow(source, sink, budget)
 
 
 def best_isolated(
@@ -107,17 +110,17 @@ def best_isolated(
     promise: list[int],
     floor: int,
     ceiling: int,
-    deadline: float,
+    budget: Budget,
 ) -> int:
-    """The largest isolated bound found by `deadline` (a `time.monotonic` value), at least `floor`.
+    """The largest isolated bound found before `budget` is used up, at least `floor`.
 
     Operators with a large `promise` (their `structural` bound) come first; `ceiling` is the peak of
     a known order: a bound that reaches it proves that order optimal, and the search stops.
     """
     for op in sorted(range(bg.n), key=lambda i: -promise[i]):
-        if floor >= ceiling or monotonic() > deadline:
+        if floor >= ceiling or budget.used_up:
             break
-        floor = max(floor, isolated(bg, above, below, op))
+        floor = max(floor, isolated(bg, above, below, op, budget))
     return floor
 
 
@@ -139,12 +142,17 @@ class Network:
             self.head.append(end)
             self.room.append(room)
 
-    def max_flow(self, source: int, sink: int) -> int:
-        total = 0
+    def max_flow(self, source: int, sink: int, budget: Budget | None = None) -> int:
+        """The value of the flow. `budget` is spent by the arcs of the network, once for itself and once
+        for each time that they are looked at."""
+        total, rounds = 0, 1
         while levels := self._levels(source, sink):
+            rounds += 1
             used = [0] * len(self.arcs)
             while pushed := self._augment(source, sink, levels, used):
                 total += pushed
+        if budget is not None:
+            budget.spend(rounds * len(self.head))
         return total
 
     def _levels(self, source: int, sink: int) -> list[int]:

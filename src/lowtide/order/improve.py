@@ -8,8 +8,8 @@ search, and a better order of the window only lowers the whole order's memory th
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from time import monotonic
 
+from lowtide.effort import Budget
 from lowtide.order.bitgraph import BitGraph, restrict
 from lowtide.order.search import beam, exact
 
@@ -19,9 +19,10 @@ _WINDOW_STATES = 2_000
 
 
 def improve(
-    bg: BitGraph, order: Sequence[int], *, floor: int, deadline: float
+    bg: BitGraph, order: Sequence[int], *, floor: int, budget: Budget
 ) -> tuple[tuple[int, ...], int]:
-    """(an order at least as good as `order`, its peak); stops at `floor` bytes or at `deadline`."""
+    """(an order at least as good as `order`, its peak); stops at `floor` bytes or when `budget` is
+    used up."""
     best = list(order)
     while True:
         profile = _profile(bg, best)
@@ -30,13 +31,13 @@ def improve(
         if peak <= floor:
             break
         for first, last in _windows(at, len(best)):
-            window = _resolve(bg, best, first, last, peak, deadline)
+            window = _resolve(bg, best, first, last, peak, budget)
             if window is not None:
                 best[first:last] = window
                 break
         else:
             break
-        if monotonic() > deadline:
+        if budget.used_up:
             break
     return tuple(best), bg.peak(best)
 
@@ -60,14 +61,14 @@ def _windows(at: int, steps: int) -> Iterator[tuple[int, int]]:
 
 
 def _resolve(
-    bg: BitGraph, order: Sequence[int], first: int, last: int, peak: int, deadline: float
+    bg: BitGraph, order: Sequence[int], first: int, last: int, peak: int, budget: Budget
 ) -> list[int] | None:
     """Steps [first, last) in an order of a peak below `peak`, if one is found."""
     part = sorted(order[first:last])
     sub = restrict(bg, sum(1 << op for op in order[:first]), part)
-    found = exact(sub, sub.base, states=_WINDOW_STATES, ceiling=peak, deadline=deadline)
+    found = exact(sub, sub.base, states=_WINDOW_STATES, ceiling=peak, budget=budget)
     if found.order is None and found.lower_bound < peak:
-        found = beam(sub, width=16, backward=False, below=peak, deadline=deadline)
+        found = beam(sub, width=16, backward=False, below=peak, budget=budget)
     if found.order is None or sub.peak(found.order) >= peak:
         return None
     return [part[k] for k in found.order]

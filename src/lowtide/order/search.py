@@ -21,9 +21,9 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator
 from dataclasses import dataclass
-from time import monotonic
 from typing import Protocol
 
+from lowtide.effort import Budget
 from lowtide.order.bitgraph import BitGraph, bits
 
 
@@ -186,19 +186,20 @@ class _End:
 
 
 def exact(
-    bg: BitGraph, floor: int, *, states: int, ceiling: int | None = None, deadline: float
+    bg: BitGraph, floor: int, *, states: int, ceiling: int | None = None, budget: Budget
 ) -> Found:
     """Least peak over all orders, starting from the proved lower bound `floor`.
 
-    Gives up after expanding `states` states, at `deadline` (a `time.monotonic` value), or when no
-    order has a peak below `ceiling`; then `order` is None and `lower_bound` is what was proved by
-    then. The memory taken grows with `states`, by about 300 bytes each.
+    Gives up after expanding `states` states, when `budget` is used up (a state costs it one per
+    operator), or when no order has a peak below `ceiling`; then `order` is None and `lower_bound` is
+    what was proved by then. The memory taken grows with `states`, by about 300 bytes each.
     """
     limit = floor
     front, back = _End(Forward(bg)), _End(Backward(bg))
     for expanded in range(states):
-        if expanded & 1023 == 0 and monotonic() > deadline:
+        if budget.used_up:
             break
+        budget.spend(bg.n)
         this, other = (front, back) if expanded & 1 else (back, front)
         if not this.stack:
             limit = max(limit, this.later[0][0])
@@ -214,13 +215,13 @@ def exact(
 
 
 def beam(
-    bg: BitGraph, *, width: int, backward: bool, below: int | None = None, deadline: float
+    bg: BitGraph, *, width: int, backward: bool, below: int | None = None, budget: Budget
 ) -> Found:
     """A good order: of the states with k operators finished, only the `width` best go on.
 
     Best is the least peak so far, then the fewest live bytes, looking from either end. With `below`,
-    only orders of a smaller peak are looked for. `order` is None if none was found (or `deadline`
-    passed).
+    only orders of a smaller peak are looked for. `order` is None if none was found, or `budget` was
+    used up before.
     """
     limit = below - 1 if below is not None else 1 << 62
     view: Direction = Backward(bg) if backward else Forward(bg)
@@ -229,9 +230,10 @@ def beam(
     layers: list[dict[int, tuple[int, int, int, tuple[int, ...]]]] = [{} for _ in range(bg.n + 1)]
     layers[0][view.start] = (view.base, view.base, view.start, ())
     for layer in layers[:-1]:
-        if monotonic() > deadline:
+        if budget.used_up:
             return Found(None, 0, 0)
         best = heapq.nsmallest(width, layer.items(), key=lambda item: item[1][:2])
+        budget.spend(len(best) * bg.n)
         for state, (peak, live, _, _) in best:
             # Only what is free within the peak so far dominates; the rest competes in the beam.
             found, _ = edges(view, state, live, min(peak, limit))

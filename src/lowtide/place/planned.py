@@ -17,12 +17,12 @@ All effort is counted in nodes of the search, not in seconds.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from math import gcd
 from random import Random
-from time import monotonic
 
+from lowtide.effort import Budget
 from lowtide.place.exact import Columns, Verdict, columns_of, search
 from lowtide.place.firstfit import Boxes, boxes_of, first_fit, height, placement_of
 from lowtide.place.problem import Placement, Problem
@@ -36,20 +36,18 @@ _RESTARTS = 8
 """Preferences tried per size and pass."""
 
 
-def planned(problem: Problem, *, seconds: float = 10.0) -> Placement:
+def planned(problem: Problem) -> Placement:
     """The smallest arena found for `problem`, without moves; never worse than `greedy`.
 
-    Deterministic, unless it is cut short after `seconds`, which is a safety net for slow machines.
     Raises PlacementError if the problem is malformed.
     """
-    deadline = monotonic() + seconds
     boxes = boxes_of(problem)
     unit = gcd(*boxes.sizes) or 1
     scaled = replace(boxes, sizes=tuple(size // unit for size in boxes.sizes))
     bound = problem.lower_bound() // problem.align // unit
     offsets = _best_first_fit(scaled, bound)
     if height(scaled, offsets) > bound:
-        offsets = _improve(scaled, offsets, bound, deadline)
+        offsets = _improve(scaled, offsets, bound)
     return placement_of("planned", problem, boxes, [offset * unit for offset in offsets])
 
 
@@ -76,30 +74,19 @@ def _orders(boxes: Boxes) -> Iterator[list[int]]:
     yield sorted(everything, key=lambda box: (-ends[box], starts[box]))
 
 
-@dataclass(slots=True)
-class _Purse:
-    """What may still be spent."""
-
-    nodes: int
-    deadline: float
-
-    def empty(self) -> bool:
-        return self.nodes <= 0 or monotonic() > self.deadline
-
-
-def _improve(boxes: Boxes, offsets: list[int], bound: int, deadline: float) -> list[int]:
+def _improve(boxes: Boxes, offsets: list[int], bound: int) -> list[int]:
     """Better offsets by search, or `offsets` if there are none within the effort."""
     columns = columns_of(boxes)
     per_node = _EFFORT_PER_NODE + len(columns.loads) // _COLUMNS_PER_EFFORT
-    purse = _Purse(_EFFORT // per_node, deadline)
+    purse = Budget(_EFFORT // per_node)
     preferences = _preferences(columns)
     best, top = offsets, height(boxes, offsets)
     effort = 500 + 2 * len(boxes)  # twice what it takes to place every box once
     possible = bound  # everything below is known to be impossible
-    while possible < top and not purse.empty():
+    while possible < top and not purse.used_up:
         # Bisection over the caps that nobody has ruled out; the first guess is the boldest.
         low, cap = possible, possible
-        while low < top and not purse.empty():
+        while low < top and not purse.used_up:
             verdict, found = _attempt(columns, cap, effort, preferences, purse)
             if found is not None:
                 best, top = found, height(boxes, found)
@@ -113,15 +100,15 @@ def _improve(boxes: Boxes, offsets: list[int], bound: int, deadline: float) -> l
 
 
 def _attempt(
-    columns: Columns, cap: int, effort: int, preferences: Iterator[list[float]], purse: _Purse
+    columns: Columns, cap: int, effort: int, preferences: Iterator[list[float]], purse: Budget
 ) -> tuple[Verdict, list[int] | None]:
     """Ask for offsets below `cap`, with several preferences."""
     for preference in islice(preferences, _RESTARTS):
-        outcome = search(columns, cap, min(effort, purse.nodes), preference.__getitem__)
-        purse.nodes -= outcome.nodes
+        outcome = search(columns, cap, min(effort, purse.left), preference.__getitem__)
+        purse.spend(outcome.nodes)
         if outcome.offsets is not None:
             return outcome.verdict, list(outcome.offsets)
-        if outcome.verdict is Verdict.IMPOSSIBLE or purse.empty():
+        if outcome.verdict is Verdict.IMPOSSIBLE or purse.used_up:
             return outcome.verdict, None
     return Verdict.GAVE_UP, None
 

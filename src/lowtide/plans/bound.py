@@ -14,29 +14,63 @@ No order can need less than that for any step. A few steps of every node are loo
 from __future__ import annotations
 
 from collections.abc import Iterable
-from time import monotonic
+from dataclasses import replace
 
+from lowtide.effort import Budget, budget
 from lowtide.order.bounds import Network
+from lowtide.plans.placed import PlacedPlan
+from lowtide.rows.prepare import Prepared
+from lowtide.rows.stages import live_bytes, row_lives
 from lowtide.rows.table import RowTable
 
 Step = tuple[int, int]
 _NEVER = 1 << 60
 
+WORK = 6_000_000
+"""Arcs that may be looked at by default."""
+
+
+def plan_bound(ready: Prepared, placed: PlacedPlan, *, effort: float = 1.0) -> int:
+    """Bytes that no order of a plan's steps can do without: the simple bound, or a stronger one where
+    there are no strips. `effort` is a factor of what the search for it may spend."""
+    plan = placed.plan
+    if any(stage.strip_width is not None for stage in plan.stages):
+        return plan.lower_bound_bytes
+    chosen = (ready.chosen(stage.choice) for stage in plan.stages)
+    table = ready.variant({op for ops in chosen for op in ops if op >= len(ready.graph.ops)}).table
+    lean = [stage.choice for stage in plan.stages for _ in range(stage.first, stage.last)]
+    table = replace(
+        table,
+        scratch=tuple(
+            least if choice.lean and not set(choice.normal) & set(ready.members(op)) else normal
+            for choice, op, normal, least in zip(
+                lean, plan.operators, table.scratch, table.lean_scratch, strict=True
+            )
+        ),
+    )
+    live = live_bytes(table, plan.steps, row_lives(table, plan.steps))
+    crowded = sorted(range(len(plan.steps)), key=lambda at: -live[at + 1])
+    hints = [plan.steps[at] for at in crowded]
+    return max(
+        plan.lower_bound_bytes,
+        lower_bound(table, hints, ceiling=placed.arena_bytes, work=budget(WORK, effort)),
+    )
+
 
 def lower_bound(
-    table: RowTable, hints: Iterable[Step], *, ceiling: int, seconds: float = 3.0
+    table: RowTable, hints: Iterable[Step], *, ceiling: int, work: Budget | None = None
 ) -> int:
     """Bytes that no order of the steps can do without; `ceiling` is what some order needs.
 
-    The steps in `hints` are looked at, one of every node first, until `seconds` are over or one proves
-    the ceiling optimal.
+    The steps in `hints` are looked at, one of every node first, until `work` is used up, which is spent
+    by the arcs of their networks, or one proves the ceiling optimal.
     """
-    until = monotonic() + seconds
+    work = work or Budget(WORK)
     bound = 0
     for at in _spread(hints):
-        if bound >= ceiling or monotonic() > until:
+        if bound >= ceiling or work.used_up:
             break
-        bound = max(bound, _isolated(table, at))
+        bound = max(bound, _isolated(table, at, work))
     return bound
 
 
@@ -50,12 +84,10 @@ def _spread(hints: Iterable[Step]) -> list[Step]:
     return [step for _, _, step in sorted(ranked)]
 
 
-def _isolated(table: RowTable, at: Step) -> int:
+def _isolated(table: RowTable, at: Step, work: Budget) -> int:
     """The fewest bytes that can be live while the step `at` runs."""
     before = _before(table, at)
     after = _after(table, at)
-    if before is None:
-        return 0
     net = Network(2)
     source, sink = 0, 1
     vertex: dict[Step, int] = dict.fromkeys(before, source) | dict.fromkeys(after, sink)
@@ -74,9 +106,8 @@ def _isolated(table: RowTable, at: Step) -> int:
                 net.add(me, of((node, step - 1)), _NEVER)
             for row in rows:
                 readers.setdefault(row, []).append((node, step))
-                for maker in table.makers[row]:
-                    if maker != (node, step):
-                        net.add(me, of(maker), _NEVER)
+            for maker in table.needs(node, step):
+                net.add(me, of(maker), _NEVER)
     own = {*table.reads[at[0]][at[1]], *table.writes[at[0]][at[1]]}
     sure = table.scratch[at[0]] + sum(table.size[row] for row in own)
     for row, size in enumerate(table.size):
@@ -99,20 +130,18 @@ def _isolated(table: RowTable, at: Step) -> int:
         net.add(made, vertex_of_row, size)
         for end in ends:
             net.add(vertex_of_row, end, _NEVER)
-    return sure + net.max_flow(source, sink)
+    return sure + net.max_flow(source, sink, work)
 
 
-def _before(table: RowTable, at: Step) -> set[Step] | None:
-    """All steps that must have run when `at` does; None if it depends on itself."""
+def _before(table: RowTable, at: Step) -> set[Step]:
+    """All steps that must have run when `at` does."""
     found: set[Step] = set()
     stack = [at]
     while stack:
         node, step = stack.pop()
         needs = [(node, step - 1)] if step else []
-        needs += [m for row in table.reads[node][step] for m in table.makers[row]]
+        needs += table.needs(node, step)
         for need in needs:
-            if need == at:
-                return None
             if need not in found:
                 found.add(need)
                 stack.append(need)
@@ -121,19 +150,17 @@ def _before(table: RowTable, at: Step) -> set[Step] | None:
 
 def _after(table: RowTable, at: Step) -> set[Step]:
     """All steps that can only run after `at`."""
-    readers: dict[int, list[Step]] = {}
+    readers: dict[Step, list[Step]] = {}
     for node in range(table.nodes):
-        for step, rows in enumerate(table.reads[node]):
-            for row in rows:
-                readers.setdefault(row, []).append((node, step))
+        for step in range(table.steps(node)):
+            for need in table.needs(node, step):
+                readers.setdefault(need, []).append((node, step))
     found: set[Step] = set()
     stack = [at]
     while stack:
         node, step = stack.pop()
         nexts = [(node, step + 1)] if step + 1 < table.steps(node) else []
-        for row in table.writes[node][step]:
-            if table.makers[row] and table.makers[row][-1] == (node, step):
-                nexts += readers.get(row, [])
+        nexts += readers.get((node, step), [])
         for later in nexts:
             if later != at and later not in found:
                 found.add(later)

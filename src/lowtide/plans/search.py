@@ -1,69 +1,19 @@
-"""The best stages: which operators run together, in strips of which width, for every RAM there is.
+"""The best paths through the stages of a network, for every RAM there is.
 
-The operators come in a fixed order; a plan is a path over positions in it, and an edge is a stage: the
-operators between two positions, in strips of some width. Its weights are the peak of live bytes while
-it runs, everything else that is live included, and its cost: MACs, or what `rows.cost` says. `front`
-walks RAM from above: the cheapest path whose edges all need less than the last path's peak, until
-there is none. This is exact over the edges: all intervals of the order, each at full width and, where
-it can be cut, in strips of each width of `columns.widths`.
-
-The peaks are exact too. Steps of an interval are those of a longer one to its left without the latter's
-own, so that one order of steps per right end serves all left ends; and columns change sizes, never the
-order of rows, so that it serves all widths.
+A plan is a path over positions in the order of the operators, from edge to edge of a `Space`.
+`unbeaten_paths` walks RAM from above: the cheapest path whose edges all need less than the last path's
+peak, until there is none. This is exact over the edges.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
 
-import numpy as np
-from numpy.typing import NDArray
-
-from lowtide.ir import Graph
-from lowtide.ir.macs import BLOCK, op_macs
-from lowtide.plans.cost import Prices
-from lowtide.plans.weigh import weighed
-from lowtide.rows.blocks import block_scratch
-from lowtide.rows.columns import Window, kept_rows, stage_windows, windows
-from lowtide.rows.stages import demand
-from lowtide.rows.table import RowTable
-
-Ints = NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Nodes [first, last) of one operator, with the exchanges of rows that belong to it."""
-
-    operator: int
-    first: int
-    last: int
-    exchanges: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Edge:
-    """Groups [first, last) as one stage, in strips of `width` columns if that is not None.
-
-    `operators` are those that run: a block in place of what it stands for. `cost` is what plans are
-    compared by.
-    """
-
-    first: int
-    last: int
-    width: int | None
-    peak: int
-    macs: int
-    lean: bool = False
-    cost: int = 0
-    operators: tuple[int, ...] = ()
-    blocks: int = 0
-
-    @property
-    def slow(self) -> int:
-        """Of the cost, what lean forms and blocks may take more instructions for."""
-        return self.cost if self.lean or self.blocks else 0
+from lowtide.plans.space import Edge, Space
+from lowtide.rows.prepare import Prepared
+from lowtide.rows.stages import Choice
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,330 +26,7 @@ class Path:
     cost: int = 0
 
 
-@dataclass(slots=True)
-class Space:
-    """All edges over the groups of a network, and of variants of it with blocks.
-
-    `goes_on()` is asked between stages: once it says no, only stages of one operator are added, and
-    the space is not `complete`. `needs` are edges that were seen to need more than their peak, since
-    rows have to be placed.
-    """
-
-    count: int
-    goes_on: Callable[[], bool] = lambda: True
-    complete: bool = True
-    needs: dict[Edge, int] = field(default_factory=dict)
-    edges: list[list[Edge]] = field(init=False)
-    _best: list[dict[int, list[Edge]]] | None = None
-    _seen: set[tuple[int, ...]] = field(default_factory=set)
-
-    def __post_init__(self) -> None:
-        self.edges = [[] for _ in range(self.count)]
-
-    def add(self, stages: Stages, ends: Sequence[int] | None = None) -> None:
-        """Add the stages of the network, or of a variant, that are not there yet. `ends[g]` is the place
-        in the network of the variant's group g: see `emit.prepare.Variant`."""
-        at = range(self.count + 1) if ends is None else ends
-        for last in range(1, len(stages.groups) + 1):
-            for edge in stages.ending(last, self):
-                self.edges[at[last] - 1].append(replace(edge, first=at[edge.first], last=at[last]))
-        self._best = None
-
-    @property
-    def best(self) -> list[dict[int, list[Edge]]]:
-        """By last and by first group, the edges that no other beats in cost, slowness and peak."""
-        if self._best is None:
-            self._best = [_unbeaten(edges) for edges in self.edges]
-        return self._best
-
-    def only(self, wanted: Callable[[Edge], bool]) -> Space:
-        """The space of the wanted edges alone."""
-        space = Space(self.count, self.goes_on, self.complete)
-        space.edges = [[edge for edge in edges if wanted(edge)] for edges in self.edges]
-        return space
-
-    def is_new(self, operators: tuple[int, ...]) -> bool:
-        """Whether these operators are not a stage yet; they are one from now on."""
-        if operators in self._seen:
-            return False
-        self._seen.add(operators)
-        return True
-
-
-@dataclass(slots=True)
-class Stages:
-    """The stages over `groups`, an edge each; `strips` allows strips.
-
-    `parts` are tensors whose memory is part of another's: operators on them are not cut into strips.
-    With `prices`, edges cost that much; else their MACs.
-    """
-
-    graph: Graph
-    table: RowTable
-    groups: Sequence[Group]
-    strips: bool
-    parts: frozenset[int] = frozenset()
-    prices: Prices | None = None
-    _windows: dict[int, tuple[Window, ...] | None] = field(init=False)
-    _size: Ints = field(init=False)
-    _maker: Ints = field(init=False)
-    _reader: Ints = field(init=False)
-    _before: Ints = field(init=False)
-    _cut_of: Ints = field(init=False)
-    _more: dict[int, Ints] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        table = self.table
-        self._size = np.array([*table.size, 0], np.int64)[:-1]
-        maker = np.full(len(table.size), -1)
-        reader = np.full(len(table.size), -1)
-        for number, group in enumerate(self.groups):
-            for node in range(group.first, group.last):
-                for rows in table.writes[node]:
-                    for row in rows:
-                        if maker[row] < 0:
-                            maker[row] = number
-                        reader[row] = max(reader[row], number)
-                for rows in table.reads[node]:
-                    for row in rows:
-                        reader[row] = max(reader[row], number)
-        maker[list(table.given)] = -1
-        reader[list(table.kept)] = len(self.groups)
-        self._maker, self._reader = maker, reader
-        # Live before group g: made before it, and touched by it or later.
-        change = np.zeros(len(self.groups) + 2, np.int64)
-        used = (reader >= 0) & (reader > maker)
-        np.add.at(change, maker[used] + 1, self._size[used])
-        np.add.at(change, np.minimum(reader[used], len(self.groups)) + 1, -self._size[used])
-        self._before = np.cumsum(change)
-        self._cut_of = np.full(len(table.size), -1)
-        for number, cut in enumerate(table.cuts):
-            self._cut_of[cut.first : cut.first + cut.count] = number
-        self._windows = {
-            g.operator: windows(self.graph, self.graph.ops[g.operator])
-            for g in self.groups
-            if g.operator >= 0 and not self._touches(g.operator, self.parts)
-        }
-
-    def ending(self, last: int, space: Space) -> Iterator[Edge]:
-        """The edges whose last group is last - 1, shortest first, that are new to the space."""
-        table, groups = self.table, self.groups
-        first = last - 1
-        alone = {n for n in range(len(groups)) if self._is_alone(n)}
-        while first > 0 and last - 1 not in alone and first - 1 not in alone:
-            first -= 1
-        if not space.goes_on():
-            space.complete = space.complete and first == last - 1
-            first = last - 1
-        steps = demand(table, range(groups[first].first, groups[last - 1].last))
-        stage = _Steps(table, steps)
-        for begin in range(last - 1, first - 1, -1):
-            if begin < last - 1 and not space.goes_on():
-                space.complete = False
-                break
-            if space.is_new(tuple(g.operator for g in groups[begin:last])):
-                yield from self._between(begin, last, stage.from_node(groups[begin].first))
-
-    def _touches(self, operator: int, tensors: frozenset[int]) -> bool:
-        op = self.graph.ops[operator]
-        return not tensors.isdisjoint((*op.inputs, *op.outputs))
-
-    def _is_alone(self, number: int) -> bool:
-        group = self.groups[number]
-        return any(node in self.table.alone for node in range(group.first, group.last))
-
-    def _between(self, first: int, last: int, stage: _Touched) -> list[Edge]:
-        """The stage of groups [first, last), at full width and in strips."""
-        rows, steps = stage.rows, len(stage.scratch)
-        size = self._size[rows]
-        before, after = self._maker[rows] < first, self._reader[rows] >= last
-        through = int(self._before[first] - size[before].sum())
-        start = np.where(before, 0, stage.start)
-        end = np.where(after, steps, stage.end + 1)
-        change = np.zeros(steps + 1, np.int64)
-        np.add.at(change, start, size)
-        np.add.at(change, end, -size)
-        peak = through + int((np.cumsum(change)[:-1] + stage.scratch).max(initial=0))
-        operators = tuple(g.operator for g in self.groups[first:last] if g.operator >= 0)
-        macs = sum(op_macs(self.graph, self.graph.ops[op]) for op in operators)
-        blocks = sum(self.graph.ops[op].type == BLOCK for op in operators)
-        of = operators, blocks
-        edges = [Edge(first, last, None, peak, macs, False, self._cost(operators, macs), *of)]
-        if self.strips:
-            peak = through + int((np.cumsum(change)[:-1] + stage.lean).max(initial=0))
-            if peak < edges[0].peak:
-                cost = self._cost(operators, macs, lean=True)
-                edges.append(Edge(first, last, None, peak, macs, True, cost, *of))
-        exchanges = any(g.exchanges for g in self.groups[first:last])
-        if self.strips and operators and not exchanges:
-            edges += self._stripped(first, last, operators, stage, through)
-        return edges
-
-    def _stripped(
-        self, first: int, last: int, operators: tuple[int, ...], stage: _Touched, through: int
-    ) -> list[Edge]:
-        graph, rows, steps = self.graph, stage.rows, len(stage.scratch)
-        made = {t for op in operators for t in graph.ops[op].outputs}
-        cut_of = self._cut_of[rows]
-        after = self._reader[rows] >= last
-        before = self._maker[rows] < first
-        tensors = [self.table.cuts[c].tensor if c >= 0 else -1 for c in cut_of]
-        seen = {t for t, later in zip(tensors, after, strict=True) if later and t in made}
-        found = stage_windows(graph, operators, frozenset(seen), self._windows.get)
-        if found is None:
-            return []
-        of, output = found
-        # Rows of the tensors that exist for a strip only, live per step: one column per tensor.
-        kept = {tensor for op in operators for tensor in kept_rows(graph.ops[op])}
-        inner = sorted({*made, *kept} - {output})
-        if not inner:
-            return []
-        index = {t: i for i, t in enumerate(inner)}
-        which = np.array([index.get(t, -1) for t in tensors])
-        inside = which >= 0
-        counts = np.zeros((steps + 1, len(inner)), np.int64)
-        np.add.at(counts, (stage.start[inside], which[inside]), 1)
-        np.add.at(counts, (stage.end[inside] + 1, which[inside]), -1)
-        counts = np.cumsum(counts, axis=0)[:-1]
-        heights = {t: self.table.cuts[self._number(t)].count for t in inner}
-        # What is there as a whole: inputs until the last strip eats them, the output once made.
-        size = self._size[rows]
-        extra = ~inside & (cut_of < 0)  # scratch memory that lasts
-        lasting = _live(steps, stage.start[extra], stage.end[extra] + 1, size[extra])
-        is_out = np.array([t == output for t in tensors])
-        is_in = before & ~is_out
-        whole_out, whole_in = int(size[is_out].sum()), int(size[is_in].sum())
-        growing = _live(steps, stage.start[is_out], np.full(is_out.sum(), steps), size[is_out])
-        dies = np.where(after, steps, stage.end + 1)[is_in]
-        dying = _live(steps, np.zeros(is_in.sum(), np.int64), dies, size[is_in])
-        edges = []
-        blocks = [op for op in operators if graph.ops[op].type == BLOCK]
-        of_blocks, more = self._block_scratch(stage, blocks)
-        outputs = [graph.ops[op].outputs[0] for op in blocks]
-        row_bytes = np.array([self._row_bytes(t, heights[t]) for t in inner], np.int64)
-        for cut in weighed(graph, operators, of, output, [*inner, *outputs], self.prices):
-            lines, columns = cut.held[: len(inner)], cut.held[len(inner) :]
-            lines = -(-lines * row_bytes[:, None] // self.table.align) * self.table.align
-            live = counts @ lines
-            live += lasting[:, None]
-            live += whole_out + whole_in
-            if cut.first_alone:
-                live[:, 0] += growing - whole_out
-            if cut.last_alone:
-                live[:, -1] += dying - whole_in
-            lean = through + int((live.max(axis=1) + stage.lean).max())
-            if blocks:
-                live[of_blocks] += more(columns)
-            peak = through + int((live.max(axis=1) + stage.scratch).max())
-            of_edge = operators, len(blocks)
-            edges.append(Edge(first, last, cut.width, peak, cut.macs, False, cut.cost, *of_edge))
-            if lean < peak:
-                edges.append(
-                    Edge(first, last, cut.width, lean, cut.macs, True, cut.lean_cost, *of_edge)
-                )
-        return edges
-
-    def _block_scratch(
-        self, stage: _Touched, blocks: Sequence[int]
-    ) -> tuple[Ints, Callable[[Ints], Ints]]:
-        """The steps of `blocks`, and how much more scratch memory each needs in each run of strips than
-        at full width, from how many columns each block makes: pieces are of as many as divide them."""
-        for op in blocks:
-            if op not in self._more:
-                of = self.graph.ops[op]
-                whole = self.graph.tensors[of.outputs[0]].shape[2]
-                needs = [
-                    block_scratch(self.graph, of, columns, 0, lean=False)
-                    for columns in range(1, whole + 1)
-                ]
-                self._more[op] = np.array([0, *needs], np.int64) - needs[-1]
-        number = {op: at for at, op in enumerate(blocks)}
-        of_node = {g.first: number[g.operator] for g in self.groups if g.operator in number}
-        of_step = np.array([of_node.get(node, -1) for node in stage.nodes.tolist()], np.int64)
-        steps = np.flatnonzero(of_step >= 0)
-        known = np.concatenate([np.zeros(1, np.int64), *(self._more[op] for op in blocks)])
-        sizes = [len(self._more[op]) for op in blocks]
-        begins = np.cumsum([1, *sizes])[:-1, None]
-        which = of_step[steps]
-        return steps, lambda made: np.asarray(known[begins + made][which])
-
-    def _cost(self, operators: Sequence[int], macs: int, *, lean: bool = False) -> int:
-        """The cost of operators at full width."""
-        if self.prices is None:
-            return macs
-        found = [self.prices[op] for op in operators if op in self.prices]
-        return sum(price.whole_lean if lean else price.whole for price in found)
-
-    def _row_bytes(self, tensor: int, rows: int) -> int:
-        """Bytes of a column of a row of `tensor`, which is cut into `rows` rows."""
-        of = self.graph.tensors[tensor]
-        return of.bytes // of.shape[2] // rows
-
-    def _number(self, tensor: int) -> int:
-        return next(n for n, cut in enumerate(self.table.cuts) if cut.tensor == tensor)
-
-
-def _unbeaten(edges: Sequence[Edge]) -> dict[int, list[Edge]]:
-    best: dict[int, list[Edge]] = {}
-    for edge in sorted(edges, key=lambda e: (e.cost, e.slow, e.peak)):
-        others = best.setdefault(edge.first, [])
-        if not any(other.slow <= edge.slow and other.peak <= edge.peak for other in others):
-            others.append(edge)
-    return best
-
-
-def _live(steps: int, start: Ints, end: Ints, size: Ints) -> Ints:
-    change = np.zeros(steps + 1, np.int64)
-    np.add.at(change, start, size)
-    np.add.at(change, end, -size)
-    return np.cumsum(change)[:-1]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Touched:
-    """A stage's rows, the first and last step that touches each, and the scratch of its steps.
-
-    `lean` is their scratch in the lean form, `nodes` whose steps they are.
-    """
-
-    nodes: Ints
-    rows: Ints
-    start: Ints
-    end: Ints
-    scratch: Ints
-    lean: Ints
-
-
-class _Steps:
-    """A sequence of steps as arrays, to be looked at without the nodes before some node."""
-
-    def __init__(self, table: RowTable, steps: Sequence[tuple[int, int]]) -> None:
-        self.nodes = np.array([node for node, _ in steps], np.int64)
-        self.scratch = np.array([table.scratch[node] for node, _ in steps], np.int64)
-        self.lean = np.array([table.lean_scratch[node] for node, _ in steps], np.int64)
-        touches = [
-            (at, row)
-            for at, (node, step) in enumerate(steps)
-            for row in (*table.reads[node][step], *table.writes[node][step])
-        ]
-        pairs = np.array(touches, np.int64).reshape(-1, 2)
-        self.at, self.row = pairs[:, 0], pairs[:, 1]
-
-    def from_node(self, first: int) -> _Touched:
-        """The steps of the nodes from `first` on."""
-        stays = self.nodes >= first
-        place = np.cumsum(stays) - 1
-        touch = stays[self.at]
-        at, row = place[self.at[touch]], self.row[touch]
-        rows, start_index, inverse = np.unique(row, return_index=True, return_inverse=True)
-        end = np.zeros(len(rows), np.int64)
-        np.maximum.at(end, inverse.reshape(-1), at)
-        return _Touched(
-            self.nodes[stays], rows, at[start_index], end, self.scratch[stays], self.lean[stays]
-        )
-
-
-def front(space: Space) -> list[Path]:
+def unbeaten_paths(space: Space) -> list[Path]:
     """Every plan that nothing beats in peak, cost and lean operators; the cheapest first."""
     found: list[Path] = []
     limit: int | None = None
@@ -409,12 +36,20 @@ def front(space: Space) -> list[Path]:
     return found
 
 
-def cheapest(space: Space, limit: int | None = None, *, blocks: bool = True) -> Path | None:
+def cheapest(
+    space: Space,
+    limit: int | None = None,
+    *,
+    needs: Mapping[Edge, int] = MappingProxyType({}),
+    blocks: bool = True,
+) -> Path | None:
     """The plan of least cost whose peak is at most `limit` bytes; if not `blocks`, one without them.
 
     Of those the one with the least cost in lean form or blocks, and of those the one of least peak.
+    Edges of which `needs` says what they need count with that instead of their peak: rows have to be
+    placed.
     """
-    n, needs = space.count, space.needs
+    n = space.count
     best: list[tuple[int, int, int] | None] = [(0, 0, 0)] + [None] * n
     came: list[Edge | None] = [None] * (n + 1)
     for last in range(1, n + 1):
@@ -446,21 +81,6 @@ def cheapest(space: Space, limit: int | None = None, *, blocks: bool = True) -> 
     return Path(tuple(edges[::-1]), end[2], macs, end[0])
 
 
-def groups_of(operators: Sequence[int]) -> list[Group]:
-    """Nodes by operator; `operators[n]` is that of node n, or -1 for an exchange of rows.
-
-    What is exchanged before any operator belongs to the first one, the rest to the one before.
-    """
-    found: list[Group] = []
-    for node, operator in enumerate(operators):
-        last = found[-1] if found else None
-        if last is not None and (operator in (-1, last.operator) or last.operator < 0):
-            found[-1] = Group(
-                max(last.operator, operator),
-                last.first,
-                node + 1,
-                last.exchanges or operator < 0,
-            )
-        else:
-            found.append(Group(operator, node, node + 1, operator < 0))
-    return found
+def choices_of(path: Path, ready: Prepared) -> tuple[Choice, ...]:
+    """The stages of a path."""
+    return tuple(ready.choice(e.operators, e.width, lean=e.lean) for e in path.edges)

@@ -5,67 +5,46 @@ Graph --lower--> nodes and views --place--> offsets --> Assembly (tables of lowt
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Literal
 
-from lowtide.errors import UsageError
-from lowtide.ir import DType, Graph
-from lowtide.ir.macs import BLOCK, op_macs
-from lowtide.lower import lower_op
-from lowtide.lower.nodes import Node
+from lowtide.ir import Graph
+from lowtide.lower.nodes import AnyNode, Crop, Node
 from lowtide.place import Placement
-from lowtide.place.layout import RowLayout, TensorLayout, row_layout, tensor_layout
+from lowtide.place.layout import RowLayout, TensorLayout, tensor_layout
 from lowtide.place.rows import FULL
-from lowtide.plans.search import Group, cheapest
-from lowtide.program.tables import (
-    ARENA,
-    CONSTANTS,
-    FIRST_INPUT,
-    NO_TENSOR,
-    NodeEntry,
-    PortEntry,
-    Rows,
-    Tables,
-)
-from lowtide.program.turns import MAX_DEPTH, Loop, Turn, turns_of
-from lowtide.rows.columns import Stripes, stage_windows, stripes
-from lowtide.rows.cropped import CroppedRun, Cropper, Part
-from lowtide.rows.prepare import (
-    InputMode,
-    OutputMode,
-    Prepared,
-    choices_of,
-    prepare,
-    space_of,
-)
-from lowtide.rows.stages import (
-    Choice,
-    RowPlan,
-    Segment,
-    Stage,
-    live_bytes,
-    lower_bound,
-    row_lives,
-    steps_of,
-)
-from lowtide.rows.table import Cut, row_table
+from lowtide.place.variables import Variable, arena_with, place_variables
+from lowtide.plans.placed import PlacedPlan, placed_plan
+from lowtide.plans.search import cheapest, choices_of
+from lowtide.plans.space import space_of
+from lowtide.program.tables import Entry, KernelEntry, PortEntry, Rows, Tables
+from lowtide.program.turns import MAX_DEPTH, Loop, Turn, expand, turns_of
+from lowtide.rows.bases import ARENA, FIRST_INPUT
+from lowtide.rows.cropped import CroppedRun, Part
+from lowtide.rows.prepare import InputMode, OutputMode, Prepared, prepare
+from lowtide.rows.scheduled import Scheduled
+from lowtide.rows.stages import Choice, RowPlan
+from lowtide.rows.table import Cut
+from lowtide.target import Target
 
 Schedule = Literal["operators", "rows"]
 
 
 @dataclass(frozen=True, slots=True)
-class Variable:
-    """A variable tensor: memory of its own after all that is placed.
+class ByOperators:
+    """Operators run one after the other; the placement's items are whole tensors."""
 
-    Init copies `initial` there, or sets every byte to `fill`.
-    """
 
-    tensor: int
-    offset: int
-    size: int
-    fill: int
-    initial: bytes | None = None
+@dataclass(frozen=True, slots=True, eq=False)
+class ByRows:
+    """Rows are interleaved as `plan` says; `cuts` says which rows, items of the placement, each tensor
+    is."""
+
+    plan: RowPlan
+    cuts: tuple[Cut, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,8 +53,7 @@ class Assembly:
 
     `align` is the arena's, `constants` the blob of constant operands. `given` and `left` say where
     graph inputs are written and outputs found: tensor -> (base, offset); those that are streamed have
-    no such place. `plan` is there if rows were scheduled, and `cuts` then says which rows (items of the
-    placement) each tensor is.
+    no such place.
 
     `untraced` tensors are made by no node of their own: their parts are, or what they are part of.
     `program_graph` is `graph` with the operators and tensors of blocks and strips after the network's
@@ -87,11 +65,12 @@ class Assembly:
     graph: Graph
     program_graph: Graph
     order: tuple[int, ...]
+    target: Target
     input_mode: InputMode
     output_mode: OutputMode
     rows: tuple[Rows, ...]
     ports: tuple[PortEntry, ...]
-    nodes: tuple[NodeEntry, ...]
+    nodes: tuple[Entry, ...]
     turns: tuple[Turn | Loop, ...]
     constants: bytes
     pointers: int
@@ -102,13 +81,12 @@ class Assembly:
     views: Mapping[int, int]
     given: Mapping[int, tuple[int, int]]
     left: Mapping[int, tuple[int, int]]
-    plan: RowPlan | None
+    schedule: ByOperators | ByRows
     untraced: frozenset[int]
     align: int = 16
     parts: Mapping[int, Part] = field(default_factory=dict)
     inner: Mapping[int, tuple[int, int]] = field(default_factory=dict)
     members: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
-    cuts: tuple[Cut, ...] = ()
 
     def operators(self, operator: int) -> str:
         """What an operator of the program graph does, in the network's terms: "3 CONV_2D", or, for a
@@ -118,10 +96,34 @@ class Assembly:
         return " to ".join(f"{op} {self.graph.ops[op].label}" for op in ends)
 
     @property
+    def plan(self) -> RowPlan | None:
+        """The plan, if rows are interleaved."""
+        return self.schedule.plan if isinstance(self.schedule, ByRows) else None
+
+    @property
+    def cuts(self) -> tuple[Cut, ...]:
+        """The rows that each tensor is, if rows are interleaved."""
+        return self.schedule.cuts if isinstance(self.schedule, ByRows) else ()
+
+    @property
+    def kernels(self) -> tuple[KernelEntry, ...]:
+        """The nodes that run operators' kernels."""
+        return tuple(entry for entry in self.nodes if isinstance(entry, KernelEntry))
+
+    @property
     def arena_bytes(self) -> int:
         """Bytes of arena the program needs: placed memory, then the variables."""
-        ends = [v.offset + v.size for v in self.variables]
-        return max([self.placement.arena_bytes, *ends])
+        return arena_with(self.placement, self.variables)
+
+    @property
+    def executed(self) -> list[tuple[Node, int]]:
+        """The nodes that run kernels, and how often each runs through all its steps."""
+        steps = Counter(expand(self.turns))
+        return [
+            (entry.node, steps[number] // entry.node.steps)
+            for number, entry in enumerate(self.nodes)
+            if isinstance(entry, KernelEntry)
+        ]
 
 
 def assemble(
@@ -175,7 +177,7 @@ def assemble_tensors(ready: Prepared, allocator: str) -> Assembly:
         ready.preserve_input,
         ready.align,
     )
-    variables = _place_variables(ready.graph, layout.placement)
+    variables = place_variables(ready.graph, layout.placement)
     tables = _tables(ready, ready.graph, layout, variables)
     turns: list[Turn | Loop] = []
     for index, node in enumerate(nodes):
@@ -188,75 +190,19 @@ def assemble_tensors(ready: Prepared, allocator: str) -> Assembly:
 def assemble_rows(ready: Prepared, choices: Sequence[Choice], *, effort: int = FULL) -> Assembly:
     """Rows interleaved in the stages `choices`, which cover the operators in their order.
 
-    `effort` goes into placing them: see `rows.place`.
+    `effort` goes into placing them: see `place.rows`.
 
     Raises UsageError for a stage that cannot run in strips of the width asked for.
     """
-    chosen = [ready.chosen(choice) for choice in choices]
-    variant = ready.variant({op for ops in chosen for op in ops if op >= len(ready.graph.ops)})
-    cropper = Cropper(ready.wide, ready.joined.crops)
-    nodes: list[Node] = []
-    segments: list[Segment] = []
-    cropped: dict[int, CroppedRun] = {}
-    spans: list[tuple[int, int]] = []
-    macs = 0
-    groups = iter(variant.groups)
-    for choice, operators in zip(choices, chosen, strict=True):
-        begin = len(nodes)
-        mine = [next(groups) for _ in operators] or list(groups)
-        if choice.strip_width is None:
-            here = variant.nodes[mine[0].first : mine[-1].last] if mine else ()
-            nodes += [_form(ready, choice, node, node.op) for node in here]
-            segments.append(Segment(begin, len(nodes)))
-            macs += sum(op_macs(ready.wide, ready.wide.ops[op]) for op in operators)
-            for op in operators:
-                if ready.wide.ops[op].type == BLOCK:
-                    cropper.full_width(ready.wide.ops[op])
-        else:
-            cut = _stripes(ready, variant.nodes, mine, operators, choice.strip_width)
-            macs += cut.macs
-            for run in cropper.stage(cut):
-                cropped[len(segments)] = run
-                start = len(nodes)
-                graph = cropper.graph
-                for op in run.operators:
-                    here = lower_op(graph, graph.ops[op], ready.lowered).nodes
-                    nodes += [_form(ready, choice, node, cropper.origin[op]) for node in here]
-                segments.append(Segment(start, len(nodes), run.times))
-        spans.append((begin, len(nodes)))
-    graph = cropper.graph
-    views = {**ready.views, **_crop_roots(cropper, ready.views)}
-    table = row_table(
-        graph,
-        nodes,
-        views,
-        outside=ready.outside,
-        crops={t: c.row for t, c in cropper.crops.items()},
-        preserve=ready.preserve_input,
-    )
-    steps = steps_of(table, segments)
-    lives = row_lives(table, steps, segments)
-    live = live_bytes(table, steps, lives)
-    plan = RowPlan(
-        stages=_stages(choices, spans, steps, live),
-        segments=tuple(segments),
-        steps=steps,
-        operators=tuple(cropper.origin.get(node.op, node.op) for node in nodes),
-        peak_bytes=max(live),
-        lower_bound_bytes=lower_bound(table),
-        macs=macs,
-    )
-    layout = row_layout(table, steps, lives, segments, align=table.align, effort=effort)
-    variables = _place_variables(graph, layout.placement)
-    tables = _tables(ready, graph, layout, variables, cropper)
-    turns = _turns(tables, nodes, plan, cropped)
-    return _assembly(ready, graph, tables, layout, turns, variables, plan, cropper)
+    return assemble_placed(ready, placed_plan(ready, choices, effort=effort))
 
 
-def _form(ready: Prepared, choice: Choice, node: Node, operator: int) -> Node:
-    """The node of an operator of the wider graph in the form that the choice says."""
-    lean = choice.lean and not set(choice.normal).intersection(ready.members(operator))
-    return node.leaner if lean else node
+def assemble_placed(ready: Prepared, placed: PlacedPlan) -> Assembly:
+    """The program of a plan whose rows are placed."""
+    rows = placed.rows
+    tables = _tables(ready, rows.graph, placed.layout, placed.variables, rows.crops)
+    turns = _turns(tables, rows.nodes, rows.plan, rows.strips)
+    return _assembly(ready, rows.graph, tables, placed.layout, turns, placed.variables, rows)
 
 
 def _skipped(ready: Prepared, plan: RowPlan | None) -> frozenset[int]:
@@ -268,57 +214,9 @@ def _skipped(ready: Prepared, plan: RowPlan | None) -> frozenset[int]:
     )
 
 
-def _stripes(
-    ready: Prepared,
-    nodes: Sequence[Node],
-    groups: Sequence[Group],
-    operators: Sequence[int],
-    width: int,
-) -> Stripes:
-    """The stage of `groups` of the nodes in strips."""
-    graph = ready.wide
-    first, last = groups[0].first, groups[-1].last
-    later = [p.tensor for node in nodes[last:] for p in node.inputs]
-    outside = frozenset(ready.views.get(t, t) for t in (*later, *graph.outputs))
-    exchanges = any(node.exchange is not None for node in nodes[first:last])
-    touched = {t for op in operators for t in (*graph.ops[op].inputs, *graph.ops[op].outputs)}
-    found = None
-    if not exchanges and touched.isdisjoint(ready.parts):
-        found = stage_windows(graph, operators, outside)
-    cut = None if found is None else stripes(graph, operators, *found, width)
-    if cut is None:
-        raise UsageError(
-            f"operators {ready.members(operators[0])[0]} to {ready.members(operators[-1])[-1]} cannot "
-            f"run together in strips of {width} columns",
-            "strips need operators on feature maps with one output; see `lowtide plan --front`",
-        )
-    return cut
-
-
-def _crop_roots(cropper: Cropper, views: Mapping[int, int]) -> dict[int, int]:
-    return {t: views.get(crop.tensor, crop.tensor) for t, crop in cropper.crops.items()}
-
-
-def _stages(
-    choices: Sequence[Choice],
-    spans: Sequence[tuple[int, int]],
-    steps: Sequence[tuple[int, int]],
-    live: Sequence[int],
-) -> tuple[Stage, ...]:
-    """The stages with what is live while they run; `live` is per slot, the first before all steps."""
-    peaks = dict.fromkeys(range(len(choices)), 0)
-    of_node = [number for number, (first, last) in enumerate(spans) for _ in range(first, last)]
-    for (node, _), size in zip(steps, live[1:], strict=True):
-        peaks[of_node[node]] = max(peaks[of_node[node]], size)
-    return tuple(
-        Stage(choice, first, last, peaks[number])
-        for number, (choice, (first, last)) in enumerate(zip(choices, spans, strict=True))
-    )
-
-
 def _turns(
     tables: Tables,
-    nodes: Sequence[Node],
+    nodes: Sequence[AnyNode],
     plan: RowPlan,
     cropped: Mapping[int, CroppedRun],
 ) -> list[Turn | Loop]:
@@ -358,11 +256,11 @@ def _tables(
     graph: Graph,
     layout: TensorLayout | RowLayout,
     variables: Sequence[Variable],
-    cropper: Cropper | None = None,
+    crops: Mapping[int, Crop] = MappingProxyType({}),
 ) -> Tables:
     fixed = {**ready.fixed, **{v.tensor: (ARENA, v.offset) for v in variables}}
     bases = FIRST_INPUT + (len(graph.inputs) if ready.input_mode == "const" else 0)
-    return Tables(layout, graph, ready.views, fixed, cropper.crops if cropper else {}, bases)
+    return Tables(layout, graph, ready.views, fixed, crops, bases)
 
 
 def _assembly(
@@ -372,14 +270,16 @@ def _assembly(
     layout: TensorLayout | RowLayout,
     turns: Sequence[Turn | Loop],
     variables: tuple[Variable, ...],
-    plan: RowPlan | None = None,
-    cropper: Cropper | None = None,
+    rows: Scheduled | None = None,
 ) -> Assembly:
     placement = layout.placement
+    plan = None if rows is None else rows.plan
+    origin = {} if rows is None else rows.origin
     return Assembly(
         graph=ready.graph,
         program_graph=graph,
         order=ready.order,
+        target=ready.target,
         input_mode=ready.input_mode,
         output_mode=ready.output_mode,
         rows=tuple(tables.rows),
@@ -402,33 +302,9 @@ def _assembly(
             for t in graph.outputs
             if ready.output_mode != "streamed"
         },
-        plan=plan,
+        schedule=ByOperators() if rows is None else ByRows(rows.plan, rows.table.cuts),
         untraced=_skipped(ready, plan),
-        cuts=layout.table.cuts if isinstance(layout, RowLayout) else (),
-        parts=cropper.parts if cropper else {},
-        inner=cropper.inner if cropper else {},
-        members={
-            op.id: ready.members(cropper.origin.get(op.id, op.id) if cropper else op.id)
-            for op in graph.ops
-        },
+        parts={} if rows is None else rows.parts,
+        inner={} if rows is None else rows.inner,
+        members={op.id: ready.members(origin.get(op.id, op.id)) for op in graph.ops},
     )
-
-
-def _place_variables(graph: Graph, placement: Placement) -> tuple[Variable, ...]:
-    """Variables keep their contents between invocations, so nothing shares their memory.
-
-    They start as zero, in int8 as the zero point: MicroInterpreter's ResetVariableTensors.
-    """
-    used = {t for op in graph.ops for t in op.inputs if t >= 0}
-    at = placement.arena_bytes
-    variables = []
-    for tensor in graph.tensors:
-        if tensor.is_variable and tensor.id in used:
-            zero = tensor.quant.zero_point[0] if tensor.quant else 0
-            fill = zero & 0xFF if tensor.dtype is DType.INT8 else 0
-            variables.append(Variable(tensor.id, at, tensor.bytes, fill, tensor.initial))
-            at += -(-tensor.bytes // placement.align) * placement.align
-    return tuple(variables)
-
-
-__all__ = ["ARENA", "CONSTANTS", "FIRST_INPUT", "NO_TENSOR", "NodeEntry", "PortEntry", "Rows"]

@@ -45,7 +45,6 @@ def analysis_document(analysis: Analysis, placements: Placements | None = None) 
             "lower_bound_bytes": found.lower_bound_bytes,
             "proved_optimal": found.proved_optimal,
             "order": list(found.order),
-            "seconds": round(found.seconds, 6),
             "peak_step": best.peak_step,
             "peak_tensors": list(best.peak_set),
             "tflm_greedy_arena_bytes": best.tflm_greedy_arena_bytes,

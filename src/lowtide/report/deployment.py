@@ -8,6 +8,7 @@ from lowtide.commands.checking import Ran, Verified
 from lowtide.commands.compiling import Compiled
 from lowtide.ir.macs import graph_macs
 from lowtide.oracle.interpreters import Difference
+from lowtide.report.complete import incomplete_note
 from lowtide.report.predicted import predicted_fields, predicted_note
 from lowtide.report.text import amount, plain, table
 
@@ -28,6 +29,7 @@ def compiled_text(compiled: Compiled, output: str) -> str:
         f"{plain(compiled.model.path)}: {len(graph.ops)} operators, {graph_macs(graph):,} MACs",
         f"arena {amount(compiled.arena_bytes)}{proof}, {how}",
         *_predicted(compiled),
+        *incomplete_note(compiled),
         f"Wrote {len(compiled.files)} files to {plain(output)}; {compiled.name}.h is the interface, "
         "README.md says how to build and call it.",
     ]
@@ -51,6 +53,7 @@ def compiled_document(compiled: Compiled, output: str) -> dict[str, Any]:
         "files": sorted(compiled.files),
         "allocator": compiled.options.allocator,
         "schedule": compiled.options.schedule,
+        "core": compiled.options.target.core,
         "input": compiled.options.input_mode,
         "output_mode": compiled.options.output_mode,
         "arena_bytes": compiled.arena_bytes,
@@ -58,6 +61,7 @@ def compiled_document(compiled: Compiled, output: str) -> dict[str, Any]:
         "moved_bytes": compiled.assembly.placement.moved_bytes,
         "order": list(compiled.order.order),
         "macs": graph_macs(compiled.graph),
+        "complete": compiled.complete,
         **predicted_fields(compiled),
     }
 
@@ -140,7 +144,7 @@ def _also_predicted(compiled: Compiled) -> list[tuple[str, str]]:
     count = compiled.instructions_predicted
     if count is None:
         return []
-    return [(f"the same, predicted for a {compiled.options.core}", f"{count:,}")]
+    return [(f"the same, predicted for a {compiled.options.target.priced_as}", f"{count:,}")]
 
 
 def ran_document(result: Ran) -> dict[str, Any]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, assert_never
 
 from lowtide.commands.compiling import Compiled, Planned
 from lowtide.ir import Graph
 from lowtide.ir.macs import graph_macs
 from lowtide.plans.file import SCHEMA, model_digest
 from lowtide.plans.planner import Point
-from lowtide.program.assemble import Assembly
+from lowtide.program.assemble import Assembly, ByOperators, ByRows
+from lowtide.report.complete import incomplete_note
 from lowtide.report.predicted import predicted_fields, predicted_note
 from lowtide.report.text import amount, change, plain, table
 from lowtide.rows.stages import RowPlan, Stage
@@ -77,6 +78,7 @@ def plan_text(planned: Planned) -> str:
             f"instructions, predicted               {compiled.instructions_predicted:>12,}  "
             f"{predicted_note(compiled)}"
         )
+    lines += incomplete_note(compiled)
     return "\n".join(lines)
 
 
@@ -97,6 +99,7 @@ def plan_document(planned: Planned) -> dict[str, Any]:
         "peak_bytes": plan.peak_bytes,
         "lower_bound_bytes": planned.lower_bound_bytes,
         "proved_optimal": planned.proved_optimal,
+        "complete": compiled.complete,
         "best_order_bytes": compiled.order.peak_bytes,
         "tflm_greedy_arena_bytes": planned.tflm_bytes,
         "macs": plan.macs,
@@ -131,7 +134,7 @@ def plan_document(planned: Planned) -> dict[str, Any]:
     return document
 
 
-def front_text(compiled: Compiled, points: Sequence[Point], complete: bool) -> str:
+def front_text(compiled: Compiled, points: Sequence[Point], *, complete: bool) -> str:
     """The front, a line per plan; the one that was chosen is marked."""
     predicts = compiled.options.cost_model is not None
     rows = [
@@ -148,7 +151,7 @@ def front_text(compiled: Compiled, points: Sequence[Point], complete: bool) -> s
     unit = "predicted instructions" if predicts else "MACs"
     title = f"All plans that no other beats in both arena and {unit}"
     if not complete:
-        title += " (of the stages looked at before the time was up)"
+        title += " (of the stages looked at before the effort was used up)"
     second = "instructions, predicted" if predicts else "live, bytes"
     columns = ("arena, bytes", second, "overhead", "MACs", "stages in strips", "")
     return table(title, columns, rows)
@@ -195,8 +198,13 @@ def live_at_peak(assembly: Assembly, stage: Stage) -> list[tuple[int, int]]:
 
 
 def _plan(assembly: Assembly) -> RowPlan:
-    assert assembly.plan is not None
-    return assembly.plan
+    match assembly.schedule:
+        case ByRows(plan):
+            return plan
+        case ByOperators():
+            raise ValueError("operators that run one after the other have no plan")
+        case _:
+            assert_never(assembly.schedule)
 
 
 def _name(compiled: Compiled, tensor: int) -> str:

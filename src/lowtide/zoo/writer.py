@@ -77,6 +77,7 @@ def _tensor(tensor: TensorSpec, buffers: list[_Packed]) -> Any:
     table.shape = list(tensor.shape)
     table.type = getattr(schema.TensorType, tensor.dtype)
     table.hasRank = True
+    table.isVariable = tensor.is_variable
     if tensor.scales is not None:
         quantization = schema.QuantizationParametersT()
         quantization.scale = tensor.scales

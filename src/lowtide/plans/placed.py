@@ -1,0 +1,85 @@
+"""A plan whose rows lie somewhere: what the planner compares, and what programs are assembled from.
+
+choices --rows.scheduled--> steps and lives --place.layout--> offsets --> PlacedPlan
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from lowtide.place import Placement
+from lowtide.place.layout import RowLayout, row_layout
+from lowtide.place.rows import FULL
+from lowtide.place.variables import Variable, arena_with, place_variables
+from lowtide.rows.prepare import Prepared
+from lowtide.rows.scheduled import Scheduled, scheduled
+from lowtide.rows.stages import Choice, RowPlan
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlacedPlan:
+    """Steps in their order, their rows, scratch memory and variables at their offsets; in bytes."""
+
+    rows: Scheduled
+    layout: RowLayout = field(repr=False)
+    variables: tuple[Variable, ...]
+
+    @property
+    def choices(self) -> tuple[Choice, ...]:
+        """The stages asked for."""
+        return self.rows.choices
+
+    @property
+    def plan(self) -> RowPlan:
+        """The steps, and the stages with what is live while they run."""
+        return self.rows.plan
+
+    @property
+    def placement(self) -> Placement:
+        """Where rows and scratch memory lie."""
+        return self.layout.placement
+
+    @property
+    def arena_bytes(self) -> int:
+        """Bytes of arena: placed memory, then the variables."""
+        return arena_with(self.placement, self.variables)
+
+
+def placed_plan(ready: Prepared, choices: Sequence[Choice], *, effort: int = FULL) -> PlacedPlan:
+    """The stages `choices`, which cover the operators in their order, with their rows placed.
+
+    `effort` goes into placing them: see `place.rows`. Raises UsageError for a stage that cannot run in
+    strips of the width asked for.
+    """
+    return placed(scheduled(ready, choices), effort=effort)
+
+
+def placed(rows: Scheduled, *, effort: int = FULL) -> PlacedPlan:
+    """A schedule with its rows placed; `effort` is as for `place.rows`."""
+    plan, align = rows.plan, rows.table.align
+    layout = row_layout(
+        rows.table, plan.steps, rows.lives, plan.segments, align=align, effort=effort
+    )
+    return PlacedPlan(rows, layout, place_variables(rows.graph, layout.placement))
+
+
+def stage_tops(of: PlacedPlan) -> list[int]:
+    """The highest end, in bytes, of what is live while each stage runs."""
+    counts = Counter(node for node, _ in of.plan.steps)
+    ends: list[int] = []
+    at = 1
+    for stage in of.plan.stages:
+        at += sum(counts[node] for node in range(stage.first, stage.last))
+        ends.append(at)
+    tops = [0] * len(ends)
+    starts = [1, *ends[:-1]]
+    for block in of.placement.blocks:
+        if block.start < block.end and block.size:
+            first = bisect_right(ends, max(block.start, 1))
+            while first < len(ends) and starts[first] < block.end:
+                tops[first] = max(tops[first], block.offset + block.size)
+                first += 1
+    return tops

@@ -1,0 +1,436 @@
+"""All stages of a network: which operators may run together, in strips of which width, at what price.
+
+An edge is a stage: the operators between two positions in their order, in strips of some width. Its
+weights are the peak of live bytes while it runs, everything else that is live included, and its cost:
+MACs, or what `plans.cost` says. The edges are all intervals of the order, each at full width and, where
+it can be cut, in strips of each width of `columns.widths`.
+
+The peaks are exact. Steps of an interval are those of a longer one to its left without the latter's
+own, so that one order of steps per right end serves all left ends; and columns change sizes, never the
+order of rows, so that it serves all widths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowtide.effort import Budget, budget
+from lowtide.ir import Graph
+from lowtide.ir.block import BlockOp
+from lowtide.ir.macs import op_macs
+from lowtide.lower.nodes import Lowered, Reads
+from lowtide.plans.cost import CostModel, Prices
+from lowtide.plans.weigh import weighed
+from lowtide.rows.blocks import selections
+from lowtide.rows.columns import kept_rows, stage_windows
+from lowtide.rows.groups import Group
+from lowtide.rows.prepare import Prepared
+from lowtide.rows.stages import demand
+from lowtide.rows.table import RowTable
+
+Ints = NDArray[np.int64]
+
+WORK = 400_000_000
+"""What the stages of a network may spend by default."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """Groups [first, last) as one stage, in strips of `width` columns if that is not None.
+
+    `operators` are those that run: a block in place of what it stands for. `cost` is what plans are
+    compared by.
+    """
+
+    first: int
+    last: int
+    width: int | None
+    peak: int
+    macs: int
+    lean: bool = False
+    cost: int = 0
+    operators: tuple[int, ...] = ()
+    blocks: int = 0
+
+    @property
+    def slow(self) -> int:
+        """Of the cost, what lean forms and blocks may take more instructions for."""
+        return self.cost if self.lean or self.blocks else 0
+
+
+@dataclass(slots=True)
+class Space:
+    """All edges over the groups of a network, and of variants of it with blocks.
+
+    Stages spend the `budget` by the rows that their steps touch, and by what is live in each step and
+    strip. Once it is used up, only stages of one operator are added, and the space is not `complete`.
+    """
+
+    count: int
+    budget: Budget = field(default_factory=lambda: Budget(WORK))
+    complete: bool = True
+    edges: list[list[Edge]] = field(init=False)
+    _best: list[dict[int, list[Edge]]] | None = None
+    _seen: set[tuple[int, ...]] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.edges = [[] for _ in range(self.count)]
+
+    def add(self, stages: Stages, ends: Sequence[int] | None = None) -> None:
+        """Add the stages of the network, or of a variant, that are not there yet. `ends[g]` is the place
+        in the network of the variant's group g: see `rows.prepare.Variant`."""
+        at = range(self.count + 1) if ends is None else ends
+        for last in range(1, len(stages.groups) + 1):
+            for edge in stages.ending(last, self):
+                self.edges[at[last] - 1].append(replace(edge, first=at[edge.first], last=at[last]))
+        self._best = None
+
+    @property
+    def best(self) -> list[dict[int, list[Edge]]]:
+        """By last and by first group, the edges that no other beats in cost, slowness and peak."""
+        if self._best is None:
+            self._best = [_unbeaten(edges) for edges in self.edges]
+        return self._best
+
+    def only(self, wanted: Callable[[Edge], bool]) -> Space:
+        """The space of the wanted edges alone."""
+        space = Space(self.count, self.budget, self.complete)
+        space.edges = [[edge for edge in edges if wanted(edge)] for edges in self.edges]
+        return space
+
+    def is_new(self, operators: tuple[int, ...]) -> bool:
+        """Whether these operators are not a stage yet; they are one from now on."""
+        if operators in self._seen:
+            return False
+        self._seen.add(operators)
+        return True
+
+
+@dataclass(slots=True)
+class Stages:
+    """The stages over `groups`, an edge each; `strips` allows strips.
+
+    `parts` are tensors whose memory is part of another's: operators on them are not cut into strips.
+    With `prices`, edges cost that much; else their MACs. Operators that are not `lowered` are not cut
+    into strips.
+    """
+
+    graph: Graph
+    table: RowTable
+    groups: Sequence[Group]
+    strips: bool
+    parts: frozenset[int] = frozenset()
+    prices: Prices | None = None
+    lowered: Mapping[int, Lowered] = field(default_factory=dict)
+    _columns: dict[int, tuple[Reads, ...] | None] = field(init=False)
+    _size: Ints = field(init=False)
+    _maker: Ints = field(init=False)
+    _reader: Ints = field(init=False)
+    _before: Ints = field(init=False)
+    _cut_of: Ints = field(init=False)
+    _more: dict[int, Ints] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        table = self.table
+        self._size = np.array([*table.size, 0], np.int64)[:-1]
+        maker = np.full(len(table.size), -1)
+        reader = np.full(len(table.size), -1)
+        for number, group in enumerate(self.groups):
+            for node in range(group.first, group.last):
+                for rows in table.writes[node]:
+                    for row in rows:
+                        if maker[row] < 0:
+                            maker[row] = number
+                        reader[row] = max(reader[row], number)
+                for rows in table.reads[node]:
+                    for row in rows:
+                        reader[row] = max(reader[row], number)
+        maker[list(table.given)] = -1
+        reader[list(table.kept)] = len(self.groups)
+        self._maker, self._reader = maker, reader
+        # Live before group g: made before it, and touched by it or later.
+        change = np.zeros(len(self.groups) + 2, np.int64)
+        used = (reader >= 0) & (reader > maker)
+        np.add.at(change, maker[used] + 1, self._size[used])
+        np.add.at(change, np.minimum(reader[used], len(self.groups)) + 1, -self._size[used])
+        self._before = np.cumsum(change)
+        self._cut_of = np.full(len(table.size), -1)
+        for number, cut in enumerate(table.cuts):
+            self._cut_of[cut.first : cut.first + cut.count] = number
+        self._columns = {
+            g.operator: self.lowered[g.operator].columns
+            for g in self.groups
+            if g.operator in self.lowered and not self._touches(g.operator, self.parts)
+        }
+
+    def ending(self, last: int, space: Space) -> Iterator[Edge]:
+        """The edges whose last group is last - 1, shortest first, that are new to the space."""
+        table, groups = self.table, self.groups
+        first = last - 1
+        alone = {n for n in range(len(groups)) if self._is_alone(n)}
+        while first > 0 and last - 1 not in alone and first - 1 not in alone:
+            first -= 1
+        if space.budget.used_up:
+            space.complete = space.complete and first == last - 1
+            first = last - 1
+        steps = demand(table, range(groups[first].first, groups[last - 1].last))
+        stage = _Steps(table, steps)
+        space.budget.spend(len(stage.row))
+        for begin in range(last - 1, first - 1, -1):
+            if begin < last - 1 and space.budget.used_up:
+                space.complete = False
+                break
+            if space.is_new(tuple(g.operator for g in groups[begin:last])):
+                touched = stage.from_node(groups[begin].first)
+                space.budget.spend(touched.touches)
+                yield from self._between(begin, last, touched, space.budget)
+
+    def _touches(self, operator: int, tensors: frozenset[int]) -> bool:
+        op = self.graph.ops[operator]
+        return not tensors.isdisjoint((*op.inputs, *op.outputs))
+
+    def _is_alone(self, number: int) -> bool:
+        group = self.groups[number]
+        return any(node in self.table.alone for node in range(group.first, group.last))
+
+    def _between(self, first: int, last: int, stage: _Touched, budget: Budget) -> list[Edge]:
+        """The stage of groups [first, last), at full width and in strips."""
+        rows, steps = stage.rows, len(stage.scratch)
+        size = self._size[rows]
+        before, after = self._maker[rows] < first, self._reader[rows] >= last
+        through = int(self._before[first] - size[before].sum())
+        start = np.where(before, 0, stage.start)
+        end = np.where(after, steps, stage.end + 1)
+        change = np.zeros(steps + 1, np.int64)
+        np.add.at(change, start, size)
+        np.add.at(change, end, -size)
+        peak = through + int((np.cumsum(change)[:-1] + stage.scratch).max(initial=0))
+        operators = tuple(g.operator for g in self.groups[first:last] if g.operator >= 0)
+        macs = sum(op_macs(self.graph, self.graph.ops[op]) for op in operators)
+        blocks = sum(isinstance(self.graph.ops[op], BlockOp) for op in operators)
+        of = operators, blocks
+        edges = [Edge(first, last, None, peak, macs, False, self._cost(operators, macs), *of)]
+        if self.strips:
+            peak = through + int((np.cumsum(change)[:-1] + stage.lean).max(initial=0))
+            if peak < edges[0].peak:
+                cost = self._cost(operators, macs, lean=True)
+                edges.append(Edge(first, last, None, peak, macs, True, cost, *of))
+        exchanges = any(g.exchanges for g in self.groups[first:last])
+        if self.strips and operators and not exchanges:
+            edges += self._stripped(first, last, operators, stage, through, budget)
+        return edges
+
+    def _stripped(
+        self,
+        first: int,
+        last: int,
+        operators: tuple[int, ...],
+        stage: _Touched,
+        through: int,
+        budget: Budget,
+    ) -> list[Edge]:
+        graph, rows, steps = self.graph, stage.rows, len(stage.scratch)
+        made = {t for op in operators for t in graph.ops[op].outputs}
+        cut_of = self._cut_of[rows]
+        after = self._reader[rows] >= last
+        before = self._maker[rows] < first
+        tensors = [self.table.cuts[c].tensor if c >= 0 else -1 for c in cut_of]
+        seen = {t for t, later in zip(tensors, after, strict=True) if later and t in made}
+        found = stage_windows(graph, operators, frozenset(seen), self._columns.get)
+        if found is None:
+            return []
+        of, output = found
+        # Rows of the tensors that exist for a strip only, live per step: one column per tensor.
+        kept = {tensor for op in operators for tensor in kept_rows(graph.ops[op])}
+        inner = sorted({*made, *kept} - {output})
+        if not inner:
+            return []
+        index = {t: i for i, t in enumerate(inner)}
+        which = np.array([index.get(t, -1) for t in tensors])
+        inside = which >= 0
+        counts = np.zeros((steps + 1, len(inner)), np.int64)
+        np.add.at(counts, (stage.start[inside], which[inside]), 1)
+        np.add.at(counts, (stage.end[inside] + 1, which[inside]), -1)
+        counts = np.cumsum(counts, axis=0)[:-1]
+        heights = {t: self.table.cuts[self._number(t)].count for t in inner}
+        # What is there as a whole: inputs until the last strip eats them, the output once made.
+        size = self._size[rows]
+        extra = ~inside & (cut_of < 0)  # scratch memory that lasts
+        lasting = _live(steps, stage.start[extra], stage.end[extra] + 1, size[extra])
+        is_out = np.array([t == output for t in tensors])
+        is_in = before & ~is_out
+        whole_out, whole_in = int(size[is_out].sum()), int(size[is_in].sum())
+        growing = _live(steps, stage.start[is_out], np.full(is_out.sum(), steps), size[is_out])
+        dies = np.where(after, steps, stage.end + 1)[is_in]
+        dying = _live(steps, np.zeros(is_in.sum(), np.int64), dies, size[is_in])
+        edges = []
+        blocks = sum(isinstance(graph.ops[op], BlockOp) for op in operators)
+        varying = [op for op in operators if any(n.narrow_scratch for n in self.lowered[op].nodes)]
+        at_varying, more = self._narrow_scratch(stage, varying)
+        outputs = [graph.ops[op].outputs[0] for op in varying]
+        row_bytes = np.array([self._row_bytes(t, heights[t]) for t in inner], np.int64)
+        for cut in weighed(graph, operators, of, output, [*inner, *outputs], self.prices):
+            lines, columns = cut.held[: len(inner)], cut.held[len(inner) :]
+            lines = -(-lines * row_bytes[:, None] // self.table.align) * self.table.align
+            live = counts @ lines
+            budget.spend(live.size + len(operators))
+            live += lasting[:, None]
+            live += whole_out + whole_in
+            if cut.first_alone:
+                live[:, 0] += growing - whole_out
+            if cut.last_alone:
+                live[:, -1] += dying - whole_in
+            lean = through + int((live.max(axis=1) + stage.lean).max())
+            if varying:
+                live[at_varying] += more(columns)
+            peak = through + int((live.max(axis=1) + stage.scratch).max())
+            of_edge = operators, blocks
+            edges.append(Edge(first, last, cut.width, peak, cut.macs, False, cut.cost, *of_edge))
+            if lean < peak:
+                edges.append(
+                    Edge(first, last, cut.width, lean, cut.macs, True, cut.lean_cost, *of_edge)
+                )
+        return edges
+
+    def _narrow_scratch(
+        self, stage: _Touched, varying: Sequence[int]
+    ) -> tuple[Ints, Callable[[Ints], Ints]]:
+        """The steps of `varying`, and how much more scratch memory each needs in each run of strips than
+        at full width, from how many columns each makes: see `Node.narrow_scratch`."""
+        for op in varying:
+            if op not in self._more:
+                (node,) = self.lowered[op].nodes
+                self._more[op] = np.array(node.narrow_scratch, np.int64) - node.scratch
+        number = {op: at for at, op in enumerate(varying)}
+        of_node = {g.first: number[g.operator] for g in self.groups if g.operator in number}
+        of_step = np.array([of_node.get(node, -1) for node in stage.nodes.tolist()], np.int64)
+        steps = np.flatnonzero(of_step >= 0)
+        known = np.concatenate([np.zeros(1, np.int64), *(self._more[op] for op in varying)])
+        sizes = [len(self._more[op]) for op in varying]
+        begins = np.cumsum([1, *sizes])[:-1, None]
+        which = of_step[steps]
+        return steps, lambda made: np.asarray(known[begins + made][which])
+
+    def _cost(self, operators: Sequence[int], macs: int, *, lean: bool = False) -> int:
+        """The cost of operators at full width."""
+        if self.prices is None:
+            return macs
+        found = [self.prices[op] for op in operators if op in self.prices]
+        return sum(price.whole_lean if lean else price.whole for price in found)
+
+    def _row_bytes(self, tensor: int, rows: int) -> int:
+        """Bytes of a column of a row of `tensor`, which is cut into `rows` rows."""
+        of = self.graph.tensors[tensor]
+        return of.bytes // of.shape[2] // rows
+
+    def _number(self, tensor: int) -> int:
+        return next(n for n, cut in enumerate(self.table.cuts) if cut.tensor == tensor)
+
+
+def _unbeaten(edges: Sequence[Edge]) -> dict[int, list[Edge]]:
+    best: dict[int, list[Edge]] = {}
+    for edge in sorted(edges, key=lambda e: (e.cost, e.slow, e.peak)):
+        others = best.setdefault(edge.first, [])
+        if not any(other.slow <= edge.slow and other.peak <= edge.peak for other in others):
+            others.append(edge)
+    return best
+
+
+def _live(steps: int, start: Ints, end: Ints, size: Ints) -> Ints:
+    change = np.zeros(steps + 1, np.int64)
+    np.add.at(change, start, size)
+    np.add.at(change, end, -size)
+    return np.cumsum(change)[:-1]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Touched:
+    """A stage's rows, the first and last step that touches each, and the scratch of its steps.
+
+    `lean` is their scratch in the lean form, `nodes` whose steps they are; `touches` is how many rows
+    they touch, each step's counted.
+    """
+
+    nodes: Ints
+    rows: Ints
+    start: Ints
+    end: Ints
+    scratch: Ints
+    lean: Ints
+    touches: int
+
+
+class _Steps:
+    """A sequence of steps as arrays, to be looked at without the nodes before some node."""
+
+    def __init__(self, table: RowTable, steps: Sequence[tuple[int, int]]) -> None:
+        self.nodes = np.array([node for node, _ in steps], np.int64)
+        self.scratch = np.array([table.scratch[node] for node, _ in steps], np.int64)
+        self.lean = np.array([table.lean_scratch[node] for node, _ in steps], np.int64)
+        touches = [
+            (at, row)
+            for at, (node, step) in enumerate(steps)
+            for row in (*table.reads[node][step], *table.writes[node][step])
+        ]
+        pairs = np.array(touches, np.int64).reshape(-1, 2)
+        self.at, self.row = pairs[:, 0], pairs[:, 1]
+
+    def from_node(self, first: int) -> _Touched:
+        """The steps of the nodes from `first` on."""
+        stays = self.nodes >= first
+        place = np.cumsum(stays) - 1
+        touch = stays[self.at]
+        at, row = place[self.at[touch]], self.row[touch]
+        rows, start_index, inverse = np.unique(row, return_index=True, return_inverse=True)
+        end = np.zeros(len(rows), np.int64)
+        np.maximum.at(end, inverse.reshape(-1), at)
+        return _Touched(
+            self.nodes[stays],
+            rows,
+            at[start_index],
+            end,
+            self.scratch[stays],
+            self.lean[stays],
+            len(row),
+        )
+
+
+def space_of(
+    ready: Prepared,
+    *,
+    strips: bool,
+    effort: float = 1.0,
+    model: CostModel | None = None,
+) -> Space:
+    """All stages, without blocks and with them; with `strips`, also what computes something twice.
+
+    `effort` is a factor of `WORK`; with a `model`, stages cost the instructions that it predicts.
+    """
+    space = Space(len(ready.groups), budget(WORK, effort))
+    prices = None
+    if model is not None:
+        prices = model.prices(n for found in ready.lowered.values() for n in found.nodes)
+    for blocks in ((), *selections(ready.blocks)):
+        if all(not block.again for block in blocks) or strips:
+            variant = ready.variant({block.op for block in blocks})
+            stages = Stages(
+                ready.wide,
+                variant.table,
+                variant.groups,
+                strips,
+                ready.parts,
+                prices,
+                ready.lowered,
+            )
+            space.add(stages, variant.ends)
+    return space
+
+
+def without_strips(ready: Prepared, space: Space) -> Space:
+    """What `space_of` without strips would be, from all stages."""
+    again = {block.op for block in ready.blocks if block.again}
+    return space.only(lambda e: e.width is None and not e.lean and again.isdisjoint(e.operators))

@@ -1,0 +1,8 @@
+"""What offsets of rows are counted from: the arena, the constants, inputs that are kept elsewhere.
+
+Why here: where a tensor is fixed is known before anything is placed, and the program's tables say the
+same in the same numbers (`bases` of lowtide.h).
+"""
+
+ARENA, CONSTANTS, FIRST_INPUT = 0, 1, 2
+"""Bases of lt_rows: the arena, the constants that are operands, the inputs kept elsewhere."""
