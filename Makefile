@@ -21,10 +21,6 @@ demo: $(STAMP) ## Take a built-in network to C and run it on an emulated board
 test: check ## Run all checks and all tests
 	$(BIN)/pytest -n auto --dist worksteal
 
-.PHONY: soak
-soak: $(STAMP) ## Run what takes too long for every day: thousands of random networks
-	$(BIN)/pytest -n auto -m soak
-
 .PHONY: check
 check: $(STAMP) ## Run the linter, the formatter's check and the type checker
 	$(BIN)/ruff check .
