@@ -19,13 +19,20 @@ demo: $(STAMP) ## Take a built-in network to C and run it on an emulated board
 
 .PHONY: test
 test: check ## Run all checks and all tests
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n auto --dist worksteal
 
 .PHONY: check
 check: $(STAMP) ## Run the linter, the formatter's check and the type checker
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+.PHONY: platforms
+platforms: $(STAMP) ## See that it installs, and type-checks, on other systems and Pythons
+	$(BIN)/mypy --python-version 3.14 src
+	$(BIN)/mypy --platform win32 src
+	$(BIN)/mypy --platform darwin src
+	$(BIN)/python tools/check_platforms.py
 
 .PHONY: soak
 soak: $(STAMP) ## Try thousands of random networks (takes about half an hour)

@@ -13,10 +13,11 @@ from lowtide.report.predicted import predicted_fields, predicted_note
 from lowtide.report.text import amount, plain, table
 
 _ENGINES = {"tflm": "TensorFlow Lite Micro", "litert": "LiteRT's reference kernels"}
+_ROUNDED = "with LiteRT's rounding of FULLY_CONNECTED in place of TensorFlow Lite Micro's"
 
 
-def compiled_text(compiled: Compiled, output: str) -> str:
-    """What was written, and the RAM it needs, computed."""
+def compiled_text(compiled: Compiled, output: str | None = None) -> str:
+    """The RAM the program needs, computed, and what was written to `output`, if it was."""
     graph, placement = compiled.graph, compiled.assembly.placement
     proof = "" if placement.proved_optimal else " (not proved optimal)"
     plan = compiled.assembly.plan
@@ -31,9 +32,12 @@ def compiled_text(compiled: Compiled, output: str) -> str:
         *_state(compiled),
         *_predicted(compiled),
         *incomplete_note(compiled),
-        f"Wrote {len(compiled.files)} files to {plain(output)}; {compiled.name}.h is the interface, "
-        "README.md says how to build and call it.",
     ]
+    if output is not None:
+        lines.append(
+            f"Wrote {len(compiled.files)} files to {plain(output)}; {compiled.name}.h is the "
+            "interface, README.md says how to build and call it."
+        )
     return "\n".join(lines)
 
 
@@ -87,12 +91,21 @@ def verified_text(compiled: Compiled, result: Verified) -> str:
     if result.mismatch is None:
         return (
             f"{name}: bit-exact. All {result.tensors} tensors are those of {engine}, byte for byte, "
-            f"on {inputs}, under ASan and UBSan."
+            f"on {inputs}, under ASan and UBSan.{_rounded(result)}"
         )
     return (
         f"{name}: differs from {engine}. First at operator {result.mismatch.operator} "
         f"({plain(result.mismatch.type)}): {_difference(result.mismatch.difference)}"
+        f"{_rounded(result)}"
     )
+
+
+def _rounded(result: Verified | Ran) -> str:
+    """What was compared, if that is not the program itself, in a line; else ""."""
+    if result.compared.options.rounding == result.compiled.options.rounding:
+        return ""
+    why = f": {result.passed_over}" if result.passed_over else ""
+    return f"\nCompiled for this comparison {_ROUNDED}{why}."
 
 
 def _difference(difference: Difference) -> str:
@@ -110,6 +123,7 @@ def verified_document(compiled: Compiled, result: Verified) -> dict[str, Any]:
         "model": compiled.model.path,
         "bit_exact": result.bit_exact,
         "engine": result.engine,
+        "rounding": result.compared.options.rounding,
         "samples": result.samples,
         "tensors": result.tensors,
         "mismatch": None
@@ -151,6 +165,7 @@ def ran_text(result: Ran) -> str:
     if result.difference is not None:
         exact = f"outputs differ from {_ENGINES[result.engine]}: {_difference(result.difference)}"
     head = f"{name} on {board.name} ({board.core.name}), emulated; {exact}"
+    head += _rounded(result)
     return head + "\n\n" + table("", ("measured.", "figure"), rows)
 
 
@@ -170,6 +185,7 @@ def ran_document(result: Ran) -> dict[str, Any]:
         "board": result.board.name,
         "bit_exact": result.bit_exact,
         "engine": result.engine,
+        "rounding": result.compared.options.rounding,
         "samples": result.samples,
         "ram": {
             "arena_bytes": ram.arena_bytes,
