@@ -10,7 +10,7 @@ from programs import STRICT, c_arena, c_samples, compiled, merged, run_main, wri
 
 from lowtide.commands.compiling import Options
 from lowtide.machines.objects import compile_objects
-from lowtide.machines.toolchain import find_compiler
+from lowtide.machines.finding import find_compiler
 
 FIGURE = Options(name="fig")
 KWS = Options(name="kws")

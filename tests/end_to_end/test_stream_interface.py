@@ -14,7 +14,7 @@ from streams import CALLER, OUT_OF_ORDER, c_data, c_run
 from lowtide.commands.compiling import Compiled, Options, compile_model
 from lowtide.ir import Model
 from lowtide.machines.objects import compile_objects
-from lowtide.machines.toolchain import find_compiler
+from lowtide.machines.finding import find_compiler
 from lowtide.tflite.read import parse
 from lowtide.zoo.quantise import Activation
 from random_nets import Maker
