@@ -7,7 +7,7 @@ Compiled --+--> host build, sanitizers on --> every tensor against the oracle   
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.commands.compiling import Compiled
-from lowtide.ir import Graph, Model
+from lowtide.commands.sequences import Inputs, State, inputs_of
+from lowtide.ir import Graph, Model, Op
 from lowtide.ir.macs import graph_macs
 from lowtide.machines.host import HostTrace, host_build, host_macs, host_trace
 from lowtide.machines.parts import Board
@@ -40,11 +41,17 @@ class Mismatch:
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """The outcome of `verify`. `tensors` tensors were compared on `samples` inputs with `engine`."""
+    """The outcome of `verify`. `tensors` tensors were compared on `samples` inputs with `engine`.
+
+    With `state`, the samples were a sequence, and a difference in a sample of that number or above is
+    one after the reset.
+    """
 
     engine: Literal["tflm", "litert"]
     samples: int
+    seed: int
     tensors: int
+    state: State | None
     mismatch: Mismatch | None
 
     @property
@@ -53,24 +60,28 @@ class Verified:
         return self.mismatch is None
 
 
-def verify(compiled: Compiled, *, samples: int = 8, seed: int = 1, cached: bool = True) -> Verified:
+def verify(
+    compiled: Compiled, *, samples: int | None = None, seed: int = 1, cached: bool = True
+) -> Verified:
     """Build for this computer with sanitizers, run, and compare every tensor with the oracle.
 
+    There are `samples` inputs, by default 8. A network with state runs them as a sequence, by default
+    of 16 or more, and after a reset the first ones again; its oracle does the same.
     With `cached`, objects of sources that did not change are those of an earlier build.
     Raises OracleError, MissingToolError, BuildError or ProgramError.
     """
     model, graph = compiled.model, compiled.graph
-    inputs = sample_inputs(model, samples, seed)
+    inputs = inputs_of(compiled, samples, 8, seed)
     made = {
         tensor: op
         for op in (graph.ops[i] for i in compiled.order.order)
-        for tensor in op.outputs
+        for tensor in (*op.outputs, *_states(model, graph, op))
         if graph.tensors[tensor].bytes
     }
     wanted = _reference(model, graph, inputs, [*graph.inputs, *made, *graph.outputs])
     with tempfile.TemporaryDirectory(prefix="lowtide-") as folder:
         program = host_build(compiled.files, compiled.name, Path(folder), trace=True, cached=cached)
-        trace = host_trace(program, _samples(graph, wanted))
+        trace = host_trace(program, _samples(graph, wanted), restart=inputs.restart)
     put_together = {part.tensor for part in compiled.assembly.parts.values()}
     skipped = {*compiled.assembly.views, *compiled.assembly.untraced} - put_together
     compared = [tensor for tensor in made if tensor not in skipped]
@@ -92,7 +103,21 @@ def verify(compiled: Compiled, *, samples: int = 8, seed: int = 1, cached: bool 
     if difference is not None:
         op = made.get(difference.tensor)
         mismatch = Mismatch(-1 if op is None else op.id, "" if op is None else op.label, difference)
-    return Verified(wanted.engine, samples, len(checked), mismatch)
+    return Verified(
+        engine=wanted.engine,
+        samples=inputs.restart or len(inputs.samples),
+        seed=seed,
+        tensors=len(checked),
+        state=inputs.state,
+        mismatch=mismatch,
+    )
+
+
+def _states(model: Model, graph: Graph, op: Op) -> Iterator[int]:
+    """The variable tensors of the file that `op` writes on the way, as an LSTM does."""
+    for tensor in dict.fromkeys(op.inputs):
+        if 0 <= tensor < len(model.graph.tensors) and graph.tensors[tensor].is_variable:
+            yield tensor
 
 
 def _handed_over(graph: Graph, trace: HostTrace, wanted: Reference) -> Difference | None:
@@ -105,16 +130,15 @@ def _handed_over(graph: Graph, trace: HostTrace, wanted: Reference) -> Differenc
     return first_difference(Reference(wanted.engine, got), Reference(wanted.engine, outputs))
 
 
-def _reference(
-    model: Model, graph: Graph, inputs: Sequence[Mapping[int, Array]], tensors: Sequence[int]
-) -> Reference:
+def _reference(model: Model, graph: Graph, inputs: Inputs, tensors: Sequence[int]) -> Reference:
     """`tensors` as the oracle has them; a constant, which it need not have, as the file has it."""
     constants = {
         tensor: np.frombuffer(data, np.uint8)
         for tensor in tensors
         if (data := graph.tensors[tensor].data) is not None
     }
-    found = reference(model, inputs, [t for t in dict.fromkeys(tensors) if t not in constants])
+    asked = [t for t in dict.fromkeys(tensors) if t not in constants]
+    found = reference(model, inputs.samples, asked, fresh=inputs.fresh)
     return Reference(found.engine, tuple({**s, **constants} for s in found.samples))
 
 
@@ -183,6 +207,8 @@ class Ran:
     board: Board
     engine: Literal["tflm", "litert"]
     samples: int
+    seed: int
+    state: State | None
     measured: BoardRun
     macs: int
     difference: Difference | None
@@ -194,18 +220,26 @@ class Ran:
 
 
 def run(
-    compiled: Compiled, board: Board, *, samples: int = 2, seed: int = 1, cached: bool = True
+    compiled: Compiled,
+    board: Board,
+    *,
+    samples: int | None = None,
+    seed: int = 1,
+    cached: bool = True,
 ) -> Ran:
     """Build for `board`, run under QEMU, measure, and compare all outputs with the oracle.
 
+    Inputs are as in `verify`, but only 2 by default for a network without state.
     With `cached`, objects of sources that did not change are those of an earlier build.
     Raises DoesNotFitError if RAM or flash is too small, else as `verify`.
     """
     model, graph = compiled.model, compiled.graph
-    inputs = sample_inputs(model, samples, seed)
+    inputs = inputs_of(compiled, samples, 2, seed)
     wanted = _reference(model, graph, inputs, [*graph.inputs, *graph.outputs])
     measured = run_on_board(
-        board, compiled.files, compiled.name, _samples(graph, wanted), cached=cached
+        *(board, compiled.files, compiled.name, _samples(graph, wanted)),
+        restart=inputs.restart,
+        cached=cached,
     )
     got = [
         {t: _array(data, sample[t]) for t, data in zip(graph.outputs, outputs, strict=True)}
@@ -219,7 +253,9 @@ def run(
         compiled=compiled,
         board=board,
         engine=wanted.engine,
-        samples=samples,
+        samples=inputs.restart or len(inputs.samples),
+        seed=seed,
+        state=inputs.state,
         measured=measured,
         macs=_macs(compiled),
         difference=difference,

@@ -115,7 +115,7 @@ def _with_work(context: Context, lowering: Lowering, node: Node) -> Node:
     if node.work is not None or not node.outputs:
         return node
     graph, op = context.graph, context.op
-    out = graph.tensors[op.outputs[0]]
+    out = graph.tensors[op.outputs[0] if op.outputs else node.outputs[0].tensor]
     products = op_macs(graph, op)
     if not products and lowering.rereads:
         products = sum(graph.tensors[port.tensor].bytes for port in node.inputs) - out.bytes

@@ -119,8 +119,11 @@ def model_header(interface: Interface) -> str:
 """
 
 
-def join_samples(interface: Interface, samples: Sequence[Sequence[bytes]], order: str) -> bytes:
-    """The harness's input file: the number of samples in byte `order`, then all inputs.
+def join_samples(
+    interface: Interface, samples: Sequence[Sequence[bytes]], order: str, restart: int = 0
+) -> bytes:
+    """The harness's input file: in byte `order` the number of samples, and that of the sample before
+    which the model is initialised anew (0 if before none but the first); then all inputs.
 
     Raises ValueError if a sample does not have the inputs that the interface declares.
     """
@@ -131,8 +134,8 @@ def join_samples(interface: Interface, samples: Sequence[Sequence[bytes]], order
                 f"{interface.name} takes {list(interface.input_bytes)}"
             )
     little = order == "little"
-    count = len(samples).to_bytes(4, "little" if little else "big")
-    return count + b"".join(part for sample in samples for part in sample)
+    head = b"".join(n.to_bytes(4, "little" if little else "big") for n in (len(samples), restart))
+    return head + b"".join(part for sample in samples for part in sample)
 
 
 def split_outputs(interface: Interface, data: bytes, samples: int) -> tuple[tuple[bytes, ...], ...]:

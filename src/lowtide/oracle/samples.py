@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.errors import ModelError
 from lowtide.ir import DType, Graph, Model
-from lowtide.oracle.interpreters import Reference, random_inputs, reference_tensors
+from lowtide.oracle.interpreters import (
+    Reference,
+    random_inputs,
+    reference_tensors,
+    walking_inputs,
+)
 
 Array = NDArray[Any]
 
@@ -18,15 +23,18 @@ Array = NDArray[Any]
 _LEGACY = frozenset({"CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "AVERAGE_POOL_2D"})
 
 
-def sample_inputs(model: Model, samples: int, seed: int = 1) -> list[dict[int, Array]]:
+def sample_inputs(
+    model: Model, samples: int, seed: int = 1, *, walking: bool = False
+) -> list[dict[int, Array]]:
     """Inputs of `model` to test with, by tensor id: random ones, and all-least, all-greatest, zero.
 
+    With `walking`, most of them change slowly from one to the next: see `walking_inputs`.
     Raises ModelError for an input type of which no array can be made.
     """
     graph = model.graph
     kinds = [(i, graph.tensors[i].shape, _numpy_type(graph, i)) for i in graph.inputs]
     try:
-        return random_inputs(kinds, samples, seed)
+        return (walking_inputs if walking else random_inputs)(kinds, samples, seed)
     except MemoryError:
         raise ModelError(
             "the model's inputs are too large for this computer's memory",
@@ -35,14 +43,22 @@ def sample_inputs(model: Model, samples: int, seed: int = 1) -> list[dict[int, A
 
 
 def reference(
-    model: Model, inputs: Sequence[Mapping[int, Array]], tensors: Sequence[int]
+    model: Model,
+    inputs: Sequence[Mapping[int, Array]],
+    tensors: Sequence[int],
+    *,
+    fresh: Sequence[int] | None = None,
 ) -> Reference:
-    """`tensors` of `model` as TFLM computes them, or as LiteRT does what TFLM lacks."""
+    """`tensors` of `model` as TFLM computes them, or as LiteRT does what TFLM lacks.
+
+    Which samples meet a `fresh` interpreter is as in `reference_tensors`: by default, all do.
+    """
     graph = model.graph
     legacy = any(
         op.type in _LEGACY and graph.tensors[op.inputs[0]].dtype is DType.UINT8 for op in graph.ops
     )
-    return reference_tensors(model.source, inputs, tensors, engine="litert" if legacy else "auto")
+    engine: Literal["auto", "litert"] = "litert" if legacy else "auto"
+    return reference_tensors(model.source, inputs, tensors, engine=engine, fresh=fresh)
 
 
 def _numpy_type(graph: Graph, tensor: int) -> np.dtype[Any]:

@@ -1,7 +1,8 @@
 /* Runs a model on the host: main INPUTS OUTPUTS [TRACE].
  *
- * INPUTS holds the number of samples (native uint32_t), then each sample's inputs one after the other;
- * OUTPUTS gets each sample's outputs. The arena comes from the heap with exactly the size that the
+ * INPUTS holds the number of samples and that of the one before which the model is initialised anew (0:
+ * none; both native uint32_t), then each sample's inputs one after the other; OUTPUTS gets each sample's
+ * outputs. The arena comes from the heap with exactly the size that the
  * model asks for, so that the address sanitizer sees every byte touched beyond it.
  *
  * Compiled with LT_TRACE, the model calls lt_trace after every row it makes, and TRACE gets a record
@@ -117,14 +118,33 @@ static int run(HARNESS_MODEL_TYPE *model, uint32_t sample)
     return HARNESS_INVOKE(model);
 }
 
-static int run_samples(HARNESS_MODEL_TYPE *model, FILE *inputs, FILE *outputs)
+static int start(HARNESS_MODEL_TYPE *model, void *arena, FILE *outputs)
 {
-    uint32_t samples, n;
-    if (fread(&samples, sizeof samples, 1, inputs) != 1) {
+#ifdef LT_TRACE
+    trace_sample = -1; /* rows made by init */
+#endif
+    int status = HARNESS_INIT(model, arena, HARNESS_ARENA_SIZE);
+    (void)outputs;
+#ifdef HARNESS_SET_PULL
+    status = status != 0 ? status : HARNESS_SET_PULL(model, pull, NULL);
+#endif
+#ifdef HARNESS_SET_TAKE
+    status = status != 0 ? status : HARNESS_SET_TAKE(model, take, outputs);
+#endif
+    return status != 0 ? fail("init", status) : 0;
+}
+
+static int run_samples(HARNESS_MODEL_TYPE *model, void *arena, FILE *inputs, FILE *outputs)
+{
+    uint32_t head[2], n;
+    if (fread(head, sizeof head, 1, inputs) != 1) {
         return fail("notransfer", 6);
     }
-    for (n = 0; n < samples; n++) {
+    for (n = 0; n < head[0]; n++) {
         int i;
+        if ((n == 0 || n == head[1]) && start(model, arena, outputs) != 0) {
+            return 1;
+        }
 #ifdef LT_TRACE
         trace_sample = (int32_t)n;
 #endif
@@ -136,7 +156,6 @@ static int run_samples(HARNESS_MODEL_TYPE *model, FILE *inputs, FILE *outputs)
         }
 #ifdef HARNESS_SET_TAKE
         taken_sample = (long)n;
-        (void)outputs;
 #endif
         const int status = run(model, n);
         if (status != 0) {
@@ -173,16 +192,8 @@ int main(int argc, char **argv)
     if (trace == NULL) {
         return fail("nofile", 1);
     }
-    trace_sample = -1; /* rows made by init */
 #endif
-    int status = HARNESS_INIT(&model, arena, HARNESS_ARENA_SIZE);
-#ifdef HARNESS_SET_PULL
-    status = status != 0 ? status : HARNESS_SET_PULL(&model, pull, NULL);
-#endif
-#ifdef HARNESS_SET_TAKE
-    status = status != 0 ? status : HARNESS_SET_TAKE(&model, take, outputs);
-#endif
-    status = status != 0 ? fail("init", status) : run_samples(&model, inputs, outputs);
+    int status = run_samples(&model, arena, inputs, outputs);
 #ifdef LT_TRACE
     if (fclose(trace) != 0) {
         status = 1;
