@@ -76,12 +76,18 @@ class Memory:
         self._columns = _columns(self.assembly)
         self._next = [0] * self.assembly.counters
         self.arena = np.full(self.assembly.arena_bytes, _GARBAGE, np.int64)
+        state = self.assembly.state_base
+        self.given[state] = np.full(self.assembly.state_bytes, _GARBAGE, np.int64)
         for variable in self.assembly.variables:
-            self._write(ARENA, variable.offset, variable.tensor, 0, variable.size)
+            self._write(state, variable.offset, variable.tensor, 0, variable.size)
 
     def give(self) -> None:
-        """Write the inputs, as the caller does before each inference; streamed ones come later."""
+        """Write the inputs, as the caller does before each inference; streamed ones come later.
+
+        What was in the arena is lost before: between two inferences it may serve something else.
+        """
         graph = self.assembly.graph
+        self.arena[:] = _GARBAGE
         self.pulled.clear()
         self.taken.clear()
         for number, tensor in enumerate(graph.inputs):
@@ -90,7 +96,7 @@ class Memory:
             size = graph.tensors[tensor].bytes
             base, offset = self.assembly.given[tensor]
             if base >= FIRST_INPUT:
-                assert base == FIRST_INPUT + number
+                assert base == FIRST_INPUT + number < self.assembly.state_base
                 self.given[base] = np.full(size, _GARBAGE, np.int64)
             self._write(base, offset, tensor, 0, size)
 

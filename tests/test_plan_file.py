@@ -18,7 +18,7 @@ from lowtide.commands.compiling import Options, Planned, compile_model, planned_
 from lowtide.errors import UsageError
 from lowtide.ir import DType, Graph, Op, Quant, Tensor
 from lowtide.order import best_order
-from lowtide.passes.rewrites import fold_pads
+from lowtide.passes import fold_pads
 from lowtide.plans.file import SCHEMA, model_digest, read_plan, stage_order, with_views
 from lowtide.program.assemble import assemble_rows
 from lowtide.report.data import to_json

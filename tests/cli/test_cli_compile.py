@@ -107,6 +107,8 @@ def test_the_json_document(tmp_path: Path) -> None:
         "moved_bytes": program.assembly.placement.moved_bytes,
         "order": [0, 3, 5, 1, 2, 4, 6],
         "macs": 254_464,
+        "complete": True,
+        "core": "any",
     }
     assert sorted(_files(out)) == document["files"]
     assert "#define FIG_ARENA_ALIGN 32\n" in (out / "Fig.h").read_text()

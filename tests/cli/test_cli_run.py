@@ -19,7 +19,7 @@ from networks import contents, loaded
 @pytest.fixture(autouse=True)
 def _no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     """A busy machine brings lines on progress about, which are no part of the result."""
-    monkeypatch.setattr("lowtide.cli.checking.progress", lambda _: nullcontext())
+    monkeypatch.setattr("lowtide.cli.deploy.progress", lambda _: nullcontext())
 
 
 def _board_file(folder: Path, ram: int, flash: int) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from lowtide.commands.compiling import compile_model
 from lowtide.emit import bundle as bundling
 from lowtide.emit.bundle import bundle, kernel_files
+from lowtide.target import PORTABLE, Target
 from networks import loaded
 
 _INCLUDE = re.compile(r'#include "([^"]+)"')
@@ -61,7 +63,7 @@ def test_variants_come_along_and_longer_names_do_not(monkeypatch: pytest.MonkeyP
         header: '#include "lt_shared.h"\n#include <string.h>\n',
         f"{stem}.c": f'#include "{header}"\n',
         f"{stem}_dsp.c": f'#include "{header}"\n#include "lt_dsp.h"\n',
-        f"{stem}_mve.c": "",
+        f"{stem}_other.c": "",  # a variant of no target
         f"{stem}_zz.h": "",
         f"{stem}_zz.c": "",
         f"{stem}_zz_dsp.c": "",
@@ -74,8 +76,12 @@ def test_variants_come_along_and_longer_names_do_not(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(bundling, "kernel_files", lambda: library)
     found = bundle(assembly, "net").keys()
     unwanted = {"lowtide_other.h", "lowtide_other.c", "lt_unused.h", "lt_unused.c"}
-    unwanted |= {f"{stem}_zz.h", f"{stem}_zz.c", f"{stem}_zz_dsp.c"}
+    unwanted |= {f"{stem}_other.c", f"{stem}_zz.h", f"{stem}_zz.c", f"{stem}_zz_dsp.c"}
     assert found == library.keys() - unwanted | {"net.c", "net.h"}
+    plain = replace(assembly, target=Target("some core", (PORTABLE,), "rv32imac"))
+    assert bundle(plain, "net").keys() == found - {f"{stem}_dsp.c", "lt_dsp.h"}
+    assert b'#error "generated for some core:' in bundle(plain, "net")["net.c"]
+    assert b"#error" not in bundle(assembly, "net")["net.c"]
 
 
 def test_file_names_are_sorted_and_kernels_are_the_packages_own() -> None:

@@ -25,7 +25,7 @@ from lowtide.machines.board import find_board
 from lowtide.machines.host import host_build, host_macs, host_run
 from lowtide.machines.qemu import run_on_board
 from lowtide.oracle.samples import reference, sample_inputs
-from lowtide.passes.rewrites import fold_pads
+from lowtide.passes import fold_pads
 from lowtide.program.assemble import Assembly, assemble_rows
 from lowtide.rows.prepare import InputMode, OutputMode, Prepared, prepare
 from lowtide.rows.stages import Choice, Fused

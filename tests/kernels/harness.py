@@ -43,13 +43,21 @@ int main(int argc, char **argv)
     net_t net;
     FILE *in = fopen(argv[argc - 2], "rb");
     trace = fopen(argv[argc - 1], "wb");
-    if (net_init(&net, arena, NET_ARENA_SIZE) != LT_OK) return 10;
+#ifdef NET_STATE_SIZE
+    void *state = malloc(NET_STATE_SIZE); /* aligned for every type */
+    int status = net_init(&net, arena, NET_ARENA_SIZE, state, NET_STATE_SIZE);
+#else
+    void *state = NULL;
+    int status = net_init(&net, arena, NET_ARENA_SIZE);
+#endif
+    if (status != LT_OK) return 10;
     for (int i = 0; i < NET_INPUTS; i++) {
         if (fread(net_input(&net, i), 1, sizes[i], in) != sizes[i]) return 11;
     }
     if (net_invoke(&net) != LT_OK) return 12;
     fclose(in);
     fclose(trace);
+    free(state);
     free(memory);
     return 0;
 }

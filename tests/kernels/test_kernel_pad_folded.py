@@ -13,7 +13,7 @@ from move_models import Net
 
 from lowtide.ir import Graph
 from lowtide.oracle.interpreters import random_inputs, reference_tensors
-from lowtide.passes.rewrites import drop_boundary_quantization, fold_pads
+from lowtide.passes import drop_boundary_quantization, fold_pads
 from lowtide.program.assemble import assemble
 from lowtide.tflite.read import parse
 

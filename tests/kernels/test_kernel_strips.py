@@ -21,7 +21,7 @@ from conv_models import SAME, VALID, Layer
 from test_kernel_pad_folded import convolution, depthwise, max_pool, padded
 
 from lowtide.ir import Graph, Model
-from lowtide.passes.rewrites import fold_pads
+from lowtide.passes import fold_pads
 from lowtide.program.assemble import Assembly, assemble_rows
 from lowtide.rows.prepare import prepare
 from lowtide.rows.stages import Choice

@@ -14,8 +14,7 @@ import pytest
 from lowtide.ir import DType, Graph, Op, Option, Quant, Tensor
 from lowtide.ir.soundness import verify
 from lowtide.ir.window import Axis, Window
-from lowtide.passes.rewrites import drop_boundary_quantization, fold_pads
-from lowtide.passes.windows import normalise_windows
+from lowtide.passes import drop_boundary_quantization, fold_pads, normalise_windows
 
 VALID = 1
 ZERO_AT_3 = Quant((0.5,), (3,), 0)

@@ -11,7 +11,7 @@ import pytest
 
 from lowtide.ir import DType, Graph, Op, Quant, Tensor
 from lowtide.order import best_order
-from lowtide.passes.rewrites import drop_boundary_quantization, fold_pads, resolve_variables
+from lowtide.passes import drop_boundary_quantization, fold_pads, resolve_variables
 from lowtide.place import ALLOCATORS
 from lowtide.program.assemble import Assembly, assemble
 from lowtide.program.tables import ExchangeEntry, KernelEntry, MoveEntry
@@ -338,19 +338,20 @@ def _variables(graph: Graph, align: int) -> Assembly:
 def test_variables_keep_memory_of_their_own(dtype: DType, zero: int, fill: int, align: int) -> None:
     assembly = _variables(_svdf(dtype, zero), align)
     first, second = assembly.variables
-    assert first.offset >= assembly.placement.arena_bytes
+    assert first.offset == 0
     assert second.offset >= first.offset + first.size
     assert [v.offset % align for v in assembly.variables] == [0, 0]
     width = dtype.bits // 8
     assert [v.size for v in assembly.variables] == [15 * width, 21 * width]
     assert [v.fill for v in assembly.variables] == [fill, fill]
-    assert assembly.arena_bytes >= second.offset + second.size
+    assert assembly.state_bytes == second.offset + second.size
+    assert assembly.arena_bytes == assembly.placement.arena_bytes
     memory = Memory(assembly)
     for _ in range(2):
         memory.give()
         memory.run()
         memory.finish()
-    states = memory.arena[assembly.placement.arena_bytes :]
+    states = memory.given[assembly.state_base]
     assert {int(label) >> 32 for label in np.unique(states) if label >= 0} == {
         v.tensor for v in assembly.variables
     }

@@ -34,8 +34,7 @@ def compiled(name: str, way: str = "rows") -> Compiled:
 def with_variable(name: str) -> Compiled:
     """The program with a variable of 100 bytes past all else."""
     program = compiled(name)
-    at = program.assembly.placement.arena_bytes
-    variables = (Variable(0, at, 100, 0),)
+    variables = (Variable(0, 0, 100, 0),)
     return replace(program, assembly=replace(program.assembly, variables=variables))
 
 

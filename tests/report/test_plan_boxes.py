@@ -163,7 +163,7 @@ def test_variables_are_held_all_the_time() -> None:
     shown, without = plan_boxes(program), plan_boxes(compiled("figure1"))
     at = program.assembly.placement.arena_bytes
     assert shown.variables == (Box(0, 0, shown.slots, at, 100),)
-    assert shown.arena_bytes == at + 100
+    assert (shown.arena_bytes, shown.state_bytes) == (at, 100)
     assert (shown.boxes, shown.live) == (without.boxes, without.live)
 
 

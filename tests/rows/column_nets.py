@@ -12,7 +12,7 @@ from lowtide.ir.graph import Option
 from lowtide.ir.window import Axis, Window
 from lowtide.lower import columns_read
 from lowtide.lower.nodes import Reads
-from lowtide.passes.windows import normalise_windows
+from lowtide.passes import normalise_windows
 from lowtide.rows.columns import (
     Stripes,
     stage_windows,

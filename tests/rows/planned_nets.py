@@ -9,7 +9,7 @@ from functools import cache
 
 from lowtide.ir import Graph
 from lowtide.order import best_order
-from lowtide.passes.rewrites import fold_pads
+from lowtide.passes import fold_pads
 from lowtide.program.assemble import Assembly, assemble
 from lowtide.rows.prepare import InputMode, prepare
 from lowtide.rows.table import RowTable

@@ -19,7 +19,7 @@ from lowtide.ir import Graph
 from lowtide.ir.block import BlockOp
 from lowtide.lower.nodes import Node
 from lowtide.order import best_order
-from lowtide.passes.rewrites import fold_pads
+from lowtide.passes import fold_pads
 from lowtide.plans import space as spaces
 from lowtide.plans.cost import CostModel
 from lowtide.plans.space import Edge, Space

@@ -31,7 +31,7 @@ from lowtide.commands.compiling import Options, compile_model
 from lowtide.ir import Graph
 from lowtide.ir.macs import op_macs
 from lowtide.order import best_order
-from lowtide.passes.rewrites import fold_pads
+from lowtide.passes import fold_pads
 from lowtide.plans.planner import least, plans_of
 from lowtide.plans.search import cheapest, choices_of
 from lowtide.program.assemble import Assembly, assemble_rows

@@ -103,7 +103,7 @@ _OPTIONS = (
         "--max-ram",
         type=click.IntRange(min=0),
         metavar="BYTES",
-        help="Least cost in an arena of no more than BYTES, in strips.",
+        help="Least cost in an arena and state of no more than BYTES together, in strips.",
     ),
     click.option(
         "--cost",

@@ -19,7 +19,7 @@ from lowtide.errors import UsageError
 from lowtide.files import make_folder, write_together
 from lowtide.ir import Graph, Model
 from lowtide.order import OrderResult, best_order
-from lowtide.passes.rewrites import drop_boundary_quantization, fold_pads, resolve_variables
+from lowtide.passes import drop_boundary_quantization, fold_pads, resolve_variables
 from lowtide.place.tensors import tflm_arena_bytes
 from lowtide.plans import planner
 from lowtide.plans.bound import plan_bound
@@ -45,7 +45,7 @@ class Options:
 
     By default nothing is computed twice. With `max_overhead`, stages may run in strips, for the least
     RAM at no more than that many times the network's MACs (infinity is allowed); with `max_ram`, for
-    the fewest MACs in an arena of no more than that many bytes. `stages` prescribes the stages.
+    the fewest MACs in an arena and state of no more than that many bytes. `stages` prescribes them.
     `cost` is what counts instead of MACs, in both: instructions as predicted for `target`.
     That is the core that the program is for, whose kernels, scratch memory and prices are taken.
     `name` prefixes every public C name; by default it is made from the file's name. `effort` is a factor
@@ -133,6 +133,16 @@ class Compiled:
     def arena_bytes(self) -> int:
         """Bytes of arena the program needs (exact: nothing else is allocated from it)."""
         return self.assembly.arena_bytes
+
+    @property
+    def state_bytes(self) -> int:
+        """Bytes that the program keeps from one run to the next, in memory apart from the arena."""
+        return self.assembly.state_bytes
+
+    @property
+    def ram_bytes(self) -> int:
+        """Bytes of arena and state; the instance and the stack are beside them."""
+        return self.arena_bytes + self.state_bytes
 
     @property
     def instructions_predicted(self) -> int | None:

@@ -23,7 +23,7 @@ def bundle(assembly: Assembly, name: str) -> dict[str, bytes]:
     texts = {f"{name}.h": source.header, f"{name}.c": source.code}
     library = kernel_files()
     variants = assembly.target.variants
-    pending = ["lowtide.h", *source.kernel_headers]
+    pending = ["lowtide.h", *source.runtime_headers]
     while pending:
         header = pending.pop()
         stem = header.removesuffix(".h")

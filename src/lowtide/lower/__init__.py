@@ -11,7 +11,6 @@ from types import MappingProxyType
 
 import numpy as np
 
-from lowtide.errors import ModelError
 from lowtide.ir import Graph, Op
 from lowtide.ir.block import BlockOp
 from lowtide.ir.macs import op_macs
@@ -123,6 +122,3 @@ def _with_work(context: Context, lowering: Lowering, node: Node) -> Node:
     written = sum(rows * port.row_bytes for port in node.outputs)
     columns = out.shape[2] if len(out.shape) == 4 else 1
     return replace(node, work=Plain(columns, written, max(0, products)))
-
-
-__all__ = ["LOWERINGS", "ModelError", "columns_read", "lower_op"]

@@ -136,7 +136,7 @@ class Exchange:
         return self.port.rows
 
 
-Run = Node | Exchange
+AnyNode = Node | Exchange
 """What steps are of."""
 
 

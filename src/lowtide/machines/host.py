@@ -92,7 +92,7 @@ def host_run(
     """Each sample's outputs; `samples` holds each sample's inputs, `timeout` is in seconds.
 
     All are run by one instance of the model, in their order; before sample `restart`, if it is not
-    the first, that instance is initialised anew, in the same memory.
+    the first, that instance is reset.
     Raises ProgramError if the program crashes, hangs, trips a sanitizer or returns a bad status.
     """
     return _run(program, samples, timeout, restart)[0]

@@ -31,9 +31,13 @@ _LEAST_STACK: Final = 256
 
 @dataclass(frozen=True, slots=True)
 class RamUse:
-    """RAM in bytes; `bss_bytes` includes the model's instance, `stack_bytes` is of init and invoke."""
+    """RAM in bytes; `bss_bytes` includes the model's instance, `stack_bytes` is of init and invoke.
+
+    `state_bytes` are the caller's, too: what the model keeps from one invocation to the next.
+    """
 
     arena_bytes: int
+    state_bytes: int
     data_bytes: int
     bss_bytes: int
     stack_bytes: int
@@ -41,7 +45,13 @@ class RamUse:
     @property
     def total_bytes(self) -> int:
         """All of it."""
-        return self.arena_bytes + self.data_bytes + self.bss_bytes + self.stack_bytes
+        return (
+            self.arena_bytes
+            + self.state_bytes
+            + self.data_bytes
+            + self.bss_bytes
+            + self.stack_bytes
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +147,7 @@ def run_on_board(
 
     `samples` holds each sample's inputs; `timeout` is in seconds of this computer, for all of them.
     One instance of the model runs them in their order; before sample `restart`, if it is not the first,
-    that instance is initialised anew, which is not measured.
+    that instance is reset, which is not measured.
     With `cached`, objects of sources that did not change are those of an earlier build.
     Raises MissingToolError without compiler or emulator, DoesNotFitError if RAM (stack included) or
     flash is too small, ProgramError if the program crashes, hangs or returns a status other than 0,
@@ -172,7 +182,7 @@ def _result(board: Board, job: _Job, program: Executable, run: Emulation) -> Boa
         outputs=split_outputs(job.interface, run.outputs, len(job.samples)),
         instructions=tuple(counts[1:]),
         init_instructions=counts[0],
-        ram=RamUse(sizes.arena, sizes.data, sizes.bss, run.stack),
+        ram=RamUse(sizes.arena, sizes.state, sizes.data, sizes.bss, run.stack),
         flash=FlashUse(sizes.code, sizes.constants, sizes.weights, sizes.data),
         warnings=program.warnings,
     )
@@ -196,7 +206,8 @@ def _measure_need(board: Board, job: _Job) -> _Need | None:
 
 def _ram_error(board: Board, program: Executable, need: _Need | None) -> DoesNotFitError:
     sizes, length = program.sizes, board.ram.length
-    parts = f"arena {sizes.arena:,} B, data {sizes.data:,} B, bss {sizes.bss:,} B"
+    state = f"state {sizes.state:,} B, " if sizes.state else ""
+    parts = f"arena {sizes.arena:,} B, {state}data {sizes.data:,} B, bss {sizes.bss:,} B"
     if need is None:
         needed = sizes.static_ram
         missing = max(program.ram_overflow, needed - length, 1)

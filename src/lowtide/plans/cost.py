@@ -22,7 +22,7 @@ from pathlib import Path
 
 from lowtide.errors import UsageError
 from lowtide.ir.window import Axis
-from lowtide.lower.nodes import Node, Run
+from lowtide.lower.nodes import AnyNode, Node
 from lowtide.lower.work import BlockWork, Features, Plain, Work, padded_taps
 
 _FILE = Path(__file__).with_name("costs.toml")
@@ -123,7 +123,7 @@ class CostModel:
             return self.linear(node).at(1)
         return self.linear(node).at(work.columns, -work.axis.before, _width(work))
 
-    def prices(self, nodes: Iterable[Run]) -> Prices:
+    def prices(self, nodes: Iterable[AnyNode]) -> Prices:
         """The cost of every operator that has nodes."""
         by_operator: dict[int, list[Node]] = {}
         for node in nodes:

@@ -12,17 +12,17 @@ from types import MappingProxyType
 from typing import Literal
 
 from lowtide.ir import Graph
-from lowtide.lower.nodes import Crop, Node, Run
+from lowtide.lower.nodes import AnyNode, Crop, Node
 from lowtide.place import Placement
 from lowtide.place.layout import RowLayout, TensorLayout, tensor_layout
 from lowtide.place.rows import FULL
-from lowtide.place.variables import Variable, arena_with, place_variables
+from lowtide.place.variables import Variable, place_variables, state_bytes
 from lowtide.plans.placed import PlacedPlan, placed_plan
 from lowtide.plans.search import cheapest, choices_of
 from lowtide.plans.space import space_of
 from lowtide.program.tables import Entry, KernelEntry, PortEntry, Rows, Tables
 from lowtide.program.turns import MAX_DEPTH, Loop, Turn, expand, turns_of
-from lowtide.rows.bases import ARENA, FIRST_INPUT
+from lowtide.rows.bases import FIRST_INPUT
 from lowtide.rows.cropped import CroppedRun, Part
 from lowtide.rows.prepare import InputMode, OutputMode, Prepared, prepare
 from lowtide.rows.scheduled import Scheduled
@@ -112,8 +112,25 @@ class Assembly:
 
     @property
     def arena_bytes(self) -> int:
-        """Bytes of arena the program needs: placed memory, then the variables."""
-        return arena_with(self.placement, self.variables)
+        """Bytes of arena the program needs while it runs."""
+        return self.placement.arena_bytes
+
+    @property
+    def state_bytes(self) -> int:
+        """Bytes that it keeps from one run to the next, beside the arena."""
+        return state_bytes(self.variables)
+
+    @property
+    def state_align(self) -> int:
+        """What the state must be aligned to: as its elements are, in words at least."""
+        tensors = [self.program_graph.tensors[v.tensor] for v in self.variables]
+        least = 4 if self.plan is not None else self.align
+        return max([least, *(t.dtype.bits // 8 for t in tensors)])
+
+    @property
+    def state_base(self) -> int:
+        """The base of the variables, if there are any."""
+        return _state_base(self.graph, self.input_mode)
 
     @property
     def executed(self) -> list[tuple[Node, int]]:
@@ -177,7 +194,7 @@ def assemble_tensors(ready: Prepared, allocator: str) -> Assembly:
         ready.preserve_input,
         ready.align,
     )
-    variables = place_variables(ready.graph, layout.placement)
+    variables = place_variables(ready.graph, ready.align)
     tables = _tables(ready, ready.graph, layout, variables)
     turns: list[Turn | Loop] = []
     for index, node in enumerate(nodes):
@@ -216,7 +233,7 @@ def _skipped(ready: Prepared, plan: RowPlan | None) -> frozenset[int]:
 
 def _turns(
     tables: Tables,
-    nodes: Sequence[Run],
+    nodes: Sequence[AnyNode],
     plan: RowPlan,
     cropped: Mapping[int, CroppedRun],
 ) -> list[Turn | Loop]:
@@ -258,9 +275,13 @@ def _tables(
     variables: Sequence[Variable],
     crops: Mapping[int, Crop] = MappingProxyType({}),
 ) -> Tables:
-    fixed = {**ready.fixed, **{v.tensor: (ARENA, v.offset) for v in variables}}
-    bases = FIRST_INPUT + (len(graph.inputs) if ready.input_mode == "const" else 0)
-    return Tables(layout, graph, ready.views, fixed, crops, bases)
+    state = _state_base(graph, ready.input_mode)
+    fixed = {**ready.fixed, **{v.tensor: (state, v.offset) for v in variables}}
+    return Tables(layout, graph, ready.views, fixed, crops, state + bool(variables))
+
+
+def _state_base(graph: Graph, mode: InputMode) -> int:
+    return FIRST_INPUT + (len(graph.inputs) if mode == "const" else 0)
 
 
 def _assembly(

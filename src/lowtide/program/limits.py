@@ -93,7 +93,7 @@ def _of_program(assembly: Assembly) -> Iterable[tuple[str, int, int, bool]]:
     yield "numbers of rows", _U16 - 1, sum(map(len, tables)), True
     yield "pointers to rows at once", _U16, assembly.pointers, False
     yield "tensors", NO_TENSOR, len(assembly.program_graph.tensors), True
-    yield "bytes of RAM", _U32, assembly.arena_bytes, False
+    yield "bytes of RAM", _U32, assembly.arena_bytes + assembly.state_bytes, False
     yield "bytes of constants", _U32, len(assembly.constants), False
 
 

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import assert_never
 
 from lowtide.ir import Graph
-from lowtide.lower.nodes import Crop, Exchange, Node, Params, Port, Run
+from lowtide.lower.nodes import AnyNode, Crop, Exchange, Node, Params, Port
 from lowtide.place import Move
 from lowtide.place.layout import RowLayout, TensorLayout
 from lowtide.rows.bases import ARENA
@@ -196,7 +196,7 @@ class Tables:
             shifts.append((base, source if absolute else base, start[tensor]))
         return self._add(StripEntry(tuple(shifts), self.shared))
 
-    def add(self, node: Run, index: int, *, shared: int | None = None) -> int:
+    def add(self, node: AnyNode, index: int, *, shared: int | None = None) -> int:
         """Node `index` of the schedule; returns its number in the program.
 
         With `shared`, it is counted by that one of the shared counters.

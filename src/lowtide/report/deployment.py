@@ -30,12 +30,24 @@ def compiled_text(compiled: Compiled, output: str) -> str:
     lines = [
         f"{plain(compiled.model.path)}: {len(graph.ops)} operators, {graph_macs(graph):,} MACs",
         f"arena {amount(compiled.arena_bytes)}{proof}, {how}",
+        *_state(compiled),
         *_predicted(compiled),
         *incomplete_note(compiled),
         f"Wrote {len(compiled.files)} files to {plain(output)}; {compiled.name}.h is the interface, "
         "README.md says how to build and call it.",
     ]
     return "\n".join(lines)
+
+
+def _state(compiled: Compiled) -> list[str]:
+    """What is kept from one invocation to the next, if anything is."""
+    if not compiled.state_bytes:
+        return []
+    count = len(compiled.assembly.variables)
+    return [
+        f"state {amount(compiled.state_bytes)} in {count} tensor{'s' * (count > 1)}, kept between "
+        f"invocations; arena and state {amount(compiled.ram_bytes)}"
+    ]
 
 
 def _predicted(compiled: Compiled) -> list[str]:
@@ -59,6 +71,7 @@ def compiled_document(compiled: Compiled, output: str) -> dict[str, Any]:
         "input": compiled.options.input_mode,
         "output_mode": compiled.options.output_mode,
         "arena_bytes": compiled.arena_bytes,
+        "state_bytes": compiled.state_bytes,
         "arena_lower_bound_bytes": compiled.assembly.placement.lower_bound_bytes,
         "moved_bytes": compiled.assembly.placement.moved_bytes,
         "order": list(compiled.order.order),
@@ -153,6 +166,7 @@ def ran_text(result: Ran) -> str:
     count = result.measured.max_instructions
     rows = [
         ("arena", amount(ram.arena_bytes)),
+        *([("state", amount(ram.state_bytes))] if ram.state_bytes else []),
         ("data", amount(ram.data_bytes)),
         ("bss", amount(ram.bss_bytes)),
         ("stack, high-water mark", amount(ram.stack_bytes)),
@@ -197,6 +211,7 @@ def ran_document(result: Ran) -> dict[str, Any]:
         "state": _state_document(result.state),
         "ram": {
             "arena_bytes": ram.arena_bytes,
+            "state_bytes": ram.state_bytes,
             "data_bytes": ram.data_bytes,
             "bss_bytes": ram.bss_bytes,
             "stack_bytes": ram.stack_bytes,

@@ -25,7 +25,7 @@ from lowtide.lower.work import Convolution, Depthwise
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class BlockOption:
     """Operator `op` of the wider graph does what `operators` of the network do, in their order.
 
     `expands` and `projects` say whether there is a pointwise convolution before and after the depthwise
@@ -42,7 +42,7 @@ class Block:
 
 def find_blocks(
     graph: Graph, lowered: Mapping[int, Lowered], order: Sequence[int], taken: Set[int]
-) -> tuple[Graph, tuple[Block, ...]]:
+) -> tuple[Graph, tuple[BlockOption, ...]]:
     """The wider graph, and every block that can be: operators that follow each other in `order`.
 
     `taken` are tensors whose memory is shared, which no block can do without.
@@ -67,7 +67,7 @@ def find_blocks(
         """Whether it is a convolution of one tap; a dense layer runs the same kernel on other rows."""
         return graph.ops[number].window is not None and _is_pointwise(lowered[number])
 
-    blocks: list[Block] = []
+    blocks: list[BlockOption] = []
     for at, number in enumerate(order):
         if not _is_depthwise(lowered[number]):
             continue
@@ -90,7 +90,7 @@ def find_blocks(
     return wide.graph, tuple(blocks)
 
 
-def selections(blocks: Sequence[Block]) -> list[tuple[Block, ...]]:
+def selections(blocks: Sequence[BlockOption]) -> list[tuple[BlockOption, ...]]:
     """Sets of blocks worth trying, none of which overlap; each set is a variant of the network.
 
     The largest blocks from the front; the same of which the first computes twice, the first two, and so
@@ -113,7 +113,7 @@ MOST_AGAIN = 6
 """How many blocks, counted from the front, may compute twice while others do not."""
 
 
-def _disjoint(blocks: Iterable[Block]) -> tuple[Block, ...]:
+def _disjoint(blocks: Iterable[BlockOption]) -> tuple[BlockOption, ...]:
     """Of blocks that overlap the first one."""
     taken: set[int] = set()
     found = []
@@ -185,7 +185,7 @@ class _Widened:
         assert op.window is not None
         return op.window.rows.kernel - op.window.rows.stride
 
-    def add(self, expand: int, depthwise: int, project: int, kept: int) -> Block:
+    def add(self, expand: int, depthwise: int, project: int, kept: int) -> BlockOption:
         """Add the block of these operators (-1: there is none), which keeps `kept` rows."""
         members = tuple(op for op in (expand, depthwise, project) if op >= 0)
         ops = [self._graph.ops[number] for number in members]
@@ -224,4 +224,4 @@ class _Widened:
             block = replace(block, intermediates=(number,))
         self._ops.append(block)
         again = expand >= 0 and not kept and rows.kernel > rows.stride
-        return Block(block.id, members, expand >= 0, project >= 0, kept, again)
+        return BlockOption(block.id, members, expand >= 0, project >= 0, kept, again)

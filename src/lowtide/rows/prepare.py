@@ -10,10 +10,10 @@ from typing import Literal
 from lowtide.errors import UsageError
 from lowtide.ir import Graph
 from lowtide.lower import lower_op
-from lowtide.lower.nodes import Exchange, Lowered, Run
-from lowtide.passes.windows import normalise_windows
+from lowtide.lower.nodes import AnyNode, Exchange, Lowered
+from lowtide.passes import normalise_windows
 from lowtide.rows.bases import CONSTANTS, FIRST_INPUT
-from lowtide.rows.blocks import Block, find_blocks
+from lowtide.rows.blocks import BlockOption, find_blocks
 from lowtide.rows.groups import Group, groups_of
 from lowtide.rows.joined import Joined, joined
 from lowtide.rows.stages import Choice, Fused
@@ -34,7 +34,7 @@ class Variant:
     network's own groups `ends[g]` to `ends[g + 1] - 1` are.
     """
 
-    nodes: tuple[Run, ...] = field(repr=False)
+    nodes: tuple[AnyNode, ...] = field(repr=False)
     table: RowTable = field(repr=False)
     groups: tuple[Group, ...]
     ends: tuple[int, ...]
@@ -50,7 +50,7 @@ class Prepared:
 
     graph: Graph
     wide: Graph
-    blocks: tuple[Block, ...]
+    blocks: tuple[BlockOption, ...]
     order: tuple[int, ...]
     input_mode: InputMode
     output_mode: OutputMode
@@ -75,7 +75,7 @@ class Prepared:
         return _parts(self.joined, self.views)
 
     @property
-    def nodes(self) -> tuple[Run, ...]:
+    def nodes(self) -> tuple[AnyNode, ...]:
         """The nodes of the network without blocks."""
         return self.variant().nodes
 
@@ -196,7 +196,7 @@ def prepare(
     none = Joined({}, frozenset())
     parts = joined(graph, lowered, views) if join else none
     kept = [n for n in order if n not in parts.operators and lowered[n].nodes]
-    wide, blocks = graph, tuple[Block, ...]()
+    wide, blocks = graph, tuple[BlockOption, ...]()
     if join:
         wide, blocks = find_blocks(graph, lowered, kept, _parts(parts, views))
     lowered |= {block.op: lower_op(wide, wide.ops[block.op], lowered, target) for block in blocks}

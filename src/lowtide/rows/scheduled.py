@@ -15,7 +15,7 @@ from lowtide.ir import Graph
 from lowtide.ir.block import BlockOp
 from lowtide.ir.macs import op_macs
 from lowtide.lower import lower_op
-from lowtide.lower.nodes import Crop, Exchange, Node, Run
+from lowtide.lower.nodes import AnyNode, Crop, Exchange, Node
 from lowtide.rows.columns import Stripes, stage_windows, stripes
 from lowtide.rows.cropped import CroppedRun, Cropper, Part
 from lowtide.rows.groups import Group
@@ -46,7 +46,7 @@ class Scheduled:
 
     choices: tuple[Choice, ...]
     graph: Graph = field(repr=False)
-    nodes: tuple[Run, ...] = field(repr=False)
+    nodes: tuple[AnyNode, ...] = field(repr=False)
     table: RowTable = field(repr=False)
     lives: Mapping[int, tuple[int, int]] = field(repr=False)
     plan: RowPlan = field(repr=False)
@@ -75,7 +75,7 @@ def scheduled(ready: Prepared, choices: Sequence[Choice]) -> Scheduled:
     chosen = [ready.chosen(choice) for choice in choices]
     variant = ready.variant({op for ops in chosen for op in ops if op >= len(ready.graph.ops)})
     cropper = Cropper(ready.wide, ready.joined.crops)
-    nodes: list[Run] = []
+    nodes: list[AnyNode] = []
     segments: list[Segment] = []
     strips: dict[int, CroppedRun] = {}
     spans: list[tuple[int, int]] = []
@@ -142,12 +142,12 @@ def scheduled(ready: Prepared, choices: Sequence[Choice]) -> Scheduled:
     )
 
 
-def _operator(node: Run) -> int:
+def _operator(node: AnyNode) -> int:
     """The operator of a node; -1 for an exchange."""
     return -1 if isinstance(node, Exchange) else node.op
 
 
-def _form(ready: Prepared, choice: Choice, node: Run, operator: int) -> Run:
+def _form(ready: Prepared, choice: Choice, node: AnyNode, operator: int) -> AnyNode:
     """The node of an operator of the wider graph in the form that the choice says."""
     lean = choice.lean and not set(choice.normal).intersection(ready.members(operator))
     return node.leaner if lean and isinstance(node, Node) else node
@@ -155,7 +155,7 @@ def _form(ready: Prepared, choice: Choice, node: Run, operator: int) -> Run:
 
 def _stripes(
     ready: Prepared,
-    nodes: Sequence[Run],
+    nodes: Sequence[AnyNode],
     groups: Sequence[Group],
     operators: Sequence[int],
     width: int,

@@ -24,7 +24,7 @@ from types import MappingProxyType
 from lowtide.errors import FaultError
 from lowtide.ir import Graph
 from lowtide.ir.liveness import in_arena
-from lowtide.lower.nodes import Crop, Exchange, Node, Port, Run
+from lowtide.lower.nodes import AnyNode, Crop, Exchange, Node, Port
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class RowTable:
 
 def row_table(
     graph: Graph,
-    nodes: Sequence[Run],
+    nodes: Sequence[AnyNode],
     views: Mapping[int, int],
     *,
     outside: Collection[int] = (),
@@ -168,14 +168,14 @@ def row_table(
     )
 
 
-def _own_scratch(node: Run) -> int:
+def _own_scratch(node: AnyNode) -> int:
     """Bytes of scratch memory for one step alone."""
     return 0 if isinstance(node, Exchange) or node.scratch_lasts else node.scratch
 
 
 def cuts_of(
     graph: Graph,
-    nodes: Sequence[Run],
+    nodes: Sequence[AnyNode],
     views: Mapping[int, int],
     outside: Collection[int] = (),
     crops: Mapping[int, Crop] = MappingProxyType({}),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from lowtide.ir import Graph
-from lowtide.lower.nodes import Crop, Exchange, Lowered, Node, Port, Run
+from lowtide.lower.nodes import AnyNode, Crop, Exchange, Lowered, Node, Port
 from lowtide.rows.table import cuts_of
 
 
@@ -27,7 +27,7 @@ def with_exchanges(
     *,
     inputs: bool,
     outputs: bool,
-) -> list[Run]:
+) -> list[AnyNode]:
     """`nodes` with those that take streamed inputs before them, and streamed outputs as made."""
     roots = {**views, **{t: views.get(c.tensor, c.tensor) for t, c in crops.items()}}
     cuts = cuts_of(graph, nodes, roots, outside, crops)
@@ -43,7 +43,7 @@ def with_exchanges(
     last_maker = {
         roots.get(p.tensor, p.tensor): at for at, node in enumerate(nodes) for p in node.outputs
     }
-    after: dict[int, list[Run]] = {}
+    after: dict[int, list[AnyNode]] = {}
     for number, tensor in enumerate(graph.outputs if outputs else ()):
         at = last_maker.get(views.get(tensor, tensor), len(nodes) - 1)
         after.setdefault(at, []).append(Exchange(number, port(tensor), given=False))

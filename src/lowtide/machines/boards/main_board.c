@@ -4,7 +4,7 @@
  * sits in the board's flash. All of this is scaffolding: it needs little RAM, pulls in no library
  * function, and is left out of every figure. What the host reads are lines "lowtide: KEY HEX".
  *
- *     RAM:  arena | .data | .bss | free, painted ........ | init/invoke | harness |
+ *     RAM:  arena | .data | .bss, state | free, painted ........ | init/invoke | harness |
  *                                ^ harness_stack_limit     ^ sp          harness_stack_top ^
  */
 #include "harness.h"
@@ -28,6 +28,11 @@
 
 static uint8_t arena[HARNESS_ARENA_SIZE]
     __attribute__((section(".arena"), aligned(HARNESS_ARENA_ALIGN)));
+
+#ifdef HARNESS_STATE_SIZE
+static uint8_t state[HARNESS_STATE_SIZE]
+    __attribute__((section(".bss.harness_state"), aligned(HARNESS_STATE_ALIGN)));
+#endif
 
 /* A section of its own: the instance is the one thing here that every user of the model needs. */
 static HARNESS_MODEL_TYPE model __attribute__((section(".bss.harness_model")));
@@ -101,7 +106,11 @@ static int call_nothing(void)
 
 static int call_init(void)
 {
+#ifdef HARNESS_STATE_SIZE
+    return HARNESS_INIT(&model, arena, sizeof arena, state, sizeof state);
+#else
     return HARNESS_INIT(&model, arena, sizeof arena);
+#endif
 }
 
 static int call_invoke(void)
@@ -206,22 +215,9 @@ static void run_sample(uint32_t inputs, uint32_t outputs)
 #endif
 }
 
-/* Lets the model begin anew; 0 if it does. */
-static int start(int measured)
-{
-    int status = measured ? measure(call_init) : call_init();
-#ifdef HARNESS_SET_PULL
-    status = status != 0 ? status : HARNESS_SET_PULL(&model, pull, 0);
-#endif
-#ifdef HARNESS_SET_TAKE
-    status = status != 0 ? status : HARNESS_SET_TAKE(&model, take, 0);
-#endif
-    return status;
-}
-
 void harness_run(void)
 {
-    uint32_t head[2], n; /* samples; number of the one before which the model begins anew */
+    uint32_t head[2], n; /* number of samples; before which of them the model is reset */
     const uint32_t *from = harness_data_load;
     uint32_t *to;
     for (to = harness_data_start; to < harness_data_end; to++, from++) {
@@ -233,20 +229,35 @@ void harness_run(void)
     for (n = 0; n < sizeof arena; n++) {
         arena[n] = ARENA_PAINT;
     }
+#ifdef HARNESS_STATE_SIZE
+    for (n = 0; n < sizeof state; n++) {
+        state[n] = ARENA_PAINT;
+    }
+#endif
     measure(call_nothing);
-    if (start(1) != 0) {
+    if (measure(call_init) != 0) {
         leave(EXIT_FAILED);
     }
     const uint32_t inputs = open_file("inputs.bin", 10, OPEN_READ);
     const uint32_t outputs = open_file("outputs.bin", 11, OPEN_WRITE);
     transfer(SYS_READ, inputs, head, sizeof head);
+#ifdef HARNESS_SET_PULL
+    if (HARNESS_SET_PULL(&model, pull, 0) != 0) {
+        leave(EXIT_FAILED);
+    }
+#endif
 #ifdef HARNESS_SET_TAKE
     outputs_file = outputs;
+    if (HARNESS_SET_TAKE(&model, take, 0) != 0) {
+        leave(EXIT_FAILED);
+    }
 #endif
     for (n = 0; n < head[0]; n++) {
-        if (n != 0 && n == head[1] && start(0) != 0) {
+#ifdef HARNESS_RESET
+        if (n != 0 && n == head[1] && HARNESS_RESET(&model) != 0) {
             leave(EXIT_FAILED);
         }
+#endif
         run_sample(inputs, outputs);
     }
     harness_host(SYS_CLOSE, &outputs);

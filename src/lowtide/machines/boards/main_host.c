@@ -1,9 +1,9 @@
 /* Runs a model on the host: main INPUTS OUTPUTS [TRACE].
  *
- * INPUTS holds the number of samples and that of the one before which the model is initialised anew (0:
- * none; both native uint32_t), then each sample's inputs one after the other; OUTPUTS gets each sample's
- * outputs. The arena comes from the heap with exactly the size that the
- * model asks for, so that the address sanitizer sees every byte touched beyond it.
+ * INPUTS holds the number of samples (native uint32_t), then each sample's inputs one after the other;
+ * OUTPUTS gets each sample's outputs. The arena comes from the heap with exactly the size that the
+ * model asks for, so that the address sanitizer sees every byte touched beyond it; so does the state,
+ * if there is any. The arena is overwritten before each sample: nothing in it may be needed again.
  *
  * Compiled with LT_TRACE, the model calls lt_trace after every row it makes, and TRACE gets a record
  * of each: int32_t sample, tensor, row, bytes, then the bytes. Compiled with LT_COUNT, the number of
@@ -118,22 +118,6 @@ static int run(HARNESS_MODEL_TYPE *model, uint32_t sample)
     return HARNESS_INVOKE(model);
 }
 
-static int start(HARNESS_MODEL_TYPE *model, void *arena, FILE *outputs)
-{
-#ifdef LT_TRACE
-    trace_sample = -1; /* rows made by init */
-#endif
-    int status = HARNESS_INIT(model, arena, HARNESS_ARENA_SIZE);
-    (void)outputs;
-#ifdef HARNESS_SET_PULL
-    status = status != 0 ? status : HARNESS_SET_PULL(model, pull, NULL);
-#endif
-#ifdef HARNESS_SET_TAKE
-    status = status != 0 ? status : HARNESS_SET_TAKE(model, take, outputs);
-#endif
-    return status != 0 ? fail("init", status) : 0;
-}
-
 static int run_samples(HARNESS_MODEL_TYPE *model, void *arena, FILE *inputs, FILE *outputs)
 {
     uint32_t head[2], n;
@@ -142,9 +126,12 @@ static int run_samples(HARNESS_MODEL_TYPE *model, void *arena, FILE *inputs, FIL
     }
     for (n = 0; n < head[0]; n++) {
         int i;
-        if ((n == 0 || n == head[1]) && start(model, arena, outputs) != 0) {
-            return 1;
+        memset(arena, 0xA5, HARNESS_ARENA_SIZE);
+#ifdef HARNESS_RESET
+        if (n != 0 && n == head[1] && HARNESS_RESET(model) != 0) {
+            return fail("reset", (long)n);
         }
+#endif
 #ifdef LT_TRACE
         trace_sample = (int32_t)n;
 #endif
@@ -156,6 +143,7 @@ static int run_samples(HARNESS_MODEL_TYPE *model, void *arena, FILE *inputs, FIL
         }
 #ifdef HARNESS_SET_TAKE
         taken_sample = (long)n;
+        (void)outputs;
 #endif
         const int status = run(model, n);
         if (status != 0) {
@@ -182,6 +170,15 @@ int main(int argc, char **argv)
         return fail("noarena", argc);
     }
     memset(arena, 0xA5, HARNESS_ARENA_SIZE); /* models must not rely on a zeroed arena */
+#ifdef HARNESS_STATE_SIZE
+    void *state = NULL;
+    const size_t state_align =
+        HARNESS_STATE_ALIGN < sizeof(void *) ? sizeof(void *) : HARNESS_STATE_ALIGN;
+    if (posix_memalign(&state, state_align, HARNESS_STATE_SIZE) != 0) {
+        return fail("nostate", argc);
+    }
+    memset(state, 0xA5, HARNESS_STATE_SIZE);
+#endif
     FILE *const inputs = fopen(argv[1], "rb");
     FILE *const outputs = fopen(argv[2], "wb");
     if (inputs == NULL || outputs == NULL) {
@@ -192,8 +189,20 @@ int main(int argc, char **argv)
     if (trace == NULL) {
         return fail("nofile", 1);
     }
+    trace_sample = -1; /* rows made by init */
 #endif
-    int status = run_samples(&model, arena, inputs, outputs);
+#ifdef HARNESS_STATE_SIZE
+    int status = HARNESS_INIT(&model, arena, HARNESS_ARENA_SIZE, state, HARNESS_STATE_SIZE);
+#else
+    int status = HARNESS_INIT(&model, arena, HARNESS_ARENA_SIZE);
+#endif
+#ifdef HARNESS_SET_PULL
+    status = status != 0 ? status : HARNESS_SET_PULL(&model, pull, NULL);
+#endif
+#ifdef HARNESS_SET_TAKE
+    status = status != 0 ? status : HARNESS_SET_TAKE(&model, take, outputs);
+#endif
+    status = status != 0 ? fail("init", status) : run_samples(&model, arena, inputs, outputs);
 #ifdef LT_TRACE
     if (fclose(trace) != 0) {
         status = 1;
@@ -205,6 +214,9 @@ int main(int argc, char **argv)
     if (fclose(outputs) != 0 || fclose(inputs) != 0) {
         status = 1;
     }
+#ifdef HARNESS_STATE_SIZE
+    free(state);
+#endif
     free(arena);
     return status;
 }
