@@ -27,6 +27,13 @@ check: $(STAMP) ## Run the linter, the formatter's check and the type checker
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+.PHONY: platforms
+platforms: $(STAMP) ## See that it installs, and type-checks, on other systems and Pythons
+	$(BIN)/mypy --python-version 3.14 src
+	$(BIN)/mypy --platform win32 src
+	$(BIN)/mypy --platform darwin src
+	$(BIN)/python tools/check_platforms.py
+
 .PHONY: soak
 soak: $(STAMP) ## Try thousands of random networks (takes about half an hour)
 	$(BIN)/pytest -n auto -m soak

@@ -136,7 +136,10 @@ class _Drawn:
             case 1 if 1 in shape[1:] and len(shape) > 2:
                 at = shape.index(1, 1)
                 self.add(
-                    "SQUEEZE", (x,), (*shape[:at], *shape[at + 1 :]), options={"squeezeDims": (at,)}
+                    "SQUEEZE",
+                    (x,),
+                    (*shape[:at], *shape[at + 1 :]),
+                    options={"squeeze_dims": (at,)},
                 )
             case _:
                 target = self.shape(math.prod(shape))
@@ -157,9 +160,9 @@ class _Drawn:
         shapes = [(*shape[:axis], size, *shape[axis + 1 :]) for size in sizes]
         where = self.integers(axis if self.rng.random() < 0.7 else axis - len(shape))
         if len(set(sizes)) == 1 and self.rng.random() < 0.5:
-            first = self.add("SPLIT", (where, x), *shapes, options={"numSplits": len(sizes)})
+            first = self.add("SPLIT", (where, x), *shapes, options={"num_splits": len(sizes)})
         else:
-            options: Options = {"numSplits": len(sizes)}
+            options: Options = {"num_splits": len(sizes)}
             sources = (x, self.integers(sizes), where)
             first = self.add("SPLIT_V", sources, *shapes, options=options)
         return axis, [first + i for i in range(len(sizes))]
@@ -229,7 +232,7 @@ class _Drawn:
         parts = [x, *self.rng.choices([t for t, s in self.shapes.items() if s == shape], k=1)]
         axis = self.rng.randint(0, len(shape))
         if len(shape) < 4 and 2 * math.prod(shape) * self.size <= _MOST_BYTES:
-            options: Options = {"valuesCount": len(parts), "axis": axis}
+            options: Options = {"values_count": len(parts), "axis": axis}
             target = (*shape[:axis], len(parts), *shape[axis:])
             self.add("PACK", parts, target, options=options)
 
@@ -279,7 +282,12 @@ class _Drawn:
 
     def max_pool(self, x: int, high: int, wide: int) -> int:
         """As large as `x`."""
-        window: Options = {"filterHeight": high, "filterWidth": wide, "strideH": 1, "strideW": 1}
+        window: Options = {
+            "filter_height": high,
+            "filter_width": wide,
+            "stride_h": 1,
+            "stride_w": 1,
+        }
         options: Options = {**window, "padding": _SAME}
         return self.add("MAX_POOL_2D", (x,), self.shapes[x], table="Pool2D", options=options)
 
@@ -307,7 +315,7 @@ def reshaped_and_split(shape: Shape, target: Shape, sizes: Sequence[int]) -> byt
     view = drawn.add("RESHAPE", (x, drawn.integers(target)), target)
     operands = (view, drawn.integers(sizes), drawn.integers(1))
     shapes = [(1, size, *target[2:]) for size in sizes]
-    options: Options = {"numSplits": len(sizes)}
+    options: Options = {"num_splits": len(sizes)}
     first = drawn.add("SPLIT_V", operands, *shapes, options=options)
     made = [drawn.leaky_relu(first + part) for part in range(len(shapes))]
     return drawn.written(made)

@@ -69,6 +69,7 @@ def test_the_json_document() -> None:
         "model": "zoo:figure1",
         "bit_exact": True,
         "engine": "tflm",
+        "rounding": "tflm",
         "samples": 3,
         "tensors": 7,
         "mismatch": None,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -72,12 +72,14 @@ def differences(
     samples: int = 4,
     inputs: Sequence[Mapping[int, Array]] | None = None,
     engine: Literal["auto", "tflm", "litert"] = "auto",
+    rewrite: Callable[[Graph], Graph] = lambda graph: graph,
 ) -> list[str]:
     """Every tensor of the model that is not bit for bit the oracle's, as one line each.
 
+    `rewrite` is a pass over the graph that is compiled.
     Sample 0 of the default inputs is random, 1 to 3 are all least, all greatest and all zero.
     """
-    graph = parse(data).graph
+    graph = rewrite(parse(data).graph)
     assembly = assemble(graph, range(len(graph.ops)))
     if inputs is None:
         inputs = random_inputs(

@@ -8,22 +8,23 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lowtide.commands.compiling import Compiled
+from lowtide.commands.compiling import Compiled, rounded_as
 from lowtide.commands.sequences import Inputs, State, inputs_of
 from lowtide.ir import Graph, Model, Op
 from lowtide.ir.macs import graph_macs
+from lowtide.machines.board import find_board
 from lowtide.machines.host import HostTrace, host_build, host_macs, host_trace
 from lowtide.machines.parts import Board
 from lowtide.machines.qemu import BoardRun, run_on_board
-from lowtide.oracle.interpreters import Difference, Reference, first_difference
+from lowtide.oracle.interpreters import Difference, EngineName, Reference, first_difference
 from lowtide.oracle.samples import reference, sample_inputs
 from lowtide.program.assemble import Assembly
 
@@ -45,9 +46,15 @@ class Verified:
 
     With `state`, the samples were a sequence, and a difference in a sample of that number or above is
     one after the reset.
+
+    `compared` is what was built and compared: `compiled`, but for the rounding of its dense layers if
+    LiteRT is the only engine that can run the model, `passed_over` saying why.
     """
 
-    engine: Literal["tflm", "litert"]
+    compiled: Compiled = field(repr=False)
+    compared: Compiled = field(repr=False)
+    engine: EngineName
+    passed_over: str
     samples: int
     seed: int
     tensors: int
@@ -65,10 +72,17 @@ def verify(
 ) -> Verified:
     """Build for this computer with sanitizers, run, and compare every tensor with the oracle.
 
-    There are `samples` inputs, by default 8. A network with state runs them as a sequence, by default
-    of 16 or more, and after a reset the first ones again; its oracle does the same.
-    With `cached`, objects of sources that did not change are those of an earlier build.
-    Raises OracleError, MissingToolError, BuildError or ProgramError.
+    There are `samples` inputs, by default 8: random ones by `seed`, and, from the second on, all-least,
+    all-greatest and all-zero; each an array per input of the model, of its shape and type. A network
+    with state runs them as a sequence, by default of 16 or more, in which most change slowly, and after
+    a reset the first ones again. The oracle, which does the same, is TFLM, or LiteRT's reference
+    kernels where TFLM is not installed or does not run the model: then the program is compiled once
+    more, with LiteRT's rounding of FULLY_CONNECTED. With `cached`, objects of sources that did not
+    change are those of an earlier build.
+
+    A difference is a result (`Verified.mismatch`). Raises OracleError if no oracle runs the model,
+    MissingToolError without an oracle or a compiler, BuildError if the C is faulty, ProgramError if the
+    program crashes, hangs or trips a sanitizer; ModelError for inputs that cannot be made.
     """
     model, graph = compiled.model, compiled.graph
     inputs = inputs_of(compiled, samples, 8, seed)
@@ -78,7 +92,8 @@ def verify(
         for tensor in (*op.outputs, *_states(model, graph, op))
         if graph.tensors[tensor].bytes
     }
-    wanted = _reference(model, graph, inputs, [*graph.inputs, *made, *graph.outputs])
+    wanted = _reference(compiled, inputs, [*graph.inputs, *made, *graph.outputs])
+    asked, compiled = compiled, rounded_as(compiled, wanted.engine)
     with tempfile.TemporaryDirectory(prefix="lowtide-") as folder:
         program = host_build(compiled.files, compiled.name, Path(folder), trace=True, cached=cached)
         trace = host_trace(program, _samples(graph, wanted), restart=inputs.restart)
@@ -104,7 +119,10 @@ def verify(
         op = made.get(difference.tensor)
         mismatch = Mismatch(-1 if op is None else op.id, "" if op is None else op.label, difference)
     return Verified(
+        compiled=asked,
+        compared=compiled,
         engine=wanted.engine,
+        passed_over=wanted.passed_over,
         samples=inputs.restart or len(inputs.samples),
         seed=seed,
         tensors=len(checked),
@@ -130,16 +148,18 @@ def _handed_over(graph: Graph, trace: HostTrace, wanted: Reference) -> Differenc
     return first_difference(Reference(wanted.engine, got), Reference(wanted.engine, outputs))
 
 
-def _reference(model: Model, graph: Graph, inputs: Inputs, tensors: Sequence[int]) -> Reference:
+def _reference(compiled: Compiled, inputs: Inputs, tensors: Sequence[int]) -> Reference:
     """`tensors` as the oracle has them; a constant, which it need not have, as the file has it."""
+    graph = compiled.graph
     constants = {
         tensor: np.frombuffer(data, np.uint8)
         for tensor in tensors
         if (data := graph.tensors[tensor].data) is not None
     }
     asked = [t for t in dict.fromkeys(tensors) if t not in constants]
-    found = reference(model, inputs.samples, asked, fresh=inputs.fresh)
-    return Reference(found.engine, tuple({**s, **constants} for s in found.samples))
+    rounding = compiled.options.rounding
+    found = reference(compiled.model, inputs.samples, asked, rounding=rounding, fresh=inputs.fresh)
+    return replace(found, samples=tuple({**s, **constants} for s in found.samples))
 
 
 def _from_strips(
@@ -201,11 +221,16 @@ def _array(data: bytes, like: Array) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """The outcome of `run`: what the board measured, and whether its outputs were the oracle's."""
+    """The outcome of `run`: what the board measured, and whether its outputs were the oracle's.
+
+    `compiled` was measured; `compared` gave the outputs: see `Verified`.
+    """
 
     compiled: Compiled = field(repr=False)
+    compared: Compiled = field(repr=False)
     board: Board
-    engine: Literal["tflm", "litert"]
+    engine: EngineName
+    passed_over: str
     samples: int
     seed: int
     state: State | None
@@ -221,7 +246,7 @@ class Ran:
 
 def run(
     compiled: Compiled,
-    board: Board,
+    board: Board | str,
     *,
     samples: int | None = None,
     seed: int = 1,
@@ -229,21 +254,31 @@ def run(
 ) -> Ran:
     """Build for `board`, run under QEMU, measure, and compare all outputs with the oracle.
 
-    Inputs are as in `verify`, but only 2 by default for a network without state.
-    With `cached`, objects of sources that did not change are those of an earlier build.
-    Raises DoesNotFitError if RAM or flash is too small, else as `verify`.
+    `board` may be the name of one that `lowtide boards` lists. What is measured: RAM and flash in
+    bytes, instructions (not cycles) of one inference. Inputs and oracle are those of `verify`, but there
+    are only 2 by default for a network without state; only outputs are compared. With `cached`, objects
+    of sources that did not change are those of an earlier build.
+
+    Raises UsageError for an unknown board, DoesNotFitError if RAM or flash is too small, else as
+    `verify`.
     """
-    model, graph = compiled.model, compiled.graph
+    if isinstance(board, str):
+        board = find_board(board)
+    graph = compiled.graph
     inputs = inputs_of(compiled, samples, 2, seed)
-    wanted = _reference(model, graph, inputs, [*graph.inputs, *graph.outputs])
-    measured = run_on_board(
-        *(board, compiled.files, compiled.name, _samples(graph, wanted)),
-        restart=inputs.restart,
-        cached=cached,
-    )
+    wanted = _reference(compiled, inputs, [*graph.inputs, *graph.outputs])
+
+    def on(part: Board, program: Compiled) -> BoardRun:
+        given = program.files, program.name, _samples(graph, wanted)
+        return run_on_board(part, *given, restart=inputs.restart, cached=cached)
+
+    measured = on(board, compiled)
+    compared, made = rounded_as(compiled, wanted.engine), measured
+    if compared is not compiled:  # not measured, and double arithmetic may not fit the part
+        made = on(board.with_plenty, compared)
     got = [
         {t: _array(data, sample[t]) for t, data in zip(graph.outputs, outputs, strict=True)}
-        for outputs, sample in zip(measured.outputs, wanted.samples, strict=True)
+        for outputs, sample in zip(made.outputs, wanted.samples, strict=True)
     ]
     expected = tuple({t: sample[t] for t in graph.outputs} for sample in wanted.samples)
     difference = first_difference(
@@ -251,8 +286,10 @@ def run(
     )
     return Ran(
         compiled=compiled,
+        compared=compared,
         board=board,
         engine=wanted.engine,
+        passed_over=wanted.passed_over,
         samples=inputs.restart or len(inputs.samples),
         seed=seed,
         state=inputs.state,

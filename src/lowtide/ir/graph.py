@@ -106,7 +106,8 @@ class Op:
     """One operator. An omitted optional input is -1; `custom` names a CUSTOM operator's code.
 
     `intermediates` are tensors that only carry quantisation parameters (LSTM gates). The `window` of a
-    convolution or pool is set by `passes.windows`.
+    convolution or pool is set by `passes.windows`; a dense layer `rounds_once`, as LiteRT does, where
+    `passes.rounding` says so.
     """
 
     id: int
@@ -118,6 +119,7 @@ class Op:
     version: int = 1
     intermediates: tuple[int, ...] = ()
     window: Window | None = None
+    rounds_once: bool = False
 
     @property
     def label(self) -> str:

@@ -161,6 +161,16 @@ def multiplier(context: Context, real: float) -> tuple[int, int]:
     return fixed, shift
 
 
+def floats_of(real: float) -> tuple[float, float, float]:
+    """Three float32 values whose sum, as double, is `real`."""
+    parts = []
+    for _ in range(3):
+        parts.append(float(np.float32(real)))
+        real -= parts[-1]
+    first, second, third = parts
+    return first, second, third
+
+
 def activation_range(context: Context, tensor: Tensor, activation: int) -> tuple[int, int]:
     """The clamp of a fused activation in output units: CalculateActivationRangeQuantized."""
     scale, zero = per_tensor(context, tensor)

@@ -142,6 +142,11 @@ def bias(context: Context, channels: int, *dtypes: DType) -> NDArray[np.int64]:
 
 def factors(context: Context, channels: int) -> tuple[tuple[int, int], ...]:
     """(multiplier, shift) per channel: PopulateConvolutionQuantizationParams, kernel_util.cc."""
+    return tuple(multiplier(context, real) for real in real_factors(context, channels))
+
+
+def real_factors(context: Context, channels: int) -> tuple[float, ...]:
+    """The factor of each channel's sums, as double."""
     input_scale, _ = per_tensor(context, context.input(0))
     output_scale, _ = per_tensor(context, context.output())
     scales = quantised(context, context.input(1)).scale
@@ -149,7 +154,7 @@ def factors(context: Context, channels: int) -> tuple[tuple[int, int], ...]:
         raise context.unsupported(f"its weights have {len(scales)} scales for {channels} channels")
     if len(scales) == 1:
         scales *= channels
-    return tuple(multiplier(context, input_scale * scale / output_scale) for scale in scales)
+    return tuple(input_scale * scale / output_scale for scale in scales)
 
 
 def clamp(context: Context) -> tuple[int, int]:

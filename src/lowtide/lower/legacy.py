@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lowtide.ir import DType
 from lowtide.lower import convolution, packed
-from lowtide.lower.common import Context, multiplier, per_tensor, quantised
+from lowtide.lower.common import Context, floats_of, multiplier, per_tensor, quantised
 from lowtide.lower.nodes import Array, Lowered, Node, Params, Value
 
 
@@ -107,11 +107,7 @@ def fully_connected(
     """FULLY_CONNECTED; `weights` is [out_c, depth]."""
     out_c, depth = weights.shape
     output_scale, _ = per_tensor(context, context.output())
-    scale = _scale(context, 0)[0] * _scale(context, 1)[0] / output_scale
-    parts = []
-    for _ in range(3):  # a double is the sum of three floats
-        parts.append(float(np.float32(scale)))
-        scale -= parts[-1]
+    parts = floats_of(_scale(context, 0)[0] * _scale(context, 1)[0] / output_scale)
     fields: tuple[tuple[str, Value], ...] = (
         *(_array(weights), _bias(convolution.bias(context, out_c, DType.INT32))),
         *zip(("scale", "scale_1", "scale_2"), parts, strict=True),

@@ -18,12 +18,15 @@ _MAX_SHIFT = 14  # of lt_scale_wide
 Factors = tuple[tuple[int, int], ...]
 
 
-def _is_narrow(context: Context) -> bool:
+def is_narrow(context: Context) -> bool:
     """True if sums have 32 bits: the bias says so, or for want of one the operator."""
     tensor = context.optional(2)
-    if tensor is None:
-        return context.option("quantized_bias_type") == _INT32
-    return tensor.dtype == DType.INT32
+    return says_narrow(context) if tensor is None else tensor.dtype == DType.INT32
+
+
+def says_narrow(context: Context) -> bool:
+    """True if the operator says that its bias has 32 bits; LiteRT believes nothing else."""
+    return context.option("quantized_bias_type") == _INT32
 
 
 def _scaling(context: Context, factors: Factors, narrow: bool) -> tuple[tuple[str, Value], ...]:
@@ -90,7 +93,7 @@ def _conv(
     zero: int,
     groups: int,
 ) -> Lowered:
-    narrow = _is_narrow(context)
+    narrow = is_narrow(context)
     fields: tuple[tuple[str, Value], ...] = (
         ("weights", Array("int8_t", weights, weights=True)),
         ("bias", None if narrow else Array("int64_t", bias, weights=True)),

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar, cast
 
 from lowtide.errors import UsageError
+from lowtide.machines.finding import EMULATORS, TOOLCHAINS
 from lowtide.machines.parts import Board, Core, Counter, Machine, Region
-from lowtide.machines.toolchain import EMULATORS, TOOLCHAINS
 from lowtide.target import ANY, VARIANTS, Target
 
 _UNITS: Final = {"": 1, "K": 1 << 10, "M": 1 << 20}

@@ -120,6 +120,7 @@ def _run(
             [program.path, inputs, outputs, *([trace] if program.traces else [])],
             capture_output=True,
             text=True,
+            encoding="utf-8",
             errors="replace",
             timeout=timeout,
             check=False,

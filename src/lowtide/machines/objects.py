@@ -57,7 +57,13 @@ def compile_objects(
 def run_compiler(command: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:
     """Run the compiler `command` in `folder`."""
     return subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, errors="replace", check=False
+        command,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+        check=False,
     )
 
 

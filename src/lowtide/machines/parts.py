@@ -8,7 +8,7 @@ from boards.toml and from files of the same form that users write; `board_file` 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
@@ -86,3 +86,8 @@ class Board:
     flash: Region
     flags: tuple[str, ...]
     optimise: str
+
+    @property
+    def with_plenty(self) -> Board:
+        """The same with `roomy`, and all its memory."""
+        return replace(self, machine=self.roomy, ram=self.roomy.ram, flash=self.roomy.flash)

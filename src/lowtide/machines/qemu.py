@@ -190,7 +190,7 @@ def _result(board: Board, job: _Job, program: Executable, run: Emulation) -> Boa
 
 def _measure_need(board: Board, job: _Job) -> _Need | None:
     """What the program needs, measured where there is plenty; None if it does not run there either."""
-    roomy = replace(board, machine=board.roomy, ram=board.roomy.ram, flash=board.roomy.flash)
+    roomy = board.with_plenty
     job = replace(job, samples=job.samples[:1], restart=0)
     with tempfile.TemporaryDirectory(prefix="lowtide-") as folder:
         program = job.build(roomy, Path(folder))

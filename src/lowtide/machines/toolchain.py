@@ -1,4 +1,4 @@
-"""Compilers: finding them, compiling a bundle, linking it for a board.
+"""Compiling a bundle, and linking it for a board.
 
 Why a bundle in memory: the same bytes are compiled for the host, for boards and for targets that are
 only compiled, each in a folder of its own that vanishes afterwards. File names given to the compiler
@@ -8,17 +8,13 @@ are relative to that folder, so that messages and maps are the same on every mac
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from importlib import resources
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final
 
-from lowtide.errors import MissingToolError
+from lowtide.machines.finding import find_compiler
 from lowtide.machines.glue import HEADER, model_header, read_interface
 from lowtide.machines.linkmap import Sizes, read_map
 from lowtide.machines.objects import compile_objects, compiler_said, run_compiler
@@ -29,49 +25,6 @@ _ERRORS: Final = ("-Werror=int-conversion", "-Werror=overflow")
 _STANDARD: Final = ("-std=c99", *WARNINGS, *_ERRORS, "-ffunction-sections", "-fdata-sections")
 # The harness must not pull in library functions, nor have its loops turned into calls of them.
 _HARNESS: Final = ("-ffreestanding", "-fno-tree-loop-distribute-patterns", "-Os")
-
-
-@dataclass(frozen=True, slots=True)
-class Toolchain:
-    """A compiler, the Debian packages that hold it and its C library, and flags it always needs.
-
-    `probe` is a file that the compiler finds if the C library is installed; "" if it has none.
-    """
-
-    compiler: str
-    package: str
-    probe: str = ""
-    library_package: str = ""
-    flags: tuple[str, ...] = ()
-
-
-TOOLCHAINS: Final[Mapping[str, Toolchain]] = MappingProxyType(
-    {
-        "arm-none-eabi": Toolchain(
-            "arm-none-eabi-gcc", "gcc-arm-none-eabi", "libc.a", "libnewlib-arm-none-eabi"
-        ),
-        "riscv64-unknown-elf": Toolchain(
-            *("riscv64-unknown-elf-gcc", "gcc-riscv64-unknown-elf"),
-            *("picolibc.specs", "picolibc-riscv64-unknown-elf"),
-            ("--specs=picolibc.specs",),
-        ),
-    }
-)
-# Compilers that build no board: the host's, and those whose code nothing here can run.
-_OTHERS: Final[Mapping[str, Toolchain]] = MappingProxyType(
-    {
-        "host": Toolchain("gcc", "gcc", "libc.so.6", "libc6-dev"),
-        # Debian has no C library for it: boards/nolibc declares what bundles use.
-        "xtensa-lx106-elf": Toolchain(
-            "xtensa-lx106-elf-gcc",
-            "gcc-xtensa-lx106",
-            flags=("-ffreestanding", "-isystem", "nolibc"),
-        ),
-    }
-)
-EMULATORS: Final[Mapping[str, str]] = MappingProxyType(
-    {"qemu-system-arm": "qemu-system-arm", "qemu-system-riscv32": "qemu-system-misc"}
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,31 +51,6 @@ class Executable:
     warnings: str
     ram_overflow: int = 0
     flash_overflow: int = 0
-
-
-def find_program(program: str, package: str) -> str:
-    """The path of `program`. Raises MissingToolError, naming the Debian `package`, if not found."""
-    path = shutil.which(program)
-    if path is None:
-        raise MissingToolError(
-            f"{program} is not installed", f"install it: sudo apt-get install {package}"
-        )
-    return path
-
-
-def find_compiler(name: str) -> tuple[str, ...]:
-    """The compiler of toolchain `name` with the flags it always needs.
-
-    Raises MissingToolError, naming the Debian package, if it or its C library is not installed.
-    """
-    toolchain = TOOLCHAINS.get(name) or _OTHERS[name]
-    compiler = find_program(toolchain.compiler, toolchain.package)
-    if toolchain.probe and not _has_file(compiler, toolchain.probe):
-        raise MissingToolError(
-            f"{toolchain.compiler} has no C library",
-            f"install it: sudo apt-get install {toolchain.library_package}",
-        )
-    return (compiler, *toolchain.flags)
 
 
 def compile_only(bundle: Mapping[str, bytes], toolchain: str, folder: Path, *flags: str) -> str:
@@ -186,7 +114,7 @@ def build_for_board(
         compiler, [*flags, *_HARNESS], bundle, name, folder, [start, "main_board.c"], cached
     )
     objects += more
-    (folder / "board.ld").write_text(_linker_script(layout))
+    (folder / "board.ld").write_text(_linker_script(layout), encoding="utf-8")
     link = [*compiler, *flags, "-nostartfiles", "-T", "board.ld", *objects, "-lm"]
     link += ["-Wl,--gc-sections", "-Wl,-Map=program.map", "-o", "program.elf"]
     linked = run_compiler(link, folder)
@@ -200,19 +128,11 @@ def build_for_board(
         compiler_said(linked, "link")
     return Executable(
         folder / "program.elf",
-        read_map((folder / "program.map").read_text(), name),
+        read_map((folder / "program.map").read_text(encoding="utf-8", errors="replace"), name),
         warnings + more_warnings,
         overflow.get("RAM", 0),
         overflow.get("FLASH", 0),
     )
-
-
-@cache
-def _has_file(compiler: str, file: str) -> bool:
-    found = subprocess.run(
-        [compiler, f"-print-file-name={file}"], capture_output=True, text=True, check=False
-    )
-    return Path(found.stdout.strip()).is_absolute()
 
 
 def _compile(
@@ -252,7 +172,9 @@ def _compile_harness(
     cached: bool,
 ) -> tuple[list[str], str]:
     _copy_data("", folder / "harness")
-    (folder / "harness" / HEADER).write_text(model_header(read_interface(bundle, name)))
+    (folder / "harness" / HEADER).write_text(
+        model_header(read_interface(bundle, name)), encoding="utf-8"
+    )
     command = [*compiler, *_STANDARD, *flags, "-Ibundle", "-Iharness"]
     return compile_objects(command, [f"harness/{s}" for s in sources], folder, cached=cached)
 
@@ -266,7 +188,7 @@ def _copy_data(source: str, target: Path) -> None:
 
 
 def _linker_script(layout: BoardLayout) -> str:
-    text = (resources.files("lowtide.machines") / "boards/board.ld.in").read_text()
+    text = (resources.files("lowtide.machines") / "boards/board.ld.in").read_text("utf-8")
     vectors = ""
     if layout.vectors is not None:
         vectors = f"    VECTORS (rx) : ORIGIN = {layout.vectors:#x}, LENGTH = 1K"

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from lowtide.errors import ModelError
 from lowtide.ir import DType, Graph, Model
 from lowtide.oracle.interpreters import (
+    EngineName,
     Reference,
     random_inputs,
     reference_tensors,
@@ -47,17 +48,19 @@ def reference(
     inputs: Sequence[Mapping[int, Array]],
     tensors: Sequence[int],
     *,
+    rounding: EngineName = "tflm",
     fresh: Sequence[int] | None = None,
 ) -> Reference:
     """`tensors` of `model` as TFLM computes them, or as LiteRT does what TFLM lacks.
 
-    Which samples meet a `fresh` interpreter is as in `reference_tensors`: by default, all do.
+    Where LiteRT's `rounding` is asked for, it is the one to ask. Which samples meet a `fresh`
+    interpreter is as in `reference_tensors`: by default, all do.
     """
     graph = model.graph
     legacy = any(
         op.type in _LEGACY and graph.tensors[op.inputs[0]].dtype is DType.UINT8 for op in graph.ops
     )
-    engine: Literal["auto", "litert"] = "litert" if legacy else "auto"
+    engine: Literal["auto", "litert"] = "litert" if legacy or rounding == "litert" else "auto"
     return reference_tensors(model.source, inputs, tensors, engine=engine, fresh=fresh)
 
 

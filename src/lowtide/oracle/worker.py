@@ -10,12 +10,12 @@ the folder holds
                      "fresh": [number of a sample, ...]}
     inputs.npz      "SAMPLE_ID" -> array
 
-and receives outputs.npz (as inputs.npz), or error.json: {"message": text} with, if the engine is
-not installed, {"missing": pip package}. The samples listed as fresh meet a new interpreter, the others
-that of the sample before, with what it keeps in variables. Imports numpy and the engine asked for, and
-nothing else of this package. Tasks: "tensors" gives those asked for; "outputs" (TFLM only) runs as on a
-device, with any offline memory plan in the model honoured, and gives the model's outputs; "arena" (TFLM
-only) has the arena figures written to standard error.
+and receives outputs.npz (as inputs.npz), or error.json: {"message": text, "missing": whether that is
+because the engine is not installed}. Samples listed as fresh meet a new interpreter, the others that
+of the sample before, with what its variables hold. Imports numpy and the engine asked for, and nothing
+else of this package. Tasks: "tensors" gives those asked for; "outputs" (TFLM only) runs as on a device,
+with any offline memory plan in the model honoured, and gives the model's outputs; "arena" (TFLM only)
+has the arena figures written to standard error.
 """
 
 from __future__ import annotations
@@ -36,7 +36,6 @@ Runner = Callable[[Mapping[int, Array]], dict[int, Array]]
 Engine = Callable[[bytes, Sequence[int]], Runner]
 """Model and the tensors to ask for in, a new interpreter out."""
 
-_PACKAGES = {"tflm": "tflite-micro", "litert": "ai-edge-litert"}
 _PLAN = b"OfflineMemoryAllocation"
 _MIB = 1 << 20
 
@@ -183,16 +182,16 @@ def _run(folder: Path, request: dict[str, Any]) -> None:
 
 def main(folder: Path) -> int:
     """Serve the request in `folder`; return the exit code, 1 where error.json was written."""
-    request = json.loads((folder / "request.json").read_text())
+    request = json.loads((folder / "request.json").read_text(encoding="utf-8"))
     try:
         _run(folder, request)
     except ImportError as error:
-        report = {"missing": _PACKAGES[request["engine"]], "message": str(error)}
+        report = {"missing": True, "message": str(error)}
     except Exception as error:  # the engines and the schema raise about everything
-        report = {"message": str(error) or type(error).__name__}
+        report = {"missing": False, "message": str(error) or type(error).__name__}
     else:
         return 0
-    (folder / "error.json").write_text(json.dumps(report))
+    (folder / "error.json").write_text(json.dumps(report), encoding="utf-8")
     return 1
 
 

@@ -15,10 +15,11 @@ from lowtide.report.text import amount, plain, table
 
 _ENGINES = {"tflm": "TensorFlow Lite Micro", "litert": "LiteRT's reference kernels"}
 _SHOWN_TENSORS = 8
+_ROUNDED = "with LiteRT's rounding of FULLY_CONNECTED in place of TensorFlow Lite Micro's"
 
 
-def compiled_text(compiled: Compiled, output: str) -> str:
-    """What was written, and the RAM it needs, computed."""
+def compiled_text(compiled: Compiled, output: str | None = None) -> str:
+    """The RAM the program needs, computed, and what was written to `output`, if it was."""
     graph, placement = compiled.graph, compiled.assembly.placement
     proof = "" if placement.proved_optimal else " (not proved optimal)"
     plan = compiled.assembly.plan
@@ -33,9 +34,12 @@ def compiled_text(compiled: Compiled, output: str) -> str:
         *_state(compiled),
         *_predicted(compiled),
         *incomplete_note(compiled),
-        f"Wrote {len(compiled.files)} files to {plain(output)}; {compiled.name}.h is the interface, "
-        "README.md says how to build and call it.",
     ]
+    if output is not None:
+        lines.append(
+            f"Wrote {len(compiled.files)} files to {plain(output)}; {compiled.name}.h is the "
+            "interface, README.md says how to build and call it."
+        )
     return "\n".join(lines)
 
 
@@ -89,23 +93,32 @@ def verified_text(compiled: Compiled, result: Verified) -> str:
     if result.mismatch is None:
         return (
             f"{name}: bit-exact. All {result.tensors} tensors are those of {engine}, byte for byte, "
-            f"on {inputs}, under ASan and UBSan.{_carried(result.state)}"
+            f"on {inputs}, under ASan and UBSan.{_carried(result.state)}{_rounded(result)}"
         )
     return (
         f"{name}: differs from {engine}. First at operator {result.mismatch.operator} "
         f"({plain(result.mismatch.type)}): {_difference(result.mismatch.difference, result.state)}"
+        f"{_rounded(result)}"
     )
 
 
+def _rounded(result: Verified | Ran) -> str:
+    """What was compared, if that is not the program itself, in a line; else ""."""
+    if result.compared.options.rounding == result.compiled.options.rounding:
+        return ""
+    why = f": {result.passed_over}" if result.passed_over else ""
+    return f"\nCompiled for this comparison {_ROUNDED}{why}."
+
+
 def _carried(state: State | None) -> str:
-    """What is kept between invocations and how that was tested, as lines of their own."""
+    """What is kept between invocations and how that was tested, as a line of its own; or ""."""
     if state is None:
         return ""
     shown = [f"{plain(name)} {amount(size)}" for name, size in state.tensors[:_SHOWN_TENSORS]]
     if len(state.tensors) > len(shown):
         shown.append(f"and {len(state.tensors) - len(shown)} more")
     tensors = f"{len(state.tensors)} tensor{'s' * (len(state.tensors) > 1)}"
-    again = "1 input" if state.again == 1 else f"{state.again} inputs"
+    again = "input" if state.again == 1 else f"{state.again} inputs"
     return (
         f"\nThe network has state, {amount(state.bytes)} in {tensors} ({', '.join(shown)}): carried "
         f"over {state.invocations} invocations; after a reset the first {again} gave the first "
@@ -142,6 +155,7 @@ def verified_document(compiled: Compiled, result: Verified) -> dict[str, Any]:
         "model": compiled.model.path,
         "bit_exact": result.bit_exact,
         "engine": result.engine,
+        "rounding": result.compared.options.rounding,
         "samples": result.samples,
         "seed": result.seed,
         "tensors": result.tensors,
@@ -187,6 +201,7 @@ def ran_text(result: Ran) -> str:
         differs = _difference(result.difference, result.state)
         exact = f"outputs differ from {_ENGINES[result.engine]}: {differs}"
     head = f"{name} on {board.name} ({board.core.name}), emulated; {exact}"
+    head += _rounded(result)
     return head + "\n\n" + table("", ("measured.", "figure"), rows)
 
 
@@ -206,6 +221,7 @@ def ran_document(result: Ran) -> dict[str, Any]:
         "board": result.board.name,
         "bit_exact": result.bit_exact,
         "engine": result.engine,
+        "rounding": result.compared.options.rounding,
         "samples": result.samples,
         "seed": result.seed,
         "state": _state_document(result.state),
