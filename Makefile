@@ -19,7 +19,7 @@ demo: $(STAMP) ## Take a built-in network to C and run it on an emulated board
 
 .PHONY: test
 test: check ## Run all checks and all tests
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n auto --dist worksteal
 
 .PHONY: check
 check: $(STAMP) ## Run the linter, the formatter's check and the type checker

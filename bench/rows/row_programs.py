@@ -21,7 +21,8 @@ from lowtide.commands.compiling import Compiled, compile_model
 from lowtide.errors import LowtideError
 from lowtide.ir.macs import graph_macs
 from lowtide.machines.board import load_boards
-from lowtide.machines.toolchain import compile_only, find_program
+from lowtide.machines.finding import TOOLCHAINS, find_program
+from lowtide.machines.toolchain import compile_only
 from lowtide.report.deployment import ran_document
 from lowtide.target import Target
 
@@ -114,7 +115,7 @@ def _tables(compiled: Compiled) -> dict[str, int]:
     name, files = compiled.name, compiled.files
     sources = (f"{name}.c", "lowtide.c")
     bundle = {n: text for n, text in files.items() if n.endswith(".h") or n in sources}
-    nm = find_program("arm-none-eabi-nm", "binutils-arm-none-eabi")
+    nm = find_program("arm-none-eabi-nm", TOOLCHAINS["arm-none-eabi"].install)
     with tempfile.TemporaryDirectory(prefix="lowtide-") as folder:
         toolchain = board.core.toolchain
         compile_only(bundle, toolchain, Path(folder), *board.flags, board.optimise)

@@ -9,11 +9,10 @@ from functools import cache
 
 import pytest
 
-from lowtide.commands.compiling import compile_model
 from lowtide.emit import bundle as bundling
 from lowtide.emit.bundle import bundle, kernel_files
 from lowtide.target import PORTABLE, Target
-from networks import loaded
+from networks import compiled
 
 _INCLUDE = re.compile(r'#include "([^"]+)"')
 NETWORKS = ["figure1", "ds-cnn-kws", "resnet8", "branchy-cell", "attention-block"]
@@ -21,7 +20,7 @@ NETWORKS = ["figure1", "ds-cnn-kws", "resnet8", "branchy-cell", "attention-block
 
 @cache
 def _texts(network: str) -> dict[str, str]:
-    files = compile_model(loaded(network)).files
+    files = compiled(network).files
     return {name: content.decode() for name, content in files.items()}
 
 
@@ -43,7 +42,7 @@ def test_all_that_is_included_is_there_and_nothing_else(network: str) -> None:
 
 @pytest.mark.parametrize("network", NETWORKS)
 def test_every_kernel_that_a_node_names_is_declared(network: str) -> None:
-    assembly = compile_model(loaded(network)).assembly
+    assembly = compiled(network).assembly
     for entry in assembly.kernels:
         kernel = re.escape(entry.node.kernel)
         assert re.search(rf"\bvoid {kernel}\(const void \*", _texts(network)[entry.node.header])
@@ -51,7 +50,7 @@ def test_every_kernel_that_a_node_names_is_declared(network: str) -> None:
 
 def test_variants_come_along_and_longer_names_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
     """lt_conv_dsp.c is a variant of lt_conv.c; lt_conv_packed.c belongs to another header."""
-    assembly = compile_model(loaded("figure1")).assembly
+    assembly = compiled("figure1").assembly
     header = assembly.kernels[0].node.header
     stem = header.removesuffix(".h")
     library = dict.fromkeys({entry.node.header for entry in assembly.kernels}, "")

@@ -12,14 +12,12 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from lowtide.commands.compiling import Compiled, Options, compile_model
+from lowtide.commands.compiling import Compiled
 from lowtide.ir import Model
 from lowtide.machines.host import CHECKED
 from lowtide.machines.toolchain import WARNINGS, build_program
 from lowtide.oracle.samples import reference, sample_inputs
-from lowtide.tflite.read import parse
-from networks import loaded
-from random_nets import random_network
+from networks import model_of
 
 STRICT = ("-std=c99", *WARNINGS, "-Werror")
 
@@ -37,20 +35,6 @@ class Sample:
 
     inputs: tuple[bytes, ...]
     outputs: tuple[bytes, ...]
-
-
-@cache
-def model_of(network: str | int) -> Model:
-    """A network by its name, or the random one of that number."""
-    if isinstance(network, str):
-        return loaded(network)
-    return parse(random_network(network), path=f"random-{network}")
-
-
-@cache
-def compiled(network: str | int, options: Options | None = None) -> Compiled:
-    """The network as C."""
-    return compile_model(model_of(network), options)
 
 
 @cache

@@ -10,13 +10,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from programs import compiled
 
 from lowtide.commands import checking
 from lowtide.commands.compiling import Options
 from lowtide.program.assemble import Schedule
 from lowtide.program.tables import MoveEntry
-from networks import present
+from networks import compiled, present
 
 WHOLE = Options(schedule="operators")
 NETWORKS: list[tuple[str, Schedule]] = [

@@ -6,11 +6,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from programs import STRICT, c_arena, c_samples, compiled, merged, run_main, write_files
+from programs import STRICT, c_arena, c_samples, merged, run_main, write_files
 
 from lowtide.commands.compiling import Options
+from lowtide.machines.finding import find_compiler
 from lowtide.machines.objects import compile_objects
-from lowtide.machines.toolchain import find_compiler
+from networks import compiled
 
 FIGURE = Options(name="fig")
 KWS = Options(name="kws")

@@ -21,6 +21,7 @@ from lowtide.commands.compiling import Compiled, Options, compile_model
 from lowtide.errors import InfeasibleError
 from lowtide.ir import Model
 from lowtide.machines.board import find_board
+from lowtide.machines.toolchain import compile_only
 from lowtide.tflite.read import load
 from stateful import ring, sequence, slow_inputs
 
@@ -295,6 +296,18 @@ def test_header_and_readme_say_what_is_kept() -> None:
     assert "| state | 12 | exact; kept from one call to the next |" in readme
     assert f"| arena and state | {program.arena_bytes + 12} | |" in readme
     assert "net_init(&net, arena, sizeof arena, state, sizeof state);" in readme
+
+
+@pytest.mark.parametrize(
+    "toolchain", ["host", "arm-none-eabi", "riscv64-unknown-elf", "xtensa-lx106-elf"]
+)
+def test_no_compiler_warns(toolchain: str, tmp_path: Path) -> None:
+    files: dict[str, bytes] = {}
+    for what in ("zero", "first"):
+        for mode, options in MODES.items():
+            program = compile_model(_ring(what), replace(options, name=f"{what}_{mode}"))
+            files |= {name: text for name, text in program.files.items() if name != "README.md"}
+    assert compile_only(files, toolchain, tmp_path) == ""
 
 
 @pytest.mark.parametrize("board", ["mps2-an386", "rv32-virt"])

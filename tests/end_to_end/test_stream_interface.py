@@ -8,15 +8,16 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from programs import STRICT, compiled, run_main, samples, samples_of, write_files
+from programs import STRICT, run_main, samples, samples_of, write_files
 from streams import CALLER, OUT_OF_ORDER, c_data, c_run
 
 from lowtide.commands.compiling import Compiled, Options, compile_model
 from lowtide.ir import Model
+from lowtide.machines.finding import find_compiler
 from lowtide.machines.objects import compile_objects
-from lowtide.machines.toolchain import find_compiler
 from lowtide.tflite.read import parse
 from lowtide.zoo.quantise import Activation
+from networks import compiled
 from random_nets import Maker
 
 BOTH = Options(name="net", input_mode="streamed", output_mode="streamed")

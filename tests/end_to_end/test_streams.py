@@ -11,13 +11,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from programs import compiled, run_main, samples
+from programs import run_main, samples
 from streams import BOTH_USED, CALLER, c_data, c_run
 
 from lowtide.commands import checking
 from lowtide.commands.compiling import Options
 from lowtide.machines.board import find_board
 from lowtide.machines.host import host_build, host_run
+from networks import compiled
 
 BOTH = Options(input_mode="streamed", output_mode="streamed")
 MODES = {

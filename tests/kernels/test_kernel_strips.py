@@ -14,12 +14,12 @@ from typing import Any
 import ai_edge_litert.schema_py_generated as schema
 import conv_models
 import elementwise_models
-import move_models
 import numpy as np
 import pytest
 from conv_models import SAME, VALID, Layer
 from test_kernel_pad_folded import convolution, depthwise, max_pool, padded
 
+import move_models
 from lowtide.ir import Graph, Model
 from lowtide.passes import fold_pads
 from lowtide.program.assemble import Assembly, assemble_rows

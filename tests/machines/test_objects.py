@@ -12,8 +12,8 @@ import pytest
 
 from lowtide.machines import objects
 from lowtide.machines.failures import BuildError
+from lowtide.machines.finding import find_compiler
 from lowtide.machines.objects import compile_objects
-from lowtide.machines.toolchain import find_compiler
 
 FILES = {
     "bundle/a.c": '#include <stdint.h>\n#include "a.h"\nint32_t a(void) { return A; }\n',

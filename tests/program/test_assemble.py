@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
 
 import numpy as np
 import pytest
 
 from lowtide.ir import DType, Graph, Op, Quant, Tensor
-from lowtide.order import best_order
-from lowtide.passes import drop_boundary_quantization, fold_pads, resolve_variables
 from lowtide.place import ALLOCATORS
 from lowtide.program.assemble import Assembly, assemble
 from lowtide.program.tables import ExchangeEntry, KernelEntry, MoveEntry
 from lowtide.program.turns import Turn, expand
 from lowtide.rows.bases import ARENA, CONSTANTS, FIRST_INPUT
 from lowtide.rows.prepare import InputMode, OutputMode
-from lowtide.tflite.read import parse
 from memory import Memory
-from networks import NETWORKS, loaded
-from random_nets import random_network
+from networks import NETWORKS, graph_of, order_of, row_program
 
 _FLOAT = {"tflm_mnist_lstm"}  # refused; see the tests of the command line
 COMPILED = [name for name in NETWORKS if name not in _FLOAT]
@@ -35,20 +29,14 @@ STREAMS: list[tuple[InputMode, OutputMode]] = [
 SEEDS = 24
 
 
-@cache
-def _graph(network: str) -> Graph:
-    return drop_boundary_quantization(fold_pads(resolve_variables(loaded(network).graph)))
-
-
-@cache
 def _order(network: str) -> tuple[int, ...]:
-    return best_order(_graph(network)).order
+    return order_of(network).order
 
 
 @pytest.mark.parametrize("allocator", ALLOCATORS)
 @pytest.mark.parametrize("network", COMPILED)
 def test_every_row_is_where_its_reader_looks(network: str, allocator: str) -> None:
-    graph = _graph(network)
+    graph = graph_of(network)
     for mode, kept in INPUTS:
         assembly = assemble(
             graph, _order(network), allocator=allocator, input_mode=mode, preserve_input=kept
@@ -67,10 +55,8 @@ def test_every_row_is_where_its_reader_looks(network: str, allocator: str) -> No
 def test_interleaved_rows_are_where_their_readers_look(
     network: str, mode: tuple[InputMode, bool]
 ) -> None:
-    graph = _graph(network)
-    assembly = assemble(
-        graph, _order(network), schedule="rows", input_mode=mode[0], preserve_input=mode[1]
-    )
+    graph = graph_of(network)
+    assembly = row_program(network, mode[0], "resident", mode[1])
     memory = Memory(assembly)
     memory.give()
     memory.run()
@@ -79,8 +65,8 @@ def test_interleaved_rows_are_where_their_readers_look(
         assert all(memory.input_is_intact(tensor) for tensor in graph.inputs)
 
 
-def _check_streams(graph: Graph, order: Sequence[int], given: InputMode, left: OutputMode) -> None:
-    assembly = assemble(graph, order, schedule="rows", input_mode=given, output_mode=left)
+def _check_streams(assembly: Assembly, given: InputMode, left: OutputMode) -> None:
+    graph = assembly.graph
     assert set(assembly.given) == (set() if given == "streamed" else set(graph.inputs))
     assert set(assembly.left) == (set() if left == "streamed" else set(graph.outputs))
     memory = Memory(assembly)
@@ -92,27 +78,19 @@ def _check_streams(graph: Graph, order: Sequence[int], given: InputMode, left: O
 
 @pytest.mark.parametrize("network", COMPILED)
 def test_streamed_rows_are_where_their_readers_look(network: str) -> None:
-    _check_streams(_graph(network), _order(network), "streamed", "streamed")
+    _check_streams(row_program(network, "streamed", "streamed"), "streamed", "streamed")
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_streams_of_random_networks(seed: int) -> None:
-    graph = fold_pads(parse(random_network(seed)).graph)
-    order = best_order(graph).order
     for given, left in STREAMS:
-        _check_streams(graph, order, given, left)
+        _check_streams(row_program(seed, given, left), given, left)
 
 
 def test_a_stream_that_is_wrong_is_found() -> None:
     """The check above can fail: one row given, or taken, too few."""
     for kind in ("inputs", "outputs"):
-        program = assemble(
-            _graph("figure1"),
-            _order("figure1"),
-            schedule="rows",
-            input_mode="streamed",
-            output_mode="streamed",
-        )
+        program = row_program("figure1", "streamed", "streamed")
         node = next(
             number
             for number, entry in enumerate(program.nodes)
@@ -129,7 +107,7 @@ def test_a_stream_that_is_wrong_is_found() -> None:
 
 def test_a_label_that_is_wrong_is_found() -> None:
     """The check above can fail: one offset of one table is another."""
-    assembly = assemble(_graph("figure1"), _order("figure1"))
+    assembly = assemble(graph_of("figure1"), _order("figure1"))
     cut = assembly.ports[assembly.kernels[3].ports].rows
     rows = list(assembly.rows)
     rows[cut] = replace(rows[cut], offset=rows[cut].offset + 16)
@@ -140,7 +118,7 @@ def test_a_label_that_is_wrong_is_found() -> None:
 
 
 def test_moves_come_before_the_operator_that_needs_the_room() -> None:
-    assembly = assemble(_graph("branchy-cell"), _order("branchy-cell"), allocator="compacting")
+    assembly = assemble(graph_of("branchy-cell"), _order("branchy-cell"), allocator="compacting")
     moves = iter(assembly.placement.moves)
     assert assembly.placement.moves
     slot = {op: slot for slot, op in enumerate(assembly.order, start=1)}
@@ -164,7 +142,7 @@ def test_moves_come_before_the_operator_that_needs_the_room() -> None:
 
 def test_turns_are_nodes_in_the_order_of_operators() -> None:
     for network in ("figure1", "branchy-cell", "attention-block"):
-        assembly = assemble(_graph(network), _order(network))
+        assembly = assemble(graph_of(network), _order(network))
         assert [turn.node for turn in assembly.turns if isinstance(turn, Turn)] == list(
             range(len(assembly.nodes))
         )
@@ -177,7 +155,7 @@ def test_turns_are_nodes_in_the_order_of_operators() -> None:
 
 
 def test_views_share_memory_and_make_no_node() -> None:
-    graph = _graph("ds-cnn-kws")
+    graph = graph_of("ds-cnn-kws")
     assembly = assemble(graph, _order("ds-cnn-kws"))
     (reshape,) = (op for op in graph.ops if op.type == "RESHAPE")
     assert assembly.views == {reshape.outputs[0]: reshape.inputs[0]}
@@ -244,7 +222,9 @@ _ODD = {
 def test_streams_of_odd_graphs(name: str) -> None:
     graph = _ODD[name]
     for given, left in (*STREAMS, ("resident", "resident"), ("const", "resident")):
-        _check_streams(graph, range(len(graph.ops)), given, left)
+        order = range(len(graph.ops))
+        program = assemble(graph, order, schedule="rows", input_mode=given, output_mode=left)
+        _check_streams(program, given, left)
 
 
 def test_rows_of_a_stream_are_as_the_tensor_is_cut_or_as_its_shape_says() -> None:

@@ -168,6 +168,7 @@ def network_of(seed: int, *, small: bool) -> bytes:
     return block_network(seed, 9) if seed >= BLOCKS else random_network(seed)
 
 
+@cache
 def ready(seed: int, *, small: bool) -> Prepared:
     """The network prepared in one of the modes, which goes by the number."""
     graph = graph_of(seed, small=small)
@@ -178,8 +179,8 @@ def ready(seed: int, *, small: bool) -> Prepared:
 
 def hurry(patch: pytest.MonkeyPatch) -> None:
     """Let rows be placed in the first best order, for tests that do not look at places."""
-    for effort in ("_EFFORT", "_SEGMENT_EFFORT", "_PER_BOX"):
-        patch.setattr(f"lowtide.place.rows.{effort}", 0)
+    patch.setattr("lowtide.place.rows._PER_BOX", 0)
+    patch.setattr("lowtide.place.rows._ANYHOW", 1)
 
 
 def space_of(
@@ -208,6 +209,17 @@ def around(of: Prepared, edge: Edge) -> tuple[Choice, ...]:
     stage = of.choice(edge.operators, edge.width, lean=edge.lean)
     before = singles(of, 0, edge.first)
     return (*before, stage, *singles(of, edge.last, len(of.groups)))
+
+
+_STRIPS: dict[int, tuple[Prepared, set[tuple[int, ...]]]] = {}
+"""By the identity of a network prepared, which is kept with it."""
+
+
+def in_strips(of: Prepared) -> set[tuple[int, ...]]:
+    """The operators of all stages that may run in strips."""
+    if id(of) not in _STRIPS:
+        _STRIPS[id(of)] = (of, {e.operators for e in all_edges(space_of(of)) if e.width})
+    return _STRIPS[id(of)][1]
 
 
 def all_edges(space: Space) -> list[Edge]:
@@ -327,7 +339,7 @@ def random_plan(of: Prepared, seed: int) -> tuple[Choice, ...]:
     """Any cut of the operators, any blocks; strips of any width, also wider than the map, where they
     can be."""
     rng, count = Random(seed), len(of.groups)
-    strips = {e.operators for e in all_edges(space_of(of)) if e.width}
+    strips = in_strips(of)
     cut = [0, *(n for n in range(1, count) if rng.random() < 0.4), count]
     choices = []
     for first, last in pairwise(cut):

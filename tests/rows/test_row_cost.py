@@ -5,7 +5,7 @@ Why: the search prices a strip by its columns alone, and never sees the nodes th
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 
 import pytest
 from strip_nets import BLOCKS, all_edges, every_plan, hurry, ready
@@ -21,7 +21,9 @@ from lowtide.plans.cost import CostModel, Linear, features, load_model
 from lowtide.plans.planner import front, plans_of, within_cost, within_ram
 from lowtide.plans.search import choices_of, unbeaten_paths
 from lowtide.plans.space import Edge, Space
+from lowtide.program.assemble import Assembly
 from lowtide.rows.prepare import Prepared
+from lowtide.rows.stages import Choice
 from networks import loaded
 
 _Stage = tuple[tuple[int, ...], int | None, bool]
@@ -43,6 +45,12 @@ def space(seed: int, core: str | None) -> tuple[Prepared, Space]:
     return of, stages_of(of, model=None if core is None else load_model(core))
 
 
+@lru_cache(maxsize=1)  # of many plans; tests of one network come one after the other
+def programs(seed: int) -> list[tuple[tuple[Choice, ...], Assembly]]:
+    """Every plan of the network, assembled."""
+    return list(every_plan(ready(seed, small=True), lean=True))
+
+
 def priced(found: Space) -> dict[_Stage, Edge]:
     return {(edge.operators, edge.width, edge.lean): edge for edge in all_edges(found)}
 
@@ -55,7 +63,7 @@ def test_the_search_prices_what_the_program_runs(seed: int, core: str) -> None:
     edges = priced(found)
     model = load_model(core)
     compared = 0
-    for choices, assembly in every_plan(of, lean=True):
+    for choices, assembly in programs(seed):
         known = [edges.get((of.chosen(c), c.strip_width, c.lean)) for c in choices]
         stages = [edge for edge in known if edge is not None]
         if len(stages) < len(choices):
@@ -74,7 +82,7 @@ def test_the_search_prices_what_the_program_runs(seed: int, core: str) -> None:
 @pytest.mark.parametrize("seed", NETWORKS)
 def test_linear_costs_are_those_of_all_features(seed: int, core: str) -> None:
     model = load_model(core)
-    for _, assembly in every_plan(ready(seed, small=True), lean=True):
+    for _, assembly in programs(seed):
         for node, _ in assembly.executed:
             exact = model.of(node.kernel, features(node))
             assert node.work is not None

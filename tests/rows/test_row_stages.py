@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import pytest
-from planned_nets import MODES, assembled, network, table_of
+from planned_nets import MODES, table_of
 from row_cases import (
     Plan,
     Sketch,
@@ -26,6 +26,7 @@ from lowtide.ir.liveness import peak_bytes
 from lowtide.program.assemble import assemble
 from lowtide.rows.stages import RowPlan, demand, row_lives
 from lowtide.rows.table import RowTable
+from networks import graph_of, row_program
 
 BATCH = 50
 batches = pytest.mark.parametrize("first", range(0, 400, BATCH))
@@ -133,9 +134,9 @@ def test_out_of_time_there_is_a_plan(first: int) -> None:
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_plans_of_networks(name: int | str) -> None:
-    graph = network(name)
+    graph = graph_of(name)
     for mode, preserve in MODES:
-        program = assembled(graph, mode, preserve)
+        program = row_program(name, mode, "resident", preserve)
         plan = program.plan
         assert plan is not None
         table = table_of(program, preserve)

@@ -145,23 +145,6 @@ def check_places(program: Assembly) -> None:
                 )
 
 
-@every
-def test_rows_are_live_while_they_are_needed(
-    seed: int, small: bool, placed: list[Rows], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    scatter(monkeypatch, seed)
-    of = ready(seed, small=small)
-    for number, choices in enumerate(plans(of, seed)):
-        program = assemble_rows(of, choices)
-        assert program.plan is not None
-        check_lives(placed[-1], len(of.graph.tensors))
-        assert program.placement.arena_bytes >= program.plan.peak_bytes
-        assert program.plan.peak_bytes >= program.plan.lower_bound_bytes
-        assert program.plan.peak_bytes == max(_live(placed[-1]), default=0)
-        if number == 0:
-            check_places(program)
-
-
 def _live(rows: Rows) -> list[int]:
     """Bytes of live rows and scratch per slot, counted anew."""
     totals = [0] * (len(rows.steps) + 1)
@@ -183,13 +166,21 @@ def follow(program: Assembly) -> None:
 
 
 @every
-def test_every_row_is_where_its_reader_looks(
-    seed: int, small: bool, monkeypatch: pytest.MonkeyPatch
+def test_every_row_is_live_and_where_its_reader_looks(
+    seed: int, small: bool, placed: list[Rows], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scatter(monkeypatch, seed)
     of = ready(seed, small=small)
-    for choices in plans(of, seed):
-        follow(assemble_rows(of, choices))
+    for number, choices in enumerate(plans(of, seed)):
+        program = assemble_rows(of, choices)
+        assert program.plan is not None
+        check_lives(placed[-1], len(of.graph.tensors))
+        assert program.placement.arena_bytes >= program.plan.peak_bytes
+        assert program.plan.peak_bytes >= program.plan.lower_bound_bytes
+        assert program.plan.peak_bytes == max(_live(placed[-1]), default=0)
+        if number == 0:
+            check_places(program)
+        follow(program)
 
 
 @pytest.mark.parametrize("seed", sorted(OTHER_ROWS))

@@ -158,7 +158,7 @@ _cache_option = click.option(
     "--cache/--no-cache",
     "cached",
     default=True,
-    help="Take objects of C files that did not change from the last time, or compile all anew.",
+    help="Take from an earlier run what did not change since, or make everything anew.",
 )
 
 
@@ -195,6 +195,14 @@ def _compiled(model: str, options: dict[str, Any]) -> Any:
     loaded, chosen = _loaded(model, options)
     with progress("compiling"):
         return compile_model(loaded, chosen)
+
+
+def _compiled_once(model: str, cached: bool, options: dict[str, Any]) -> Any:
+    from lowtide.commands.kept import compiled_once
+
+    loaded, chosen = _loaded(model, options)
+    with progress("compiling"):
+        return compiled_once(loaded, chosen, cached=cached)
 
 
 @click.command("compile", epilog=MODEL_HELP)
@@ -284,7 +292,7 @@ def verify(
     from lowtide.commands import checking
     from lowtide.report import data, deployment
 
-    compiled = _compiled(model, options)
+    compiled = _compiled_once(model, cached, options)
     with progress("building, running and comparing with the oracle"):
         result = checking.verify(compiled, samples=samples, seed=seed, cached=cached)
     if as_json:
@@ -322,7 +330,7 @@ def run(
     from lowtide.report import data, deployment
 
     found = find_board(board, board_file)
-    compiled = _compiled(model, {**options, "target": found.core.target})
+    compiled = _compiled_once(model, cached, {**options, "target": found.core.target})
     with progress(f"building for {board} and running it under QEMU"):
         result = checking.run(compiled, found, samples=samples, seed=seed, cached=cached)
     if as_json:

@@ -57,7 +57,9 @@ def _init(assembly: Assembly, name: str, constants: str) -> str:
     lines += [f"    m->bases[{assembly.state_base}] = state;"] * state
     lines += ["    m->stream.pull = NULL;"] * how.pulled
     lines += ["    m->stream.take = NULL;"] * how.given
-    end = f"{name}_reset(m)" if state or how.stops else "LT_OK"
+    end = f"lt_stream_begin(&{name}_program, m)" if how.stops else "LT_OK"
+    if state:
+        end = f"{name}_reset(m)"
     return "\n".join([*lines, f"    return {end};", "}"])
 
 

@@ -291,23 +291,8 @@ def _work(folder: Path, model: bytes, request: Mapping[str, object], timeout: fl
     (folder / "request.json").write_text(json.dumps(request), encoding="utf-8")
     engine: EngineName = "tflm" if request["engine"] == "tflm" else "litert"
     name = _NAMES[engine]
-    # -P: a file named like a module, in the folder the user works in, must not be imported.
-    command = [sys.executable, "-P", "-m", "lowtide.oracle.worker", str(folder)]
-    printed, code = "", 0
     try:
-        done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=timeout,
-            check=False,
-            text=True,
-            encoding="utf-8",
-            errors="replace",
-            env={**os.environ, "PYTHONIOENCODING": "utf-8"},
-        )
-        printed, code = done.stdout, done.returncode
+        printed, code = start_worker(folder, timeout)
     except subprocess.TimeoutExpired:
         raise _FailedError(engine, f"{name} did not finish within {timeout:g} s") from None
     if code == 0:
@@ -321,6 +306,24 @@ def _work(folder: Path, model: bytes, request: Mapping[str, object], timeout: fl
     lines = [*printed.splitlines(), *report.get("message", "").splitlines()]
     last = [line.strip()[:_LINE_LENGTH] for line in lines if line.strip()][-_LAST_LINES:]
     raise _FailedError(engine, f"{name} {what}" + (": " + " / ".join(last) if last else ""))
+
+
+def start_worker(folder: Path, timeout: float) -> tuple[str, int]:
+    """What a worker printed that was started on `folder`, and its exit code."""
+    # -P: a file named like a module, in the folder the user works in, must not be imported.
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "lowtide.oracle.worker", str(folder)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=timeout,
+        check=False,
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
+    )
+    return done.stdout, done.returncode
 
 
 def _error(failures: Sequence[_FailedError]) -> LowtideError:

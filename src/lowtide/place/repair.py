@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from random import Random
 
+from lowtide.effort import Budget
 from lowtide.place.firstfit import Boxes, height
 
 _WEIGHTS = ((1.0, 1.0), (0.5, 0.5), (1.0, 0.5))
@@ -27,7 +28,7 @@ _SCALE = 16
 _HEAVIER = 4
 """A box becomes heavier by its own weight over this whenever it ejects others."""
 
-_STEPS = 8
+_STEPS = 30
 """The next height to reach is one of this many steps from what is reached to what is possible."""
 
 _NEVER = 1 << 60
@@ -43,25 +44,21 @@ def repaired(
     More effort mostly gives less height, but it may take another way, and end higher.
     """
     best = list(offsets)
-    ends = [offset + boxes.sizes[box] for box, offset in known.items()]
+    low = max([bound, *(offset + boxes.sizes[box] for box, offset in known.items())])
+    most = height(boxes, best)
     for powers in _WEIGHTS:
+        spent = Budget(effort // len(_WEIGHTS))
         search = _Search(boxes, known, best, powers)
-        low, most = max([bound, *ends]), height(boxes, best)
-        left = effort // len(_WEIGHTS)
-        while low < most and left > 0:
-            target = most - max(1, (most - low) // _STEPS)
+        least = low
+        while least < most and not spent.used_up:
+            target = most - max(1, (most - least) // _STEPS)
             search.lower(target)
-            while search.out and left > 0:
-                seen = search.step(target)
-                if not seen:  # what is fixed leaves no room
-                    low = target + 1
-                    search.restore(best)
-                    break
-                left -= seen
-            else:
-                if not search.out:
-                    best = list(search.at)
-                    most = height(boxes, best)
+            if not search.settle(target, spent):  # what is fixed leaves no room
+                least = target + 1
+                search.restore(best)
+            elif not search.out:
+                best = list(search.at)
+                most = height(boxes, best)
     return best
 
 
@@ -78,7 +75,7 @@ class _Search:
         self.boxes = boxes
         self.at = list(offsets)
         self.out: list[int] = []
-        self.random = Random(0)
+        self.random = Random(0).random
         size, time = powers
         self.base = [
             1
@@ -100,26 +97,30 @@ class _Search:
                 self.at[box] = -1
                 self.out.append(box)
 
-    def step(self, target: int) -> int:
-        """Place one box that is out, below `target`; returns how many others were looked at, 0 if there
-        is no place for it whatever is ejected."""
-        at, sizes, out = self.at, self.boxes.sizes, self.out
-        chosen = self.random.randrange(len(out))
-        box = out[chosen]
-        weight, offset = self._easiest(box, target - sizes[box])
-        if weight >= _NEVER:
-            return 0
-        out[chosen] = out[-1]
-        out.pop()
-        if weight:
-            end = offset + sizes[box]
-            for other in self.boxes.meets[box]:
-                if at[other] >= 0 and at[other] < end and at[other] + sizes[other] > offset:
-                    at[other] = -1
-                    out.append(other)
-            self.weight[box] += 1 + self.base[box] // _HEAVIER
-        at[box] = offset
-        return 1 + len(self.boxes.meets[box])
+    def settle(self, target: int, work: Budget) -> bool:
+        """Place boxes that are out, below `target`, until none is or `work` is used up. False if there
+        is no place for one of them whatever is ejected."""
+        at, out, weight = self.at, self.out, self.weight
+        sizes, meets, left = self.boxes.sizes, self.boxes.meets, work.left
+        while out and left > 0:
+            chosen = int(self.random() * len(out))
+            box = out[chosen]
+            least, offset = self._easiest(box, target - sizes[box])
+            if least >= _NEVER:
+                return False
+            out[chosen] = out[-1]
+            out.pop()
+            if least:
+                end = offset + sizes[box]
+                for other in meets[box]:
+                    if offset - sizes[other] < at[other] < end and at[other] >= 0:
+                        at[other] = -1
+                        out.append(other)
+                weight[box] += 1 + self.base[box] // _HEAVIER
+            at[box] = offset
+            left -= 1 + len(meets[box])
+        work.left = left
+        return True
 
     def _easiest(self, box: int, last: int) -> tuple[int, int]:
         """The weight of the boxes in the way where that is least, and an offset there, at most `last`:
@@ -130,8 +131,9 @@ class _Search:
         for other in self.boxes.meets[box]:
             offset = at[other]
             if offset >= 0:  # in the way from offset - size + 1 to its end
-                events.append((offset - size + 1 if offset >= size else 0, weight[other]))
-                events.append((offset + sizes[other], -weight[other]))
+                heavy = weight[other]
+                events.append((offset - size + 1 if offset >= size else 0, heavy))
+                events.append((offset + sizes[other], -heavy))
         events.sort()
         events.append((last + 1, 0))
         least, places = _NEVER, [0]
@@ -150,4 +152,4 @@ class _Search:
                 if begin > last:
                     break
             now += by
-        return least, self.random.choice(places)
+        return least, places[int(self.random() * len(places))]

@@ -4,9 +4,8 @@ The caller writes a resident input as one piece, so its rows have fixed offsets 
 start; they still die one by one, and other rows take their place. All other rows, and the scratch
 memory of each step, lie wherever they fit.
 
-First fit is only as good as the order in which rows are placed. Several orders are tried on all rows;
-then rows that outlive a segment of the plan are placed first, which leaves the rest as many small
-problems, one per segment, each with an order of its own. The best of all that is repaired
+First fit is only as good as the order in which boxes are placed. So several orders are tried, on all
+boxes and on those of each segment of the plan apart, and the best few placements are repaired
 (`place.repair`).
 """
 
@@ -15,22 +14,34 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
-from random import Random
 
 import numpy as np
 
+from lowtide.effort import Budget
 from lowtide.place import Item, Placement, Problem
-from lowtide.place.firstfit import Boxes, boxes_of, height, lowest, placement_of
+from lowtide.place.firstfit import Boxes, boxes_of, first_fit, height, lowest, placement_of
 from lowtide.place.repair import repaired
 from lowtide.rows.stages import Segment, Step, live_bytes
 from lowtide.rows.table import Cut, RowTable
 
-FULL = 2_000_000
+FULL = 1_200_000
 QUICK = 200_000
-"""How many boxes are looked at, at most, when a placement is repaired: for the plan that counts, and for
-one of many. A million takes about half a second."""
+"""How many boxes are looked at, at most, when rows are placed: for the plan that counts, and for one of
+many. A million takes about half a second."""
 _PER_BOX = 2_000
 """The same per box, at most."""
+
+_STARTS = 0.4
+"""The part of that which first fits may take; a few are tried in any case."""
+
+_ANYHOW = 2
+"""How many orders are tried in any case."""
+
+_OF_SEGMENT = 5
+"""How many orders are tried on the boxes of a segment."""
+
+_REPAIRED = 2
+"""How many placements by first fit are repaired, of those on all boxes and of those by segment."""
 
 
 def place_rows(
@@ -94,27 +105,8 @@ def place_rows(
         for row in range(cut.first, cut.first + cut.count)
     }
     tensors = [tensor_of.get(items[index].id, -1 - box) for box, index in enumerate(boxes.index)]
-    free = [box for box in range(len(boxes)) if box not in known]
-    best: list[int] = []
-    start: list[int] = []
-    keys = _keys(boxes, tensors)
-    spans = _fixed(boxes, known)
-    most = 1 << 62
-    for key in keys[: max(2, _orders(boxes))]:
-        order = sorted(free, key=key)
-        if _sticks_out(boxes, order, free, spans, most) < 0:
-            best, start = [span[0] if span else 0 for span in spans], order
-            most = height(boxes, best)
-        if most <= bound:
-            break
-    borders = _borders(table, segments)
-    if height(boxes, best) > bound and len(borders) > 1:
-        offsets = _by_segment(boxes, known, tensors, borders, bound, height(boxes, best))
-        if height(boxes, offsets) < height(boxes, best):
-            best = offsets
-    if height(boxes, best) > bound:
-        best = _promote(boxes, known, start, best, bound)
-    best = repaired(boxes, known, best, bound, min(effort, _PER_BOX * len(boxes)))
+    effort = min(effort, _PER_BOX * len(boxes))
+    best = _offsets(boxes, known, tensors, _borders(table, segments), bound, effort)
     return placement_of("rows", problem, boxes, best)
 
 
@@ -153,13 +145,6 @@ def _modest(
     return found
 
 
-# First fits tried, times boxes: about half a second each; where boxes are many, fewer, and by segments
-# only a few orders of those boxes that outlive one.
-_EFFORT = 24_000
-_MANY = 1_000
-_SEGMENT_EFFORT = 5_000
-_SEGMENT_KEYS = 3
-
 Key = Callable[[int], tuple[int, ...]]
 
 
@@ -178,21 +163,16 @@ def _keys(boxes: Boxes, tensors: Sequence[int]) -> list[Key]:
     at = {slot: number for number, slot in enumerate(slots)}
     crowd = [max(live[at[starts[box]] : at[ends[box]]]) for box in range(len(boxes))]
     return [
-        lambda box: (-sizes[box] * (ends[box] - starts[box]), starts[box]),
-        lambda box: (-sizes[box], -box),
-        lambda box: (-total[tensors[box]], tensors[box], starts[box]),
-        lambda box: (-crowd[box], -sizes[box], starts[box]),
         lambda box: (-sizes[box], starts[box]),
-        lambda box: (starts[box] - ends[box], -sizes[box]),
-        lambda box: (starts[box], -ends[box]),
+        lambda box: (-sizes[box], -box),
+        lambda box: (-crowd[box], -sizes[box], starts[box]),
         lambda box: (-ends[box], starts[box]),
+        lambda box: (starts[box], -ends[box]),
+        lambda box: (-sizes[box] * (ends[box] - starts[box]), starts[box]),
+        lambda box: (-total[tensors[box]], tensors[box], starts[box]),
+        lambda box: (starts[box] - ends[box], -sizes[box]),
         lambda box: (starts[box], -sizes[box]),
     ]
-
-
-def _orders(boxes: Boxes) -> int:
-    """How many orders of all boxes are tried: fewer still where they are many."""
-    return _EFFORT * _MANY // max(_MANY, len(boxes)) // (len(boxes) + 1)
 
 
 def _borders(table: RowTable, segments: Sequence[Segment]) -> list[int]:
@@ -201,165 +181,85 @@ def _borders(table: RowTable, segments: Sequence[Segment]) -> list[int]:
     return list(accumulate(steps, initial=1))
 
 
-def _by_segment(
+def _offsets(
     boxes: Boxes,
     known: Mapping[int, int],
     tensors: Sequence[int],
     borders: Sequence[int],
     bound: int,
-    most: int,
+    effort: int,
 ) -> list[int]:
-    """Offsets when boxes that outlive a segment come first, and each segment has its own order.
+    """The lowest placement found by repair of the best first fits; `effort` is as for `QUICK`."""
+    free = [box for box in range(len(boxes)) if box not in known]
+    looks = Budget(int(effort * _STARTS))
+    keys = _keys(boxes, tensors)
+    chosen: list[list[int]] = []
+    for by_segment in (False, True) if len(borders) > 2 else (False,):
+        starts: list[list[int]] = []
+        for key in keys:
+            if len(starts) >= _ANYHOW and looks.used_up:
+                break
+            order = [*known, *sorted(free, key=key)]
+            if by_segment:
+                starts.append(_by_segment(boxes, known, order, borders, keys, bound, looks))
+            else:
+                starts.append(first_fit(boxes, order, known))
+                looks.spend(sum(map(len, boxes.meets)))
+            if height(boxes, starts[-1]) <= bound:
+                return starts[-1]
+        looks = Budget(int(effort * _STARTS))
+        chosen += sorted(starts, key=lambda offsets: height(boxes, offsets))[:_REPAIRED]
+    best = min(chosen, key=lambda offsets: height(boxes, offsets))
+    for start in chosen:
+        found = repaired(boxes, known, start, bound, effort // len(chosen))
+        best = min(best, found, key=lambda offsets: height(boxes, offsets))
+        if height(boxes, best) <= bound:
+            break
+    return best
 
-    `most` is what is known to be possible: what is no better is not pursued.
-    """
+
+def _by_segment(
+    boxes: Boxes,
+    known: Mapping[int, int],
+    order: Sequence[int],
+    borders: Sequence[int],
+    keys: Sequence[Key],
+    bound: int,
+    looks: Budget,
+) -> list[int]:
+    """First fit in `order` of the boxes that outlive a segment; then of each segment's own, in the best
+    of several orders. That leaves the rest as many small problems, one per segment."""
     inside: dict[int, list[int]] = {}
-    outlive: list[int] = []
-    for box in range(len(boxes)):
+    spans: list[tuple[int, int] | None] = [None] * len(boxes)
+    high = bound
+    for box in order:
         first = bisect_right(borders, boxes.starts[box]) - 1
-        last = bisect_left(borders, boxes.ends[box]) - 1
-        if box in known or first != last:
-            outlive.append(box)
+        if box in known or first != bisect_left(borders, boxes.ends[box]) - 1:
+            high = max(high, _put(boxes, box, spans, known))
         else:
             inside.setdefault(first, []).append(box)
-    keys = _keys(boxes, tensors)
-    best = [most] * len(boxes)
-    hardest = sorted(inside.values(), key=lambda members: -_crowd(boxes, outlive, members))
-    for key in keys[: _SEGMENT_KEYS if len(boxes) > _MANY else len(keys)]:
-        spans: list[tuple[int, int] | None] = [None] * len(boxes)
-        first_ones = [*known, *sorted((b for b in outlive if b not in known), key=key)]
-        high = _fit(boxes, first_ones, spans, known)
-        for members in hardest:
-            high = max(high, _segment(boxes, members, spans, keys, max(high, bound)))
-            if high >= most:
+    for members in inside.values():
+        best: tuple[int, list[tuple[int, int] | None]] | None = None
+        for key in keys[:_OF_SEGMENT]:
+            for box in members:
+                spans[box] = None
+            top = max(_put(boxes, box, spans, known) for box in sorted(members, key=key))
+            looks.spend(sum(len(boxes.meets[box]) for box in members))
+            if best is None or top < best[0]:
+                best = top, [spans[box] for box in members]
+            if top <= high:
                 break
-        if high < most:
-            most = high
-            best = [span[0] if span else 0 for span in spans]
-        if most <= bound:
-            break
-    return best
+        assert best is not None
+        high = max(high, best[0])
+        for box, span in zip(members, best[1], strict=True):
+            spans[box] = span
+    return [span[0] if span else 0 for span in spans]
 
 
-def _crowd(boxes: Boxes, outlive: Sequence[int], members: Sequence[int]) -> int:
-    """The largest sum of sizes live at once while one of `members` is."""
-    first = min(boxes.starts[box] for box in members)
-    last = max(boxes.ends[box] for box in members)
-    changes: dict[int, int] = {first: 0}
-    for box in (*outlive, *members):
-        start, end = max(boxes.starts[box], first), min(boxes.ends[box], last)
-        if start < end:
-            changes[start] = changes.get(start, 0) + boxes.sizes[box]
-            changes[end] = changes.get(end, 0) - boxes.sizes[box]
-    return max(accumulate(changes[slot] for slot in sorted(changes)))
-
-
-def _segment(
-    boxes: Boxes,
-    members: Sequence[int],
-    spans: list[tuple[int, int] | None],
-    keys: list[Key],
-    enough: int,
+def _put(
+    boxes: Boxes, box: int, spans: list[tuple[int, int] | None], known: Mapping[int, int]
 ) -> int:
-    """Place the boxes of a segment among those in `spans`; returns the highest end.
-
-    It need not be below `enough`. A key that does it comes first in `keys` from then on.
-    """
-    best: tuple[int, list[int]] | None = None
-    for key in keys[: max(2, _SEGMENT_EFFORT // (len(members) + 1))]:
-        order = sorted(members, key=key)
-        if _sticks_out(boxes, order, members, spans, 1 << 62 if best is None else best[0]) >= 0:
-            continue
-        high = max(span[1] for box in members if (span := spans[box]))
-        best = high, order
-        if high <= enough:
-            keys.remove(key)
-            keys.insert(0, key)
-            return high
-    assert best is not None
-    current, random = list(best[1]), Random(0)
-    for _ in range(_SEGMENT_EFFORT // (len(members) + 1)):
-        out = _sticks_out(boxes, current, members, spans, best[0])
-        if out < 0:
-            best = max(span[1] for box in members if (span := spans[box])), list(current)
-            if best[0] <= enough:
-                return best[0]
-        else:
-            _move_forward(current, out, random)
-    for box in members:
-        spans[box] = None
-    return _fit(boxes, best[1], spans, {})
-
-
-def _sticks_out(
-    boxes: Boxes,
-    order: Sequence[int],
-    members: Sequence[int],
-    spans: list[tuple[int, int] | None],
-    most: int,
-) -> int:
-    """Place the boxes of `order`, up to the first that ends at `most` or higher; returns it, or -1."""
-    for box in members:
-        spans[box] = None
-    for box in order:
-        offset = lowest(boxes, box, spans)
-        end = offset + boxes.sizes[box]
-        if end >= most:
-            return box
-        spans[box] = (offset, end)
-    return -1
-
-
-def _move_forward(order: list[int], box: int, random: Random) -> None:
-    """Put `box` somewhere before its place in `order`."""
-    at = order.index(box)
-    order.insert(random.randint(0, at), order.pop(at))
-
-
-def _fit(
-    boxes: Boxes,
-    order: Sequence[int],
-    spans: list[tuple[int, int] | None],
-    known: Mapping[int, int],
-) -> int:
-    """Place the boxes of `order` among those in `spans`; returns the highest end of theirs."""
-    high = 0
-    for box in order:
-        offset = known[box] if box in known else lowest(boxes, box, spans)
-        spans[box] = (offset, offset + boxes.sizes[box])
-        high = max(high, offset + boxes.sizes[box])
-    return high
-
-
-def _fixed(boxes: Boxes, known: Mapping[int, int]) -> list[tuple[int, int] | None]:
-    """The spans of the boxes that are fixed; None for the others."""
-    spans: list[tuple[int, int] | None] = [None] * len(boxes)
-    for box, offset in known.items():
-        spans[box] = (offset, offset + boxes.sizes[box])
-    return spans
-
-
-def _promote(
-    boxes: Boxes,
-    known: Mapping[int, int],
-    start: Sequence[int],
-    best: list[int],
-    bound: int,
-) -> list[int]:
-    """Place the boxes that stick out earlier, again and again, from the order `start` on.
-
-    The best offsets seen; `best` are those to beat.
-    """
-    current, random, spans = list(start), Random(0), _fixed(boxes, known)
-    most = height(boxes, best)
-    fixed = max((span[1] for span in spans if span), default=0)
-    for _ in range(_orders(boxes)):
-        if most <= max(bound, fixed):  # nothing can be gained
-            break
-        out = _sticks_out(boxes, current, current, spans, most)
-        if out < 0:
-            best = [span[0] if span else 0 for span in spans]
-            most = height(boxes, best)
-        else:
-            _move_forward(current, out, random)
-    return best
+    """Place a box where it is known to lie, or as low as it can among those in `spans`; its end."""
+    offset = known[box] if box in known else lowest(boxes, box, spans)
+    spans[box] = (offset, offset + boxes.sizes[box])
+    return offset + boxes.sizes[box]

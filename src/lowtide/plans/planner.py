@@ -224,9 +224,10 @@ def within_cost(plans: Plans, most: float) -> Point:
         if path.peak < best.arena_bytes and upto <= limit:
             point, _ = _level(plans, path, upto)  # as for the front, which has nothing better then
             best = min(best, point, key=lambda p: (p.arena_bytes, p.cost))
-    of_least_peak = choices_of(found[-1][0], plans.ready)
-    tried = (plans.placer.best(choices) for choices in (best.choices, of_least_peak))
-    best = min((best, *tried), key=lambda p: (p.arena_bytes, p.cost))
+    best = plans.placer.best(best.choices)
+    if found[-1][0].peak < best.arena_bytes:
+        of_least_peak = plans.placer.best(choices_of(found[-1][0], plans.ready))
+        best = min(best, of_least_peak, key=lambda p: (p.arena_bytes, p.cost))
     return _quickened(plans, best, best.arena_bytes)
 
 
@@ -248,7 +249,7 @@ def within_ram(plans: Plans, most: int, max_overhead: float = float("inf")) -> P
         if nearest.arena_bytes > most:
             raise _too_little(plans, most, state, max_overhead, nearest, best)
         best = nearest
-    return _quickened(plans, best, most)
+    return plans.placer.best(_quickened(plans, best, most).choices)
 
 
 def front(plans: Plans, also: Iterable[Point] = ()) -> list[Point]:
@@ -365,7 +366,9 @@ def _quickened(plans: Plans, point: Point, most: int) -> Point:
             replace(c, normal=tuple(op for op in c.operators if op in kept)) if c.lean else c
             for c in point.choices
         )
-        quick = plans.placer.best(choices)
+        quick = plans.placer.quick(choices)
+        if quick.peak_bytes <= most < quick.arena_bytes:
+            quick = plans.placer.best(choices)
         if quick.arena_bytes <= most and quick.cost <= point.cost:
             return quick
     return point

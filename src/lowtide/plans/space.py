@@ -34,8 +34,11 @@ from lowtide.rows.table import RowTable
 
 Ints = NDArray[np.int64]
 
-WORK = 400_000_000
-"""What the stages of a network may spend by default."""
+WORK = 120_000_000
+"""What the stages of a network may spend by default: a few times what common networks take."""
+
+_PER_OPERATOR = 300
+"""What an operator in strips spends whatever its rows are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +88,10 @@ class Space:
         in the network of the variant's group g: see `rows.prepare.Variant`."""
         at = range(self.count + 1) if ends is None else ends
         for last in range(1, len(stages.groups) + 1):
+            found = self.edges[at[last] - 1]
             for edge in stages.ending(last, self):
-                self.edges[at[last] - 1].append(replace(edge, first=at[edge.first], last=at[last]))
+                here = (edge.first, edge.last) == (at[edge.first], at[last])
+                found.append(edge if here else replace(edge, first=at[edge.first], last=at[last]))
         self._best = None
 
     @property
@@ -131,7 +136,9 @@ class Stages:
     _maker: Ints = field(init=False)
     _reader: Ints = field(init=False)
     _before: Ints = field(init=False)
-    _cut_of: Ints = field(init=False)
+    _tensor: Ints = field(init=False)
+    _macs: dict[int, int] = field(init=False)
+    _heights: dict[int, int] = field(init=False)
     _more: dict[int, Ints] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -158,9 +165,15 @@ class Stages:
         np.add.at(change, maker[used] + 1, self._size[used])
         np.add.at(change, np.minimum(reader[used], len(self.groups)) + 1, -self._size[used])
         self._before = np.cumsum(change)
-        self._cut_of = np.full(len(table.size), -1)
-        for number, cut in enumerate(table.cuts):
-            self._cut_of[cut.first : cut.first + cut.count] = number
+        self._tensor = np.full(len(table.size), -1)  # scratch memory that lasts is no tensor's
+        for cut in table.cuts:
+            self._tensor[cut.first : cut.first + cut.count] = cut.tensor
+        self._heights = {cut.tensor: cut.count for cut in table.cuts}
+        self._macs = {
+            g.operator: op_macs(self.graph, self.graph.ops[g.operator])
+            for g in self.groups
+            if g.operator >= 0
+        }
         self._columns = {
             g.operator: self.lowered[g.operator].columns
             for g in self.groups
@@ -210,7 +223,7 @@ class Stages:
         np.add.at(change, end, -size)
         peak = through + int((np.cumsum(change)[:-1] + stage.scratch).max(initial=0))
         operators = tuple(g.operator for g in self.groups[first:last] if g.operator >= 0)
-        macs = sum(op_macs(self.graph, self.graph.ops[op]) for op in operators)
+        macs = sum(self._macs[op] for op in operators)
         blocks = sum(isinstance(self.graph.ops[op], BlockOp) for op in operators)
         of = operators, blocks
         edges = [Edge(first, last, None, peak, macs, False, self._cost(operators, macs), *of)]
@@ -235,11 +248,10 @@ class Stages:
     ) -> list[Edge]:
         graph, rows, steps = self.graph, stage.rows, len(stage.scratch)
         made = {t for op in operators for t in graph.ops[op].outputs}
-        cut_of = self._cut_of[rows]
         after = self._reader[rows] >= last
         before = self._maker[rows] < first
-        tensors = [self.table.cuts[c].tensor if c >= 0 else -1 for c in cut_of]
-        seen = {t for t, later in zip(tensors, after, strict=True) if later and t in made}
+        tensors = self._tensor[rows]
+        seen = made.intersection(tensors[after].tolist())
         found = stage_windows(graph, operators, frozenset(seen), self._columns.get)
         if found is None:
             return []
@@ -249,19 +261,20 @@ class Stages:
         inner = sorted({*made, *kept} - {output})
         if not inner:
             return []
-        index = {t: i for i, t in enumerate(inner)}
-        which = np.array([index.get(t, -1) for t in tensors])
+        index = np.full(len(graph.tensors) + 1, -1)  # the last one is that of no tensor
+        index[inner] = range(len(inner))
+        which = index[tensors]
         inside = which >= 0
-        counts = np.zeros((steps + 1, len(inner)), np.int64)
+        # Sums of whole numbers below 2 ** 53 are exact, and products of matrices of floats quick.
+        counts = np.zeros((steps + 1, len(inner)))
         np.add.at(counts, (stage.start[inside], which[inside]), 1)
         np.add.at(counts, (stage.end[inside] + 1, which[inside]), -1)
         counts = np.cumsum(counts, axis=0)[:-1]
-        heights = {t: self.table.cuts[self._number(t)].count for t in inner}
         # What is there as a whole: inputs until the last strip eats them, the output once made.
         size = self._size[rows]
-        extra = ~inside & (cut_of < 0)  # scratch memory that lasts
+        extra = tensors < 0
         lasting = _live(steps, stage.start[extra], stage.end[extra] + 1, size[extra])
-        is_out = np.array([t == output for t in tensors])
+        is_out = tensors == output
         is_in = before & ~is_out
         whole_out, whole_in = int(size[is_out].sum()), int(size[is_in].sum())
         growing = _live(steps, stage.start[is_out], np.full(is_out.sum(), steps), size[is_out])
@@ -272,28 +285,31 @@ class Stages:
         varying = [op for op in operators if any(n.narrow_scratch for n in self.lowered[op].nodes)]
         at_varying, more = self._narrow_scratch(stage, varying)
         outputs = [graph.ops[op].outputs[0] for op in varying]
-        row_bytes = np.array([self._row_bytes(t, heights[t]) for t in inner], np.int64)
-        for cut in weighed(graph, operators, of, output, [*inner, *outputs], self.prices):
-            lines, columns = cut.held[: len(inner)], cut.held[len(inner) :]
-            lines = -(-lines * row_bytes[:, None] // self.table.align) * self.table.align
-            live = counts @ lines
-            budget.spend(live.size + len(operators))
-            live += lasting[:, None]
-            live += whole_out + whole_in
-            if cut.first_alone:
-                live[:, 0] += growing - whole_out
-            if cut.last_alone:
-                live[:, -1] += dying - whole_in
-            lean = through + int((live.max(axis=1) + stage.lean).max())
-            if varying:
-                live[at_varying] += more(columns)
-            peak = through + int((live.max(axis=1) + stage.scratch).max())
-            of_edge = operators, blocks
-            edges.append(Edge(first, last, cut.width, peak, cut.macs, False, cut.cost, *of_edge))
-            if lean < peak:
-                edges.append(
-                    Edge(first, last, cut.width, lean, cut.macs, True, cut.lean_cost, *of_edge)
-                )
+        row_bytes = np.array([self._row_bytes(t) for t in inner], np.int64)
+        cuts = weighed(graph, operators, of, output, [*inner, *outputs], self.prices)
+        if not cuts:
+            return []
+        # The runs of strips of all widths side by side.
+        held = np.concatenate([cut.held for cut in cuts], axis=1)
+        begins = np.cumsum([0, *(cut.held.shape[1] for cut in cuts)])
+        lines = -(-held[: len(inner)] * row_bytes[:, None] // self.table.align) * self.table.align
+        live = counts @ lines.astype(np.float64)
+        budget.spend(live.size + _PER_OPERATOR * len(operators))
+        live += (lasting + (whole_out + whole_in))[:, None]
+        firsts = [at for at, cut in zip(begins[:-1], cuts, strict=True) if cut.first_alone]
+        lasts = [at - 1 for at, cut in zip(begins[1:], cuts, strict=True) if cut.last_alone]
+        live[:, firsts] += (growing - whole_out)[:, None]
+        live[:, lasts] += (dying - whole_in)[:, None]
+        leans = _highest(live, stage.lean, begins)
+        if varying:
+            live[at_varying] += more(held[len(inner) :])
+        peaks = _highest(live, stage.scratch, begins)
+        of_edge = operators, blocks
+        for cut, peak, lean in zip(cuts, peaks, leans, strict=True):
+            high, low, macs = through + peak, through + lean, cut.macs
+            edges.append(Edge(first, last, cut.width, high, macs, False, cut.cost, *of_edge))
+            if low < high:
+                edges.append(Edge(first, last, cut.width, low, macs, True, cut.lean_cost, *of_edge))
         return edges
 
     def _narrow_scratch(
@@ -322,13 +338,10 @@ class Stages:
         found = [self.prices[op] for op in operators if op in self.prices]
         return sum(price.whole_lean if lean else price.whole for price in found)
 
-    def _row_bytes(self, tensor: int, rows: int) -> int:
-        """Bytes of a column of a row of `tensor`, which is cut into `rows` rows."""
+    def _row_bytes(self, tensor: int) -> int:
+        """Bytes of a column of a row of `tensor`."""
         of = self.graph.tensors[tensor]
-        return of.bytes // of.shape[2] // rows
-
-    def _number(self, tensor: int) -> int:
-        return next(n for n, cut in enumerate(self.table.cuts) if cut.tensor == tensor)
+        return of.bytes // of.shape[2] // self._heights[tensor]
 
 
 def _unbeaten(edges: Sequence[Edge]) -> dict[int, list[Edge]]:
@@ -338,6 +351,13 @@ def _unbeaten(edges: Sequence[Edge]) -> dict[int, list[Edge]]:
         if not any(other.slow <= edge.slow and other.peak <= edge.peak for other in others):
             others.append(edge)
     return best
+
+
+def _highest(live: NDArray[np.float64], scratch: Ints, begins: Ints) -> list[int]:
+    """The most that is live in any step and run of each width, scratch memory included; the runs of
+    width w are the columns `begins[w]` to `begins[w + 1] - 1`."""
+    highest = (live + scratch[:, None]).max(axis=0)
+    return [int(most) for most in np.maximum.reduceat(highest, begins[:-1])]
 
 
 def _live(steps: int, start: Ints, end: Ints, size: Ints) -> Ints:
@@ -378,6 +398,7 @@ class _Steps:
         ]
         pairs = np.array(touches, np.int64).reshape(-1, 2)
         self.at, self.row = pairs[:, 0], pairs[:, 1]
+        self.rows = len(table.size)
 
     def from_node(self, first: int) -> _Touched:
         """The steps of the nodes from `first` on."""
@@ -385,14 +406,16 @@ class _Steps:
         place = np.cumsum(stays) - 1
         touch = stays[self.at]
         at, row = place[self.at[touch]], self.row[touch]
-        rows, start_index, inverse = np.unique(row, return_index=True, return_inverse=True)
-        end = np.zeros(len(rows), np.int64)
-        np.maximum.at(end, inverse.reshape(-1), at)
+        # Of equal rows, the one that is assigned last stays.
+        start, end = np.full((2, self.rows), -1)
+        start[row[::-1]] = at[::-1]
+        end[row] = at
+        rows = np.flatnonzero(end >= 0)
         return _Touched(
             self.nodes[stays],
             rows,
-            at[start_index],
-            end,
+            start[rows],
+            end[rows],
             self.scratch[stays],
             self.lean[stays],
             len(row),
