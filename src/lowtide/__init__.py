@@ -17,7 +17,6 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lowtide.commands import compiling
     from lowtide.commands.analysis import Analysis as Analysis
     from lowtide.commands.analysis import analyze as analyze
     from lowtide.commands.checking import Ran as Ran
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from lowtide.commands.compiling import Compiled as Compiled
     from lowtide.commands.compiling import Options as Options
     from lowtide.commands.compiling import Planned as Planned
+    from lowtide.commands.compiling import compile_model, planned_model
     from lowtide.commands.reordering import Reordered as Reordered
     from lowtide.commands.reordering import load as load
     from lowtide.commands.reordering import reorder as reorder
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from lowtide.order import best_order as best_order
     from lowtide.report.describe import describe as describe
 
-    compile = compiling.compile_model  # noqa: A001  # as re's
-    plan = compiling.planned_model
+    compile = compile_model  # noqa: A001  # as `re` has one
+    plan = planned_model
 
 __version__ = version("lowtide")
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -145,8 +144,7 @@ def test_a_table_that_we_pack_is_read_by_both(name: str) -> None:
 def attribute(table: Any, key: str) -> str:
     """What the generated object calls the field."""
     wanted = key.replace("_", "").lower()
-    names: Iterable[str] = vars(table)
-    return next(name for name in names if name.lower().rstrip("_") == wanted)
+    return next(str(name) for name in vars(table) if name.lower().rstrip("_") == wanted)
 
 
 def plain(found: Any) -> Any:
