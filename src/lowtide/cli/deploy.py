@@ -136,14 +136,22 @@ def _compile_options(command: _Command) -> _Command:
     return command
 
 
-def _samples_option(default: int) -> Callable[[_Command], _Command]:
-    return click.option(
+def _inputs_options(default: int) -> Callable[[_Command], _Command]:
+    samples = click.option(
         "--samples",
         type=click.IntRange(1, 1000),
-        default=default,
-        show_default=True,
-        help="Number of inputs: random ones, and all-least, all-greatest, zero.",
+        show_default=f"{default}, with state 16 or more",
+        help="Number of inputs: random ones, and all-least, all-greatest, zero; to a network with "
+        "state they are a sequence, in which most change slowly.",
     )
+    seed = click.option(
+        "--seed",
+        type=click.IntRange(0),
+        default=1,
+        show_default=True,
+        help="Another number gives other inputs.",
+    )
+    return lambda command: samples(seed(command))
 
 
 _cache_option = click.option(
@@ -273,18 +281,20 @@ def plan(
 
 @click.command(epilog=MODEL_HELP)
 @model_argument
-@_samples_option(8)
+@_inputs_options(8)
 @_compile_options
 @_cache_option
 @json_option
-def verify(model: str, samples: int, as_json: bool, cached: bool, **options: Any) -> None:
+def verify(
+    model: str, samples: int | None, seed: int, as_json: bool, cached: bool, **options: Any
+) -> None:
     """Prove the generated C right: every tensor, byte for byte, on this computer with sanitizers."""
     from lowtide.commands import checking
     from lowtide.report import data, deployment
 
     compiled = _compiled_once(model, cached, options)
     with progress("building, running and comparing with the oracle"):
-        result = checking.verify(compiled, samples=samples, cached=cached)
+        result = checking.verify(compiled, samples=samples, seed=seed, cached=cached)
     if as_json:
         print(data.to_json(deployment.verified_document(compiled, result)))
     else:
@@ -300,7 +310,7 @@ def verify(model: str, samples: int, as_json: bool, cached: bool, **options: Any
 @model_argument
 @click.option("--board", required=True, metavar="NAME", help="See `lowtide boards`.")
 @file_option("--board-file", metavar="FILE", help_text="A TOML file with boards of your own.")
-@_samples_option(2)
+@_inputs_options(2)
 @_compile_options
 @_cache_option
 @json_option
@@ -308,7 +318,8 @@ def run(
     model: str,
     board: str,
     board_file: Path | None,
-    samples: int,
+    samples: int | None,
+    seed: int,
     as_json: bool,
     cached: bool,
     **options: Any,
@@ -321,7 +332,7 @@ def run(
     found = find_board(board, board_file)
     compiled = _compiled_once(model, cached, {**options, "target": found.core.target})
     with progress(f"building for {board} and running it under QEMU"):
-        result = checking.run(compiled, found, samples=samples, cached=cached)
+        result = checking.run(compiled, found, samples=samples, seed=seed, cached=cached)
     if as_json:
         print(data.to_json(deployment.ran_document(result)))
     else:

@@ -7,7 +7,7 @@ Compiled --+--> host build, sanitizers on --> every tensor against the oracle   
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from pathlib import Path
@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.commands.compiling import Compiled, rounded_as
-from lowtide.ir import Graph
+from lowtide.commands.sequences import Inputs, State, inputs_of
+from lowtide.ir import Graph, Model, Op
 from lowtide.ir.macs import graph_macs
 from lowtide.machines.board import find_board
 from lowtide.machines.host import HostTrace, host_build, host_macs, host_trace
@@ -43,6 +44,9 @@ class Mismatch:
 class Verified:
     """The outcome of `verify`. `tensors` tensors were compared on `samples` inputs with `engine`.
 
+    With `state`, the samples were a sequence, and a difference in a sample of that number or above is
+    one after the reset.
+
     `compared` is what was built and compared: `compiled`, but for the rounding of its dense layers if
     LiteRT is the only engine that can run the model, `passed_over` saying why.
     """
@@ -52,7 +56,9 @@ class Verified:
     engine: EngineName
     passed_over: str
     samples: int
+    seed: int
     tensors: int
+    state: State | None
     mismatch: Mismatch | None
 
     @property
@@ -61,32 +67,36 @@ class Verified:
         return self.mismatch is None
 
 
-def verify(compiled: Compiled, *, samples: int = 8, seed: int = 1, cached: bool = True) -> Verified:
+def verify(
+    compiled: Compiled, *, samples: int | None = None, seed: int = 1, cached: bool = True
+) -> Verified:
     """Build for this computer with sanitizers, run, and compare every tensor with the oracle.
 
-    There are `samples` inputs: random ones by `seed`, and, from the second on, all-least, all-greatest
-    and all-zero; each an array per input of the model, of its shape and type. The oracle is TFLM, or
-    LiteRT's reference kernels where TFLM is not installed or does not run the model: then the program
-    is compiled once more, with LiteRT's rounding of FULLY_CONNECTED. With `cached`, objects of sources
-    that did not change are those of an earlier build.
+    There are `samples` inputs, by default 8: random ones by `seed`, and, from the second on, all-least,
+    all-greatest and all-zero; each an array per input of the model, of its shape and type. A network
+    with state runs them as a sequence, by default of 16 or more, in which most change slowly, and after
+    a reset the first ones again. The oracle, which does the same, is TFLM, or LiteRT's reference
+    kernels where TFLM is not installed or does not run the model: then the program is compiled once
+    more, with LiteRT's rounding of FULLY_CONNECTED. With `cached`, objects of sources that did not
+    change are those of an earlier build.
 
     A difference is a result (`Verified.mismatch`). Raises OracleError if no oracle runs the model,
     MissingToolError without an oracle or a compiler, BuildError if the C is faulty, ProgramError if the
     program crashes, hangs or trips a sanitizer; ModelError for inputs that cannot be made.
     """
-    graph = compiled.graph
-    inputs = sample_inputs(compiled.model, samples, seed)
+    model, graph = compiled.model, compiled.graph
+    inputs = inputs_of(compiled, samples, 8, seed)
     made = {
         tensor: op
         for op in (graph.ops[i] for i in compiled.order.order)
-        for tensor in op.outputs
+        for tensor in (*op.outputs, *_states(model, graph, op))
         if graph.tensors[tensor].bytes
     }
     wanted = _reference(compiled, inputs, [*graph.inputs, *made, *graph.outputs])
     asked, compiled = compiled, rounded_as(compiled, wanted.engine)
     with tempfile.TemporaryDirectory(prefix="lowtide-") as folder:
         program = host_build(compiled.files, compiled.name, Path(folder), trace=True, cached=cached)
-        trace = host_trace(program, _samples(graph, wanted))
+        trace = host_trace(program, _samples(graph, wanted), restart=inputs.restart)
     put_together = {part.tensor for part in compiled.assembly.parts.values()}
     skipped = {*compiled.assembly.views, *compiled.assembly.untraced} - put_together
     compared = [tensor for tensor in made if tensor not in skipped]
@@ -113,10 +123,19 @@ def verify(compiled: Compiled, *, samples: int = 8, seed: int = 1, cached: bool 
         compared=compiled,
         engine=wanted.engine,
         passed_over=wanted.passed_over,
-        samples=samples,
+        samples=inputs.restart or len(inputs.samples),
+        seed=seed,
         tensors=len(checked),
+        state=inputs.state,
         mismatch=mismatch,
     )
+
+
+def _states(model: Model, graph: Graph, op: Op) -> Iterator[int]:
+    """The variable tensors of the file that `op` writes on the way, as an LSTM does."""
+    for tensor in dict.fromkeys(op.inputs):
+        if 0 <= tensor < len(model.graph.tensors) and graph.tensors[tensor].is_variable:
+            yield tensor
 
 
 def _handed_over(graph: Graph, trace: HostTrace, wanted: Reference) -> Difference | None:
@@ -129,9 +148,7 @@ def _handed_over(graph: Graph, trace: HostTrace, wanted: Reference) -> Differenc
     return first_difference(Reference(wanted.engine, got), Reference(wanted.engine, outputs))
 
 
-def _reference(
-    compiled: Compiled, inputs: Sequence[Mapping[int, Array]], tensors: Sequence[int]
-) -> Reference:
+def _reference(compiled: Compiled, inputs: Inputs, tensors: Sequence[int]) -> Reference:
     """`tensors` as the oracle has them; a constant, which it need not have, as the file has it."""
     graph = compiled.graph
     constants = {
@@ -140,7 +157,8 @@ def _reference(
         if (data := graph.tensors[tensor].data) is not None
     }
     asked = [t for t in dict.fromkeys(tensors) if t not in constants]
-    found = reference(compiled.model, inputs, asked, rounding=compiled.options.rounding)
+    rounding = compiled.options.rounding
+    found = reference(compiled.model, inputs.samples, asked, rounding=rounding, fresh=inputs.fresh)
     return replace(found, samples=tuple({**s, **constants} for s in found.samples))
 
 
@@ -214,6 +232,8 @@ class Ran:
     engine: EngineName
     passed_over: str
     samples: int
+    seed: int
+    state: State | None
     measured: BoardRun
     macs: int
     difference: Difference | None
@@ -228,16 +248,16 @@ def run(
     compiled: Compiled,
     board: Board | str,
     *,
-    samples: int = 2,
+    samples: int | None = None,
     seed: int = 1,
     cached: bool = True,
 ) -> Ran:
     """Build for `board`, run under QEMU, measure, and compare all outputs with the oracle.
 
     `board` may be the name of one that `lowtide boards` lists. What is measured: RAM and flash in
-    bytes, instructions (not cycles) of one inference. Inputs and oracle are those of `verify`; only
-    outputs are compared. With `cached`, objects of sources that did not change are those of an earlier
-    build.
+    bytes, instructions (not cycles) of one inference. Inputs and oracle are those of `verify`, but there
+    are only 2 by default for a network without state; only outputs are compared. With `cached`, objects
+    of sources that did not change are those of an earlier build.
 
     Raises UsageError for an unknown board, DoesNotFitError if RAM or flash is too small, else as
     `verify`.
@@ -245,14 +265,17 @@ def run(
     if isinstance(board, str):
         board = find_board(board)
     graph = compiled.graph
-    inputs = sample_inputs(compiled.model, samples, seed)
+    inputs = inputs_of(compiled, samples, 2, seed)
     wanted = _reference(compiled, inputs, [*graph.inputs, *graph.outputs])
-    given = _samples(graph, wanted)
-    measured = run_on_board(board, compiled.files, compiled.name, given, cached=cached)
+
+    def on(part: Board, program: Compiled) -> BoardRun:
+        given = program.files, program.name, _samples(graph, wanted)
+        return run_on_board(part, *given, restart=inputs.restart, cached=cached)
+
+    measured = on(board, compiled)
     compared, made = rounded_as(compiled, wanted.engine), measured
     if compared is not compiled:  # not measured, and double arithmetic may not fit the part
-        roomy = board.with_plenty
-        made = run_on_board(roomy, compared.files, compared.name, given, cached=cached)
+        made = on(board.with_plenty, compared)
     got = [
         {t: _array(data, sample[t]) for t, data in zip(graph.outputs, outputs, strict=True)}
         for outputs, sample in zip(made.outputs, wanted.samples, strict=True)
@@ -267,7 +290,9 @@ def run(
         board=board,
         engine=wanted.engine,
         passed_over=wanted.passed_over,
-        samples=samples,
+        samples=inputs.restart or len(inputs.samples),
+        seed=seed,
+        state=inputs.state,
         measured=measured,
         macs=_macs(compiled),
         difference=difference,

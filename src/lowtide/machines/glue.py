@@ -111,7 +111,8 @@ def model_header(interface: Interface) -> str:
     if interface.state_bytes:
         state = f"""
 #define HARNESS_STATE_SIZE {interface.state_bytes}u
-#define HARNESS_STATE_ALIGN {prefix}_STATE_ALIGN"""
+#define HARNESS_STATE_ALIGN {prefix}_STATE_ALIGN
+#define HARNESS_RESET {name}_reset"""
     return f"""#include "{name}.h"
 #define HARNESS_MODEL_TYPE {name}_t
 #define HARNESS_INIT {name}_init
@@ -126,11 +127,17 @@ def model_header(interface: Interface) -> str:
 """
 
 
-def join_samples(interface: Interface, samples: Sequence[Sequence[bytes]], order: str) -> bytes:
-    """The harness's input file: the number of samples in byte `order`, then all inputs.
+def join_samples(
+    interface: Interface, samples: Sequence[Sequence[bytes]], order: str, restart: int = 0
+) -> bytes:
+    """The harness's input file: in byte `order` the number of samples, and that of the sample before
+    which the model is reset (0 if before none); then all inputs.
 
-    Raises ValueError if a sample does not have the inputs that the interface declares.
+    Raises ValueError if a sample does not have the inputs that the interface declares, or if there is
+    no state to reset.
     """
+    if restart and not interface.state_bytes:
+        raise ValueError(f"{interface.name} has no state")
     for number, sample in enumerate(samples):
         if tuple(map(len, sample)) != interface.input_bytes:
             raise ValueError(
@@ -138,8 +145,8 @@ def join_samples(interface: Interface, samples: Sequence[Sequence[bytes]], order
                 f"{interface.name} takes {list(interface.input_bytes)}"
             )
     little = order == "little"
-    count = len(samples).to_bytes(4, "little" if little else "big")
-    return count + b"".join(part for sample in samples for part in sample)
+    head = b"".join(n.to_bytes(4, "little" if little else "big") for n in (len(samples), restart))
+    return head + b"".join(part for sample in samples for part in sample)
 
 
 def split_outputs(interface: Interface, data: bytes, samples: int) -> tuple[tuple[bytes, ...], ...]:

@@ -83,13 +83,19 @@ def host_build(
 
 
 def host_run(
-    program: HostProgram, samples: Sequence[Sequence[bytes]], timeout: float = 300.0
+    program: HostProgram,
+    samples: Sequence[Sequence[bytes]],
+    timeout: float = 300.0,
+    *,
+    restart: int = 0,
 ) -> tuple[tuple[bytes, ...], ...]:
     """Each sample's outputs; `samples` holds each sample's inputs, `timeout` is in seconds.
 
+    All are run by one instance of the model, in their order; before sample `restart`, if it is not
+    the first, that instance is reset.
     Raises ProgramError if the program crashes, hangs, trips a sanitizer or returns a bad status.
     """
-    return _run(program, samples, timeout)[0]
+    return _run(program, samples, timeout, restart)[0]
 
 
 def host_macs(
@@ -103,12 +109,12 @@ def host_macs(
 
 
 def _run(
-    program: HostProgram, samples: Sequence[Sequence[bytes]], timeout: float
+    program: HostProgram, samples: Sequence[Sequence[bytes]], timeout: float, restart: int = 0
 ) -> tuple[tuple[tuple[bytes, ...], ...], str]:
     """Each sample's outputs, and what the program printed."""
     folder = program.path.parent
     inputs, outputs, trace = (folder / f"{what}.bin" for what in ("inputs", "outputs", "trace"))
-    inputs.write_bytes(join_samples(program.interface, samples, sys.byteorder))
+    inputs.write_bytes(join_samples(program.interface, samples, sys.byteorder, restart))
     try:
         done = subprocess.run(
             [program.path, inputs, outputs, *([trace] if program.traces else [])],
@@ -140,12 +146,16 @@ def _run(
 
 
 def host_trace(
-    program: HostProgram, samples: Sequence[Sequence[bytes]], timeout: float = 300.0
+    program: HostProgram,
+    samples: Sequence[Sequence[bytes]],
+    timeout: float = 300.0,
+    *,
+    restart: int = 0,
 ) -> HostTrace:
     """Run a program that was built with `trace` and collect the rows it made; else as `host_run`."""
     if not program.traces:
         raise ValueError("the program was built without trace=True")
-    outputs = host_run(program, samples, timeout)
+    outputs = host_run(program, samples, timeout, restart=restart)
     data = program.path.with_name("trace.bin").read_bytes()
     rows: dict[tuple[int, int], dict[int, list[bytes]]] = {}
     at = 0

@@ -97,6 +97,7 @@ class _Job:
     bundle: Mapping[str, bytes]
     interface: Interface
     samples: Sequence[Sequence[bytes]]
+    restart: int
     timeout: float
     cached: bool
 
@@ -115,7 +116,7 @@ class _Job:
         )
 
     def emulate(self, board: Board, program: Executable, folder: Path) -> Emulation:
-        inputs = join_samples(self.interface, self.samples, "little")
+        inputs = join_samples(self.interface, self.samples, "little", self.restart)
         return emulate(board, program, inputs, folder, self.timeout)
 
 
@@ -139,17 +140,20 @@ def run_on_board(
     samples: Sequence[Sequence[bytes]],
     timeout: float = 300.0,
     *,
+    restart: int = 0,
     cached: bool = True,
 ) -> BoardRun:
     """Build the model `name` for `board`, run it on all `samples` and measure it.
 
     `samples` holds each sample's inputs; `timeout` is in seconds of this computer, for all of them.
+    One instance of the model runs them in their order; before sample `restart`, if it is not the first,
+    that instance is reset, which is not measured.
     With `cached`, objects of sources that did not change are those of an earlier build.
     Raises MissingToolError without compiler or emulator, DoesNotFitError if RAM (stack included) or
     flash is too small, ProgramError if the program crashes, hangs or returns a status other than 0,
     BuildError if the C is faulty.
     """
-    job = _Job(bundle, read_interface(bundle, name), samples, timeout, cached)
+    job = _Job(bundle, read_interface(bundle, name), samples, restart, timeout, cached)
     with tempfile.TemporaryDirectory(prefix="lowtide-") as folder:
         program = job.build(board, Path(folder))
         if program.flash_overflow:
@@ -187,7 +191,7 @@ def _result(board: Board, job: _Job, program: Executable, run: Emulation) -> Boa
 def _measure_need(board: Board, job: _Job) -> _Need | None:
     """What the program needs, measured where there is plenty; None if it does not run there either."""
     roomy = board.with_plenty
-    job = replace(job, samples=job.samples[:1])
+    job = replace(job, samples=job.samples[:1], restart=0)
     with tempfile.TemporaryDirectory(prefix="lowtide-") as folder:
         program = job.build(roomy, Path(folder))
         if program.ram_overflow or program.flash_overflow:

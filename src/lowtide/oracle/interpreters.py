@@ -42,6 +42,9 @@ WHEELS: Final[Mapping[EngineName, frozenset[tuple[str, str]]]] = {
 }
 """Where an engine's package exists: (system, machine); the extra `verify` brings those that do."""
 _REMEDY: Final = "check that the model runs in the interpreter named, outside lowtide"
+_PERIOD: Final = 16
+# Place in the period -> the sample of random_inputs that is taken there: least, greatest, zero, noise.
+_JUMPS: Final[Mapping[int, int]] = {8: 1, 9: 2, 10: 3, 11: 0}
 _LAST_LINES: Final = 4
 _LINE_LENGTH: Final = 240
 
@@ -109,12 +112,15 @@ def reference_tensors(
     tensor_ids: Sequence[int],
     *,
     engine: Literal["auto", "tflm", "litert"] = "auto",
+    fresh: Sequence[int] | None = None,
     timeout: float = 120.0,
 ) -> Reference:
     """Run `model` (the bytes of a .tflite file) on every sample and return the tensors asked for.
 
     `inputs` holds one mapping per sample: tensor id of each input of the main subgraph -> array of
-    its shape and type. Each sample meets a fresh interpreter, with its variables reset.
+    its shape and type. Each sample meets a fresh interpreter, with its variables reset; with `fresh`,
+    only those of these numbers and the first do, and the others are run as a sequence, by the
+    interpreter of the sample before.
     `tensor_ids` are ids in the main subgraph; what a tensor holds that no operator makes or reads
     is undefined, and LiteRT refuses to give it. "auto" takes TFLM, or LiteRT where TFLM cannot;
     naming "litert" for a model that TFLM is known not to run saves that attempt. `timeout` is in
@@ -127,7 +133,7 @@ def reference_tensors(
     failures: list[_FailedError] = []
     for name in engines:
         try:
-            found = _reference(name, "tensors", model, inputs, tensor_ids, timeout)
+            found = _reference(name, "tensors", model, inputs, tensor_ids, timeout, fresh)
             return replace(found, passed_over="; ".join(f.short for f in failures))
         except _FailedError as failure:
             failures.append(failure)
@@ -135,7 +141,11 @@ def reference_tensors(
 
 
 def tflm_outputs(
-    model: bytes, inputs: Sequence[Mapping[int, Array]], timeout: float = 60.0
+    model: bytes,
+    inputs: Sequence[Mapping[int, Array]],
+    timeout: float = 60.0,
+    *,
+    fresh: Sequence[int] | None = None,
 ) -> Reference:
     """The model's outputs, from TFLM run as on a device: with its offline memory plan, if it has one.
 
@@ -143,7 +153,7 @@ def tflm_outputs(
     use this to see that a plan does no harm. Arguments and errors as there.
     """
     try:
-        return _reference("tflm", "outputs", model, inputs, (), timeout)
+        return _reference("tflm", "outputs", model, inputs, (), timeout, fresh)
     except _FailedError as failure:
         raise _error([failure]) from None
 
@@ -187,6 +197,35 @@ def random_inputs(
     ]
 
 
+def walking_inputs(
+    shapes_dtypes: Sequence[tuple[int, tuple[int, ...], np.dtype[Any]]], samples: int, seed: int
+) -> list[dict[int, Array]]:
+    """Inputs as of `random_inputs`, in an order to be run as a sequence by a network with state.
+
+    Most follow one another in random walks, at most a sixteenth of the type's range apart in every
+    element, since noise alone soon saturates a state. Of each sixteen, the first eight are a walk, then
+    come least values, greatest, zeros and noise, and the last four are another walk.
+    """
+    rng = np.random.default_rng(seed)
+    walks: dict[int, NDArray[np.float64]] = {}
+    found = []
+    for number in range(samples):
+        place = number % _PERIOD
+        sample = {}
+        for i, shape, dtype in shapes_dtypes:
+            if place in _JUMPS:
+                sample[i] = _values(rng, _JUMPS[place], shape, np.dtype(dtype))
+                continue
+            if place in (0, 1 + max(_JUMPS)):
+                walks[i] = rng.uniform(0.25, 0.75, shape)
+            else:
+                moved = np.abs(walks[i] + rng.uniform(-1 / 16, 1 / 16, shape))
+                walks[i] = 1 - np.abs(1 - moved)  # thrown back from either end
+            sample[i] = _at(walks[i], np.dtype(dtype))
+        found.append(sample)
+    return found
+
+
 def first_difference(a: Reference, b: Reference) -> Difference | None:
     """The first element whose bytes differ, or None: samples in turn, tensors in the order of `a`.
 
@@ -219,6 +258,7 @@ def _reference(
     inputs: Sequence[Mapping[int, Array]],
     ids: Sequence[int],
     timeout: float,
+    fresh: Sequence[int] | None,
 ) -> Reference:
     """Have one engine compute tensors. Raises _FailedError with the cause."""
     request = {
@@ -226,6 +266,7 @@ def _reference(
         "engine": engine,
         "tensors": [int(i) for i in ids],
         "samples": [[int(i) for i in sample] for sample in inputs],
+        "fresh": list(range(len(inputs)) if fresh is None else fresh),
     }
     arrays: dict[str, Any] = {
         f"{n}_{i}": array for n, sample in enumerate(inputs) for i, array in sample.items()
@@ -326,6 +367,16 @@ def _values(
     values = (2 * rng.random(shape) - 1).astype(dtype)
     # The narrower type may have rounded a value up to 1.
     return np.where(values < 1, values, np.zeros((), dtype))
+
+
+def _at(part: NDArray[np.float64], dtype: np.dtype[Any]) -> Array:
+    """Values that lie so far up the type's range (floats: from -1 to 1), 0 for the least."""
+    if dtype.kind not in "iu":
+        return np.asarray(part >= 0.5 if dtype.kind == "b" else 2 * part - 1).astype(dtype)
+    low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    # The greatest 64-bit integers are no doubles: a little less of the range is.
+    values: Array = np.rint(low + np.minimum(part, 1 - 2.0**-20) * (high - low)).astype(dtype)
+    return values
 
 
 def _description(array: Array | None) -> str:

@@ -10,7 +10,13 @@ from numpy.typing import NDArray
 
 from lowtide.errors import ModelError
 from lowtide.ir import DType, Graph, Model
-from lowtide.oracle.interpreters import EngineName, Reference, random_inputs, reference_tensors
+from lowtide.oracle.interpreters import (
+    EngineName,
+    Reference,
+    random_inputs,
+    reference_tensors,
+    walking_inputs,
+)
 
 Array = NDArray[Any]
 
@@ -18,15 +24,18 @@ Array = NDArray[Any]
 _LEGACY = frozenset({"CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "AVERAGE_POOL_2D"})
 
 
-def sample_inputs(model: Model, samples: int, seed: int = 1) -> list[dict[int, Array]]:
+def sample_inputs(
+    model: Model, samples: int, seed: int = 1, *, walking: bool = False
+) -> list[dict[int, Array]]:
     """Inputs of `model` to test with, by tensor id: random ones, and all-least, all-greatest, zero.
 
+    With `walking`, most of them change slowly from one to the next: see `walking_inputs`.
     Raises ModelError for an input type of which no array can be made.
     """
     graph = model.graph
     kinds = [(i, graph.tensors[i].shape, _numpy_type(graph, i)) for i in graph.inputs]
     try:
-        return random_inputs(kinds, samples, seed)
+        return (walking_inputs if walking else random_inputs)(kinds, samples, seed)
     except MemoryError:
         raise ModelError(
             "the model's inputs are too large for this computer's memory",
@@ -40,17 +49,19 @@ def reference(
     tensors: Sequence[int],
     *,
     rounding: EngineName = "tflm",
+    fresh: Sequence[int] | None = None,
 ) -> Reference:
     """`tensors` of `model` as TFLM computes them, or as LiteRT does what TFLM lacks.
 
-    Where LiteRT's `rounding` is asked for, it is the one to ask.
+    Where LiteRT's `rounding` is asked for, it is the one to ask. Which samples meet a `fresh`
+    interpreter is as in `reference_tensors`: by default, all do.
     """
     graph = model.graph
     legacy = any(
         op.type in _LEGACY and graph.tensors[op.inputs[0]].dtype is DType.UINT8 for op in graph.ops
     )
     engine: Literal["auto", "litert"] = "litert" if legacy or rounding == "litert" else "auto"
-    return reference_tensors(model.source, inputs, tensors, engine=engine)
+    return reference_tensors(model.source, inputs, tensors, engine=engine, fresh=fresh)
 
 
 def _numpy_type(graph: Graph, tensor: int) -> np.dtype[Any]:

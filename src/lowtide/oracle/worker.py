@@ -6,13 +6,15 @@ the folder holds
 
     model.tflite    the model
     request.json    {"task": "tensors" | "outputs" | "arena", "engine": "tflm" | "litert",
-                     "tensors": [id, ...], "samples": [[id of an input, ...], ...]}
+                     "tensors": [id, ...], "samples": [[id of an input, ...], ...],
+                     "fresh": [number of a sample, ...]}
     inputs.npz      "SAMPLE_ID" -> array
 
 and receives outputs.npz (as inputs.npz), or error.json: {"message": text, "missing": whether that is
-because the engine is not installed}. Imports numpy and the engine asked for, and nothing else of
-this package. Tasks: "tensors" gives those asked for; "outputs" (TFLM only) runs as on a device, with
-any offline memory plan in the model honoured, and gives the model's outputs; "arena" (TFLM only)
+because the engine is not installed}. Samples listed as fresh meet a new interpreter, the others that
+of the sample before, with what its variables hold. Imports numpy and the engine asked for, and nothing
+else of this package. Tasks: "tensors" gives those asked for; "outputs" (TFLM only) runs as on a device,
+with any offline memory plan in the model honoured, and gives the model's outputs; "arena" (TFLM only)
 has the arena figures written to standard error.
 """
 
@@ -29,7 +31,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
-Runner = Callable[[bytes, Mapping[int, Array], Sequence[int]], dict[int, Array]]
+Runner = Callable[[Mapping[int, Array]], dict[int, Array]]
+"""Inputs in, the tensors asked for out; variables are kept from one call to the next."""
+Engine = Callable[[bytes, Sequence[int]], Runner]
+"""Model and the tensors to ask for in, a new interpreter out."""
 
 _PLAN = b"OfflineMemoryAllocation"
 _MIB = 1 << 20
@@ -83,7 +88,7 @@ def _check_inputs(given: Mapping[int, Array], wanted: Sequence[int]) -> None:
         raise ValueError(f"inputs are tensors {sorted(wanted)}, but {sorted(given)} were given")
 
 
-def _tflm(model: bytes, inputs: Mapping[int, Array], ids: Sequence[int]) -> dict[int, Array]:
+def _tflm(model: bytes, ids: Sequence[int]) -> Runner:
     from tflite_micro import runtime
 
     graph = _tflm_graph(runtime.schema_fb, model)
@@ -93,18 +98,26 @@ def _tflm(model: bytes, inputs: Mapping[int, Array], ids: Sequence[int]) -> dict
         arena_size=_arena_bytes(graph, model),
         intrepreter_config=runtime.InterpreterConfig.kPreserveAllTensors,
     )
-    _tflm_invoke(interpreter, graph, inputs)
-    return {i: np.array(interpreter.GetTensor(i, 0)["tensor_data"]) for i in ids}
+
+    def run(inputs: Mapping[int, Array]) -> dict[int, Array]:
+        _tflm_invoke(interpreter, graph, inputs)
+        return {i: np.array(interpreter.GetTensor(i, 0)["tensor_data"]) for i in ids}
+
+    return run
 
 
-def _tflm_outputs(model: bytes, inputs: Mapping[int, Array], _: Sequence[int]) -> dict[int, Array]:
+def _tflm_outputs(model: bytes, _: Sequence[int]) -> Runner:
     from tflite_micro import runtime
 
     graph = _tflm_graph(runtime.schema_fb, model)
     interpreter = runtime.Interpreter.from_bytes(model, arena_size=_arena_bytes(graph, model))
-    _tflm_invoke(interpreter, graph, inputs)
-    outputs = range(graph.OutputsLength())
-    return {graph.Outputs(k): np.array(interpreter.get_output(k)) for k in outputs}
+
+    def run(inputs: Mapping[int, Array]) -> dict[int, Array]:
+        _tflm_invoke(interpreter, graph, inputs)
+        outputs = range(graph.OutputsLength())
+        return {graph.Outputs(k): np.array(interpreter.get_output(k)) for k in outputs}
+
+    return run
 
 
 def _tflm_invoke(interpreter: Any, graph: Any, inputs: Mapping[int, Array]) -> None:
@@ -115,7 +128,7 @@ def _tflm_invoke(interpreter: Any, graph: Any, inputs: Mapping[int, Array]) -> N
     interpreter.invoke()
 
 
-def _litert(model: bytes, inputs: Mapping[int, Array], ids: Sequence[int]) -> dict[int, Array]:
+def _litert(model: bytes, ids: Sequence[int]) -> Runner:
     from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
     interpreter = Interpreter(
@@ -125,11 +138,15 @@ def _litert(model: bytes, inputs: Mapping[int, Array], ids: Sequence[int]) -> di
         num_threads=1,
     )
     interpreter.allocate_tensors()
-    _check_inputs(inputs, [int(detail["index"]) for detail in interpreter.get_input_details()])
-    for tensor, array in inputs.items():
-        interpreter.set_tensor(tensor, array)
-    interpreter.invoke()
-    return {i: np.array(interpreter.get_tensor(i)) for i in ids}
+
+    def run(inputs: Mapping[int, Array]) -> dict[int, Array]:
+        _check_inputs(inputs, [int(detail["index"]) for detail in interpreter.get_input_details()])
+        for tensor, array in inputs.items():
+            interpreter.set_tensor(tensor, array)
+        interpreter.invoke()
+        return {i: np.array(interpreter.get_tensor(i)) for i in ids}
+
+    return run
 
 
 def _print_arena(model: bytes) -> None:
@@ -146,15 +163,17 @@ def _run(folder: Path, request: dict[str, Any]) -> None:
     if request["task"] == "arena":
         _print_arena(model)
         return
-    run: Runner = _tflm if request["engine"] == "tflm" else _litert
+    engine: Engine = _tflm if request["engine"] == "tflm" else _litert
     if request["task"] == "outputs":
-        run = _tflm_outputs
+        engine = _tflm_outputs
+    fresh = set(request["fresh"])
     outputs: dict[str, Any] = {}
     with np.load(folder / "inputs.npz", allow_pickle=False) as stored:
-        # A new interpreter per sample: variable tensors would carry over from one to the next.
         for sample, ids in enumerate(request["samples"]):
+            if sample == 0 or sample in fresh:
+                run = engine(model, request["tensors"])
             inputs = {i: stored[f"{sample}_{i}"] for i in ids}
-            for i, array in run(model, inputs, request["tensors"]).items():
+            for i, array in run(inputs).items():
                 if array.dtype.hasobject:
                     raise ValueError(f"tensor {i} holds strings, which cannot be compared")
                 outputs[f"{sample}_{i}"] = array

@@ -6,6 +6,7 @@ from typing import Any
 
 from lowtide.commands.checking import Ran, Verified
 from lowtide.commands.compiling import Compiled
+from lowtide.commands.sequences import State
 from lowtide.ir.macs import graph_macs
 from lowtide.oracle.interpreters import Difference
 from lowtide.report.complete import incomplete_note
@@ -13,6 +14,7 @@ from lowtide.report.predicted import predicted_fields, predicted_note
 from lowtide.report.text import amount, plain, table
 
 _ENGINES = {"tflm": "TensorFlow Lite Micro", "litert": "LiteRT's reference kernels"}
+_SHOWN_TENSORS = 8
 _ROUNDED = "with LiteRT's rounding of FULLY_CONNECTED in place of TensorFlow Lite Micro's"
 
 
@@ -91,11 +93,11 @@ def verified_text(compiled: Compiled, result: Verified) -> str:
     if result.mismatch is None:
         return (
             f"{name}: bit-exact. All {result.tensors} tensors are those of {engine}, byte for byte, "
-            f"on {inputs}, under ASan and UBSan.{_rounded(result)}"
+            f"on {inputs}, under ASan and UBSan.{_carried(result.state)}{_rounded(result)}"
         )
     return (
         f"{name}: differs from {engine}. First at operator {result.mismatch.operator} "
-        f"({plain(result.mismatch.type)}): {_difference(result.mismatch.difference)}"
+        f"({plain(result.mismatch.type)}): {_difference(result.mismatch.difference, result.state)}"
         f"{_rounded(result)}"
     )
 
@@ -108,11 +110,41 @@ def _rounded(result: Verified | Ran) -> str:
     return f"\nCompiled for this comparison {_ROUNDED}{why}."
 
 
-def _difference(difference: Difference) -> str:
+def _carried(state: State | None) -> str:
+    """What is kept between invocations and how that was tested, as a line of its own; or ""."""
+    if state is None:
+        return ""
+    shown = [f"{plain(name)} {amount(size)}" for name, size in state.tensors[:_SHOWN_TENSORS]]
+    if len(state.tensors) > len(shown):
+        shown.append(f"and {len(state.tensors) - len(shown)} more")
+    tensors = f"{len(state.tensors)} tensor{'s' * (len(state.tensors) > 1)}"
+    again = "input" if state.again == 1 else f"{state.again} inputs"
     return (
-        f"tensor {difference.tensor}, element {difference.index}, sample {difference.sample}: "
+        f"\nThe network has state, {amount(state.bytes)} in {tensors} ({', '.join(shown)}): carried "
+        f"over {state.invocations} invocations; after a reset the first {again} gave the first "
+        "results again."
+    )
+
+
+def _difference(difference: Difference, state: State | None) -> str:
+    where = f"sample {difference.sample}"
+    if state is not None and difference.sample >= state.invocations:
+        where = f"sample {difference.sample - state.invocations} again, after a reset"
+    return (
+        f"tensor {difference.tensor}, element {difference.index}, {where}: "
         f"{difference.left} instead of {difference.right}"
     )
+
+
+def _state_document(state: State | None) -> dict[str, Any] | None:
+    if state is None:
+        return None
+    return {
+        "bytes": state.bytes,
+        "tensors": [{"name": name, "bytes": size} for name, size in state.tensors],
+        "invocations": state.invocations,
+        "invocations_after_reset": state.again,
+    }
 
 
 def verified_document(compiled: Compiled, result: Verified) -> dict[str, Any]:
@@ -125,7 +157,9 @@ def verified_document(compiled: Compiled, result: Verified) -> dict[str, Any]:
         "engine": result.engine,
         "rounding": result.compared.options.rounding,
         "samples": result.samples,
+        "seed": result.seed,
         "tensors": result.tensors,
+        "state": _state_document(result.state),
         "mismatch": None
         if mismatch is None
         else {
@@ -155,15 +189,17 @@ def ran_text(result: Ran) -> str:
         ("constants", amount(flash.constant_bytes)),
         ("weights", amount(flash.weights_bytes)),
         ("flash in all", f"{amount(flash.total_bytes)} of {amount(board.flash.length)}"),
-        ("instructions of one inference", f"{count:,}"),
+        ("instructions of one inference" + ", at most" * (result.state is not None), f"{count:,}"),
         *_also_predicted(result.compiled),
         ("MACs", f"{result.macs:,}"),
         ("instructions per MAC", f"{count / result.macs:.2f}" if result.macs else "-"),
     ]
     name = plain(result.compiled.model.path)
     exact = f"outputs bit-exact to {_ENGINES[result.engine]} on {result.samples} inputs"
+    exact += _carried(result.state)
     if result.difference is not None:
-        exact = f"outputs differ from {_ENGINES[result.engine]}: {_difference(result.difference)}"
+        differs = _difference(result.difference, result.state)
+        exact = f"outputs differ from {_ENGINES[result.engine]}: {differs}"
     head = f"{name} on {board.name} ({board.core.name}), emulated; {exact}"
     head += _rounded(result)
     return head + "\n\n" + table("", ("measured.", "figure"), rows)
@@ -187,6 +223,8 @@ def ran_document(result: Ran) -> dict[str, Any]:
         "engine": result.engine,
         "rounding": result.compared.options.rounding,
         "samples": result.samples,
+        "seed": result.seed,
+        "state": _state_document(result.state),
         "ram": {
             "arena_bytes": ram.arena_bytes,
             "state_bytes": ram.state_bytes,

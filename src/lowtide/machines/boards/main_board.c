@@ -217,7 +217,7 @@ static void run_sample(uint32_t inputs, uint32_t outputs)
 
 void harness_run(void)
 {
-    uint32_t samples, n;
+    uint32_t head[2], n; /* number of samples; before which of them the model is reset */
     const uint32_t *from = harness_data_load;
     uint32_t *to;
     for (to = harness_data_start; to < harness_data_end; to++, from++) {
@@ -240,7 +240,7 @@ void harness_run(void)
     }
     const uint32_t inputs = open_file("inputs.bin", 10, OPEN_READ);
     const uint32_t outputs = open_file("outputs.bin", 11, OPEN_WRITE);
-    transfer(SYS_READ, inputs, &samples, sizeof samples);
+    transfer(SYS_READ, inputs, head, sizeof head);
 #ifdef HARNESS_SET_PULL
     if (HARNESS_SET_PULL(&model, pull, 0) != 0) {
         leave(EXIT_FAILED);
@@ -252,7 +252,12 @@ void harness_run(void)
         leave(EXIT_FAILED);
     }
 #endif
-    for (n = 0; n < samples; n++) {
+    for (n = 0; n < head[0]; n++) {
+#ifdef HARNESS_RESET
+        if (n != 0 && n == head[1] && HARNESS_RESET(&model) != 0) {
+            leave(EXIT_FAILED);
+        }
+#endif
         run_sample(inputs, outputs);
     }
     harness_host(SYS_CLOSE, &outputs);

@@ -120,13 +120,18 @@ static int run(HARNESS_MODEL_TYPE *model, uint32_t sample)
 
 static int run_samples(HARNESS_MODEL_TYPE *model, void *arena, FILE *inputs, FILE *outputs)
 {
-    uint32_t samples, n;
-    if (fread(&samples, sizeof samples, 1, inputs) != 1) {
+    uint32_t head[2], n;
+    if (fread(head, sizeof head, 1, inputs) != 1) {
         return fail("notransfer", 6);
     }
-    for (n = 0; n < samples; n++) {
+    for (n = 0; n < head[0]; n++) {
         int i;
         memset(arena, 0xA5, HARNESS_ARENA_SIZE);
+#ifdef HARNESS_RESET
+        if (n != 0 && n == head[1] && HARNESS_RESET(model) != 0) {
+            return fail("reset", (long)n);
+        }
+#endif
 #ifdef LT_TRACE
         trace_sample = (int32_t)n;
 #endif

@@ -1,0 +1,81 @@
+"""The inputs that a program and its oracle are compared on: samples, or a sequence where there is state.
+
+Why a sequence: a network with state (variable tensors: wake words, LSTMs) answers what it was given
+before, too, so its inputs go in order to one instance of the program and to one interpreter. Then both
+begin anew, and what came first comes once more: it must be as it was.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from numpy.typing import NDArray
+
+from lowtide.commands.compiling import Compiled
+from lowtide.oracle.samples import sample_inputs
+
+# How many times in a row a network with state is run if nobody says: more often than a variable has
+# rows, which most often get in and out one at a time, so that nothing is left of what it held at first.
+_LEAST: Final = 16
+_MOST: Final = 64
+_MORE: Final = 8
+_AGAIN: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What a network keeps from one invocation to the next, and how that was tested.
+
+    `tensors` has name and bytes of each variable. It was carried over `invocations` in a row; after a
+    reset, the first `again` of them were run once more.
+    """
+
+    tensors: tuple[tuple[str, int], ...]
+    invocations: int
+    again: int
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of all variables together."""
+        return sum(size for _, size in self.tensors)
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What to run: per sample, input tensor id -> array.
+
+    With `state`, the samples are a sequence, and number `restart` is the first of those that come after
+    the reset. Without, each is on its own, and `restart` is 0.
+    """
+
+    samples: tuple[Mapping[int, NDArray[Any]], ...]
+    state: State | None = None
+
+    @property
+    def restart(self) -> int:
+        """Before which sample program and oracle begin anew; 0 if before none."""
+        return 0 if self.state is None else self.state.invocations
+
+    @property
+    def fresh(self) -> tuple[int, ...] | None:
+        """Which samples a new interpreter runs; None for all of them."""
+        return None if self.state is None else (self.restart,)
+
+
+def inputs_of(compiled: Compiled, samples: int | None, default: int, seed: int) -> Inputs:
+    """`samples` inputs of a program, by default `default` or, if it has state, 16 to 64.
+
+    Raises ModelError for an input type of which no array can be made.
+    """
+    graph, variables = compiled.graph, compiled.assembly.variables
+    if not variables:
+        return Inputs(tuple(sample_inputs(compiled.model, samples or default, seed)))
+    rows = max(math.prod(graph.tensors[v.tensor].shape[:-1]) for v in variables)
+    count = samples or min(max(_LEAST, rows + _MORE), _MOST)
+    sequence = sample_inputs(compiled.model, count, seed, walking=True)
+    again = sequence[:_AGAIN]
+    names = tuple((graph.tensors[v.tensor].name, v.size) for v in variables)
+    return Inputs((*sequence, *again), State(names, count, len(again)))
