@@ -19,7 +19,7 @@ demo: $(STAMP) ## Take a built-in network to C and run it on an emulated board
 
 .PHONY: test
 test: check ## Run all checks and all tests
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n auto --dist worksteal
 
 .PHONY: check
 check: $(STAMP) ## Run the linter, the formatter's check and the type checker
@@ -27,13 +27,29 @@ check: $(STAMP) ## Run the linter, the formatter's check and the type checker
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+.PHONY: platforms
+platforms: $(STAMP) ## See that it installs, and type-checks, on other systems and Pythons
+	$(BIN)/mypy --python-version 3.14 src
+	$(BIN)/mypy --platform win32 src
+	$(BIN)/mypy --platform darwin src
+	$(BIN)/python tools/check_platforms.py
+
+.PHONY: soak
+soak: $(STAMP) ## Try thousands of random networks (takes about half an hour)
+	$(BIN)/pytest -n auto -m soak
+
 .PHONY: bench
-bench: $(STAMP) ## Print the side-by-side tables (takes about half an hour)
-	bench/reorder
-	bench/deploy
-	bench/rows
-	bench/msf_cnn
-	bench/instructions
+bench: $(STAMP) ## Measure everything, print it, store the documents' figures (about half an hour)
+	bench/run examples --store
+	bench/run reorder --store
+	bench/run deploy --store
+	bench/run rows --store
+	bench/run msf_cnn --store
+	bench/run instructions --store
+
+.PHONY: figures
+figures: $(STAMP) ## Write the stored figures into README.md and docs/
+	bench/run figures
 
 .PHONY: clean
 clean: ## Remove what the other targets made

@@ -5,9 +5,36 @@ Why: hypothesis shall find the same examples in every run, and a busy machine sh
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
 from hypothesis import settings
 
 from golden_files import pytest_addoption as pytest_addoption
+from lowtide.oracle import interpreters
+from oracle_server import served
 
 settings.register_profile("lowtide", deadline=None, derandomize=True, database=None)
 settings.load_profile("lowtide")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Within a module, tests of one network come one after the other: they share what is made of it."""
+    modules: dict[Path, int] = {}
+    examples: dict[tuple[Path, str], int] = {}
+
+    def place(item: pytest.Item) -> tuple[int, int]:
+        call = getattr(item, "callspec", None)
+        given = {} if call is None else call.params
+        example = repr([given.get(name) for name in ("seed", "small", "network", "name")])
+        module = modules.setdefault(item.path, len(modules))
+        return module, examples.setdefault((item.path, example), len(examples))
+
+    items.sort(key=place)
+
+
+@pytest.fixture(autouse=True)
+def _quick_oracles(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Oracles are asked in a process that has them loaded, but where their start is what is tested."""
+    if "tests/oracle/" not in request.node.path.as_posix():
+        monkeypatch.setattr(interpreters, "start_worker", served(interpreters.start_worker))

@@ -20,14 +20,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.ir import Graph, Op
-from lowtide.ir.macs import BLOCK
-from lowtide.lower import lower_op
-from lowtide.lower.nodes import Node
+from lowtide.ir.block import BlockOp
+from lowtide.lower import columns_read, lower_op
+from lowtide.lower.nodes import Exchange
 from lowtide.program.assemble import Assembly
-from lowtide.program.tables import NO_TENSOR, PortEntry, Rows, Strip
+from lowtide.program.tables import (
+    NO_TENSOR,
+    ExchangeEntry,
+    KernelEntry,
+    MoveEntry,
+    PortEntry,
+    Rows,
+    StripEntry,
+    called,
+    ports_of,
+)
 from lowtide.program.turns import expand
 from lowtide.rows.bases import ARENA, CONSTANTS, FIRST_INPUT
-from lowtide.rows.columns import windows
 
 _GARBAGE = -1
 _SHIFT = 32  # a label is tensor << 32 | position
@@ -67,12 +76,18 @@ class Memory:
         self._columns = _columns(self.assembly)
         self._next = [0] * self.assembly.counters
         self.arena = np.full(self.assembly.arena_bytes, _GARBAGE, np.int64)
+        state = self.assembly.state_base
+        self.given[state] = np.full(self.assembly.state_bytes, _GARBAGE, np.int64)
         for variable in self.assembly.variables:
-            self._write(ARENA, variable.offset, variable.tensor, 0, variable.size)
+            self._write(state, variable.offset, variable.tensor, 0, variable.size)
 
     def give(self) -> None:
-        """Write the inputs, as the caller does before each inference; streamed ones come later."""
+        """Write the inputs, as the caller does before each inference; streamed ones come later.
+
+        What was in the arena is lost before: between two inferences it may serve something else.
+        """
         graph = self.assembly.graph
+        self.arena[:] = _GARBAGE
         self.pulled.clear()
         self.taken.clear()
         for number, tensor in enumerate(graph.inputs):
@@ -81,7 +96,7 @@ class Memory:
             size = graph.tensors[tensor].bytes
             base, offset = self.assembly.given[tensor]
             if base >= FIRST_INPUT:
-                assert base == FIRST_INPUT + number
+                assert base == FIRST_INPUT + number < self.assembly.state_base
                 self.given[base] = np.full(size, _GARBAGE, np.int64)
             self._write(base, offset, tensor, 0, size)
 
@@ -93,10 +108,10 @@ class Memory:
         under_way: dict[int, int] = {}  # counter -> node, in a strip
         for number in expand(self.assembly.turns):
             entry = self.assembly.nodes[number]
-            if entry.strip is not None:
+            if isinstance(entry, StripEntry):
                 self._check_done(under_way)
                 under_way.clear()
-                self._begin(entry.strip)
+                self._begin(entry)
                 continue
             step = self._next[entry.counter]
             assert under_way.setdefault(entry.counter, number) == number
@@ -110,9 +125,12 @@ class Memory:
     def _check_done(self, under_way: dict[int, int]) -> None:
         """Every step of every node has run."""
         for counter, number in under_way.items():
-            assert self._next[counter] == self.assembly.nodes[number].node.steps
+            entry = self.assembly.nodes[number]
+            run = entry.exchange if isinstance(entry, ExchangeEntry) else called(entry)
+            assert run is not None
+            assert self._next[counter] == run.steps
 
-    def _begin(self, strip: Strip) -> None:
+    def _begin(self, strip: StripEntry) -> None:
         """What begin_strip of lowtide.c does. A loop's first round begins where it was told before."""
         again = any(base == source for base, source, _ in strip.shifts)
         self._round = self._round + 1 if again and not self._waits else 0
@@ -145,12 +163,13 @@ class Memory:
 
     def _step(self, number: int, step: int) -> None:
         entry = self.assembly.nodes[number]
-        inputs, outputs = len(entry.node.inputs), len(entry.node.outputs)
+        assert not isinstance(entry, StripEntry)
+        inputs, outputs = map(len, ports_of(entry))
         ports = self.assembly.ports[entry.ports : entry.ports + inputs + outputs]
-        if entry.node.exchange is not None:
-            self._exchange(entry.node, ports, step)
+        if isinstance(entry, ExchangeEntry):
+            self._exchange(entry.exchange, ports, step)
             return
-        if entry.node.op < 0:
+        if isinstance(entry, MoveEntry):
             source, target = (self.assembly.rows[port.rows] for port in ports)
             assert source.size == target.size
             assert source.tensor == target.tensor == NO_TENSOR
@@ -161,11 +180,11 @@ class Memory:
         op = self.assembly.program_graph.ops[entry.node.op]
         read = [row for port in ports[:inputs] for row in self._rows(port, step)]
         touched = [row for port in ports[inputs:] for row in self._rows(port, step)]
-        lines = [row for row in touched if op.type == BLOCK and row[2] in op.intermediates]
+        lines = [row for row in touched if isinstance(op, BlockOp) and row[2] in op.kept_rows]
         written = [row for row in touched if row not in lines]
         for row in read:
             self._read(*row)
-        found = self._kept(op, lines, read, written) if op.type == BLOCK else []
+        found = self._kept(op, lines, read, written) if isinstance(op, BlockOp) else []
         self._scratch(number, step)
         self._waits = False  # a single strip has no loop
         for row in written:
@@ -175,6 +194,7 @@ class Memory:
         for line, inner in found:  # nothing is written over what is read in the same step
             self._check_line(line, inner)
         if lines:
+            assert isinstance(op, BlockOp)
             found = self._keep(op, lines, read)
             for row in written:
                 self._read(*row)
@@ -205,10 +225,10 @@ class Memory:
             self._check_line(line, inner)
         return found
 
-    def _keep(self, op: Op, lines: Sequence[_Row], read: Sequence[_Row]) -> _Kept:
+    def _keep(self, op: BlockOp, lines: Sequence[_Row], read: Sequence[_Row]) -> _Kept:
         """Write what the next steps of a block need into its kept rows: the last rows that it made."""
         made = sorted({position // size for _, _, _, position, size in read})
-        assert len(lines) == op.options["kept"] == len({line[1] for line in lines})
+        assert len(lines) == op.kept == len({line[1] for line in lines})
         found = [(lines[inner % len(lines)], inner) for inner in made[-len(lines) :]]
         for (base, offset, _, _, size), inner in found:
             memory = self._of(base)
@@ -227,12 +247,11 @@ class Memory:
         memory = self._of(base)[offset : offset + size]
         assert (memory == self._line(tensor, inner, size)).all(), f"kept row {inner} of {tensor}"
 
-    def _exchange(self, node: Node, ports: Sequence[PortEntry], step: int) -> None:
+    def _exchange(self, node: Exchange, ports: Sequence[PortEntry], step: int) -> None:
         """The caller gives or takes the next row of an input or output: lt_run hands out no other."""
         (port,) = ports
         ((base, offset, _, position, size),) = self._rows(port, step)
-        number = node.exchange
-        assert number is not None
+        number = node.number
         assert base == ARENA or node.inputs
         graph = self.assembly.graph
         done = self.taken if node.inputs else self.pulled
@@ -247,6 +266,7 @@ class Memory:
     def _scratch(self, number: int, step: int) -> None:
         """Use scratch memory; what must last from step to step is there still."""
         entry = self.assembly.nodes[number]
+        assert isinstance(entry, KernelEntry)
         if not entry.node.scratch:
             return
         at = _place(self.assembly.rows[entry.scratch], step)
@@ -317,7 +337,7 @@ def _joins(assembly: Assembly) -> dict[int, tuple[int, tuple[int, int], int]]:
     Those of the concatenations and splits that no node of the program carries out.
     """
     graph = assembly.graph
-    run = {op for e in assembly.nodes for op in assembly.members.get(e.node.op, ())}
+    run = {op for e in assembly.kernels for op in assembly.members[e.node.op]}
     found: dict[int, tuple[int, tuple[int, int], int]] = {}
     for op in graph.ops:
         if op.id in run or op.type not in ("CONCATENATION", "SPLIT", "SPLIT_V"):
@@ -369,18 +389,18 @@ def _columns(assembly: Assembly) -> dict[int, tuple[int, tuple[range, ...]]]:
         first, *others = (graph.ops[n] for n in assembly.members[op.id])
         inner = [t for t in assembly.inner.get(op.id, ()) if t >= 0]
         for inside in reversed(others):  # of a block
-            (window,) = windows(graph, inside) or ()
+            (window,) = columns_read(graph, inside) or ()
             wide = graph.tensors[window.tensor].shape[2]
-            made = tuple(window.reads(of, wide) for of in made)
+            made = tuple(window.axis.reads(of, wide) for of in made)
             part = assembly.parts[inner.pop()]
             assert (part.tensor, part.columns) == (window.tensor, made)
-        reads = iter(windows(graph, first) or ())
+        reads = iter(columns_read(graph, first) or ())
         for mine, tensor in zip(op.inputs[: len(first.inputs)], first.inputs, strict=True):
             if tensor < 0 or graph.tensors[tensor].is_constant:
                 continue
             window = next(reads)
             wide = graph.tensors[tensor].shape[2]
-            columns = tuple(window.reads(of, wide) for of in made)
+            columns = tuple(window.axis.reads(of, wide) for of in made)
             assert all(len(read) == program.tensors[mine].shape[2] for read in columns)
             assert found.setdefault(mine, (tensor, columns)) == (tensor, columns)
     return found
@@ -391,9 +411,9 @@ def _check_hidden(assembly: Assembly) -> None:
     graph = assembly.graph
     hidden = {tensor for inner in assembly.inner.values() for tensor in inner}
     lines: set[int] = set()
-    for number in {entry.node.op for entry in assembly.nodes if entry.node.kernel}:
-        op = assembly.program_graph.ops[number] if number >= 0 else None
-        if op is not None and op.type == BLOCK:
+    for number in {entry.node.op for entry in assembly.kernels}:
+        op = assembly.program_graph.ops[number]
+        if isinstance(op, BlockOp):
             inside = [t for n in assembly.members[number][:-1] for t in graph.ops[n].outputs]
             assert inside == [assembly.parts[t].tensor for t in assembly.inner[number] if t >= 0]
             assert assembly.untraced.issuperset(inside)
@@ -402,8 +422,8 @@ def _check_hidden(assembly: Assembly) -> None:
             lines.update(op.intermediates)
     seen = {rows.tensor for rows in assembly.rows} | {cut.tensor for cut in assembly.cuts}
     assert hidden.isdisjoint(seen)
-    for entry in assembly.nodes:
-        own = assembly.program_graph.ops[entry.node.op].intermediates if entry.node.op >= 0 else ()
+    for entry in assembly.kernels:
+        own = assembly.program_graph.ops[entry.node.op].intermediates
         ports = {p.tensor for p in (*entry.node.inputs, *entry.node.outputs)}
         assert ports & lines <= set(own)
         assert {p.tensor for p in entry.node.inputs}.isdisjoint(lines)

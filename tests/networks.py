@@ -1,17 +1,31 @@
 """The networks that tests run over: the zoo's, and the real models where a checkout has them.
 
 Why one list: a test over all networks must have cases also where the folder of real models is
-missing, so both kinds go by name and the zoo is always among them.
+missing, so both kinds go by name and the zoo is always among them. Random networks go by number.
+
+Why programs, too: many tests look at the same one, and planning it takes longer than looking. What is
+kept here is frozen; a test that replaces parts of lowtide must compile by itself.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 from lowtide import zoo
-from lowtide.ir import Model
+from lowtide.commands.compiling import Compiled, Options, compile_model, compiled_of
+from lowtide.emit.c_writer import check_name
+from lowtide.ir import Graph, Model
+from lowtide.order import OrderResult, best_order
+from lowtide.passes import drop_boundary_quantization, fold_pads, resolve_variables
+from lowtide.place.rows import QUICK
+from lowtide.plans.search import cheapest, choices_of
+from lowtide.plans.space import space_of
+from lowtide.program.assemble import Assembly, assemble_rows
+from lowtide.rows.prepare import InputMode, OutputMode, prepare
 from lowtide.tflite.read import parse
+from random_nets import random_network
 
 _FOLDER = Path(__file__).resolve().parents[2] / "shared" / "models"
 
@@ -35,6 +49,62 @@ def contents(name: str) -> bytes:
 def loaded(name: str) -> Model:
     """The network `name`, parsed."""
     return parse(contents(name), path=name)
+
+
+@cache
+def model_of(network: str | int) -> Model:
+    """A network by its name, or the random one of that number."""
+    if isinstance(network, str):
+        return loaded(network)
+    return parse(random_network(network), path=f"random-{network}")
+
+
+def compiled(network: str | int, options: Options | None = None) -> Compiled:
+    """The network as C; planned once, whatever its name."""
+    return _compiled(network, options or Options())
+
+
+@cache
+def _compiled(network: str | int, options: Options) -> Compiled:
+    if options.name is None:
+        return compile_model(model_of(network), options)
+    plan, name = _compiled(network, replace(options, name=None)), check_name(options.name)
+    return compiled_of(plan.model, options, name, plan.order, plan.assembly, complete=plan.complete)
+
+
+@cache
+def graph_of(network: str | int) -> Graph:
+    """The network after all passes, without QUANTIZE and DEQUANTIZE at its boundary."""
+    return drop_boundary_quantization(fold_pads(resolve_variables(model_of(network).graph)))
+
+
+@cache
+def order_of(network: str | int) -> OrderResult:
+    """The best order of `graph_of`."""
+    return best_order(graph_of(network))
+
+
+@cache
+def row_program(
+    network: str | int,
+    given: InputMode = "resident",
+    left: OutputMode = "resident",
+    preserve: bool = False,
+) -> Assembly:
+    """The program of `graph_of`, operators in their best order, rows interleaved as `assemble` does.
+
+    Its placement is repaired with a tenth of the effort: what looks at it looks at all networks.
+    """
+    ready = prepare(
+        graph_of(network),
+        order_of(network).order,
+        input_mode=given,
+        output_mode=left,
+        preserve_input=preserve,
+    )
+    path = cheapest(space_of(ready, strips=False))
+    assert path is not None
+    return assemble_rows(ready, choices_of(path, ready), effort=QUICK)
 
 
 def present(*names: str) -> list[str]:

@@ -30,7 +30,7 @@ class Maker(NetBuilder):
         ]
         sources = (self._int32(f"{name}/split/axis", (axis,)), x.id)
         self._ops.append(
-            OpSpec("SPLIT", 2, sources, tuple(made), "SplitOptions", {"numSplits": parts})
+            OpSpec("SPLIT", 2, sources, tuple(made), "SplitOptions", {"num_splits": parts})
         )
         return [
             Act(index, (1, *piece.shape[1:]), x.quant, piece)
@@ -52,7 +52,7 @@ class Maker(NetBuilder):
     def dilate(self, factor: int) -> None:
         """Make the operator just added, a convolution with SAME padding and stride 1, a dilated one."""
         op = self._ops.pop()
-        wide = {"dilationHFactor": factor, "dilationWFactor": factor}
+        wide = {"dilation_h_factor": factor, "dilation_w_factor": factor}
         self._ops.append(
             OpSpec(
                 op.kind, op.version, op.inputs, op.outputs, op.options_type, {**op.options, **wide}

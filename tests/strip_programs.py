@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 
 from lowtide.emit.bundle import bundle
 from lowtide.ir import Model
+from lowtide.machines.host import CHECKED, TRACED
+from lowtide.machines.toolchain import build_program
 from lowtide.oracle.samples import reference, sample_inputs
 from lowtide.program.assemble import Assembly
 from lowtide.program.tables import NO_TENSOR
@@ -25,10 +27,6 @@ Array = NDArray[Any]
 Rows = dict[tuple[int, int, int], dict[int, list[bytes]]]
 """(program, sample, tensor) -> row -> what was made of it, each time; outputs count from -1 down."""
 
-_FLAGS = [
-    *("-std=c99", "-O1", "-g", "-DLT_TRACE"),
-    *("-fsanitize=address,undefined", "-fno-sanitize-recover=all"),
-]
 _HEAD = struct.Struct("=5i")
 _MAIN = r"""
 #include <stdio.h>
@@ -96,16 +94,13 @@ def _run(
             inputs += b"".join(np.ascontiguousarray(sample[t]).tobytes() for t in graph.inputs)
     main += 'int main(void)\n{\n    in = fopen("in", "rb");\n    out = fopen("out", "wb");\n'
     files["main.c"] = f"{main}{body}    return 0;\n}}\n".encode()
-    for file, content in files.items():
-        (folder / file).write_bytes(content)
     (folder / "in").write_bytes(inputs)
-    sources = sorted(file for file in files if file.endswith(".c"))
-    command = ["gcc", *_FLAGS, *sources, "-lm", "-o", "program"]
-    _done(subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False))
+    built, warnings = build_program(files, folder, [*CHECKED, TRACED])
+    assert warnings == ""
     environment = {"ASAN_OPTIONS": "detect_leaks=0"}
     _done(
         subprocess.run(
-            ["./program"], cwd=folder, capture_output=True, text=True, check=False, env=environment
+            [built], cwd=folder, capture_output=True, text=True, check=False, env=environment
         )
     )
     data, at = (folder / "out").read_bytes(), 0

@@ -18,7 +18,7 @@ from lowtide.commands.compiling import Options, Planned, compile_model, planned_
 from lowtide.errors import UsageError
 from lowtide.ir import DType, Graph, Op, Quant, Tensor
 from lowtide.order import best_order
-from lowtide.passes.rewrites import fold_pads
+from lowtide.passes import fold_pads
 from lowtide.plans.file import SCHEMA, model_digest, read_plan, stage_order, with_views
 from lowtide.program.assemble import assemble_rows
 from lowtide.report.data import to_json
@@ -322,5 +322,5 @@ def test_a_state_is_read_before_it_is_assigned_in_one_stage() -> None:
     except UsageError:
         return
     assert program.plan is not None
-    ran = [program.nodes[node].node.op for node, _ in program.plan.steps]
+    ran = [program.kernels[node].node.op for node, _ in program.plan.steps]
     assert max(at for at, op in enumerate(ran) if op == 1) < ran.index(3)

@@ -3,8 +3,9 @@
     import lowtide
 
     model = lowtide.load("model.tflite")  # or "zoo:figure1"
-    print(lowtide.analyze(model))  # where the RAM goes
+    print(lowtide.describe(lowtide.analyze(model)))  # where the RAM goes
     lowtide.reorder(model).write("smaller.tflite")
+    lowtide.compile(model).write("folder")  # C; lowtide.verify and lowtide.run check and measure it
 
 Names are loaded when they are first used, so that importing the package is quick.
 """
@@ -16,8 +17,16 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from lowtide.commands import compiling
     from lowtide.commands.analysis import Analysis as Analysis
     from lowtide.commands.analysis import analyze as analyze
+    from lowtide.commands.checking import Ran as Ran
+    from lowtide.commands.checking import Verified as Verified
+    from lowtide.commands.checking import run as run
+    from lowtide.commands.checking import verify as verify
+    from lowtide.commands.compiling import Compiled as Compiled
+    from lowtide.commands.compiling import Options as Options
+    from lowtide.commands.compiling import Planned as Planned
     from lowtide.commands.reordering import Reordered as Reordered
     from lowtide.commands.reordering import load as load
     from lowtide.commands.reordering import reorder as reorder
@@ -29,24 +38,39 @@ if TYPE_CHECKING:
     from lowtide.ir import Tensor as Tensor
     from lowtide.order import OrderResult as OrderResult
     from lowtide.order import best_order as best_order
+    from lowtide.report.describe import describe as describe
+
+    compile = compiling.compile_model  # noqa: A001  # as re's
+    plan = compiling.planned_model
 
 __version__ = version("lowtide")
 
 _HOMES = {
-    "Analysis": "lowtide.commands.analysis",
-    "DType": "lowtide.ir",
-    "Op": "lowtide.ir",
-    "Tensor": "lowtide.ir",
-    "Graph": "lowtide.ir",
-    "LowtideError": "lowtide.errors",
-    "Model": "lowtide.ir",
-    "OrderResult": "lowtide.order",
-    "Reordered": "lowtide.commands.reordering",
-    "analyze": "lowtide.commands.analysis",
-    "best_order": "lowtide.order",
-    "load": "lowtide.commands.reordering",
-    "reorder": "lowtide.commands.reordering",
+    "Analysis": ("lowtide.commands.analysis", "Analysis"),
+    "Compiled": ("lowtide.commands.compiling", "Compiled"),
+    "DType": ("lowtide.ir", "DType"),
+    "Graph": ("lowtide.ir", "Graph"),
+    "LowtideError": ("lowtide.errors", "LowtideError"),
+    "Model": ("lowtide.ir", "Model"),
+    "Op": ("lowtide.ir", "Op"),
+    "Options": ("lowtide.commands.compiling", "Options"),
+    "OrderResult": ("lowtide.order", "OrderResult"),
+    "Planned": ("lowtide.commands.compiling", "Planned"),
+    "Ran": ("lowtide.commands.checking", "Ran"),
+    "Reordered": ("lowtide.commands.reordering", "Reordered"),
+    "Tensor": ("lowtide.ir", "Tensor"),
+    "Verified": ("lowtide.commands.checking", "Verified"),
+    "analyze": ("lowtide.commands.analysis", "analyze"),
+    "best_order": ("lowtide.order", "best_order"),
+    "compile": ("lowtide.commands.compiling", "compile_model"),
+    "describe": ("lowtide.report.describe", "describe"),
+    "load": ("lowtide.commands.reordering", "load"),
+    "plan": ("lowtide.commands.compiling", "planned_model"),
+    "reorder": ("lowtide.commands.reordering", "reorder"),
+    "run": ("lowtide.commands.checking", "run"),
+    "verify": ("lowtide.commands.checking", "verify"),
 }
+"""Public name -> where it is defined, and its name there."""
 
 __all__ = [*_HOMES, "__version__"]
 
@@ -57,5 +81,6 @@ def __dir__() -> list[str]:
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
+        home, there = _HOMES[name]
+        return getattr(import_module(home), there)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -28,6 +28,15 @@ class DiffersError(LowtideError):
     exit_code = 1
 
 
+class FaultError(LowtideError):
+    """Lowtide itself is at fault: what it built contradicts itself, and no result can be right."""
+
+    exit_code = 1
+
+    def __init__(self, cause: str) -> None:
+        super().__init__(cause, "report this as a fault of lowtide, with the model")
+
+
 class InfeasibleError(LowtideError):
     """No plan meets the limits; the message names the nearest ones."""
 

@@ -75,9 +75,8 @@ def write_together(files: Mapping[Path, bytes]) -> None:
             temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
             # A new file has the usual permissions, a file that is replaced keeps its own.
             mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
-            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
             written[current] = temporary
-            with os.fdopen(descriptor, "wb") as file:
+            with temporary.open("xb") as file:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())

@@ -17,6 +17,7 @@ from pathlib import Path
 from unittest import mock
 
 from lowtide import cli
+from lowtide.commands import kept
 
 COMMAND = (sys.executable, "-m", "lowtide")
 
@@ -36,11 +37,15 @@ class Result:
 
 
 def call(*arguments: str | Path) -> Result:
-    """Run `lowtide ARGUMENTS` in this process. An exception that escapes is the test's failure."""
+    """Run `lowtide ARGUMENTS` in this process. An exception that escapes is the test's failure.
+
+    Tests replace parts of lowtide, of which a program that was kept would know nothing.
+    """
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
     code: object = 0
     with (
         mock.patch.object(sys, "argv", ["lowtide", *map(str, arguments)]),
+        mock.patch.object(kept, "user_cache", lambda: None),
         redirect_stdout(out),
         redirect_stderr(err),
     ):

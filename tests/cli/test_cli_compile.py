@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 from command import call, fine, refused, run
 
-from lowtide.commands.compiling import Options, compile_model
+from lowtide.commands.compiling import Options
 from lowtide.lower import LOWERINGS
-from networks import float_network, loaded
+from networks import compiled, float_network, loaded
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +33,7 @@ def _files(folder: Path) -> dict[str, bytes]:
 def test_the_folder_has_everything_to_build(tmp_path: Path) -> None:
     out = tmp_path / "new" / "folder"
     text = fine(call("compile", "zoo:figure1", "-o", out))
-    program = compile_model(loaded("figure1"))
+    program = compiled("figure1")
     files = _files(out)
     assert {"figure1.c", "figure1.h", "lowtide.c", "lowtide.h", "README.md"} < files.keys()
     assert files == dict(program.files)
@@ -53,7 +53,7 @@ def test_the_folder_has_everything_to_build(tmp_path: Path) -> None:
 def test_operators_one_after_the_other(tmp_path: Path) -> None:
     flags = ("--schedule", "operators")
     text = fine(call("compile", "zoo:figure1", "-o", tmp_path, *flags))
-    program = compile_model(loaded("figure1"), Options(schedule="operators"))
+    program = compiled("figure1", Options(schedule="operators"))
     assert _files(tmp_path) == dict(program.files)
     assert text.splitlines()[1] == (
         f"arena {program.arena_bytes:,} B, allocator planned, order: peak 4,960 B (proved optimal)"
@@ -78,7 +78,7 @@ def test_operators_one_after_the_other(tmp_path: Path) -> None:
 )
 def test_rows_that_are_streamed(flags: tuple[str, ...], options: Options, tmp_path: Path) -> None:
     fine(call("compile", "zoo:figure1", "-o", tmp_path, *flags))
-    assert _files(tmp_path) == dict(compile_model(loaded("figure1"), options).files)
+    assert _files(tmp_path) == dict(compiled("figure1", options).files)
     header = (tmp_path / "figure1.h").read_text()
     assert ("int figure1_set_pull(" in header) == (options.input_mode == "streamed")
     assert ("int figure1_set_take(" in header) == (options.output_mode == "streamed")
@@ -91,7 +91,7 @@ def test_the_json_document(tmp_path: Path) -> None:
     options = Options(
         schedule="operators", allocator="compacting", input_mode="const", align=32, name="Fig"
     )
-    program = compile_model(loaded("figure1"), options)
+    program = compiled("figure1", options)
     assert document == {
         "schema": "lowtide.compile/1",
         "model": "zoo:figure1",
@@ -103,10 +103,13 @@ def test_the_json_document(tmp_path: Path) -> None:
         "input": "const",
         "output_mode": "resident",
         "arena_bytes": program.arena_bytes,
+        "state_bytes": 0,
         "arena_lower_bound_bytes": program.arena_bytes,
         "moved_bytes": program.assembly.placement.moved_bytes,
         "order": [0, 3, 5, 1, 2, 4, 6],
         "macs": 254_464,
+        "complete": True,
+        "core": "any",
     }
     assert sorted(_files(out)) == document["files"]
     assert "#define FIG_ARENA_ALIGN 32\n" in (out / "Fig.h").read_text()

@@ -7,6 +7,7 @@ more than what happens when all is well.
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -114,7 +115,7 @@ def _hide(packages: tuple[str, ...], folder: Path, monkeypatch: pytest.MonkeyPat
     for package in packages:
         (folder / package).mkdir(parents=True)
         (folder / package / "__init__.py").write_text(MISSING)
-    monkeypatch.setenv("PYTHONPATH", str(folder))
+    monkeypatch.setenv("PYTHONPATH", str(folder), prepend=os.pathsep)
 
 
 def test_no_engine_is_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,7 +127,7 @@ def test_no_engine_is_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     result = call("reorder", "zoo:figure1", "-o", out)
     refused(result, 4, "TensorFlow Lite Micro is not installed (no such engine)", "pip install")
     assert "LiteRT is not installed" in result.err
-    assert "pip install tflite-micro" in result.err
+    assert 'pip install "lowtide[verify]"' in result.err
     assert not out.exists()
     assert list(scratch.iterdir()) == []
 

@@ -19,7 +19,7 @@ from networks import contents, loaded
 @pytest.fixture(autouse=True)
 def _no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     """A busy machine brings lines on progress about, which are no part of the result."""
-    monkeypatch.setattr("lowtide.cli.checking.progress", lambda _: nullcontext())
+    monkeypatch.setattr("lowtide.cli.deploy.progress", lambda _: nullcontext())
 
 
 def _board_file(folder: Path, ram: int, flash: int) -> Path:
@@ -53,7 +53,7 @@ def test_the_json_document_is_the_one_that_was_agreed() -> None:
     assert (document["model"], document["board"]) == ("zoo:figure1", "mps2-an386")
     assert (document["bit_exact"], document["samples"]) == (True, 2)
     assert document["macs"] == 254_464
-    parts = ["arena_bytes", "data_bytes", "bss_bytes", "stack_bytes"]
+    parts = ["arena_bytes", "state_bytes", "data_bytes", "bss_bytes", "stack_bytes"]
     assert list(ram) == [*parts, "total_bytes"]
     assert ram["total_bytes"] == sum(ram[part] for part in parts)
     parts = ["code_bytes", "constant_bytes", "weights_bytes"]

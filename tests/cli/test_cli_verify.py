@@ -26,7 +26,7 @@ _OPERATOR = 4  # of figure1: neither the first nor the last to run
 @pytest.fixture(autouse=True)
 def _no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     """A busy machine brings lines on progress about, which are no part of the result."""
-    monkeypatch.setattr("lowtide.cli.checking.progress", lambda _: nullcontext())
+    monkeypatch.setattr("lowtide.cli.deploy.progress", lambda _: nullcontext())
 
 
 def _damaged() -> Model:
@@ -69,6 +69,7 @@ def test_the_json_document() -> None:
         "model": "zoo:figure1",
         "bit_exact": True,
         "engine": "tflm",
+        "rounding": "tflm",
         "samples": 3,
         "tensors": 7,
         "mismatch": None,

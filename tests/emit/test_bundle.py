@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 
 import pytest
 
-from lowtide.commands.compiling import compile_model
 from lowtide.emit import bundle as bundling
 from lowtide.emit.bundle import bundle, kernel_files
-from networks import loaded
+from lowtide.target import PORTABLE, Target
+from networks import compiled
 
 _INCLUDE = re.compile(r'#include "([^"]+)"')
 NETWORKS = ["figure1", "ds-cnn-kws", "resnet8", "branchy-cell", "attention-block"]
@@ -19,7 +20,7 @@ NETWORKS = ["figure1", "ds-cnn-kws", "resnet8", "branchy-cell", "attention-block
 
 @cache
 def _texts(network: str) -> dict[str, str]:
-    files = compile_model(loaded(network)).files
+    files = compiled(network).files
     return {name: content.decode() for name, content in files.items()}
 
 
@@ -41,18 +42,18 @@ def test_all_that_is_included_is_there_and_nothing_else(network: str) -> None:
 
 @pytest.mark.parametrize("network", NETWORKS)
 def test_every_kernel_that_a_node_names_is_declared(network: str) -> None:
-    assembly = compile_model(loaded(network)).assembly
-    for entry in assembly.nodes:
+    assembly = compiled(network).assembly
+    for entry in assembly.kernels:
         kernel = re.escape(entry.node.kernel)
         assert re.search(rf"\bvoid {kernel}\(const void \*", _texts(network)[entry.node.header])
 
 
 def test_variants_come_along_and_longer_names_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
     """lt_conv_dsp.c is a variant of lt_conv.c; lt_conv_packed.c belongs to another header."""
-    assembly = compile_model(loaded("figure1")).assembly
-    header = assembly.nodes[0].node.header
+    assembly = compiled("figure1").assembly
+    header = assembly.kernels[0].node.header
     stem = header.removesuffix(".h")
-    library = dict.fromkeys({entry.node.header for entry in assembly.nodes}, "")
+    library = dict.fromkeys({entry.node.header for entry in assembly.kernels}, "")
     library |= {
         "lowtide.h": "",
         "lowtide.c": "",
@@ -61,7 +62,7 @@ def test_variants_come_along_and_longer_names_do_not(monkeypatch: pytest.MonkeyP
         header: '#include "lt_shared.h"\n#include <string.h>\n',
         f"{stem}.c": f'#include "{header}"\n',
         f"{stem}_dsp.c": f'#include "{header}"\n#include "lt_dsp.h"\n',
-        f"{stem}_mve.c": "",
+        f"{stem}_other.c": "",  # a variant of no target
         f"{stem}_zz.h": "",
         f"{stem}_zz.c": "",
         f"{stem}_zz_dsp.c": "",
@@ -74,8 +75,12 @@ def test_variants_come_along_and_longer_names_do_not(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(bundling, "kernel_files", lambda: library)
     found = bundle(assembly, "net").keys()
     unwanted = {"lowtide_other.h", "lowtide_other.c", "lt_unused.h", "lt_unused.c"}
-    unwanted |= {f"{stem}_zz.h", f"{stem}_zz.c", f"{stem}_zz_dsp.c"}
+    unwanted |= {f"{stem}_other.c", f"{stem}_zz.h", f"{stem}_zz.c", f"{stem}_zz_dsp.c"}
     assert found == library.keys() - unwanted | {"net.c", "net.h"}
+    plain = replace(assembly, target=Target("some core", (PORTABLE,), "rv32imac"))
+    assert bundle(plain, "net").keys() == found - {f"{stem}_dsp.c", "lt_dsp.h"}
+    assert b'#error "generated for some core:' in bundle(plain, "net")["net.c"]
+    assert b"#error" not in bundle(assembly, "net")["net.c"]
 
 
 def test_file_names_are_sorted_and_kernels_are_the_packages_own() -> None:

@@ -25,7 +25,7 @@ def _assembly(*params: Params, name: str = "t0") -> Assembly:
     tensors = tuple(Tensor(i, name, (1, 4), DType.INT8, quant) for i in range(2))
     add = Op(0, "ADD", (0, 0), (1,), {"fused_activation_function": 0})
     program = assemble(Graph("main", tensors, (add,), (0,), (1,)), (0,))
-    (entry,) = program.nodes
+    (entry,) = program.kernels
     nodes = tuple(
         replace(entry, node=Node(0, "lt_fake_row", "lt_fake.h", p, (), (), 1)) for p in params
     )

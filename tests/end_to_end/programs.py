@@ -12,16 +12,14 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from lowtide.commands.compiling import Compiled, Options, compile_model
+from lowtide.commands.compiling import Compiled
 from lowtide.ir import Model
-from lowtide.machines.toolchain import WARNINGS
+from lowtide.machines.host import CHECKED
+from lowtide.machines.toolchain import WARNINGS, build_program
 from lowtide.oracle.samples import reference, sample_inputs
-from lowtide.tflite.read import parse
-from networks import loaded
-from random_nets import random_network
+from networks import model_of
 
 STRICT = ("-std=c99", *WARNINGS, "-Werror")
-SANITIZED = ("-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 _START = """
 #include <stdio.h>
@@ -37,20 +35,6 @@ class Sample:
 
     inputs: tuple[bytes, ...]
     outputs: tuple[bytes, ...]
-
-
-@cache
-def model_of(network: str | int) -> Model:
-    """A network by its name, or the random one of that number."""
-    if isinstance(network, str):
-        return loaded(network)
-    return parse(random_network(network), path=f"random-{network}")
-
-
-@cache
-def compiled(network: str | int, options: Options | None = None) -> Compiled:
-    """The network as C."""
-    return compile_model(model_of(network), options)
 
 
 @cache
@@ -130,16 +114,13 @@ def run_main(
 
     CHECK(x) in the body ends the program, and fails the test, if x does not hold.
     """
-    write_files(folder, merged(*programs))
     includes = "".join(f'#include "{program.name}.h"\n' for program in programs)
     main = f"{_START}{includes}{declarations}\nint main(void)\n{{\n{body}\n    return 0;\n}}\n"
-    (folder / "main.c").write_text(main)
-    sources = sorted(path.name for path in folder.glob("*.c"))
-    command = ["gcc", *STRICT, *SANITIZED, *flags, *sources, "-lm", "-o", "program"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[:4000]
+    files = {**merged(*programs), "main.c": main.encode()}
+    program, warnings = build_program(files, folder, [*CHECKED, *flags])
+    assert warnings == ""
     ran = subprocess.run(
-        ["./program"],
+        [program],
         cwd=folder,
         capture_output=True,
         text=True,

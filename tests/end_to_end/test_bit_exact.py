@@ -10,12 +10,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from programs import compiled
 
 from lowtide.commands import checking
 from lowtide.commands.compiling import Options
 from lowtide.program.assemble import Schedule
-from networks import present
+from lowtide.program.tables import MoveEntry
+from networks import compiled, present
 
 WHOLE = Options(schedule="operators")
 NETWORKS: list[tuple[str, Schedule]] = [
@@ -83,7 +83,7 @@ def test_compacting_moves_buffers_and_counts_them() -> None:
     moves = program.assembly.placement.moves
     assert moves
     assert program.assembly.placement.moved_bytes == sum(move.size for move in moves)
-    slides = [n for n in program.assembly.nodes if n.node.kernel == "lt_slide_buffer"]
+    slides = [n for n in program.assembly.nodes if isinstance(n, MoveEntry)]
     assert len(slides) == len(moves)
     assert b"lt_slide_buffer" in program.files["branchy_cell.c"]
     assert "lt_slide.c" in program.files

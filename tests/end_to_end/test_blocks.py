@@ -9,10 +9,10 @@ from dataclasses import replace
 from types import MappingProxyType
 
 import pytest
-from programs import compiled
 
 from lowtide.commands import checking
 from lowtide.commands.compiling import Compiled, Options
+from networks import compiled
 
 CONST = Options(input_mode="const")
 PLANS = (

@@ -10,12 +10,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from programs import compiled, merged, model_of
+from programs import merged
 
 from lowtide.commands.compiling import Options, compile_model
 from lowtide.emit.bundle import kernel_files
 from lowtide.machines.board import load_boards
 from lowtide.machines.toolchain import compile_only
+from networks import compiled, model_of
 
 _BOTH = Options(input_mode="streamed", output_mode="streamed")
 

@@ -6,9 +6,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from programs import STRICT, c_arena, c_samples, compiled, merged, run_main, write_files
+from programs import STRICT, c_arena, c_samples, merged, run_main, write_files
 
 from lowtide.commands.compiling import Options
+from lowtide.machines.finding import find_compiler
+from lowtide.machines.objects import compile_objects
+from networks import compiled
 
 FIGURE = Options(name="fig")
 KWS = Options(name="kws")
@@ -193,7 +196,8 @@ def test_the_header_is_c_plus_plus_too(tmp_path: Path) -> None:
         compiled("figure1", FIGURE),
         compiled("ds-cnn-kws", Options(name="kws", input_mode="const")),
     ]
-    write_files(tmp_path, merged(*programs))
+    files = merged(*programs)
+    write_files(tmp_path, files)
     (tmp_path / "main.cpp").write_text("""
 #include "fig.h"
 #include "kws.h"
@@ -221,12 +225,10 @@ int main()
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     # Names are C names: objects of the one language link with those of the other.
-    for compile_all in (
-        ["gcc", *STRICT, "-c", *sorted(path.name for path in tmp_path.glob("*.c"))],
-        ["sh", "-c", "g++ -std=c++11 -Wall -Wextra -Wpedantic -Werror main.cpp *.o -o program"],
-        ["./program"],
-    ):
-        done = subprocess.run(
-            compile_all, cwd=tmp_path, capture_output=True, text=True, check=False
-        )
+    sources = sorted(name for name in files if name.endswith(".c"))
+    objects, said = compile_objects([*find_compiler("host"), *STRICT], sources, tmp_path)
+    assert said == ""
+    command = ["g++", "-std=c++11", *warnings, "main.cpp", *objects, "-o", "program"]
+    for line in (command, ["./program"]):
+        done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr

@@ -26,11 +26,11 @@ def _tensor(name: str, shape: tuple[int, ...], data: bool = False) -> TensorSpec
 
 
 def _add(a: int, b: int, out: int) -> OpSpec:
-    return OpSpec("ADD", 1, (a, b), (out,), "AddOptions", {"fusedActivationFunction": 0})
+    return OpSpec("ADD", 1, (a, b), (out,), "AddOptions", {"fused_activation_function": 0})
 
 
 def _reshape(source: int, shape: int, out: int) -> OpSpec:
-    return OpSpec("RESHAPE", 1, (source, shape), (out,), "ReshapeOptions", {"newShape": _FLAT})
+    return OpSpec("RESHAPE", 1, (source, shape), (out,), "ReshapeOptions", {"new_shape": _FLAT})
 
 
 def _model(tensors: list[TensorSpec], ops: list[OpSpec], outputs: tuple[int, ...]) -> Model:

@@ -10,14 +10,13 @@ import re
 from pathlib import Path
 
 import pytest
-from programs import compiled
 
 from lowtide.commands import checking
 from lowtide.commands.checking import Ran
 from lowtide.commands.compiling import Options
 from lowtide.machines.board import find_board
 from lowtide.machines.glue import read_interface
-from networks import present
+from networks import compiled, present
 
 SMALL = ["figure1", *present("tflm_micro_speech_int8")]
 

@@ -19,6 +19,7 @@ from lowtide.commands.compiling import Compiled, Options, compile_model
 from lowtide.emit.bundle import bundle
 from lowtide.ir import DType, Graph, Quant, Tensor
 from lowtide.program.assemble import Assembly, assemble
+from lowtide.program.tables import ExchangeEntry
 from lowtide.program.turns import MAX_DEPTH, Loop, Turn, expand, turns_of
 from lowtide.tflite.read import parse
 from lowtide.zoo.quantise import Activation
@@ -67,8 +68,10 @@ def _echo() -> Assembly:
     tensor = Tensor(0, "echo", (1, _ROWS, 1, 4), DType.INT8, Quant((0.5,), (0,), 0))
     graph = Graph("echo", (tensor,), (), (0,), (0,) * _TAKES)
     program = assemble(graph, (), schedule="rows", input_mode="streamed", output_mode="streamed")
-    assert [(len(e.node.outputs), e.node.exchange) for e in program.nodes] == [
-        *((1, 0), (0, 0), (0, 1), (0, 2))
+    exchanges = [e.exchange for e in program.nodes if isinstance(e, ExchangeEntry)]
+    assert len(exchanges) == len(program.nodes)
+    assert [(e.given, e.number) for e in exchanges] == [
+        *((True, 0), (False, 0), (False, 1), (False, 2))
     ]
     return program
 
@@ -170,7 +173,7 @@ def _in_loops(turns: Sequence[Turn | Loop], nodes: set[int], depth: int = 0) -> 
 def test_kernels_run_between_the_stops(tmp_path: Path) -> None:
     """A network with rows given within a loop within a loop."""
     program = compile_model(parse(_strided(), path="net"), STREAMED)
-    exchanges = {i for i, e in enumerate(program.assembly.nodes) if e.node.exchange is not None}
+    exchanges = {i for i, e in enumerate(program.assembly.nodes) if isinstance(e, ExchangeEntry)}
     assert _in_loops(program.assembly.turns, exchanges) >= 2
     found: Sequence[Sample] = samples_of(program.model)
     declarations, body = c_run(program, "data", found)

@@ -153,13 +153,31 @@ static const uint16_t tiny_net_inner[][2] = { /* tensors inside of a block */
 #endif
 
 static const lt_program tiny_net_program = {
-    tiny_net_kinds, tiny_net_rows, tiny_net_ports, tiny_net_nodes, tiny_net_turns,
-    tiny_net_places, NULL,
-    4, 4, 0,
+    .kinds = tiny_net_kinds,
+    .rows = tiny_net_rows,
+    .ports = tiny_net_ports,
+    .nodes = tiny_net_nodes,
+    .turns = tiny_net_turns,
+    .places = tiny_net_places,
+    .tables = NULL,
+    .turn_count = 4,
+    .counter_count = 4,
+    .bases = offsetof(tiny_net_t, bases),
+    .next = offsetof(tiny_net_t, next),
+    .pointers = offsetof(tiny_net_t, pointers),
+    .row_count = 0,
+    .exchanges = 0,
+    .place_shift = 0,
 #ifdef LT_TRACE
-    tiny_net_traced, tiny_net_inner,
+    .traced = tiny_net_traced,
+    .inner = tiny_net_inner,
 #endif
 };
+
+int tiny_net_reset(tiny_net_t *m)
+{
+    return m == NULL || m->bases[0] == NULL ? LT_ERROR_ARGUMENT : LT_OK;
+}
 
 int tiny_net_init(tiny_net_t *m, void *arena, size_t size)
 {
@@ -205,8 +223,8 @@ int tiny_net_invoke(tiny_net_t *m)
     if (m == NULL || m->bases[0] == NULL) {
         return LT_ERROR_ARGUMENT;
     }
-    lt_state state;
-    lt_start(&tiny_net_program, &state, m->next);
-    (void)lt_run(&tiny_net_program, &state, m->bases, m->pointers, m->next);
+    lt_position at;
+    lt_start(&tiny_net_program, &at, m);
+    (void)lt_run(&tiny_net_program, &at, m);
     return LT_OK;
 }

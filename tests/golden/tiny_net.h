@@ -11,7 +11,8 @@
 extern "C" {
 #endif
 
-/* The memory the caller gives: bytes, and the alignment of its start. */
+/* The arena, memory that the caller gives: bytes, and the alignment of its start. Between two runs
+ * it may serve something else, once the outputs in it were read. */
 #define TINY_NET_ARENA_SIZE 148
 #define TINY_NET_ARENA_ALIGN 16
 
@@ -30,19 +31,23 @@ extern "C" {
 #define TINY_NET_OUTPUT_0_SCALE 0.00390625f
 #define TINY_NET_OUTPUT_0_ZERO_POINT -128
 
-/* The state of one instance, besides its arena. Its members are private. */
+/* One instance, besides its memory. Its members are private. */
 typedef struct {
     uint8_t *bases[2];
-    void *pointers[4];
     uint16_t next[4];
+    void *pointers[4];
 } tiny_net_t;
 
-/* Set up `m` to use `arena`, of `size` >= TINY_NET_ARENA_SIZE bytes, aligned to
- * TINY_NET_ARENA_ALIGN, for as long as `m` is used. */
+/* Set up `m` to use `arena`, of `size` >= TINY_NET_ARENA_SIZE bytes, aligned to TINY_NET_ARENA_ALIGN,
+ * for as long as `m` is used. */
 int tiny_net_init(tiny_net_t *m, void *arena, size_t size);
 
-/* Where to write input i before each tiny_net_invoke, which may overwrite it;
- * null if there is no such input. */
+/* Begin anew; callbacks and inputs stay. This network keeps nothing from one run to the next,
+ * so there is nothing else to do. */
+int tiny_net_reset(tiny_net_t *m);
+
+/* Where to write input i before each tiny_net_invoke, which may overwrite it; null if there is no such
+ * input. */
 void *tiny_net_input(tiny_net_t *m, int i);
 
 /* Where output i is after the run, until the next one or the next write to an input. */

@@ -5,13 +5,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lowtide.h"
+#include "lt_stream.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* The memory the caller gives: bytes, and the alignment of its start. */
+/* The arena, memory that the caller gives: bytes, and the alignment of its start. Between two runs
+ * it may serve something else, once the outputs in it were read. */
 #define TINY_NET_ARENA_SIZE 140
 #define TINY_NET_ARENA_ALIGN 16
 
@@ -34,30 +35,30 @@ extern "C" {
 #define TINY_NET_OUTPUT_0_SCALE 0.00390625f
 #define TINY_NET_OUTPUT_0_ZERO_POINT -128
 
-/* Write row `row` of input `input` to `to`; not LT_OK to give up the run. The rows of
- * each input are asked for in order. */
-typedef int (*tiny_net_pull_t)(void *context, int input, int row, void *to);
+/* int pull(void *context, int input, int row, void *to): write row `row` of input `input` to `to`;
+ * return LT_OK, or anything else to give up the run. The rows of each input are asked for in order. */
+typedef lt_pull tiny_net_pull_t;
 
-/* Take row `row` of output `output` from `from`, where it is during the call only; not
- * LT_OK to give up the run. The rows of each output come in order. */
-typedef int (*tiny_net_take_t)(void *context, int output, int row, const void *from);
+/* int take(void *context, int output, int row, const void *from): take row `row` of output `output`
+ * from `from`, where it is during the call only; return LT_OK, or anything else to give up the run.
+ * The rows of each output come in order. */
+typedef lt_take tiny_net_take_t;
 
-/* The state of one instance, besides its arena. Its members are private. */
+/* One instance, besides its memory. Its members are private. */
 typedef struct {
+    lt_stream stream;
     uint8_t *bases[2];
-    void *pointers[4];
     uint16_t next[6];
-    lt_state state;
-    uint8_t *row;
-    tiny_net_pull_t pull;
-    void *pull_context;
-    tiny_net_take_t take;
-    void *take_context;
+    void *pointers[4];
 } tiny_net_t;
 
-/* Set up `m` to use `arena`, of `size` >= TINY_NET_ARENA_SIZE bytes, aligned to
- * TINY_NET_ARENA_ALIGN, for as long as `m` is used. */
+/* Set up `m` to use `arena`, of `size` >= TINY_NET_ARENA_SIZE bytes, aligned to TINY_NET_ARENA_ALIGN,
+ * for as long as `m` is used. */
 int tiny_net_init(tiny_net_t *m, void *arena, size_t size);
+
+/* Begin anew; callbacks and inputs stay. A run that has begun is given up. This network keeps nothing from one run to the next,
+ * so there is nothing else to do. */
+int tiny_net_reset(tiny_net_t *m);
 
 /* Say who gives the rows that tiny_net_invoke asks for. */
 int tiny_net_set_pull(tiny_net_t *m, tiny_net_pull_t pull, void *context);
@@ -65,14 +66,34 @@ int tiny_net_set_pull(tiny_net_t *m, tiny_net_pull_t pull, void *context);
 /* Say who takes the rows of the outputs. */
 int tiny_net_set_take(tiny_net_t *m, tiny_net_take_t take, void *context);
 
-/* Instead of tiny_net_invoke: give the next `n` rows of the input, each of
- * TINY_NET_INPUT_0_ROW_BYTES bytes, and run as far as they allow. The first row after the
- * last one, or after init, begins a new run. LT_ERROR_ARGUMENT if `n` is more than the
- * run still needs. */
-int tiny_net_push_rows(tiny_net_t *m, const void *rows, int n);
+/* Instead of tiny_net_invoke, rows can be given as they come:
+ *
+ *     tiny_net_begin(m);
+ *     while (tiny_net_rows_wanted(m) > 0) {
+ *         ... write the next row to tiny_net_next_row(m) ...
+ *         tiny_net_row_done(m);
+ *     }
+ *
+ * The arena is in use all the while. None of these functions may be called from a callback. */
 
-/* How many rows the run still needs; 0 when its outputs are there, or none has begun. */
+/* Begin a run, and give up the one under way. tiny_net_init and tiny_net_reset do that, too. */
+int tiny_net_begin(tiny_net_t *m);
+
+/* How many rows the run still needs: TINY_NET_INPUT_0_ROWS when it has begun, 0 when its outputs are
+ * there, or when a callback gave it up. */
 int tiny_net_rows_wanted(const tiny_net_t *m);
+
+/* Where the next row goes, TINY_NET_INPUT_0_ROW_BYTES bytes, aligned as its type is: by whatever writes
+ * it, in any order, until tiny_net_row_done. Null if no row is wanted. */
+void *tiny_net_next_row(tiny_net_t *m);
+
+/* The row is where tiny_net_next_row said: run as far as it allows. */
+int tiny_net_row_done(tiny_net_t *m);
+
+/* The same for `n` rows that lie one after the other elsewhere: they are copied. If no row is wanted,
+ * this begins a new run. LT_ERROR_ARGUMENT, and nothing is done, if `n` is more than the run still
+ * needs. */
+int tiny_net_push_rows(tiny_net_t *m, const void *rows, int n);
 
 /* Run the network once. */
 int tiny_net_invoke(tiny_net_t *m);

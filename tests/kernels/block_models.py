@@ -25,7 +25,7 @@ from lowtide.machines.board import find_board
 from lowtide.machines.host import host_build, host_macs, host_run
 from lowtide.machines.qemu import run_on_board
 from lowtide.oracle.samples import reference, sample_inputs
-from lowtide.passes.rewrites import fold_pads
+from lowtide.passes import fold_pads
 from lowtide.program.assemble import Assembly, assemble_rows
 from lowtide.rows.prepare import InputMode, OutputMode, Prepared, prepare
 from lowtide.rows.stages import Choice, Fused
@@ -278,7 +278,7 @@ def _guarded(files: dict[str, bytes]) -> dict[str, bytes]:
 
 def _too_small(program: Assembly) -> list[str]:
     """Blocks that get less scratch memory than lt_block.h says they need."""
-    nodes = [entry.node for entry in program.nodes if entry.node.kernel in _KERNELS]
+    nodes = [entry.node for entry in program.kernels if entry.node.kernel in _KERNELS]
     assert nodes
     return [
         f"operator {node.op}: {node.scratch} bytes of scratch instead of {_scratch(node)}"

@@ -95,7 +95,7 @@ class Models:
         _, height, width, in_c = self.tensors[x].shape
         shape = (1, *kernel, in_c * multiple)
         out = (1, *_out(height, width, kernel, layer), in_c * multiple)
-        options = _window_options(layer) | {"depthMultiplier": multiple}
+        options = _window_options(layer) | {"depth_multiplier": multiple}
         return self._layer(
             "DEPTHWISE_CONV_2D", x, shape, 3, out, layer, "DepthwiseConv2DOptions", options
         )
@@ -105,8 +105,8 @@ class Models:
         shape = self.tensors[x].shape
         lead = shape[:-1] if layer.keep_num_dims else (math.prod(shape) // depth,)
         options = {
-            "fusedActivationFunction": layer.activation,
-            "keepNumDims": layer.keep_num_dims,
+            "fused_activation_function": layer.activation,
+            "keep_num_dims": layer.keep_num_dims,
         }
         return self._layer(
             *("FULLY_CONNECTED", x, (out_c, depth), 0, (*lead, out_c), layer),
@@ -189,9 +189,9 @@ def _out(height: int, width: int, kernel: tuple[int, int], layer: Layer) -> tupl
 def _window_options(layer: Layer) -> dict[str, int]:
     return {
         "padding": layer.padding,
-        "strideH": layer.stride[0],
-        "strideW": layer.stride[1],
-        "dilationHFactor": layer.dilation[0],
-        "dilationWFactor": layer.dilation[1],
-        "fusedActivationFunction": layer.activation,
+        "stride_h": layer.stride[0],
+        "stride_w": layer.stride[1],
+        "dilation_h_factor": layer.dilation[0],
+        "dilation_w_factor": layer.dilation[1],
+        "fused_activation_function": layer.activation,
     }

@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,13 +18,11 @@ from numpy.typing import NDArray
 
 from lowtide.emit.bundle import bundle
 from lowtide.ir import Graph
+from lowtide.machines.host import CHECKED, TRACED
+from lowtide.machines.toolchain import build_program
 from lowtide.oracle.interpreters import Reference, random_inputs, reference_tensors
 from lowtide.program.assemble import Assembly, assemble
 from lowtide.tflite.read import parse
-
-_WARNINGS = ["-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wpedantic", "-Werror"]
-_SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover"]
-_FLAGS = ["-std=c99", "-O1", "-g", *_WARNINGS, *_SANITIZERS, "-DLT_TRACE"]
 
 _MAIN = r"""
 #include <stdio.h>
@@ -45,13 +43,21 @@ int main(int argc, char **argv)
     net_t net;
     FILE *in = fopen(argv[argc - 2], "rb");
     trace = fopen(argv[argc - 1], "wb");
-    if (net_init(&net, arena, NET_ARENA_SIZE) != LT_OK) return 10;
+#ifdef NET_STATE_SIZE
+    void *state = malloc(NET_STATE_SIZE); /* aligned for every type */
+    int status = net_init(&net, arena, NET_ARENA_SIZE, state, NET_STATE_SIZE);
+#else
+    void *state = NULL;
+    int status = net_init(&net, arena, NET_ARENA_SIZE);
+#endif
+    if (status != LT_OK) return 10;
     for (int i = 0; i < NET_INPUTS; i++) {
         if (fread(net_input(&net, i), 1, sizes[i], in) != sizes[i]) return 11;
     }
     if (net_invoke(&net) != LT_OK) return 12;
     fclose(in);
     fclose(trace);
+    free(state);
     free(memory);
     return 0;
 }
@@ -66,12 +72,14 @@ def differences(
     samples: int = 4,
     inputs: Sequence[Mapping[int, Array]] | None = None,
     engine: Literal["auto", "tflm", "litert"] = "auto",
+    rewrite: Callable[[Graph], Graph] = lambda graph: graph,
 ) -> list[str]:
     """Every tensor of the model that is not bit for bit the oracle's, as one line each.
 
+    `rewrite` is a pass over the graph that is compiled.
     Sample 0 of the default inputs is random, 1 to 3 are all least, all greatest and all zero.
     """
-    graph = parse(data).graph
+    graph = rewrite(parse(data).graph)
     assembly = assemble(graph, range(len(graph.ops)))
     if inputs is None:
         inputs = random_inputs(
@@ -94,20 +102,11 @@ def _dtype(graph: Graph, tensor: int) -> np.dtype[Any]:
 
 
 def _build(folder: Path, assembly: Assembly) -> Path:
-    for name, content in bundle(assembly, "net").items():
-        (folder / name).write_bytes(content)
     graph = assembly.graph
     sizes = ", ".join(str(graph.tensors[i].bytes) for i in graph.inputs)
-    (folder / "main.c").write_text(_MAIN % sizes)
-    sources = sorted(str(p) for p in folder.glob("*.c"))
-    program = folder / "net"
-    done = subprocess.run(
-        ["gcc", *_FLAGS, "-o", str(program), *sources],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[:4000]
+    files = {**bundle(assembly, "net"), "main.c": (_MAIN % sizes).encode()}
+    program, warnings = build_program(files, folder, [*CHECKED, TRACED])
+    assert warnings == ""
     return program
 
 

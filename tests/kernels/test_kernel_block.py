@@ -15,7 +15,7 @@ import pytest
 from block_models import Chain, Net, Sides, Unit, differences, model_of, prepared
 from conv_models import NONE, RELU, RELU6, RELU_N1_TO_1, SAME, VALID, Layer, Models
 
-from lowtide.passes.rewrites import fold_pads
+from lowtide.passes import fold_pads
 from lowtide.rows.prepare import InputMode, OutputMode
 
 KERNELS = [

@@ -8,11 +8,11 @@ import ai_edge_litert.schema_py_generated as schema
 import numpy as np
 import pytest
 from harness import differences
-from move_models import Net
 
 from lowtide.errors import ModelError
 from lowtide.program.assemble import assemble
 from lowtide.tflite.read import parse
+from move_models import Net
 
 
 def gather(net: Net, source: int, indices: Any, axis: int, batch: int = 0) -> int:

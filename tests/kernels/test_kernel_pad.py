@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 from harness import differences
-from move_models import Net
 
 from lowtide.errors import ModelError
 from lowtide.program.assemble import assemble
 from lowtide.tflite.read import parse
+from move_models import Net
 
 Pairs = list[tuple[int, int]]
 

@@ -10,7 +10,6 @@ from math import inf, nan
 import numpy as np
 import pytest
 from conv_models import RELU6, Layer, Models
-from move_models import Net
 from test_kernel_batch_matmul import matmul
 from test_kernel_concat import concat
 from test_kernel_lstm import lstm
@@ -21,6 +20,7 @@ from lowtide.errors import ModelError
 from lowtide.ir import Graph
 from lowtide.lower import lower_op
 from lowtide.tflite.read import parse
+from move_models import Net
 
 
 def _layers(dtype: str) -> bytes:

@@ -14,14 +14,14 @@ from typing import Any
 import ai_edge_litert.schema_py_generated as schema
 import conv_models
 import elementwise_models
-import move_models
 import numpy as np
 import pytest
 from conv_models import SAME, VALID, Layer
 from test_kernel_pad_folded import convolution, depthwise, max_pool, padded
 
+import move_models
 from lowtide.ir import Graph, Model
-from lowtide.passes.rewrites import fold_pads
+from lowtide.passes import fold_pads
 from lowtide.program.assemble import Assembly, assemble_rows
 from lowtide.rows.prepare import prepare
 from lowtide.rows.stages import Choice
@@ -52,7 +52,7 @@ def in_strips(graph: Graph, width: int, *, lean: bool) -> Assembly:
     assert sorted(order) == list(range(len(graph.ops)))
     of = prepare(graph, order, input_mode="const" if width % 2 else "resident")
     program = assemble_rows(of, [Choice(chain, width, lean) for chain in chains(graph)])
-    ran = {entry.node.op for entry in program.nodes if entry.node.kernel}
+    ran = {entry.node.op for entry in program.kernels}
     assert ran.isdisjoint(range(len(graph.ops)))
     assert {program.members[op] for op in ran} == {(op.id,) for op in graph.ops}
     return program

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 from harness import differences
-from move_models import Net, Shape
 
 from lowtide.errors import ModelError
 from lowtide.program.assemble import assemble
 from lowtide.tflite.read import parse
+from move_models import Net, Shape
 
 
 def transpose(net: Net, source: int, perm: Shape) -> int:
@@ -70,7 +70,7 @@ def test_planes_are_read_and_written_by_rows() -> None:
     transpose(net, planes, (0, 2, 3, 1))
     transpose(net, net.input((1, 8, 6, 3)), (0, 3, 1, 2))
     graph = parse(net.build()).graph
-    join, apart = (entry.node for entry in assemble(graph, (0, 1)).nodes)
+    join, apart = (entry.node for entry in assemble(graph, (0, 1)).kernels)
     for port in (join.inputs[0], apart.outputs[0]):
         assert (port.rows, port.row_bytes, port.count, port.dilation) == (24, 6, 3, 8)
     assert join.steps == apart.steps == 8

@@ -8,11 +8,11 @@ import ai_edge_litert.schema_py_generated as schema
 import numpy as np
 import pytest
 from harness import differences
-from move_models import Net, Shape
 
 from lowtide.errors import ModelError
 from lowtide.program.assemble import Assembly, assemble
 from lowtide.tflite.read import parse
+from move_models import Net, Shape
 
 
 def reshape(net: Net, source: int, shape: Shape, output: bool = True) -> int:
@@ -59,7 +59,7 @@ def test_an_output_is_no_view_of_an_input() -> None:
     net.op("EXPAND_DIMS", [source, net.const(0)], (1, 1, 4, 3, 2))
     assembly = assembled(net)
     assert assembly.views == {middle: source}
-    assert [entry.node.kernel for entry in assembly.nodes] == ["lt_copy_row"] * 3
+    assert [entry.node.kernel for entry in assembly.kernels] == ["lt_copy_row"] * 3
     assert differences(net.build(), engine="tflm") == []
 
 

@@ -7,35 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import ai_edge_litert.schema_py_generated as schema
-import flatbuffers
 import harness
 import numpy as np
 import pytest
-from move_models import Net, Shape
 
 from lowtide.errors import ModelError
 from lowtide.ir.soundness import verify
 from lowtide.oracle.interpreters import random_inputs, reference_tensors
-from lowtide.passes.rewrites import resolve_variables
+from lowtide.passes import resolve_variables
 from lowtide.program.assemble import assemble
 from lowtide.tflite.read import parse
-
-
-def handle(net: Net, name: str) -> int:
-    options = schema.VarHandleOptionsT(container="", sharedName=name)
-    made = net.op("VAR_HANDLE", [], (), options=options, output=False)
-    net.tensors[made].type = schema.TensorType.RESOURCE
-    net.tensors[made].quantization = None
-    return made
-
-
-def read(net: Net, variable: int, shape: Shape) -> int:
-    options = schema.ReadVariableOptionsT()
-    return net.op("READ_VARIABLE", [variable], shape, options=options)
-
-
-def assign(net: Net, variable: int, value: int) -> None:
-    net.op("ASSIGN_VARIABLE", [variable, value], options=schema.AssignVariableOptionsT())
+from move_models import Net
+from stateful import assign, handle, read, set_up
 
 
 def streaming(dtype: Any) -> tuple[Net, list[int]]:
@@ -82,48 +65,6 @@ def test_users_that_disagree() -> None:
     assert caught.value.cause == (
         "operator 0 (VAR_HANDLE): the variable's users do not agree on its size or type"
     )
-
-
-def set_up(data: bytes, values: dict[str, Any], *, odd: bool = False) -> bytes:
-    """The model with a CALL_ONCE before all else, whose subgraph assigns constants to variables."""
-    model = schema.ModelT.InitFromObj(schema.Model.GetRootAs(data, 0))
-    codes = {code.builtinCode: index for index, code in enumerate(model.operatorCodes)}
-    for name in ("CALL_ONCE", "VAR_HANDLE", "ASSIGN_VARIABLE"):
-        number = getattr(schema.BuiltinOperator, name)
-        if number not in codes:
-            codes[number] = len(model.operatorCodes)
-            low = min(number, 127)
-            made = schema.OperatorCodeT(deprecatedBuiltinCode=low, builtinCode=number, version=1)
-            model.operatorCodes.append(made)
-    init = Net()
-    for name, value in values.items():
-        assign(init, handle(init, name), init.const(value, np.asarray(value).dtype))
-    if odd:
-        init.op("PAD", [init.const([[1, 2]], np.int8), init.const([[0, 0], [0, 1]])], (1, 3))
-    part = schema.ModelT.InitFromObj(schema.Model.GetRootAs(init.build(), 0))
-    for tensor in part.subgraphs[0].tensors:
-        if tensor.buffer:
-            model.buffers.append(part.buffers[tensor.buffer])
-            tensor.buffer = len(model.buffers) - 1
-    for op in part.subgraphs[0].operators:
-        number = part.operatorCodes[op.opcodeIndex].builtinCode
-        if number not in codes:
-            codes[number] = len(model.operatorCodes)
-            model.operatorCodes.append(part.operatorCodes[op.opcodeIndex])
-        op.opcodeIndex = codes[number]
-    part.subgraphs[0].outputs = []
-    model.subgraphs.append(part.subgraphs[0])
-    call = schema.OperatorT(
-        opcodeIndex=codes[schema.BuiltinOperator.CALL_ONCE],
-        inputs=[],
-        outputs=[],
-        builtinOptionsType=schema.BuiltinOptions.CallOnceOptions,
-        builtinOptions=schema.CallOnceOptionsT(initSubgraphIndex=1),
-    )
-    model.subgraphs[0].operators.insert(0, call)
-    builder = flatbuffers.Builder(1024)
-    builder.Finish(model.Pack(builder), b"TFL3")
-    return bytes(builder.Output())
 
 
 FIRST = {

@@ -241,7 +241,7 @@ def test_an_element_type_newer_than_the_schema() -> None:
     new = schema.TensorT(shape=[1], type=77)
     refused(
         "tensor 1 has element type 77, which the schema does not name",
-        "update the ai-edge-litert package, or export the model with another converter version",
+        "update lowtide, or export the model with another converter version",
         subgraph([tensor(), new], [operator((0,), (1,))]),
     )
 

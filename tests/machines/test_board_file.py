@@ -8,7 +8,8 @@ import pytest
 from board_bundles import INCREMENT, bundle
 
 from lowtide.errors import UsageError
-from lowtide.machines.board import Region, board_rows, boards_document, find_board, load_boards
+from lowtide.machines.board import board_rows, boards_document, find_board, load_boards
+from lowtide.machines.parts import Region
 from lowtide.machines.qemu import run_on_board
 
 MINE = """

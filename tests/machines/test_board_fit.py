@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 from board_bundles import INCREMENT, bundle, stacking
 
-from lowtide.machines.board import Region, find_board
+from lowtide.machines.board import find_board
 from lowtide.machines.failures import DoesNotFitError
+from lowtide.machines.parts import Region
 from lowtide.machines.qemu import run_on_board
 
 SAMPLE = [[bytes([1, 2, 3, 4])]]

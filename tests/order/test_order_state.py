@@ -54,6 +54,12 @@ def test_one_stateful_operator_alone_is_free() -> None:
     assert best_order(forks("READ_VARIABLE", "ADD")).order.index(0) > 0
 
 
+def test_an_operator_may_read_a_variable_twice() -> None:
+    graph = with_variable(0)
+    ops = (replace(graph.ops[0], inputs=(*graph.ops[0].inputs, 6)), *graph.ops[1:])
+    assert best_order(replace(graph, ops=ops)).order == best_order(graph).order
+
+
 def with_variable(*readers: int) -> Graph:
     """`forks`, with a variable tensor that `readers` use and update."""
     graph = forks("ADD", "ADD")

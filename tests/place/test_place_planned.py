@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from random import Random
-from time import perf_counter
 
 import pytest
 from hypothesis import given, settings
@@ -19,6 +18,7 @@ from place_cases import (
     sequential_network,
 )
 
+from effort import calls
 from lowtide.place import Item, Problem, greedy, planned
 from lowtide.place.exact import Verdict, columns_of, search
 from lowtide.place.firstfit import boxes_of, height
@@ -127,11 +127,9 @@ def test_nothing_and_next_to_nothing() -> None:
 
 
 def test_it_is_fast_where_first_fit_is_optimal() -> None:
+    """A few calls for each item, and no search: about 3,600, milliseconds."""
     task = sequential_network([Random(0).randrange(1, 5000) for _ in range(70)])
-    planned(task)
-    started = perf_counter()
-    planned(task)
-    assert perf_counter() - started < 0.05  # a tenth of it on a quiet machine
+    assert calls(lambda: planned(task)) < 7_000
 
 
 @pytest.mark.parametrize("seed", range(25))

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
 
 import numpy as np
 import pytest
 
 from lowtide.ir import DType, Graph, Op, Quant, Tensor
-from lowtide.order import best_order
-from lowtide.passes.rewrites import drop_boundary_quantization, fold_pads, resolve_variables
 from lowtide.place import ALLOCATORS
 from lowtide.program.assemble import Assembly, assemble
+from lowtide.program.tables import ExchangeEntry, KernelEntry, MoveEntry
 from lowtide.program.turns import Turn, expand
 from lowtide.rows.bases import ARENA, CONSTANTS, FIRST_INPUT
 from lowtide.rows.prepare import InputMode, OutputMode
-from lowtide.tflite.read import parse
 from memory import Memory
-from networks import NETWORKS, loaded
-from random_nets import random_network
+from networks import NETWORKS, graph_of, order_of, row_program
 
 _FLOAT = {"tflm_mnist_lstm"}  # refused; see the tests of the command line
 COMPILED = [name for name in NETWORKS if name not in _FLOAT]
@@ -34,20 +29,14 @@ STREAMS: list[tuple[InputMode, OutputMode]] = [
 SEEDS = 24
 
 
-@cache
-def _graph(network: str) -> Graph:
-    return drop_boundary_quantization(fold_pads(resolve_variables(loaded(network).graph)))
-
-
-@cache
 def _order(network: str) -> tuple[int, ...]:
-    return best_order(_graph(network)).order
+    return order_of(network).order
 
 
 @pytest.mark.parametrize("allocator", ALLOCATORS)
 @pytest.mark.parametrize("network", COMPILED)
 def test_every_row_is_where_its_reader_looks(network: str, allocator: str) -> None:
-    graph = _graph(network)
+    graph = graph_of(network)
     for mode, kept in INPUTS:
         assembly = assemble(
             graph, _order(network), allocator=allocator, input_mode=mode, preserve_input=kept
@@ -66,10 +55,8 @@ def test_every_row_is_where_its_reader_looks(network: str, allocator: str) -> No
 def test_interleaved_rows_are_where_their_readers_look(
     network: str, mode: tuple[InputMode, bool]
 ) -> None:
-    graph = _graph(network)
-    assembly = assemble(
-        graph, _order(network), schedule="rows", input_mode=mode[0], preserve_input=mode[1]
-    )
+    graph = graph_of(network)
+    assembly = row_program(network, mode[0], "resident", mode[1])
     memory = Memory(assembly)
     memory.give()
     memory.run()
@@ -78,8 +65,8 @@ def test_interleaved_rows_are_where_their_readers_look(
         assert all(memory.input_is_intact(tensor) for tensor in graph.inputs)
 
 
-def _check_streams(graph: Graph, order: Sequence[int], given: InputMode, left: OutputMode) -> None:
-    assembly = assemble(graph, order, schedule="rows", input_mode=given, output_mode=left)
+def _check_streams(assembly: Assembly, given: InputMode, left: OutputMode) -> None:
+    graph = assembly.graph
     assert set(assembly.given) == (set() if given == "streamed" else set(graph.inputs))
     assert set(assembly.left) == (set() if left == "streamed" else set(graph.outputs))
     memory = Memory(assembly)
@@ -91,31 +78,23 @@ def _check_streams(graph: Graph, order: Sequence[int], given: InputMode, left: O
 
 @pytest.mark.parametrize("network", COMPILED)
 def test_streamed_rows_are_where_their_readers_look(network: str) -> None:
-    _check_streams(_graph(network), _order(network), "streamed", "streamed")
+    _check_streams(row_program(network, "streamed", "streamed"), "streamed", "streamed")
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_streams_of_random_networks(seed: int) -> None:
-    graph = fold_pads(parse(random_network(seed)).graph)
-    order = best_order(graph).order
     for given, left in STREAMS:
-        _check_streams(graph, order, given, left)
+        _check_streams(row_program(seed, given, left), given, left)
 
 
 def test_a_stream_that_is_wrong_is_found() -> None:
     """The check above can fail: one row given, or taken, too few."""
     for kind in ("inputs", "outputs"):
-        program = assemble(
-            _graph("figure1"),
-            _order("figure1"),
-            schedule="rows",
-            input_mode="streamed",
-            output_mode="streamed",
-        )
+        program = row_program("figure1", "streamed", "streamed")
         node = next(
             number
             for number, entry in enumerate(program.nodes)
-            if entry.node.exchange is not None and getattr(entry.node, kind)
+            if isinstance(entry, ExchangeEntry) and getattr(entry.exchange, kind)
         )
         steps = expand(program.turns)
         at = len(steps) - 1 - steps[::-1].index(node)
@@ -128,8 +107,8 @@ def test_a_stream_that_is_wrong_is_found() -> None:
 
 def test_a_label_that_is_wrong_is_found() -> None:
     """The check above can fail: one offset of one table is another."""
-    assembly = assemble(_graph("figure1"), _order("figure1"))
-    cut = assembly.ports[assembly.nodes[3].ports].rows
+    assembly = assemble(graph_of("figure1"), _order("figure1"))
+    cut = assembly.ports[assembly.kernels[3].ports].rows
     rows = list(assembly.rows)
     rows[cut] = replace(rows[cut], offset=rows[cut].offset + 16)
     memory = Memory(replace(assembly, rows=tuple(rows)))
@@ -139,22 +118,22 @@ def test_a_label_that_is_wrong_is_found() -> None:
 
 
 def test_moves_come_before_the_operator_that_needs_the_room() -> None:
-    assembly = assemble(_graph("branchy-cell"), _order("branchy-cell"), allocator="compacting")
+    assembly = assemble(graph_of("branchy-cell"), _order("branchy-cell"), allocator="compacting")
     moves = iter(assembly.placement.moves)
     assert assembly.placement.moves
     slot = {op: slot for slot, op in enumerate(assembly.order, start=1)}
     waiting = []
     for entry in assembly.nodes:
-        if entry.node.op < 0:
-            assert entry.node.kernel == "lt_slide_buffer"
+        if isinstance(entry, MoveEntry):
             waiting.append(entry)
             continue
+        assert isinstance(entry, KernelEntry)
         for made in waiting:
             move = next(moves)
             source, target = (assembly.rows[assembly.ports[made.ports + i].rows] for i in (0, 1))
             assert move.slot == slot[entry.node.op]
             assert (source.offset, target.offset) == (move.source, move.target)
-            assert dict(made.node.params.fields)["bytes"] == move.size == source.size
+            assert dict(made.slide.params.fields)["bytes"] == move.size == source.size
             assert move.target < move.source
         waiting = []
     assert not waiting
@@ -163,22 +142,24 @@ def test_moves_come_before_the_operator_that_needs_the_room() -> None:
 
 def test_turns_are_nodes_in_the_order_of_operators() -> None:
     for network in ("figure1", "branchy-cell", "attention-block"):
-        assembly = assemble(_graph(network), _order(network))
+        assembly = assemble(graph_of(network), _order(network))
         assert [turn.node for turn in assembly.turns if isinstance(turn, Turn)] == list(
             range(len(assembly.nodes))
         )
-        ops = [entry.node.op for entry in assembly.nodes]
+        ops = [entry.node.op for entry in assembly.kernels]
         assert list(dict.fromkeys(ops)) == [op for op in assembly.order if op in ops]
-        most = max(sum(p.count for p in (*e.node.inputs, *e.node.outputs)) for e in assembly.nodes)
+        most = max(
+            sum(p.count for p in (*e.node.inputs, *e.node.outputs)) for e in assembly.kernels
+        )
         assert assembly.pointers == most
 
 
 def test_views_share_memory_and_make_no_node() -> None:
-    graph = _graph("ds-cnn-kws")
+    graph = graph_of("ds-cnn-kws")
     assembly = assemble(graph, _order("ds-cnn-kws"))
     (reshape,) = (op for op in graph.ops if op.type == "RESHAPE")
     assert assembly.views == {reshape.outputs[0]: reshape.inputs[0]}
-    assert reshape.id not in {entry.node.op for entry in assembly.nodes}
+    assert reshape.id not in {entry.node.op for entry in assembly.kernels}
     tensors = {block.item for block in assembly.placement.blocks}
     assert reshape.inputs[0] in tensors
     assert reshape.outputs[0] not in tensors
@@ -241,7 +222,9 @@ _ODD = {
 def test_streams_of_odd_graphs(name: str) -> None:
     graph = _ODD[name]
     for given, left in (*STREAMS, ("resident", "resident"), ("const", "resident")):
-        _check_streams(graph, range(len(graph.ops)), given, left)
+        order = range(len(graph.ops))
+        program = assemble(graph, order, schedule="rows", input_mode=given, output_mode=left)
+        _check_streams(program, given, left)
 
 
 def test_rows_of_a_stream_are_as_the_tensor_is_cut_or_as_its_shape_says() -> None:
@@ -252,9 +235,9 @@ def test_rows_of_a_stream_are_as_the_tensor_is_cut_or_as_its_shape_says() -> Non
     graph = Graph("turned", tensors, (Op(0, "TRANSPOSE", (0, 1), (2,)),), (0,), (2,))
     program = assemble(graph, (0,), schedule="rows", input_mode="streamed", output_mode="streamed")
     exchanged = {
-        ("out" if e.node.inputs else "in"): e.node.steps
+        ("in" if e.exchange.given else "out"): e.exchange.steps
         for e in program.nodes
-        if e.node.exchange is not None
+        if isinstance(e, ExchangeEntry)
     }
     assert exchanged["in"] % 6 == 0
     assert exchanged["out"] % 3 == 0
@@ -335,19 +318,20 @@ def _variables(graph: Graph, align: int) -> Assembly:
 def test_variables_keep_memory_of_their_own(dtype: DType, zero: int, fill: int, align: int) -> None:
     assembly = _variables(_svdf(dtype, zero), align)
     first, second = assembly.variables
-    assert first.offset >= assembly.placement.arena_bytes
+    assert first.offset == 0
     assert second.offset >= first.offset + first.size
     assert [v.offset % align for v in assembly.variables] == [0, 0]
     width = dtype.bits // 8
     assert [v.size for v in assembly.variables] == [15 * width, 21 * width]
     assert [v.fill for v in assembly.variables] == [fill, fill]
-    assert assembly.arena_bytes >= second.offset + second.size
+    assert assembly.state_bytes == second.offset + second.size
+    assert assembly.arena_bytes == assembly.placement.arena_bytes
     memory = Memory(assembly)
     for _ in range(2):
         memory.give()
         memory.run()
         memory.finish()
-    states = memory.arena[assembly.placement.arena_bytes :]
+    states = memory.given[assembly.state_base]
     assert {int(label) >> 32 for label in np.unique(states) if label >= 0} == {
         v.tensor for v in assembly.variables
     }

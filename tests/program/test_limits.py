@@ -12,7 +12,7 @@ import pytest
 from lowtide.emit.c_writer import write
 from lowtide.errors import ModelError
 from lowtide.ir import DType, Graph, Op, Quant, Tensor
-from lowtide.program.assemble import Assembly, Schedule, assemble
+from lowtide.program.assemble import Assembly, ByRows, Schedule, assemble
 from lowtide.program.turns import Turn
 
 _SPLIT = "split it, or its tensors, before the conversion"
@@ -32,7 +32,7 @@ def _small(schedule: Schedule = "operators") -> Assembly:
 
 def _node(**fields: Any) -> Assembly:
     """The addition with other fields of its node; those of lt_node and of the values it comes from."""
-    (entry,) = _small().nodes
+    (entry,) = _small().kernels
     outer = {name: fields.pop(name) for name in ("counter",) if name in fields}
     entry = replace(entry, **outer, node=replace(entry.node, **fields))
     return replace(_small(), nodes=(entry,))
@@ -59,7 +59,7 @@ def _rows(**fields: Any) -> Assembly:
         (lambda n: _port(stride=n), 255, "stride in rows"),
         (lambda n: _port(dilation=n), 255, "dilation in rows"),
         (lambda n: _node(steps=n), 65535, "number of steps"),
-        (lambda n: _node(inputs=_small().nodes[0].node.inputs[:1] * n), 255, "number of inputs"),
+        (lambda n: _node(inputs=_small().kernels[0].node.inputs[:1] * n), 255, "number of inputs"),
     ],
 )
 def test_each_field_of_a_node_has_its_limit(
@@ -97,11 +97,11 @@ def test_the_program_has_limits_as_a_whole(
     changed: Callable[[int], Assembly], most: int, what: str
 ) -> None:
     write(changed(most), "net")
-    for plan in (None, _small("rows").plan):
+    for schedule in (_small().schedule, _small("rows").schedule):
         with pytest.raises(ModelError) as caught:
-            write(replace(changed(most + 3), plan=plan), "net")
+            write(replace(changed(most + 3), schedule=schedule), "net")
         assert caught.value.cause.endswith(f" {what}, and its tables hold {most}")
-        assert ("--schedule operators" in caught.value.remedy) == (plan is not None)
+        assert ("--schedule operators" in caught.value.remedy) == isinstance(schedule, ByRows)
 
 
 def test_a_tall_image_is_refused() -> None:

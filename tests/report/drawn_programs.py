@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
 import pytest
 
-from lowtide.commands.compiling import Compiled, Options, compile_model
+import networks
+from lowtide.commands.compiling import Compiled, Options
 from lowtide.place import Block
 from lowtide.place.variables import Variable
-from networks import loaded
 
 WAYS: dict[str, dict[str, Any]] = {
     "rows": {},
@@ -26,16 +25,14 @@ WAYS: dict[str, dict[str, Any]] = {
 every_way = pytest.mark.parametrize("way", WAYS)
 
 
-@cache
 def compiled(name: str, way: str = "rows") -> Compiled:
-    return compile_model(loaded(name), Options(**WAYS[way]))
+    return networks.compiled(name, Options(**WAYS[way]))
 
 
 def with_variable(name: str) -> Compiled:
     """The program with a variable of 100 bytes past all else."""
     program = compiled(name)
-    at = program.assembly.placement.arena_bytes
-    variables = (Variable(0, at, 100, 0),)
+    variables = (Variable(0, 0, 100, 0),)
     return replace(program, assembly=replace(program.assembly, variables=variables))
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from drawn_programs import compiled, every_way, nothing, with_variable
 
+from lowtide.program.assemble import ByRows
 from lowtide.report.plan_boxes import SCRATCH, Box, colours_of, plan_boxes
 from networks import present
 
@@ -87,9 +88,8 @@ def test_every_box_is_of_the_right_tensor(name: str, way: str) -> None:
     tensors = {box.tensor for box in shown.boxes} - {SCRATCH}
     ports = {
         assembly.views.get(p.tensor, p.tensor)
-        for entry in assembly.nodes
+        for entry in assembly.kernels
         for p in (*entry.node.inputs, *entry.node.outputs)
-        if p.tensor < len(graph.tensors)  # not the allocator's moves
     }
     outside = {t.id for t in graph.tensors if t.is_constant}
     outside |= set(graph.inputs) if assembly.input_mode == "const" else set()
@@ -101,9 +101,9 @@ def test_every_box_is_of_the_right_tensor(name: str, way: str) -> None:
         else:
             assert sum(sizes.values()) == graph.tensors[tensor].bytes
     if assembly.plan is None:
-        needs = {e.node.op for e in assembly.nodes if e.node.op >= 0 and e.node.scratch}
+        needs = {e.node.op for e in assembly.kernels if e.node.scratch}
     else:
-        needs = {e.node.op for e in assembly.nodes if e.node.scratch}
+        needs = {e.node.op for e in assembly.kernels if e.node.scratch}
     assert (SCRATCH in {box.tensor for box in shown.boxes}) == bool(needs)
 
 
@@ -117,8 +117,7 @@ def test_a_tensor_is_live_in_the_steps_that_use_it() -> None:
         spans[box.tensor] = min(start, box.start), max(end, box.end)
     used: dict[int, list[int]] = {}
     for slot, (number, _) in enumerate(assembly.plan.steps, start=1):
-        node = assembly.nodes[number].node
-        for port in node.outputs:
+        for port in assembly.kernels[number].node.outputs:
             used.setdefault(assembly.views.get(port.tensor, port.tensor), []).append(slot)
     for tensor, slots in used.items():
         assert slots[0] <= spans[tensor][0] <= slots[-1] < spans[tensor][1]
@@ -147,7 +146,8 @@ def test_a_stage_that_runs_again() -> None:
     assert plan is not None
     a, b = plan.stages[0], plan.stages[1]
     steps = ((a.first, 0), (b.first, 0), (b.first, 1), (a.first, 1))
-    again = replace(program.assembly, plan=replace(plan, steps=steps))
+    schedule = ByRows(replace(plan, steps=steps), program.assembly.cuts)
+    again = replace(program.assembly, schedule=schedule)
     runs = plan_boxes(replace(program, assembly=again)).runs
     assert [(run.stage, run.start, run.end) for run in runs] == [(0, 1, 2), (1, 2, 4), (0, 4, 5)]
 
@@ -163,7 +163,7 @@ def test_variables_are_held_all_the_time() -> None:
     shown, without = plan_boxes(program), plan_boxes(compiled("figure1"))
     at = program.assembly.placement.arena_bytes
     assert shown.variables == (Box(0, 0, shown.slots, at, 100),)
-    assert shown.arena_bytes == at + 100
+    assert (shown.arena_bytes, shown.state_bytes) == (at, 100)
     assert (shown.boxes, shown.live) == (without.boxes, without.live)
 
 

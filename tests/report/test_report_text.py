@@ -13,6 +13,7 @@ from hand_made import chain, peak_at_start, unproved, with_variable
 from lowtide.commands import reordering
 from lowtide.commands.analysis import analyze
 from lowtide.commands.reordering import Check, Reordered, place_tensors
+from lowtide.report.describe import describe
 from lowtide.report.text import (
     amount,
     analysis_text,
@@ -150,7 +151,7 @@ def test_a_step_without_memory_has_a_bar() -> None:
 
 def test_a_model_prints_its_analysis() -> None:
     found = analyze(loaded("figure1"))
-    assert str(found) == analysis_text(found)
+    assert describe(found) == analysis_text(found)
 
 
 def test_a_rewrite_that_changes_nothing() -> None:

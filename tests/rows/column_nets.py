@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 
 from lowtide.ir import DType, Graph, Op, Tensor
+from lowtide.ir.block import BlockOp
 from lowtide.ir.graph import Option
-from lowtide.ir.macs import BLOCK
-from lowtide.passes.rewrites import EXPLICIT_PADDING
+from lowtide.ir.window import Axis, Window
+from lowtide.lower import columns_read
+from lowtide.lower.nodes import Reads
+from lowtide.passes import normalise_windows
 from lowtide.rows.columns import (
     Stripes,
     stage_windows,
     stripes,
-    windows,
 )
 
-SAME, VALID = 0, 1
+SAME, VALID, EXPLICIT = 0, 1, 2
 
 
 @dataclass(slots=True)
@@ -67,7 +69,7 @@ class Drawing:
         kernel, stride, dilation = rng.choice((1, 1, 2, 3, 5, 9)), rng.choice((1, 1, 2, 3)), 1
         if kind.endswith("CONV_2D"):
             dilation = rng.choice((1, 1, 2, 3))
-        padding = rng.choice((SAME, VALID, EXPLICIT_PADDING))
+        padding = rng.choice((SAME, VALID, EXPLICIT))
         if keep:
             stride, padding = 1, SAME
         size = (kernel - 1) * dilation + 1
@@ -78,21 +80,33 @@ class Drawing:
             total = max(0, (out - 1) * stride + size - wide)
             left, right = total // 2, total - total // 2
             options["padding"] = SAME
-        elif padding == EXPLICIT_PADDING:
+        elif padding == EXPLICIT:
             left, right = rng.randint(0, size), rng.randint(0, size)  # windows may miss the map
-            options[EXPLICIT_PADDING] = (0, 0, left, right)
         out = (wide + left + right - size) // stride + 1
         if out < 1:
             return self.window(x, keep=keep)
         taps = tuple(k * dilation for k in range(kernel))
+        explicit = (left, right) if padding == EXPLICIT else None
         if kind.endswith("POOL_2D"):
             options |= {"filter_width": kernel, "filter_height": 1}
-            return self.add(kind, [x], (1, high, out, deep), taps, stride, left, **options)
+            made = self.add(kind, [x], (1, high, out, deep), taps, stride, left, **options)
+            return self.padded(made, explicit)
         options["dilation_w_factor"] = dilation
         many = deep if kind[0] == "D" else rng.randint(1, 4)
         filters = (1, 1, kernel, deep) if kind[0] == "D" else (many, 1, kernel, deep)
         weights = self.tensor(filters, constant=True)
-        return self.add(kind, [x, weights], (1, high, out, many), taps, stride, left, **options)
+        made = self.add(kind, [x, weights], (1, high, out, many), taps, stride, left, **options)
+        return self.padded(made, explicit)
+
+    def padded(self, made: int, sides: tuple[int, int] | None) -> int:
+        """Give the last operator this padding of its own."""
+        if sides is not None:
+            graph = Graph("", tuple(self.tensors), (self.ops[-1],), (), ())
+            (op,) = normalise_windows(graph).ops
+            assert op.window is not None
+            columns = replace(op.window.columns, before=sides[0], after=sides[1])
+            self.ops[-1] = replace(op, window=replace(op.window, columns=columns))
+        return made
 
     def plain(self, x: int) -> int:
         kind = self.rng.choice(("RELU", "TANH", "QUANTIZE", "ADD", "MUL", "MINIMUM"))
@@ -112,22 +126,27 @@ class Drawing:
         out = (wide + left + right - kernel) // stride + 1
         if out < 1:
             return self.window(x)
-        options: dict[str, Option] = {
-            "kernel_w": kernel,
-            "stride_w": stride,
-            EXPLICIT_PADDING: (0, 0, left, right),
-            "expanded_rows": rng.randint(1, 3 * high),
-            "expanded_columns": min(wide, (out - 1) * stride + kernel - left),
-            "expand_macs": rng.choice((0, 7)),
-            "pixel_macs": rng.randint(1, 9),
-        }
+        rows, pixel = rng.randint(1, 3 * high), rng.choice((0, 7))
         lines = []
         if rng.random() < 0.6:
             lines.append(self.tensor((1, 2, wide, 2 * deep)))
-        made = self.add(
-            BLOCK, [x], (1, high, out, deep), tuple(range(kernel)), stride, left, **options
+        made = self.add("", [x], (1, high, out, deep), tuple(range(kernel)), stride, left)
+        self.ops[-1] = BlockOp(
+            id=self.ops[-1].id,
+            inputs=(x,),
+            outputs=(made,),
+            intermediates=tuple(lines),
+            window=Window(Axis(), Axis(kernel, stride, 1, left, right)),
+            expand=None,
+            depthwise=0,
+            project=None,
+            kept=0,
+            expanded_rows=rows,
+            expanded_height=high,
+            expanded_columns=min(wide, (out - 1) * stride + kernel - left),
+            expand_macs=pixel,
+            pixel_macs=rng.randint(1, 9),
         )
-        self.ops[-1] = replace(self.ops[-1], intermediates=tuple(lines))
         return made
 
     def branches(self, x: int) -> int:
@@ -153,7 +172,13 @@ def drawn(seed: int) -> tuple[Drawing, Graph]:
     x = source
     for _ in range(rng.randint(1, 4)):
         x = rng.choice((*[draw.window] * 3, draw.plain, draw.branches, draw.block))(x)
-    return draw, Graph("columns", tuple(draw.tensors), tuple(draw.ops), (source,), (x,))
+    graph = Graph("columns", tuple(draw.tensors), tuple(draw.ops), (source,), (x,))
+    return draw, normalise_windows(graph)
+
+
+def reading(graph: Graph) -> Callable[[int], tuple[Reads, ...] | None]:
+    """What an operator of the graph reads."""
+    return lambda op: columns_read(graph, graph.ops[op])
 
 
 def needed(draw: Drawing, op: int, column: int, wide: int) -> set[int]:
@@ -172,10 +197,10 @@ def cuts_of(seed: int) -> tuple[Drawing, Graph, list[tuple[int, Stripes | None]]
     """The network in strips of every width, also wider ones than the map."""
     draw, graph = drawn(seed)
     out = graph.outputs[0]
-    of = [windows(graph, op) for op in graph.ops]
+    of = [columns_read(graph, op) for op in graph.ops]
     assert all(w is not None for w in of), seed
     wide = graph.tensors[out].shape[2]
-    found = stage_windows(graph, range(len(graph.ops)), frozenset({out}))
+    found = stage_windows(graph, range(len(graph.ops)), frozenset({out}), reading(graph))
     assert (found is None) == (wide == 1), seed
     plain = [w for w in of if w is not None]
     return (

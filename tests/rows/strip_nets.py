@@ -16,14 +16,15 @@ import pytest
 
 from lowtide.errors import UsageError
 from lowtide.ir import Graph
-from lowtide.ir.macs import BLOCK
+from lowtide.ir.block import BlockOp
+from lowtide.lower.nodes import Node
 from lowtide.order import best_order
-from lowtide.passes.rewrites import fold_pads
+from lowtide.passes import fold_pads
 from lowtide.plans import space as spaces
 from lowtide.plans.cost import CostModel
 from lowtide.plans.space import Edge, Space
 from lowtide.program.assemble import Assembly, assemble_rows
-from lowtide.rows.blocks import block_scratch, selections
+from lowtide.rows.blocks import selections
 from lowtide.rows.columns import stage_windows, stripes, widths
 from lowtide.rows.prepare import InputMode, OutputMode, Prepared, prepare
 from lowtide.rows.stages import Choice
@@ -167,6 +168,7 @@ def network_of(seed: int, *, small: bool) -> bytes:
     return block_network(seed, 9) if seed >= BLOCKS else random_network(seed)
 
 
+@cache
 def ready(seed: int, *, small: bool) -> Prepared:
     """The network prepared in one of the modes, which goes by the number."""
     graph = graph_of(seed, small=small)
@@ -207,6 +209,17 @@ def around(of: Prepared, edge: Edge) -> tuple[Choice, ...]:
     stage = of.choice(edge.operators, edge.width, lean=edge.lean)
     before = singles(of, 0, edge.first)
     return (*before, stage, *singles(of, edge.last, len(of.groups)))
+
+
+_STRIPS: dict[int, tuple[Prepared, set[tuple[int, ...]]]] = {}
+"""By the identity of a network prepared, which is kept with it."""
+
+
+def in_strips(of: Prepared) -> set[tuple[int, ...]]:
+    """The operators of all stages that may run in strips."""
+    if id(of) not in _STRIPS:
+        _STRIPS[id(of)] = (of, {e.operators for e in all_edges(space_of(of)) if e.width})
+    return _STRIPS[id(of)][1]
 
 
 def all_edges(space: Space) -> list[Edge]:
@@ -269,7 +282,9 @@ def all_read(of: Prepared, choices: Sequence[Choice], stage: Choice) -> bool:
     variant = of.variant(blocks_of(of, choices))
     last = of.chosen(stage)[-1]
     output = of.wide.ops[last].outputs[0]
-    behind = [n for n, node in enumerate(variant.nodes) if node.op == last][-1]
+    behind = [
+        n for n, node in enumerate(variant.nodes) if isinstance(node, Node) and node.op == last
+    ][-1]
     rows = {
         row
         for cut in variant.table.cuts
@@ -283,9 +298,9 @@ def all_read(of: Prepared, choices: Sequence[Choice], stage: Choice) -> bool:
 def origin(of: Prepared, program: Assembly, number: int) -> int:
     """The operator of the wider graph that one of the program's is a strip of."""
     members, op = program.members[number], program.program_graph.ops[number]
-    if op.type != BLOCK:
+    if not isinstance(op, BlockOp):
         return members[0]
-    (found,) = {b.op for b in of.blocks if (b.operators, b.kept) == (members, op.options["kept"])}
+    (found,) = {b.op for b in of.blocks if (b.operators, b.kept) == (members, op.kept)}
     return found
 
 
@@ -298,19 +313,15 @@ def scratch_changes(of: Prepared, program: Assembly) -> bool:
         for stage in program.plan.stages
         for op in of.chosen(stage.choice)
     }
-    for entry in program.nodes:
+    for entry in program.kernels:
         if entry.node.op < len(of.wide.ops):
             continue
         number = origin(of, program, entry.node.op)
         own = [node.leaner if lean[number] else node for node in of.lowered[number].nodes]
-        if of.wide.ops[number].type == BLOCK and not lean[number]:
+        if own[0].narrow_scratch and not lean[number]:
             made = (program.program_graph.ops[entry.node.op].outputs, of.wide.ops[number].outputs)
-            columns, whole = (program.program_graph.tensors[t].shape[2] for (t,) in made)
-            part, all_of_it = (
-                block_scratch(of.wide, of.wide.ops[number], n, 0, lean=False)
-                for n in (columns, whole)
-            )
-            own = [replace(node, scratch=node.scratch + part - all_of_it) for node in own]
+            columns, _ = (program.program_graph.tensors[t].shape[2] for (t,) in made)
+            own = [replace(node, scratch=node.narrow_scratch[columns]) for node in own]
         form = entry.node.scratch, entry.node.scratch_lasts
         if form not in [(node.scratch, node.scratch_lasts) for node in own]:
             return True
@@ -328,7 +339,7 @@ def random_plan(of: Prepared, seed: int) -> tuple[Choice, ...]:
     """Any cut of the operators, any blocks; strips of any width, also wider than the map, where they
     can be."""
     rng, count = Random(seed), len(of.groups)
-    strips = {e.operators for e in all_edges(space_of(of)) if e.width}
+    strips = in_strips(of)
     cut = [0, *(n for n in range(1, count) if rng.random() < 0.4), count]
     choices = []
     for first, last in pairwise(cut):
@@ -338,7 +349,9 @@ def random_plan(of: Prepared, seed: int) -> tuple[Choice, ...]:
             output = of.wide.ops[stage[-1]].outputs[0]
             wide = of.wide.tensors[output].shape[2]
             width = rng.randint(1, wide + 1 if rng.random() < 0.1 else max(1, wide // 2))
-            found = stage_windows(of.wide, stage, frozenset({output}))
+            found = stage_windows(
+                of.wide, stage, frozenset({output}), lambda op: of.lowered[op].columns
+            )
             if found is None or stripes(of.wide, stage, *found, width) is None:
                 width = None  # a strip would read nothing
         choice = of.choice(stage, width, lean=rng.random() < 0.4)

@@ -31,7 +31,7 @@ from lowtide.commands.compiling import Options, compile_model
 from lowtide.ir import Graph
 from lowtide.ir.macs import op_macs
 from lowtide.order import best_order
-from lowtide.passes.rewrites import fold_pads
+from lowtide.passes import fold_pads
 from lowtide.plans.planner import least, plans_of
 from lowtide.plans.search import cheapest, choices_of
 from lowtide.program.assemble import Assembly, assemble_rows
@@ -334,7 +334,7 @@ def test_a_fault_in_kept_rows_is_found(width: int | None) -> None:
             changed = (*program.rows[:number], same, *program.rows[number + 1 :])
             with pytest.raises((AssertionError, IndexError)):
                 _follow(replace(program, rows=changed))
-    entries = [e for e in program.nodes if program.members.get(e.node.op) == BOTH]
+    entries = [e for e in program.kernels if program.members.get(e.node.op) == BOTH]
     for entry in entries:
         for shift in (-1, 1):  # other rows of the input
             port = program.ports[entry.ports]

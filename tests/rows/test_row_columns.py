@@ -9,21 +9,21 @@ from __future__ import annotations
 from itertools import combinations, pairwise
 
 import pytest
-from column_nets import cuts_of, drawn, gaps, needed
+from column_nets import cuts_of, drawn, gaps, needed, reading
 
 from lowtide.ir import DType, Graph, Op, Tensor
+from lowtide.ir.block import BlockOp
 from lowtide.ir.graph import Option
-from lowtide.ir.macs import BLOCK
+from lowtide.ir.window import Axis
+from lowtide.lower import columns_read
+from lowtide.lower.nodes import Reads
 from lowtide.plans.weigh import weighed
-from lowtide.rows import blocks
 from lowtide.rows.columns import (
     Stripes,
-    Window,
     runs,
     stage_windows,
     stripes,
     widths,
-    windows,
 )
 
 BATCH = 30
@@ -35,7 +35,7 @@ def test_windows_are_what_the_definition_says(first: int) -> None:
     for seed in range(first, first + BATCH):
         draw, graph = drawn(seed)
         for op in graph.ops:
-            of = windows(graph, op)
+            of = columns_read(graph, op)
             assert of is not None
             assert [w.tensor for w in of] == [
                 t for t in op.inputs if not graph.tensors[t].is_constant
@@ -43,11 +43,11 @@ def test_windows_are_what_the_definition_says(first: int) -> None:
             wide = graph.tensors[op.outputs[0]].shape[2]
             for w in of:
                 whole = graph.tensors[w.tensor].shape[2]
-                assert (w.stride, w.pad) == (draw.strides[op.id], draw.pads[op.id])
-                assert w.size == max(draw.taps[op.id]) + 1
+                assert (w.axis.stride, w.axis.before) == (draw.strides[op.id], draw.pads[op.id])
+                assert w.axis.size == max(draw.taps[op.id]) + 1
                 for start in range(wide):
                     for stop in range(start + 1, min(wide, start + 4) + 1):
-                        read = w.reads(range(start, stop), whole)
+                        read = w.axis.reads(range(start, stop), whole)
                         need = set().union(
                             *(needed(draw, op.id, x, whole) for x in range(start, stop))
                         )
@@ -65,21 +65,21 @@ def test_a_strip_has_what_its_operators_read_and_pads_the_rest(first: int) -> No
             for strip in cut.strips if cut is not None else ():
                 made_here: dict[int, range] = {}
                 for op, made, reads in zip(graph.ops, strip.made, strip.read, strict=True):
-                    of = windows(graph, op)
+                    of = columns_read(graph, op)
                     assert of is not None
                     for w, read in zip(of, reads, strict=True):
                         whole = graph.tensors[w.tensor].shape[2]
                         held = strip.held[w.tensor]
                         assert set(read) <= set(held)
                         assert w.tensor in graph.inputs or held == made_here[w.tensor]
-                        left, right = w.padding(made, whole)
+                        left, right = w.axis.padding(made, whole)
                         assert min(left, right) >= 0
                         crop = len(read)
-                        assert (crop + left + right - w.size) // w.stride + 1 == len(made)
+                        assert (crop + left + right - w.axis.size) // w.axis.stride + 1 == len(made)
                         for number, column in enumerate(made):
                             for tap in draw.taps[op.id]:
-                                there = column * w.stride - w.pad + tap
-                                here = number * w.stride - left + tap
+                                there = column * w.axis.stride - w.axis.before + tap
+                                here = number * w.axis.stride - left + tap
                                 assert (0 <= here < crop) == (0 <= there < whole), seed
                                 if 0 <= here < crop:
                                     assert read.start + here == there
@@ -136,8 +136,8 @@ def test_there_are_no_strips_only_where_one_would_read_nothing(first: int) -> No
             for start in range(0, wide, width):
                 held = {out: range(start, min(wide, start + width))}
                 for op in reversed(graph.ops):
-                    for w in windows(graph, op) or ():
-                        read = w.reads(held[op.outputs[0]], graph.tensors[w.tensor].shape[2])
+                    for w in columns_read(graph, op) or ():
+                        read = w.axis.reads(held[op.outputs[0]], graph.tensors[w.tensor].shape[2])
                         old = held.get(w.tensor, read)
                         nothing |= not len(read)
                         held[w.tensor] = range(min(old.start, read.start), max(old.stop, read.stop))
@@ -163,16 +163,12 @@ def test_macs_are_counted_column_by_column(first: int) -> None:
                             count += high * deep * each
                         elif op.type == "DEPTHWISE_CONV_2D":
                             count += high * deep * len(draw.taps[op.id])
-                        elif op.type == BLOCK:
-                            count += high * blocks.whole(op, "pixel_macs")
-                    if op.type == BLOCK:  # what it reads, it expands
+                        elif isinstance(op, BlockOp):
+                            count += high * op.pixel_macs
+                    if isinstance(op, BlockOp):  # what it reads, it expands
                         of = graph.tensors[op.inputs[0]].shape[2]
                         read = set().union(*(needed(draw, op.id, x, of) for x in made))
-                        count += (
-                            len(read)
-                            * blocks.whole(op, "expanded_rows")
-                            * blocks.whole(op, "expand_macs")
-                        )
+                        count += len(read) * op.expanded_rows * op.expand_macs
             assert cut.macs == count, seed
 
 
@@ -209,10 +205,10 @@ def _form(graph: Graph, cut: Stripes, number: int) -> list[object]:
     form: list[object] = []
     for op, made, reads in zip(graph.ops, strip.made, strip.read, strict=True):
         form.append(len(made))
-        for w, read in zip(windows(graph, op) or (), reads, strict=True):
+        for w, read in zip(columns_read(graph, op) or (), reads, strict=True):
             held = strip.held[w.tensor]
             form += [len(read), read.start - held.start]
-            form.append(w.padding(made, graph.tensors[w.tensor].shape[2]))
+            form.append(w.axis.padding(made, graph.tensors[w.tensor].shape[2]))
             if w.tensor not in cut.inputs:
                 form.append(len(held))
     return form
@@ -227,7 +223,7 @@ def test_all_widths_at_once_are_what_each_is_alone(first: int) -> None:
         for begin, end in combinations(range(len(graph.ops) + 1), 2):
             operators = range(begin, end)
             later = {t for op in graph.ops[end:] for t in op.inputs} | set(graph.outputs)
-            found = stage_windows(graph, operators, frozenset(later))
+            found = stage_windows(graph, operators, frozenset(later), reading(graph))
             if found is None:
                 continue
             of, output = found
@@ -251,13 +247,13 @@ def test_all_widths_at_once_are_what_each_is_alone(first: int) -> None:
 
 
 def test_windows_by_hand() -> None:
-    window = Window(0, stride=2, size=3, pad=1)
+    window = Axis(3, stride=2, before=1)
     assert window.reads(range(1), 8) == range(2)
     assert window.reads(range(1, 3), 8) == range(1, 6)
     assert window.reads(range(3, 4), 8) == range(5, 8)
     assert window.padding(range(1), 8) == (1, 0)
     assert window.padding(range(4), 7) == (1, 1)
-    assert not len(Window(0, size=1, pad=2).reads(range(2), 8))
+    assert not len(Axis(before=2).reads(range(2), 8))
 
 
 def _maps(*shapes: tuple[int, ...], variable: bool = False) -> list[Tensor]:
@@ -301,13 +297,13 @@ def test_what_cannot_be_cut_into_strips(
         for i, t in enumerate(tensors)
     )
     op = Op(0, kind, inputs, (len(numbered) - 1,), options)
-    assert windows(Graph("no", numbered, (op,), (0,), (op.outputs[0],)), op) is None
+    assert columns_read(Graph("no", numbered, (op,), (0,), (op.outputs[0],)), op) is None
 
 
 def test_an_operator_of_two_outputs_cannot_be_cut() -> None:
     graph = Graph("no", tuple(_maps(MAP, MAP, MAP)), (), (0,), (1,))
-    assert windows(graph, Op(0, "RELU", (0,), (1, 2))) is None
-    assert windows(graph, Op(0, "RELU", (0,), (1,))) == (Window(0),)
+    assert columns_read(graph, Op(0, "RELU", (0,), (1, 2))) is None
+    assert columns_read(graph, Op(0, "RELU", (0,), (1,))) == (Reads(0),)
 
 
 def _line(*reads: tuple[int, ...], shape: tuple[int, ...] = MAP) -> Graph:
@@ -338,12 +334,12 @@ def _line(*reads: tuple[int, ...], shape: tuple[int, ...] = MAP) -> Graph:
 def test_stages_in_strips(
     graph: Graph, operators: tuple[int, ...], outside: set[int], fits: bool
 ) -> None:
-    found = stage_windows(graph, operators, frozenset(outside))
+    found = stage_windows(graph, operators, frozenset(outside), reading(graph))
     assert (found is not None) == fits
     if found is not None:
         of, output = found
         assert output == operators[-1] + 1
-        assert list(of) == [windows(graph, graph.ops[op]) for op in operators]
+        assert list(of) == [columns_read(graph, graph.ops[op]) for op in operators]
 
 
 def test_widths_are_the_least_of_each_number_of_strips() -> None:

@@ -5,7 +5,7 @@ Why: the search prices a strip by its columns alone, and never sees the nodes th
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 
 import pytest
 from strip_nets import BLOCKS, all_edges, every_plan, hurry, ready
@@ -14,12 +14,16 @@ from strip_nets import space_of as stages_of
 from lowtide.commands.compiling import Options, compile_model
 from lowtide.errors import InfeasibleError, UsageError
 from lowtide.ir.macs import op_macs
-from lowtide.plans.cost import CostModel, Linear, columns_of, features, load_model
+from lowtide.ir.window import Axis
+from lowtide.lower.work import padded_taps
+from lowtide.machines.board import find_target
+from lowtide.plans.cost import CostModel, Linear, features, load_model
 from lowtide.plans.planner import front, plans_of, within_cost, within_ram
 from lowtide.plans.search import choices_of, unbeaten_paths
 from lowtide.plans.space import Edge, Space
-from lowtide.rows.columns import outside
+from lowtide.program.assemble import Assembly
 from lowtide.rows.prepare import Prepared
+from lowtide.rows.stages import Choice
 from networks import loaded
 
 _Stage = tuple[tuple[int, ...], int | None, bool]
@@ -41,6 +45,12 @@ def space(seed: int, core: str | None) -> tuple[Prepared, Space]:
     return of, stages_of(of, model=None if core is None else load_model(core))
 
 
+@lru_cache(maxsize=1)  # of many plans; tests of one network come one after the other
+def programs(seed: int) -> list[tuple[tuple[Choice, ...], Assembly]]:
+    """Every plan of the network, assembled."""
+    return list(every_plan(ready(seed, small=True), lean=True))
+
+
 def priced(found: Space) -> dict[_Stage, Edge]:
     return {(edge.operators, edge.width, edge.lean): edge for edge in all_edges(found)}
 
@@ -53,12 +63,12 @@ def test_the_search_prices_what_the_program_runs(seed: int, core: str) -> None:
     edges = priced(found)
     model = load_model(core)
     compared = 0
-    for choices, assembly in every_plan(of, lean=True):
+    for choices, assembly in programs(seed):
         known = [edges.get((of.chosen(c), c.strip_width, c.lean)) for c in choices]
         stages = [edge for edge in known if edge is not None]
         if len(stages) < len(choices):
             continue
-        cost = model.program(assembly.program_graph, assembly.executed)
+        cost = model.program(assembly.executed)
         predicted = sum(edge.cost for edge in stages)
         if any(edge.blocks and edge.width for edge in stages):
             assert cost <= predicted <= 1.3 * cost, choices
@@ -72,13 +82,13 @@ def test_the_search_prices_what_the_program_runs(seed: int, core: str) -> None:
 @pytest.mark.parametrize("seed", NETWORKS)
 def test_linear_costs_are_those_of_all_features(seed: int, core: str) -> None:
     model = load_model(core)
-    for _, assembly in every_plan(ready(seed, small=True), lean=True):
-        graph = assembly.program_graph
+    for _, assembly in programs(seed):
         for node, _ in assembly.executed:
-            columns = columns_of(graph, node)
-            exact = model.of(node.kernel, features(graph, node, columns))
+            exact = model.of(node.kernel, features(node))
+            assert node.work is not None
+            columns = node.work.columns
             # Each of four coefficients is rounded to a whole number.
-            assert abs(model.node(graph, node) - exact) <= 8 + 8 * columns, node.kernel
+            assert abs(model.node(node) - exact) <= 8 + 8 * columns, node.kernel
 
 
 @pytest.mark.parametrize("seed", NETWORKS)
@@ -96,7 +106,7 @@ def test_by_default_cost_is_macs(seed: int) -> None:
 def test_each_strip_and_each_column_costs_something(seed: int, core: str) -> None:
     of, found = space(seed, core)
     nodes = [node for lowered in of.lowered.values() for node in lowered.nodes]
-    prices = load_model(core).prices(of.wide, nodes)
+    prices = load_model(core).prices(nodes)
     for price in prices.values():
         for linear in (*price.normal, *price.lean):
             if not isinstance(linear, Linear):  # of a block, whose pieces are of any width
@@ -127,7 +137,8 @@ def test_columns_that_are_padding() -> None:
                             for k in range(kernel)
                         ]
                         lie = sum(not 0 <= at < 6 for at in reads)
-                        assert outside(columns, first, 6, stride, dilation, kernel) == lie
+                        axis = Axis(kernel, stride, dilation)
+                        assert padded_taps(columns, first, 6, axis) == lie
 
 
 def test_macs_pay_nothing_per_strip() -> None:
@@ -146,7 +157,7 @@ def test_limits_are_those_of_predicted_instructions(core: str) -> None:
     model = load_model(core)
     plans = plans_of(of, strips=True, model=model)
     points = front(plans)
-    own = sum(price.whole for price in model.prices(of.graph, of.nodes).values())
+    own = sum(price.whole for price in model.prices(of.nodes).values())
     assert [p.cost for p in points] == sorted(p.cost for p in points)
     for point in points:
         found = within_cost(plans, (point.cost + 0.5) / own)
@@ -173,10 +184,13 @@ def test_kernels_without_a_price_of_their_own() -> None:
 
 def test_an_unknown_core() -> None:
     with pytest.raises(UsageError) as error:
-        Options(cost="instructions", core="z80")
-    assert error.value.cause == "there is no cost model of the core 'z80'"
-    assert error.value.remedy == "use one of: cortex-m4, rv32imac; or plan by MACs (--cost macs)"
-    assert Options(core="z80").cost_model is None
+        find_target("z80")
+    assert error.value.cause == "there is no core 'z80'"
+    assert error.value.remedy == (
+        "use one of: any, cortex-m0, cortex-m3, cortex-m4, cortex-m7, cortex-m55, rv32imc, rv32imac"
+    )
+    for core in ("any", "cortex-m0", "cortex-m55"):
+        assert Options(cost="instructions", target=find_target(core)).cost_model is not None
 
 
 def test_the_error_of_the_stored_models_is_known() -> None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import combinations
 
 import pytest
-from planned_nets import MODES, assembled, network, table_of
+from planned_nets import MODES, table_of
 from row_cases import (
     Sketch,
     layer_by_layer,
@@ -26,6 +26,7 @@ from row_cases import (
 from lowtide.place import Placement
 from lowtide.rows.stages import Step
 from lowtide.rows.table import RowTable
+from networks import row_program
 
 BATCH = 40
 batches = pytest.mark.parametrize("first", range(0, 320, BATCH))
@@ -159,9 +160,8 @@ def test_preserved_inputs(first: int) -> None:
 
 @pytest.mark.parametrize("name", [*range(12), "figure1", "ds-cnn-kws"])
 def test_networks(name: int | str) -> None:
-    graph = network(name)
     for mode, preserve in MODES:
-        program = assembled(graph, mode, preserve)
+        program = row_program(name, mode, "resident", preserve)
         assert program.plan is not None
         table = table_of(program, preserve)
         check(table, program.plan.steps, program.placement)

@@ -19,7 +19,7 @@ from lowtide.errors import InfeasibleError
 from lowtide.ir import DType, Graph, Op, Quant, Tensor
 from lowtide.ir.macs import graph_macs
 from lowtide.order import best_order
-from lowtide.passes.rewrites import fold_pads
+from lowtide.passes import fold_pads
 from lowtide.place.rows import FULL, QUICK
 from lowtide.plans.cost import load_model
 from lowtide.plans.placed import PlacedPlan, stage_tops
@@ -101,7 +101,7 @@ def own_cost(one: Plans) -> int:
     """What the network costs layer by layer."""
     if one.model is None:
         return graph_macs(one.ready.graph) or 1
-    prices = one.model.prices(one.ready.graph, one.ready.nodes)
+    prices = one.model.prices(one.ready.nodes)
     return sum(price.whole for price in prices.values())
 
 

@@ -8,7 +8,6 @@ zoo's are in tests/end_to_end.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
 
 import pytest
 
@@ -17,18 +16,13 @@ from lowtide.commands.compiling import Compiled, Options, compile_model
 from lowtide.tflite.read import parse
 from lowtide.zoo.attention import attention_block
 from lowtide.zoo.quantise import Activation
-from networks import loaded, present
-from random_nets import Maker, random_network
+from networks import compiled, present
+from random_nets import Maker
 
 ROWS = Options(schedule="rows")
 CONST = replace(ROWS, input_mode="const")
 PRESERVED = replace(ROWS, preserve_input=True)
 SEEDS = 12
-
-
-@cache
-def zoo(network: str, options: Options = ROWS) -> Compiled:
-    return compile_model(loaded(network), options)
 
 
 def check(program: Compiled, samples: int = 2) -> None:
@@ -43,20 +37,19 @@ def check(program: Compiled, samples: int = 2) -> None:
 
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_random_networks(seed: int) -> None:
-    check(compile_model(parse(random_network(seed)), replace(ROWS, name="net")))
+    check(compiled(seed, ROWS))
 
 
 @pytest.mark.parametrize("seed", range(0, SEEDS, 4))
 def test_random_networks_with_the_input_elsewhere(seed: int) -> None:
-    model = parse(random_network(seed))
-    program = compile_model(model, replace(CONST, name="net"))
+    program = compiled(seed, CONST)
     check(program)
-    assert program.arena_bytes <= compile_model(model, replace(PRESERVED, name="net")).arena_bytes
+    assert program.arena_bytes <= compiled(seed, PRESERVED).arena_bytes
 
 
 @pytest.mark.parametrize("seed", range(2, SEEDS, 4))
 def test_random_networks_that_preserve_the_input(seed: int) -> None:
-    program = compile_model(parse(random_network(seed)), replace(PRESERVED, name="net"))
+    program = compiled(seed, PRESERVED)
     check(program)
     inputs = sum(program.graph.tensors[t].bytes for t in program.graph.inputs)
     assert program.arena_bytes > inputs
@@ -79,8 +72,8 @@ LARGE = ["mn2-vww5-80-chain", "mobilenet-v2-0.35-144"]
     ],
 )
 def test_rows_need_no_more_than_whole_tensors(network: str, rows: Options) -> None:
-    whole = zoo(network, replace(rows, schedule="operators"))
-    assert zoo(network, rows).arena_bytes <= whole.arena_bytes
+    whole = compiled(network, replace(rows, schedule="operators"))
+    assert compiled(network, rows).arena_bytes <= whole.arena_bytes
 
 
 LIMITS = {
@@ -94,7 +87,7 @@ LIMITS = {
 @pytest.mark.parametrize("network", present(*LIMITS))
 def test_arenas_of_real_models(network: str) -> None:
     options = replace(ROWS, quantized_io=network == "te_vww")
-    assert zoo(network, options).arena_bytes <= LIMITS[network]
+    assert compiled(network, options).arena_bytes <= LIMITS[network]
 
 
 def test_an_arena_of_more_than_256_kib() -> None:
@@ -111,6 +104,6 @@ def test_an_arena_of_more_than_256_kib() -> None:
 @pytest.mark.parametrize("align", [4, 16, 64])
 def test_the_arena_is_aligned_as_asked(align: int) -> None:
     """The alignment of the arena's start is the user's choice, whatever rows need themselves."""
-    program = zoo("figure1", replace(ROWS, align=align))
+    program = compiled("figure1", replace(ROWS, align=align))
     header = program.files["figure1.h"].decode()
     assert f"#define FIGURE1_ARENA_ALIGN {align}\n" in header

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import pytest
-from planned_nets import MODES, assembled, network, table_of
+from planned_nets import MODES, table_of
 from row_cases import (
     Plan,
     Sketch,
@@ -26,6 +26,7 @@ from lowtide.ir.liveness import peak_bytes
 from lowtide.program.assemble import assemble
 from lowtide.rows.stages import RowPlan, demand, row_lives
 from lowtide.rows.table import RowTable
+from networks import graph_of, row_program
 
 BATCH = 50
 batches = pytest.mark.parametrize("first", range(0, 400, BATCH))
@@ -133,16 +134,16 @@ def test_out_of_time_there_is_a_plan(first: int) -> None:
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_plans_of_networks(name: int | str) -> None:
-    graph = network(name)
+    graph = graph_of(name)
     for mode, preserve in MODES:
-        program = assembled(graph, mode, preserve)
+        program = row_program(name, mode, "resident", preserve)
         plan = program.plan
         assert plan is not None
         table = table_of(program, preserve)
         check_plan(table, plan)
         assert plan.peak_bytes <= max(live_bytes(table, layer_by_layer(table)))
         if (mode, preserve) == ("resident", False):
-            scratch = max(entry.node.scratch for entry in program.nodes)
+            scratch = max(entry.node.scratch for entry in program.kernels)
             assert plan.peak_bytes <= peak_bytes(graph, program.order) + scratch
 
 
@@ -180,6 +181,30 @@ def test_a_sum_waits_for_its_lagging_branch() -> None:
     assert source.size == 4
     # Rows s .. s + 2 of the source and s - 1 .. s + 1 of the first branch, and one being made.
     assert plan.peak_bytes == 4 * (3 + 3 + 1)
+
+
+def test_what_is_joined_with_what_is_made_of_it() -> None:
+    """Every row of a whole has a column of each of three nodes; two of them read what the first made.
+
+    No step waits for another part of the row that it reads.
+    """
+    sketch = Sketch()
+    source, whole = sketch.tensor(3, 4), sketch.tensor(3, 12)
+    rows = range(whole.first, whole.first + 3)
+    sketch.node([(row,) for row in range(3)], [(row,) for row in rows])
+    sketch.node(
+        [tuple(r for r in (row, row + 1) if r in rows) for row in rows], [(r,) for r in rows]
+    )
+    sketch.node([(row,) for row in rows], [(row,) for row in rows])
+    sketch.node([(row,) for row in rows], [()] * 3)
+    table = sketch.table([source], [])
+    assert demand(table, range(4)) == [
+        *((0, 0), (0, 1), (1, 0), (2, 0), (3, 0), (0, 2), (1, 1), (2, 1), (3, 1)),
+        *((1, 2), (2, 2), (3, 2)),
+    ]
+    # A stage is what is left of a longer one that begins before it.
+    assert demand(table, range(1, 4)) == [s for s in demand(table, range(4)) if s[0] >= 1]
+    assert demand(table, range(2)) == [(0, 0), (0, 1), (1, 0), (0, 2), (1, 1), (1, 2)]
 
 
 def test_rows_of_the_input_that_nobody_reads_count_before_the_first_step() -> None:
@@ -222,7 +247,7 @@ def test_a_variable_is_read_before_it_is_assigned() -> None:
         Graph("state", tensors, ops, (0,), (5,)), range(5), schedule="rows", input_mode="const"
     )
     assert program.plan is not None
-    ran = [program.nodes[node].node.op for node, _ in program.plan.steps]
+    ran = [program.kernels[node].node.op for node, _ in program.plan.steps]
     read, assigned = ([at for at, op in enumerate(ran) if op == wanted] for wanted in (1, 4))
     assert len(read) == len(assigned) == 4
     assert all(before < after for before, after in zip(read, assigned, strict=True))

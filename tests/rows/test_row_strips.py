@@ -31,7 +31,7 @@ from lowtide.errors import UsageError
 from lowtide.order import best_order
 from lowtide.program import assemble as assembling
 from lowtide.program.assemble import Assembly, assemble_rows
-from lowtide.program.tables import Strip
+from lowtide.program.tables import StripEntry
 from lowtide.program.turns import Loop, Turn
 from lowtide.rows.prepare import InputMode, OutputMode, Prepared, prepare
 from lowtide.rows.stages import Choice, Segment, Step
@@ -145,23 +145,6 @@ def check_places(program: Assembly) -> None:
                 )
 
 
-@every
-def test_rows_are_live_while_they_are_needed(
-    seed: int, small: bool, placed: list[Rows], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    scatter(monkeypatch, seed)
-    of = ready(seed, small=small)
-    for number, choices in enumerate(plans(of, seed)):
-        program = assemble_rows(of, choices)
-        assert program.plan is not None
-        check_lives(placed[-1], len(of.graph.tensors))
-        assert program.placement.arena_bytes >= program.plan.peak_bytes
-        assert program.plan.peak_bytes >= program.plan.lower_bound_bytes
-        assert program.plan.peak_bytes == max(_live(placed[-1]), default=0)
-        if number == 0:
-            check_places(program)
-
-
 def _live(rows: Rows) -> list[int]:
     """Bytes of live rows and scratch per slot, counted anew."""
     totals = [0] * (len(rows.steps) + 1)
@@ -183,13 +166,21 @@ def follow(program: Assembly) -> None:
 
 
 @every
-def test_every_row_is_where_its_reader_looks(
-    seed: int, small: bool, monkeypatch: pytest.MonkeyPatch
+def test_every_row_is_live_and_where_its_reader_looks(
+    seed: int, small: bool, placed: list[Rows], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scatter(monkeypatch, seed)
     of = ready(seed, small=small)
-    for choices in plans(of, seed):
-        follow(assemble_rows(of, choices))
+    for number, choices in enumerate(plans(of, seed)):
+        program = assemble_rows(of, choices)
+        assert program.plan is not None
+        check_lives(placed[-1], len(of.graph.tensors))
+        assert program.placement.arena_bytes >= program.plan.peak_bytes
+        assert program.plan.peak_bytes >= program.plan.lower_bound_bytes
+        assert program.plan.peak_bytes == max(_live(placed[-1]), default=0)
+        if number == 0:
+            check_places(program)
+        follow(program)
 
 
 @pytest.mark.parametrize("seed", sorted(OTHER_ROWS))
@@ -243,7 +234,7 @@ def test_strips_in_every_mode(
 
 def strips_of(program: Assembly) -> list[int]:
     """The numbers of the nodes that begin strips."""
-    return [number for number, entry in enumerate(program.nodes) if entry.strip is not None]
+    return [number for number, entry in enumerate(program.nodes) if isinstance(entry, StripEntry)]
 
 
 def test_a_fault_in_strips_is_found() -> None:
@@ -254,13 +245,13 @@ def test_a_fault_in_strips_is_found() -> None:
     follow(program)
     assert len(strips_of(program)) > 2
     for number in strips_of(program):
-        strip = program.nodes[number].strip
-        assert strip is not None
+        strip = program.nodes[number]
+        assert isinstance(strip, StripEntry)
         for at in range(len(strip.shifts)):
             base, source, offset = strip.shifts[at]
             moved = (*strip.shifts[:at], (base, source, offset + 1), *strip.shifts[at + 1 :])
             nodes = list(program.nodes)
-            nodes[number] = replace(nodes[number], strip=Strip(moved, strip.counters))
+            nodes[number] = StripEntry(moved, strip.counters)
             with pytest.raises((AssertionError, IndexError)):
                 follow(replace(program, nodes=tuple(nodes)))
     (at,) = (

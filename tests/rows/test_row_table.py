@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from lowtide.errors import FaultError
 from lowtide.ir import DType, Graph, Tensor
-from lowtide.lower.nodes import Node, Params, Port
+from lowtide.lower.nodes import Crop, Node, Params, Port
 from lowtide.rows.table import Cut, RowTable, row_table
 
 SIZES = (60, 60, 40, 24)
@@ -107,7 +108,8 @@ def test_rows_take_as_much_as_their_alignment_makes_them() -> None:
     table = row_table(replace(graph, tensors=tensors), nodes, {})
     assert table.align == 2
     assert table.size == (5,) * 12 + (10,) * 6 + (10,) * 6 + (5,) * 12
-    alone = row_table(replace(graph, tensors=tensors), [copy(0, 1, 12, 5), *nodes[2:]], {})
+    nodes = [copy(0, 1, 12, 5), copy(0, 2, 12, 5), *nodes[2:]]
+    alone = row_table(replace(graph, tensors=tensors), nodes, {})
     assert alone.size == (5,) * 12 + (6,) * 12 + (6,) * 12 + (5,) * 12
 
 
@@ -190,6 +192,30 @@ def test_a_view_is_cut_as_what_it_looks_at() -> None:
     ]
     assert table.writes[0] == ((4,), (4,), (5,), (5,))
     assert table.reads[1] == ((4,), (5,))
+
+
+def test_a_part_of_a_view_is_counted_in_the_views_rows() -> None:
+    """Tensor 1 is tensor 0, 4 rows of 12 bytes, as 6 rows of 8; tensors 2 and 3 are 2 and 4 of them."""
+    graph = graph_of(48, 48, 16, 32, 16, 32, 48)
+    crops = {2: Crop(0, 8, 0), 3: Crop(0, 8, 0, row=2)}
+    nodes = [copy(2, 4, 2, 8), copy(3, 5, 4, 8)]
+    table = row_table(graph, nodes, {1: 0, 2: 0, 3: 0}, crops=crops)
+    assert table.cuts[0] == Cut(0, 0, 6, 8)
+    assert table.reads == (((0,), (1,)), ((2,), (3,), (4,), (5,)))
+    table = row_table(graph, [*nodes, copy(0, 6, 4, 12)], {1: 0, 2: 0, 3: 0}, crops=crops)
+    assert table.cuts[0] == Cut(0, 0, 2, 24)  # whoever sees it in its own rows, too
+    assert table.reads[:2] == (((0,), (0,)), ((0,), (1,), (1,), (1,)))
+
+
+def test_what_is_read_before_it_is_made_is_a_fault() -> None:
+    with pytest.raises(FaultError) as caught:
+        row_table(graph_of(60, 60, 60), [copy(1, 2, 6, 10), copy(0, 1, 6, 10)], {})
+    assert str(caught.value) == (
+        "node 0 of the program reads row 6 before it is made\n"
+        "  remedy: report this as a fault of lowtide, with the model"
+    )
+    with pytest.raises(FaultError, match="node 0 of the program reads row 1 before it is made"):
+        row_table(graph_of(60, 60, 60), [copy(1, 2, 6, 10)], {})
 
 
 def test_rows_that_are_exchanged_are_neither_given_nor_kept() -> None:

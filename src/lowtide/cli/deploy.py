@@ -103,7 +103,7 @@ _OPTIONS = (
         "--max-ram",
         type=click.IntRange(min=0),
         metavar="BYTES",
-        help="Least cost in an arena of no more than BYTES, in strips.",
+        help="Least cost in an arena and state of no more than BYTES together, in strips.",
     ),
     click.option(
         "--cost",
@@ -114,10 +114,9 @@ _OPTIONS = (
     ),
     click.option(
         "--core",
-        default="cortex-m4",
-        show_default=True,
         metavar="NAME",
-        help="The core whose instructions are predicted, with --cost instructions.",
+        help="The core to compile for: its kernels, scratch memory and prices (default: any core; "
+        "with run, that of the board).",
     ),
     file_option(
         "--plan",
@@ -147,12 +146,27 @@ def _samples_option(default: int) -> Callable[[_Command], _Command]:
     )
 
 
+_cache_option = click.option(
+    "--cache/--no-cache",
+    "cached",
+    default=True,
+    help="Take from an earlier run what did not change since, or make everything anew.",
+)
+
+
 def _loaded(model: str, options: dict[str, Any]) -> tuple[Any, Any]:
     """The model, and `compiling.Options` from the command line or the plan file it names."""
     from lowtide.commands.compiling import Options
     from lowtide.commands.reordering import load
+    from lowtide.machines.board import find_target
     from lowtide.plans.file import read_plan
+    from lowtide.target import ANY
 
+    core = options.pop("core", None)
+    options = {
+        **options,
+        "target": options.get("target", ANY) if core is None else find_target(core),
+    }
     loaded = load(model)
     plan_file = options.pop("plan_file", None)
     if plan_file is None:
@@ -173,6 +187,14 @@ def _compiled(model: str, options: dict[str, Any]) -> Any:
     loaded, chosen = _loaded(model, options)
     with progress("compiling"):
         return compile_model(loaded, chosen)
+
+
+def _compiled_once(model: str, cached: bool, options: dict[str, Any]) -> Any:
+    from lowtide.commands.kept import compiled_once
+
+    loaded, chosen = _loaded(model, options)
+    with progress("compiling"):
+        return compiled_once(loaded, chosen, cached=cached)
 
 
 @click.command("compile", epilog=MODEL_HELP)
@@ -253,15 +275,16 @@ def plan(
 @model_argument
 @_samples_option(8)
 @_compile_options
+@_cache_option
 @json_option
-def verify(model: str, samples: int, as_json: bool, **options: Any) -> None:
+def verify(model: str, samples: int, as_json: bool, cached: bool, **options: Any) -> None:
     """Prove the generated C right: every tensor, byte for byte, on this computer with sanitizers."""
     from lowtide.commands import checking
     from lowtide.report import data, deployment
 
-    compiled = _compiled(model, options)
+    compiled = _compiled_once(model, cached, options)
     with progress("building, running and comparing with the oracle"):
-        result = checking.verify(compiled, samples=samples)
+        result = checking.verify(compiled, samples=samples, cached=cached)
     if as_json:
         print(data.to_json(deployment.verified_document(compiled, result)))
     else:
@@ -279,6 +302,7 @@ def verify(model: str, samples: int, as_json: bool, **options: Any) -> None:
 @file_option("--board-file", metavar="FILE", help_text="A TOML file with boards of your own.")
 @_samples_option(2)
 @_compile_options
+@_cache_option
 @json_option
 def run(
     model: str,
@@ -286,6 +310,7 @@ def run(
     board_file: Path | None,
     samples: int,
     as_json: bool,
+    cached: bool,
     **options: Any,
 ) -> None:
     """Run the generated C on an emulated board; measure RAM, flash and instructions."""
@@ -293,10 +318,10 @@ def run(
     from lowtide.machines.board import find_board
     from lowtide.report import data, deployment
 
-    target = find_board(board, board_file)
-    compiled = _compiled(model, options)
+    found = find_board(board, board_file)
+    compiled = _compiled_once(model, cached, {**options, "target": found.core.target})
     with progress(f"building for {board} and running it under QEMU"):
-        result = checking.run(compiled, target, samples=samples)
+        result = checking.run(compiled, found, samples=samples, cached=cached)
     if as_json:
         print(data.to_json(deployment.ran_document(result)))
     else:

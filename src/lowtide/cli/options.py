@@ -45,9 +45,14 @@ def file_option(
     return click.option(*names, type=kind, metavar=metavar, help=help_text, required=required)
 
 
+FIRST_WAIT = 2.0
+NEXT_WAIT = 5.0
+"""Seconds after which it is said what is going on, and said again."""
+
+
 @contextmanager
 def progress(what: str) -> Iterator[Callable[[str], None]]:
-    """Say on stderr what is going on, once it takes longer than two seconds.
+    """Say on stderr what is going on, once it takes longer than FIRST_WAIT.
 
     What it gives can be told in more detail what that is.
     """
@@ -56,11 +61,11 @@ def progress(what: str) -> Iterator[Callable[[str], None]]:
     detail = [""]
 
     def tell() -> None:
-        wait = 2.0
+        wait = FIRST_WAIT
         while not stop.wait(wait):
             now = f"{what}{detail[0]} ({time.monotonic() - begin:.0f} s)"
             print(f"lowtide: {now}", file=sys.stderr, flush=True)
-            wait = 5.0
+            wait = NEXT_WAIT
 
     thread = threading.Thread(target=tell, daemon=True)
     thread.start()

@@ -98,11 +98,6 @@ class Analysis:
         """TFLM's arena head for the file's order, tensors only."""
         return self.file.tflm_greedy_arena_bytes
 
-    def __str__(self) -> str:
-        from lowtide.report.text import analysis_text  # formatting stays out of the hot path
-
-        return analysis_text(self)
-
 
 def analyze(model: Model | Graph, *, effort: float = 1.0) -> Analysis:
     """Peak memory, working sets, MACs and the best operator order of a network.
@@ -111,10 +106,10 @@ def analyze(model: Model | Graph, *, effort: float = 1.0) -> Analysis:
     milliseconds for most networks (see `lowtide.best_order`).
     """
     graph = graph_of(model)
-    return describe(model, best_order(model, effort=effort), graph)
+    return analysis_of(model, best_order(model, effort=effort), graph)
 
 
-def describe(model: Model | Graph, found: OrderResult, graph: Graph) -> Analysis:
+def analysis_of(model: Model | Graph, found: OrderResult, graph: Graph) -> Analysis:
     """The analysis of `graph`, that of `model`, whose best order is known."""
     given = tuple(range(len(graph.ops)))
     macs = [op_macs(graph, op) for op in graph.ops]

@@ -8,21 +8,22 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lowtide.commands.compiling import Compiled
-from lowtide.ir import Graph, Model
+from lowtide.commands.compiling import Compiled, rounded_as
+from lowtide.ir import Graph
 from lowtide.ir.macs import graph_macs
-from lowtide.machines.board import Board
+from lowtide.machines.board import find_board
 from lowtide.machines.host import HostTrace, host_build, host_macs, host_trace
+from lowtide.machines.parts import Board
 from lowtide.machines.qemu import BoardRun, run_on_board
-from lowtide.oracle.interpreters import Difference, Reference, first_difference
+from lowtide.oracle.interpreters import Difference, EngineName, Reference, first_difference
 from lowtide.oracle.samples import reference, sample_inputs
 from lowtide.program.assemble import Assembly
 
@@ -40,9 +41,16 @@ class Mismatch:
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """The outcome of `verify`. `tensors` tensors were compared on `samples` inputs with `engine`."""
+    """The outcome of `verify`. `tensors` tensors were compared on `samples` inputs with `engine`.
 
-    engine: Literal["tflm", "litert"]
+    `compared` is what was built and compared: `compiled`, but for the rounding of its dense layers if
+    LiteRT is the only engine that can run the model, `passed_over` saying why.
+    """
+
+    compiled: Compiled = field(repr=False)
+    compared: Compiled = field(repr=False)
+    engine: EngineName
+    passed_over: str
     samples: int
     tensors: int
     mismatch: Mismatch | None
@@ -53,22 +61,31 @@ class Verified:
         return self.mismatch is None
 
 
-def verify(compiled: Compiled, *, samples: int = 8, seed: int = 1) -> Verified:
+def verify(compiled: Compiled, *, samples: int = 8, seed: int = 1, cached: bool = True) -> Verified:
     """Build for this computer with sanitizers, run, and compare every tensor with the oracle.
 
-    Raises OracleError, MissingToolError, BuildError or ProgramError.
+    There are `samples` inputs: random ones by `seed`, and, from the second on, all-least, all-greatest
+    and all-zero; each an array per input of the model, of its shape and type. The oracle is TFLM, or
+    LiteRT's reference kernels where TFLM is not installed or does not run the model: then the program
+    is compiled once more, with LiteRT's rounding of FULLY_CONNECTED. With `cached`, objects of sources
+    that did not change are those of an earlier build.
+
+    A difference is a result (`Verified.mismatch`). Raises OracleError if no oracle runs the model,
+    MissingToolError without an oracle or a compiler, BuildError if the C is faulty, ProgramError if the
+    program crashes, hangs or trips a sanitizer; ModelError for inputs that cannot be made.
     """
-    model, graph = compiled.model, compiled.graph
-    inputs = sample_inputs(model, samples, seed)
+    graph = compiled.graph
+    inputs = sample_inputs(compiled.model, samples, seed)
     made = {
         tensor: op
         for op in (graph.ops[i] for i in compiled.order.order)
         for tensor in op.outputs
         if graph.tensors[tensor].bytes
     }
-    wanted = _reference(model, graph, inputs, [*graph.inputs, *made, *graph.outputs])
+    wanted = _reference(compiled, inputs, [*graph.inputs, *made, *graph.outputs])
+    asked, compiled = compiled, rounded_as(compiled, wanted.engine)
     with tempfile.TemporaryDirectory(prefix="lowtide-") as folder:
-        program = host_build(compiled.files, compiled.name, Path(folder), trace=True)
+        program = host_build(compiled.files, compiled.name, Path(folder), trace=True, cached=cached)
         trace = host_trace(program, _samples(graph, wanted))
     put_together = {part.tensor for part in compiled.assembly.parts.values()}
     skipped = {*compiled.assembly.views, *compiled.assembly.untraced} - put_together
@@ -91,7 +108,15 @@ def verify(compiled: Compiled, *, samples: int = 8, seed: int = 1) -> Verified:
     if difference is not None:
         op = made.get(difference.tensor)
         mismatch = Mismatch(-1 if op is None else op.id, "" if op is None else op.label, difference)
-    return Verified(wanted.engine, samples, len(checked), mismatch)
+    return Verified(
+        compiled=asked,
+        compared=compiled,
+        engine=wanted.engine,
+        passed_over=wanted.passed_over,
+        samples=samples,
+        tensors=len(checked),
+        mismatch=mismatch,
+    )
 
 
 def _handed_over(graph: Graph, trace: HostTrace, wanted: Reference) -> Difference | None:
@@ -105,16 +130,18 @@ def _handed_over(graph: Graph, trace: HostTrace, wanted: Reference) -> Differenc
 
 
 def _reference(
-    model: Model, graph: Graph, inputs: Sequence[Mapping[int, Array]], tensors: Sequence[int]
+    compiled: Compiled, inputs: Sequence[Mapping[int, Array]], tensors: Sequence[int]
 ) -> Reference:
     """`tensors` as the oracle has them; a constant, which it need not have, as the file has it."""
+    graph = compiled.graph
     constants = {
         tensor: np.frombuffer(data, np.uint8)
         for tensor in tensors
         if (data := graph.tensors[tensor].data) is not None
     }
-    found = reference(model, inputs, [t for t in dict.fromkeys(tensors) if t not in constants])
-    return Reference(found.engine, tuple({**s, **constants} for s in found.samples))
+    asked = [t for t in dict.fromkeys(tensors) if t not in constants]
+    found = reference(compiled.model, inputs, asked, rounding=compiled.options.rounding)
+    return replace(found, samples=tuple({**s, **constants} for s in found.samples))
 
 
 def _from_strips(
@@ -176,11 +203,16 @@ def _array(data: bytes, like: Array) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """The outcome of `run`: what the board measured, and whether its outputs were the oracle's."""
+    """The outcome of `run`: what the board measured, and whether its outputs were the oracle's.
+
+    `compiled` was measured; `compared` gave the outputs: see `Verified`.
+    """
 
     compiled: Compiled = field(repr=False)
+    compared: Compiled = field(repr=False)
     board: Board
-    engine: Literal["tflm", "litert"]
+    engine: EngineName
+    passed_over: str
     samples: int
     measured: BoardRun
     macs: int
@@ -192,18 +224,38 @@ class Ran:
         return self.difference is None
 
 
-def run(compiled: Compiled, board: Board, *, samples: int = 2, seed: int = 1) -> Ran:
+def run(
+    compiled: Compiled,
+    board: Board | str,
+    *,
+    samples: int = 2,
+    seed: int = 1,
+    cached: bool = True,
+) -> Ran:
     """Build for `board`, run under QEMU, measure, and compare all outputs with the oracle.
 
-    Raises DoesNotFitError if RAM or flash is too small, else as `verify`.
+    `board` may be the name of one that `lowtide boards` lists. What is measured: RAM and flash in
+    bytes, instructions (not cycles) of one inference. Inputs and oracle are those of `verify`; only
+    outputs are compared. With `cached`, objects of sources that did not change are those of an earlier
+    build.
+
+    Raises UsageError for an unknown board, DoesNotFitError if RAM or flash is too small, else as
+    `verify`.
     """
-    model, graph = compiled.model, compiled.graph
-    inputs = sample_inputs(model, samples, seed)
-    wanted = _reference(model, graph, inputs, [*graph.inputs, *graph.outputs])
-    measured = run_on_board(board, compiled.files, compiled.name, _samples(graph, wanted))
+    if isinstance(board, str):
+        board = find_board(board)
+    graph = compiled.graph
+    inputs = sample_inputs(compiled.model, samples, seed)
+    wanted = _reference(compiled, inputs, [*graph.inputs, *graph.outputs])
+    given = _samples(graph, wanted)
+    measured = run_on_board(board, compiled.files, compiled.name, given, cached=cached)
+    compared, made = rounded_as(compiled, wanted.engine), measured
+    if compared is not compiled:  # not measured, and double arithmetic may not fit the part
+        roomy = board.with_plenty
+        made = run_on_board(roomy, compared.files, compared.name, given, cached=cached)
     got = [
         {t: _array(data, sample[t]) for t, data in zip(graph.outputs, outputs, strict=True)}
-        for outputs, sample in zip(measured.outputs, wanted.samples, strict=True)
+        for outputs, sample in zip(made.outputs, wanted.samples, strict=True)
     ]
     expected = tuple({t: sample[t] for t in graph.outputs} for sample in wanted.samples)
     difference = first_difference(
@@ -211,8 +263,10 @@ def run(compiled: Compiled, board: Board, *, samples: int = 2, seed: int = 1) ->
     )
     return Ran(
         compiled=compiled,
+        compared=compared,
         board=board,
         engine=wanted.engine,
+        passed_over=wanted.passed_over,
         samples=samples,
         measured=measured,
         macs=_macs(compiled),

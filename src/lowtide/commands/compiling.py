@@ -18,8 +18,14 @@ from lowtide.emit.readme import readme
 from lowtide.errors import UsageError
 from lowtide.files import make_folder, write_together
 from lowtide.ir import Graph, Model
+from lowtide.oracle.interpreters import EngineName
 from lowtide.order import OrderResult, best_order
-from lowtide.passes.rewrites import drop_boundary_quantization, fold_pads, resolve_variables
+from lowtide.passes import (
+    drop_boundary_quantization,
+    fold_pads,
+    resolve_variables,
+    round_once,
+)
 from lowtide.place.tensors import tflm_arena_bytes
 from lowtide.plans import planner
 from lowtide.plans.bound import plan_bound
@@ -29,6 +35,7 @@ from lowtide.plans.planner import Plans, Point, Tell
 from lowtide.program.assemble import Assembly, Schedule, assemble_placed, assemble_tensors
 from lowtide.rows.prepare import InputMode, OutputMode, Prepared, prepare
 from lowtide.rows.stages import Choice
+from lowtide.target import ANY, Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +51,14 @@ class Options:
 
     By default nothing is computed twice. With `max_overhead`, stages may run in strips, for the least
     RAM at no more than that many times the network's MACs (infinity is allowed); with `max_ram`, for
-    the fewest MACs in an arena of no more than that many bytes. `stages` prescribes the stages.
-    `cost` is what counts instead of MACs, in both: instructions as the model of `core` predicts them.
+    the fewest MACs in an arena and state of no more than that many bytes. `stages` prescribes them.
+    `cost` is what counts instead of MACs, in both: instructions as predicted for `target`.
+    That is the core that the program is for, whose kernels, scratch memory and prices are taken.
     `name` prefixes every public C name; by default it is made from the file's name. `effort` is a factor
     of the work that all searches may do: what they find depends on it, and not on the computer.
+
+    `rounding` says whose dense layers (FULLY_CONNECTED of int8 and int16) to have: tflm rounds their
+    sums twice, litert once, which costs double arithmetic. All else is the same in both.
     """
 
     schedule: Schedule = "rows"
@@ -62,8 +73,9 @@ class Options:
     max_ram: int | None = None
     stages: tuple[Choice, ...] | None = None
     cost: Literal["macs", "instructions"] = "macs"
-    core: str = "cortex-m4"
+    target: Target = ANY
     effort: float = 1.0
+    rounding: EngineName = "tflm"
 
     def __post_init__(self) -> None:
         if not 4 <= self.align <= 4096 or self.align & (self.align - 1):
@@ -98,12 +110,12 @@ class Options:
                 "leave out --preserve-input",
             )
         if self.cost == "instructions":
-            load_model(self.core)  # raises for a core without one
+            load_model(self.target.priced_as)  # raises for a core without one
 
     @property
     def cost_model(self) -> CostModel | None:
         """The model of instructions, if they count."""
-        return load_model(self.core) if self.cost == "instructions" else None
+        return load_model(self.target.priced_as) if self.cost == "instructions" else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,12 +145,22 @@ class Compiled:
         return self.assembly.arena_bytes
 
     @property
+    def state_bytes(self) -> int:
+        """Bytes that the program keeps from one run to the next, in memory apart from the arena."""
+        return self.assembly.state_bytes
+
+    @property
+    def ram_bytes(self) -> int:
+        """Bytes of arena and state; the instance and the stack are beside them."""
+        return self.arena_bytes + self.state_bytes
+
+    @property
     def instructions_predicted(self) -> int | None:
         """Instructions of one inference as the cost model predicts them, if they count."""
         model = self.options.cost_model
         if model is None:
             return None
-        return model.program(self.assembly.program_graph, self.assembly.executed)
+        return model.program(self.assembly.executed)
 
     def write(self, folder: str | Path) -> None:
         """Write the bundle into `folder`, which is made if missing. Raises UsageError."""
@@ -157,7 +179,11 @@ class Compiled:
 def compile_model(model: Model, options: Options | None = None) -> Compiled:
     """Compile `model` to C: operators in their best order, their rows interleaved.
 
-    Raises ModelError for an operator or type without a kernel.
+    What comes out is a whole bundle of files, in memory: `Compiled.write` writes it to a folder. Its
+    arena has `Compiled.arena_bytes` bytes.
+
+    Raises ModelError for an operator or type without a kernel, UsageError for options that exclude each
+    other or a plan that does not fit the model, InfeasibleError if no plan meets the limits.
     """
     chosen = options or Options()
     name = check_name(chosen.name) if chosen.name is not None else c_name(_stem(model.path))
@@ -172,6 +198,19 @@ def compile_model(model: Model, options: Options | None = None) -> Compiled:
     return compiled_of(model, chosen, name, order, assembly, complete=complete)
 
 
+def rounded_as(compiled: Compiled, rounding: EngineName) -> Compiled:
+    """The same program, stage by stage, but for the rounding of dense layers; itself if it has none."""
+    options = compiled.options
+    if rounding == options.rounding or round_once(compiled.model.graph) is compiled.model.graph:
+        return compiled
+    options = replace(options, rounding=rounding)
+    plan = compiled.assembly.plan
+    if plan is not None:
+        stages = tuple(stage.choice for stage in plan.stages)
+        options = replace(options, stages=stages, max_ram=None, max_overhead=None)
+    return compile_model(compiled.model, options)
+
+
 def _complete(options: Options, order: OrderResult, plans: Plans | None) -> bool:
     """Whether all searches came to their end."""
     if options.stages is not None:
@@ -184,6 +223,8 @@ def prepared(model: Model, options: Options) -> tuple[OrderResult, Prepared]:
     graph = fold_pads(resolve_variables(model.graph))
     if options.quantized_io:
         graph = drop_boundary_quantization(graph)
+    if options.rounding == "litert":
+        graph = round_once(graph)
     order = best_order(graph, effort=options.effort)
     if options.stages is not None:
         order = replace(order, order=stage_order(graph, options.stages))
@@ -195,6 +236,7 @@ def prepared(model: Model, options: Options) -> tuple[OrderResult, Prepared]:
         preserve_input=options.preserve_input,
         align=options.align,
         join=options.schedule == "rows",
+        target=options.target,
     )
     return order, ready
 
@@ -221,12 +263,22 @@ class Planned:
 
 def planned_model(
     model: Model,
-    options: Options,
+    options: Options | None = None,
     *,
     front: bool = False,
     tell: Tell = lambda _: None,
 ) -> Planned:
-    """Compile `model`, and with `front` find all plans that no other beats in arena and cost."""
+    """Compile `model`, and show what its plan needs, beside lower bounds and TFLM; sizes are in bytes.
+
+    With `front`, find all plans that no other beats in arena and cost, too. `tell` is told what is being
+    done. `options.schedule` must be "rows"; else as `compile_model`, errors, too.
+    """
+    options = options or Options()
+    if options.schedule == "operators":
+        raise UsageError(
+            "operators that run one after the other have no stages to plan",
+            "`lowtide analyze` shows what they need",
+        )
     name = check_name(options.name) if options.name is not None else c_name(_stem(model.path))
     order, ready = prepared(model, options)
     plans = _plans(ready, options, strips=front, tell=tell)
@@ -283,4 +335,4 @@ def compiled_of(
 
 
 def _stem(path: str) -> str:
-    return path.removeprefix("zoo:").rpartition("/")[2].removesuffix(".tflite")
+    return Path(path.removeprefix("zoo:")).name.removesuffix(".tflite")

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from lowtide import zoo
-from lowtide.commands.analysis import Analysis, describe
+from lowtide.commands.analysis import Analysis, analysis_of
 from lowtide.commands.analysis import analyze as analyze
 from lowtide.errors import DiffersError, LowtideError, ModelError
 from lowtide.files import write_atomically
@@ -97,11 +97,6 @@ class Reordered:
         """Write the .tflite file, whole or not at all. Raises UsageError if it cannot be written."""
         write_atomically(Path(path), self.model.source)
 
-    def __str__(self) -> str:
-        from lowtide.report.text import reordered_text
-
-        return reordered_text(self)
-
 
 def reorder(
     model: Model, *, offline_plan: bool = False, check: bool = True, effort: float = 1.0
@@ -125,7 +120,7 @@ def reorder(
         plan = planned(tflm_problem(model.graph, before.best.order))
         data = set_metadata(data, METADATA_NAME, _offline_offsets(model, plan))
     new = parse(data, path=model.path)
-    after = describe(new, _renumbered(before.best_order), new.graph)
+    after = analysis_of(new, _renumbered(before.best_order), new.graph)
     return Reordered(new, before, after, plan, compare(model, new) if check else None)
 
 

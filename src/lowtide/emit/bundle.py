@@ -1,7 +1,7 @@
 """The bundle: generated files and the kernels they need, in memory, before anything is written.
 
 Which kernel sources belong to a program follows from the headers it includes: lt_x.h needs lt_x.c
-and its variants for instruction sets, lt_x_*.c, and whatever headers those include.
+and its variants for the target's instruction sets, lt_x_VARIANT.c, and whatever headers those include.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ def bundle(assembly: Assembly, name: str) -> dict[str, bytes]:
     source = write(assembly, name)
     texts = {f"{name}.h": source.header, f"{name}.c": source.code}
     library = kernel_files()
-    pending = ["lowtide.h", *source.kernel_headers]
+    variants = assembly.target.variants
+    pending = ["lowtide.h", *source.runtime_headers]
     while pending:
         header = pending.pop()
         stem = header.removesuffix(".h")
         for file, text in library.items():
-            mine = file in (header, f"{stem}.c") or re.fullmatch(rf"{stem}_[a-z0-9]+\.c", file)
+            mine = file in (header, f"{stem}.c", *(f"{stem}_{kind}.c" for kind in variants))
             if mine and file not in texts and _owner(file, library) == stem:
                 texts[file] = text
                 pending += [h for h in _INCLUDE.findall(text) if h in library]

@@ -91,3 +91,9 @@ def value_literal(value: Value, arrays: Arrays) -> str:
             return "INT32_MIN" if value == -(1 << 31) else str(int(value))
         case float():
             return float_literal(value)
+
+
+def comment(text: str) -> str:
+    """`text`, which may be anybody's, as part of a comment in C: it stays on its line and inside."""
+    text = "".join(c if " " <= c <= "~" and c != "?" else "_" for c in text)
+    return text.replace("*/", "* /").replace("/*", "/ *")

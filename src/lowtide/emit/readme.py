@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from lowtide.emit.interface import modes
+from lowtide.emit.header import modes
 from lowtide.ir import Tensor
 from lowtide.lower.nodes import Array
 from lowtide.program.assemble import Assembly
-
-_STATE_HALVES = 17
-"""lt_state, in uint16_t."""
+from lowtide.program.tables import called
 
 
 def readme(assembly: Assembly, name: str, preserve_input: bool) -> str:
@@ -18,9 +16,6 @@ def readme(assembly: Assembly, name: str, preserve_input: bool) -> str:
     weights = sum(size for is_weights, size in _constants(assembly) if is_weights)
     tables = sum(size for is_weights, size in _constants(assembly) if not is_weights)
     how = modes(assembly)
-    halves = max(1, assembly.counters) + _STATE_HALVES * how.stops
-    words = assembly.bases + assembly.pointers + (halves + 1) // 2
-    state = 4 * (words + how.stops + 2 * how.pulled + 2 * how.given)
     if const:
         inputs = f"""Inputs stay where they are: give each one's address with `{name}_set_input`.
 They are only read."""
@@ -29,8 +24,15 @@ They are only read."""
         )
     elif how.pulled:
         pushed = f"""
-Or give rows as they come, with `{name}_push_rows(&net, rows, n)`, until
-`{name}_rows_wanted(&net)` is 0."""
+Or give rows as they come:
+
+    {name}_begin(&net);
+    while ({name}_rows_wanted(&net) > 0) {{
+        /* write the next row to {name}_next_row(&net), by DMA for example */
+        {name}_row_done(&net); /* computes what this row allows */
+    }}
+
+`{name}_push_rows(&net, rows, n)` does the same with rows that lie elsewhere, and copies them."""
         inputs = f"""Rows of the inputs are asked for, in order, as they are needed: the callback writes
 each to where it is told.{pushed if how.pushes else ""}"""
         give = f"    {name}_set_pull(&net, your_pull, your_context); /* once */"
@@ -59,9 +61,11 @@ input."""
         for kind, tensors in (("input", graph.inputs), ("output", graph.outputs))
         for i, t in enumerate(tensors)
     )
+    state, more = ("", "") if not assembly.variables else _state(assembly, name)
+    given = ", state, sizeof state" if assembly.variables else ""
     return f"""# {name}
 
-C99 code of one network, made by lowtide. It allocates nothing and keeps no state outside what you
+C99 code of one network, made by lowtide. It allocates nothing and keeps nothing outside what you
 give it, so several networks, or several instances of one, can live in one program.
 
 ## Build
@@ -78,15 +82,15 @@ and link with `-Wl,--gc-sections`.
 
     static {name}_t net;
     static uint8_t arena[{upper}_ARENA_SIZE] __attribute__((aligned({upper}_ARENA_ALIGN)));
-
-    {name}_init(&net, arena, sizeof arena); /* once; LT_OK if all is well */
+{state}
+    {name}_init(&net, arena, sizeof arena{given}); /* once; LT_OK if all is well */
 {give}
     {name}_invoke(&net);
 {read}
 
 {inputs}
 {outputs}
-
+{more}
 | | type and shape | bytes |
 | --- | --- | ---: |
 {shapes}
@@ -95,8 +99,8 @@ and link with `-Wl,--gc-sections`.
 
 | | bytes | |
 | --- | ---: | --- |
-| arena | {assembly.arena_bytes} | exact; tensors and scratch memory |
-| `{name}_t` | {state} | on a 32-bit part |
+| arena | {assembly.arena_bytes} | exact for {_target(assembly)}; tensors and scratch memory |
+{_state_rows(assembly)}| `{name}_t` | | `sizeof({name}_t)`; `lowtide run` counts it as bss |
 | stack | | a few hundred bytes; measure it with `lowtide run` |
 | weights, in flash | {weights} | exact |
 | tables of constants, in flash | {tables} | exact, without the step program |
@@ -104,12 +108,63 @@ and link with `-Wl,--gc-sections`.
 """
 
 
+def _state(assembly: Assembly, name: str) -> tuple[str, str]:
+    """Where it is declared in the example of a call, and what a user must know of it."""
+    upper = name.upper()
+    declared = (
+        f"    static uint8_t state[{upper}_STATE_SIZE]"
+        f" __attribute__((aligned({upper}_STATE_ALIGN)));\n"
+    )
+    count = len(assembly.variables)
+    return (
+        declared,
+        f"""
+## State
+
+From one call to the next the network keeps {count} tensor{"s" * (count > 1)}, \
+{assembly.state_bytes} bytes in all; `{name}.h` lists them.
+They lie in `state`, apart from the arena.
+
+- `{name}_init` and `{name}_reset(&net)` put them to their start. The latter keeps callbacks and
+  inputs, and gives up a run that has begun.
+- Between two calls the arena may serve something else, once the outputs in it were read: another
+  network, or a buffer. `state` must stay. Networks that share one arena, each with its own state:
+
+      static uint8_t arena[MAX(A_ARENA_SIZE, B_ARENA_SIZE)] __attribute__((aligned(16)));
+      a_init(&a, arena, sizeof arena, a_state, sizeof a_state);
+      b_init(&b, arena, sizeof arena, b_state, sizeof b_state);
+      /* write a's inputs, a_invoke, read a's outputs; then b's; then a's again */
+
+- After a call that did not return LT_OK, or a run that was not finished, the state is undefined until
+  `{name}_reset`.
+- To keep it over a deep sleep, copy `state` away, and copy it back after `{name}_init`.
+""",
+    )
+
+
+def _state_rows(assembly: Assembly) -> str:
+    """The state in the table of memory."""
+    if not assembly.variables:
+        return ""
+    both = assembly.arena_bytes + assembly.state_bytes
+    return (
+        f"| state | {assembly.state_bytes} | exact; kept from one call to the next |\n"
+        f"| arena and state | {both} | |\n"
+    )
+
+
+def _target(assembly: Assembly) -> str:
+    """What the figures hold for."""
+    core = assembly.target.core
+    return "any core (as much as the neediest has to have)" if core == "any" else f"a {core}"
+
+
 def _constants(assembly: Assembly) -> list[tuple[bool, int]]:
     """(is weights, bytes) of each constant array, equal ones once."""
     seen: dict[tuple[str, bytes], tuple[bool, int]] = {}
     width = {"int8_t": 1, "uint8_t": 1, "int16_t": 2, "uint16_t": 2, "int64_t": 8}
-    for entry in assembly.nodes:
-        for _, value in entry.node.params.fields:
+    for node in filter(None, map(called, assembly.nodes)):
+        for _, value in node.params.fields:
             if isinstance(value, Array):
                 size = value.values.size * width.get(value.ctype, 4)
                 seen[value.ctype, value.values.tobytes()] = (value.weights, size)

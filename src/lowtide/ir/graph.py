@@ -12,6 +12,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from lowtide.ir.window import Window
+
 Option = bool | int | float | str | tuple[int, ...] | tuple[float, ...] | None
 """A builtin option of an operator, under its schema name in snake case."""
 
@@ -103,7 +105,9 @@ class Tensor:
 class Op:
     """One operator. An omitted optional input is -1; `custom` names a CUSTOM operator's code.
 
-    `intermediates` are tensors that only carry quantisation parameters (LSTM gates).
+    `intermediates` are tensors that only carry quantisation parameters (LSTM gates). The `window` of a
+    convolution or pool is set by `passes.windows`; a dense layer `rounds_once`, as LiteRT does, where
+    `passes.rounding` says so.
     """
 
     id: int
@@ -114,6 +118,8 @@ class Op:
     custom: str | None = None
     version: int = 1
     intermediates: tuple[int, ...] = ()
+    window: Window | None = None
+    rounds_once: bool = False
 
     @property
     def label(self) -> str:

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import math
 
+from lowtide.ir.block import BlockOp
 from lowtide.ir.graph import Graph, Op
-
-BLOCK = "LOWTIDE_BLOCK"
-"""The type of operators that the compiler makes of several: see rows/blocks.py."""
 
 
 def op_macs(graph: Graph, op: Op) -> int:
@@ -40,19 +38,10 @@ def op_macs(graph: Graph, op: Op) -> int:
             # Per time step and batch, every gate is a product with the input and with the state.
             steps = shapes[0][0] * shapes[0][1]
             return steps * sum(math.prod(shape) for shape in shapes[1:9] if shape)
-        case _ if op.type == BLOCK:
-            read = op.options["expanded_columns"]
-            assert isinstance(read, int)
-            return block_macs(op, out[1], out[2], read)
+        case _ if isinstance(op, BlockOp):
+            return op.macs(out[1], out[2], op.expanded_columns)
         case _:
             return 0
-
-
-def block_macs(op: Op, rows: int, columns: int, read: int) -> int:
-    """MACs of a block that makes `rows` rows of `columns` columns, and reads `read` columns."""
-    options = [op.options[name] for name in ("expanded_rows", "expand_macs", "pixel_macs")]
-    expanded, expand, pixel = (v if isinstance(v, int) else 0 for v in options)
-    return expanded * read * expand + rows * columns * pixel
 
 
 def graph_macs(graph: Graph) -> int:

@@ -6,13 +6,14 @@ Adding an operator is adding an entry to its family's LOWERINGS.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
 
-from lowtide.errors import ModelError
 from lowtide.ir import Graph, Op
-from lowtide.ir.macs import BLOCK
+from lowtide.ir.block import BlockOp
+from lowtide.ir.macs import op_macs
 from lowtide.lower import (
     batch_matmul,
     binary,
@@ -38,8 +39,10 @@ from lowtide.lower import (
     variables,
     views,
 )
-from lowtide.lower.common import Context, Lowering
-from lowtide.lower.nodes import Lowered
+from lowtide.lower.common import Columns, Context, Lowering
+from lowtide.lower.nodes import Lowered, Node, Reads
+from lowtide.lower.work import Plain
+from lowtide.target import ANY, Target
 
 LOWERINGS: dict[str, Lowering] = {
     **batch_matmul.LOWERINGS,
@@ -70,14 +73,18 @@ LOWERINGS: dict[str, Lowering] = {
 _NONE: Mapping[int, Lowered] = MappingProxyType({})
 
 
-def lower_op(graph: Graph, op: Op, known: Mapping[int, Lowered] = _NONE) -> Lowered:
-    """The nodes of `op`. Raises ModelError if the operator or its types are not supported.
+def lower_op(
+    graph: Graph, op: Op, known: Mapping[int, Lowered] = _NONE, target: Target = ANY
+) -> Lowered:
+    """The nodes of `op`, for `target`. Raises ModelError if the operator or its types are not supported.
 
     `known` are operators that were lowered, which a block may consist of.
     """
-    context = Context(graph, op)
-    if op.type == BLOCK:
-        return block.lower(context, lambda n: known.get(n) or lower_op(graph, graph.ops[n]))
+    context = Context(graph, op, target)
+    if isinstance(op, BlockOp):
+        return block.lower(
+            context, op, lambda n: known.get(n) or lower_op(graph, graph.ops[n], target=target)
+        )
     lowering = LOWERINGS.get(op.type)
     if lowering is None:
         raise context.unsupported("lowtide has no kernel for this operator")
@@ -88,7 +95,30 @@ def lower_op(graph: Graph, op: Op, known: Mapping[int, Lowered] = _NONE) -> Lowe
             f"its type is {context.activation_type.name}, and there are kernels for {names}"
         )
     with np.errstate(over="ignore", invalid="ignore"):  # infinite factors are refused where used
-        return lowering.lower(context)
+        lowered = lowering.lower(context)
+    nodes = tuple(_with_work(context, lowering, node) for node in lowered.nodes)
+    return replace(lowered, nodes=nodes, columns=lowering.columns(context))
 
 
-__all__ = ["LOWERINGS", "ModelError", "lower_op"]
+def columns_read(graph: Graph, op: Op) -> Columns:
+    """What `op` reads to make some columns of its output: `Lowered.columns`, without lowering it."""
+    if isinstance(op, BlockOp):
+        return (Reads(op.inputs[0], op.window.columns),)
+    lowering = LOWERINGS.get(op.type)
+    return None if lowering is None else lowering.columns(Context(graph, op))
+
+
+def _with_work(context: Context, lowering: Lowering, node: Node) -> Node:
+    """`node` with what its kernel does, if the lowering has not said it: products, or what it reads
+    beyond what it writes."""
+    if node.work is not None or not node.outputs:
+        return node
+    graph, op = context.graph, context.op
+    out = graph.tensors[op.outputs[0] if op.outputs else node.outputs[0].tensor]
+    products = op_macs(graph, op)
+    if not products and lowering.rereads:
+        products = sum(graph.tensors[port.tensor].bytes for port in node.inputs) - out.bytes
+    rows, _ = node.outputs[0].touched(node.steps)
+    written = sum(rows * port.row_bytes for port in node.outputs)
+    columns = out.shape[2] if len(out.shape) == 4 else 1
+    return replace(node, work=Plain(columns, written, max(0, products)))

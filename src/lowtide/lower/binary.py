@@ -14,6 +14,7 @@ from functools import partial
 import numpy as np
 
 from lowtide.ir import DType, Tensor
+from lowtide.lower.columns import of_all
 from lowtide.lower.common import Context, Lowering, activation_range
 from lowtide.lower.common import multiplier as factor
 from lowtide.lower.elementwise import (
@@ -211,10 +212,10 @@ def _extreme(context: Context, *, kind: str) -> Lowered:
 
 _SIGNED = frozenset({DType.INT8, DType.INT16})
 LOWERINGS = {
-    "ADD": Lowering(partial(_add, subtract=False), _SIGNED | {DType.UINT8}),
-    "SUB": Lowering(partial(_add, subtract=True), _SIGNED),
-    "MUL": Lowering(_mul, _SIGNED),
+    "ADD": Lowering(partial(_add, subtract=False), _SIGNED | {DType.UINT8}, of_all, rereads=False),
+    "SUB": Lowering(partial(_add, subtract=True), _SIGNED, of_all, rereads=False),
+    "MUL": Lowering(_mul, _SIGNED, of_all, rereads=False),
     "PRELU": Lowering(_prelu, frozenset({DType.INT8})),
-    "MINIMUM": Lowering(partial(_extreme, kind="min"), _SIGNED),
-    "MAXIMUM": Lowering(partial(_extreme, kind="max"), _SIGNED),
+    "MINIMUM": Lowering(partial(_extreme, kind="min"), _SIGNED, of_all, rereads=False),
+    "MAXIMUM": Lowering(partial(_extreme, kind="max"), _SIGNED, of_all, rereads=False),
 }

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from lowtide.errors import ModelError
 from lowtide.ir import DType, Graph, Op, Quant, Tensor
-from lowtide.lower.nodes import Lowered, Port
+from lowtide.lower.nodes import Lowered, Port, Reads
+from lowtide.target import ANY, Target
 
 _FLOATS = frozenset({DType.FLOAT32, DType.FLOAT16, DType.FLOAT64, DType.BFLOAT16})
 
@@ -32,10 +33,11 @@ _NUMPY: dict[DType, np.dtype[Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """One operator and its graph."""
+    """One operator and its graph, and what it is lowered for."""
 
     graph: Graph
     op: Op
+    target: Target = ANY
 
     @property
     def activation_type(self) -> DType:
@@ -89,12 +91,28 @@ class Context:
         return ModelError(f"operator {self.op.id} ({self.op.label}): {why}", remedy)
 
 
+Columns = tuple[Reads, ...] | None
+"""What each map is read of to make some columns, if the operator can be cut into strips."""
+
+
+def at_full_width(context: Context) -> Columns:
+    """The operator is not cut into strips."""
+    del context
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Lowering:
-    """How one operator type is lowered, and for which activation types it can be."""
+    """How one operator type is lowered, and for which activation types it can be.
+
+    `columns` says what it reads to make some columns only: see lower/columns.py. If it `rereads`, what
+    it reads beyond what it writes costs something.
+    """
 
     lower: Callable[[Context], Lowered]
     types: frozenset[DType]
+    columns: Callable[[Context], Columns] = at_full_width
+    rereads: bool = True
 
 
 def constant(tensor: Tensor) -> NDArray[Any]:
@@ -143,6 +161,16 @@ def multiplier(context: Context, real: float) -> tuple[int, int]:
     return fixed, shift
 
 
+def floats_of(real: float) -> tuple[float, float, float]:
+    """Three float32 values whose sum, as double, is `real`."""
+    parts = []
+    for _ in range(3):
+        parts.append(float(np.float32(real)))
+        real -= parts[-1]
+    first, second, third = parts
+    return first, second, third
+
+
 def activation_range(context: Context, tensor: Tensor, activation: int) -> tuple[int, int]:
     """The clamp of a fused activation in output units: CalculateActivationRangeQuantized."""
     scale, zero = per_tensor(context, tensor)
@@ -171,28 +199,6 @@ def type_range(dtype: DType) -> tuple[int, int]:
     """Least and greatest value of an integer type."""
     info = np.iinfo(_NUMPY[dtype])
     return int(info.min), int(info.max)
-
-
-def padding(
-    context: Context, size: int, kernel: int, stride: int, dilation: int, *, axis: int | None = None
-) -> tuple[int, int]:
-    """(output size, padding before) along one axis: ComputePaddingHeightWidth, padding.h.
-
-    `axis` is 1 for height and 2 for width: an operator that has taken over the PAD before it (see
-    ir/passes.py) has its own padding for each.
-    """
-    window = (kernel - 1) * dilation + 1
-    explicit = context.op.options.get("explicit_padding")
-    if isinstance(explicit, tuple):
-        if axis is None:
-            raise context.unsupported("the PAD before it cannot be part of it")
-        before, after = (int(n) for n in explicit[2 * axis - 2 : 2 * axis])
-        return (size + before + after - window + stride) // stride, before
-    if context.option("padding") == 0:  # SAME
-        out = -(-size // stride)
-        total = max(0, (out - 1) * stride + window - size)
-        return out, total // 2
-    return (size - window + stride) // stride, 0
 
 
 def whole(tensor: Tensor) -> Port:

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.ir import DType, Tensor
+from lowtide.lower.columns import of_joined
 from lowtide.lower.common import Context, Lowering, per_tensor
+from lowtide.lower.joins import join_of
 from lowtide.lower.move import (
     MOVABLE,
     Shape,
@@ -36,7 +39,9 @@ def _concatenation(context: Context) -> Lowered:
         raise context.unsupported("it has a fused activation, which the reference kernels refuse")
     axis = axis_of(context, context.option("axis"), len(out.shape))
     tensors = [context.input(i) for i in range(len(context.op.inputs))]
-    return _join(context, [(t, t.shape) for t in tensors], axis)
+    lowered = _join(context, [(t, t.shape) for t in tensors], axis)
+    moves = all(node.header == "lt_move.h" for node in lowered.nodes)  # and rescales nothing
+    return replace(lowered, join=join_of(out, tensors) if moves else None)
 
 
 def _pack(context: Context) -> Lowered:
@@ -160,6 +165,6 @@ def _requantise(
 
 
 LOWERINGS = {
-    "CONCATENATION": Lowering(_concatenation, MOVABLE),
+    "CONCATENATION": Lowering(_concatenation, MOVABLE, of_joined, rereads=False),
     "PACK": Lowering(_pack, MOVABLE),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lowtide.ir import DType
 from lowtide.lower import convolution, legacy, wide
+from lowtide.lower.columns import of_a_window
 from lowtide.lower.common import Context, Lowering
 from lowtide.lower.nodes import Lowered
 
@@ -20,8 +21,8 @@ def _groups(context: Context, out_c: int, depth: int) -> int:
 
 def _conv_2d(context: Context) -> Lowered:
     filters = convolution.weights(context, 4)
-    out_c, kernel_h, kernel_w, depth = filters.shape
-    over = convolution.window(context, kernel_h, kernel_w)
+    out_c, _, _, depth = filters.shape
+    over = convolution.footprint(context)
     groups = _groups(context, out_c, depth)
     if context.activation_type == DType.UINT8:
         return legacy.conv(context, over, filters)
@@ -33,4 +34,4 @@ def _conv_2d(context: Context) -> Lowered:
     return convolution.lower_s8(context, over, channels, groups)
 
 
-LOWERINGS = {"CONV_2D": Lowering(_conv_2d, convolution.TYPES)}
+LOWERINGS = {"CONV_2D": Lowering(_conv_2d, convolution.TYPES, of_a_window)}

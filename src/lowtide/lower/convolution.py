@@ -14,17 +14,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.ir import DType, Tensor
+from lowtide.ir.window import Axis
 from lowtide.lower import packed
 from lowtide.lower.common import (
     Context,
     activation_range,
     image_rows,
     multiplier,
-    padding,
     per_tensor,
     quantised,
 )
 from lowtide.lower.nodes import Array, Lowered, Node, Params, Port, Value
+from lowtide.lower.work import Convolution, Work
+from lowtide.target import DSP
 
 TYPES = frozenset({DType.INT8, DType.UINT8, DType.INT16})
 _MAX_SIZE = (1 << 16) - 1
@@ -32,7 +34,7 @@ _MAX_PADDING = (1 << 15) - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class Footprint:
     """Which pixels a convolution reads: of the input for each output row, of a row for each column."""
 
     source: Port
@@ -65,44 +67,48 @@ class Window:
         """Number of pixels in the window."""
         return self.kernel_h * self.kernel_w
 
+    @property
+    def axis(self) -> Axis:
+        """The window along a row."""
+        return Axis(self.kernel_w, self.stride_w, self.dilation_w, self.pad_left)
 
-def window(context: Context, kernel_h: int, kernel_w: int) -> Window:
-    """The window of a CONV_2D or DEPTHWISE_CONV_2D."""
-    source, out = context.input(0), context.output()
+
+def footprint(context: Context) -> Footprint:
+    """That of a CONV_2D or DEPTHWISE_CONV_2D."""
+    source, out, window = context.input(0), context.output(), context.op.window
     if len(source.shape) != 4 or len(out.shape) != 4:
         raise context.unsupported("its input and output must have four dimensions")
     if source.shape[0] != 1 or out.shape[0] != 1:
         raise context.unsupported("its batch size must be 1")
-    if 0 in source.shape or kernel_h < 1 or kernel_w < 1:
+    if 0 in (*source.shape, *context.input(1).shape):
         raise context.unsupported("it has an empty tensor")
-    stride = context.option("stride_h", 1), context.option("stride_w", 1)
-    dilation = context.option("dilation_h_factor", 1), context.option("dilation_w_factor", 1)
-    if min(stride + dilation) < 1:
+    if window is None:
         raise context.unsupported("its strides and dilations must be at least 1")
+    rows, columns = window.rows, window.columns
     _, in_h, in_w, in_c = source.shape
-    out_h, pad_top = padding(context, in_h, kernel_h, stride[0], dilation[0], axis=1)
-    out_w, pad_left = padding(context, in_w, kernel_w, stride[1], dilation[1], axis=2)
+    out_h, out_w = rows.made(in_h), columns.made(in_w)
     if (out_h, out_w) != out.shape[1:3]:
         raise context.unsupported(
             f"its output is {out.shape[1]} x {out.shape[2]}, but should be {out_h} x {out_w}"
         )
-    if max(kernel_h, kernel_w, *stride, *dilation, in_w, in_c, out.shape[3]) > _MAX_SIZE:
+    strides = rows.kernel, rows.stride, rows.dilation, columns.kernel, columns.stride
+    if max(*strides, columns.dilation, in_w, in_c, out.shape[3]) > _MAX_SIZE:
         raise context.unsupported(f"its sizes must be at most {_MAX_SIZE}")
-    if max(pad_top, pad_left) > _MAX_PADDING:
+    if max(rows.before, columns.before) > _MAX_PADDING:
         raise context.unsupported(f"its padding must be at most {_MAX_PADDING}")
-    rows, row_bytes = image_rows(source)
+    count, row_bytes = image_rows(source)
     steps, out_bytes = image_rows(out)
-    return Window(
-        Port(source.id, rows, row_bytes, -pad_top, stride[0], kernel_h, dilation[0]),
+    return Footprint(
+        Port(source.id, count, row_bytes, -rows.before, rows.stride, rows.kernel, rows.dilation),
         Port(out.id, steps, out_bytes),
         in_w,
         in_c,
         out_w,
-        kernel_h,
-        kernel_w,
-        stride[1],
-        dilation[1],
-        pad_left,
+        rows.kernel,
+        columns.kernel,
+        columns.stride,
+        columns.dilation,
+        columns.before,
     )
 
 
@@ -136,6 +142,11 @@ def bias(context: Context, channels: int, *dtypes: DType) -> NDArray[np.int64]:
 
 def factors(context: Context, channels: int) -> tuple[tuple[int, int], ...]:
     """(multiplier, shift) per channel: PopulateConvolutionQuantizationParams, kernel_util.cc."""
+    return tuple(multiplier(context, real) for real in real_factors(context, channels))
+
+
+def real_factors(context: Context, channels: int) -> tuple[float, ...]:
+    """The factor of each channel's sums, as double."""
     input_scale, _ = per_tensor(context, context.input(0))
     output_scale, _ = per_tensor(context, context.output())
     scales = quantised(context, context.input(1)).scale
@@ -143,7 +154,7 @@ def factors(context: Context, channels: int) -> tuple[tuple[int, int], ...]:
         raise context.unsupported(f"its weights have {len(scales)} scales for {channels} channels")
     if len(scales) == 1:
         scales *= channels
-    return tuple(multiplier(context, input_scale * scale / output_scale) for scale in scales)
+    return tuple(input_scale * scale / output_scale for scale in scales)
 
 
 def clamp(context: Context) -> tuple[int, int]:
@@ -162,7 +173,7 @@ def channels_s8(
     return packed.Channels(filters, folded, scaling, output_zero, *clamp(context))
 
 
-def lower_s8(context: Context, over: Window, channels: packed.Channels, groups: int) -> Lowered:
+def lower_s8(context: Context, over: Footprint, channels: packed.Channels, groups: int) -> Lowered:
     """A convolution as one node; `channels.weights` is [out_c, kernel_h * kernel_w * in_c / groups]."""
     quick = packed.narrow(channels) if groups == 1 else None
     words = None if quick is None else packed.pack_pairs(quick.weights)
@@ -178,17 +189,51 @@ def lower_s8(context: Context, over: Window, channels: packed.Channels, groups: 
         ("centre", 2 * channels.zero + 1),
         ("direct", int(direct)),
     )
-    scratch = 16 if direct or over.in_c % 4 == 0 else 20
-    if direct and over.out_w == 1:
-        scratch = 0
-    lean = 0 if direct else 4
+    pixel = 4 * quads
+    pixels = [_pixels(context, over, direct, columns) for columns in (1, over.out_w)]
+    one, scratch = (count * pixel for count in pixels)
+    lean = 0 if direct else pixel
     fields += (("lean", 0),)
     if quads > _MAX_SIZE:
         return _plain(context, over, channels, groups)
-    return _node(context, over, channels, "lt_conv_packed", fields, scratch * quads, lean * quads)
+    rows, padding = over.source.touched(over.target.rows)
+    work = Convolution(
+        steps=over.target.rows,
+        rows=rows,
+        padding=padding,
+        axis=over.axis,
+        kernel_h=over.kernel_h,
+        in_w=over.in_w,
+        in_c=over.in_c,
+        columns=over.out_w,
+        out_c=len(channels.weights),
+        quads=quads,
+        direct=direct,
+        clamps=channels.clamps,
+    )
+    return _node(
+        context,
+        over,
+        channels,
+        "lt_conv_packed",
+        fields,
+        scratch,
+        lean if lean < scratch else None,
+        work,
+        (0, one, *(scratch,) * (over.out_w - 1)) if one < scratch else (),
+    )
 
 
-def _plain(context: Context, over: Window, channels: packed.Channels, groups: int) -> Lowered:
+def _pixels(context: Context, over: Footprint, direct: bool, columns: int) -> int:
+    """How many pixels of bytes lt_conv_packed needs for so many columns: see its header."""
+    if columns == 1:
+        return 0 if direct else 1
+    if DSP in context.target.variants:
+        return 4 if direct or over.in_c % 4 == 0 else 5
+    return 0 if direct else 2
+
+
+def _plain(context: Context, over: Footprint, channels: packed.Channels, groups: int) -> Lowered:
     fields: tuple[tuple[str, Value], ...] = (
         ("weights", Array("int8_t", channels.weights, weights=True)),
         ("bias", Array("int32_t", packed.int32(channels.bias), weights=True)),
@@ -204,12 +249,14 @@ def _plain(context: Context, over: Window, channels: packed.Channels, groups: in
 
 def _node(
     context: Context,
-    over: Window,
+    over: Footprint,
     channels: packed.Channels,
     family: str,
     fields: tuple[tuple[str, Value], ...],
     scratch: int,
     lean_scratch: int | None = None,
+    work: Work | None = None,
+    narrow_scratch: tuple[int, ...] = (),
 ) -> Lowered:
     _, input_zero = per_tensor(context, context.input(0))
     fields += (
@@ -229,15 +276,17 @@ def _node(
         scratch=scratch,
         scratch_lasts=False,
         lean_scratch=lean_scratch,
+        work=work,
+        narrow_scratch=narrow_scratch,
     )
     return Lowered((node,))
 
 
-def dense(context: Context, rows: int, depth: int, source: Tensor, out: Tensor) -> Window:
+def dense(context: Context, rows: int, depth: int, source: Tensor, out: Tensor) -> Footprint:
     """A dense layer as a 1 x 1 convolution of one pixel per row."""
     if depth > _MAX_SIZE or out.shape[-1] > _MAX_SIZE:
         raise context.unsupported(f"its sizes must be at most {_MAX_SIZE}")
-    return Window(
+    return Footprint(
         Port(source.id, rows, source.bytes // rows),
         Port(out.id, rows, out.bytes // rows),
         *(1, depth, 1, 1, 1, 1, 1, 0),

@@ -12,8 +12,11 @@ from numpy.typing import NDArray
 
 from lowtide.ir import DType
 from lowtide.lower import convolution, legacy, packed, wide
+from lowtide.lower.columns import of_a_window
 from lowtide.lower.common import Context, Lowering, per_tensor
 from lowtide.lower.nodes import Array, Lowered, Node, Params, Value
+from lowtide.lower.work import Depthwise, Work
+from lowtide.target import DSP
 
 
 def _multiple(context: Context, filters: NDArray[Any]) -> int:
@@ -26,8 +29,8 @@ def _multiple(context: Context, filters: NDArray[Any]) -> int:
 
 def _depthwise(context: Context) -> Lowered:
     filters = convolution.weights(context, 4)
-    _, kernel_h, kernel_w, out_c = filters.shape
-    over = convolution.window(context, kernel_h, kernel_w)
+    out_c = filters.shape[3]
+    over = convolution.footprint(context)
     multiple = _multiple(context, filters)
     if context.activation_type == DType.UINT8:
         return legacy.depthwise(context, over, filters, multiple)
@@ -51,7 +54,7 @@ def _unfolded(context: Context, bias: NDArray[Any], weights: NDArray[Any]) -> ND
 
 
 def _quick(
-    context: Context, over: convolution.Window, channels: packed.Channels, quick: packed.Narrow
+    context: Context, over: convolution.Footprint, channels: packed.Channels, quick: packed.Narrow
 ) -> Lowered:
     bias = _unfolded(context, quick.bias, 2 * quick.weights.astype(np.int64))
     fields: tuple[tuple[str, Value], ...] = (
@@ -63,11 +66,23 @@ def _quick(
         ("centre", 2 * channels.zero + 1),
         *(field for field in over.fields if field[0] != "in_c"),
     )
-    return _node(context, over, channels, "lt_depthwise_quick", fields, 8 * over.taps, 0)
+    work = Depthwise(
+        steps=over.target.rows,
+        rows=over.source.touched(over.target.rows)[0],
+        axis=over.axis,
+        kernel_h=over.kernel_h,
+        in_w=over.in_w,
+        columns=over.out_w,
+        channels=over.in_c,
+        clamps=channels.clamps,
+    )
+    scratch = 8 * over.taps if DSP in context.target.variants else 0
+    lean = 0 if scratch else None
+    return _node(context, over, channels, "lt_depthwise_quick", fields, scratch, lean, work)
 
 
 def _plain(
-    context: Context, over: convolution.Window, channels: packed.Channels, multiple: int
+    context: Context, over: convolution.Footprint, channels: packed.Channels, multiple: int
 ) -> Lowered:
     bias = _unfolded(context, channels.bias, channels.weights)
     fields: tuple[tuple[str, Value], ...] = (
@@ -84,12 +99,13 @@ def _plain(
 
 def _node(
     context: Context,
-    over: convolution.Window,
+    over: convolution.Footprint,
     channels: packed.Channels,
     family: str,
     fields: tuple[tuple[str, Value], ...],
     scratch: int = 0,
     lean_scratch: int | None = None,
+    work: Work | None = None,
 ) -> Lowered:
     _, input_zero = per_tensor(context, context.input(0))
     fields += (("input_zero", input_zero), ("low", channels.low), ("high", channels.high))
@@ -105,8 +121,9 @@ def _node(
         scratch_lasts=False,
         lean_scratch=lean_scratch,
         lean_kernel=f"{family}_s8_plain",
+        work=work,
     )
     return Lowered((node,))
 
 
-LOWERINGS = {"DEPTHWISE_CONV_2D": Lowering(_depthwise, convolution.TYPES)}
+LOWERINGS = {"DEPTHWISE_CONV_2D": Lowering(_depthwise, convolution.TYPES, of_a_window)}

@@ -1,14 +1,21 @@
-"""FULLY_CONNECTED: a 1 x 1 convolution of one pixel per row; uint8 has a kernel of its own."""
+"""FULLY_CONNECTED: a 1 x 1 convolution of one pixel per row; uint8 has a kernel of its own.
+
+Why two roundings: it is the one operator of which TFLM and LiteRT's reference differ. TFLM's results are
+the rule; a graph that `passes.rounding` has marked gives LiteRT's.
+"""
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from lowtide.ir import DType
 from lowtide.lower import convolution, legacy, wide
-from lowtide.lower.common import Context, Lowering, quantised
-from lowtide.lower.nodes import Lowered
+from lowtide.lower.common import Context, Lowering, floats_of, per_tensor, quantised
+from lowtide.lower.nodes import Array, Lowered, Node, Params
 
 
-def _window(context: Context, out_c: int, depth: int) -> convolution.Window:
+def _window(context: Context, out_c: int, depth: int) -> convolution.Footprint:
     source, out = context.input(0), context.output()
     if context.option("weights_format") != 0:
         raise context.unsupported("its weights are shuffled")
@@ -31,12 +38,55 @@ def _fully_connected(context: Context) -> Lowered:
         return legacy.fully_connected(context, over, filters)
     if any(quantised(context, context.input(1)).zero_point):
         raise context.unsupported("the zero point of its weights must be 0")
+    if context.op.rounds_once:
+        return _rounded_once(context, over, filters)
     # The product of the scales is a double, as the released TFLM has it (older sources: float32).
     factors = convolution.factors(context, out_c)
     if context.activation_type == DType.INT16:
         return wide.fully_connected(context, over, filters, factors)
     channels = convolution.channels_s8(context, filters, factors)
     return convolution.lower_s8(context, over, channels, 1)
+
+
+def _rounded_once(
+    context: Context, over: convolution.Footprint, filters: NDArray[np.int8]
+) -> Lowered:
+    """As LiteRT has it; `filters` is [out_c, depth]."""
+    out_c, depth = filters.shape
+    is_wide = context.activation_type == DType.INT16
+    bias = convolution.bias(context, out_c, DType.INT32, *([DType.INT64] if is_wide else []))
+    narrow = not is_wide or wide.is_narrow(context)
+    if is_wide and narrow != wide.says_narrow(context):
+        raise context.unsupported("LiteRT needs quantized_bias_type to be the type of its bias")
+    _, input_zero = per_tensor(context, context.input(0))
+    _, output_zero = per_tensor(context, context.output())
+    bias = bias - input_zero * filters.astype(np.int64).sum(axis=1)
+    low, high = convolution.clamp(context)
+    scales = [floats_of(real) for real in convolution.real_factors(context, out_c)]
+    family = "lt_fully_connected_once"
+    node = Node(
+        op=context.op.id,
+        kernel=f"{family}_{'s16' if is_wide else 's8'}_row",
+        header=f"{family}.h",
+        params=Params(
+            family,
+            (
+                ("weights", Array("int8_t", filters, weights=True)),
+                ("bias", Array("int64_t", bias, weights=True)),
+                ("scale", Array("float", np.array(scales, np.float32))),
+                ("depth", depth),
+                ("out_c", out_c),
+                ("output_zero", output_zero),
+                ("low", low),
+                ("high", high),
+                ("narrow", int(narrow)),
+            ),
+        ),
+        inputs=(over.source,),
+        outputs=(over.target,),
+        steps=over.target.rows,
+    )
+    return Lowered((node,))
 
 
 LOWERINGS = {"FULLY_CONNECTED": Lowering(_fully_connected, convolution.TYPES)}

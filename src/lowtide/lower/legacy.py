@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lowtide.ir import DType
 from lowtide.lower import convolution, packed
-from lowtide.lower.common import Context, multiplier, per_tensor, quantised
+from lowtide.lower.common import Context, floats_of, multiplier, per_tensor, quantised
 from lowtide.lower.nodes import Array, Lowered, Node, Params, Value
 
 
@@ -45,7 +45,7 @@ def _zeros(context: Context) -> tuple[tuple[str, Value], ...]:
 
 def _node(
     context: Context,
-    over: convolution.Window,
+    over: convolution.Footprint,
     family: str,
     fields: tuple[tuple[str, Value], ...],
     scratch: int = 0,
@@ -76,7 +76,7 @@ def _bias(values: NDArray[Any]) -> tuple[str, Value]:
     return "bias", Array("int32_t", packed.int32(values), weights=True)
 
 
-def conv(context: Context, over: convolution.Window, weights: NDArray[Any]) -> Lowered:
+def conv(context: Context, over: convolution.Footprint, weights: NDArray[Any]) -> Lowered:
     """CONV_2D; `weights` is [out_c, kernel_h, kernel_w, in_c]."""
     out_c = len(weights)
     if weights.shape[3] != over.in_c:
@@ -90,7 +90,7 @@ def conv(context: Context, over: convolution.Window, weights: NDArray[Any]) -> L
 
 
 def depthwise(
-    context: Context, over: convolution.Window, weights: NDArray[Any], multiple: int
+    context: Context, over: convolution.Footprint, weights: NDArray[Any], multiple: int
 ) -> Lowered:
     """DEPTHWISE_CONV_2D; `weights` is [1, kernel_h, kernel_w, out_c]."""
     bias = convolution.bias(context, weights.shape[3], DType.INT32)
@@ -101,15 +101,13 @@ def depthwise(
     return _node(context, over, "lt_depthwise_u8", fields)
 
 
-def fully_connected(context: Context, over: convolution.Window, weights: NDArray[Any]) -> Lowered:
+def fully_connected(
+    context: Context, over: convolution.Footprint, weights: NDArray[Any]
+) -> Lowered:
     """FULLY_CONNECTED; `weights` is [out_c, depth]."""
     out_c, depth = weights.shape
     output_scale, _ = per_tensor(context, context.output())
-    scale = _scale(context, 0)[0] * _scale(context, 1)[0] / output_scale
-    parts = []
-    for _ in range(3):  # a double is the sum of three floats
-        parts.append(float(np.float32(scale)))
-        scale -= parts[-1]
+    parts = floats_of(_scale(context, 0)[0] * _scale(context, 1)[0] / output_scale)
     fields: tuple[tuple[str, Value], ...] = (
         *(_array(weights), _bias(convolution.bias(context, out_c, DType.INT32))),
         *zip(("scale", "scale_1", "scale_2"), parts, strict=True),

@@ -7,10 +7,13 @@ kernels/include/lowtide.h.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from numpy.typing import NDArray
+
+from lowtide.ir.window import Axis
+from lowtide.lower.work import Plain, Work
 
 CType = Literal["int8_t", "uint8_t", "int16_t", "uint16_t", "int32_t", "int64_t", "float"]
 
@@ -54,6 +57,14 @@ class Port:
     dilation: int = 1
     table: tuple[int, ...] | None = None
 
+    def touched(self, steps: int) -> tuple[int, int]:
+        """Rows of the windows of so many steps: those that exist, and those that are padding."""
+        inside = 0
+        for step in range(steps):
+            at = self.first + step * self.stride if self.table is None else self.table[step]
+            inside += sum(0 <= at + i * self.dilation < self.rows for i in range(self.count))
+        return inside, steps * self.count - inside
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Node:
@@ -62,10 +73,9 @@ class Node:
     `scratch` is in bytes; its contents matter from one step to the next if `scratch_lasts`. An
     operator may become several nodes (a concatenation of rows) or none (a reshape).
 
-    A node with an `exchange` runs no kernel: each step is a row of the graph input or output of that
-    number, which the caller gives (the one output port) or takes (the one input port). With a
-    `lean_scratch` there is a lean form, which needs that much: another kernel of the same params, other
-    params, or the field `lean` in them set.
+    With a `lean_scratch` there is a lean form, which needs that much: another kernel of the same params,
+    other params, or the field `lean` in them set. `work` is what the kernel does, for the cost model. If
+    its scratch memory depends on how many columns it makes, `narrow_scratch[n]` is what n of them need.
     """
 
     op: int
@@ -77,10 +87,11 @@ class Node:
     steps: int
     scratch: int = 0
     scratch_lasts: bool = True
-    exchange: int | None = None
     lean_scratch: int | None = None
     lean_kernel: str | None = None
     lean_params: Params | None = None
+    work: Work | None = None
+    narrow_scratch: tuple[int, ...] = ()
 
     @property
     def leaner(self) -> Node:
@@ -90,27 +101,90 @@ class Node:
         fields = tuple((name, 1 if name == "lean" else v) for name, v in self.params.fields)
         params = self.lean_params or replace(self.params, fields=fields)
         kernel = self.lean_kernel or self.kernel
+        work = None if self.work is None or isinstance(self.work, Plain) else self.work.leaner()
         return replace(
-            self, kernel=kernel, params=params, scratch=self.lean_scratch, lean_scratch=None
+            self,
+            kernel=kernel,
+            params=params,
+            scratch=self.lean_scratch,
+            lean_scratch=None,
+            work=work or self.work,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """Rows that the caller gives (of graph input `number`) or takes (of output `number`), one a step."""
+
+    number: int
+    port: Port
+    given: bool
+
+    @property
+    def inputs(self) -> tuple[Port, ...]:
+        """The rows that are taken."""
+        return () if self.given else (self.port,)
+
+    @property
+    def outputs(self) -> tuple[Port, ...]:
+        """The rows that are given."""
+        return (self.port,) if self.given else ()
+
+    @property
+    def steps(self) -> int:
+        """Number of rows."""
+        return self.port.rows
+
+
+AnyNode = Node | Exchange
+"""What steps are of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """Columns of an operator's output are made of those columns of `tensor`, a map, that `axis` says."""
+
+    tensor: int
+    axis: Axis = field(default_factory=Axis)
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """An operator that only puts `parts` together to the map `whole`, or takes it apart into them.
+
+    Each part is (tensor, its first row in the whole, the byte where it begins in the whole's rows).
+    """
+
+    whole: int
+    parts: tuple[tuple[int, int, int], ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lowered:
-    """What an operator becomes: nodes, and views (output tensor -> the tensor it is a view of)."""
+    """What an operator becomes: nodes, and views (output tensor -> the tensor it is a view of).
+
+    Also what later stages ask of an operator: `columns`, for each input that is a map, so that it can
+    be cut into strips; None if it cannot. If it is a `join`, it needs no code where its parts can be
+    made and read in place.
+    """
 
     nodes: tuple[Node, ...] = ()
     views: tuple[tuple[int, int], ...] = ()
+    columns: tuple[Reads, ...] | None = None
+    join: Join | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Crop:
-    """A tensor that is part of `tensor`: its row r begins `offset` bytes after that one's row r + row.
+    """A tensor that is part of `tensor`, whose memory is cut into rows of `pitch` bytes: row r begins
+    `offset` bytes after that one's row r + row.
 
-    With `moves`, the offset is counted from where a strip begins, which the program moves on.
+    The pitch is that of the whole as the part's operator sees it: `tensor` may have another shape. With
+    `moves`, the offset is counted from where a strip begins, which the program moves on.
     """
 
     tensor: int
+    pitch: int
     offset: int
     moves: bool = False
     row: int = 0

@@ -36,6 +36,11 @@ class Channels:
     low: int
     high: int
 
+    @property
+    def clamps(self) -> bool:
+        """Whether the range is less than all of int8."""
+        return self.low > _LEAST or self.high < _GREATEST
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Narrow:

@@ -6,13 +6,16 @@ only totals if it eats each input row as it is made; small windows read their ro
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from lowtide.ir import DType, Tensor
-from lowtide.lower.common import Context, Lowering, activation_range, padding
+from lowtide.lower.columns import of_a_window
+from lowtide.lower.common import Context, Lowering, activation_range
 from lowtide.lower.elementwise import row_count, same_type, scale_zero, suffix
 from lowtide.lower.move import port
 from lowtide.lower.nodes import Lowered, Node, Params, Port
+from lowtide.lower.work import Plain
 
 _SMALL_WINDOW = 8
 """Elements of a channel's window, beyond those of its first row, that are still read at once."""
@@ -25,15 +28,15 @@ def _pool(context: Context, *, kind: str) -> Lowered:
     _check(context, source, out)
     _, in_h, in_w, channels = source.shape
     _, out_h, out_w, _ = out.shape
-    kernel_h, kernel_w = context.option("filter_height"), context.option("filter_width")
-    stride_h, stride_w = context.option("stride_h"), context.option("stride_w")
-    if min(kernel_h, kernel_w, stride_h, stride_w) < 1:
+    window = context.op.window
+    if window is None:
         raise context.unsupported("a window's size or stride is below 1")
-    wanted_h, pad_top = padding(context, in_h, kernel_h, stride_h, 1, axis=1)
-    wanted_w, pad_left = padding(context, in_w, kernel_w, stride_w, 1, axis=2)
-    if (out_h, out_w) != (wanted_h, wanted_w):
-        raise context.unsupported(f"its output should be {wanted_h} x {wanted_w} elements")
-    if max(*source.shape, *out.shape, kernel_h, kernel_w, stride_w) > _MOST:
+    rows, columns = window.rows, window.columns
+    if (out_h, out_w) != (rows.made(in_h), columns.made(in_w)):
+        raise context.unsupported(
+            f"its output should be {rows.made(in_h)} x {columns.made(in_w)} elements"
+        )
+    if max(*source.shape, *out.shape, rows.kernel, columns.kernel, columns.stride) > _MOST:
         raise context.unsupported(f"a size exceeds {_MOST}")
     low, high = activation_range(context, out, context.option("fused_activation_function"))
     params = Params(
@@ -42,29 +45,33 @@ def _pool(context: Context, *, kind: str) -> Lowered:
             ("in_w", in_w),
             ("out_w", out_w),
             ("channels", channels),
-            ("kernel_h", kernel_h),
-            ("kernel_w", kernel_w),
-            ("stride_w", stride_w),
-            ("pad_left", pad_left),
+            ("kernel_h", rows.kernel),
+            ("kernel_w", columns.kernel),
+            ("stride_w", columns.stride),
+            ("pad_left", columns.before),
             ("low", low),
             ("high", high),
         ),
     )
     name = f"lt_{kind}_pool_{suffix(source.dtype)}"
-    if (stride_h >= kernel_h or out_h == 1) and (kernel_h - 1) * kernel_w > _SMALL_WINDOW:
-        windows = [
-            range(max(0, y * stride_h - pad_top), min(in_h, y * stride_h - pad_top + kernel_h))
-            for y in range(out_h)
-        ]
-        return _eat(context, f"{name}_eat", params, windows, 4 + 4 * out_w * channels)
+    apart = rows.stride >= rows.kernel or out_h == 1
+    if apart and (rows.kernel - 1) * columns.kernel > _SMALL_WINDOW:
+        windows = [rows.reads(range(y, y + 1), in_h) for y in range(out_h)]
+        eaten = _eat(context, f"{name}_eat", params, windows, 4 + 4 * out_w * channels)
+        (node,) = eaten.nodes
+        taps = node.steps * columns.kernel
+        work = Plain(out_w, out.bytes, taps * out_w * channels)
+        return replace(eaten, nodes=(replace(node, work=work),))
+    taken = Port(source.id, in_h, source.bytes // in_h, -rows.before, rows.stride, rows.kernel)
     node = Node(
         op=context.op.id,
         kernel=f"{name}_row",
         header="lt_pool.h",
         params=params,
-        inputs=(Port(source.id, in_h, source.bytes // in_h, -pad_top, stride_h, count=kernel_h),),
+        inputs=(taken,),
         outputs=(Port(out.id, out_h, out.bytes // out_h),),
         steps=out_h,
+        work=Plain(out_w, out.bytes, out_h * rows.kernel * columns.kernel * out_w * channels),
     )
     return Lowered((node,))
 
@@ -116,6 +123,6 @@ def last_makes(groups: list[int]) -> list[int]:
 
 _TYPES = frozenset({DType.INT8, DType.UINT8, DType.INT16})
 LOWERINGS = {
-    "AVERAGE_POOL_2D": Lowering(partial(_pool, kind="average"), _TYPES),
-    "MAX_POOL_2D": Lowering(partial(_pool, kind="max"), _TYPES),
+    "AVERAGE_POOL_2D": Lowering(partial(_pool, kind="average"), _TYPES, of_a_window),
+    "MAX_POOL_2D": Lowering(partial(_pool, kind="max"), _TYPES, of_a_window),
 }

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from lowtide.ir import DType
 from lowtide.lower import fixed_point as fixed
+from lowtide.lower.columns import of_each
 from lowtide.lower.common import Context, Lowering
 from lowtide.lower.common import multiplier as factor
 from lowtide.lower.elementwise import by_rows, scale_zero, suffix
@@ -65,6 +66,6 @@ def _floats(context: Context, kernel: str, scale: float, zero: int) -> Lowered:
 
 
 LOWERINGS = {
-    "QUANTIZE": Lowering(_quantize, _QUANTISED | {DType.FLOAT32}),
-    "DEQUANTIZE": Lowering(_dequantize, _QUANTISED),
+    "QUANTIZE": Lowering(_quantize, _QUANTISED | {DType.FLOAT32}, of_each),
+    "DEQUANTIZE": Lowering(_dequantize, _QUANTISED, of_each),
 }

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
 from lowtide.ir import Tensor
 from lowtide.lower.common import Context, Lowering
+from lowtide.lower.joins import join_of
 from lowtide.lower.move import (
     MOVABLE,
     Shape,
@@ -35,9 +37,10 @@ def _split_along(context: Context, source: Tensor, axis_input: int) -> Lowered:
         raise context.unsupported("its axis is not one number")
     outs = [context.output(i) for i in range(len(context.op.outputs))]
     shapes = [out.shape for out in outs]
-    return _take_apart(
+    lowered = _take_apart(
         context, source, outs, shapes, axis_of(context, int(axis[0]), len(source.shape))
     )
+    return replace(lowered, join=join_of(source, outs))
 
 
 def _unpack(context: Context) -> Lowered:

@@ -11,7 +11,6 @@ from lowtide.lower.common import (
     activation_range,
     image_rows,
     multiplier,
-    padding,
     per_tensor,
     quantised,
 )
@@ -27,10 +26,11 @@ def _transpose_conv(context: Context) -> Lowered:
     _check(context)
     weights = context.constant(_WEIGHTS)
     out_c, kernel_h, kernel_w, in_c = filters.shape
-    stride_h, stride_w = context.option("stride_h"), context.option("stride_w")
-    # The padding is that of the convolution this one is the transpose of.
-    wanted_h, pad_top = padding(context, out.shape[1], kernel_h, stride_h, 1)
-    wanted_w, pad_left = padding(context, out.shape[2], kernel_w, stride_w, 1)
+    taps = context.op.window  # that of the convolution this one is the transpose of
+    assert taps is not None
+    stride_h, pad_top = taps.rows.stride, taps.rows.before
+    stride_w, pad_left = taps.columns.stride, taps.columns.before
+    wanted_h, wanted_w = taps.rows.made(out.shape[1]), taps.columns.made(out.shape[2])
     if (wanted_h, wanted_w) != source.shape[1:3]:
         raise context.unsupported(
             f"its input is {source.shape[1]} x {source.shape[2]}, but should be "
@@ -84,7 +84,8 @@ def _check(context: Context) -> None:
         raise context.unsupported("its batch size must be 1")
     if (out.shape[3], source.shape[3]) != (filters.shape[0], filters.shape[3]):
         raise context.unsupported("its weights do not match its input's and output's channels")
-    strides = context.option("stride_h"), context.option("stride_w")
+    taps = context.op.window
+    strides = (0,) if taps is None else (taps.rows.stride, taps.columns.stride)
     sizes = (*source.shape, *filters.shape, *out.shape, *strides)
     if min(strides) < 1 or max(sizes) > _MOST or max(source.shape[1], out.shape[1]) > 32767:
         raise context.unsupported("a size or stride is out of range")

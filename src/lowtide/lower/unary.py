@@ -14,6 +14,7 @@ import numpy as np
 
 from lowtide.ir import DType
 from lowtide.lower import fixed_point as fixed
+from lowtide.lower.columns import of_each
 from lowtide.lower.common import Context, Lowering, type_range
 from lowtide.lower.common import multiplier as factor
 from lowtide.lower.elementwise import by_rows, number, same_type, scale_zero
@@ -265,13 +266,13 @@ def _rsqrt(context: Context) -> Lowered:
 _INT8 = frozenset({DType.INT8})
 _BOTH = frozenset({DType.INT8, DType.INT16})
 LOWERINGS = {
-    "RELU": Lowering(_relu, _BOTH),
-    "RELU6": Lowering(_relu6, _BOTH),
-    "LEAKY_RELU": Lowering(_leaky_relu, _BOTH),
-    "HARD_SWISH": Lowering(_hard_swish, _INT8),
-    "LOGISTIC": Lowering(partial(_sigmoid, tanh=False), _BOTH),
-    "TANH": Lowering(partial(_sigmoid, tanh=True), _BOTH),
-    "ABS": Lowering(_abs, _INT8),
-    "ELU": Lowering(_elu, _INT8),
-    "RSQRT": Lowering(_rsqrt, _INT8),
+    "RELU": Lowering(_relu, _BOTH, of_each),
+    "RELU6": Lowering(_relu6, _BOTH, of_each),
+    "LEAKY_RELU": Lowering(_leaky_relu, _BOTH, of_each),
+    "HARD_SWISH": Lowering(_hard_swish, _INT8, of_each),
+    "LOGISTIC": Lowering(partial(_sigmoid, tanh=False), _BOTH, of_each),
+    "TANH": Lowering(partial(_sigmoid, tanh=True), _BOTH, of_each),
+    "ABS": Lowering(_abs, _INT8, of_each),
+    "ELU": Lowering(_elu, _INT8, of_each),
+    "RSQRT": Lowering(_rsqrt, _INT8, of_each),
 }

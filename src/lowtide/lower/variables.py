@@ -1,6 +1,6 @@
 """READ_VARIABLE and ASSIGN_VARIABLE: copies from and to a variable tensor, row by row.
 
-The names of variables are gone before: see resolve_variables in ir/passes.py. CALL_ONCE, which gives
+The names of variables are gone before: see passes/variables.py. CALL_ONCE, which gives
 variables their first values, goes with them; one that does anything else is refused.
 """
 

@@ -18,12 +18,15 @@ _MAX_SHIFT = 14  # of lt_scale_wide
 Factors = tuple[tuple[int, int], ...]
 
 
-def _is_narrow(context: Context) -> bool:
+def is_narrow(context: Context) -> bool:
     """True if sums have 32 bits: the bias says so, or for want of one the operator."""
     tensor = context.optional(2)
-    if tensor is None:
-        return context.option("quantized_bias_type") == _INT32
-    return tensor.dtype == DType.INT32
+    return says_narrow(context) if tensor is None else tensor.dtype == DType.INT32
+
+
+def says_narrow(context: Context) -> bool:
+    """True if the operator says that its bias has 32 bits; LiteRT believes nothing else."""
+    return context.option("quantized_bias_type") == _INT32
 
 
 def _scaling(context: Context, factors: Factors, narrow: bool) -> tuple[tuple[str, Value], ...]:
@@ -40,7 +43,7 @@ def _scaling(context: Context, factors: Factors, narrow: bool) -> tuple[tuple[st
 
 def _node(
     context: Context,
-    over: convolution.Window,
+    over: convolution.Footprint,
     family: str,
     fields: tuple[tuple[str, Value], ...],
     scratch: int,
@@ -60,7 +63,7 @@ def _node(
 
 def conv(
     context: Context,
-    over: convolution.Window,
+    over: convolution.Footprint,
     weights: NDArray[np.int8],
     factors: Factors,
     groups: int,
@@ -71,7 +74,7 @@ def conv(
 
 
 def fully_connected(
-    context: Context, over: convolution.Window, weights: NDArray[np.int8], factors: Factors
+    context: Context, over: convolution.Footprint, weights: NDArray[np.int8], factors: Factors
 ) -> Lowered:
     """FULLY_CONNECTED; `weights` is [out_c, depth]."""
     _, input_zero = per_tensor(context, context.input(0))
@@ -83,14 +86,14 @@ def fully_connected(
 
 def _conv(
     context: Context,
-    over: convolution.Window,
+    over: convolution.Footprint,
     weights: NDArray[np.int8],
     factors: Factors,
     bias: NDArray[np.int64],
     zero: int,
     groups: int,
 ) -> Lowered:
-    narrow = _is_narrow(context)
+    narrow = is_narrow(context)
     fields: tuple[tuple[str, Value], ...] = (
         ("weights", Array("int8_t", weights, weights=True)),
         ("bias", None if narrow else Array("int64_t", bias, weights=True)),
@@ -106,7 +109,7 @@ def _conv(
 
 def depthwise(
     context: Context,
-    over: convolution.Window,
+    over: convolution.Footprint,
     weights: NDArray[np.int8],
     factors: Factors,
     multiple: int,

@@ -1,94 +1,17 @@
-"""Boards as values: what the real part has, and the emulated machine that stands for it.
-
-Why two memory maps: QEMU knows few boards, but any Cortex-M4 machine can tell whether a program fits
-an STM32F412 and how many instructions it takes, if it is linked with the part's lengths. So a board
-is a core (how to compile), a machine (what runs it) and the part's own regions (what fits). They come
-from boards.toml and from files of the same form that users write; `board_file` reads them.
-"""
+"""The boards and cores that there are: lowtide's own, from boards.toml, and those of users' files."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass
-from fractions import Fraction
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from lowtide.errors import UsageError
-
-Counter = Literal["systick", "minstret"]
-
-# With `-icount shift=0` one instruction takes one nanosecond of the emulated clock.
-_INSTRUCTIONS_PER_SECOND = 1_000_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Region:
-    """`length` bytes of memory from address `origin`."""
-
-    origin: int
-    length: int
-
-
-@dataclass(frozen=True, slots=True)
-class Core:
-    """How to compile for a processor core."""
-
-    name: str
-    toolchain: str
-    flags: tuple[str, ...]
-    optimise: str
-
-
-@dataclass(frozen=True, slots=True)
-class Machine:
-    """What QEMU emulates: where it has memory, and how it counts instructions.
-
-    `vectors` is where the vector table must be, None for the start of flash. `hz` is the clock that
-    SysTick counts (0 for minstret). `roomy` names a machine with the same instructions and more
-    memory, None if this one has plenty.
-    """
-
-    name: str
-    emulator: str
-    args: tuple[str, ...]
-    cores: tuple[str, ...]
-    ram: Region
-    flash: Region
-    counter: Counter
-    hz: int = 0
-    vectors: int | None = None
-    roomy: str | None = None
-
-    @property
-    def instructions_per_tick(self) -> Fraction:
-        """Instructions that one tick of the machine's counter stands for."""
-        return (
-            Fraction(_INSTRUCTIONS_PER_SECOND, self.hz)
-            if self.counter == "systick"
-            else Fraction(1)
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Board:
-    """A real part (`ram`, `flash`: its regions as its user sees them) and what stands for it.
-
-    `flags` and `optimise` are complete: the core's with the board's own. `roomy` is the machine that
-    runs what does not fit, to tell how much is missing; it may be `machine` itself.
-    """
-
-    name: str
-    description: str
-    core: Core
-    machine: Machine
-    roomy: Machine
-    ram: Region
-    flash: Region
-    flags: tuple[str, ...]
-    optimise: str
+from lowtide.machines.board_file import read_boards, read_cores
+from lowtide.machines.parts import Board
+from lowtide.target import ANY, Target
 
 
 def load_boards(extra: Path | None = None) -> dict[str, Board]:
@@ -97,11 +20,7 @@ def load_boards(extra: Path | None = None) -> dict[str, Board]:
     Raises UsageError if `extra` cannot be read, is not of the form that boards.toml shows, or uses
     a name that is taken.
     """
-    from lowtide.machines.board_file import read_boards  # it builds the classes above
-
-    texts = {
-        "boards.toml": (resources.files("lowtide.machines") / "boards/boards.toml").read_text()
-    }
+    texts = {"boards.toml": _own_text()}
     if extra is not None:
         try:
             texts[str(extra)] = extra.read_text(encoding="utf-8")
@@ -124,6 +43,21 @@ def find_board(name: str, extra: Path | None = None) -> Board:
             f"{meant}`lowtide boards` lists all; --board-file adds your own",
         )
     return boards[name]
+
+
+def find_target(core: str) -> Target:
+    """The target of that core of boards.toml, or of any core. Raises UsageError if there is none."""
+    known = {ANY.core: ANY}
+    known |= {
+        name: found.target for name, found in read_cores({"boards.toml": _own_text()}).items()
+    }
+    if core not in known:
+        raise UsageError(f"there is no core {core!r}", f"use one of: {', '.join(known)}")
+    return known[core]
+
+
+def _own_text() -> str:
+    return (resources.files("lowtide.machines") / "boards/boards.toml").read_text("utf-8")
 
 
 def size_text(length: int) -> str:

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar, cast
 
 from lowtide.errors import UsageError
-from lowtide.machines.board import Board, Core, Counter, Machine, Region
-from lowtide.machines.toolchain import EMULATORS, TOOLCHAINS
+from lowtide.machines.finding import EMULATORS, TOOLCHAINS
+from lowtide.machines.parts import Board, Core, Counter, Machine, Region
+from lowtide.target import ANY, VARIANTS, Target
 
 _UNITS: Final = {"": 1, "K": 1 << 10, "M": 1 << 20}
 _ADDRESSES: Final = 1 << 32
@@ -100,6 +101,11 @@ def read_boards(texts: Mapping[str, str]) -> dict[str, Board]:
     return _read(tables, "board", lambda table: _board(table, cores, machines))
 
 
+def read_cores(texts: Mapping[str, str]) -> dict[str, Core]:
+    """The cores of all `texts`, by name; otherwise as `read_boards`."""
+    return _read([t for file, text in texts.items() for t in _tables(file, text)], "core", _core)
+
+
 def _tables(file: str, text: str) -> list[_Table]:
     try:
         document = tomllib.loads(text)
@@ -133,12 +139,16 @@ def _read(tables: list[_Table], kind: str, make: Callable[[_Table], _Value]) -> 
 
 
 def _core(table: _Table) -> Core:
-    table.known("toolchain", "flags", "optimise")
+    table.known("toolchain", "flags", "optimise", "kernels", "priced_as")
+    variants: tuple[str, ...] = VARIANTS
+    if "kernels" in table.values:
+        variants = (table.choice("kernels", VARIANTS),)
     return Core(
         table.name,
         table.choice("toolchain", tuple(TOOLCHAINS)),
         table.texts("flags"),
         table.choice("optimise", ("-O2", "-O3", "-Os")),
+        Target(table.name, variants, table.text("priced_as", ANY.priced_as)),
     )
 
 

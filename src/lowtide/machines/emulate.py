@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from lowtide.machines.board import Board
 from lowtide.machines.failures import ProgramError
 from lowtide.machines.faults import fault_text
+from lowtide.machines.finding import EMULATORS, find_program
 from lowtide.machines.linkmap import Sizes
-from lowtide.machines.toolchain import EMULATORS, Executable, find_program
+from lowtide.machines.parts import Board
+from lowtide.machines.toolchain import Executable
 
 _FLAGS: Final = (
     *("-icount", "shift=0,sleep=off", "-semihosting-config", "enable=on,target=native"),
@@ -59,7 +60,7 @@ class Emulation:
 
 
 def find_emulator(board: Board) -> str:
-    """The path of the board's emulator. Raises MissingToolError, naming the package."""
+    """The path of the board's emulator. Raises MissingToolError, saying how to install it."""
     return find_program(board.machine.emulator, EMULATORS[board.machine.emulator])
 
 
@@ -79,6 +80,7 @@ def emulate(
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
+            encoding="utf-8",
             errors="replace",
             timeout=timeout,
             check=False,

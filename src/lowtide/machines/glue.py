@@ -24,11 +24,12 @@ class Interface:
 
     With `sets_inputs` the model does not own its inputs: NAME_set_input is told where they are. With
     `pulls` it asks for their rows, with `pushes` it takes them from NAME_push_rows as well; with `takes`
-    it hands over the rows of its outputs.
+    it hands over the rows of its outputs. `state_bytes` is 0 if it keeps nothing between invocations.
     """
 
     name: str
     arena_bytes: int
+    state_bytes: int
     input_bytes: tuple[int, ...]
     output_bytes: tuple[int, ...]
     sets_inputs: bool = False
@@ -55,6 +56,7 @@ def read_interface(bundle: Mapping[str, bytes], name: str) -> Interface:
     return Interface(
         name,
         size("ARENA_SIZE"),
+        found.get(f"{prefix}_STATE_SIZE", 0),
         tuple(size(f"INPUT_{i}_BYTES") for i in range(size("INPUTS"))),
         tuple(size(f"OUTPUT_{i}_BYTES") for i in range(size("OUTPUTS"))),
         *(
@@ -105,13 +107,18 @@ def model_header(interface: Interface) -> str:
             f"#define HARNESS_OUTPUT_ROW_BYTES {{{rows}}}",
         ]
     exchange = "\n".join([*inputs, *outputs])
+    state = ""
+    if interface.state_bytes:
+        state = f"""
+#define HARNESS_STATE_SIZE {interface.state_bytes}u
+#define HARNESS_STATE_ALIGN {prefix}_STATE_ALIGN"""
     return f"""#include "{name}.h"
 #define HARNESS_MODEL_TYPE {name}_t
 #define HARNESS_INIT {name}_init
 #define HARNESS_INVOKE {name}_invoke
 {exchange}
 #define HARNESS_ARENA_SIZE {interface.arena_bytes}u
-#define HARNESS_ARENA_ALIGN {prefix}_ARENA_ALIGN
+#define HARNESS_ARENA_ALIGN {prefix}_ARENA_ALIGN{state}
 #define HARNESS_INPUTS {len(interface.input_bytes)}
 #define HARNESS_OUTPUTS {len(interface.output_bytes)}
 #define HARNESS_INPUT_BYTES {sizes(interface.input_bytes)}

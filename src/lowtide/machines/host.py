@@ -20,7 +20,15 @@ from lowtide.machines.failures import ProgramError
 from lowtide.machines.glue import Interface, join_samples, read_interface, split_outputs
 from lowtide.machines.toolchain import build_host
 
-_SANITIZE: Final = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+# Programs run for a moment and are compiled for seconds: little is optimised, lines alone are named.
+CHECKED: Final = (
+    *("-O1", "-g1"),
+    *("-fsanitize=address,undefined", "-fno-sanitize-recover=all"),
+)
+"""The compiler's flags for a program that says itself where it does what C forbids."""
+TRACED: Final = "-DLT_TRACE"
+"""The flag with which a program calls lt_trace for every row that it makes."""
+
 _SHOWN_LINES: Final = 12
 _HEAD: Final = struct.Struct("=4i")  # sample, tensor, row, bytes
 
@@ -60,15 +68,17 @@ def host_build(
     sanitize: bool = True,
     trace: bool = False,
     count: bool = False,
+    cached: bool = True,
 ) -> HostProgram:
     """Build the model `name` in the empty `folder`, with ASan and UBSan; LT_TRACE, LT_COUNT on request.
 
+    With `cached`, objects of sources that did not change are those of an earlier build.
     Raises MissingToolError if there is no compiler, BuildError if the C is faulty.
     """
     interface = read_interface(bundle, name)
-    flags = ["-O2", *(_SANITIZE if sanitize else ()), *(["-DLT_TRACE"] if trace else ())]
+    flags = [*(CHECKED if sanitize else ("-O2",)), *([TRACED] if trace else ())]
     flags += ["-DLT_COUNT"] if count else []
-    path, warnings = build_host(bundle, name, folder, flags)
+    path, warnings = build_host(bundle, name, folder, flags, cached=cached)
     return HostProgram(path, interface, trace, warnings)
 
 
@@ -104,6 +114,7 @@ def _run(
             [program.path, inputs, outputs, *([trace] if program.traces else [])],
             capture_output=True,
             text=True,
+            encoding="utf-8",
             errors="replace",
             timeout=timeout,
             check=False,

@@ -13,12 +13,16 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 _HARNESS: Final = "harness/"
-# Of the harness only the model's instance counts, as every user of the model has one.
+# Of the harness only the model's instance and its state count, as every user of the model has them.
 _INSTANCE: Final = ".bss.harness_model"
+_STATE: Final = ".bss.harness_state"
 _SECTION = re.compile(r"^ (\S+)\s+0x([0-9a-f]+)\s+0x([0-9a-f]+)(?: (.*))?$")
 _OUTPUT = re.compile(r"^([._a-zA-Z]\S*)(?:\s+0x([0-9a-f]+)\s+0x([0-9a-f]+).*)?$")
 
-Kind = Literal["arena", "data", "bss", "code", "constants", "weights"]
+Kind = Literal["arena", "state", "data", "bss", "code", "constants", "weights"]
+
+# What padding in front of a section counts as, if not as the section itself.
+_PADDED: Final[dict[Kind, Kind]] = {"weights": "constants", "state": "bss"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,7 @@ class Sizes:
     """Bytes of the linked program that are the model's; `functions` holds (address, bytes, name)."""
 
     arena: int
+    state: int
     data: int
     bss: int
     code: int
@@ -36,7 +41,7 @@ class Sizes:
     @property
     def static_ram(self) -> int:
         """RAM in bytes without the stack."""
-        return self.arena + self.data + self.bss
+        return self.arena + self.state + self.data + self.bss
 
     @property
     def flash(self) -> int:
@@ -55,18 +60,18 @@ def read_map(text: str, name: str) -> Sizes:
     """Sizes from the text of a map that GNU ld wrote; `name` is the model's, which marks weights."""
     weights = re.compile(rf"\.s?rodata\.(lt_weights|{re.escape(name)}_weights)")
     totals: dict[Kind, int] = dict.fromkeys(
-        ("arena", "data", "bss", "code", "constants", "weights"), 0
+        ("arena", "state", "data", "bss", "code", "constants", "weights"), 0
     )
     functions = []
     for output, section, address, size, padding, owner in _sections(text):
         if section.startswith(".text."):
             functions.append((address, size, section.removeprefix(".text.")))
-        if owner.startswith(_HARNESS) and output != ".arena" and section != _INSTANCE:
+        if owner.startswith(_HARNESS) and output != ".arena" and section not in (_INSTANCE, _STATE):
             continue
         kind = _kind(output, section, weights)
         if kind is not None:
             totals[kind] += size
-            totals["constants" if kind == "weights" else kind] += padding
+            totals[_PADDED.get(kind, kind)] += padding
     return Sizes(**totals, functions=tuple(functions))
 
 
@@ -77,7 +82,7 @@ def _kind(output: str, section: str, weights: re.Pattern[str]) -> Kind | None:
         case ".data":
             return "data"
         case ".bss":
-            return "bss"
+            return "state" if section == _STATE else "bss"
         case ".text":
             if weights.match(section):
                 return "weights"

@@ -16,10 +16,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from lowtide.machines.board import Board, size_text
+from lowtide.machines.board import size_text
 from lowtide.machines.emulate import Emulation, emulate, find_emulator
 from lowtide.machines.failures import DoesNotFitError, Memory, ProgramError
 from lowtide.machines.glue import Interface, join_samples, read_interface, split_outputs
+from lowtide.machines.parts import Board
 from lowtide.machines.toolchain import BoardLayout, Executable, build_for_board
 
 _REMEDY: Final = "choose a larger board, or a plan that needs less"
@@ -30,9 +31,13 @@ _LEAST_STACK: Final = 256
 
 @dataclass(frozen=True, slots=True)
 class RamUse:
-    """RAM in bytes; `bss_bytes` includes the model's instance, `stack_bytes` is of init and invoke."""
+    """RAM in bytes; `bss_bytes` includes the model's instance, `stack_bytes` is of init and invoke.
+
+    `state_bytes` are the caller's, too: what the model keeps from one invocation to the next.
+    """
 
     arena_bytes: int
+    state_bytes: int
     data_bytes: int
     bss_bytes: int
     stack_bytes: int
@@ -40,7 +45,13 @@ class RamUse:
     @property
     def total_bytes(self) -> int:
         """All of it."""
-        return self.arena_bytes + self.data_bytes + self.bss_bytes + self.stack_bytes
+        return (
+            self.arena_bytes
+            + self.state_bytes
+            + self.data_bytes
+            + self.bss_bytes
+            + self.stack_bytes
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +98,7 @@ class _Job:
     interface: Interface
     samples: Sequence[Sequence[bytes]]
     timeout: float
+    cached: bool
 
     def build(self, board: Board, folder: Path) -> Executable:
         find_emulator(board)  # to say what is missing before, not after, long work
@@ -99,6 +111,7 @@ class _Job:
         return build_for_board(
             *(self.bundle, self.interface.name, folder, board.core.toolchain),
             *((*board.flags, board.optimise), layout),
+            cached=self.cached,
         )
 
     def emulate(self, board: Board, program: Executable, folder: Path) -> Emulation:
@@ -125,15 +138,18 @@ def run_on_board(
     name: str,
     samples: Sequence[Sequence[bytes]],
     timeout: float = 300.0,
+    *,
+    cached: bool = True,
 ) -> BoardRun:
     """Build the model `name` for `board`, run it on all `samples` and measure it.
 
     `samples` holds each sample's inputs; `timeout` is in seconds of this computer, for all of them.
+    With `cached`, objects of sources that did not change are those of an earlier build.
     Raises MissingToolError without compiler or emulator, DoesNotFitError if RAM (stack included) or
     flash is too small, ProgramError if the program crashes, hangs or returns a status other than 0,
     BuildError if the C is faulty.
     """
-    job = _Job(bundle, read_interface(bundle, name), samples, timeout)
+    job = _Job(bundle, read_interface(bundle, name), samples, timeout, cached)
     with tempfile.TemporaryDirectory(prefix="lowtide-") as folder:
         program = job.build(board, Path(folder))
         if program.flash_overflow:
@@ -162,7 +178,7 @@ def _result(board: Board, job: _Job, program: Executable, run: Emulation) -> Boa
         outputs=split_outputs(job.interface, run.outputs, len(job.samples)),
         instructions=tuple(counts[1:]),
         init_instructions=counts[0],
-        ram=RamUse(sizes.arena, sizes.data, sizes.bss, run.stack),
+        ram=RamUse(sizes.arena, sizes.state, sizes.data, sizes.bss, run.stack),
         flash=FlashUse(sizes.code, sizes.constants, sizes.weights, sizes.data),
         warnings=program.warnings,
     )
@@ -170,7 +186,7 @@ def _result(board: Board, job: _Job, program: Executable, run: Emulation) -> Boa
 
 def _measure_need(board: Board, job: _Job) -> _Need | None:
     """What the program needs, measured where there is plenty; None if it does not run there either."""
-    roomy = replace(board, machine=board.roomy, ram=board.roomy.ram, flash=board.roomy.flash)
+    roomy = board.with_plenty
     job = replace(job, samples=job.samples[:1])
     with tempfile.TemporaryDirectory(prefix="lowtide-") as folder:
         program = job.build(roomy, Path(folder))
@@ -186,7 +202,8 @@ def _measure_need(board: Board, job: _Job) -> _Need | None:
 
 def _ram_error(board: Board, program: Executable, need: _Need | None) -> DoesNotFitError:
     sizes, length = program.sizes, board.ram.length
-    parts = f"arena {sizes.arena:,} B, data {sizes.data:,} B, bss {sizes.bss:,} B"
+    state = f"state {sizes.state:,} B, " if sizes.state else ""
+    parts = f"arena {sizes.arena:,} B, {state}data {sizes.data:,} B, bss {sizes.bss:,} B"
     if need is None:
         needed = sizes.static_ram
         missing = max(program.ram_overflow, needed - length, 1)

@@ -1,4 +1,4 @@
-"""Compilers: finding them, compiling a bundle, linking it for a board.
+"""Compiling a bundle, and linking it for a board.
 
 Why a bundle in memory: the same bytes are compiled for the host, for boards and for targets that are
 only compiled, each in a folder of its own that vanishes afterwards. File names given to the compiler
@@ -8,21 +8,16 @@ are relative to that folder, so that messages and maps are the same on every mac
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
 from importlib import resources
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final
 
-from lowtide.errors import MissingToolError
-from lowtide.machines.failures import BuildError
+from lowtide.machines.finding import find_compiler
 from lowtide.machines.glue import HEADER, model_header, read_interface
 from lowtide.machines.linkmap import Sizes, read_map
+from lowtide.machines.objects import compile_objects, compiler_said, run_compiler
 
 WARNINGS: Final = ("-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wpedantic")
 # Tables are initialised by position, so a value in another's place must not pass.
@@ -30,52 +25,6 @@ _ERRORS: Final = ("-Werror=int-conversion", "-Werror=overflow")
 _STANDARD: Final = ("-std=c99", *WARNINGS, *_ERRORS, "-ffunction-sections", "-fdata-sections")
 # The harness must not pull in library functions, nor have its loops turned into calls of them.
 _HARNESS: Final = ("-ffreestanding", "-fno-tree-loop-distribute-patterns", "-Os")
-_JOBS: Final = 2
-_SHOWN_LINES: Final = 8
-_CAUSE: Final = re.compile(r"\berror: |undefined reference")
-
-
-@dataclass(frozen=True, slots=True)
-class Toolchain:
-    """A compiler, the Debian packages that hold it and its C library, and flags it always needs.
-
-    `probe` is a file that the compiler finds if the C library is installed; "" if it has none.
-    """
-
-    compiler: str
-    package: str
-    probe: str = ""
-    library_package: str = ""
-    flags: tuple[str, ...] = ()
-
-
-TOOLCHAINS: Final[Mapping[str, Toolchain]] = MappingProxyType(
-    {
-        "arm-none-eabi": Toolchain(
-            "arm-none-eabi-gcc", "gcc-arm-none-eabi", "libc.a", "libnewlib-arm-none-eabi"
-        ),
-        "riscv64-unknown-elf": Toolchain(
-            *("riscv64-unknown-elf-gcc", "gcc-riscv64-unknown-elf"),
-            *("picolibc.specs", "picolibc-riscv64-unknown-elf"),
-            ("--specs=picolibc.specs",),
-        ),
-    }
-)
-# Compilers that build no board: the host's, and those whose code nothing here can run.
-_OTHERS: Final[Mapping[str, Toolchain]] = MappingProxyType(
-    {
-        "host": Toolchain("gcc", "gcc", "libc.so.6", "libc6-dev"),
-        # Debian has no C library for it: boards/nolibc declares what bundles use.
-        "xtensa-lx106-elf": Toolchain(
-            "xtensa-lx106-elf-gcc",
-            "gcc-xtensa-lx106",
-            flags=("-ffreestanding", "-isystem", "nolibc"),
-        ),
-    }
-)
-EMULATORS: Final[Mapping[str, str]] = MappingProxyType(
-    {"qemu-system-arm": "qemu-system-arm", "qemu-system-riscv32": "qemu-system-misc"}
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,52 +53,42 @@ class Executable:
     flash_overflow: int = 0
 
 
-def find_program(program: str, package: str) -> str:
-    """The path of `program`. Raises MissingToolError, naming the Debian `package`, if not found."""
-    path = shutil.which(program)
-    if path is None:
-        raise MissingToolError(
-            f"{program} is not installed", f"install it: sudo apt-get install {package}"
-        )
-    return path
-
-
-def find_compiler(name: str) -> tuple[str, ...]:
-    """The compiler of toolchain `name` with the flags it always needs.
-
-    Raises MissingToolError, naming the Debian package, if it or its C library is not installed.
-    """
-    toolchain = TOOLCHAINS.get(name) or _OTHERS[name]
-    compiler = find_program(toolchain.compiler, toolchain.package)
-    if toolchain.probe and not _has_file(compiler, toolchain.probe):
-        raise MissingToolError(
-            f"{toolchain.compiler} has no C library",
-            f"install it: sudo apt-get install {toolchain.library_package}",
-        )
-    return (compiler, *toolchain.flags)
-
-
 def compile_only(bundle: Mapping[str, bytes], toolchain: str, folder: Path, *flags: str) -> str:
     """Compile `bundle` in `folder`, which must exist, without linking; return the warnings.
 
     `toolchain` is a board's, "host" or "xtensa-lx106-elf". Raises MissingToolError and BuildError.
     """
-    return _compile(find_compiler(toolchain), flags or ("-O2",), bundle, folder)[1]
+    return _compile(find_compiler(toolchain), flags or ("-O2",), bundle, folder, True)[1]
 
 
 def build_host(
-    bundle: Mapping[str, bytes], name: str, folder: Path, flags: Sequence[str]
+    bundle: Mapping[str, bytes],
+    name: str,
+    folder: Path,
+    flags: Sequence[str],
+    *,
+    cached: bool = True,
 ) -> tuple[Path, str]:
     """Compile and link `bundle` with the host's harness; return the program and the warnings.
 
-    Raises MissingToolError and BuildError.
+    With `cached`, objects of sources that did not change are those of an earlier build. Raises
+    MissingToolError and BuildError.
     """
     compiler = find_compiler("host")
-    objects, warnings = _compile(compiler, flags, bundle, folder)
-    more, more_warnings = _compile_harness(compiler, flags, bundle, name, folder, ["main_host.c"])
-    command = [*compiler, *flags, *objects, *more, "-lm", "-o", "program"]
-    _check(_run(command, folder), "link")
-    return folder / "program", warnings + more_warnings
+    objects, warnings = _compile(compiler, flags, bundle, folder, cached)
+    more, more_warnings = _compile_harness(
+        compiler, flags, bundle, name, folder, ["main_host.c"], cached
+    )
+    return _link_host(compiler, flags, [*objects, *more], folder), warnings + more_warnings
+
+
+def build_program(
+    files: Mapping[str, bytes], folder: Path, flags: Sequence[str], *, cached: bool = True
+) -> tuple[Path, str]:
+    """As `build_host`, of .c files one of which has a main of its own."""
+    compiler = find_compiler("host")
+    objects, warnings = _compile(compiler, flags, files, folder, cached)
+    return _link_host(compiler, flags, objects, folder), warnings
 
 
 def build_for_board(
@@ -159,50 +98,49 @@ def build_for_board(
     toolchain: str,
     flags: Sequence[str],
     layout: BoardLayout,
+    *,
+    cached: bool = True,
 ) -> Executable:
     """Compile `bundle` and link it with the board's harness for `layout`, in the empty `folder`.
 
-    A program that exceeds a region is no exception but a result, with all its sizes. Raises
-    MissingToolError, and BuildError if the C is faulty.
+    With `cached`, objects of sources that did not change are those of an earlier build. A program
+    that exceeds a region is no exception but a result, with all its sizes. Raises MissingToolError,
+    and BuildError if the C is faulty.
     """
     compiler = find_compiler(toolchain)
-    objects, warnings = _compile(compiler, flags, bundle, folder)
+    objects, warnings = _compile(compiler, flags, bundle, folder, cached)
     start = "start_riscv.c" if toolchain.startswith("riscv") else "start_arm.c"
     more, more_warnings = _compile_harness(
-        compiler, [*flags, *_HARNESS], bundle, name, folder, [start, "main_board.c"]
+        compiler, [*flags, *_HARNESS], bundle, name, folder, [start, "main_board.c"], cached
     )
     objects += more
-    (folder / "board.ld").write_text(_linker_script(layout))
+    (folder / "board.ld").write_text(_linker_script(layout), encoding="utf-8")
     link = [*compiler, *flags, "-nostartfiles", "-T", "board.ld", *objects, "-lm"]
     link += ["-Wl,--gc-sections", "-Wl,-Map=program.map", "-o", "program.elf"]
-    linked = _run(link, folder)
+    linked = run_compiler(link, folder)
     overflow = {
         region: int(size)
         for region, size in re.findall(r"region [`'](\w+)' overflowed by (\d+)", linked.stderr)
     }
     if overflow:  # link it all the same, for the sizes
-        linked = _run([*link, "-Wl,--noinhibit-exec"], folder)
+        linked = run_compiler([*link, "-Wl,--noinhibit-exec"], folder)
     if "undefined reference" in linked.stderr or not overflow:
-        _check(linked, "link")
+        compiler_said(linked, "link")
     return Executable(
         folder / "program.elf",
-        read_map((folder / "program.map").read_text(), name),
+        read_map((folder / "program.map").read_text(encoding="utf-8", errors="replace"), name),
         warnings + more_warnings,
         overflow.get("RAM", 0),
         overflow.get("FLASH", 0),
     )
 
 
-@cache
-def _has_file(compiler: str, file: str) -> bool:
-    found = subprocess.run(
-        [compiler, f"-print-file-name={file}"], capture_output=True, text=True, check=False
-    )
-    return Path(found.stdout.strip()).is_absolute()
-
-
 def _compile(
-    compiler: Sequence[str], flags: Sequence[str], bundle: Mapping[str, bytes], folder: Path
+    compiler: Sequence[str],
+    flags: Sequence[str],
+    bundle: Mapping[str, bytes],
+    folder: Path,
+    cached: bool,
 ) -> tuple[list[str], str]:
     """Compile the bundle's .c files; return the objects' names and the compiler's warnings."""
     for path, content in bundle.items():
@@ -212,7 +150,16 @@ def _compile(
     if "nolibc" in compiler:
         _copy_data("nolibc", folder / "nolibc")
     sources = [f"bundle/{path}" for path in sorted(bundle) if path.endswith(".c")]
-    return _objects([*compiler, *_STANDARD, *flags, "-Ibundle"], sources, folder)
+    command = [*compiler, *_STANDARD, *flags, "-Ibundle"]
+    return compile_objects(command, sources, folder, cached=cached)
+
+
+def _link_host(
+    compiler: Sequence[str], flags: Sequence[str], objects: Sequence[str], folder: Path
+) -> Path:
+    command = [*compiler, *flags, *objects, "-lm", "-o", "program"]
+    compiler_said(run_compiler(command, folder), "link")
+    return folder / "program"
 
 
 def _compile_harness(
@@ -222,21 +169,14 @@ def _compile_harness(
     name: str,
     folder: Path,
     sources: Sequence[str],
+    cached: bool,
 ) -> tuple[list[str], str]:
     _copy_data("", folder / "harness")
-    (folder / "harness" / HEADER).write_text(model_header(read_interface(bundle, name)))
+    (folder / "harness" / HEADER).write_text(
+        model_header(read_interface(bundle, name)), encoding="utf-8"
+    )
     command = [*compiler, *_STANDARD, *flags, "-Ibundle", "-Iharness"]
-    return _objects(command, [f"harness/{source}" for source in sources], folder)
-
-
-def _objects(command: Sequence[str], sources: Sequence[str], folder: Path) -> tuple[list[str], str]:
-    objects = [f"{source.removesuffix('.c')}.o" for source in sources]
-    with ThreadPoolExecutor(_JOBS) as pool:
-        done = pool.map(
-            lambda pair: _run([*command, "-c", pair[0], "-o", pair[1]], folder),
-            zip(sources, objects, strict=True),
-        )
-        return objects, "".join(_check(result, "compile") for result in done)
+    return compile_objects(command, [f"harness/{s}" for s in sources], folder, cached=cached)
 
 
 def _copy_data(source: str, target: Path) -> None:
@@ -248,7 +188,7 @@ def _copy_data(source: str, target: Path) -> None:
 
 
 def _linker_script(layout: BoardLayout) -> str:
-    text = (resources.files("lowtide.machines") / "boards/board.ld.in").read_text()
+    text = (resources.files("lowtide.machines") / "boards/board.ld.in").read_text("utf-8")
     vectors = ""
     if layout.vectors is not None:
         vectors = f"    VECTORS (rx) : ORIGIN = {layout.vectors:#x}, LENGTH = 1K"
@@ -261,21 +201,3 @@ def _linker_script(layout: BoardLayout) -> str:
         "VECTORS_REGION": "VECTORS" if vectors else "FLASH",
     }
     return re.sub(r"@(\w+)@", lambda match: values[match[1]], text)
-
-
-def _run(command: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, errors="replace", check=False
-    )
-
-
-def _check(result: subprocess.CompletedProcess[str], what: str) -> str:
-    """What the compiler said; raises BuildError if it failed."""
-    if result.returncode == 0:
-        return result.stderr
-    # What made it fail comes first: warnings alone may fill more lines than are shown.
-    lines = sorted(result.stderr.splitlines(), key=lambda line: _CAUSE.search(line) is None)
-    shown = "\n".join(f"    {line}" for line in lines[:_SHOWN_LINES])
-    raise BuildError(
-        f"the generated C does not {what}:\n{shown}", "report this as a fault of lowtide"
-    )

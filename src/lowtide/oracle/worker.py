@@ -9,8 +9,8 @@ the folder holds
                      "tensors": [id, ...], "samples": [[id of an input, ...], ...]}
     inputs.npz      "SAMPLE_ID" -> array
 
-and receives outputs.npz (as inputs.npz), or error.json: {"message": text} with, if the engine is
-not installed, {"missing": pip package}. Imports numpy and the engine asked for, and nothing else of
+and receives outputs.npz (as inputs.npz), or error.json: {"message": text, "missing": whether that is
+because the engine is not installed}. Imports numpy and the engine asked for, and nothing else of
 this package. Tasks: "tensors" gives those asked for; "outputs" (TFLM only) runs as on a device, with
 any offline memory plan in the model honoured, and gives the model's outputs; "arena" (TFLM only)
 has the arena figures written to standard error.
@@ -31,7 +31,6 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 Runner = Callable[[bytes, Mapping[int, Array], Sequence[int]], dict[int, Array]]
 
-_PACKAGES = {"tflm": "tflite-micro", "litert": "ai-edge-litert"}
 _PLAN = b"OfflineMemoryAllocation"
 _MIB = 1 << 20
 
@@ -164,16 +163,16 @@ def _run(folder: Path, request: dict[str, Any]) -> None:
 
 def main(folder: Path) -> int:
     """Serve the request in `folder`; return the exit code, 1 where error.json was written."""
-    request = json.loads((folder / "request.json").read_text())
+    request = json.loads((folder / "request.json").read_text(encoding="utf-8"))
     try:
         _run(folder, request)
     except ImportError as error:
-        report = {"missing": _PACKAGES[request["engine"]], "message": str(error)}
+        report = {"missing": True, "message": str(error)}
     except Exception as error:  # the engines and the schema raise about everything
-        report = {"message": str(error) or type(error).__name__}
+        report = {"missing": False, "message": str(error) or type(error).__name__}
     else:
         return 0
-    (folder / "error.json").write_text(json.dumps(report))
+    (folder / "error.json").write_text(json.dumps(report), encoding="utf-8")
     return 1
 
 

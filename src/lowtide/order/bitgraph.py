@@ -171,7 +171,7 @@ def _state_order(graph: Graph) -> list[int]:
             held.append("state")
         if op.custom is not None:
             held.append(op.custom)
-        for key in held:
+        for key in dict.fromkeys(held):  # it may read a variable twice
             if key in last:
                 after[op.id] |= 1 << last[key]
             last[key] = op.id

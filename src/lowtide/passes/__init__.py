@@ -1,1 +1,21 @@
-"""Graph -> Graph: what is rewritten before anything is ordered."""
+"""Rewrites of the graph before it is scheduled: same results, less to store.
+
+Why here: an operator that another can do on the way, or that the caller can do better, should be
+gone before any order is searched or any memory placed. Every pass is a function Graph -> Graph.
+Tensors keep their ids, also those that nothing makes any more, so that results can still be compared
+with the file's tensors; operators are numbered anew, ops[i].id == i.
+"""
+
+from lowtide.passes.boundary import drop_boundary_quantization
+from lowtide.passes.pads import fold_pads
+from lowtide.passes.rounding import round_once
+from lowtide.passes.variables import resolve_variables
+from lowtide.passes.windows import normalise_windows
+
+__all__ = [
+    "drop_boundary_quantization",
+    "fold_pads",
+    "normalise_windows",
+    "resolve_variables",
+    "round_once",
+]

@@ -1,18 +1,18 @@
-"""Where variable tensors lie: behind all that is placed, since they outlive an invocation."""
+"""Where variable tensors lie: in memory of their own, the state, since they outlive an invocation."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lowtide.ir import DType, Graph
-from lowtide.place.problem import Placement
 
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A variable tensor: memory of its own after all that is placed.
+    """A variable tensor, `size` bytes at `offset` of the state.
 
-    Init copies `initial` there, or sets every byte to `fill`.
+    A reset copies `initial` there, or, where there is none, sets every byte to `fill`.
     """
 
     tensor: int
@@ -22,23 +22,27 @@ class Variable:
     initial: bytes | None = None
 
 
-def place_variables(graph: Graph, placement: Placement) -> tuple[Variable, ...]:
-    """Variables keep their contents between invocations, so nothing shares their memory.
+def place_variables(graph: Graph, align: int = 1) -> tuple[Variable, ...]:
+    """Variables one after the other, at multiples of `align` bytes and of their largest element.
 
     They start as zero, in int8 as the zero point: MicroInterpreter's ResetVariableTensors.
     """
     used = {t for op in graph.ops for t in op.inputs if t >= 0}
-    at = placement.arena_bytes
+    tensors = [t for t in graph.tensors if t.is_variable and t.id in used]
+    align = max([align, *(t.dtype.bits // 8 for t in tensors)])
+    at = 0
     variables = []
-    for tensor in graph.tensors:
-        if tensor.is_variable and tensor.id in used:
-            zero = tensor.quant.zero_point[0] if tensor.quant else 0
-            fill = zero & 0xFF if tensor.dtype is DType.INT8 else 0
-            variables.append(Variable(tensor.id, at, tensor.bytes, fill, tensor.initial))
-            at += -(-tensor.bytes // placement.align) * placement.align
+    for tensor in tensors:
+        zero = tensor.quant.zero_point[0] if tensor.quant else 0
+        fill = zero & 0xFF if tensor.dtype is DType.INT8 else 0
+        initial = tensor.initial
+        if initial is not None and len(set(initial)) == 1:
+            fill, initial = initial[0], None
+        variables.append(Variable(tensor.id, at, tensor.bytes, fill, initial))
+        at += -(-tensor.bytes // align) * align
     return tuple(variables)
 
 
-def arena_with(placement: Placement, variables: tuple[Variable, ...]) -> int:
-    """Bytes of arena: placed memory, then the variables."""
-    return max([placement.arena_bytes, *(v.offset + v.size for v in variables)])
+def state_bytes(variables: Sequence[Variable]) -> int:
+    """Bytes of state: the end of the last variable."""
+    return max((v.offset + v.size for v in variables), default=0)

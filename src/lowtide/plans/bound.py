@@ -88,8 +88,6 @@ def _isolated(table: RowTable, at: Step, work: Budget) -> int:
     """The fewest bytes that can be live while the step `at` runs."""
     before = _before(table, at)
     after = _after(table, at)
-    if before is None:
-        return 0
     net = Network(2)
     source, sink = 0, 1
     vertex: dict[Step, int] = dict.fromkeys(before, source) | dict.fromkeys(after, sink)
@@ -108,9 +106,8 @@ def _isolated(table: RowTable, at: Step, work: Budget) -> int:
                 net.add(me, of((node, step - 1)), _NEVER)
             for row in rows:
                 readers.setdefault(row, []).append((node, step))
-                for maker in table.makers[row]:
-                    if maker != (node, step):
-                        net.add(me, of(maker), _NEVER)
+            for maker in table.needs(node, step):
+                net.add(me, of(maker), _NEVER)
     own = {*table.reads[at[0]][at[1]], *table.writes[at[0]][at[1]]}
     sure = table.scratch[at[0]] + sum(table.size[row] for row in own)
     for row, size in enumerate(table.size):
@@ -136,17 +133,15 @@ def _isolated(table: RowTable, at: Step, work: Budget) -> int:
     return sure + net.max_flow(source, sink, work)
 
 
-def _before(table: RowTable, at: Step) -> set[Step] | None:
-    """All steps that must have run when `at` does; None if it depends on itself."""
+def _before(table: RowTable, at: Step) -> set[Step]:
+    """All steps that must have run when `at` does."""
     found: set[Step] = set()
     stack = [at]
     while stack:
         node, step = stack.pop()
         needs = [(node, step - 1)] if step else []
-        needs += [m for row in table.reads[node][step] for m in table.makers[row]]
+        needs += table.needs(node, step)
         for need in needs:
-            if need == at:
-                return None
             if need not in found:
                 found.add(need)
                 stack.append(need)
@@ -155,19 +150,17 @@ def _before(table: RowTable, at: Step) -> set[Step] | None:
 
 def _after(table: RowTable, at: Step) -> set[Step]:
     """All steps that can only run after `at`."""
-    readers: dict[int, list[Step]] = {}
+    readers: dict[Step, list[Step]] = {}
     for node in range(table.nodes):
-        for step, rows in enumerate(table.reads[node]):
-            for row in rows:
-                readers.setdefault(row, []).append((node, step))
+        for step in range(table.steps(node)):
+            for need in table.needs(node, step):
+                readers.setdefault(need, []).append((node, step))
     found: set[Step] = set()
     stack = [at]
     while stack:
         node, step = stack.pop()
         nexts = [(node, step + 1)] if step + 1 < table.steps(node) else []
-        for row in table.writes[node][step]:
-            if table.makers[row] and table.makers[row][-1] == (node, step):
-                nexts += readers.get(row, [])
+        nexts += readers.get((node, step), [])
         for later in nexts:
             if later != at and later not in found:
                 found.add(later)

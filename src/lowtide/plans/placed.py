@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from lowtide.place import Placement
 from lowtide.place.layout import RowLayout, row_layout
 from lowtide.place.rows import FULL
-from lowtide.place.variables import Variable, arena_with, place_variables
+from lowtide.place.variables import Variable, place_variables
 from lowtide.rows.prepare import Prepared
 from lowtide.rows.scheduled import Scheduled, scheduled
 from lowtide.rows.stages import Choice, RowPlan
@@ -21,7 +21,8 @@ from lowtide.rows.stages import Choice, RowPlan
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlacedPlan:
-    """Steps in their order, their rows, scratch memory and variables at their offsets; in bytes."""
+    """Steps in their order, their rows and scratch memory at their offsets in the arena, and variables
+    at theirs in the state; in bytes."""
 
     rows: Scheduled
     layout: RowLayout = field(repr=False)
@@ -44,8 +45,8 @@ class PlacedPlan:
 
     @property
     def arena_bytes(self) -> int:
-        """Bytes of arena: placed memory, then the variables."""
-        return arena_with(self.placement, self.variables)
+        """Bytes of arena."""
+        return self.placement.arena_bytes
 
 
 def placed_plan(ready: Prepared, choices: Sequence[Choice], *, effort: int = FULL) -> PlacedPlan:
@@ -63,7 +64,7 @@ def placed(rows: Scheduled, *, effort: int = FULL) -> PlacedPlan:
     layout = row_layout(
         rows.table, plan.steps, rows.lives, plan.segments, align=align, effort=effort
     )
-    return PlacedPlan(rows, layout, place_variables(rows.graph, layout.placement))
+    return PlacedPlan(rows, layout, place_variables(rows.graph))
 
 
 def stage_tops(of: PlacedPlan) -> list[int]:

@@ -19,6 +19,7 @@ from itertools import accumulate
 from lowtide.errors import InfeasibleError
 from lowtide.ir.macs import graph_macs
 from lowtide.place.rows import FULL, QUICK
+from lowtide.place.variables import place_variables, state_bytes
 from lowtide.plans.cost import CostModel
 from lowtide.plans.placed import PlacedPlan, placed, stage_tops
 from lowtide.plans.search import Path, cheapest, choices_of, unbeaten_paths
@@ -91,7 +92,7 @@ class Placer:
             macs = plan.plan.macs
             cost = macs
             if self._model is not None:
-                cost = self._model.program(plan.rows.graph, plan.rows.executed)
+                cost = self._model.program(plan.rows.executed)
             own = graph_macs(self._ready.graph) or 1
             self._quick[choices] = Point(
                 macs, macs / own, plan.plan.peak_bytes, choices, plan, cost
@@ -160,7 +161,7 @@ class Plans:
         """What the network costs layer by layer; 1 if that is nothing, so that it can be divided by."""
         if self.model is None:
             return graph_macs(self.ready.graph) or 1
-        prices = self.model.prices(self.ready.graph, self.ready.nodes)
+        prices = self.model.prices(self.ready.nodes)
         return sum(price.whole for price in prices.values()) or 1
 
     @property
@@ -231,10 +232,12 @@ def within_cost(plans: Plans, most: float) -> Point:
 
 
 def within_ram(plans: Plans, most: int, max_overhead: float = float("inf")) -> Point:
-    """P2: the least cost of the plans whose arena is at most `most` bytes.
+    """P2: the least cost of the plans whose arena and state are at most `most` bytes together.
 
     Raises InfeasibleError, which names the nearest plans on both sides, if there is none.
     """
+    state = state_bytes(place_variables(plans.ready.graph))
+    most -= state
     best = _cheapest(plans, most)
     for path, upto in plans.levels:
         if path.peak <= most and (best is None or path.cost < best.cost):
@@ -244,7 +247,7 @@ def within_ram(plans: Plans, most: int, max_overhead: float = float("inf")) -> P
     if best is None or plans.times(best) > max_overhead:
         nearest = within_cost(plans, max_overhead)
         if nearest.arena_bytes > most:
-            raise _too_little(plans, most, max_overhead, nearest, best)
+            raise _too_little(plans, most, state, max_overhead, nearest, best)
         best = nearest
     return plans.placer.best(_quickened(plans, best, most).choices)
 
@@ -393,20 +396,24 @@ def _more_scratch(ready: Prepared, operator: int) -> int:
 
 
 def _too_little(
-    plans: Plans, most: int, max_overhead: float, nearest: Point, beyond: Point | None
+    plans: Plans, most: int, state: int, max_overhead: float, nearest: Point, beyond: Point | None
 ) -> InfeasibleError:
     worst = max(nearest.placed.plan.stages, key=lambda s: s.peak_bytes)
     operators = f"operators {worst.operators[0]} to {worst.operators[-1]}"
     if len(worst.operators) == 1:
         operators = f"operator {worst.operators[0]}"
+    limit = f"an arena of {most:,} bytes"
+    if state:
+        limit = f"{most + state:,} bytes of arena and state ({state:,})"
     cause = (
-        f"no plan of this network fits an arena of {most:,} bytes"
+        f"no plan of this network fits {limit}"
         + (f" at {max_overhead:g} times its {plans.unit}" if max_overhead != float("inf") else "")
-        + f"; the nearest needs {nearest.arena_bytes:,} bytes at {plans.times(nearest):.3f} times "
+        + f"; the nearest needs {nearest.arena_bytes + state:,} bytes at "
+        f"{plans.times(nearest):.3f} times "
         f"(in the way: {operators}, {worst.peak_bytes:,} bytes)"
     )
     if beyond is not None:
-        cause += f"; {beyond.arena_bytes:,} bytes take {plans.times(beyond):.3f} times"
+        cause += f"; {beyond.arena_bytes + state:,} bytes take {plans.times(beyond):.3f} times"
     return InfeasibleError(
         cause, "allow more RAM or a larger overhead, or let the input be const or streamed"
     )

@@ -12,7 +12,7 @@ order of rows, so that it serves all widths.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -20,11 +20,13 @@ from numpy.typing import NDArray
 
 from lowtide.effort import Budget, budget
 from lowtide.ir import Graph
-from lowtide.ir.macs import BLOCK, op_macs
+from lowtide.ir.block import BlockOp
+from lowtide.ir.macs import op_macs
+from lowtide.lower.nodes import Lowered, Reads
 from lowtide.plans.cost import CostModel, Prices
 from lowtide.plans.weigh import weighed
-from lowtide.rows.blocks import block_scratch, selections
-from lowtide.rows.columns import Window, kept_rows, stage_windows, windows
+from lowtide.rows.blocks import selections
+from lowtide.rows.columns import kept_rows, stage_windows
 from lowtide.rows.groups import Group
 from lowtide.rows.prepare import Prepared
 from lowtide.rows.stages import demand
@@ -118,7 +120,8 @@ class Stages:
     """The stages over `groups`, an edge each; `strips` allows strips.
 
     `parts` are tensors whose memory is part of another's: operators on them are not cut into strips.
-    With `prices`, edges cost that much; else their MACs.
+    With `prices`, edges cost that much; else their MACs. Operators that are not `lowered` are not cut
+    into strips.
     """
 
     graph: Graph
@@ -127,7 +130,8 @@ class Stages:
     strips: bool
     parts: frozenset[int] = frozenset()
     prices: Prices | None = None
-    _windows: dict[int, tuple[Window, ...] | None] = field(init=False)
+    lowered: Mapping[int, Lowered] = field(default_factory=dict)
+    _columns: dict[int, tuple[Reads, ...] | None] = field(init=False)
     _size: Ints = field(init=False)
     _maker: Ints = field(init=False)
     _reader: Ints = field(init=False)
@@ -170,10 +174,10 @@ class Stages:
             for g in self.groups
             if g.operator >= 0
         }
-        self._windows = {
-            g.operator: windows(self.graph, self.graph.ops[g.operator])
+        self._columns = {
+            g.operator: self.lowered[g.operator].columns
             for g in self.groups
-            if g.operator >= 0 and not self._touches(g.operator, self.parts)
+            if g.operator in self.lowered and not self._touches(g.operator, self.parts)
         }
 
     def ending(self, last: int, space: Space) -> Iterator[Edge]:
@@ -220,7 +224,7 @@ class Stages:
         peak = through + int((np.cumsum(change)[:-1] + stage.scratch).max(initial=0))
         operators = tuple(g.operator for g in self.groups[first:last] if g.operator >= 0)
         macs = sum(self._macs[op] for op in operators)
-        blocks = sum(self.graph.ops[op].type == BLOCK for op in operators)
+        blocks = sum(isinstance(self.graph.ops[op], BlockOp) for op in operators)
         of = operators, blocks
         edges = [Edge(first, last, None, peak, macs, False, self._cost(operators, macs), *of)]
         if self.strips:
@@ -248,7 +252,7 @@ class Stages:
         before = self._maker[rows] < first
         tensors = self._tensor[rows]
         seen = made.intersection(tensors[after].tolist())
-        found = stage_windows(graph, operators, frozenset(seen), self._windows.get)
+        found = stage_windows(graph, operators, frozenset(seen), self._columns.get)
         if found is None:
             return []
         of, output = found
@@ -277,9 +281,10 @@ class Stages:
         dies = np.where(after, steps, stage.end + 1)[is_in]
         dying = _live(steps, np.zeros(is_in.sum(), np.int64), dies, size[is_in])
         edges = []
-        blocks = [op for op in operators if graph.ops[op].type == BLOCK]
-        of_blocks, more = self._block_scratch(stage, blocks)
-        outputs = [graph.ops[op].outputs[0] for op in blocks]
+        blocks = sum(isinstance(graph.ops[op], BlockOp) for op in operators)
+        varying = [op for op in operators if any(n.narrow_scratch for n in self.lowered[op].nodes)]
+        at_varying, more = self._narrow_scratch(stage, varying)
+        outputs = [graph.ops[op].outputs[0] for op in varying]
         row_bytes = np.array([self._row_bytes(t) for t in inner], np.int64)
         cuts = weighed(graph, operators, of, output, [*inner, *outputs], self.prices)
         if not cuts:
@@ -296,10 +301,10 @@ class Stages:
         live[:, firsts] += (growing - whole_out)[:, None]
         live[:, lasts] += (dying - whole_in)[:, None]
         leans = _highest(live, stage.lean, begins)
-        if blocks:
-            live[of_blocks] += more(held[len(inner) :])
+        if varying:
+            live[at_varying] += more(held[len(inner) :])
         peaks = _highest(live, stage.scratch, begins)
-        of_edge = operators, len(blocks)
+        of_edge = operators, blocks
         for cut, peak, lean in zip(cuts, peaks, leans, strict=True):
             high, low, macs = through + peak, through + lean, cut.macs
             edges.append(Edge(first, last, cut.width, high, macs, False, cut.cost, *of_edge))
@@ -307,26 +312,21 @@ class Stages:
                 edges.append(Edge(first, last, cut.width, low, macs, True, cut.lean_cost, *of_edge))
         return edges
 
-    def _block_scratch(
-        self, stage: _Touched, blocks: Sequence[int]
+    def _narrow_scratch(
+        self, stage: _Touched, varying: Sequence[int]
     ) -> tuple[Ints, Callable[[Ints], Ints]]:
-        """The steps of `blocks`, and how much more scratch memory each needs in each run of strips than
-        at full width, from how many columns each block makes: pieces are of as many as divide them."""
-        for op in blocks:
+        """The steps of `varying`, and how much more scratch memory each needs in each run of strips than
+        at full width, from how many columns each makes: see `Node.narrow_scratch`."""
+        for op in varying:
             if op not in self._more:
-                of = self.graph.ops[op]
-                whole = self.graph.tensors[of.outputs[0]].shape[2]
-                needs = [
-                    block_scratch(self.graph, of, columns, 0, lean=False)
-                    for columns in range(1, whole + 1)
-                ]
-                self._more[op] = np.array([0, *needs], np.int64) - needs[-1]
-        number = {op: at for at, op in enumerate(blocks)}
+                (node,) = self.lowered[op].nodes
+                self._more[op] = np.array(node.narrow_scratch, np.int64) - node.scratch
+        number = {op: at for at, op in enumerate(varying)}
         of_node = {g.first: number[g.operator] for g in self.groups if g.operator in number}
         of_step = np.array([of_node.get(node, -1) for node in stage.nodes.tolist()], np.int64)
         steps = np.flatnonzero(of_step >= 0)
-        known = np.concatenate([np.zeros(1, np.int64), *(self._more[op] for op in blocks)])
-        sizes = [len(self._more[op]) for op in blocks]
+        known = np.concatenate([np.zeros(1, np.int64), *(self._more[op] for op in varying)])
+        sizes = [len(self._more[op]) for op in varying]
         begins = np.cumsum([1, *sizes])[:-1, None]
         which = of_step[steps]
         return steps, lambda made: np.asarray(known[begins + made][which])
@@ -436,13 +436,19 @@ def space_of(
     space = Space(len(ready.groups), budget(WORK, effort))
     prices = None
     if model is not None:
-        prices = model.prices(
-            ready.wide, (n for found in ready.lowered.values() for n in found.nodes)
-        )
+        prices = model.prices(n for found in ready.lowered.values() for n in found.nodes)
     for blocks in ((), *selections(ready.blocks)):
         if all(not block.again for block in blocks) or strips:
             variant = ready.variant({block.op for block in blocks})
-            stages = Stages(ready.wide, variant.table, variant.groups, strips, ready.parts, prices)
+            stages = Stages(
+                ready.wide,
+                variant.table,
+                variant.groups,
+                strips,
+                ready.parts,
+                prices,
+                ready.lowered,
+            )
             space.add(stages, variant.ends)
     return space
 

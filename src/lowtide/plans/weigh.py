@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.ir import Graph
+from lowtide.lower.nodes import Reads
 from lowtide.plans.cost import Price, Prices
-from lowtide.rows.columns import Window, column_macs, kept_rows, widths
+from lowtide.rows.columns import column_macs, kept_rows, widths
 
 Ints = NDArray[np.int64]
 
@@ -38,7 +39,7 @@ class Weighed:
 def weighed(
     graph: Graph,
     operators: Sequence[int],
-    of: Sequence[tuple[Window, ...]],
+    of: Sequence[tuple[Reads, ...]],
     output: int,
     tensors: Sequence[int],
     prices: Prices | None = None,
@@ -70,9 +71,9 @@ def weighed(
         if prices is not None and number in prices:
             costs += _priced(graph, prices[number], windows[0], low, high - low)
         for at, window in enumerate(windows):
-            first = low * window.stride - window.pad
+            first = low * window.axis.stride - window.axis.before
             start = np.maximum(first, 0)
-            last = (high - 1) * window.stride - window.pad + window.size
+            last = (high - 1) * window.axis.stride - window.axis.before + window.axis.size
             stop = np.minimum(last, graph.tensors[window.tensor].shape[2])
             empty |= start >= stop
             shapes += [stop - start, first - start]
@@ -119,11 +120,12 @@ def weighed(
     return found
 
 
-def _priced(graph: Graph, price: Price, window: Window, low: Ints, columns: Ints) -> Ints:
+def _priced(graph: Graph, price: Price, window: Reads, low: Ints, columns: Ints) -> Ints:
     """What an operator costs in every strip, in normal and in lean form."""
     width = graph.tensors[window.tensor].shape[2]
-    firsts = low * window.stride - window.pad
-    lasts = (low + columns - 1) * window.stride - window.pad + window.size
+    axis = window.axis
+    firsts = low * axis.stride - axis.before
+    lasts = (low + columns - 1) * axis.stride - axis.before + axis.size
     # Where a strip is matters only if its windows reach beyond the map.
     cases = np.stack([columns, np.where((firsts < 0) | (lasts > width), firsts, 0)])
     different, which = np.unique(cases, axis=1, return_inverse=True)

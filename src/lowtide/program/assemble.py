@@ -12,24 +12,39 @@ from types import MappingProxyType
 from typing import Literal
 
 from lowtide.ir import Graph
-from lowtide.lower.nodes import Crop, Node
+from lowtide.lower.nodes import AnyNode, Crop, Node
 from lowtide.place import Placement
 from lowtide.place.layout import RowLayout, TensorLayout, tensor_layout
 from lowtide.place.rows import FULL
-from lowtide.place.variables import Variable, arena_with, place_variables
+from lowtide.place.variables import Variable, place_variables, state_bytes
 from lowtide.plans.placed import PlacedPlan, placed_plan
 from lowtide.plans.search import cheapest, choices_of
 from lowtide.plans.space import space_of
-from lowtide.program.tables import NodeEntry, PortEntry, Rows, Tables
+from lowtide.program.tables import Entry, KernelEntry, PortEntry, Rows, Tables
 from lowtide.program.turns import MAX_DEPTH, Loop, Turn, expand, turns_of
-from lowtide.rows.bases import ARENA, FIRST_INPUT
+from lowtide.rows.bases import FIRST_INPUT
 from lowtide.rows.cropped import CroppedRun, Part
 from lowtide.rows.prepare import InputMode, OutputMode, Prepared, prepare
 from lowtide.rows.scheduled import Scheduled
 from lowtide.rows.stages import Choice, RowPlan
 from lowtide.rows.table import Cut
+from lowtide.target import Target
 
 Schedule = Literal["operators", "rows"]
+
+
+@dataclass(frozen=True, slots=True)
+class ByOperators:
+    """Operators run one after the other; the placement's items are whole tensors."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ByRows:
+    """Rows are interleaved as `plan` says; `cuts` says which rows, items of the placement, each tensor
+    is."""
+
+    plan: RowPlan
+    cuts: tuple[Cut, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,8 +53,7 @@ class Assembly:
 
     `align` is the arena's, `constants` the blob of constant operands. `given` and `left` say where
     graph inputs are written and outputs found: tensor -> (base, offset); those that are streamed have
-    no such place. `plan` is there if rows were scheduled, and `cuts` then says which rows (items of the
-    placement) each tensor is.
+    no such place.
 
     `untraced` tensors are made by no node of their own: their parts are, or what they are part of.
     `program_graph` is `graph` with the operators and tensors of blocks and strips after the network's
@@ -51,11 +65,12 @@ class Assembly:
     graph: Graph
     program_graph: Graph
     order: tuple[int, ...]
+    target: Target
     input_mode: InputMode
     output_mode: OutputMode
     rows: tuple[Rows, ...]
     ports: tuple[PortEntry, ...]
-    nodes: tuple[NodeEntry, ...]
+    nodes: tuple[Entry, ...]
     turns: tuple[Turn | Loop, ...]
     constants: bytes
     pointers: int
@@ -66,13 +81,12 @@ class Assembly:
     views: Mapping[int, int]
     given: Mapping[int, tuple[int, int]]
     left: Mapping[int, tuple[int, int]]
-    plan: RowPlan | None
+    schedule: ByOperators | ByRows
     untraced: frozenset[int]
     align: int = 16
     parts: Mapping[int, Part] = field(default_factory=dict)
     inner: Mapping[int, tuple[int, int]] = field(default_factory=dict)
     members: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
-    cuts: tuple[Cut, ...] = ()
 
     def operators(self, operator: int) -> str:
         """What an operator of the program graph does, in the network's terms: "3 CONV_2D", or, for a
@@ -82,9 +96,41 @@ class Assembly:
         return " to ".join(f"{op} {self.graph.ops[op].label}" for op in ends)
 
     @property
+    def plan(self) -> RowPlan | None:
+        """The plan, if rows are interleaved."""
+        return self.schedule.plan if isinstance(self.schedule, ByRows) else None
+
+    @property
+    def cuts(self) -> tuple[Cut, ...]:
+        """The rows that each tensor is, if rows are interleaved."""
+        return self.schedule.cuts if isinstance(self.schedule, ByRows) else ()
+
+    @property
+    def kernels(self) -> tuple[KernelEntry, ...]:
+        """The nodes that run operators' kernels."""
+        return tuple(entry for entry in self.nodes if isinstance(entry, KernelEntry))
+
+    @property
     def arena_bytes(self) -> int:
-        """Bytes of arena the program needs: placed memory, then the variables."""
-        return arena_with(self.placement, self.variables)
+        """Bytes of arena the program needs while it runs."""
+        return self.placement.arena_bytes
+
+    @property
+    def state_bytes(self) -> int:
+        """Bytes that it keeps from one run to the next, beside the arena."""
+        return state_bytes(self.variables)
+
+    @property
+    def state_align(self) -> int:
+        """What the state must be aligned to: as its elements are, in words at least."""
+        tensors = [self.program_graph.tensors[v.tensor] for v in self.variables]
+        least = 4 if self.plan is not None else self.align
+        return max([least, *(t.dtype.bits // 8 for t in tensors)])
+
+    @property
+    def state_base(self) -> int:
+        """The base of the variables, if there are any."""
+        return _state_base(self.graph, self.input_mode)
 
     @property
     def executed(self) -> list[tuple[Node, int]]:
@@ -93,7 +139,7 @@ class Assembly:
         return [
             (entry.node, steps[number] // entry.node.steps)
             for number, entry in enumerate(self.nodes)
-            if entry.strip is None and entry.node.exchange is None and entry.node.kernel
+            if isinstance(entry, KernelEntry)
         ]
 
 
@@ -148,7 +194,7 @@ def assemble_tensors(ready: Prepared, allocator: str) -> Assembly:
         ready.preserve_input,
         ready.align,
     )
-    variables = place_variables(ready.graph, layout.placement)
+    variables = place_variables(ready.graph, ready.align)
     tables = _tables(ready, ready.graph, layout, variables)
     turns: list[Turn | Loop] = []
     for index, node in enumerate(nodes):
@@ -187,7 +233,7 @@ def _skipped(ready: Prepared, plan: RowPlan | None) -> frozenset[int]:
 
 def _turns(
     tables: Tables,
-    nodes: Sequence[Node],
+    nodes: Sequence[AnyNode],
     plan: RowPlan,
     cropped: Mapping[int, CroppedRun],
 ) -> list[Turn | Loop]:
@@ -229,9 +275,13 @@ def _tables(
     variables: Sequence[Variable],
     crops: Mapping[int, Crop] = MappingProxyType({}),
 ) -> Tables:
-    fixed = {**ready.fixed, **{v.tensor: (ARENA, v.offset) for v in variables}}
-    bases = FIRST_INPUT + (len(graph.inputs) if ready.input_mode == "const" else 0)
-    return Tables(layout, graph, ready.views, fixed, crops, bases)
+    state = _state_base(graph, ready.input_mode)
+    fixed = {**ready.fixed, **{v.tensor: (state, v.offset) for v in variables}}
+    return Tables(layout, graph, ready.views, fixed, crops, state + bool(variables))
+
+
+def _state_base(graph: Graph, mode: InputMode) -> int:
+    return FIRST_INPUT + (len(graph.inputs) if mode == "const" else 0)
 
 
 def _assembly(
@@ -250,6 +300,7 @@ def _assembly(
         graph=ready.graph,
         program_graph=graph,
         order=ready.order,
+        target=ready.target,
         input_mode=ready.input_mode,
         output_mode=ready.output_mode,
         rows=tuple(tables.rows),
@@ -272,9 +323,8 @@ def _assembly(
             for t in graph.outputs
             if ready.output_mode != "streamed"
         },
-        plan=plan,
+        schedule=ByOperators() if rows is None else ByRows(rows.plan, rows.table.cuts),
         untraced=_skipped(ready, plan),
-        cuts=layout.table.cuts if isinstance(layout, RowLayout) else (),
         parts={} if rows is None else rows.parts,
         inner={} if rows is None else rows.inner,
         members={op.id: ready.members(origin.get(op.id, op.id)) for op in graph.ops},

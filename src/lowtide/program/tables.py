@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import assert_never
 
 from lowtide.ir import Graph
-from lowtide.lower.nodes import Crop, Node, Params, Port
+from lowtide.lower.nodes import AnyNode, Crop, Exchange, Node, Params, Port
 from lowtide.place import Move
 from lowtide.place.layout import RowLayout, TensorLayout
 from lowtide.rows.bases import ARENA
@@ -50,26 +51,72 @@ class PortEntry:
     table: tuple[int, ...] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Strip:
-    """lt_strip: (base, from, offset in bytes) of each shift, and the counters that begin again."""
-
-    shifts: tuple[tuple[int, int, int], ...]
-    counters: range
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class NodeEntry:
-    """lt_node; `node` names the kernel and its params, `scratch` is an index of rows.
-
-    If there is a `strip`, that is what the node begins, and it has no kernel.
-    """
+class KernelEntry:
+    """lt_node that runs a kernel: `node` names it and its params, `scratch` is an index of rows."""
 
     node: Node
     ports: int
     scratch: int
     counter: int
-    strip: Strip | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeEntry:
+    """lt_node at which the program stops for a row of the caller's."""
+
+    exchange: Exchange
+    ports: int
+    counter: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MoveEntry:
+    """lt_node that moves a whole tensor, for the compacting allocator: `slide` is the kernel's call."""
+
+    slide: Node
+    ports: int
+    scratch: int
+    counter: int
+
+
+@dataclass(frozen=True, slots=True)
+class StripEntry:
+    """lt_node at which a strip begins: (base, from, offset in bytes) of each shift, and the counters
+    that begin again."""
+
+    shifts: tuple[tuple[int, int, int], ...]
+    counters: range
+
+
+Entry = KernelEntry | ExchangeEntry | MoveEntry | StripEntry
+"""A node of the step program: lt_node."""
+
+
+def called(entry: Entry) -> Node | None:
+    """What the entry calls a kernel for, if it does."""
+    match entry:
+        case KernelEntry():
+            return entry.node
+        case MoveEntry():
+            return entry.slide
+        case ExchangeEntry() | StripEntry():
+            return None
+        case _:
+            assert_never(entry)
+
+
+def ports_of(entry: Entry) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
+    """The input and output ports of an entry."""
+    match entry:
+        case KernelEntry(node) | MoveEntry(node):
+            return node.inputs, node.outputs
+        case ExchangeEntry(exchange):
+            return exchange.inputs, exchange.outputs
+        case StripEntry():
+            return (), ()
+        case _:
+            assert_never(entry)
 
 
 class Tables:
@@ -97,7 +144,7 @@ class Tables:
         self.rows: dict[Rows, int] = {}
         self.ports: list[PortEntry] = []
         self.known: dict[tuple[PortEntry, ...], int] = {}
-        self.nodes: list[NodeEntry] = []
+        self.nodes: list[Entry] = []
         self.number: dict[int, int] = {}
         self.moving: dict[int, int] = {}
         self.pointers = 1
@@ -125,7 +172,10 @@ class Tables:
             self._port(port, Rows(ARENA, offset, move.size, 1, NO_TENSOR, None, move.size), 1)
             for offset in (move.source, move.target)
         ]
-        return self._node(node, ports, Rows(ARENA, 0, 0, 1, NO_TENSOR), self._new_counter())
+        scratch = self._index(Rows(ARENA, 0, 0, 1, NO_TENSOR))
+        return self._add(
+            MoveEntry(node, self._first_of(tuple(ports)), scratch, self._new_counter())
+        )
 
     def share_counters(self, count: int) -> None:
         """Set `count` counters apart for the nodes of strips, which are never under way together."""
@@ -144,11 +194,9 @@ class Tables:
             root = self.views.get(tensor, tensor)
             source = self.fixed[root][0] if root in self.fixed else ARENA
             shifts.append((base, source if absolute else base, start[tensor]))
-        node = Node(-1, "", "", Params("", ()), (), (), 1)
-        self.nodes.append(NodeEntry(node, 0, 0, 0, Strip(tuple(shifts), self.shared)))
-        return len(self.nodes) - 1
+        return self._add(StripEntry(tuple(shifts), self.shared))
 
-    def add(self, node: Node, index: int, *, shared: int | None = None) -> int:
+    def add(self, node: AnyNode, index: int, *, shared: int | None = None) -> int:
         """Node `index` of the schedule; returns its number in the program.
 
         With `shared`, it is counted by that one of the shared counters.
@@ -157,12 +205,34 @@ class Tables:
         for port in (*node.inputs, *node.outputs):
             rows = self._rows_of(port, index)
             ports.append(self._port(port, rows, node.steps))
-        scratch = None
-        if node.exchange is None:
-            scratch = _rows(self.layout.scratch(index), 0, NO_TENSOR)
-        counter = self._new_counter() if shared is None else self.shared[shared]
-        self.number[index] = self._node(node, ports, scratch, counter)
+        entry: Entry
+        match node:
+            case Exchange():
+                counter = self._counter(shared)
+                entry = ExchangeEntry(node, self._first_of(tuple(ports)), counter)
+            case Node():
+                scratch = _rows(self.layout.scratch(index), 0, NO_TENSOR)
+                counter = self._counter(shared)
+                at = self._index(scratch)
+                entry = KernelEntry(node, self._first_of(tuple(ports)), at, counter)
+            case _:
+                assert_never(node)
+        self.number[index] = self._add(entry)
         return self.number[index]
+
+    def _counter(self, shared: int | None) -> int:
+        return self._new_counter() if shared is None else self.shared[shared]
+
+    def _index(self, rows: Rows) -> int:
+        """Where `rows` stands in the table."""
+        return self.rows.setdefault(rows, len(self.rows))
+
+    def _add(self, entry: Entry) -> int:
+        """Add an entry; returns its number."""
+        self.nodes.append(entry)
+        inputs, outputs = ports_of(entry)
+        self.pointers = max(self.pointers, sum(p.count for p in (*inputs, *outputs)))
+        return len(self.nodes) - 1
 
     def _rows_of(self, port: Port, index: int) -> Rows:
         """Where the rows of a port lie; a crop's are part of another tensor's."""
@@ -171,10 +241,8 @@ class Tables:
         if crop is None:
             return self._whole(root, port, port.tensor, index)
         root = self.views.get(crop.tensor, crop.tensor)
-        of = self.graph.tensors[root]
-        whole = self._whole(
-            root, Port(root, of.shape[1], of.bytes // of.shape[1]), port.tensor, index
-        )
+        rows = Port(root, self.graph.tensors[root].bytes // crop.pitch, crop.pitch)
+        whole = self._whole(root, rows, port.tensor, index)
         places = whole.places
         if places is not None:
             places = places[crop.row : crop.row + port.rows]
@@ -194,21 +262,13 @@ class Tables:
         return self.counters - 1
 
     def _port(self, port: Port, rows: Rows, steps: int) -> PortEntry:
-        index = self.rows.setdefault(rows, len(self.rows))
+        index = self._index(rows)
         table = port.table
         if table is None and port.stride > _MAX_BYTE:
             table = tuple(port.first + step * port.stride for step in range(steps))
         if table is not None:
             return PortEntry(index, 0, 0, port.count, port.dilation, table)
         return PortEntry(index, port.first, port.stride, port.count, port.dilation, None)
-
-    def _node(
-        self, node: Node, ports: Sequence[PortEntry], scratch: Rows | None, counter: int
-    ) -> int:
-        rows = 0 if scratch is None else self.rows.setdefault(scratch, len(self.rows))
-        self.nodes.append(NodeEntry(node, self._first_of(tuple(ports)), rows, counter))
-        self.pointers = max(self.pointers, sum(p.count for p in (*node.inputs, *node.outputs)))
-        return len(self.nodes) - 1
 
     def _first_of(self, ports: tuple[PortEntry, ...]) -> int:
         """Where `ports` stand in the table, one after the other; they are added if they do not yet."""

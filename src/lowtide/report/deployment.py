@@ -13,10 +13,11 @@ from lowtide.report.predicted import predicted_fields, predicted_note
 from lowtide.report.text import amount, plain, table
 
 _ENGINES = {"tflm": "TensorFlow Lite Micro", "litert": "LiteRT's reference kernels"}
+_ROUNDED = "with LiteRT's rounding of FULLY_CONNECTED in place of TensorFlow Lite Micro's"
 
 
-def compiled_text(compiled: Compiled, output: str) -> str:
-    """What was written, and the RAM it needs, computed."""
+def compiled_text(compiled: Compiled, output: str | None = None) -> str:
+    """The RAM the program needs, computed, and what was written to `output`, if it was."""
     graph, placement = compiled.graph, compiled.assembly.placement
     proof = "" if placement.proved_optimal else " (not proved optimal)"
     plan = compiled.assembly.plan
@@ -28,12 +29,27 @@ def compiled_text(compiled: Compiled, output: str) -> str:
     lines = [
         f"{plain(compiled.model.path)}: {len(graph.ops)} operators, {graph_macs(graph):,} MACs",
         f"arena {amount(compiled.arena_bytes)}{proof}, {how}",
+        *_state(compiled),
         *_predicted(compiled),
         *incomplete_note(compiled),
-        f"Wrote {len(compiled.files)} files to {plain(output)}; {compiled.name}.h is the interface, "
-        "README.md says how to build and call it.",
     ]
+    if output is not None:
+        lines.append(
+            f"Wrote {len(compiled.files)} files to {plain(output)}; {compiled.name}.h is the "
+            "interface, README.md says how to build and call it."
+        )
     return "\n".join(lines)
+
+
+def _state(compiled: Compiled) -> list[str]:
+    """What is kept from one invocation to the next, if anything is."""
+    if not compiled.state_bytes:
+        return []
+    count = len(compiled.assembly.variables)
+    return [
+        f"state {amount(compiled.state_bytes)} in {count} tensor{'s' * (count > 1)}, kept between "
+        f"invocations; arena and state {amount(compiled.ram_bytes)}"
+    ]
 
 
 def _predicted(compiled: Compiled) -> list[str]:
@@ -53,9 +69,11 @@ def compiled_document(compiled: Compiled, output: str) -> dict[str, Any]:
         "files": sorted(compiled.files),
         "allocator": compiled.options.allocator,
         "schedule": compiled.options.schedule,
+        "core": compiled.options.target.core,
         "input": compiled.options.input_mode,
         "output_mode": compiled.options.output_mode,
         "arena_bytes": compiled.arena_bytes,
+        "state_bytes": compiled.state_bytes,
         "arena_lower_bound_bytes": compiled.assembly.placement.lower_bound_bytes,
         "moved_bytes": compiled.assembly.placement.moved_bytes,
         "order": list(compiled.order.order),
@@ -73,12 +91,21 @@ def verified_text(compiled: Compiled, result: Verified) -> str:
     if result.mismatch is None:
         return (
             f"{name}: bit-exact. All {result.tensors} tensors are those of {engine}, byte for byte, "
-            f"on {inputs}, under ASan and UBSan."
+            f"on {inputs}, under ASan and UBSan.{_rounded(result)}"
         )
     return (
         f"{name}: differs from {engine}. First at operator {result.mismatch.operator} "
         f"({plain(result.mismatch.type)}): {_difference(result.mismatch.difference)}"
+        f"{_rounded(result)}"
     )
+
+
+def _rounded(result: Verified | Ran) -> str:
+    """What was compared, if that is not the program itself, in a line; else ""."""
+    if result.compared.options.rounding == result.compiled.options.rounding:
+        return ""
+    why = f": {result.passed_over}" if result.passed_over else ""
+    return f"\nCompiled for this comparison {_ROUNDED}{why}."
 
 
 def _difference(difference: Difference) -> str:
@@ -96,6 +123,7 @@ def verified_document(compiled: Compiled, result: Verified) -> dict[str, Any]:
         "model": compiled.model.path,
         "bit_exact": result.bit_exact,
         "engine": result.engine,
+        "rounding": result.compared.options.rounding,
         "samples": result.samples,
         "tensors": result.tensors,
         "mismatch": None
@@ -118,6 +146,7 @@ def ran_text(result: Ran) -> str:
     count = result.measured.max_instructions
     rows = [
         ("arena", amount(ram.arena_bytes)),
+        *([("state", amount(ram.state_bytes))] if ram.state_bytes else []),
         ("data", amount(ram.data_bytes)),
         ("bss", amount(ram.bss_bytes)),
         ("stack, high-water mark", amount(ram.stack_bytes)),
@@ -136,6 +165,7 @@ def ran_text(result: Ran) -> str:
     if result.difference is not None:
         exact = f"outputs differ from {_ENGINES[result.engine]}: {_difference(result.difference)}"
     head = f"{name} on {board.name} ({board.core.name}), emulated; {exact}"
+    head += _rounded(result)
     return head + "\n\n" + table("", ("measured.", "figure"), rows)
 
 
@@ -143,7 +173,7 @@ def _also_predicted(compiled: Compiled) -> list[tuple[str, str]]:
     count = compiled.instructions_predicted
     if count is None:
         return []
-    return [(f"the same, predicted for a {compiled.options.core}", f"{count:,}")]
+    return [(f"the same, predicted for a {compiled.options.target.priced_as}", f"{count:,}")]
 
 
 def ran_document(result: Ran) -> dict[str, Any]:
@@ -155,9 +185,11 @@ def ran_document(result: Ran) -> dict[str, Any]:
         "board": result.board.name,
         "bit_exact": result.bit_exact,
         "engine": result.engine,
+        "rounding": result.compared.options.rounding,
         "samples": result.samples,
         "ram": {
             "arena_bytes": ram.arena_bytes,
+            "state_bytes": ram.state_bytes,
             "data_bytes": ram.data_bytes,
             "bss_bytes": ram.bss_bytes,
             "stack_bytes": ram.stack_bytes,

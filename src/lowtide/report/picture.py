@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from lowtide.commands.analysis import Analysis, Timeline
-from lowtide.errors import UsageError
+from lowtide.errors import MissingToolError, UsageError
 from lowtide.report.text import best_title, plain
 
 if TYPE_CHECKING:
@@ -27,12 +28,21 @@ NAMED_STEPS = 40
 
 
 def format_of(file_name: str) -> str:
-    """ "png" or "svg", from a file name's ending. Raises UsageError for any other."""
+    """ "png" or "svg", from a file name's ending; call it before long work.
+
+    Raises UsageError for any other, MissingToolError if nothing here can draw.
+    """
     ending = file_name.rpartition(".")[2].lower() if "." in file_name else ""
     if ending not in FORMATS:
         raise UsageError(
             f"cannot tell the picture format of {file_name!r}", "end the file name in .png or .svg"
         )
+    try:
+        import matplotlib  # noqa: F401  # here to see that it can be
+    except ImportError as error:
+        raise MissingToolError(
+            f"matplotlib is not installed ({error})", 'install it: pip install "lowtide[plot]"'
+        ) from None
     return ending
 
 
@@ -57,7 +67,7 @@ def listed_colours() -> Sequence[tuple[float, float, float]]:
 
 def file_name(path: str) -> str:
     """The last part of a model's path, for a title."""
-    return plain(path.rpartition("/")[2])
+    return plain(Path(path).name)
 
 
 def with_commas(value: float, _: object) -> str:

@@ -43,10 +43,10 @@ class Run:
 class PlanBoxes:
     """What the picture shows. Slot 0 is before the first step, slot k + 1 is the k-th step.
 
-    `boxes` are the blocks of the placement that hold anything, `variables` those beyond it, which
-    are held all the time. `live[slot]` is the sum of the boxes' bytes, each rounded up to the
-    placement's alignment, variables left out. It is more than the plan counts if rows must stay in
-    one piece with others that are still needed.
+    `boxes` are the blocks of the placement that hold anything, `variables` the state, which is held
+    all the time, as if it lay past the arena. `live[slot]` is the sum of the boxes' bytes, each rounded
+    up to the placement's alignment, variables left out. It is more than the plan counts if rows must
+    stay in one piece with others that are still needed.
     """
 
     boxes: tuple[Box, ...]
@@ -54,6 +54,7 @@ class PlanBoxes:
     runs: tuple[Run, ...]
     live: tuple[int, ...]
     arena_bytes: int
+    state_bytes: int
 
     @property
     def slots(self) -> int:
@@ -95,10 +96,14 @@ def plan_boxes(compiled: Compiled) -> PlanBoxes:
         change[block.end] -= size
     return PlanBoxes(
         boxes=tuple(Box(tensor_of(b.item), b.start, b.end, b.offset, b.size) for b in blocks),
-        variables=tuple(Box(v.tensor, 0, slots, v.offset, v.size) for v in assembly.variables),
+        variables=tuple(
+            Box(v.tensor, 0, slots, assembly.arena_bytes + v.offset, v.size)
+            for v in assembly.variables
+        ),
         runs=_runs(compiled),
         live=tuple(accumulate(change[:-1])),
         arena_bytes=assembly.arena_bytes,
+        state_bytes=assembly.state_bytes,
     )
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, assert_never
 
 from lowtide.commands.compiling import Compiled, Planned
 from lowtide.ir import Graph
 from lowtide.ir.macs import graph_macs
 from lowtide.plans.file import SCHEMA, model_digest
 from lowtide.plans.planner import Point
-from lowtide.program.assemble import Assembly
+from lowtide.program.assemble import Assembly, ByOperators, ByRows
 from lowtide.report.complete import incomplete_note
 from lowtide.report.predicted import predicted_fields, predicted_note
 from lowtide.report.text import amount, change, plain, table
@@ -67,6 +67,7 @@ def plan_text(planned: Planned) -> str:
         f"{plain(compiled.model.path)}, input {options.input_mode}, output {options.output_mode}: "
         f"{overhead}",
         f"arena, rows placed one by one         {amount(arena):>12}  {proof}",
+        *_state(compiled),
         f"live rows and scratch at the peak     {amount(plan.peak_bytes):>12}"
         + ("  proved least" if plan.peak_bytes == bound else ""),
         f"lower bound for orders of its steps   {amount(bound):>12}",
@@ -80,6 +81,16 @@ def plan_text(planned: Planned) -> str:
         )
     lines += incomplete_note(compiled)
     return "\n".join(lines)
+
+
+def _state(compiled: Compiled) -> list[str]:
+    """What is kept from one invocation to the next, if anything is."""
+    if not compiled.state_bytes:
+        return []
+    return [
+        f"state, kept between invocations       {amount(compiled.state_bytes):>12}",
+        f"arena and state                       {amount(compiled.ram_bytes):>12}",
+    ]
 
 
 def plan_document(planned: Planned) -> dict[str, Any]:
@@ -96,6 +107,7 @@ def plan_document(planned: Planned) -> dict[str, Any]:
         "preserve_input": compiled.options.preserve_input,
         "quantized_io": compiled.options.quantized_io,
         "arena_bytes": compiled.arena_bytes,
+        "state_bytes": compiled.state_bytes,
         "peak_bytes": plan.peak_bytes,
         "lower_bound_bytes": planned.lower_bound_bytes,
         "proved_optimal": planned.proved_optimal,
@@ -198,8 +210,13 @@ def live_at_peak(assembly: Assembly, stage: Stage) -> list[tuple[int, int]]:
 
 
 def _plan(assembly: Assembly) -> RowPlan:
-    assert assembly.plan is not None
-    return assembly.plan
+    match assembly.schedule:
+        case ByRows(plan):
+            return plan
+        case ByOperators():
+            raise ValueError("operators that run one after the other have no plan")
+        case _:
+            assert_never(assembly.schedule)
 
 
 def _name(compiled: Compiled, tensor: int) -> str:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from lowtide.commands.analysis import Analysis, Timeline
-
-if TYPE_CHECKING:  # the pipeline prints with this module
-    from lowtide.commands.reordering import Placements, Reordered
+from lowtide.commands.reordering import Placements, Reordered
 
 _WIDTH = 100
 _BAR = 20

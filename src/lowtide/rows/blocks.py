@@ -7,7 +7,7 @@ again, kernel minus stride of them, the *kept rows*; of the rest a window of som
 depthwise convolution makes is eaten pixel by pixel. Nothing is computed twice. Or it keeps no rows, and
 computes the pointwise convolution before the depthwise one again for each row that reads it.
 
-A block is an operator of type BLOCK of a wider graph: it stands after the graph's own operators, as an
+A block is an operator (ir/block.py) of a wider graph: it stands after the graph's own operators, as an
 alternative to some of them. Its `intermediates` hold the tensor of its kept rows, if it keeps any.
 """
 
@@ -17,21 +17,15 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from lowtide.ir import Graph, Op, Tensor
-from lowtide.ir.graph import Option
-from lowtide.ir.macs import BLOCK, op_macs
+from lowtide.ir.block import BlockOp
+from lowtide.ir.macs import op_macs
+from lowtide.lower.block import MOST_ROWS
 from lowtide.lower.nodes import Lowered, Node
-from lowtide.passes.rewrites import EXPLICIT_PADDING
-from lowtide.rows.columns import window_width
-
-MOST_ROWS = 8
-"""LT_BLOCK_ROWS in lt_block.h: the tallest kernel."""
-
-MOST_PIXELS = 8
-"""The most pixels of a row that are made at a time."""
+from lowtide.lower.work import Convolution, Depthwise
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class BlockOption:
     """Operator `op` of the wider graph does what `operators` of the network do, in their order.
 
     `expands` and `projects` say whether there is a pointwise convolution before and after the depthwise
@@ -48,7 +42,7 @@ class Block:
 
 def find_blocks(
     graph: Graph, lowered: Mapping[int, Lowered], order: Sequence[int], taken: Set[int]
-) -> tuple[Graph, tuple[Block, ...]]:
+) -> tuple[Graph, tuple[BlockOption, ...]]:
     """The wider graph, and every block that can be: operators that follow each other in `order`.
 
     `taken` are tensors whose memory is shared, which no block can do without.
@@ -71,9 +65,9 @@ def find_blocks(
 
     def pointwise(number: int) -> bool:
         """Whether it is a convolution of one tap; a dense layer runs the same kernel on other rows."""
-        return graph.ops[number].type.endswith("CONV_2D") and _is_pointwise(lowered[number])
+        return graph.ops[number].window is not None and _is_pointwise(lowered[number])
 
-    blocks: list[Block] = []
+    blocks: list[BlockOption] = []
     for at, number in enumerate(order):
         if not _is_depthwise(lowered[number]):
             continue
@@ -96,7 +90,7 @@ def find_blocks(
     return wide.graph, tuple(blocks)
 
 
-def selections(blocks: Sequence[Block]) -> list[tuple[Block, ...]]:
+def selections(blocks: Sequence[BlockOption]) -> list[tuple[BlockOption, ...]]:
     """Sets of blocks worth trying, none of which overlap; each set is a variant of the network.
 
     The largest blocks from the front; the same of which the first computes twice, the first two, and so
@@ -119,7 +113,7 @@ MOST_AGAIN = 6
 """How many blocks, counted from the front, may compute twice while others do not."""
 
 
-def _disjoint(blocks: Iterable[Block]) -> tuple[Block, ...]:
+def _disjoint(blocks: Iterable[BlockOption]) -> tuple[BlockOption, ...]:
     """Of blocks that overlap the first one."""
     taken: set[int] = set()
     found = []
@@ -130,64 +124,34 @@ def _disjoint(blocks: Iterable[Block]) -> tuple[Block, ...]:
     return tuple(sorted(found, key=lambda b: b.op))
 
 
-def pieces(width: int) -> int:
-    """How many of `width` pixels a block makes at a time: the most that divide it."""
-    return next(n for n in range(MOST_PIXELS, 0, -1) if width % n == 0)
-
-
-def whole(op: Op, option: str) -> int:
-    """An option of a block that is a number."""
-    value = op.options[option]
-    assert isinstance(value, int)
-    return value
-
-
-def block_scratch(graph: Graph, op: Op, columns: int, kernels: int, *, lean: bool) -> int:
-    """Bytes of scratch memory of the block `op` if it makes `columns` columns; `kernels` is what its
-    kernels need. First the windows of the rows it computes, then the pixels between the depthwise
-    convolution and the pointwise one after it."""
-    piece = 1 if lean else pieces(columns)
-    channels = graph.tensors[graph.ops[whole(op, "depthwise")].outputs[0]].shape[3]
-    needs = 0
-    if whole(op, "expand") >= 0:
-        fresh = whole(op, "kernel_h") - whole(op, "kept")
-        window = min(window_width(op, piece), graph.tensors[op.inputs[0]].shape[2])
-        needs += -(-fresh * window * channels // 4) * 4
-    if whole(op, "project") >= 0:
-        needs += -(-piece * channels // 4) * 4
-    return needs + kernels
-
-
 def _is_pointwise(lowered: Lowered) -> bool:
-    node = _only(lowered, "lt_conv_packed_s8_row")
-    if node is None:
+    node = _only(lowered)
+    work = None if node is None else node.work
+    if node is None or not isinstance(work, Convolution):
         return False
-    fields = dict(node.params.fields)
-    return bool(fields["direct"]) and fields["stride_w"] == 1 and node.inputs[0].stride == 1
+    return work.direct and work.axis.stride == 1 and node.inputs[0].stride == 1
 
 
 def _is_depthwise(lowered: Lowered) -> bool:
-    node = _only(lowered, "lt_depthwise_quick_s8_row")
-    if node is None:
+    node = _only(lowered)
+    work = None if node is None else node.work
+    if node is None or not isinstance(work, Depthwise):
         return False
-    fields = {name: value for name, value in node.params.fields if isinstance(value, int)}
-    port, width, stride = node.inputs[0], fields["kernel_w"], fields["stride_w"]
+    port, axis = node.inputs[0], work.axis
     return (
-        fields["dilation_w"] == 1
+        axis.dilation == 1
         and port.dilation == 1
-        and stride <= width
+        and axis.stride <= axis.kernel
         and port.stride <= port.count <= MOST_ROWS
-        and fields["pad_left"] < (fields["out_w"] - 1) * stride + width  # else it reads nothing
+        and axis.before < (work.columns - 1) * axis.stride + axis.kernel  # else it reads nothing
     )
 
 
 def _is_narrow(lowered: Lowered) -> bool:
     """Whether lt_separable can count its columns: in pad_left, which is an int16_t."""
-    fields = dict(lowered.nodes[0].params.fields)
-    columns, stride = fields["out_w"], fields["stride_w"]
-    assert isinstance(columns, int)
-    assert isinstance(stride, int)
-    return columns * stride <= 1 << 15
+    work = lowered.nodes[0].work
+    assert isinstance(work, Depthwise)
+    return work.columns * work.axis.stride <= 1 << 15
 
 
 def _reads_all(lowered: Lowered) -> bool:
@@ -197,11 +161,9 @@ def _reads_all(lowered: Lowered) -> bool:
     return port.first + (node.steps - 1) * port.stride + port.count >= port.rows
 
 
-def _only(lowered: Lowered, kernel: str) -> Node | None:
-    """The one node, if it runs `kernel`."""
-    if len(lowered.nodes) == 1 and lowered.nodes[0].kernel == kernel:
-        return lowered.nodes[0]
-    return None
+def _only(lowered: Lowered) -> Node | None:
+    """The one node, if there is one."""
+    return lowered.nodes[0] if len(lowered.nodes) == 1 else None
 
 
 class _Widened:
@@ -220,79 +182,46 @@ class _Widened:
     def overlap(self, depthwise: int) -> int:
         """Rows that a window of the depthwise convolution shares with the next one."""
         op = self._graph.ops[depthwise]
-        return self._graph.tensors[op.inputs[1]].shape[1] - _option(op, "stride_h")
+        assert op.window is not None
+        return op.window.rows.kernel - op.window.rows.stride
 
-    def add(self, expand: int, depthwise: int, project: int, kept: int) -> Block:
+    def add(self, expand: int, depthwise: int, project: int, kept: int) -> BlockOption:
         """Add the block of these operators (-1: there is none), which keeps `kept` rows."""
         members = tuple(op for op in (expand, depthwise, project) if op >= 0)
         ops = [self._graph.ops[number] for number in members]
         core = self._graph.ops[depthwise]
         source = self._graph.tensors[core.inputs[0]]
         made = self._graph.tensors[core.outputs[0]]
-        _, height, width, _ = self._graph.tensors[core.inputs[1]].shape
-        strides = _option(core, "stride_h"), _option(core, "stride_w")
-        top, bottom = _padding(core, 0, source.shape[1], made.shape[1], height, strides[0])
-        left, right = _padding(core, 1, source.shape[2], made.shape[2], width, strides[1])
-        windows = [
-            range(max(0, first), min(source.shape[1], first + height))
-            for first in (row * strides[0] - top for row in range(made.shape[1]))
-        ]
-        once = len({row for window in windows for row in window})
-        options: dict[str, Option] = {
-            "expand": expand,
-            "depthwise": depthwise,
-            "project": project,
-            "kept": kept,
-            "kernel_h": height,
-            "kernel_w": width,
-            "stride_h": strides[0],
-            "stride_w": strides[1],
-            EXPLICIT_PADDING: (top, bottom, left, right),
-            "expanded_rows": once if kept or height == strides[0] else sum(map(len, windows)),
-            "expanded_height": min(
-                source.shape[1], (made.shape[1] - 1) * strides[0] + height - top
-            ),
-            "expanded_columns": min(
-                source.shape[2], (made.shape[2] - 1) * strides[1] + width - left
-            ),
-            "expand_macs": 0
+        assert core.window is not None
+        rows, columns = core.window.rows, core.window.columns
+        reads = [rows.reads(range(row, row + 1), source.shape[1]) for row in range(made.shape[1])]
+        once = len({row for window in reads for row in window})
+        constants = (t for op in ops for t in op.inputs[1:])
+        block = BlockOp(
+            id=len(self._ops),
+            inputs=(ops[0].inputs[0], *constants),
+            outputs=(ops[-1].outputs[0],),
+            window=core.window,
+            expand=None if expand < 0 else expand,
+            depthwise=depthwise,
+            project=None if project < 0 else project,
+            kept=kept,
+            expanded_rows=once if kept or rows.kernel == rows.stride else sum(map(len, reads)),
+            expanded_height=rows.reads(range(made.shape[1]), source.shape[1]).stop,
+            expanded_columns=columns.reads(range(made.shape[2]), source.shape[2]).stop,
+            expand_macs=0
             if expand < 0
             else op_macs(self._graph, ops[0]) // (source.shape[1] * source.shape[2]),
-            "pixel_macs": sum(op_macs(self._graph, op) for op in ops[expand >= 0 :])
+            pixel_macs=sum(op_macs(self._graph, op) for op in ops[expand >= 0 :])
             // (made.shape[1] * made.shape[2]),
-        }
-        constants = (t for op in ops for t in op.inputs[1:])
-        block = Op(
-            len(self._ops),
-            BLOCK,
-            (ops[0].inputs[0], *constants),
-            (ops[-1].outputs[0],),
-            options,
         )
         if kept:
             number = len(self._tensors)
-            shape = (1, kept, whole(block, "expanded_columns"), source.shape[3])
+            shape = (1, kept, block.expanded_columns, source.shape[3])
             self._tensors.append(
                 replace(source, id=number, name=f"{source.name} (kept rows)", shape=shape)
             )
             block = replace(block, intermediates=(number,))
         self._ops.append(block)
-        again = expand >= 0 and not kept and height > strides[0]
-        return Block(block.id, members, expand >= 0, project >= 0, kept, again)
-
-
-def _option(op: Op, name: str) -> int:
-    value = op.options.get(name, 1)
-    assert isinstance(value, int)
-    return value
-
-
-def _padding(op: Op, axis: int, size: int, made: int, kernel: int, stride: int) -> tuple[int, int]:
-    """Padding before and after, of rows (axis 0) or columns (axis 1)."""
-    explicit = op.options.get(EXPLICIT_PADDING)
-    if isinstance(explicit, tuple):
-        return int(explicit[2 * axis]), int(explicit[2 * axis + 1])
-    if op.options.get("padding") != 0:  # VALID
-        return 0, 0
-    total = max(0, (made - 1) * stride + kernel - size)
-    return total // 2, total - total // 2
+        again = expand >= 0 and not kept and rows.kernel > rows.stride
+        return BlockOption(block.id, members, expand >= 0, project >= 0, kept, again)

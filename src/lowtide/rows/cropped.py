@@ -9,15 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 
 from lowtide.ir import Graph, Op, Tensor
-from lowtide.ir.graph import Option
-from lowtide.ir.macs import BLOCK
+from lowtide.ir.block import BlockOp
 from lowtide.lower.nodes import Crop
-from lowtide.passes.rewrites import EXPLICIT_PADDING
-from lowtide.rows.blocks import whole
-from lowtide.rows.columns import Stripes, block_window, runs
+from lowtide.rows.columns import Stripes, runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +92,7 @@ class Cropper:
                     root = instances[tensor]
                     inputs.append(self._crop(tensor, columns, held.start, root, moves=False))
                 whole = self._graph.tensors[tensor].shape[2]
-                padding = window.padding(strip.made[i], whole)
+                padding = window.axis.padding(strip.made[i], whole)
             target = op.outputs[0]
             if target == cut.output:
                 output = self._crop(target, strip.made[i], start[target], target, moves=True)
@@ -107,8 +103,9 @@ class Cropper:
             self.parts[output] = Part(target, made, self._tensors[target].shape[1])
             read = len(strip.read[i][0]) if strip.read[i] else 0
             operators.append(self._operator(op, tuple(inputs), output, padding, read))
-            if op.type == BLOCK:
-                self._inside(operators[-1], tuple(s.read[i][0] for s in same), made)
+            new = self._ops[operators[-1]]
+            if isinstance(new, BlockOp):
+                self._inside(new, tuple(s.read[i][0] for s in same), made)
         return CroppedRun(
             tuple(operators),
             times,
@@ -116,26 +113,25 @@ class Cropper:
             {t: self._column_bytes(t) * column for t, column in shift.items()},
         )
 
-    def full_width(self, op: Op) -> None:
+    def full_width(self, op: BlockOp) -> None:
         """A block at full width: so is what is inside of it."""
         made = self._graph.tensors[op.outputs[0]].shape[2]
-        self._inside(op.id, (range(whole(op, "expanded_columns")),), (range(made),))
+        self._inside(op, (range(op.expanded_columns),), (range(made),))
 
-    def _inside(self, number: int, read: tuple[range, ...], made: tuple[range, ...]) -> None:
+    def _inside(self, op: BlockOp, read: tuple[range, ...], made: tuple[range, ...]) -> None:
         """Tensors for what a block makes that is in no memory: they can be traced."""
-        op = self._ops[number]
         found = []
         for maker, columns, rows in (
-            (whole(op, "expand"), read, whole(op, "expanded_height")),
-            (whole(op, "depthwise"), made, self._tensors[op.outputs[0]].shape[1]),
+            (op.expand, read, op.expanded_height),
+            (op.depthwise, made, self._tensors[op.outputs[0]].shape[1]),
         ):
-            tensor = self._graph.ops[maker].outputs[0] if maker >= 0 else -1
-            if tensor < 0 or (maker == whole(op, "depthwise") and whole(op, "project") < 0):
+            if maker is None or (maker == op.depthwise and op.project is None):
                 found.append(-1)
                 continue
+            tensor = self._graph.ops[maker].outputs[0]
             found.append(self._columns(tensor, columns[0]))
             self.parts[found[-1]] = Part(tensor, columns, rows)
-        self.inner[number] = found[0], found[1]
+        self.inner[op.id] = found[0], found[1]
 
     def _operator(
         self,
@@ -148,42 +144,24 @@ class Cropper:
         """`op` on other tensors; what lies outside of them in the first window is padding. `read` is how
         many columns it reads."""
         number = len(self._ops)
-        options, lines = op.options, op.intermediates
-        if op.type == BLOCK:
-            lines = tuple(self._columns(t, range(read)) for t in lines)
-            sides = (*block_window(op)[2][:2], *padding)
-            changes: dict[str, Option] = {EXPLICIT_PADDING: sides, "expanded_columns": read}
-            options = MappingProxyType({**op.options, **changes})
-        elif op.type.endswith("CONV_2D") or op.type.endswith("POOL_2D"):
-            sides = (*self._above_below(op), *padding)
-            options = MappingProxyType({**op.options, EXPLICIT_PADDING: sides})
-        new = replace(op, id=number, inputs=inputs, outputs=(output,), options=options)
-        self._ops.append(replace(new, intermediates=lines))
+        new = replace(op, id=number, inputs=inputs, outputs=(output,))
+        if new.window is not None:
+            before, after = padding
+            columns = replace(new.window.columns, before=before, after=after)
+            new = replace(new, window=replace(new.window, columns=columns))
+        if isinstance(new, BlockOp):
+            lines = tuple(self._columns(t, range(read)) for t in new.kept_rows)
+            new = replace(new, intermediates=lines, expanded_columns=read)
+        self._ops.append(new)
         self.origin[number] = op.id
         return number
-
-    def _above_below(self, op: Op) -> tuple[int, int]:
-        """The rows of padding of a convolution or pool."""
-        explicit = op.options.get(EXPLICIT_PADDING)
-        if isinstance(explicit, tuple):
-            return int(explicit[0]), int(explicit[1])
-        if op.options.get("padding") != 0:  # VALID
-            return 0, 0
-        source, out = self._graph.tensors[op.inputs[0]], self._graph.tensors[op.outputs[0]]
-        if op.type.endswith("CONV_2D"):
-            kernel = self._graph.tensors[op.inputs[1]].shape[1]
-        else:
-            kernel = _integer(op.options.get("filter_height"))
-        stride = _integer(op.options.get("stride_h"))
-        size = (kernel - 1) * _integer(op.options.get("dilation_h_factor")) + 1
-        total = max(0, (out.shape[1] - 1) * stride + size - source.shape[1])
-        return total // 2, total - total // 2
 
     def _crop(self, tensor: int, columns: range, origin: int, root: int, *, moves: bool) -> int:
         """A tensor that is `columns` of `tensor`, in the memory of `root`, which begins at `origin`."""
         made = self._columns(tensor, columns)
         offset = (columns.start - origin) * self._column_bytes(tensor)
-        self.crops[made] = Crop(root, offset, moves=moves)
+        of = self._tensors[root]
+        self.crops[made] = Crop(root, of.bytes // of.shape[1], offset, moves=moves)
         return made
 
     def _columns(self, tensor: int, columns: range) -> int:
@@ -195,8 +173,3 @@ class Cropper:
     def _column_bytes(self, tensor: int) -> int:
         of = self._graph.tensors[tensor]
         return of.bytes // of.shape[1] // of.shape[2]
-
-
-def _integer(value: object) -> int:
-    """An option of 1 or more; 1 where it is missing."""
-    return int(value) if isinstance(value, bool | int) else 1

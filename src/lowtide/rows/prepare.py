@@ -10,14 +10,16 @@ from typing import Literal
 from lowtide.errors import UsageError
 from lowtide.ir import Graph
 from lowtide.lower import lower_op
-from lowtide.lower.nodes import Lowered, Node
+from lowtide.lower.nodes import AnyNode, Exchange, Lowered
+from lowtide.passes import normalise_windows
 from lowtide.rows.bases import CONSTANTS, FIRST_INPUT
-from lowtide.rows.blocks import Block, find_blocks
+from lowtide.rows.blocks import BlockOption, find_blocks
 from lowtide.rows.groups import Group, groups_of
 from lowtide.rows.joined import Joined, joined
 from lowtide.rows.stages import Choice, Fused
 from lowtide.rows.table import RowTable, row_table
 from lowtide.rows.views import resolve_views, with_exchanges
+from lowtide.target import ANY, Target
 
 InputMode = Literal["resident", "const", "streamed"]
 OutputMode = Literal["resident", "streamed"]
@@ -32,7 +34,7 @@ class Variant:
     network's own groups `ends[g]` to `ends[g + 1] - 1` are.
     """
 
-    nodes: tuple[Node, ...] = field(repr=False)
+    nodes: tuple[AnyNode, ...] = field(repr=False)
     table: RowTable = field(repr=False)
     groups: tuple[Group, ...]
     ends: tuple[int, ...]
@@ -48,7 +50,7 @@ class Prepared:
 
     graph: Graph
     wide: Graph
-    blocks: tuple[Block, ...]
+    blocks: tuple[BlockOption, ...]
     order: tuple[int, ...]
     input_mode: InputMode
     output_mode: OutputMode
@@ -59,6 +61,7 @@ class Prepared:
     constants: bytes = field(repr=False)
     fixed: Mapping[int, tuple[int, int]]
     joined: Joined
+    target: Target
     _variants: dict[frozenset[int], Variant] = field(default_factory=dict, repr=False)
 
     @property
@@ -72,7 +75,7 @@ class Prepared:
         return _parts(self.joined, self.views)
 
     @property
-    def nodes(self) -> tuple[Node, ...]:
+    def nodes(self) -> tuple[AnyNode, ...]:
         """The nodes of the network without blocks."""
         return self.variant().nodes
 
@@ -158,10 +161,10 @@ class Prepared:
             nodes,
             views,
             outside=self.outside,
-            crops={t: c.row for t, c in crops.items()},
+            crops=crops,
             preserve=self.preserve_input,
         )
-        groups = groups_of([node.op for node in nodes])
+        groups = groups_of([-1 if isinstance(node, Exchange) else node.op for node in nodes])
         ends = [0]
         for group in groups:
             ends.append(ends[-1] + len(self.members(group.operator)))
@@ -177,13 +180,15 @@ def prepare(
     preserve_input: bool = False,
     align: int = 16,
     join: bool = True,
+    target: Target = ANY,
 ) -> Prepared:
-    """Lower every operator. Raises ModelError for one without a kernel.
+    """Lower every operator, its window in the one form. Raises ModelError for one without a kernel.
 
     With `join`, concatenations and splits along rows or columns cost nothing, and there are blocks: for
     rows only.
     """
-    lowered = {op.id: lower_op(graph, op) for op in graph.ops}
+    graph = normalise_windows(graph)
+    lowered = {op.id: lower_op(graph, op, target=target) for op in graph.ops}
     views = resolve_views(graph, lowered)
     constants, fixed = _constants(graph, lowered, views)
     outside = frozenset(graph.inputs if input_mode == "const" else ())
@@ -191,10 +196,10 @@ def prepare(
     none = Joined({}, frozenset())
     parts = joined(graph, lowered, views) if join else none
     kept = [n for n in order if n not in parts.operators and lowered[n].nodes]
-    wide, blocks = graph, tuple[Block, ...]()
+    wide, blocks = graph, tuple[BlockOption, ...]()
     if join:
         wide, blocks = find_blocks(graph, lowered, kept, _parts(parts, views))
-    lowered |= {block.op: lower_op(wide, wide.ops[block.op], lowered) for block in blocks}
+    lowered |= {block.op: lower_op(wide, wide.ops[block.op], lowered, target) for block in blocks}
     return Prepared(
         graph=graph,
         wide=wide,
@@ -209,6 +214,7 @@ def prepare(
         constants=constants,
         fixed=fixed,
         joined=parts,
+        target=target,
     )
 
 

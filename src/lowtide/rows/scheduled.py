@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 
 from lowtide.errors import UsageError
 from lowtide.ir import Graph
-from lowtide.ir.macs import BLOCK, op_macs
+from lowtide.ir.block import BlockOp
+from lowtide.ir.macs import op_macs
 from lowtide.lower import lower_op
-from lowtide.lower.nodes import Crop, Node
+from lowtide.lower.nodes import AnyNode, Crop, Exchange, Node
 from lowtide.rows.columns import Stripes, stage_windows, stripes
 from lowtide.rows.cropped import CroppedRun, Cropper, Part
 from lowtide.rows.groups import Group
@@ -45,7 +46,7 @@ class Scheduled:
 
     choices: tuple[Choice, ...]
     graph: Graph = field(repr=False)
-    nodes: tuple[Node, ...] = field(repr=False)
+    nodes: tuple[AnyNode, ...] = field(repr=False)
     table: RowTable = field(repr=False)
     lives: Mapping[int, tuple[int, int]] = field(repr=False)
     plan: RowPlan = field(repr=False)
@@ -62,7 +63,7 @@ class Scheduled:
             (node, segment.times)
             for segment in self.plan.segments
             for node in self.nodes[segment.first : segment.last]
-            if node.exchange is None and node.kernel
+            if isinstance(node, Node)
         ]
 
 
@@ -74,7 +75,7 @@ def scheduled(ready: Prepared, choices: Sequence[Choice]) -> Scheduled:
     chosen = [ready.chosen(choice) for choice in choices]
     variant = ready.variant({op for ops in chosen for op in ops if op >= len(ready.graph.ops)})
     cropper = Cropper(ready.wide, ready.joined.crops)
-    nodes: list[Node] = []
+    nodes: list[AnyNode] = []
     segments: list[Segment] = []
     strips: dict[int, CroppedRun] = {}
     spans: list[tuple[int, int]] = []
@@ -85,12 +86,13 @@ def scheduled(ready: Prepared, choices: Sequence[Choice]) -> Scheduled:
         mine = [next(groups) for _ in operators] or list(groups)
         if choice.strip_width is None:
             here = variant.nodes[mine[0].first : mine[-1].last] if mine else ()
-            nodes += [_form(ready, choice, node, node.op) for node in here]
+            nodes += [_form(ready, choice, node, _operator(node)) for node in here]
             segments.append(Segment(begin, len(nodes)))
             macs += sum(op_macs(ready.wide, ready.wide.ops[op]) for op in operators)
             for op in operators:
-                if ready.wide.ops[op].type == BLOCK:
-                    cropper.full_width(ready.wide.ops[op])
+                block = ready.wide.ops[op]
+                if isinstance(block, BlockOp):
+                    cropper.full_width(block)
         else:
             cut = _stripes(ready, variant.nodes, mine, operators, choice.strip_width)
             macs += cut.macs
@@ -99,7 +101,7 @@ def scheduled(ready: Prepared, choices: Sequence[Choice]) -> Scheduled:
                 start = len(nodes)
                 graph = cropper.graph
                 for op in run.operators:
-                    here = lower_op(graph, graph.ops[op], ready.lowered).nodes
+                    here = lower_op(graph, graph.ops[op], ready.lowered, ready.target).nodes
                     nodes += [_form(ready, choice, node, cropper.origin[op]) for node in here]
                 segments.append(Segment(start, len(nodes), run.times))
         spans.append((begin, len(nodes)))
@@ -110,7 +112,7 @@ def scheduled(ready: Prepared, choices: Sequence[Choice]) -> Scheduled:
         nodes,
         {**ready.views, **roots},
         outside=ready.outside,
-        crops={t: c.row for t, c in cropper.crops.items()},
+        crops=cropper.crops,
         preserve=ready.preserve_input,
     )
     steps = steps_of(table, segments)
@@ -120,7 +122,7 @@ def scheduled(ready: Prepared, choices: Sequence[Choice]) -> Scheduled:
         stages=_stages(choices, spans, steps, live),
         segments=tuple(segments),
         steps=steps,
-        operators=tuple(cropper.origin.get(node.op, node.op) for node in nodes),
+        operators=tuple(cropper.origin.get(op, op) for op in map(_operator, nodes)),
         peak_bytes=max(live),
         lower_bound_bytes=lower_bound(table),
         macs=macs,
@@ -140,15 +142,20 @@ def scheduled(ready: Prepared, choices: Sequence[Choice]) -> Scheduled:
     )
 
 
-def _form(ready: Prepared, choice: Choice, node: Node, operator: int) -> Node:
+def _operator(node: AnyNode) -> int:
+    """The operator of a node; -1 for an exchange."""
+    return -1 if isinstance(node, Exchange) else node.op
+
+
+def _form(ready: Prepared, choice: Choice, node: AnyNode, operator: int) -> AnyNode:
     """The node of an operator of the wider graph in the form that the choice says."""
     lean = choice.lean and not set(choice.normal).intersection(ready.members(operator))
-    return node.leaner if lean else node
+    return node.leaner if lean and isinstance(node, Node) else node
 
 
 def _stripes(
     ready: Prepared,
-    nodes: Sequence[Node],
+    nodes: Sequence[AnyNode],
     groups: Sequence[Group],
     operators: Sequence[int],
     width: int,
@@ -158,11 +165,11 @@ def _stripes(
     first, last = groups[0].first, groups[-1].last
     later = [p.tensor for node in nodes[last:] for p in node.inputs]
     outside = frozenset(ready.views.get(t, t) for t in (*later, *graph.outputs))
-    exchanges = any(node.exchange is not None for node in nodes[first:last])
+    exchanges = any(isinstance(node, Exchange) for node in nodes[first:last])
     touched = {t for op in operators for t in (*graph.ops[op].inputs, *graph.ops[op].outputs)}
     found = None
     if not exchanges and touched.isdisjoint(ready.parts):
-        found = stage_windows(graph, operators, outside)
+        found = stage_windows(graph, operators, outside, lambda op: ready.lowered[op].columns)
     cut = None if found is None else stripes(graph, operators, *found, width)
     if cut is None:
         raise UsageError(

@@ -108,12 +108,15 @@ class RowPlan:
 def demand(table: RowTable, members: Sequence[int]) -> list[Step]:
     """The steps of the nodes `members`, each run as late as the rows it makes are asked for.
 
-    Nodes whose rows no member reads ask, the least advanced first.
+    Nodes whose rows no later member reads ask, the least advanced first. This ends: a step waits for
+    nodes before its own alone (`RowTable.needs`).
     """
     inside = set(members)
     done = dict.fromkeys(members, 0)
-    read = {row for node in members for rows in table.reads[node] for row in rows}
-    sinks = [n for n in members if not any(r in read for rows in table.writes[n] for r in rows)]
+    reader = {row: node for node in sorted(members) for rows in table.reads[node] for row in rows}
+    sinks = [
+        n for n in members if all(reader.get(r, n) <= n for rows in table.writes[n] for r in rows)
+    ]
     steps: list[Step] = []
 
     def run(node: int) -> None:
@@ -127,9 +130,8 @@ def demand(table: RowTable, members: Sequence[int]) -> list[Step]:
             missing = next(
                 (
                     (maker, step)
-                    for row in table.reads[at][done[at]]
-                    for maker, step in table.makers[row]
-                    if maker in inside and done[maker] <= step and maker != at
+                    for maker, step in table.needs(at, done[at])
+                    if maker in inside and done[maker] <= step
                 ),
                 None,
             )

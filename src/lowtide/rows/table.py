@@ -8,18 +8,23 @@ Scratch memory that lasts from step to step is a row of its own, which every ste
 A tensor is cut into the smallest rows that every port's rows divide: mostly all ports agree. Where two
 cut it in ways that do not fit (a reshape between two operators, a transpose) it is one row: its memory
 must be contiguous, it is made when its last step has run, and it dies as a whole.
+
+A row of a joined tensor may have several makers, one for each part, and one part may be made from
+another. So a step waits for the makers that come before its node, and for no others: nodes are in an
+order in which whatever is read has been made.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from lowtide.errors import FaultError
 from lowtide.ir import Graph
 from lowtide.ir.liveness import in_arena
-from lowtide.lower.nodes import Node, Port
+from lowtide.lower.nodes import AnyNode, Crop, Exchange, Node, Port
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +40,9 @@ class Cut:
 @dataclass(frozen=True, slots=True, eq=False)
 class RowTable:
     """Nodes in the order of their operators; `reads[n][s]`, `writes[n][s]` are row numbers.
+
+    Raises FaultError where a node reads a row that neither it nor one before it makes: no order of
+    steps could be right.
 
     `size` is in bytes, as rows take them in the arena: at multiples of `align`, but for inputs and
     outputs, which lie there in one piece.
@@ -59,6 +67,15 @@ class RowTable:
     align: int = 4
     alone: frozenset[int] = frozenset()
 
+    def __post_init__(self) -> None:
+        first = [min((node for node, _ in made), default=self.nodes) for made in self.makers]
+        for node, steps in enumerate(self.reads):
+            for row in {row for rows in steps for row in rows} - self.given:
+                if first[row] > node:
+                    raise FaultError(
+                        f"node {node} of the program reads row {row} before it is made"
+                    )
+
     @property
     def nodes(self) -> int:
         """Number of nodes."""
@@ -68,28 +85,35 @@ class RowTable:
         """Number of steps of a node."""
         return len(self.reads[node])
 
+    def needs(self, node: int, step: int) -> Iterator[tuple[int, int]]:
+        """The (node, step) pairs of other nodes that must have run before this step."""
+        for row in self.reads[node][step]:
+            for maker in self.makers[row]:
+                if maker[0] < node:
+                    yield maker
+
 
 def row_table(
     graph: Graph,
-    nodes: Sequence[Node],
+    nodes: Sequence[AnyNode],
     views: Mapping[int, int],
     *,
     outside: Collection[int] = (),
-    crops: Mapping[int, int] = MappingProxyType({}),
+    crops: Mapping[int, Crop] = MappingProxyType({}),
     preserve: bool = False,
 ) -> RowTable:
     """The table of `nodes`; `views` maps a view tensor to the tensor whose memory it is.
 
-    Views that are `crops` are some rows and columns of it: their row 0 is part of its row `crops[t]`.
+    Those of them that are `crops` are some rows and columns of it.
     `outside` tensors are not in the arena (inputs kept elsewhere). With `preserve`, the rows of graph
     inputs are kept to the end. Inputs and outputs that a node exchanges with the caller are
     neither there before the first step nor after the last.
     """
     cuts = cuts_of(graph, nodes, views, outside, crops)
     align = max((graph.tensors[t].dtype.bits // 8 for t in cuts), default=1)
-    seen = _Seen(graph, cuts, views, crops)
-    taken = {p.tensor for node in nodes if node.exchange is not None for p in node.inputs}
-    pushed = {p.tensor for node in nodes if node.exchange is not None for p in node.outputs}
+    seen = _Seen(cuts, views, crops)
+    taken = {p.tensor for node in nodes if isinstance(node, Exchange) for p in node.inputs}
+    pushed = {p.tensor for node in nodes if isinstance(node, Exchange) for p in node.outputs}
 
     def rows_of(tensors: Sequence[int]) -> frozenset[int]:
         chosen = (cuts.get(views.get(t, t)) for t in tensors)
@@ -106,9 +130,9 @@ def row_table(
         size[cut.first : cut.first + cut.count] = [each] * cut.count
     lasting = []
     for node in nodes:
-        lasts = node.scratch > 0 and node.scratch_lasts
+        lasts = isinstance(node, Node) and node.scratch > 0 and node.scratch_lasts
         lasting.append(len(size) if lasts else -1)
-        size += [node.scratch] * lasts
+        size += [node.scratch] if isinstance(node, Node) and lasts else []
     makers: list[dict[int, int]] = [{} for _ in size]
     reads, writes = [], []
     for index, node in enumerate(nodes):
@@ -131,9 +155,11 @@ def row_table(
         given=given,
         kept=kept,
         align=align,
-        scratch=tuple(0 if node.scratch_lasts else node.scratch for node in nodes),
+        scratch=tuple(_own_scratch(node) for node in nodes),
         lasting=tuple(lasting),
-        lean_scratch=tuple(0 if node.scratch_lasts else node.leaner.scratch for node in nodes),
+        lean_scratch=tuple(
+            _own_scratch(node.leaner if isinstance(node, Node) else node) for node in nodes
+        ),
         alone=frozenset(
             index
             for index, node in enumerate(nodes)
@@ -142,12 +168,17 @@ def row_table(
     )
 
 
+def _own_scratch(node: AnyNode) -> int:
+    """Bytes of scratch memory for one step alone."""
+    return 0 if isinstance(node, Exchange) or node.scratch_lasts else node.scratch
+
+
 def cuts_of(
     graph: Graph,
-    nodes: Sequence[Node],
+    nodes: Sequence[AnyNode],
     views: Mapping[int, int],
     outside: Collection[int] = (),
-    crops: Mapping[int, int] = MappingProxyType({}),
+    crops: Mapping[int, Crop] = MappingProxyType({}),
 ) -> dict[int, Cut]:
     """Tensor -> cut, for every tensor in the arena, in order of first use; inputs come first."""
     sizes: dict[int, set[int]] = {}
@@ -159,10 +190,9 @@ def cuts_of(
             tensor = views.get(port.tensor, port.tensor)
             if in_arena(graph.tensors[tensor]) and tensor not in outside:
                 total = graph.tensors[tensor].bytes
-                pitch, fits = port.row_bytes, port.rows * port.row_bytes == total
-                if port.tensor in crops:
-                    pitch, fits = total // graph.tensors[tensor].shape[1], True
-                sizes.setdefault(tensor, set()).add(pitch if fits else 0)
+                crop, fits = crops.get(port.tensor), port.rows * port.row_bytes == total
+                way = crop.pitch if crop is not None else port.row_bytes if fits else 0
+                sizes.setdefault(tensor, set()).add(way)
     cuts: dict[int, Cut] = {}
     first = 0
     for tensor, ways in sizes.items():
@@ -179,10 +209,9 @@ def cuts_of(
 class _Seen:
     """Which rows of the table a port's window is."""
 
-    graph: Graph
     cuts: Mapping[int, Cut]
     views: Mapping[int, int]
-    crops: Mapping[int, int]
+    crops: Mapping[int, Crop]
 
     def rows(self, ports: Sequence[Port], step: int) -> tuple[int, ...]:
         """The rows that `ports` touch in step `step`."""
@@ -192,12 +221,11 @@ class _Seen:
             cut = self.cuts.get(root)
             if cut is None:
                 continue
-            pitch, before = port.row_bytes, self.crops.get(port.tensor)
-            if before is not None:
-                pitch = self.graph.tensors[root].bytes // self.graph.tensors[root].shape[1]
+            crop = self.crops.get(port.tensor)
+            pitch, before = (port.row_bytes, 0) if crop is None else (crop.pitch, crop.row)
             at = port.first + step * port.stride if port.table is None else port.table[step]
             for row in range(at, at + port.count * port.dilation, port.dilation):
                 if 0 <= row < port.rows:
-                    byte = (row + (before or 0)) * pitch
+                    byte = (row + before) * pitch
                     rows[cut.first + (byte // cut.size if cut.size else 0)] = None
         return tuple(rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from lowtide.ir import Graph
-from lowtide.lower.nodes import Crop, Lowered, Node, Params, Port
+from lowtide.lower.nodes import AnyNode, Crop, Exchange, Lowered, Node, Port
 from lowtide.rows.table import cuts_of
 
 
@@ -27,10 +27,10 @@ def with_exchanges(
     *,
     inputs: bool,
     outputs: bool,
-) -> list[Node]:
+) -> list[AnyNode]:
     """`nodes` with those that take streamed inputs before them, and streamed outputs as made."""
     roots = {**views, **{t: views.get(c.tensor, c.tensor) for t, c in crops.items()}}
-    cuts = cuts_of(graph, nodes, roots, outside, {t: c.row for t, c in crops.items()})
+    cuts = cuts_of(graph, nodes, roots, outside, crops)
 
     def port(tensor: int) -> Port:
         """Rows as the tensor is cut, or, where it is in one piece, as its shape says."""
@@ -40,27 +40,14 @@ def with_exchanges(
             count = of.shape[0] * of.shape[1] or 1
         return Port(tensor, count, of.bytes // count)
 
-    def exchange(number: int, tensor: int, *, given: bool) -> Node:
-        ports = (port(tensor),)
-        return Node(
-            op=-1,
-            kernel="",
-            header="",
-            params=Params("", ()),
-            inputs=() if given else ports,
-            outputs=ports if given else (),
-            steps=ports[0].rows,
-            exchange=number,
-        )
-
     last_maker = {
         roots.get(p.tensor, p.tensor): at for at, node in enumerate(nodes) for p in node.outputs
     }
-    after: dict[int, list[Node]] = {}
+    after: dict[int, list[AnyNode]] = {}
     for number, tensor in enumerate(graph.outputs if outputs else ()):
         at = last_maker.get(views.get(tensor, tensor), len(nodes) - 1)
-        after.setdefault(at, []).append(exchange(number, tensor, given=False))
-    given = [exchange(n, t, given=True) for n, t in enumerate(graph.inputs) if inputs]
+        after.setdefault(at, []).append(Exchange(number, port(tensor), given=False))
+    given = [Exchange(n, port(t), given=True) for n, t in enumerate(graph.inputs) if inputs]
     rest = after.get(-1, [])  # there are no nodes: outputs are inputs, or constants
     return [
         *given,

@@ -1,7 +1,7 @@
 """Write an operator order or a metadata entry into a .tflite file, leaving all other bytes alone.
 
-Why not unpack and pack again through the schema's object API: that drops the alignment of buffers
-and every field this package's schema does not know. Here a file is patched instead.
+Why not unpack and pack again: that drops every field that this package's schema does not know. Here a
+file is patched instead.
 
 An operator order: a subgraph's `operators` is a vector of 32-bit offsets, each counted from its own
 slot. Permuting the operators means rewriting those slots; the tables they lead to stay in place.
@@ -28,21 +28,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from lowtide.errors import ModelError, UsageError
+from lowtide.tflite.schema import SCALARS
+from lowtide.tflite.table import REMEDY, File, Table
 
 _IDENTIFIER: Final = b"TFL3"
-_DAMAGED: Final = "pass a .tflite file as a converter wrote it; this one may be cut off or damaged"
 _LIMIT: Final = 2**31 - 1  # flatbuffers offsets reach no further
-
-# Field numbers (vtable slots) of the schema's tables.
-_MODEL_VERSION: Final = 0
-_MODEL_SUBGRAPHS: Final = 2
-_MODEL_BUFFERS: Final = 4
-_MODEL_METADATA: Final = 6
-_MODEL_FIELDS: Final = 10  # known ones: `version` is a number, all others are offsets
-_SUBGRAPH_OPERATORS: Final = 3
-_BUFFER_OUTSIDE: Final = (1, 2)  # offset, size: 64-bit numbers
-_OPERATOR_OUTSIDE: Final = (9, 10)  # large_custom_options_offset, ..._size
-_METADATA_NAME: Final = 0
 
 
 def permute_operators(source: bytes, order: Sequence[int], subgraph: int = 0) -> bytes:
@@ -55,21 +45,21 @@ def permute_operators(source: bytes, order: Sequence[int], subgraph: int = 0) ->
     ModelError if the file is damaged, or keeps an operator in front of the list (no known writer
     does), which an unsigned offset cannot express.
     """
-    _check_identifier(source)
-    subgraphs = _field_vector(source, _root(source), _MODEL_SUBGRAPHS)
+    root = _root(source)
+    subgraphs = root.slots_of("subgraphs")
     if not 0 <= subgraph < len(subgraphs):
         raise UsageError(
             f"there is no subgraph {subgraph}: the file has {len(subgraphs)}",
             f"give a subgraph from 0 to {len(subgraphs) - 1}",
         )
-    table = _target(source, subgraphs[subgraph])
-    slots = _field_vector(source, table, _SUBGRAPH_OPERATORS)
+    file = root.file
+    slots = Table(file, file.target(subgraphs[subgraph]), "SubGraph").slots_of("operators")
     if sorted(order) != list(range(len(slots))):
         raise UsageError(
             f"the order does not name each of the {len(slots)} operators once",
             f"give a permutation of 0 to {len(slots) - 1}",
         )
-    targets = [_target(source, slot) for slot in slots]
+    targets = [file.target(slot) for slot in slots]
     patched = bytearray(source)
     for slot, index in zip(slots, order, strict=True):
         if targets[index] <= slot:
@@ -93,44 +83,42 @@ def set_metadata(source: bytes, name: str, data: bytes) -> bytes:
     this code does not know (it cannot tell whether that needs shifting), or keeps data outside the
     flatbuffer (at positions counted from the start of the file, which would shift).
     """
-    _check_identifier(source)
     root = _root(source)
-    fields = _fields(source, root)
-    if any(fields[_MODEL_FIELDS:]):
+    fields = [root.position(slot) for slot in range(len(root.slots))]
+    if any(fields[len(root.fields) :]):
         raise ModelError(
             "the file's root table has a field that this version of lowtide does not know",
             "update lowtide, or leave the metadata out",
         )
-    buffers = [_target(source, slot) for slot in _field_vector(source, root, _MODEL_BUFFERS)]
+    buffers = root.tables("buffers")
     if not buffers:
-        raise ModelError("the file has no buffers, not even the empty first one", _DAMAGED)
-    _refuse_outside_data(source, root, buffers)
+        raise ModelError("the file has no buffers, not even the empty first one", REMEDY)
+    _refuse_outside_data(root, buffers)
 
     entries: list[int | None] = []  # old Metadata tables; None stands for the new one
-    for slot in _field_vector(source, root, _MODEL_METADATA):
-        entry = _target(source, slot)
-        if _name(source, entry) != name.encode():
-            entries.append(entry)
+    for entry in root.tables("metadata"):
+        if entry.text("name") != name:
+            entries.append(entry.at)
         elif None not in entries:
             entries.append(None)
     if None not in entries:
         entries.append(None)
 
-    return _front(source, fields, buffers, entries, name.encode(), data) + source
+    return _front(root, [buffer.at for buffer in buffers], entries, name.encode(), data) + source
 
 
 def _front(
-    source: bytes,
-    fields: Sequence[int],
+    root: Table,
     buffers: Sequence[int],
     entries: Sequence[int | None],
     name: bytes,
     data: bytes,
 ) -> bytes:
     """The new bytes in front of the old file, as drawn in the module's docstring."""
+    file, count = root.file, len(root.fields)
     model_vtable = 8
-    model = model_vtable + 4 + 2 * _MODEL_FIELDS
-    buffer_vector = model + 4 + 4 * _MODEL_FIELDS
+    model = model_vtable + 4 + 2 * count
+    buffer_vector = model + 4 + 4 * count
     metadata_vector = buffer_vector + 4 + 4 * (len(buffers) + 1)
     metadata_vtable = metadata_vector + 4 + 4 * len(entries)
     metadata = metadata_vtable + 8
@@ -139,7 +127,7 @@ def _front(
     buffer = buffer_vtable + 8
     contents = _align(buffer + 8 + 4, 16)  # a vector's length stands in the 4 bytes before it
     shift = _align(contents + len(data), 64)
-    if shift + len(source) > _LIMIT:
+    if shift + len(file.source) > _LIMIT:
         raise ModelError("the file would exceed 2 GiB", "leave the metadata out")
     front = bytearray(shift)
 
@@ -151,19 +139,21 @@ def _front(
 
     refer(0, model)
     front[4:8] = _IDENTIFIER
-    put(model_vtable, "HH", 4 + 2 * _MODEL_FIELDS, 4 + 4 * _MODEL_FIELDS)
+    put(model_vtable, "HH", 4 + 2 * count, 4 + 4 * count)
     put(model, "i", model - model_vtable)
-    replaced = {_MODEL_BUFFERS: buffer_vector, _MODEL_METADATA: metadata_vector}
-    for field in range(_MODEL_FIELDS):
-        old = fields[field] if field < len(fields) else 0
-        if not old and field not in replaced:
+    replaced = {"buffers": buffer_vector, "metadata": metadata_vector}
+    for field in root.fields.values():
+        old = root.position(field.slot)
+        if old is None and field.name not in replaced:
             continue  # absent: its vtable slot stays 0
-        slot = model + 4 + 4 * field
-        put(model_vtable + 4 + 2 * field, "H", slot - model)
-        if field == _MODEL_VERSION:
-            put(slot, "I", _read(source, "I", old))
+        slot = model + 4 + 4 * field.slot
+        put(model_vtable + 4 + 2 * field.slot, "H", slot - model)
+        if field.name in replaced:
+            refer(slot, replaced[field.name])
+        elif old is not None and (field.is_vector or field.type not in SCALARS):
+            refer(slot, shift + file.target(old))
         else:
-            refer(slot, replaced[field] if field in replaced else shift + _target(source, old))
+            put(slot, "I", root.integer(field.name))
 
     put(buffer_vector, "I", len(buffers) + 1)
     for i, table in enumerate([*(shift + table for table in buffers), buffer]):
@@ -186,82 +176,27 @@ def _front(
     return bytes(front)
 
 
-def _refuse_outside_data(source: bytes, root: int, buffers: Sequence[int]) -> None:
+def _refuse_outside_data(root: Table, buffers: Sequence[Table]) -> None:
     """Raise ModelError if a buffer or an operator says where in the file its data is."""
-    operators = [
-        _target(source, slot)
-        for subgraph in _field_vector(source, root, _MODEL_SUBGRAPHS)
-        for slot in _field_vector(source, _target(source, subgraph), _SUBGRAPH_OPERATORS)
+    operators = [op for subgraph in root.tables("subgraphs") for op in subgraph.tables("operators")]
+    said = [table.integer(name) for table in buffers for name in ("offset", "size")]
+    said += [
+        table.integer(f"large_custom_options_{n}")
+        for table in operators
+        for n in ("offset", "size")
     ]
-    for tables, numbers in ((buffers, _BUFFER_OUTSIDE), (operators, _OPERATOR_OUTSIDE)):
-        for table in tables:
-            fields = _fields(source, table)
-            present = [fields[n] for n in numbers if n < len(fields) and fields[n]]
-            if any(_read(source, "Q", at) for at in present):
-                raise ModelError(
-                    "the file keeps data behind the flatbuffer, as files over 2 GiB do",
-                    "convert the model without that option, or leave the metadata out",
-                )
+    if any(said):
+        raise ModelError(
+            "the file keeps data behind the flatbuffer, as files over 2 GiB do",
+            "convert the model without that option, or leave the metadata out",
+        )
 
 
-def _check_identifier(source: bytes) -> None:
+def _root(source: bytes) -> Table:
     if source[4:8] != _IDENTIFIER:
-        raise ModelError("this is no .tflite file: it lacks the identifier TFL3", _DAMAGED)
+        raise ModelError("this is no .tflite file: it lacks the identifier TFL3", REMEDY)
+    return File(source).root
 
 
 def _align(value: int, alignment: int) -> int:
     return -(-value // alignment) * alignment
-
-
-def _read(source: bytes, form: str, at: int) -> int:
-    """One little-endian number; a negative or too large position raises ModelError."""
-    if not 0 <= at <= len(source) - struct.calcsize("<" + form):
-        raise ModelError("the file is damaged: an offset leads out of it", _DAMAGED)
-    (value,) = struct.unpack_from("<" + form, source, at)
-    return int(value)
-
-
-def _target(source: bytes, slot: int) -> int:
-    """Where the offset in `slot` leads."""
-    target = slot + _read(source, "I", slot)
-    if target == slot or target + 4 > len(source):  # all that offsets lead to is 4 bytes or more
-        raise ModelError("the file is damaged: an offset leads nowhere", _DAMAGED)
-    return target
-
-
-def _root(source: bytes) -> int:
-    return _target(source, 0)
-
-
-def _fields(source: bytes, table: int) -> list[int]:
-    """Position of each field of a table by its number; 0 where it is absent."""
-    vtable = table - _read(source, "i", table)
-    size = _read(source, "H", vtable)
-    if size < 4 or size % 2:
-        raise ModelError("the file is damaged: a table has no list of fields", _DAMAGED)
-    relative = [_read(source, "H", vtable + at) for at in range(4, size, 2)]
-    return [table + offset if offset else 0 for offset in relative]
-
-
-def _field_vector(source: bytes, table: int, field: int) -> range:
-    """Positions of the elements (offsets) of a table's vector field; none if it is absent."""
-    fields = _fields(source, table)
-    if field >= len(fields) or not fields[field]:
-        return range(0)
-    vector = _target(source, fields[field])
-    end = vector + 4 + 4 * _read(source, "I", vector)
-    if end > len(source):
-        raise ModelError("the file is damaged: a list is longer than the file", _DAMAGED)
-    return range(vector + 4, end, 4)
-
-
-def _name(source: bytes, metadata: int) -> bytes | None:
-    """The name of a Metadata table."""
-    fields = _fields(source, metadata)
-    if len(fields) <= _METADATA_NAME or not fields[_METADATA_NAME]:
-        return None
-    string = _target(source, fields[_METADATA_NAME])
-    end = string + 4 + _read(source, "I", string)
-    if end > len(source):
-        raise ModelError("the file is damaged: a name is longer than the file", _DAMAGED)
-    return source[string + 4 : end]

@@ -93,7 +93,10 @@ class NetBuilder:
         shape = (channels, *_pair(kernel), x.shape[3])
         w = noise.weights(self._label(name, "kernel"), shape, 0)
         acc = kernels.conv(x.offsets, w, _pair(stride), same)
-        options = _window(stride, same, activation) | {"dilationWFactor": 1, "dilationHFactor": 1}
+        options = _window(stride, same, activation) | {
+            "dilation_w_factor": 1,
+            "dilation_h_factor": 1,
+        }
         layer = _Layer(name, "Conv2D", "CONV_2D", 3, "Conv2DOptions", options, axis=0)
         return self._weighted(layer, x, w, acc, activation, bias=bias, quant=quant)
 
@@ -114,9 +117,9 @@ class NetBuilder:
         w = noise.weights(self._label(name, "kernel"), shape, 3)
         acc = kernels.depthwise(x.offsets, w, _pair(stride), same)
         options = _window(stride, same, activation) | {
-            "dilationWFactor": 1,
-            "dilationHFactor": 1,
-            "depthMultiplier": 1,
+            "dilation_w_factor": 1,
+            "dilation_h_factor": 1,
+            "depth_multiplier": 1,
         }
         layer = _Layer(
             name, "depthwise", "DEPTHWISE_CONV_2D", 3, "DepthwiseConv2DOptions", options, axis=3
@@ -143,7 +146,7 @@ class NetBuilder:
         dtype = kernels.accumulator_type(depth)
         acc: Reals = x.offsets.astype(dtype) @ w.T.astype(dtype)
         version = 5 if keep_num_dims else 4
-        options = {"fusedActivationFunction": 0, "keepNumDims": keep_num_dims}
+        options = {"fused_activation_function": 0, "keep_num_dims": keep_num_dims}
         layer = _Layer(
             name, "MatMul", "FULLY_CONNECTED", version, "FullyConnectedOptions", options, axis=None
         )
@@ -152,7 +155,7 @@ class NetBuilder:
     def add(self, a: Act, b: Act, name: str, activation: Activation = Activation.NONE) -> Act:
         """ADD of equal shapes; each side may have its own scale."""
         q, quant = quantise.requantise(a.real + b.real, activation)
-        options = {"fusedActivationFunction": activation.value, "potScaleInt16": False}
+        options = {"fused_activation_function": activation.value, "pot_scale_int16": False}
         return self._emit(f"{name}/Add", "ADD", 2, (a, b), "AddOptions", options, q, quant)
 
     def concat(self, parts: Sequence[Act], name: str, axis: int = -1) -> Act:
@@ -165,7 +168,7 @@ class NetBuilder:
             raise ValueError(f"{name}: the parts of a concat must be quantised alike")
         positive = axis % len(parts[0].shape)
         q = np.concatenate([part.q for part in parts], axis=positive)
-        options = {"axis": positive, "fusedActivationFunction": 0}
+        options = {"axis": positive, "fused_activation_function": 0}
         return self._emit(
             f"{name}/concat", "CONCATENATION", 2, parts, "ConcatenationOptions", options, q, quant
         )
@@ -191,14 +194,14 @@ class NetBuilder:
         q, quant = quantise.requantise(total * x.quant.scale / (x.shape[1] * x.shape[2]))
         axes = self._int32(f"{name}/Mean/reduction_indices", (1, 2))
         return self._emit(
-            f"{name}/Mean", "MEAN", 2, (x,), "ReducerOptions", {"keepDims": False}, q, quant, axes
+            f"{name}/Mean", "MEAN", 2, (x,), "ReducerOptions", {"keep_dims": False}, q, quant, axes
         )
 
     def reshape(self, x: Act, name: str, shape: tuple[int, ...]) -> Act:
         """RESHAPE to `shape`, which begins with the batch size 1."""
         q = x.q.reshape(_SAMPLES, *shape[1:])
         wanted = self._int32(f"{name}/Reshape/shape", shape)
-        options = {"newShape": shape}
+        options = {"new_shape": shape}
         return self._emit(
             f"{name}/Reshape", "RESHAPE", 1, (x,), "ReshapeOptions", options, q, x.quant, wanted
         )
@@ -217,7 +220,7 @@ class NetBuilder:
         right = b.offsets.swapaxes(-1, -2) if adj_y else b.offsets
         acc: Reals = a.offsets.astype(dtype) @ right.astype(dtype)
         q, quant = quantise.requantise(acc.astype(np.float64) * (a.quant.scale * b.quant.scale))
-        options = {"adjX": False, "adjY": adj_y, "asymmetricQuantizeInputs": False}
+        options = {"adj_x": False, "adj_y": adj_y, "asymmetric_quantize_inputs": False}
         return self._emit(
             f"{name}/BatchMatMulV2",
             "BATCH_MATMUL",
@@ -330,7 +333,7 @@ class NetBuilder:
         self, x: Act, label: str, kind: str, window: Pair, stride: Size, same: bool, units: Reals
     ) -> Act:
         options = _window(stride, same, Activation.NONE)
-        options |= {"filterHeight": window[0], "filterWidth": window[1]}
+        options |= {"filter_height": window[0], "filter_width": window[1]}
         q = quantise.round_to(units, x.quant.zero_point)
         return self._emit(label, kind, 2, (x,), "Pool2DOptions", options, q, x.quant)
 
@@ -377,7 +380,7 @@ def _window(
     high, wide = _pair(stride)
     return {
         "padding": 0 if same else 1,
-        "strideH": high,
-        "strideW": wide,
-        "fusedActivationFunction": activation.value,
+        "stride_h": high,
+        "stride_w": wide,
+        "fused_activation_function": activation.value,
     }

@@ -13,7 +13,7 @@ from lowtide.zoo.builder import Act, NetBuilder
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class Bneck:
     """Inverted bottleneck: 1x1 to `expand` channels, depthwise, 1x1 to `out`; 0 means no first one."""
 
     expand: int
@@ -33,7 +33,7 @@ class ChainNet:
     name: str
     size: int
     stem: int
-    blocks: tuple[Block, ...]
+    blocks: tuple[Bneck, ...]
     last: int
     classes: int
     logit_spread: float
@@ -46,13 +46,13 @@ MBV2 = ChainNet(
     size=144,
     stem=11,
     blocks=(
-        Block(11, 3, 1, 5),
-        Block(30, 3, 2, 8), Block(48, 3, 1, 8),
-        Block(48, 3, 2, 11), Block(66, 3, 1, 11), Block(66, 3, 1, 11),
-        Block(66, 3, 2, 22), *[Block(132, 3, 1, 22)] * 3,
-        Block(132, 3, 1, 33), Block(198, 3, 1, 33), Block(198, 3, 1, 33),
-        Block(198, 3, 2, 56), Block(336, 3, 1, 56), Block(336, 3, 1, 56),
-        Block(336, 3, 1, 112),
+        Bneck(11, 3, 1, 5),
+        Bneck(30, 3, 2, 8), Bneck(48, 3, 1, 8),
+        Bneck(48, 3, 2, 11), Bneck(66, 3, 1, 11), Bneck(66, 3, 1, 11),
+        Bneck(66, 3, 2, 22), *[Bneck(132, 3, 1, 22)] * 3,
+        Bneck(132, 3, 1, 33), Bneck(198, 3, 1, 33), Bneck(198, 3, 1, 33),
+        Bneck(198, 3, 2, 56), Bneck(336, 3, 1, 56), Bneck(336, 3, 1, 56),
+        Bneck(336, 3, 1, 112),
     ),
     last=448,
     classes=1000,
@@ -65,13 +65,13 @@ MN2_VWW5 = ChainNet(
     size=80,
     stem=16,
     blocks=(
-        Block(0, 3, 1, 8),
-        Block(48, 3, 2, 16), Block(48, 3, 1, 16), Block(48, 3, 1, 16),
-        Block(48, 7, 2, 24), Block(144, 3, 1, 24), Block(120, 5, 1, 24),
-        Block(144, 7, 2, 40), Block(240, 7, 1, 40),
-        Block(240, 3, 1, 48), Block(192, 3, 1, 48),
-        Block(240, 5, 2, 96), Block(480, 3, 1, 96), Block(384, 3, 1, 96),
-        Block(288, 7, 1, 160),
+        Bneck(0, 3, 1, 8),
+        Bneck(48, 3, 2, 16), Bneck(48, 3, 1, 16), Bneck(48, 3, 1, 16),
+        Bneck(48, 7, 2, 24), Bneck(144, 3, 1, 24), Bneck(120, 5, 1, 24),
+        Bneck(144, 7, 2, 40), Bneck(240, 7, 1, 40),
+        Bneck(240, 3, 1, 48), Bneck(192, 3, 1, 48),
+        Bneck(240, 5, 2, 96), Bneck(480, 3, 1, 96), Bneck(384, 3, 1, 96),
+        Bneck(288, 7, 1, 160),
     ),
     last=0,
     classes=2,
@@ -84,13 +84,13 @@ MN2_320K = ChainNet(
     size=176,
     stem=16,
     blocks=(
-        Block(0, 3, 1, 8),
-        Block(24, 7, 2, 16), Block(80, 3, 1, 16), Block(80, 7, 1, 16), Block(64, 5, 1, 16),
-        Block(80, 5, 2, 24), Block(120, 5, 1, 24), Block(120, 5, 1, 24),
-        Block(120, 3, 2, 40), Block(240, 7, 1, 40), Block(160, 5, 1, 40),
-        Block(200, 5, 1, 48), Block(240, 7, 1, 48), Block(240, 3, 1, 48),
-        Block(288, 3, 2, 96), Block(480, 7, 1, 96), Block(384, 3, 1, 96),
-        Block(480, 7, 1, 160),
+        Bneck(0, 3, 1, 8),
+        Bneck(24, 7, 2, 16), Bneck(80, 3, 1, 16), Bneck(80, 7, 1, 16), Bneck(64, 5, 1, 16),
+        Bneck(80, 5, 2, 24), Bneck(120, 5, 1, 24), Bneck(120, 5, 1, 24),
+        Bneck(120, 3, 2, 40), Bneck(240, 7, 1, 40), Bneck(160, 5, 1, 40),
+        Bneck(200, 5, 1, 48), Bneck(240, 7, 1, 48), Bneck(240, 3, 1, 48),
+        Bneck(288, 3, 2, 96), Bneck(480, 7, 1, 96), Bneck(384, 3, 1, 96),
+        Bneck(480, 7, 1, 160),
     ),
     last=0,
     classes=1000,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,8 @@ class Quant:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TensorSpec:
-    """One tensor: `dtype` is a schema name (INT8, INT32), `data` the contents of a constant.
+    """One tensor: `dtype` is a schema name (INT8, INT32), `data` the contents of a constant; a variable
+    has none.
 
     `scales` has one float32 per tensor, or one per slice along `axis`; None where not quantised.
     """
@@ -34,7 +36,8 @@ class TensorSpec:
     scales: NDArray[np.float32] | None = None
     zero_point: int = 0
     axis: int = 0
-    data: NDArray[np.int8] | NDArray[np.int32] | None = None
+    data: NDArray[Any] | None = None
+    is_variable: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ extern "C" {
 #define LT_OK 0
 #define LT_ERROR_ARGUMENT (-1) /* a null pointer, or an index out of range */
 #define LT_ERROR_ARENA (-2)    /* the arena is too small or not aligned */
+#define LT_ERROR_STATE (-3)    /* the state is too small or not aligned, or overlaps the arena */
 
 /* What a kernel gets for one step. A row pointer is null where the row is padding. */
 typedef struct {
@@ -39,7 +40,7 @@ typedef struct {
     uint32_t offset;
     uint32_t pitch;
     uint16_t count; /* number of rows */
-    uint8_t base;   /* index into the bases: 0 is the arena, 1 the constants, then inputs, strips */
+    uint8_t base;   /* index: 0 is the arena, 1 the constants; then inputs, the state, strips */
     uint8_t apart;
 } lt_rows;
 
@@ -104,6 +105,13 @@ typedef struct {
 #define LT_LOOP 0x8000U
 #define LT_DEPTH 4
 
+/* Which rows a program exchanges: some that the caller gives, some that it takes. */
+#define LT_GIVES 1U
+#define LT_TAKES 2U
+
+/* The arrays of an instance of the program, which its user owns, are a struct's: `bases` (uint8_t *)
+ * as in lt_rows, bases[0] null before it is set up; `next` (uint16_t), a counter for each node;
+ * `pointers` (void *), as many as one step needs. Their offsets in the struct are here, in bytes. */
 typedef struct {
     const lt_kind *kinds;
     const lt_rows *rows;
@@ -114,6 +122,11 @@ typedef struct {
     const int16_t *tables;
     uint16_t turn_count;
     uint16_t counter_count;
+    uint16_t bases;
+    uint16_t next;
+    uint32_t pointers;
+    uint16_t row_count; /* of the input whose rows may be pushed, or 0: see lt_stream.h */
+    uint8_t exchanges;  /* LT_GIVES, LT_TAKES, or both */
     uint8_t place_shift;
 #ifdef LT_TRACE
     const struct lt_traced *traced; /* of each of the rows */
@@ -121,26 +134,31 @@ typedef struct {
 #endif
 } lt_program;
 
+/* A loop that is under way. */
+typedef struct {
+    uint16_t first; /* the turn that it begins with, after its own entry */
+    uint16_t left;  /* rounds, with the one under way */
+} lt_loop;
+
 /* Where a run is, so that it can stop and go on. */
 typedef struct {
-    struct {
-        uint16_t start, end, left;
-    } loops[LT_DEPTH];
+    lt_loop loops[LT_DEPTH];
     uint16_t depth;
     uint16_t turn; /* the turn to run next, or under way */
-    uint16_t left; /* steps left of it; 0 if it has not begun */
+    uint16_t done; /* steps of it that were done, if it is an exchange */
     uint16_t node; /* the exchange that the run stopped at */
     uint16_t row;  /* and the number of the row */
-} lt_state;
+} lt_position;
 
-/* Make ready for a run from the start. `next` has room for the counters. */
-void lt_start(const lt_program *program, lt_state *state, uint16_t *next);
+/* Make ready for a run of the instance `net` from the start. */
+void lt_start(const lt_program *program, lt_position *at, void *net);
 
-/* Run to the next exchange, or to the end. Returns where the row to be given or taken lies, and null
- * at the end; the next call goes on from there. `bases` as in lt_rows; `pointers` has room for the
- * most row pointers that one step needs. All belong to the caller. */
-void *lt_run(const lt_program *program, lt_state *state, uint8_t **bases, void **pointers,
-             uint16_t *next);
+/* Run to the next exchange, or to the end. Returns whether it is an exchange; the next call goes on
+ * from there. */
+int lt_run(const lt_program *program, lt_position *at, void *net);
+
+/* Where the row lies that is to be given or taken at the exchange that the run stopped at. */
+void *lt_row(const lt_program *program, const lt_position *at, void *net);
 
 #ifdef LT_TRACE
 /* For verification only: called after every step for each row of its outputs. */

@@ -24,8 +24,9 @@
  *
  * step->in: kernel_h rows of in_w * in_c bytes, null where the row is padding.
  * step->out[0]: a row of out_w * out_c bytes; overlaps no input row.
- * step->scratch: with d = 4 * quads, 0 bytes if direct and out_w == 1; else 4 * d if direct or in_c is
- *   a multiple of 4; else 5 * d; aligned to 4. If lean, which takes one pixel at a time and twice the
+ * step->scratch: with d = 4 * quads, 0 bytes if direct and out_w == 1; d if only the latter; else, with
+ *   the DSP extension, 4 * d if direct or in_c is a multiple of 4, and 5 * d if not; in plain C 0 if
+ *   direct, else 2 * d; aligned to 4. If lean, which takes one pixel at a time and twice the
  *   instructions, 0 if direct, else d.
  */
 typedef struct {

@@ -14,7 +14,7 @@
  *
  * step->in: kernel_h rows of in_w * channels bytes, null where the row is padding.
  * step->out[0]: a row of out_w * channels bytes; overlaps no input row.
- * step->scratch: 8 * kernel_h * kernel_w bytes, aligned to 4.
+ * step->scratch: 8 * kernel_h * kernel_w bytes, aligned to 4, with the DSP extension; in plain C none.
  */
 typedef struct {
     const int8_t *weights;     /* [kernel_h][kernel_w][channels] */

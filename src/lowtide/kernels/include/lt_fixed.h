@@ -50,6 +50,15 @@ static inline int32_t lt_scale_wide(int64_t x, int32_t multiplier, int32_t shift
     return (int32_t)(uint32_t)((uint64_t)((x * reduced + ((int64_t)1 << (right - 1))) >> right));
 }
 
+/* x rounded, halves away from zero, and limited to a million: for what LiteRT scales as double. */
+static inline int32_t lt_nearest(double x)
+{
+    double y = x < -1e6 ? -1e6 : x > 1e6 ? 1e6 : x;
+    int32_t whole = (int32_t)y;
+    double rest = y - whole;
+    return rest >= 0.5 ? whole + 1 : rest <= -0.5 ? whole - 1 : whole;
+}
+
 /* a + b and a - b, wrapping. */
 static inline int32_t lt_add(int32_t a, int32_t b)
 {

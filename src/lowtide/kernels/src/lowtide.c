@@ -3,6 +3,16 @@
 
 #include <stddef.h>
 
+static uint8_t **bases_of(const lt_program *program, void *net)
+{
+    return (uint8_t **)(void *)((char *)net + program->bases);
+}
+
+static uint16_t *next_of(const lt_program *program, void *net)
+{
+    return (uint16_t *)(void *)((char *)net + program->next);
+}
+
 static void *place(const lt_program *program, const lt_rows *cut, uint8_t *const *bases,
                    int32_t row)
 {
@@ -23,16 +33,16 @@ static int32_t first_row(const lt_program *program, const lt_port *port, uint16_
     return port->first + (int32_t)step * port->stride;
 }
 
-/* Fill `to` with the pointers of one port's window at step `step`; return how many. */
-static uint16_t window(const lt_program *program, const lt_port *port, uint8_t *const *bases,
-                       uint16_t step, void **to)
+/* Fill `to` with the pointers of one port's window at step `step`; return where the next one's go. */
+static void **window(const lt_program *program, const lt_port *port, uint8_t *const *bases,
+                     uint16_t step, void **to)
 {
     const lt_rows *cut = &program->rows[port->rows];
     int32_t row = first_row(program, port, step);
-    for (uint16_t i = 0; i < port->count; i++, row += port->dilation) {
-        to[i] = row < 0 || row >= cut->count ? NULL : place(program, cut, bases, row);
+    for (uint16_t i = port->count; i > 0; i--, row += port->dilation) {
+        *to++ = row < 0 || row >= cut->count ? NULL : place(program, cut, bases, row);
     }
-    return port->count;
+    return to;
 }
 
 #ifdef LT_TRACE
@@ -60,18 +70,18 @@ static void trace(const lt_program *program, const lt_port *port, uint8_t *const
 static void run_step(const lt_program *program, const lt_node *node, uint16_t number,
                      uint8_t *const *bases, void **pointers)
 {
-    const lt_kind *kind = &program->kinds[node->kind];
-    const lt_port *ports = &program->ports[node->ports];
-    uint16_t used = 0;
+    const lt_kind *const kind = &program->kinds[node->kind];
+    const lt_port *port = &program->ports[node->ports];
+    const lt_port *const outputs = port + kind->inputs;
+    const lt_port *const end = outputs + kind->outputs;
     lt_step step;
-    for (uint8_t p = 0; p < kind->inputs; p++) {
-        used = (uint16_t)(used + window(program, &ports[p], bases, number, &pointers[used]));
-    }
-    ports += kind->inputs;
     step.in = (const void *const *)pointers;
-    step.out = (void *const *)&pointers[used];
-    for (uint8_t p = 0; p < kind->outputs; p++) {
-        used = (uint16_t)(used + window(program, &ports[p], bases, number, &pointers[used]));
+    step.out = pointers;
+    for (; port < end; port++) {
+        if (port == outputs) {
+            step.out = pointers;
+        }
+        pointers = window(program, port, bases, number, pointers);
     }
     step.scratch = place(program, &program->rows[node->scratch], bases, number);
     step.row = number;
@@ -80,32 +90,35 @@ static void run_step(const lt_program *program, const lt_node *node, uint16_t nu
 #endif
     kind->run(node->params, &step);
 #ifdef LT_TRACE
-    for (uint8_t p = 0; p < kind->outputs; p++) {
-        trace(program, &ports[p], bases, number);
+    for (port = outputs; port < end; port++) {
+        trace(program, port, bases, number);
     }
 #endif
 }
 
-void lt_start(const lt_program *program, lt_state *state, uint16_t *next)
+void lt_start(const lt_program *program, lt_position *at, void *net)
 {
-    state->depth = 0;
-    state->turn = 0;
-    state->left = 0;
-    for (uint16_t i = 0; i < program->counter_count; i++) {
-        next[i] = 0;
+    uint16_t *next = next_of(program, net);
+    at->depth = 0;
+    at->turn = 0;
+    at->done = 0;
+    for (uint16_t count = program->counter_count; count > 0; count--) {
+        *next++ = 0;
     }
 }
 
-/* Go to the turn after the one at state->turn, around the loops that end there. */
-static void advance(lt_state *state)
+/* Go to the turn after the one under way, around the loops that end there. */
+static void advance(const lt_turn *turns, lt_position *at)
 {
-    state->turn++;
-    while (state->depth > 0 && state->turn == state->loops[state->depth - 1].end) {
-        if (--state->loops[state->depth - 1].left > 0) {
-            state->turn = state->loops[state->depth - 1].start;
+    for (at->turn++; at->depth > 0; at->depth--) {
+        lt_loop *const loop = &at->loops[at->depth - 1];
+        if (at->turn != loop->first + (turns[loop->first - 1].node - LT_LOOP)) {
             return;
         }
-        state->depth--;
+        if (--loop->left > 0) {
+            at->turn = loop->first;
+            return;
+        }
     }
 }
 
@@ -120,42 +133,45 @@ static void begin_strip(const lt_strip *strip, uint8_t **bases, uint16_t *next)
     }
 }
 
-void *lt_run(const lt_program *program, lt_state *state, uint8_t **bases, void **pointers,
-             uint16_t *next)
+int lt_run(const lt_program *program, lt_position *at, void *net)
 {
-    while (state->turn < program->turn_count) {
-        const lt_turn *turn = &program->turns[state->turn];
+    uint8_t **const bases = bases_of(program, net);
+    uint16_t *const next = next_of(program, net);
+    void **const pointers = (void **)(void *)((char *)net + program->pointers);
+    while (at->turn < program->turn_count) {
+        const lt_turn *turn = &program->turns[at->turn];
         if (turn->node >= LT_LOOP) {
-            state->turn++;
-            state->loops[state->depth].start = state->turn;
-            state->loops[state->depth].end = (uint16_t)(state->turn + (turn->node - LT_LOOP));
-            state->loops[state->depth].left = turn->steps;
-            state->depth++;
+            lt_loop *const loop = &at->loops[at->depth++];
+            loop->first = ++at->turn;
+            loop->left = turn->steps;
             continue;
         }
         const lt_node *node = &program->nodes[turn->node];
-        if (state->left == 0) {
-            state->left = turn->steps;
-        }
         if (node->kind >= LT_TAKE) {
-            const lt_rows *cut = &program->rows[program->ports[node->ports].rows];
-            state->node = turn->node;
-            state->row = next[node->counter]++;
-            if (--state->left == 0) {
-                advance(state);
+            at->node = turn->node;
+            at->row = next[node->counter]++;
+            if (++at->done == turn->steps) {
+                at->done = 0;
+                advance(program->turns, at);
             }
-            return place(program, cut, bases, state->row);
+            return 1;
         }
         if (node->kind == LT_STRIP) {
             begin_strip(node->params, bases, next);
-            state->left = 0;
-            advance(state);
-            continue;
+        } else {
+            for (uint16_t left = turn->steps; left > 0; left--) {
+                run_step(program, node, next[node->counter]++, bases, pointers);
+            }
         }
-        do {
-            run_step(program, node, next[node->counter]++, bases, pointers);
-        } while (--state->left > 0);
-        advance(state);
+        advance(program->turns, at);
     }
-    return NULL;
+    return 0;
+}
+
+void *lt_row(const lt_program *program, const lt_position *at, void *net)
+{
+    const lt_port *port = &program->ports[program->nodes[at->node].ports];
+    void *row;
+    (void)window(program, port, bases_of(program, net), at->row, &row);
+    return row;
 }

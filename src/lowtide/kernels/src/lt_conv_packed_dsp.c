@@ -261,7 +261,7 @@ void lt_conv_packed_s8_row(const void *params, const lt_step *step)
     const lt_conv_packed_s8 *p = params;
     int32_t *halves = step->scratch;
     int32_t whole = !p->direct && (p->in_c & 3) == 0;
-    int8_t *patch = (int8_t *)(whole || p->lean ? halves : halves + 4 * p->quads);
+    int8_t *patch = (int8_t *)(whole || p->lean || p->out_w == 1 ? halves : halves + 4 * p->quads);
     int8_t *out = step->out[0];
     int32_t depth = p->kernel_h * p->kernel_w * p->in_c;
     int32_t x = 0;

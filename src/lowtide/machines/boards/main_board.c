@@ -4,7 +4,7 @@
  * sits in the board's flash. All of this is scaffolding: it needs little RAM, pulls in no library
  * function, and is left out of every figure. What the host reads are lines "lowtide: KEY HEX".
  *
- *     RAM:  arena | .data | .bss | free, painted ........ | init/invoke | harness |
+ *     RAM:  arena | .data | .bss, state | free, painted ........ | init/invoke | harness |
  *                                ^ harness_stack_limit     ^ sp          harness_stack_top ^
  */
 #include "harness.h"
@@ -28,6 +28,11 @@
 
 static uint8_t arena[HARNESS_ARENA_SIZE]
     __attribute__((section(".arena"), aligned(HARNESS_ARENA_ALIGN)));
+
+#ifdef HARNESS_STATE_SIZE
+static uint8_t state[HARNESS_STATE_SIZE]
+    __attribute__((section(".bss.harness_state"), aligned(HARNESS_STATE_ALIGN)));
+#endif
 
 /* A section of its own: the instance is the one thing here that every user of the model needs. */
 static HARNESS_MODEL_TYPE model __attribute__((section(".bss.harness_model")));
@@ -101,7 +106,11 @@ static int call_nothing(void)
 
 static int call_init(void)
 {
+#ifdef HARNESS_STATE_SIZE
+    return HARNESS_INIT(&model, arena, sizeof arena, state, sizeof state);
+#else
     return HARNESS_INIT(&model, arena, sizeof arena);
+#endif
 }
 
 static int call_invoke(void)
@@ -220,6 +229,11 @@ void harness_run(void)
     for (n = 0; n < sizeof arena; n++) {
         arena[n] = ARENA_PAINT;
     }
+#ifdef HARNESS_STATE_SIZE
+    for (n = 0; n < sizeof state; n++) {
+        state[n] = ARENA_PAINT;
+    }
+#endif
     measure(call_nothing);
     if (measure(call_init) != 0) {
         leave(EXIT_FAILED);

@@ -2,7 +2,8 @@
  *
  * INPUTS holds the number of samples (native uint32_t), then each sample's inputs one after the other;
  * OUTPUTS gets each sample's outputs. The arena comes from the heap with exactly the size that the
- * model asks for, so that the address sanitizer sees every byte touched beyond it.
+ * model asks for, so that the address sanitizer sees every byte touched beyond it; so does the state,
+ * if there is any. The arena is overwritten before each sample: nothing in it may be needed again.
  *
  * Compiled with LT_TRACE, the model calls lt_trace after every row it makes, and TRACE gets a record
  * of each: int32_t sample, tensor, row, bytes, then the bytes. Compiled with LT_COUNT, the number of
@@ -117,7 +118,7 @@ static int run(HARNESS_MODEL_TYPE *model, uint32_t sample)
     return HARNESS_INVOKE(model);
 }
 
-static int run_samples(HARNESS_MODEL_TYPE *model, FILE *inputs, FILE *outputs)
+static int run_samples(HARNESS_MODEL_TYPE *model, void *arena, FILE *inputs, FILE *outputs)
 {
     uint32_t samples, n;
     if (fread(&samples, sizeof samples, 1, inputs) != 1) {
@@ -125,6 +126,7 @@ static int run_samples(HARNESS_MODEL_TYPE *model, FILE *inputs, FILE *outputs)
     }
     for (n = 0; n < samples; n++) {
         int i;
+        memset(arena, 0xA5, HARNESS_ARENA_SIZE);
 #ifdef LT_TRACE
         trace_sample = (int32_t)n;
 #endif
@@ -163,6 +165,15 @@ int main(int argc, char **argv)
         return fail("noarena", argc);
     }
     memset(arena, 0xA5, HARNESS_ARENA_SIZE); /* models must not rely on a zeroed arena */
+#ifdef HARNESS_STATE_SIZE
+    void *state = NULL;
+    const size_t state_align =
+        HARNESS_STATE_ALIGN < sizeof(void *) ? sizeof(void *) : HARNESS_STATE_ALIGN;
+    if (posix_memalign(&state, state_align, HARNESS_STATE_SIZE) != 0) {
+        return fail("nostate", argc);
+    }
+    memset(state, 0xA5, HARNESS_STATE_SIZE);
+#endif
     FILE *const inputs = fopen(argv[1], "rb");
     FILE *const outputs = fopen(argv[2], "wb");
     if (inputs == NULL || outputs == NULL) {
@@ -175,14 +186,18 @@ int main(int argc, char **argv)
     }
     trace_sample = -1; /* rows made by init */
 #endif
+#ifdef HARNESS_STATE_SIZE
+    int status = HARNESS_INIT(&model, arena, HARNESS_ARENA_SIZE, state, HARNESS_STATE_SIZE);
+#else
     int status = HARNESS_INIT(&model, arena, HARNESS_ARENA_SIZE);
+#endif
 #ifdef HARNESS_SET_PULL
     status = status != 0 ? status : HARNESS_SET_PULL(&model, pull, NULL);
 #endif
 #ifdef HARNESS_SET_TAKE
     status = status != 0 ? status : HARNESS_SET_TAKE(&model, take, outputs);
 #endif
-    status = status != 0 ? fail("init", status) : run_samples(&model, inputs, outputs);
+    status = status != 0 ? fail("init", status) : run_samples(&model, arena, inputs, outputs);
 #ifdef LT_TRACE
     if (fclose(trace) != 0) {
         status = 1;
@@ -194,6 +209,9 @@ int main(int argc, char **argv)
     if (fclose(outputs) != 0 || fclose(inputs) != 0) {
         status = 1;
     }
+#ifdef HARNESS_STATE_SIZE
+    free(state);
+#endif
     free(arena);
     return status;
 }

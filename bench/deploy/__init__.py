@@ -1,0 +1,1 @@
+"""Generated programs, layer by layer, beside TensorFlow Lite Micro."""

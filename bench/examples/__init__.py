@@ -1,0 +1,1 @@
+"""The commands that the documents show, with what they print."""

@@ -1,0 +1,1 @@
+"""Stored figures as tables in the documents."""

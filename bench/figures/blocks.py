@@ -1,0 +1,296 @@
+"""The blocks of the documents: tables and examples, made of stored figures alone.
+
+A block's name is that of its markers. Each ends with a sentence that says what was measured with what.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from textwrap import wrap
+
+from bench.shared.stored import Group, load_figures, markdown
+from bench.shared.tables import Record
+
+_PARTS = {
+    "microbit": "BBC micro:bit (Cortex-M0)",
+    "hifive1b": "HiFive1 (RV32IMAC)",
+    "cortex-m4-64k": "a Cortex-M4 with 64 KiB",
+}
+_CODE_WIDTH, _COMMENT_WIDTH = 46, 56
+_CHAINS = ("MBV2-w0.35", "MN2-vww5", "MN2-320K")
+
+
+def _group(bench: str, name: str) -> Group:
+    groups = load_figures(bench)
+    if name not in groups:
+        raise ValueError(f"docs/figures/{bench}.json has no group {name}")
+    return groups[name]
+
+
+def _table(columns: Sequence[str], lines: Sequence[Sequence[str]], *groups: Group) -> str:
+    sources = dict.fromkeys(group.source for group in groups)
+    return f"{markdown(columns, lines)}\n\n<sub>{' '.join(sources)}</sub>"
+
+
+def _bytes(count: int) -> str:
+    return f"{count:,} B"
+
+
+def _beside_tflm_short() -> str:
+    """Four columns: what a newcomer wants to know."""
+    group = _group("rows", "tflm")
+    columns = ("network", "RAM, TFLM:", "RAM, lowtide:", "instructions, lowtide (TFLM):")
+    lines = [
+        (
+            r["network"],
+            _bytes(r["tflm_arena_bytes"]),
+            f"**{_bytes(r['ram_bytes'])}**",
+            f"{r['instructions_millions']:.2f} M ({r['tflm_instructions_millions']:.2f} M)",
+        )
+        for r in group.records
+    ]
+    return _table(columns, lines, group)
+
+
+def _beside_tflm() -> str:
+    """RAM, instructions and flash, ours and theirs."""
+    group = _group("rows", "tflm")
+    columns = (
+        *("network", "RAM, B: TFLM:", "lowtide:", "streamed:", "instructions, M: TFLM:"),
+        *("lowtide:", "flash without weights, B: TFLM:", "lowtide:"),
+    )
+    lines = [
+        (
+            r["network"],
+            f"{r['tflm_arena_bytes']:,}",
+            f"**{r['ram_bytes']:,}**",
+            f"**{r['streamed_ram_bytes']:,}**",
+            f"{r['tflm_instructions_millions']:.2f}",
+            f"{r['instructions_millions']:.2f}",
+            f"{r['tflm_flash_bytes']:,}",
+            f"{r['flash_bytes']:,}",
+        )
+        for r in group.records
+    ]
+    return _table(columns, lines, group)
+
+
+def _small_parts() -> str:
+    """Networks on parts with little RAM."""
+    groups = (_group("rows", "kws"), _group("rows", "swiftnet"), _group("msf_cnn", "board"))
+    columns = ("network", "input", "part", "its RAM:", "RAM in all:", "MACs:")
+    lines = [
+        (
+            f"`{r['network']}`",
+            r["input"],
+            _PARTS[r["part"]],
+            _bytes(r["limit_bytes"]),
+            f"**{_bytes(r['ram_bytes'])}**",
+            f"{r['overhead']:.2f} x",
+        )
+        for group in groups
+        for r in group.records
+    ]
+    return _table(columns, lines, *groups)
+
+
+def _msf_cnn() -> str:
+    """Least bytes at F times the MACs, for each chain and limit."""
+    group = _group("msf_cnn", "own")
+    limits = list(dict.fromkeys(r["most_overhead"] for r in group.records))
+    columns = ("chain", "", *(f"F <= {f:.1f}:" if f else "any F:" for f in limits))
+    lines = []
+    for chain in _CHAINS:
+        records = [group.record(chain=chain, most_overhead=limit) for limit in limits]
+        lines.append((chain, "msf-CNN", *(f"{r['msf_cnn_bytes']:,}" for r in records)))
+        lines.append(("", "lowtide", *(f"**{r['arena_bytes']:,}**" for r in records)))
+    return _table(columns, lines, group)
+
+
+def _reordered() -> str:
+    """What reordering saves for TFLM."""
+    groups = (_group("reorder", "swiftnet"), _group("reorder", "heads"))
+    columns = ("network", "figure", "before:", "after:", "")
+    lines = [
+        (
+            r["network"],
+            r["figure"],
+            _bytes(r["before_bytes"]),
+            f"**{_bytes(r['after_bytes'])}**",
+            r["how"],
+        )
+        for group in groups
+        for r in group.records
+    ]
+    return _table(columns, lines, *groups)
+
+
+def _order_search() -> str:
+    """Beside tflite-tools."""
+    names = ("swiftnet", "branches", "chain")
+    groups = [_group("reorder", name) for name in names]
+    net, branches, chain = (group.records[0] for group in groups)
+    lines = [
+        (
+            "SwiftNet Cell, peak memory found",
+            _bytes(net["tflite_tools_bytes"]),
+            f"{_bytes(net['after_bytes'])}, proved optimal",
+        ),
+        (
+            "SwiftNet Cell, whole command",
+            f"{net['tflite_tools_seconds']:.1f} s",
+            f"{net['seconds']:.1f} s (`reorder`, check on two inputs included)",
+        ),
+        (
+            f"{branches['branches']} parallel branches of 3 operators",
+            f"{branches['tflite_tools_seconds']} s",
+            f"{branches['seconds']:.2f} s (search alone, worst of {branches['patterns']} size patterns)",
+        ),
+        (
+            "chain of operators",
+            f"500: {chain['tflite_tools_500']}",
+            f"{chain['operators']:,}: {chain['seconds']:.2f} s (search alone)",
+        ),
+    ]
+    return _table(("", "tflite-tools:", "lowtide:"), lines, *groups)
+
+
+def _wired() -> str:
+    """Large networks that are not solved to the end."""
+    group = _group("reorder", "wired")
+    columns = ("operators", "seconds:", "file's order:", "best order found:", "bound:", "gap:")
+    lines = [
+        (
+            f"{r['operators']}, wired at random (seed {r['seed']})",
+            f"{r['seconds']:.1f}",
+            _bytes(r["file_order_bytes"]),
+            _bytes(r["best_order_bytes"]),
+            _bytes(r["bound_bytes"]),
+            f"{r['best_order_bytes'] / r['bound_bytes'] - 1:.0%}",
+        )
+        for r in group.records
+    ]
+    return _table(columns, lines, group)
+
+
+def _speed() -> str:
+    """Milliseconds of analyze()."""
+    group = _group("reorder", "speed")
+    lines = [(f"`{r['network']}`", f"{r['milliseconds']:g} ms") for r in group.records]
+    return _table(("network, loaded", "`analyze`:"), lines, group)
+
+
+def _arenas() -> str:
+    """Predicted heads of TFLM's arena against TFLM's own."""
+    group = _group("reorder", "arenas")
+    columns = ("networks", "predicted to the byte", "others: predicted, measured, why")
+    lines = []
+    for r in group.records:
+        others = [
+            f"`{o['name']}`: {_bytes(o['predicted_bytes'])}, {_bytes(o['measured_bytes'])}, {o['why']}"
+            for o in r["others"]
+        ]
+        lines.append((r["networks"], f"{r['equal']} of {r['loaded']}", "; ".join(others) or "none"))
+    return _table(columns, lines, group)
+
+
+def _layer_by_layer() -> str:
+    """Programs of --schedule operators."""
+    groups = [_group("deploy", name) for name in ("ram", "instructions", "code")]
+    figures = [{r["network"]: r for r in group.records} for group in groups]
+    networks = dict.fromkeys(name for of_group in figures for name in of_group)
+    lines = [(f"`{name}`", *(_amount(of.get(name, {})) for of in figures)) for name in networks]
+    columns = ("network", "RAM in all, B:", "instructions, M:", "flash without weights, B:")
+    return _table(columns, lines, *groups)
+
+
+def _amount(record: Record) -> str:
+    if "millions" in record:
+        return f"{record['millions']:.2f}"
+    return f"{record['bytes']:,}" if "bytes" in record else ""
+
+
+def _predicted() -> str:
+    """Instructions as predicted and as measured."""
+    groups = [_group("instructions", core) for core in ("cortex-m4", "rv32imac")]
+    columns = ("plan", "core", "predicted:", "measured:", "error:", "error of MACs alone:")
+    lines = [
+        (
+            str(r["plan"]).replace("zoo:", ""),
+            r["core"],
+            f"{r['predicted']:,}",
+            f"{r['measured']:,}",
+            f"{r['error']:+.1%}",
+            f"{r['macs_only_error']:+.1%}",
+        )
+        for group in groups
+        for r in group.records
+    ]
+    return _table(columns, lines, *groups)
+
+
+def _example(name: str, *parts: tuple[str, int]) -> str:
+    """A command and what it printed: all of it, or `parts` of it.
+
+    A part begins with the line that has its text and has that many lines; if 0, to an empty one.
+    """
+    record = _group("examples", name).records[0]
+    return "\n".join(["```console", f"$ {record['command']}", *_cut(record, parts), "```"])
+
+
+def _cut(record: Record, parts: Sequence[tuple[str, int]]) -> list[str]:
+    lines: list[str] = record["lines"]
+    if not parts:
+        return lines
+    shown: list[str] = []
+    end = 0
+    for text, count in parts:
+        begin = next(n for n, line in enumerate(lines) if n >= end and text in line)
+        shown += ["..."] if begin > end else []
+        end = begin + count if count else lines.index("", begin)
+        shown += lines[begin:end]
+    return shown + (["..."] if end < len(lines) else [])
+
+
+def _script(name: str) -> str:
+    """Lines of Python, and as a comment what each is or prints."""
+    shown = []
+    for line in _group("examples", name).records:
+        told = wrap(line["value"], _COMMENT_WIDTH, subsequent_indent="      ")
+        shown.append(f"{line['code']:<{_CODE_WIDTH}}# {told[0]}" if told else line["code"])
+        shown += [f"{'':<{_CODE_WIDTH}}# {more}" for more in told[1:]]
+    return "\n".join(["```python", *shown, "```"])
+
+
+BLOCKS: dict[str, Callable[[], str]] = {
+    "beside-tflm-short": _beside_tflm_short,
+    "beside-tflm": _beside_tflm,
+    "small-parts": _small_parts,
+    "msf-cnn": _msf_cnn,
+    "reordered": _reordered,
+    "order-search": _order_search,
+    "wired": _wired,
+    "speed": _speed,
+    "arenas": _arenas,
+    "layer-by-layer": _layer_by_layer,
+    "predicted": _predicted,
+    "readme-analyze": partial(_example, "readme-analyze", ("figure ", 4)),
+    "readme-compile": partial(_example, "readme-compile"),
+    "readme-run": partial(
+        _example,
+        "readme-run",
+        ("bit-exact", 1),
+        *((figure, 1) for figure in ("RAM in all", "flash in all", "instructions of one")),
+    ),
+    "python-analyze": partial(_script, "python-analyze"),
+    "python-compile": partial(_script, "python-compile"),
+    "analyze": partial(_example, "analyze", ("Steps in the file", 7), ("figure ", 11)),
+    "reorder": partial(_example, "reorder"),
+    "plan": partial(_example, "plan", ("Stages, run", 8), ("zoo:", 6)),
+    "front": partial(_example, "front", ("All plans", 0)),
+    "compile": partial(_example, "compile"),
+    "verify": partial(_example, "verify"),
+    "run": partial(_example, "run"),
+}
+"""Block -> its text, which raises ValueError where its figures were never stored."""

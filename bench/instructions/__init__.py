@@ -1,0 +1,1 @@
+"""The model of instructions behind `--cost instructions`."""

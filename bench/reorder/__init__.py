@@ -1,0 +1,1 @@
+"""Orders of operators, for those who stay with TensorFlow Lite Micro."""

@@ -1,0 +1,1 @@
+"""Programs by rows: their RAM, MACs, instructions, flash, and the time that planning takes."""

@@ -1,0 +1,263 @@
+"""What the kernels do, counted: how many of each thing that costs instructions.
+
+Why here: only the lowering knows what a kernel does with its params. `plans.cost` has what one of each
+thing costs on a core (costs.toml, by kernel), and knows no kernel. What says nothing is `Plain`.
+
+Everything is counted over all steps of a node, for any number of columns, so that a strip is priced
+without being lowered. `padded` is how many taps of the windows of a row lie outside of it, left and
+right.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+
+from lowtide.ir.window import Axis
+
+Features = Mapping[str, float]
+"""How many of each thing; `kernel/name` is one that a kernel does which the node's own kernel calls."""
+
+CONVOLUTION = "lt_conv_packed_s8_row"
+DEPTHWISE, DEPTHWISE_PLAIN = "lt_depthwise_quick_s8_row", "lt_depthwise_quick_s8_plain"
+DETAILED = frozenset(
+    {CONVOLUTION, DEPTHWISE, DEPTHWISE_PLAIN, "lt_block_s8_row", "lt_separable_s8_row"}
+)
+"""Kernels whose work is counted in detail: all whose work is not `Plain`."""
+
+
+@cache
+def padded_taps(columns: int, first: int, width: int, axis: Axis) -> int:
+    """How many taps of the windows of `columns` outputs lie outside of [0, width), if the first window
+    begins at `first`."""
+    stride, dilation, kernel = axis.stride, axis.dilation, axis.kernel
+    return sum(
+        not 0 <= first + x * stride + k * dilation < width
+        for x in range(columns)
+        if first + x * stride < 0 or first + x * stride + (kernel - 1) * dilation >= width
+        for k in range(kernel)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """Elements written, and products or elements looked at beyond one per element written; both are
+    for the node as it is, which makes `columns` columns."""
+
+    columns: int
+    written: float
+    products: float
+
+    @property
+    def axis(self) -> Axis:
+        """There are no windows."""
+        return Axis()
+
+    def features(self, columns: int, padded: int) -> Features:
+        """What is done to make `columns` columns."""
+        del padded
+        part = columns / self.columns
+        return {"written": self.written * part, "work": self.products * part}
+
+
+@dataclass(frozen=True, slots=True)
+class Convolution:
+    """lt_conv_packed: pixels two by two, an odd one or all lean ones alone.
+
+    `rows` and `padding` are the rows of all its windows over all steps: those that exist, and those
+    that are padding.
+    """
+
+    steps: int
+    rows: int
+    padding: int
+    axis: Axis
+    kernel_h: int
+    in_w: int
+    in_c: int
+    columns: int
+    out_c: int
+    quads: int
+    direct: bool
+    clamps: bool
+    lean: bool = False
+
+    def features(self, columns: int, padded: int) -> Features:
+        """What is done to make `columns` columns."""
+        steps, out_c, quads = self.steps, self.out_c, self.quads
+        run = self.axis.kernel * self.in_c
+        pairs, singles = (0, columns) if self.lean else (columns // 2, columns % 2)
+        channels = -(-out_c // 2)
+        found = {
+            "pair": steps * pairs,
+            "pair_channels": steps * pairs * channels,
+            "pair_elements": steps * pairs * out_c,
+            "pair_products": steps * pairs * channels * quads,
+            "single": steps * singles,
+            "single_channels": steps * singles * channels,
+            "single_elements": steps * singles * out_c,
+            "single_products": steps * singles * channels * quads,
+            "single_tails": steps * singles * channels if run * self.kernel_h % 4 else 0,
+            "clamped": steps * columns * out_c if self.clamps else 0,
+        }
+        if self.direct:
+            return {**found, "direct_words": steps * pairs * 2 * quads}
+        edges = "copied_edges" if self.in_c % 4 or self.lean else "unpacked_edges"
+        unpacked, copied = (0, columns) if self.in_c % 4 else (2 * pairs, singles)
+        return {
+            **found,
+            "unpacked_rows": (self.rows + self.padding) * unpacked,
+            "unpacked_words": self.rows * unpacked * (run // 4),
+            "unpacked_padding": self.padding * unpacked * (run // 4),
+            "copied_rows": (self.rows + self.padding) * copied,
+            "copied_words": self.rows * copied * (run // 4),
+            "copied_bytes": self.rows * copied * (run % 4),
+            "copied_padding": self.padding * copied * run,
+            "copied_unpacked": steps * 2 * pairs * quads if not unpacked else 0,
+            edges: self.rows * padded,
+        }
+
+    def leaner(self) -> Convolution:
+        """The lean form."""
+        return replace(self, lean=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Depthwise:
+    """lt_depthwise_quick: a list of taps per pixel, then channels four by four, the rest one by one.
+
+    `rows` are those of all its windows over all steps that are no padding.
+    """
+
+    steps: int
+    rows: int
+    axis: Axis
+    kernel_h: int
+    in_w: int
+    columns: int
+    channels: int
+    clamps: bool
+
+    def features(self, columns: int, padded: int) -> Features:
+        """What is done to make `columns` columns."""
+        steps, rows = self.steps, self.rows
+        blocks, rest = divmod(self.channels, 4)
+        taps = rows * (columns * self.axis.kernel - padded)
+        return {
+            "window": steps * self.kernel_h * self.axis.kernel,
+            "column": steps * columns,
+            "taps": taps,
+            "blocks": steps * columns * blocks,
+            "block_rows": rows * columns * blocks,
+            "block_taps": taps * blocks,
+            "rest": steps * columns * rest,
+            "rest_rows": rows * columns * rest,
+            "rest_taps": taps * rest,
+            "clamped": steps * columns * self.channels if self.clamps else 0,
+        }
+
+    def leaner(self) -> Depthwise:
+        """The lean form: another kernel does the same."""
+        return self
+
+
+MOST_PIXELS = 8
+"""The most pixels of a row that a block makes at a time."""
+
+
+def pieces(width: int) -> int:
+    """How many of `width` pixels a block makes at a time: the most that divide it."""
+    return next(n for n in range(MOST_PIXELS, 0, -1) if width % n == 0)
+
+
+@dataclass(frozen=True, slots=True)
+class BlockWork:
+    """A block: what the kernels that it calls do. Not linear in columns: how many of them divide into
+    which pieces decides what the calls cost.
+
+    `made` are the rows it makes, `expanded_rows` those it expands, `axis` the depthwise window.
+    """
+
+    made: int
+    columns: int
+    in_w: int
+    axis: Axis
+    expanded_rows: int
+    keeps: bool
+    expand: Convolution | None
+    depthwise: Depthwise
+    project: Convolution | None
+    lean: bool = False
+
+    def features(self, columns: int, padded: int) -> Features:
+        """What is done to make `columns` columns. Columns of padding are counted if those are all that
+        the block makes; else there are none."""
+        del padded
+        piece = 1 if self.lean else pieces(max(1, columns))
+        count = columns // piece
+        calls = self.made * count
+        cuts = self._pieces(columns, piece)
+        found: dict[str, float] = {"piece": calls}
+        each = dict(
+            replace(self.depthwise, steps=self.made).features(
+                columns, sum(cut.padded for cut in cuts)
+            )
+        )
+        each["window"] *= count  # each call lists the taps of its first window
+        _add(found, DEPTHWISE_PLAIN if self.lean else DEPTHWISE, calls, each)
+        if self.project is not None:
+            _add(found, CONVOLUTION, calls, self._calls(self.project, calls, piece))
+        if self.expand is not None:
+            for part, times in Counter(cut.expanded for cut in cuts if cut.expanded).items():
+                calls = self.expanded_rows * times
+                _add(found, CONVOLUTION, calls, self._calls(self.expand, calls, part))
+            moved = sum(cut.moved for cut in cuts)
+            if self.keeps:
+                moved += sum(cut.expanded for cut in cuts)
+            found["fresh"] = self.expanded_rows * count
+            found["copied"] = self.expanded_rows * moved * self.depthwise.channels
+        return found
+
+    def leaner(self) -> BlockWork:
+        """The lean form: one pixel at a time."""
+        return replace(self, lean=True)
+
+    def _calls(self, of: Convolution, calls: int, columns: int) -> Features:
+        """A pointwise convolution that is called so often, for so many columns."""
+        return replace(of, steps=calls, rows=0, padding=0, lean=self.lean).features(columns, 0)
+
+    def _pieces(self, columns: int, piece: int) -> list[_Piece]:
+        """The pieces of a row."""
+        axis, width, left = self.axis, self.in_w, self.axis.before
+        if columns != self.columns:
+            width, left = (columns - 1) * axis.stride + axis.kernel, 0
+        found: list[_Piece] = []
+        old = 0
+        for first in range(-left, columns * axis.stride - left, piece * axis.stride):
+            low = min(width, max(0, first))
+            high = min(width, max(0, first + (piece - 1) * axis.stride + axis.kernel))
+            padded = padded_taps(piece, first, width, axis)
+            found.append(_Piece(high - old, old - low, padded))
+            old = high
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """Columns that a piece expands, those that it moves from the last one, and those that its windows
+    have in the padding, each as often as it is in a window."""
+
+    expanded: int
+    moved: int
+    padded: int
+
+
+Work = Plain | Convolution | Depthwise | BlockWork
+"""What a node does."""
+
+
+def _add(found: dict[str, float], kernel: str, calls: int, features: Features) -> None:
+    for name, number in ({"call": calls} | dict(features)).items():
+        found[f"{kernel}/{name}"] = found.get(f"{kernel}/{name}", 0) + number

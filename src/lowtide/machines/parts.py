@@ -1,0 +1,93 @@
+"""Boards as values: what the real part has, and the emulated machine that stands for it.
+
+Why two memory maps: QEMU knows few boards, but any Cortex-M4 machine can tell whether a program fits
+an STM32F412 and how many instructions it takes, if it is linked with the part's lengths. So a board
+is a core (how to compile), a machine (what runs it) and the part's own regions (what fits). They come
+from boards.toml and from files of the same form that users write; `board_file` reads them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Literal
+
+from lowtide.target import Target
+
+Counter = Literal["systick", "minstret"]
+
+# With `-icount shift=0` one instruction takes one nanosecond of the emulated clock.
+_INSTRUCTIONS_PER_SECOND = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """`length` bytes of memory from address `origin`."""
+
+    origin: int
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class Core:
+    """How to compile for a processor core, and what programs for it may be made of."""
+
+    name: str
+    toolchain: str
+    flags: tuple[str, ...]
+    optimise: str
+    target: Target
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What QEMU emulates: where it has memory, and how it counts instructions.
+
+    `vectors` is where the vector table must be, None for the start of flash. `hz` is the clock that
+    SysTick counts (0 for minstret). `roomy` names a machine with the same instructions and more
+    memory, None if this one has plenty.
+    """
+
+    name: str
+    emulator: str
+    args: tuple[str, ...]
+    cores: tuple[str, ...]
+    ram: Region
+    flash: Region
+    counter: Counter
+    hz: int = 0
+    vectors: int | None = None
+    roomy: str | None = None
+
+    @property
+    def instructions_per_tick(self) -> Fraction:
+        """Instructions that one tick of the machine's counter stands for."""
+        return (
+            Fraction(_INSTRUCTIONS_PER_SECOND, self.hz)
+            if self.counter == "systick"
+            else Fraction(1)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """A real part (`ram`, `flash`: its regions as its user sees them) and what stands for it.
+
+    `flags` and `optimise` are complete: the core's with the board's own. `roomy` is the machine that
+    runs what does not fit, to tell how much is missing; it may be `machine` itself.
+    """
+
+    name: str
+    description: str
+    core: Core
+    machine: Machine
+    roomy: Machine
+    ram: Region
+    flash: Region
+    flags: tuple[str, ...]
+    optimise: str
+
+    @property
+    def with_plenty(self) -> Board:
+        """The same with `roomy`, and all its memory."""
+        return replace(self, machine=self.roomy, ram=self.roomy.ram, flash=self.roomy.flash)
