@@ -71,7 +71,9 @@ def test_the_json_document() -> None:
         "engine": "tflm",
         "rounding": "tflm",
         "samples": 3,
+        "seed": 1,
         "tensors": 7,
+        "state": None,
         "mismatch": None,
     }
 
