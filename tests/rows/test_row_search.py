@@ -269,7 +269,7 @@ def test_without_effort_stages_are_single_operators() -> None:
     assert not space.complete
     assert all(edge.last == edge.first + 1 for edge in all_edges(space))
     assert cheapest(space) is not None
-    half = _space(of, count, 1_000)
+    half = _space(of, count, 200)
     assert not half.complete
     assert len(all_edges(space)) < len(all_edges(half)) < len(all_edges(space_of(of)))
     assert _space(of, 1, 0).complete

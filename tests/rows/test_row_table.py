@@ -12,7 +12,7 @@ import pytest
 
 from lowtide.errors import FaultError
 from lowtide.ir import DType, Graph, Tensor
-from lowtide.lower.nodes import Crop, Node, Params, Port
+from lowtide.lower.nodes import Crop, Exchange, Node, Params, Port
 from lowtide.rows.table import Cut, RowTable, row_table
 
 SIZES = (60, 60, 40, 24)
@@ -220,8 +220,8 @@ def test_what_is_read_before_it_is_made_is_a_fault() -> None:
 
 def test_rows_that_are_exchanged_are_neither_given_nor_kept() -> None:
     graph = graph_of(60, 60, outputs=(1,))
-    pull = node([], [line(0, 6, 10)], 6, exchange=0)
-    take = node([line(1, 6, 10)], [], 6, exchange=0)
+    pull = Exchange(0, line(0, 6, 10), given=True)
+    take = Exchange(0, line(1, 6, 10), given=False)
     table = row_table(graph, [pull, copy(0, 1, 6, 10), take], {})
     assert table.given == table.kept == set()
     assert table.makers[:6] == tuple(((0, step),) for step in range(6))
