@@ -47,7 +47,7 @@ def test_the_json_document_is_the_one_that_was_agreed() -> None:
     assert set(document) >= {"schema", "model", "board", "bit_exact", "samples", "ram", "flash"}
     assert set(document) - {"engine"} == {
         *("schema", "model", "board", "bit_exact", "samples", "ram", "flash"),
-        *("instructions", "macs"),
+        *("instructions", "macs", "rounding", "seed", "state"),
     }
     assert document["schema"] == "lowtide.run/1"
     assert (document["model"], document["board"]) == ("zoo:figure1", "mps2-an386")
