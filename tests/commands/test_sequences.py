@@ -97,7 +97,9 @@ def test_what_is_said_of_it() -> None:
 @pytest.mark.parametrize("name", STATEFUL)
 def test_a_state_that_goes_wrong_at_the_fifth_call_is_found(name: str) -> None:
     spoil = f"static int calls;\n    if (++calls == 5) {{ {_state(name)}[0] ^= 1; }}\n    "
-    result = checking.verify(_changed(name, "invoke", r"lt_position at;", spoil + "lt_position at;"))
+    result = checking.verify(
+        _changed(name, "invoke", r"lt_position at;", spoil + "lt_position at;")
+    )
     assert _sample(result) == 4
 
 

@@ -30,8 +30,10 @@ _CHAINS = {
     "mn2-vww5-80-chain": ("MN2-vww5", 45, 420200, (1, 80, 80, 3), (1, 3, 3, 160)),
     "mn2-320k-176-chain": ("MN2-320K", 54, 561032, (1, 176, 176, 3), (1, 6, 6, 160)),
 }
-_COPYING = ("MAX_POOL_2D", "AVERAGE_POOL_2D", "RESHAPE", "TRANSPOSE", "CONCATENATION")
-_COPYING += ("STRIDED_SLICE", "SPLIT_V")
+_COPYING = (
+    *("MAX_POOL_2D", "AVERAGE_POOL_2D", "RESHAPE", "TRANSPOSE", "CONCATENATION"),
+    *("STRIDED_SLICE", "SPLIT_V"),
+)
 _KIND_OF = {"conv2d": "CONV_2D", "depthwise_conv2d": "DEPTHWISE_CONV_2D"}
 
 

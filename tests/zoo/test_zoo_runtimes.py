@@ -15,8 +15,10 @@ from lowtide import zoo
 
 _PROBE = Path(__file__).with_name("zoo_probe.py")
 _CLIPPING = (1, 3)  # RELU, RELU6
-_COPYING = ("CONCATENATION", "MAX_POOL_2D", "AVERAGE_POOL_2D", "RESHAPE", "TRANSPOSE", "MEAN")
-_COPYING += ("SPLIT_V", "STRIDED_SLICE")
+_COPYING = (
+    *("CONCATENATION", "MAX_POOL_2D", "AVERAGE_POOL_2D", "RESHAPE", "TRANSPOSE", "MEAN"),
+    *("SPLIT_V", "STRIDED_SLICE"),
+)
 
 
 def _kind(model: Any, op: Any) -> str:
