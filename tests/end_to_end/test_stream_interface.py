@@ -388,7 +388,7 @@ def _functions(program: Compiled) -> set[str]:
 
 
 def test_which_functions_there_are() -> None:
-    always = {"init", "invoke"}
+    always = {"init", "reset", "invoke"}
     assert _functions(_program(Options(name="net"))) == always | {"input", "output"}
     const = Options(name="net", input_mode="const", output_mode="streamed")
     assert _functions(_program(const)) == always | {"set_input", "set_take"}

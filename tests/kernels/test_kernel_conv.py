@@ -11,6 +11,7 @@ from harness import differences
 
 from lowtide.errors import ModelError
 from lowtide.lower import lower_op
+from lowtide.passes import normalise_windows
 from lowtide.tflite.read import parse
 
 
@@ -155,7 +156,7 @@ def test_biases_that_wrap() -> None:
 
 
 def _refusal(net: Models) -> str:
-    graph = parse(net.bytes()).graph
+    graph = normalise_windows(parse(net.bytes()).graph)
     with pytest.raises(ModelError) as caught:
         lower_op(graph, graph.ops[0])
     return str(caught.value)

@@ -11,6 +11,7 @@ import pytest
 from harness import differences
 
 from lowtide.errors import ModelError
+from lowtide.passes import normalise_windows
 from lowtide.program.assemble import assemble
 from lowtide.tflite.read import parse
 from move_models import Net
@@ -85,7 +86,7 @@ def test_values(zero: int) -> None:
 
 def test_refusals() -> None:
     def refusal(net: Net) -> str:
-        graph = parse(net.build()).graph
+        graph = normalise_windows(parse(net.build()).graph)
         with pytest.raises(ModelError) as caught:
             assemble(graph, range(len(graph.ops)))
         return caught.value.cause.removeprefix("operator 0 (TRANSPOSE_CONV): ")

@@ -29,7 +29,7 @@ from lowtide.commands import checking
 from lowtide.commands.compiling import Options, compile_model
 from lowtide.errors import UsageError
 from lowtide.order import best_order
-from lowtide.program import assemble as assembling
+from lowtide.plans import placed as placing
 from lowtide.program.assemble import Assembly, assemble_rows
 from lowtide.program.tables import StripEntry
 from lowtide.program.turns import Loop, Turn
@@ -75,13 +75,13 @@ class Rows:
 def placed(monkeypatch: pytest.MonkeyPatch) -> list[Rows]:
     """All that was placed, as `row_layout` gets it."""
     found: list[Rows] = []
-    own = vars(assembling)["row_layout"]
+    own = vars(placing)["row_layout"]
 
     def layout(table, steps, lives, segments, **more):  # type: ignore[no-untyped-def]  # passes on what it gets
         found.append(Rows(table, steps, lives, segments))
         return own(table, steps, lives, segments, **more)
 
-    monkeypatch.setattr(assembling, "row_layout", layout)
+    monkeypatch.setattr(placing, "row_layout", layout)
     return found
 
 

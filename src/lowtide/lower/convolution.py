@@ -218,7 +218,7 @@ def lower_s8(context: Context, over: Footprint, channels: packed.Channels, group
         "lt_conv_packed",
         fields,
         scratch,
-        lean if lean < scratch else None,
+        None if direct and DSP not in context.target.variants else lean,
         work,
         (0, one, *(scratch,) * (over.out_w - 1)) if one < scratch else (),
     )

@@ -37,10 +37,7 @@ _STARTS = 0.4
 _ANYHOW = 2
 """How many orders are tried in any case."""
 
-_OF_SEGMENT = 5
-"""How many orders are tried on the boxes of a segment."""
-
-_REPAIRED = 2
+_REPAIRED = 3
 """How many placements by first fit are repaired, of those on all boxes and of those by segment."""
 
 
@@ -240,7 +237,7 @@ def _by_segment(
             inside.setdefault(first, []).append(box)
     for members in inside.values():
         best: tuple[int, list[tuple[int, int] | None]] | None = None
-        for key in keys[:_OF_SEGMENT]:
+        for key in keys:
             for box in members:
                 spans[box] = None
             top = max(_put(boxes, box, spans, known) for box in sorted(members, key=key))
