@@ -383,7 +383,7 @@ def _columns(assembly: Assembly) -> dict[int, tuple[int, tuple[range, ...]]]:
     graph, program = assembly.graph, assembly.program_graph
     found = {t: (part.tensor, part.columns) for t, part in assembly.parts.items()}
     for op in program.ops:
-        if op.outputs[0] not in assembly.parts:
+        if not op.outputs or op.outputs[0] not in assembly.parts:
             continue
         made = assembly.parts[op.outputs[0]].columns
         first, *others = (graph.ops[n] for n in assembly.members[op.id])

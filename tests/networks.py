@@ -15,7 +15,7 @@ from pathlib import Path
 
 from lowtide import zoo
 from lowtide.commands.compiling import Compiled, Options, compile_model, compiled_of
-from lowtide.emit.c_writer import check_name
+from lowtide.emit.names import check_name
 from lowtide.ir import Graph, Model
 from lowtide.order import OrderResult, best_order
 from lowtide.passes import drop_boundary_quantization, fold_pads, resolve_variables

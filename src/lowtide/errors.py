@@ -3,7 +3,8 @@
 The command line prints ``str(error)`` as one message and leaves with ``error.exit_code``; the API
 raises the same classes. A message says what is wrong and, after "remedy:", what to do about it.
 
-Exit codes: 0 fine, 1 does not fit or differs, 2 usage, 3 unusable model, 4 missing tool.
+Exit codes: 0 fine, 1 does not fit or differs, 2 usage, 3 unusable model, 4 missing tool, 5 a fault of
+lowtide's own that nobody foresaw (the command line alone: the API lets the exception through).
 """
 
 from __future__ import annotations

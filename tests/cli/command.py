@@ -17,6 +17,7 @@ from pathlib import Path
 from unittest import mock
 
 from lowtide import cli
+from lowtide.cli.faults import FAULT
 from lowtide.commands import kept
 
 COMMAND = (sys.executable, "-m", "lowtide")
@@ -36,7 +37,7 @@ class Result:
         return re.sub(r"^lowtide: searching for .* \(\d+ s\)\n", "", self.err, flags=re.MULTILINE)
 
 
-def call(*arguments: str | Path) -> Result:
+def call(*arguments: str | Path, fault: bool = False) -> Result:
     """Run `lowtide ARGUMENTS` in this process. An exception that escapes is the test's failure.
 
     Tests replace parts of lowtide, of which a program that was kept would know nothing.
@@ -54,7 +55,7 @@ def call(*arguments: str | Path) -> Result:
         except SystemExit as end:
             code = end.code
     assert isinstance(code, int)
-    return _checked(code, _text(out), _text(err))
+    return _checked(code, _text(out), _text(err), fault=fault)
 
 
 def run(
@@ -103,6 +104,8 @@ def _text(stream: io.TextIOWrapper) -> str:
     return buffer.getvalue().decode()
 
 
-def _checked(code: int, out: str, err: str) -> Result:
+def _checked(code: int, out: str, err: str, *, fault: bool = False) -> Result:
+    """Nothing may slip through: code 5 is a failure, unless a test made the fault itself."""
     assert "Traceback" not in out + err, err
+    assert fault == (code == FAULT), err
     return Result(code, out, err)

@@ -78,6 +78,17 @@ def test_the_json_document() -> None:
     }
 
 
+def test_a_network_with_state() -> None:
+    text = fine(call("verify", "zoo:lstm-gestures", "--samples", "3", "--seed", "7"))
+    assert text == (
+        "zoo:lstm-gestures: bit-exact. All 6 tensors are those of TensorFlow Lite Micro, byte for byte, "
+        "on 3 inputs, under ASan and UBSan.\n"
+        "The network has state, 48 B in 2 tensors (lstm/hidden 16 B, lstm/cell 32 B): carried over 3 "
+        "invocations; after a reset the first 3 inputs gave the first results again.\n"
+    )
+    refused(call("verify", "zoo:figure1", "--seed", "-1"), 2, "--seed", "verify --help")
+
+
 def test_the_first_difference_is_named(damaged: Model) -> None:
     tensor = damaged.graph.ops[_OPERATOR].outputs[0]
     inputs = sample_inputs(damaged, 8)

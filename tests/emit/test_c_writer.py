@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lowtide.emit.c_writer import c_name, check_name, write
+from lowtide.emit.c_writer import write
+from lowtide.emit.names import c_name, check_name
 from lowtide.errors import LowtideError, UsageError
 from lowtide.ir import DType, Graph, Op, Quant, Tensor
 from lowtide.lower.nodes import Array, CType, Node, Params, Value
@@ -65,6 +66,26 @@ def test_names_of_the_standard_headers_are_taken(text: str) -> None:
     assert c_name(text) != text
     with pytest.raises(UsageError):
         check_name(text)
+
+
+# All headers of C99, and those of POSIX that lie in no folder of their own.
+SYSTEM = """
+assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdarg stdbool
+stddef stdint stdio stdlib string tgmath time wchar wctype
+aio cpio dirent dlfcn fcntl fmtmsg fnmatch ftw glob grp iconv langinfo libgen monetary mqueue ndbm netdb
+nl_types poll pthread pwd regex sched search semaphore spawn strings stropts syslog tar termios trace
+ulimit unistd utime utmpx wordexp endian features
+"""
+
+
+@pytest.mark.parametrize("name", SYSTEM.split())
+def test_headers_of_the_system_are_taken(name: str) -> None:
+    assert c_name(name) == f"m_{name}"
+    assert check_name(f"m_{name}") == f"m_{name}"
+    for shown in (name, name.upper(), name.capitalize()):  # on some disks, these are one file
+        with pytest.raises(UsageError) as caught:
+            check_name(shown)
+        assert caught.value.exit_code == 2
 
 
 @pytest.mark.parametrize("name", ["net", "Net2", "a_b", "INT", "m_int", "lot", "x_t"])

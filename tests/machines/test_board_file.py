@@ -154,6 +154,16 @@ def test_errors_in_machines(old: str, new: str, problem: str, tmp_path: Path) ->
     assert problem in caught.value.cause
 
 
+@pytest.mark.parametrize("value", ["9" * 5000, "[" * 5000 + "]" * 5000, f'"{"9" * 5000}K"'])
+def test_values_beyond_all_measure(value: str, tmp_path: Path) -> None:
+    file = tmp_path / "boards.toml"
+    text = f"[board.mine]\nram = {{ origin = 0x20000000, length = {value} }}\n"
+    file.write_text(text)
+    with pytest.raises(UsageError) as caught:
+        load_boards(file)
+    assert caught.value.exit_code == 2
+
+
 def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="No such file or directory"):
         load_boards(tmp_path / "none.toml")

@@ -13,6 +13,7 @@ import click
 
 from lowtide import __version__
 from lowtide.cli import deploy, network
+from lowtide.cli.faults import FAULT, fault_message
 from lowtide.errors import LowtideError, UsageError
 
 
@@ -86,6 +87,9 @@ def main() -> None:
             "  remedy: check where standard output goes"
         )
         code = UsageError.exit_code
+    except Exception as error:  # whatever slipped through: a fault of ours
+        _message(fault_message(error, sys.argv[1:]))
+        code = FAULT
     sys.exit(code)
 
 

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Literal
 
 from lowtide.emit.bundle import bundle
-from lowtide.emit.c_writer import c_name, check_name
+from lowtide.emit.names import c_name, check_name
 from lowtide.emit.readme import readme
-from lowtide.errors import UsageError
+from lowtide.errors import ModelError, UsageError
 from lowtide.files import make_folder, write_together
 from lowtide.ir import Graph, Model
 from lowtide.oracle.interpreters import EngineName
@@ -220,6 +220,7 @@ def _complete(options: Options, order: OrderResult, plans: Plans | None) -> bool
 
 def prepared(model: Model, options: Options) -> tuple[OrderResult, Prepared]:
     """The best order, or that of the stages prescribed, and what is lowered in it."""
+    _check_ends(model.graph)
     graph = fold_pads(resolve_variables(model.graph))
     if options.quantized_io:
         graph = drop_boundary_quantization(graph)
@@ -239,6 +240,23 @@ def prepared(model: Model, options: Options) -> tuple[OrderResult, Prepared]:
         target=options.target,
     )
     return order, ready
+
+
+def _check_ends(graph: Graph) -> None:
+    """Raises ModelError for a graph without outputs, or with a constant that its caller should give."""
+    if not graph.outputs:
+        raise ModelError(
+            "the model has no outputs: there is nothing to compute",
+            "export it with its outputs named",
+        )
+    for tensor in graph.inputs:
+        value = graph.tensors[tensor]
+        if value.is_constant or value.is_variable:
+            kind = "a constant" if value.is_constant else "a variable tensor"
+            raise ModelError(
+                f"graph input {tensor} is {kind}: the file has its contents, and no caller can give it",
+                "take it off the list of the model's inputs, or take its contents out of the file",
+            )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

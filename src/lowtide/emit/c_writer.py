@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import assert_never
@@ -12,7 +11,6 @@ import numpy as np
 from lowtide.emit import interface
 from lowtide.emit.header import header, modes
 from lowtide.emit.literals import Arrays, comment, struct_text, values_text
-from lowtide.errors import UsageError
 from lowtide.lower.nodes import Array, CType, Node
 from lowtide.program.assemble import Assembly
 from lowtide.program.limits import check
@@ -29,48 +27,6 @@ from lowtide.program.tables import (
 )
 from lowtide.program.turns import flatten
 from lowtide.target import DSP, Target
-
-_KEYWORDS = """
-auto break case char const continue default do double else enum extern float for goto if inline
-int long main register restrict return short signed sizeof static struct switch typedef union
-unsigned void volatile while
-"""
-_RESERVED = frozenset(_KEYWORDS.split())
-
-
-# name_t must not be a type of stddef.h, stdint.h, wchar.h or POSIX.
-_WIDTHS = [f"{kind}{bits}" for kind in ("int", "int_least", "int_fast") for bits in (8, 16, 32, 64)]
-_LIBRARY = (
-    "intptr intmax size ssize ptrdiff wchar wint max_align time clock off pid uid gid mode dev"
-)
-_TYPES = frozenset([*_WIDTHS, *(f"u{name}" for name in _WIDTHS), "uintptr", "uintmax"])
-_TAKEN = _RESERVED | _TYPES | frozenset(_LIBRARY.split())
-
-
-def c_name(text: str) -> str:
-    """`text` made a C identifier in lower case."""
-    name = re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_") or "model"
-    return f"m_{name}" if name[0].isdigit() or name in _TAKEN or _runtime(name) else name
-
-
-def check_name(name: str) -> str:
-    """`name` itself if it is a C identifier that is free; else raises UsageError."""
-    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) or name in _RESERVED:
-        raise UsageError(
-            f"{name!r} cannot be a C identifier",
-            f"use letters, digits and _, such as {c_name(name)}",
-        )
-    if _runtime(name):
-        raise UsageError(f"{name!r} is a name of the runtime's", "choose another name")
-    if name in _TAKEN:
-        raise UsageError(f"{name!r} would make the C type {name}_t anew", "choose another name")
-    return name
-
-
-def _runtime(name: str) -> bool:
-    """True where a name, or a file of that name, would meet one of lowtide's own."""
-    low = name.lower()
-    return low in ("lt", "lowtide") or low.startswith(("lt_", "lowtide_"))
 
 
 @dataclass(frozen=True, slots=True)

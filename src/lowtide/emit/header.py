@@ -249,7 +249,7 @@ def _described(prefix: str, tensor: Tensor, rows: int | None) -> list[str]:
         f"#define {prefix}_BYTES {tensor.bytes}",
         f"#define {prefix}_ELEMENTS {tensor.elements}",
         f"#define {prefix}_SHAPE {{{shape}}}",
-        f"#define {prefix}_TYPE {_C_TYPES[tensor.dtype]}",
+        f"#define {prefix}_TYPE {_C_TYPES.get(tensor.dtype, 'uint8_t')}",
     ]
     if rows is not None:
         lines += [

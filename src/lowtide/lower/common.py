@@ -17,6 +17,10 @@ from lowtide.target import ANY, Target
 
 _FLOATS = frozenset({DType.FLOAT32, DType.FLOAT16, DType.FLOAT64, DType.BFLOAT16})
 
+_INTEGERS = frozenset(
+    {DType.INT8, DType.UINT8, DType.INT16, DType.UINT16, DType.INT32, DType.UINT32, DType.INT64}
+)
+
 _LARGEST_SHIFT = 30
 """Of lt_scale: the reference shifts an int32 to the left by as much."""
 
@@ -79,6 +83,13 @@ class Context:
         if tensor.dtype not in _NUMPY or tensor.is_sparse:
             raise self.unsupported(f"input {index} is of a type or form that cannot be read")
         return constant(tensor)
+
+    def integers(self, index: int) -> NDArray[Any]:
+        """The contents of constant input `index`, which must be integers, in its shape."""
+        kind = self.input(index).dtype
+        if kind not in _INTEGERS:
+            raise self.unsupported(f"input {index} must hold integers, and is {kind.name}")
+        return self.constant(index)
 
     def unsupported(self, why: str) -> ModelError:
         """The error for what lowtide cannot compile."""

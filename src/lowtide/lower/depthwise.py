@@ -24,6 +24,11 @@ def _multiple(context: Context, filters: NDArray[Any]) -> int:
     in_c, out_c = context.input(0).shape[-1], filters.shape[3]
     if filters.shape[0] != 1 or in_c < 1 or out_c % in_c or out_c != context.output().shape[-1]:
         raise context.unsupported("its weights do not match its input and output")
+    said = context.option("depth_multiplier")
+    if said not in (0, out_c // in_c):
+        raise context.unsupported(
+            f"its depth_multiplier is {said}, but it makes {out_c} channels of {in_c}"
+        )
     return int(out_c // in_c)
 
 

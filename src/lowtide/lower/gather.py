@@ -15,7 +15,7 @@ from lowtide.lower.nodes import Array, Lowered, Node, Params
 def _gather(context: Context) -> Lowered:
     source, out = context.input(0), context.output()
     size = elements(context, source, out)
-    index = context.constant(1)
+    index = context.integers(1)
     shape = source.shape
     axis = axis_of(context, context.option("axis"), len(shape))
     batch = context.option("batch_dims")

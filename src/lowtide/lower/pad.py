@@ -21,7 +21,7 @@ _ZERO_POINT_TYPES = frozenset({DType.INT8, DType.UINT8})
 def _pad(context: Context) -> Lowered:
     source, out = context.input(0), context.output()
     size = elements(context, source, out)
-    paddings = context.constant(1)
+    paddings = context.integers(1)
     if paddings.shape != (len(source.shape), 2) or (paddings < 0).any():
         raise context.unsupported("its paddings are not a non-negative pair per dimension")
     before = tuple(int(b) for b in paddings[:, 0])

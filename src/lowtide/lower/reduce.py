@@ -69,7 +69,7 @@ def _axes(context: Context) -> frozenset[int]:
         raise context.unsupported(f"its axes are of type {context.input(1).dtype.name}")
     if context.input(1).elements == 0:  # it has no contents in the file
         return frozenset()
-    values = context.constant(1).reshape(-1).tolist()
+    values = context.integers(1).reshape(-1).tolist()
     return frozenset(axis_of(context, axis, rank) for axis in values if rank)
 
 

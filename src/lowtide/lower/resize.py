@@ -24,7 +24,7 @@ def _images(context: Context) -> tuple[Tensor, Tensor, int]:
     size = elements(context, source, out)
     if len(source.shape) != 4 or len(out.shape) != 4:
         raise context.unsupported("it resizes no feature map of four dimensions")
-    wanted = tuple(int(n) for n in context.constant(1).reshape(-1))
+    wanted = tuple(int(n) for n in context.integers(1).reshape(-1))
     if (source.shape[0], *wanted, source.shape[3]) != out.shape or 0 in (*source.shape, *out.shape):
         raise context.unsupported(f"it cannot make {list(out.shape)} of {list(source.shape)}")
     if max(source.shape) > 32767:

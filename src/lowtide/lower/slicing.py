@@ -20,8 +20,8 @@ from lowtide.lower.nodes import Lowered
 
 def _slice(context: Context) -> Lowered:
     source, out = context.input(0), context.output()
-    begin = tuple(context.constant(1).reshape(-1).tolist())
-    size = tuple(context.constant(2).reshape(-1).tolist())
+    begin = tuple(context.integers(1).reshape(-1).tolist())
+    size = tuple(context.integers(2).reshape(-1).tolist())
     if not len(begin) == len(size) == len(out.shape) == len(source.shape):
         raise context.unsupported("its begin, size, input and output differ in rank")
     extent = tuple(
@@ -37,7 +37,7 @@ def _strided_slice(context: Context) -> Lowered:
     for name in ("ellipsis_mask", "new_axis_mask", "offset"):
         if context.option(name):
             raise context.unsupported(f"it uses {name}, which TFLM has no kernel for")
-    given = [context.constant(i).reshape(-1).tolist() for i in (1, 2, 3)]
+    given = [context.integers(i).reshape(-1).tolist() for i in (1, 2, 3)]
     rank = len(source.shape)
     if not len(given[0]) == len(given[1]) == len(given[2]) <= rank:
         raise context.unsupported("its begin, end and strides differ in length")

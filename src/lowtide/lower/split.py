@@ -32,7 +32,7 @@ def _split_v(context: Context) -> Lowered:
 
 
 def _split_along(context: Context, source: Tensor, axis_input: int) -> Lowered:
-    axis = context.constant(axis_input).reshape(-1)
+    axis = context.integers(axis_input).reshape(-1)
     if axis.size != 1:
         raise context.unsupported("its axis is not one number")
     outs = [context.output(i) for i in range(len(context.op.outputs))]

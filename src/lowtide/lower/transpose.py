@@ -34,7 +34,7 @@ def _transpose(context: Context) -> Lowered:
     source, out = context.input(0), context.output()
     size = elements(context, source, out)
     rank = len(source.shape)
-    perm = tuple(int(p) for p in context.constant(1).reshape(-1))
+    perm = tuple(int(p) for p in context.integers(1).reshape(-1))
     if sorted(perm) != list(range(rank)):
         raise context.unsupported(f"{list(perm)} is no permutation of {rank} dimensions")
     if tuple(source.shape[p] for p in perm) != out.shape:

@@ -72,7 +72,7 @@ class _Table:
 
     def size(self, key: str) -> int:
         value = self.values.get(key)
-        if isinstance(value, str) and (match := re.fullmatch(r"(\d+) ?([KM]?)", value)):
+        if isinstance(value, str) and (match := re.fullmatch(r"([0-9]{1,12}) ?([KM]?)", value)):
             value = int(match[1]) * _UNITS[match[2]]
         if not isinstance(value, int) or isinstance(value, bool) or not 0 < value < _ADDRESSES:
             raise self.error(
@@ -109,7 +109,7 @@ def read_cores(texts: Mapping[str, str]) -> dict[str, Core]:
 def _tables(file: str, text: str) -> list[_Table]:
     try:
         document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits, lists in lists
         raise UsageError(f"{file} is not TOML: {error}", _REMEDY) from None
     tables = []
     for kind, named in document.items():

@@ -12,6 +12,7 @@ from typing import Any, Final
 from lowtide.errors import ModelError
 from lowtide.ir import DType, Graph, Metadata, Model, Op, Option, Quant, Signature, Tensor
 from lowtide.ir.soundness import verify
+from lowtide.tflite.options import options_of
 from lowtide.tflite.schema import schema
 from lowtide.tflite.table import REMEDY, DamagedError, File, Table
 
@@ -202,18 +203,19 @@ def _op(codes: _Codes, index: int, op: Table) -> Op:
         type=kind,
         inputs=op.integers("inputs"),
         outputs=op.integers("outputs"),
-        options=_options(op),
+        options=_options(op, kind),
         custom=custom if kind == "CUSTOM" else None,
         version=version,
         intermediates=op.integers("intermediates"),
     )
 
 
-def _options(op: Table) -> dict[str, Option]:
-    """The operator's builtin options; {} where it has none, or ones newer than the schema."""
+def _options(op: Table, kind: str) -> dict[str, Option]:
+    """The operator's builtin options; {} where it has none, those of another kind of operator, which the
+    interpreters ignore too, or ones newer than the schema."""
     first = op.integer("builtin_options_type") != 0
     options = op.table("builtin_options" if first else "builtin_options_2")
-    if options is None:
+    if options is None or options.kind != options_of(kind, options.kind):
         return {}
     return {name: _option(options.get(name)) for name in options.fields}
 

@@ -63,6 +63,7 @@ class NetBuilder:
         self._tensors: list[TensorSpec] = []
         self._ops: list[OpSpec] = []
         self._inputs: list[int] = []
+        self._initial: list[tuple[str, TensorSpec]] = []
 
     def input(self, shape: tuple[int, ...], quant: Quant = _IMAGE) -> Act:
         """A graph input of `shape` (batch 1 included), calibrated on uniform noise."""
@@ -267,6 +268,7 @@ class NetBuilder:
                 inputs=tuple(self._inputs),
                 outputs=tuple(act.id for act in outputs),
                 signature="serving_default" if self._signature else None,
+                initial=tuple(self._initial),
             )
         )
 

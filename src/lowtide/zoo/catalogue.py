@@ -13,6 +13,7 @@ from lowtide.zoo.branchy import branchy_cell, figure1
 from lowtide.zoo.chains import MBV2, MN2_320K, MN2_VWW5, chain, classifier
 from lowtide.zoo.mlperf import ds_cnn, mobilenet_v1, resnet8
 from lowtide.zoo.mobilenet_v2 import mobilenet_v2
+from lowtide.zoo.stateful import lstm_gestures, wake_word
 
 BUILDERS: Mapping[str, Callable[[], bytes]] = {
     "figure1": figure1,
@@ -30,5 +31,7 @@ BUILDERS: Mapping[str, Callable[[], bytes]] = {
     "attention-block-128": partial(attention_block, 128),
     "attention-block-256": partial(attention_block, 256),
     "branchy-cell": branchy_cell,
+    "streaming-wake-word": wake_word,
+    "lstm-gestures": lstm_gestures,
 }
 """Every name of `lowtide.zoo.names()` with the function that builds its file."""

@@ -13,6 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+Option = int | float | bool | str | tuple[int, ...]
+"""The value of a field of an operator's options."""
+
 
 @dataclass(frozen=True, slots=True)
 class Quant:
@@ -44,7 +47,8 @@ class TensorSpec:
 class OpSpec:
     """One operator: `kind` is a schema name (CONV_2D), tensors are indices into the network's list.
 
-    `options` are the fields of the schema's table `options_type`, in the schema's spelling.
+    `options` are the fields of the schema's table `options_type`, in the schema's spelling. An
+    omitted input is -1.
     """
 
     kind: str
@@ -52,12 +56,16 @@ class OpSpec:
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     options_type: str
-    options: Mapping[str, int | float | bool | tuple[int, ...]] = field(default_factory=dict)
+    options: Mapping[str, Option] = field(default_factory=dict)
+    intermediates: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NetSpec:
-    """A whole network, operators in file order; `signature` is the key of its entry point, if any."""
+    """A whole network, operators in file order; `signature` is the key of its entry point, if any.
+
+    `initial` has the name and the first contents of each variable that VAR_HANDLEs name.
+    """
 
     name: str
     tensors: tuple[TensorSpec, ...]
@@ -65,3 +73,4 @@ class NetSpec:
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     signature: str | None = None
+    initial: tuple[tuple[str, TensorSpec], ...] = ()

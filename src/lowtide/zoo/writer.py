@@ -5,6 +5,7 @@ Why our own: the only other writers are converters, which bring a whole training
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from lowtide.tflite.pack import pack
@@ -17,27 +18,49 @@ _LAST_SHORT_CODE = 127
 
 def write(net: NetSpec) -> bytes:
     """The file for `net`; constants start at multiples of 16 bytes, as kernels expect of them."""
+    parts = [net]
+    if net.initial:
+        call = OpSpec("CALL_ONCE", 1, (), (), "CallOnceOptions", {"init_subgraph_index": 1})
+        parts = [replace(net, ops=(call, *net.ops)), _beginning(net)]
     codes: dict[tuple[str, int], int] = {}
-    for op in net.ops:
+    for op in (op for part in parts for op in part.ops):
         codes.setdefault((op.kind, op.version), len(codes))
     buffers: list[dict[str, Any]] = [{}]  # buffer 0 is by convention the empty one
-    subgraph = {
-        "name": "main",
-        "tensors": [_tensor(tensor, buffers) for tensor in net.tensors],
-        "inputs": net.inputs,
-        "outputs": net.outputs,
-        "operators": [_operator(op, codes[op.kind, op.version]) for op in net.ops],
-    }
+    subgraphs = [
+        {
+            "name": "main" if part is parts[0] else part.name,
+            "tensors": [_tensor(tensor, buffers) for tensor in part.tensors],
+            "inputs": part.inputs,
+            "outputs": part.outputs,
+            "operators": [_operator(op, codes[op.kind, op.version]) for op in part.ops],
+        }
+        for part in parts
+    ]
     return pack(
         {
             "version": _SCHEMA_VERSION,
             "description": f"lowtide zoo: {net.name}",
             "operator_codes": [_operator_code(kind, version) for kind, version in codes],
-            "subgraphs": [subgraph],
+            "subgraphs": subgraphs,
             "buffers": buffers,
             "signature_defs": None if net.signature is None else [_signature(net, net.signature)],
         }
     )
+
+
+def _beginning(net: NetSpec) -> NetSpec:
+    """What is run once before all else: it gives variables their first contents."""
+    tensors: list[TensorSpec] = []
+    ops = []
+    for name, first in net.initial:
+        handle, value = len(tensors), len(tensors) + 1
+        tensors += [TensorSpec(name, (), "RESOURCE"), first]
+        options = {"shared_name": name}
+        ops += [
+            OpSpec("VAR_HANDLE", 1, (), (handle,), "VarHandleOptions", options),
+            OpSpec("ASSIGN_VARIABLE", 1, (handle, value), (), "AssignVariableOptions"),
+        ]
+    return NetSpec("initialise", tuple(tensors), tuple(ops), (), ())
 
 
 def _tensor(tensor: TensorSpec, buffers: list[dict[str, Any]]) -> dict[str, Any]:
@@ -75,6 +98,7 @@ def _operator(op: OpSpec, opcode_index: int) -> dict[str, Any]:
         "opcode_index": opcode_index,
         "inputs": op.inputs,
         "outputs": op.outputs,
+        "intermediates": op.intermediates or None,
         "builtin_options": (op.options_type, op.options),
     }
 

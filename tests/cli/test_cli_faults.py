@@ -1,0 +1,44 @@
+"""What slips through ends in one message, exit code 5 and a report; models that made it do so before."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from pathlib import Path
+
+import pytest
+from command import call, refused
+
+from lowtide.cli import faults
+from lowtide.commands import reordering
+
+
+def _broken(_: object) -> None:
+    raise KeyError("something\nin two lines")
+
+
+def test_a_fault_is_one_message_and_a_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reordering, "load", _broken)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    result = call("compile", "a model.tflite", "-o", tmp_path / "out", fault=True)
+    refused(result, faults.FAULT, "a fault of lowtide: KeyError: 'something", str(tmp_path))
+    [report] = tmp_path.iterdir()
+    assert result.messages.endswith(f"please report it with the model and the file {report}\n")
+    text = report.read_text()
+    assert re.match(
+        r"lowtide \S+, Python \S+, numpy \S+, .+\nlowtide compile 'a model.tflite' -o", text
+    )
+    assert "Traceback (most recent call last)" in text
+    assert "in _broken" in text
+
+
+def test_a_fault_without_a_place_for_the_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(**_: object) -> None:
+        raise OSError("no space")
+
+    monkeypatch.setattr(reordering, "load", _broken)
+    monkeypatch.setattr(tempfile, "mkstemp", full)
+    result = call("analyze", "model.tflite", fault=True)
+    refused(result, faults.FAULT, "KeyError", "it is at test_cli_faults.py, line ")
