@@ -23,7 +23,7 @@ NOT_IN_TFLM = {"swiftnet_cell_uint8": 376_320}
 # Scratch buffers that kernels ask for on top of the tensors, where they raise TFLM's arena. The LSTM
 # kernel wants four of batch * units elements of the cell state's type: here 1 * 20 float32 each, at
 # the network's peak. MEAN's, 4 bytes for each element of its output, fit beside smaller tensors.
-SCRATCH = {"tflm_mnist_lstm": 4 * 80}
+SCRATCH = {"tflm_mnist_lstm": 4 * 80, "lstm-gestures": 4 * 32}  # 16 int16 each
 
 
 def agrees(graph: Graph, found: Timeline) -> None:
@@ -36,7 +36,7 @@ def agrees(graph: Graph, found: Timeline) -> None:
     for step in found.steps:
         op = graph.ops[step.operator]
         assert step.type == op.label
-        assert step.name == graph.tensors[op.outputs[0]].name
+        assert step.name == (graph.tensors[op.outputs[0]].name if op.outputs else "")
         assert step.bytes == sum(sizes[t] for t in step.working_set)
         assert list(step.working_set) == sorted(set(step.working_set))
         arena = {t for t in (*op.inputs, *op.outputs) if t >= 0 and in_arena(graph.tensors[t])}
@@ -95,11 +95,11 @@ def test_tensors_are_in_ram_from_their_first_to_their_last_step(name: str) -> No
             case "output":
                 assert use.id in graph.outputs
                 assert (use.first_step, use.last_step) == (maker, len(graph.ops) - 1)
-            case "activation":
+            case "activation" if use.bytes:
                 readers = [op.id for op in graph.ops if use.id in op.inputs]
                 assert (use.first_step, use.last_step) == (maker, max(readers))
             case role:
-                assert role in {"constant", "variable", "unused"}
+                assert role in {"constant", "variable", "unused"} or not use.bytes  # a handle
                 assert role != "constant" or tensor.data is not None
 
 

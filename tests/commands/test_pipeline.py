@@ -21,7 +21,7 @@ from lowtide.commands.reordering import Check, Reordered, compare, place_tensors
 from lowtide.errors import DiffersError, ModelError, UsageError
 from lowtide.ir import Model
 from lowtide.place.offline_plan import METADATA_NAME, decode, encode
-from lowtide.place.tensors import tensor_problem
+from lowtide.place.tensors import tensor_problem, tflm_problem
 from lowtide.place.validate import validate
 from lowtide.report.describe import describe
 from lowtide.tflite.read import parse
@@ -112,7 +112,7 @@ def test_an_offline_plan_is_the_planned_placement(name: str) -> None:
     planned = {i: offset for i, offset in enumerate(decode(entry.data)) if offset is not None}
     assert planned == result.plan.offsets()
     # The offsets fit the order in the new file, seen from that file alone.
-    problem = tensor_problem(result.model.graph, range(len(result.model.graph.ops)))
+    problem = tflm_problem(result.model.graph, range(len(result.model.graph.ops)))
     validate(problem, result.plan)
     assert {item.id for item in problem.items} == set(planned)
     kept = [m for m in result.model.metadata if m.name != METADATA_NAME]
