@@ -42,8 +42,8 @@ typedef struct {
  * for as long as `m` is used. */
 int tiny_net_init(tiny_net_t *m, void *arena, size_t size);
 
-/* Begin anew; callbacks and inputs stay. This network keeps nothing from one run to the next,
- * so there is nothing else to do. */
+/* Begin anew; callbacks and inputs stay.
+ * This network keeps nothing from one run to the next, so there is nothing else to do. */
 int tiny_net_reset(tiny_net_t *m);
 
 /* Say where input i is. It must stay readable and unchanged during tiny_net_invoke, and be aligned as

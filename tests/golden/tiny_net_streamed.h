@@ -56,8 +56,8 @@ typedef struct {
  * for as long as `m` is used. */
 int tiny_net_init(tiny_net_t *m, void *arena, size_t size);
 
-/* Begin anew; callbacks and inputs stay. A run that has begun is given up. This network keeps nothing from one run to the next,
- * so there is nothing else to do. */
+/* Begin anew; callbacks and inputs stay. A run that has begun is given up.
+ * This network keeps nothing from one run to the next, so there is nothing else to do. */
 int tiny_net_reset(tiny_net_t *m);
 
 /* Say who gives the rows that tiny_net_invoke asks for. */

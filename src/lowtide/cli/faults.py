@@ -12,10 +12,9 @@ import shlex
 import tempfile
 import traceback
 from collections.abc import Sequence
+from importlib.metadata import version as package_version
 from pathlib import Path
 from typing import Final
-
-import numpy as np
 
 from lowtide import __version__
 
@@ -40,7 +39,7 @@ def fault_message(error: Exception, arguments: Sequence[str]) -> str:
 
 def _report(error: Exception, arguments: Sequence[str]) -> str:
     lines = [
-        f"lowtide {__version__}, Python {platform.python_version()}, numpy {np.__version__}, "
+        f"lowtide {__version__}, Python {platform.python_version()}, numpy {package_version('numpy')}, "
         f"{platform.platform()}",
         f"lowtide {shlex.join(arguments)}",
         "",

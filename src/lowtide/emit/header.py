@@ -160,8 +160,8 @@ def _set_up(assembly: Assembly, name: str) -> str:
  * for as long as `m` is used. */
 int {name}_init({name}_t *m, void *arena, size_t size);
 
-/* Begin anew; callbacks and inputs stay.{begins} This network keeps nothing from one run to the next,
- * so there is nothing else to do. */
+/* Begin anew; callbacks and inputs stay.{begins}
+ * This network keeps nothing from one run to the next, so there is nothing else to do. */
 int {name}_reset({name}_t *m);"""
     return f"""\
 /* Set up `m` to use `arena`, {arena},
