@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -68,9 +69,9 @@ def _resized(
     return parse(write(NetSpec("resized", tensors, (op,), (0,), (2,))), path="resized.tflite")
 
 
-def _refusal(net: NetSpec, **options: str) -> str:
+def _refusal(net: NetSpec, **options: Any) -> str:
     with pytest.raises(ModelError) as caught:
-        compile_model(parse(write(net), path="net.tflite"), Options(**options))  # type: ignore[arg-type]
+        compile_model(parse(write(net), path="net.tflite"), Options(**options))
     assert caught.value.exit_code == 3
     return caught.value.cause
 
@@ -124,10 +125,10 @@ def test_another_operators_options_are_none() -> None:
 
 @pytest.mark.parametrize("path", sorted(REPRO.glob("*.tflite")), ids=lambda path: path.stem)
 @pytest.mark.parametrize("mode", ["resident", "streamed"])
-def test_files_that_broke_something(path: Path, mode: str) -> None:
+def test_files_that_broke_something(path: Path, mode: Literal["resident", "streamed"]) -> None:
     try:
         model = load(path)
-        program = compile_model(model, Options(input_mode=mode, output_mode=mode))  # type: ignore[arg-type]
+        program = compile_model(model, Options(input_mode=mode, output_mode=mode))
         if path.stem != "tb_int4_unused_input":  # of which no test input can be made
             assert checking.verify(program, samples=4).bit_exact
     except LowtideError as error:

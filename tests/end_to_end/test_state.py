@@ -266,7 +266,10 @@ def test_networks_share_an_arena_and_keep_their_own_state(tmp_path: Path) -> Non
 REAL = ["mww_okay_nabu_v2", "mww_vad_v2"]
 
 
-@pytest.mark.skipif(not all((WORLD / f"{n}.tflite").exists() for n in REAL), reason="not there")
+@pytest.mark.skipif(
+    not all((WORLD / f"{n}.tflite").exists() for n in REAL),
+    reason="needs the wake words of the optional folder ../shared/world",
+)
 def test_wake_words_share_an_arena(tmp_path: Path) -> None:
     """Two instances of a wake word and a voice detector."""
     models = [load(WORLD / f"{name}.tflite") for name in (*REAL, REAL[0])]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lowtide.oracle import interpreters
-from lowtide.oracle.interpreters import OracleError, Reference, reference_tensors
+from lowtide.oracle.interpreters import EngineName, OracleError, Reference, reference_tensors
 from lowtide.oracle.samples import sample_inputs
 from networks import loaded
 from oracle_server import served
@@ -45,7 +45,7 @@ def test_the_same_values(started: list[Path], monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.parametrize("engine", ["tflm", "litert"])
 def test_the_same_failures(
-    engine: str, started: list[Path], monkeypatch: pytest.MonkeyPatch
+    engine: EngineName, started: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An error that is reported, and for TFLM a process that dies: of a file cut in two."""
     said = []
@@ -56,7 +56,7 @@ def test_the_same_failures(
                     source,
                     sample_inputs(MODEL, 1),
                     tensors,
-                    engine=engine,  # type: ignore[arg-type]
+                    engine=engine,
                 )
             said.append(info.value.cause)
         monkeypatch.undo()

@@ -10,6 +10,7 @@ import click
 
 from lowtide.cli.options import (
     MODEL_HELP,
+    Factor,
     effort_option,
     file_option,
     json_option,
@@ -19,18 +20,6 @@ from lowtide.cli.options import (
 from lowtide.errors import DiffersError, UsageError
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-
-
-class _Overhead(click.FloatRange):
-    """A factor of at least 1, or inf."""
-
-    def __init__(self) -> None:
-        super().__init__(min=1.0)
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if str(value).lower().strip("+-") == "nan":
-            self.fail(f"{value} is no number.", param, ctx)
-        return super().convert(value, param, ctx)
 
 
 _SAID_BY_PLAN = {
@@ -95,7 +84,7 @@ _OPTIONS = (
     ),
     click.option(
         "--max-overhead",
-        type=_Overhead(),
+        type=Factor(min=1.0),
         metavar="F",
         help="Least RAM at no more than F times the network's cost, in strips (inf: at any cost).",
     ),

@@ -16,7 +16,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 MODEL_HELP = "MODEL is a .tflite file, or zoo:NAME (see `lowtide zoo`)."
 
 
-class _Effort(click.FloatRange):
+class Factor(click.FloatRange):
     """A factor; nan is in no range, though it is neither below nor above one."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -29,7 +29,7 @@ model_argument = click.argument("model", metavar="MODEL")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
 effort_option = click.option(
     "--effort",
-    type=_Effort(min=0.001, max=1000),
+    type=Factor(min=0.001, max=1000),
     default=1.0,
     show_default=True,
     metavar="F",
