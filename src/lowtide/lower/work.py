@@ -23,7 +23,14 @@ Features = Mapping[str, float]
 CONVOLUTION = "lt_conv_packed_s8_row"
 DEPTHWISE, DEPTHWISE_PLAIN = "lt_depthwise_quick_s8_row", "lt_depthwise_quick_s8_plain"
 DETAILED = frozenset(
-    {CONVOLUTION, DEPTHWISE, DEPTHWISE_PLAIN, "lt_block_s8_row", "lt_separable_s8_row"}
+    {
+        CONVOLUTION,
+        DEPTHWISE,
+        DEPTHWISE_PLAIN,
+        "lt_depthwise_columns_s8_row",
+        "lt_block_s8_row",
+        "lt_separable_s8_row",
+    }
 )
 """Kernels whose work is counted in detail: all whose work is not `Plain`."""
 
@@ -163,6 +170,48 @@ class Depthwise:
         return self
 
 
+@dataclass(frozen=True, slots=True)
+class DepthwiseColumns:
+    """lt_depthwise_columns: what `of` does, by `piece` columns at a time. Not linear in columns."""
+
+    of: Depthwise
+    piece: int
+
+    @property
+    def axis(self) -> Axis:
+        """The window along a row."""
+        return self.of.axis
+
+    @property
+    def in_w(self) -> int:
+        """Columns of the input."""
+        return self.of.in_w
+
+    @property
+    def columns(self) -> int:
+        """Columns that it makes."""
+        return self.of.columns
+
+    def features(self, columns: int, padded: int) -> Features:
+        """What is done to make `columns` columns."""
+        del padded
+        of, axis = self.of, self.of.axis
+        pieces = -(-columns // self.piece)
+        groups = of.steps * (of.channels // 4)
+        read = columns * axis.stride + pieces * (axis.kernel - axis.stride)
+        return {
+            "pieces": of.steps * pieces,
+            "groups": groups * pieces,
+            "unpacked": groups * min(read, of.in_w + 2 * (pieces - 1)),
+            "results": groups * columns * 4,
+            "clamped": of.steps * columns * of.channels if of.clamps else 0,
+        }
+
+    def leaner(self) -> Depthwise:
+        """The lean form."""
+        return self.of.leaner()
+
+
 MOST_PIXELS = 8
 """The most pixels of a row that a block makes at a time."""
 
@@ -254,7 +303,7 @@ class _Piece:
     padded: int
 
 
-Work = Plain | Convolution | Depthwise | BlockWork
+Work = Plain | Convolution | Depthwise | DepthwiseColumns | BlockWork
 """What a node does."""
 
 
