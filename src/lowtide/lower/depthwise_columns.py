@@ -16,8 +16,10 @@ from lowtide.lower.nodes import Array, Value
 _COLUMN = 24
 """Bytes of an unpacked column of four channels."""
 
-_ROOM = 512
-"""Bytes of scratch memory that a row may have, even if it is shorter."""
+_ROOM = 264
+_SHARE = 3 / 8
+"""Scratch memory may be so many bytes, or this part of the row that is made: then no more than what
+other operators need at that place."""
 
 
 def fits(axis: Axis, kernel_h: int, channels: int) -> bool:
@@ -27,9 +29,9 @@ def fits(axis: Axis, kernel_h: int, channels: int) -> bool:
 
 
 def piece(axis: Axis, columns: int, row_bytes: int) -> int:
-    """How many columns to make at a time: all, or equal parts of them, in scratch memory of about the
-    row that is made."""
-    room = max(_ROOM, row_bytes) // _COLUMN
+    """How many columns to make at a time: all, or equal parts of them, as scratch
+    memory allows."""
+    room = max(_ROOM, int(_SHARE * row_bytes)) // _COLUMN
     most = max(1, (room - axis.kernel) // axis.stride + 1)
     return -(-columns // -(-columns // most))
 

@@ -144,6 +144,7 @@ static void sum(lt_columns_sums *sums, int32_t n, int32_t stride)
             words[k] = (int32_t)((uint32_t)sums->records[k] & sums->masks[k]);
         }
         int32_t shift = words[2] & 0xFF;
+        int8_t *last = NULL, value = 0; /* a result replaces what the next window still reads */
         for (int32_t left = n; left > 0; left--, at += stride * WORDS) {
             int32_t found = 0;
             for (int32_t x = 0; x < 3; x++) {
@@ -151,8 +152,13 @@ static void sum(lt_columns_sums *sums, int32_t n, int32_t stride)
             }
             found = lt_narrow(lt_add(sums->records[3], lt_add(found, found)), sums->records[4],
                               lt_centre(sums->odd, shift), shift);
-            ((int8_t *)(at + WORDS))[order[i]] = (int8_t)lt_clamp(found, INT8_MIN, INT8_MAX);
+            if (last != NULL) {
+                *last = value;
+            }
+            last = (int8_t *)(at + WORDS) + order[i];
+            value = (int8_t)lt_clamp(found, INT8_MIN, INT8_MAX);
         }
+        *last = value;
     }
 }
 
