@@ -27,6 +27,7 @@ DETAILED = frozenset(
         CONVOLUTION,
         DEPTHWISE,
         DEPTHWISE_PLAIN,
+        "lt_conv_fours_s8_row",
         "lt_depthwise_columns_s8_row",
         "lt_block_s8_row",
         "lt_separable_s8_row",
@@ -129,6 +130,58 @@ class Convolution:
     def leaner(self) -> Convolution:
         """The lean form."""
         return replace(self, lean=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ConvolutionFours:
+    """lt_conv_fours: what `of` does, with `quads` fours of products in a window."""
+
+    of: Convolution
+    quads: int
+    direct: bool
+
+    @property
+    def axis(self) -> Axis:
+        """The window along a row."""
+        return self.of.axis
+
+    @property
+    def in_w(self) -> int:
+        """Columns of the input."""
+        return self.of.in_w
+
+    @property
+    def columns(self) -> int:
+        """Columns that it makes."""
+        return self.of.columns
+
+    def features(self, columns: int, padded: int) -> Features:
+        """What is done to make `columns` columns."""
+        of, steps, groups = self.of, self.of.steps, -(-self.of.out_c // 4)
+        words = self.quads // of.kernel_h
+        pairs, singles = (0, columns) if of.lean else (columns // 2, columns % 2)
+        rests = 1 if of.out_c % 4 else 0
+        copied = 0 if self.direct else singles
+        return {
+            "pair": steps * pairs,
+            "pair_groups": steps * pairs * groups,
+            "pair_products": steps * pairs * groups * self.quads,
+            "pair_rests": steps * pairs * rests,
+            "single": steps * singles,
+            "single_groups": steps * singles * groups,
+            "single_products": steps * singles * groups * self.quads,
+            "single_rests": steps * singles * rests,
+            "unpacked_rows": of.rows * pairs,
+            "unpacked_words": of.rows * pairs * words,
+            "unpacked_padding": of.padding * pairs * words,
+            "copied_words": (of.rows + of.padding) * copied * words,
+            "edges" if of.in_c % 4 == 0 else "byte_edges": of.rows * padded,
+            "clamped": steps * columns * of.out_c if of.clamps else 0,
+        }
+
+    def leaner(self) -> ConvolutionFours:
+        """The lean form."""
+        return replace(self, of=self.of.leaner())
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,7 +356,7 @@ class _Piece:
     padded: int
 
 
-Work = Plain | Convolution | Depthwise | DepthwiseColumns | BlockWork
+Work = Plain | Convolution | ConvolutionFours | Depthwise | DepthwiseColumns | BlockWork
 """What a node does."""
 
 
