@@ -1,4 +1,4 @@
-"""Depthwise convolutions by columns, for cores with DSP instructions: in C here, in assembly on boards."""
+"""Depthwise convolutions by columns, for cores with DSP instructions, and the C beside the assembly."""
 
 from __future__ import annotations
 

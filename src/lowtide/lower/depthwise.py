@@ -114,9 +114,7 @@ def _by_columns(
         scratch=columns.scratch(over.axis, over.out_w, piece),
         lean_params=node.params,
         work=DepthwiseColumns(work, piece),
-        narrow_scratch=tuple(
-            columns.scratch(over.axis, n, piece) for n in range(over.out_w + 1)
-        ),
+        narrow_scratch=tuple(columns.scratch(over.axis, n, piece) for n in range(over.out_w + 1)),
     )
 
 

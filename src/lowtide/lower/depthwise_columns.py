@@ -69,4 +69,3 @@ def _word(*parts: NDArray[np.int64]) -> NDArray[np.int64]:
     for i, part in enumerate(parts):
         total |= part << (8 * i)
     return total
-
