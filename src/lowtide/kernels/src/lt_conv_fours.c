@@ -192,8 +192,15 @@ void lt_conv_fours_s8_row(const void *params, const lt_step *step)
     const lt_conv_fours_s8 *p = params;
     lt_fours of = {NULL, NULL, NULL, p->quads, step->out[0], p->out_c, p->out_c >> 2};
     int32_t x = 0;
+    const int8_t *pixel = step->in[0];
     for (; !p->lean && x + 1 < p->out_w; x += 2) {
-        unpack_two(p, step->in, x, step->scratch);
+        if (p->direct) {
+            int32_t pitch = p->stride_w * p->in_c;
+            lt_fours_unpack(step->scratch, pixel, pixel + pitch, p->words);
+            pixel += 2 * pitch;
+        } else {
+            unpack_two(p, step->in, x, step->scratch);
+        }
         of.x = step->scratch;
         run_all(p, lt_fours_two, &of, 2);
     }

@@ -67,23 +67,25 @@ static piece piece_at(const lt_depthwise_columns_s8 *p, int32_t x, int32_t no_ro
 void lt_depthwise_columns_s8_row(const void *params, const lt_step *step)
 {
     const lt_depthwise_columns_s8 *p = params;
+    int32_t channels = p->channels, stride = p->stride_w;
     uint32_t low = (uint32_t)-p->input_zero;
     int32_t *columns = step->scratch;
     int8_t *out = step->out[0];
-    lt_columns_source from = {NULL, 0, 0, p->channels, (int32_t)((low & 0xFFFFU) | low << 16)};
+    lt_columns_source from = {NULL, 0, 0, channels, (int32_t)((low & 0xFFFFU) | low << 16)};
     lt_columns_sums sums = {columns, {0, 0, 0}, p->centre, NULL};
     const int8_t *rows = find_rows(step->in, &from, sums.masks);
     for (int32_t x = 0; x < p->out_w;) {
         piece of = piece_at(p, x, rows == NULL);
         if (rows != NULL) {
-            from.row = rows + (x * p->stride_w - p->pad_left + of.before) * p->channels;
+            from.row = rows + (x * stride - p->pad_left + of.before) * channels;
         }
+        int32_t wide = of.before > 1 || of.after > 1;
         sums.records = p->records;
         pad(columns, of.before);
         pad(columns + (of.before + of.inside) * WORDS, of.after);
-        for (int8_t *end = out + p->channels; out != end; out += 4) {
+        for (int8_t *end = out + channels; out != end; out += 4) {
             LT_MACS(of.n * 9 * 4);
-            if (of.before > 1 || of.after > 1) { /* results overwrite what is not at the ends */
+            if (wide) { /* results overwrite what is not at the ends */
                 pad(columns, of.before);
                 pad(columns + (of.before + of.inside) * WORDS, of.after);
             }
@@ -91,14 +93,14 @@ void lt_depthwise_columns_s8_row(const void *params, const lt_step *step)
                 lt_columns_unpack(&from, columns + of.before * WORDS, of.inside);
                 from.row += 4;
             }
-            if (p->stride_w == 1) {
+            if (stride == 1) {
                 lt_columns_sum_1(&sums, of.n);
             } else {
                 lt_columns_sum_2(&sums, of.n);
             }
-            store(columns + WORDS, p->stride_w * WORDS, of.n, out, p->channels);
+            store(columns + WORDS, stride * WORDS, of.n, out, channels);
         }
-        out += (of.n - 1) * p->channels;
+        out += (of.n - 1) * channels;
         x += of.n;
     }
     if (p->low > INT8_MIN || p->high < INT8_MAX) {
