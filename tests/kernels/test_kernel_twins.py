@@ -1,4 +1,4 @@
-"""What kernels have in assembly does what the C beside it says: both run on a board, on random values."""
+"""What kernels have in assembly does what the C beside it says: both run on boards, on random values."""
 
 from __future__ import annotations
 

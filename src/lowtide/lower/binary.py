@@ -169,7 +169,7 @@ def _add(context: Context, *, subtract: bool) -> Lowered:
 
 
 def _quick(fields: Fields, walk: Walk) -> Params | None:
-    """The params of lt_add_quick.h for those of lt_addition, or None if they do not meet its conditions."""
+    """The params of lt_add_quick.h for those of lt_addition; None if they do not meet its conditions."""
     of = {name: int(value) for name, value in fields if isinstance(value, int)}
     shift, zero = of["shift"] - 1, of["output_zero"]
     # Twice the sum is below 2^30: both operands are below 2^8 steps of 2^20, and twice that.

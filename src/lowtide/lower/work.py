@@ -158,24 +158,26 @@ class ConvolutionFours:
     def features(self, columns: int, padded: int) -> Features:
         """What is done to make `columns` columns."""
         of, steps, groups = self.of, self.of.steps, -(-self.of.out_c // 4)
-        words = self.quads // of.kernel_h
+        words, turns = self.quads // of.kernel_h, -(-self.quads // 4)
         pairs, singles = (0, columns) if of.lean else (columns // 2, columns % 2)
-        rests = 1 if of.out_c % 4 else 0
         copied = 0 if self.direct else singles
+        # The last window may end in a word that is not all there.
+        beyond = 1 if of.axis.kernel * of.in_c % 4 and columns else 0
+        edges = "edge_words" if of.in_c % 4 == 0 else "edge_bytes"
         return {
+            # Instructions of lt_fours_two, lt_fours_one and lt_fours_unpack.
+            "assembly": steps * groups * pairs * (73 + 24 * self.quads + 3 * turns)
+            + steps * groups * singles * (43 + 16 * self.quads + 2 * turns)
+            + of.rows * pairs * (6 + 7 * words + 2 * (words // 2)),
             "pair": steps * pairs,
-            "pair_groups": steps * pairs * groups,
-            "pair_products": steps * pairs * groups * self.quads,
-            "pair_rests": steps * pairs * rests,
             "single": steps * singles,
-            "single_groups": steps * singles * groups,
-            "single_products": steps * singles * groups * self.quads,
-            "single_rests": steps * singles * rests,
-            "unpacked_rows": of.rows * pairs,
-            "unpacked_words": of.rows * pairs * words,
+            "rests": steps * (pairs + singles) if of.out_c % 4 else 0,
+            "unpacked_rows": 0 if self.direct else (of.rows + of.padding) * pairs,
             "unpacked_padding": of.padding * pairs * words,
+            "copied_rows": (of.rows + of.padding) * copied,
             "copied_words": (of.rows + of.padding) * copied * words,
-            "edges" if of.in_c % 4 == 0 else "byte_edges": of.rows * padded,
+            "edges": of.rows * (padded + beyond),
+            "copied_edges" if of.lean else edges: of.rows * (padded + beyond) * words,
             "clamped": steps * columns * of.out_c if of.clamps else 0,
         }
 
@@ -248,21 +250,34 @@ class DepthwiseColumns:
     def features(self, columns: int, padded: int) -> Features:
         """What is done to make `columns` columns."""
         del padded
-        of, axis = self.of, self.of.axis
-        pieces = -(-columns // self.piece)
+        of, stride = self.of, self.of.axis.stride
         groups = of.steps * (of.channels // 4)
-        read = columns * axis.stride + pieces * (axis.kernel - axis.stride)
+        pieces = -(-columns // self.piece)
+        read = min(columns * stride + pieces * (3 - stride), of.in_w + 2 * (pieces - 1))
+        sizes = [min(self.piece, columns - at) for at in range(0, columns, self.piece)]
         return {
+            # Instructions of lt_columns_unpack and of lt_columns_sum_1 or lt_columns_sum_2.
+            "assembly": groups * (6 * pieces + 17 * read)
+            + groups * sum(map(_sum_1 if stride == 1 else _sum_2, sizes)),
             "pieces": of.steps * pieces,
             "groups": groups * pieces,
-            "unpacked": groups * min(read, of.in_w + 2 * (pieces - 1)),
-            "results": groups * columns * 4,
+            "results": groups * columns,
             "clamped": of.steps * columns * of.channels if of.clamps else 0,
         }
 
     def leaner(self) -> Depthwise:
         """The lean form."""
         return self.of.leaner()
+
+
+def _sum_1(n: int) -> int:
+    """Instructions of lt_columns_sum_1: a turn is of three windows, and may begin in its middle."""
+    return 13 + 4 * (27 + 12 * n + 3 * -(-n // 3) + (0, 8, 6)[n % 3])
+
+
+def _sum_2(n: int) -> int:
+    """Instructions of lt_columns_sum_2: a turn is of two windows."""
+    return 11 + 4 * (23 + 13 * n + 2 * -(-n // 2) + 2 * (n % 2))
 
 
 MOST_PIXELS = 8

@@ -84,7 +84,7 @@ Prices = Mapping[int, Price]
 
 @dataclass(frozen=True, slots=True)
 class CostModel:
-    """Instructions per feature and kernel, on one core. `worst_error` is that of the ten plans of
+    """Instructions per feature and kernel, on one core. `worst_error` is that of the plans of
     `bench/run instructions`, relative to what was measured."""
 
     core: str

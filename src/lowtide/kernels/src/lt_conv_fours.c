@@ -50,14 +50,6 @@ static void unpack_zeros(int32_t *to, int32_t zero, int32_t words)
     }
 }
 
-/* Byte i of a row of the window whose first column is `first`, or padding. */
-APART static int8_t byte_of(const lt_conv_fours_s8 *p, const int8_t *row, int32_t first, int32_t i)
-{
-    int32_t kx = i / p->in_c, column = first + kx * p->dilation_w;
-    int32_t inside = column >= 0 && column < p->in_w && kx < p->kernel_w;
-    return inside ? row[column * p->in_c + i - kx * p->in_c] : p->input_zero;
-}
-
 /* A row of the window of one of two pixels, of which some columns are padding. */
 APART static void unpack_pixels(const lt_conv_fours_s8 *p, const int8_t *row, int32_t first,
                                 int32_t *to)
@@ -76,12 +68,22 @@ APART static void unpack_pixels(const lt_conv_fours_s8 *p, const int8_t *row, in
 APART static void unpack_bytes(const lt_conv_fours_s8 *p, const int8_t *row, int32_t first,
                                int32_t *to)
 {
-    for (int32_t i = 0; i < 4 * p->words; i += 4, to += 4) {
-        int8_t bytes[4];
-        for (int32_t k = 0; k < 4; k++) {
-            bytes[k] = byte_of(p, row, first, i + k);
+    int8_t bytes[4] = {0, 0, 0, 0};
+    int32_t k = 0;
+    for (int32_t kx = p->kernel_w; kx > 0; kx--, first += p->dilation_w) {
+        int32_t inside = first >= 0 && first < p->in_w;
+        const int8_t *pixel = inside ? row + first * p->in_c : NULL;
+        for (int32_t c = 0; c < p->in_c; c++) {
+            bytes[k++] = pixel != NULL ? pixel[c] : p->input_zero;
+            if (k == 4) {
+                unpack(to, bytes, 1);
+                to += 4;
+                k = 0;
+            }
         }
-        unpack(to, bytes, 1);
+    }
+    if (k != 0) {
+        unpack(to, bytes, 1); /* weights beyond the last byte are 0 */
     }
 }
 
@@ -128,6 +130,21 @@ static void fill(int8_t *to, int8_t value, int32_t n)
     }
 }
 
+/* A row of the window as bytes, of which some columns are padding. */
+static void copy_pixels(const lt_conv_fours_s8 *p, const int8_t *row, int32_t first, int8_t *to)
+{
+    for (int32_t kx = p->kernel_w; kx > 0; kx--, first += p->dilation_w, to += p->in_c) {
+        if (first >= 0 && first < p->in_w) {
+            const int8_t *pixel = row + first * p->in_c;
+            for (int32_t c = 0; c < p->in_c; c++) {
+                to[c] = pixel[c];
+            }
+        } else {
+            fill(to, p->input_zero, p->in_c);
+        }
+    }
+}
+
 /* The window of output column x as bytes: where it is, or gathered in `patch`. */
 APART static const int8_t *window(const lt_conv_fours_s8 *p, const void *const *rows,
                                   int32_t x, int8_t *patch)
@@ -146,9 +163,7 @@ APART static const int8_t *window(const lt_conv_fours_s8 *p, const void *const *
                 __builtin_memcpy(to + i, row + first * p->in_c + i, 4);
             }
         } else {
-            for (int32_t i = 0; i < 4 * words; i++) {
-                to[i] = byte_of(p, row, first, i);
-            }
+            copy_pixels(p, row, first, to);
         }
     }
     return patch;
