@@ -102,9 +102,9 @@ class Definition:
         for other in self.graph.ops[: op.id]:
             shared = set(op.inputs) & set(other.inputs)
             kinds = {op.type, other.type}
-            if any(t >= 0 and self.graph.tensors[t].is_variable for t in shared):
-                if kinds & {"SVDF", "VAR_HANDLE", "ASSIGN_VARIABLE"}:
-                    found.add(other.id)
+            seen = any(t >= 0 and self.graph.tensors[t].is_variable for t in shared)
+            if seen and kinds & {"SVDF", "VAR_HANDLE", "ASSIGN_VARIABLE"}:
+                found.add(other.id)
             if self._hidden(op) and self._hidden(other):
                 found.add(other.id)
         return frozenset(found)
