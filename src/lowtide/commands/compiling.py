@@ -26,7 +26,7 @@ from lowtide.passes import (
     resolve_variables,
     round_once,
 )
-from lowtide.place.tensors import tflm_arena_bytes
+from lowtide.place.tensors import tflm_arena_bytes, tflm_variable_bytes
 from lowtide.plans import planner
 from lowtide.plans.bound import plan_bound
 from lowtide.plans.cost import CostModel, load_model
@@ -118,6 +118,22 @@ class Options:
         return load_model(self.target.priced_as) if self.cost == "instructions" else None
 
 
+@dataclass(frozen=True, slots=True)
+class TflmBytes:
+    """What TFLM takes from its arena, predicted: `arena` (its head) for tensors, `variables` for state.
+
+    Its own structures and the scratch memory that some of its kernels ask for come on top.
+    """
+
+    arena: int
+    variables: int
+
+    @property
+    def ram(self) -> int:
+        """Both."""
+        return self.arena + self.variables
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Compiled:
     """A program as C: `files` is the whole bundle, {file name: contents}.
@@ -153,6 +169,13 @@ class Compiled:
     def ram_bytes(self) -> int:
         """Bytes of arena and state; the instance and the stack are beside them."""
         return self.arena_bytes + self.state_bytes
+
+    @property
+    def tflm_bytes(self) -> TflmBytes:
+        """What TFLM needs for the model, its operators in the file's order."""
+        graph = self.model.graph
+        head = tflm_arena_bytes(graph, range(len(graph.ops)))
+        return TflmBytes(head, tflm_variable_bytes(resolve_variables(graph)))
 
     @property
     def instructions_predicted(self) -> int | None:
@@ -263,8 +286,8 @@ def _check_ends(graph: Graph) -> None:
 class Planned:
     """What `lowtide plan` shows. `points` is the front, if asked for; `complete` says that it is exact.
 
-    `tflm_bytes` is the arena of TFLM's own planner, predicted. No order of the program's steps, each run
-    once, needs less than `lower_bound_bytes`.
+    `tflm_bytes` is the arena of TFLM's own planner, predicted, without its variables. No order of the
+    program's steps, each run once, needs an arena of less than `lower_bound_bytes`.
     """
 
     compiled: Compiled
@@ -305,10 +328,9 @@ def planned_model(
     assembly = assemble_placed(ready, point.placed)
     complete = _complete(options, order, plans)
     compiled = compiled_of(model, options, name, order, assembly, complete=complete)
-    tflm = tflm_arena_bytes(model.graph, range(len(model.graph.ops)))
     tell("looking for a lower bound")
     bound = plan_bound(ready, point.placed, effort=options.effort * (0.1 if front else 1.0))
-    return Planned(compiled, points, plans.complete, tflm, bound)
+    return Planned(compiled, points, plans.complete, compiled.tflm_bytes.arena, bound)
 
 
 def _limits(options: Options) -> tuple[float | None, int | None]:

@@ -34,6 +34,7 @@ def analysis_document(analysis: Analysis, placements: Placements | None = None) 
             "macs": analysis.macs,
             "weights_bytes": analysis.weights_bytes,
             "variables_bytes": analysis.variables_bytes,
+            "tflm_variables_bytes": analysis.tflm_variables_bytes,
         },
         "peak_bytes": analysis.peak_bytes,
         "peak_step": analysis.file.peak_step,

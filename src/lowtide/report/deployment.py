@@ -47,10 +47,12 @@ def _state(compiled: Compiled) -> list[str]:
     """What is kept from one invocation to the next, if anything is."""
     if not compiled.state_bytes:
         return []
-    count = len(compiled.assembly.variables)
+    count, tflm = len(compiled.assembly.variables), compiled.tflm_bytes
     return [
         f"state {amount(compiled.state_bytes)} in {count} tensor{'s' * (count > 1)}, kept between "
-        f"invocations; arena and state {amount(compiled.ram_bytes)}"
+        f"invocations; arena and state {amount(compiled.ram_bytes)}",
+        f"TensorFlow Lite Micro, predicted: arena {amount(tflm.arena)} and variables "
+        f"{amount(tflm.variables)}, {amount(tflm.ram)}",
     ]
 
 
@@ -76,6 +78,9 @@ def compiled_document(compiled: Compiled, output: str) -> dict[str, Any]:
         "output_mode": compiled.options.output_mode,
         "arena_bytes": compiled.arena_bytes,
         "state_bytes": compiled.state_bytes,
+        "ram_bytes": compiled.ram_bytes,
+        "tflm_greedy_arena_bytes": compiled.tflm_bytes.arena,
+        "tflm_variables_bytes": compiled.tflm_bytes.variables,
         "arena_lower_bound_bytes": compiled.assembly.placement.lower_bound_bytes,
         "moved_bytes": compiled.assembly.placement.moved_bytes,
         "order": list(compiled.order.order),
