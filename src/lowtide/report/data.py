@@ -10,9 +10,8 @@ import io
 import json
 from typing import TYPE_CHECKING, Any
 
-from lowtide.commands.analysis import Analysis, Step, Timeline
-
-if TYPE_CHECKING:  # the pipeline prints with this package
+if TYPE_CHECKING:  # the pipeline prints with this package, and a list of names needs none of it
+    from lowtide.commands.analysis import Analysis, Step, Timeline
     from lowtide.commands.reordering import Placements, Reordered
     from lowtide.place import Placement
 
