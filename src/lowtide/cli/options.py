@@ -27,7 +27,7 @@ class Factor(click.FloatRange):
         return super().convert(value, param, ctx)
 
 
-class Bytes(click.ParamType):
+class Bytes(click.types.IntParamType):
     """A number of bytes: 16384, 16K or 16KiB."""
 
     name = "bytes"
