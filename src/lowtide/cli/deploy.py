@@ -206,11 +206,11 @@ def compile_command(model: str, folder: Path, as_json: bool, **options: Any) -> 
     from lowtide.report import data, deployment
 
     compiled = _compiled(model, options)
-    compiled.write(folder)
+    removed = compiled.write(folder)
     if as_json:
-        print(data.to_json(deployment.compiled_document(compiled, str(folder))))
+        print(data.to_json(deployment.compiled_document(compiled, str(folder), removed)))
     else:
-        print(deployment.compiled_text(compiled, str(folder)))
+        print(deployment.compiled_text(compiled, str(folder), removed))
 
 
 @click.command(epilog=MODEL_HELP)

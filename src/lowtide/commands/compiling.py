@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from lowtide.emit.bundle import bundle
+from lowtide.emit.bundle import README, bundle, superseded
 from lowtide.emit.names import c_name, check_name
 from lowtide.emit.readme import readme
 from lowtide.errors import ModelError, UsageError
@@ -185,11 +185,15 @@ class Compiled:
             return None
         return model.program(self.assembly.executed)
 
-    def write(self, folder: str | Path) -> None:
-        """Write the bundle into `folder`, which is made if missing. Raises UsageError."""
+    def write(self, folder: str | Path) -> tuple[str, ...]:
+        """Write the bundle into `folder`, which is made if missing. Raises UsageError.
+
+        Returns what was removed: kernels of an earlier bundle that nothing in the folder uses now.
+        """
         target = Path(folder)
         new = not target.exists()
         make_folder(target)
+        old = superseded(_sources(target), self.files)
         try:
             write_together({target / name: content for name, content in self.files.items()})
         except BaseException:
@@ -197,6 +201,26 @@ class Compiled:
                 with contextlib.suppress(OSError):
                     target.rmdir()
             raise
+        removed = []
+        for name in old:
+            with contextlib.suppress(OSError):
+                (target / name).unlink()
+                removed.append(name)
+        return tuple(removed)
+
+
+_SOURCES = frozenset({".c", ".h", ".cc", ".cpp", ".cxx", ".hh", ".hpp", ".ino", ".S"})
+
+
+def _sources(folder: Path) -> dict[str, str]:
+    """The texts of the source files in `folder`, and of its README; what cannot be read is left out."""
+    texts = {}
+    with contextlib.suppress(OSError):
+        for path in folder.iterdir():
+            if path.suffix in _SOURCES or path.name == README:
+                with contextlib.suppress(OSError):
+                    texts[path.name] = path.read_text("utf-8", "replace")
+    return texts
 
 
 def compile_model(model: Model, options: Options | None = None) -> Compiled:
@@ -370,7 +394,7 @@ def compiled_of(
 ) -> Compiled:
     """The bundle of an assembled program; `complete` is as in `Compiled`."""
     files = bundle(assembly, name)
-    files["README.md"] = readme(assembly, name, options.preserve_input).encode()
+    files[README] = readme(assembly, name, files, options.preserve_input).encode()
     return Compiled(model, name, options, order, assembly, files, complete)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from lowtide.commands.checking import Ran, Verified
@@ -18,8 +19,10 @@ _SHOWN_TENSORS = 8
 _ROUNDED = "with LiteRT's rounding of FULLY_CONNECTED in place of TensorFlow Lite Micro's"
 
 
-def compiled_text(compiled: Compiled, output: str | None = None) -> str:
-    """The RAM the program needs, computed, and what was written to `output`, if it was."""
+def compiled_text(
+    compiled: Compiled, output: str | None = None, removed: Sequence[str] = ()
+) -> str:
+    """The RAM the program needs, computed, and what was written to `output`, if it was, or removed."""
     graph, placement = compiled.graph, compiled.assembly.placement
     proof = "" if placement.proved_optimal else " (not proved optimal)"
     plan = compiled.assembly.plan
@@ -39,6 +42,10 @@ def compiled_text(compiled: Compiled, output: str | None = None) -> str:
         lines.append(
             f"Wrote {len(compiled.files)} files to {plain(output)}; {compiled.name}.h is the "
             "interface, README.md says how to build and call it."
+        )
+    if removed:
+        lines.append(
+            f"Removed of an earlier bundle, as nothing there uses it now: {', '.join(removed)}."
         )
     return "\n".join(lines)
 
@@ -63,7 +70,9 @@ def _predicted(compiled: Compiled) -> list[str]:
     )
 
 
-def compiled_document(compiled: Compiled, output: str) -> dict[str, Any]:
+def compiled_document(
+    compiled: Compiled, output: str, removed: Sequence[str] = ()
+) -> dict[str, Any]:
     """Schema lowtide.compile/1; sizes in bytes."""
     return {
         "schema": "lowtide.compile/1",
@@ -71,6 +80,7 @@ def compiled_document(compiled: Compiled, output: str) -> dict[str, Any]:
         "output": output,
         "name": compiled.name,
         "files": sorted(compiled.files),
+        "removed": list(removed),
         "allocator": compiled.options.allocator,
         "schedule": compiled.options.schedule,
         "core": compiled.options.target.core,
