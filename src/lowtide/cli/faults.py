@@ -1,4 +1,4 @@
-"""What happens to a fault of lowtide's own, foreseen or not: one message, and a report that a user can send.
+"""What happens to a fault of lowtide's own: one message, and a report that a user can send.
 
 Why a file: a traceback on the screen tells a user nothing, and is lost when it is asked for. The model
 is not in the report, only its name: it may not be the user's to give.
