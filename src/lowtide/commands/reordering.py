@@ -280,7 +280,7 @@ def compare(
             _expect_same(first_difference(outputs[0].result(), outputs[1].result()))
     before, after = heads if left.engine == "tflm" and heads is not None else (None, None)
     again = 0 if inputs.state is None else inputs.state.again
-    return Check(left.engine, inputs.restart or len(given), len(ids), before, after, again)
+    return Check(left.engine, inputs.counted, len(ids), before, after, again)
 
 
 def _head(model: Model) -> int | None:

@@ -30,13 +30,18 @@ _AGAIN: Final = 4
 class State:
     """What a network keeps from one invocation to the next, and how that was tested.
 
-    `tensors` has name and bytes of each variable. It was carried over `invocations` in a row; after a
-    reset, the first `again` of them were run once more.
+    `tensors` has name and bytes of each variable. It was carried over `invocations` in a row, and one
+    more that showed what the last of them had left; after a reset, the first `again` were run once more.
     """
 
     tensors: tuple[tuple[str, int], ...]
     invocations: int
     again: int
+
+    @property
+    def restart(self) -> int:
+        """The number of the first sample after the reset."""
+        return self.invocations + 1
 
     @property
     def bytes(self) -> int:
@@ -58,7 +63,12 @@ class Inputs:
     @property
     def restart(self) -> int:
         """Before which sample program and oracle begin anew; 0 if before none."""
-        return 0 if self.state is None else self.state.invocations
+        return 0 if self.state is None else self.state.restart
+
+    @property
+    def counted(self) -> int:
+        """How many samples there are, but for those that come for the state's sake."""
+        return len(self.samples) if self.state is None else self.state.invocations
 
     @property
     def fresh(self) -> tuple[int, ...] | None:
@@ -84,7 +94,7 @@ def inputs_for(
         return Inputs(tuple(sample_inputs(model, samples or default, seed)))
     rows = max(math.prod(tensor.shape[:-1]) for tensor in kept)
     count = samples or min(max(_LEAST, rows + _MORE), _MOST)
-    sequence = sample_inputs(model, count, seed, walking=True)
-    again = sequence[:_AGAIN]
+    sequence = sample_inputs(model, count + 1, seed, walking=True)
+    again = sequence[: min(count, _AGAIN)]
     names = tuple((tensor.name, tensor.bytes) for tensor in kept)
     return Inputs((*sequence, *again), State(names, count, len(again)))
