@@ -1,8 +1,8 @@
 """Mutants of networks that mean something else, or nothing: sound files with odd contents.
 
-Why beside tests/load/test_fuzz.py: damaged bytes seldom get beyond the reader. Here shapes, types, scales,
-zero points, axes, options and lists of the graph are changed one by one, in a part of a network, so that
-every later stage meets them. Every number is drawn from the seed.
+Why beside tests/load/test_fuzz.py: damaged bytes seldom get beyond the reader. Here shapes, types,
+scales, zero points, axes, options and lists of the graph are changed one by one, in a part of a network,
+so that every later stage meets them. Every number is drawn from the seed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,18 @@ from networks import contents
 from variable_nets import variable_network
 
 _MOST_OPERATORS = 8
-_TYPES = ("INT8", "UINT8", "INT16", "INT32", "INT64", "FLOAT32", "BOOL", "INT4", "STRING", "FLOAT16")
+_TYPES = (
+    "INT8",
+    "UINT8",
+    "INT16",
+    "INT32",
+    "INT64",
+    "FLOAT32",
+    "BOOL",
+    "INT4",
+    "STRING",
+    "FLOAT16",
+)
 _INTEGERS = (0, 1, -1, 2, 3, -2, 4, 5, 7, 16, 100, -128, 1 << 16, (1 << 31) - 1, -(1 << 31))
 _SCALES = (0.0, -0.5, 1e-38, 1e-9, 0.25, 1.0, 3.0, 1e9, 3e38, float("inf"), float("nan"))
 _TINY = 64  # bytes: constants that say what an operator does
@@ -30,7 +41,7 @@ Mutation = Callable[[Any, Random], None]
 
 
 def mutant(seed: int) -> bytes:
-    """The mutant number `seed`: a part of a network of the zoo, or a random one, changed in 1 to 3 places."""
+    """The mutant number `seed`: part of a network of the zoo, or a random one, with 1 to 3 changes."""
     rng = Random(seed)
     if rng.random() < 0.7:
         model = _part(_unpacked(contents(rng.choice(zoo.names()))), rng)
@@ -204,7 +215,9 @@ def _option(model: Any, rng: Random) -> None:
     elif "type" in name.lower():
         setattr(op.builtinOptions, name, rng.randrange(0, 12))
     else:
-        setattr(op.builtinOptions, name, int(np.clip(_changed(value, rng), -(1 << 31), (1 << 31) - 1)))
+        setattr(
+            op.builtinOptions, name, int(np.clip(_changed(value, rng), -(1 << 31), (1 << 31) - 1))
+        )
 
 
 def _list(model: Any, rng: Random) -> None:
