@@ -258,7 +258,7 @@ def compare(
     The models must have the same tensors. Raises DiffersError, OracleError or MissingToolError.
     """
     graph = old.graph
-    kept = [t for t in resolve_variables(graph).tensors if t.is_variable]
+    kept = [(t, t.bytes) for t in resolve_variables(graph).tensors if t.is_variable]
     try:
         inputs = inputs_for(old, kept, samples, 2, seed)
     except ModelError as error:

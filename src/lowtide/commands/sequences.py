@@ -82,19 +82,19 @@ def inputs_of(compiled: Compiled, samples: int | None, default: int, seed: int) 
     Raises ModelError for an input type of which no array can be made.
     """
     tensors = compiled.graph.tensors
-    kept = [tensors[v.tensor] for v in compiled.assembly.variables]
+    kept = [(tensors[v.tensor], v.size) for v in compiled.assembly.variables]
     return inputs_for(compiled.model, kept, samples, default, seed)
 
 
 def inputs_for(
-    model: Model, kept: Sequence[Tensor], samples: int | None, default: int, seed: int
+    model: Model, kept: Sequence[tuple[Tensor, int]], samples: int | None, default: int, seed: int
 ) -> Inputs:
-    """The same for a model, whose variables are `kept`."""
+    """The same for a model, whose variables are `kept`: so many bytes of each."""
     if not kept:
         return Inputs(tuple(sample_inputs(model, samples or default, seed)))
-    rows = max(math.prod(tensor.shape[:-1]) for tensor in kept)
+    rows = max(math.prod(tensor.shape[:-1]) for tensor, _ in kept)
     count = samples or min(max(_LEAST, rows + _MORE), _MOST)
     sequence = sample_inputs(model, count + 1, seed, walking=True)
     again = sequence[: min(count, _AGAIN)]
-    names = tuple((tensor.name, tensor.bytes) for tensor in kept)
+    names = tuple((tensor.name, size) for tensor, size in kept)
     return Inputs((*sequence, *again), State(names, count, len(again)))

@@ -69,6 +69,9 @@ LOWERINGS: dict[str, Lowering] = {
     **variables.LOWERINGS,
     **views.LOWERINGS,
 }
+"""The operators of files."""
+
+_EVERY = {**LOWERINGS, **variables.CARRYING}
 
 
 _ETHOS = "ethos-u"
@@ -89,7 +92,7 @@ def lower_op(
         return block.lower(
             context, op, lambda n: known.get(n) or lower_op(graph, graph.ops[n], target=target)
         )
-    lowering = LOWERINGS.get(op.type)
+    lowering = _EVERY.get(op.type)
     if op.custom == _ETHOS:
         raise ModelError(
             f"operator {op.id} ({op.label}): Vela compiled it for an Ethos-U, which alone can run it",
@@ -113,7 +116,7 @@ def columns_read(graph: Graph, op: Op) -> Columns:
     """What `op` reads to make some columns of its output: `Lowered.columns`, without lowering it."""
     if isinstance(op, BlockOp):
         return (Reads(op.inputs[0], op.window.columns),)
-    lowering = LOWERINGS.get(op.type)
+    lowering = _EVERY.get(op.type)
     return None if lowering is None else lowering.columns(Context(graph, op))
 
 
