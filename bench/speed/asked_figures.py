@@ -188,7 +188,7 @@ def _cycles_row(job: SpeedJob, limit: Limit, outcome: Outcome) -> Row:
         said = outcome.problem or f"no cycles: {missing}"
     else:
         usual, least, most = (cycles[of] / 1e6 for of in ("usual", "least", "most"))
-        said = f"{usual:.3f} M ({least:.2f} to {most:.2f})"
+        said = f"{usual:.3f} M ({least:.3f} to {most:.3f})"
     found = status(outcome.exact and cycles is not None and limit.keeps(cycles["usual"]), outcome)
     if outcome.exact and cycles is None:
         found = "not measured"
