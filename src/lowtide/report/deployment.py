@@ -144,8 +144,8 @@ def _carried(state: State | None) -> str:
 
 def _difference(difference: Difference, state: State | None) -> str:
     where = f"sample {difference.sample}"
-    if state is not None and difference.sample >= state.invocations:
-        where = f"sample {difference.sample - state.invocations} again, after a reset"
+    if state is not None and difference.sample >= state.restart:
+        where = f"sample {difference.sample - state.restart} again, after a reset"
     return (
         f"tensor {difference.tensor}, element {difference.index}, {where}: "
         f"{difference.left} instead of {difference.right}"
