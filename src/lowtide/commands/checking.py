@@ -310,4 +310,9 @@ def run(
 
 def _profile(compiled: Compiled, measured: BoardRun) -> Profile | Unprofiled | None:
     counted = measured.profile
-    return profile_of(compiled, counted) if isinstance(counted, Profiled) else counted
+    if not isinstance(counted, Profiled):
+        return counted
+    kernels = {part.node >= 0 for part in counted.parts if part.role == "kernel"}
+    if kernels == {False}:  # a compiler that takes the table of nodes apart
+        return Unprofiled("which node runs could not be seen: no read of the table of nodes")
+    return profile_of(compiled, counted)
