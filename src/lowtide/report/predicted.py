@@ -13,7 +13,7 @@ def predicted_note(compiled: Compiled, *, always: bool = False) -> str:
     model = _model(compiled, always)
     if model is None:
         return ""
-    return f"for a {model.core}; off by at most {model.worst_error:.1%} in ten plans measured"
+    return f"for a {model.core}; off by at most {model.worst_error:.1%} in plans measured"
 
 
 def predicted_fields(compiled: Compiled, *, always: bool = False) -> dict[str, Any]:
