@@ -52,7 +52,7 @@ class Net:
             type=getattr(schema.TensorType, _KINDS[dtype]),
             hasRank=True,
         )
-        if scale is not None and dtype not in ("float32", "int32"):
+        if scale is not None and (dtype not in ("float32", "int32") or scale != 1.0):
             table.quantization = schema.QuantizationParametersT(
                 scale=np.array([scale], np.float32), zeroPoint=np.array([zero], np.int64)
             )

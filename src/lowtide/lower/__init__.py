@@ -89,11 +89,11 @@ def lower_op(
     if lowering is None:
         raise context.unsupported("lowtide has no kernel for this operator")
     kinds = lowering.types
-    if context.activation_type not in kinds:
+    at = lowering.typed_by
+    kind = context.activation_type if at is None else context.input(at).dtype
+    if kind not in kinds:
         names = ", ".join(sorted(kind.name for kind in kinds))
-        raise context.unsupported(
-            f"its type is {context.activation_type.name}, and there are kernels for {names}"
-        )
+        raise context.unsupported(f"its type is {kind.name}, and there are kernels for {names}")
     with np.errstate(over="ignore", invalid="ignore"):  # infinite factors are refused where used
         lowered = lowering.lower(context)
     nodes = tuple(_with_work(context, lowering, node) for node in lowered.nodes)

@@ -41,7 +41,7 @@ def same_type(context: Context, *tensors: Tensor) -> DType:
 
 def suffix(dtype: DType) -> str:
     """How kernels' names end for a type."""
-    return {DType.INT8: "s8", DType.UINT8: "u8", DType.INT16: "s16"}[dtype]
+    return {DType.INT8: "s8", DType.UINT8: "u8", DType.INT16: "s16", DType.INT32: "s32"}[dtype]
 
 
 def row_count(context: Context, tensor: Tensor) -> int:
