@@ -15,6 +15,7 @@ from lowtide.ir import Graph, Op
 from lowtide.ir.block import BlockOp
 from lowtide.ir.macs import op_macs
 from lowtide.lower import (
+    arg,
     batch_matmul,
     binary,
     block,
@@ -45,6 +46,7 @@ from lowtide.lower.work import Plain
 from lowtide.target import ANY, Target
 
 LOWERINGS: dict[str, Lowering] = {
+    **arg.LOWERINGS,
     **batch_matmul.LOWERINGS,
     **binary.LOWERINGS,
     **concat.LOWERINGS,
