@@ -60,7 +60,7 @@ def test_an_operator_may_read_a_variable_twice() -> None:
     assert best_order(replace(graph, ops=ops)).order == best_order(graph).order
 
 
-def with_variable(*readers: int) -> Graph:
+def with_variable(*readers: int, kind: str = "SVDF") -> Graph:
     """`forks`, with a variable tensor that `readers` use and update."""
     graph = forks("ADD", "ADD")
     variable = replace(graph.tensors[0], id=6, shape=(1000,), is_variable=True)
@@ -68,7 +68,8 @@ def with_variable(*readers: int) -> Graph:
         graph,
         tensors=(*graph.tensors, variable),
         ops=tuple(
-            replace(op, inputs=(*op.inputs, 6)) if op.id in readers else op for op in graph.ops
+            replace(op, type=kind, inputs=(*op.inputs, 6)) if op.id in readers else op
+            for op in graph.ops
         ),
     )
 
@@ -76,6 +77,11 @@ def with_variable(*readers: int) -> Graph:
 def test_operators_that_share_a_variable_tensor_do_not_change_places() -> None:
     found = best_order(with_variable(0, 1))
     assert found.order.index(0) < found.order.index(1)
+
+
+def test_operators_that_only_read_a_variable_tensor_are_free() -> None:
+    found = best_order(with_variable(0, 1, kind="ADD"))
+    assert found.order.index(1) < found.order.index(0)
 
 
 @pytest.mark.parametrize("readers", [(0,), (1,), (0, 4)])
@@ -93,6 +99,6 @@ def test_a_chain_of_three_users_keeps_all_three_in_order() -> None:
         outputs=(4,),
     )
     variable = replace(graph.tensors[0], id=5, is_variable=True)
-    users = tuple(replace(op, inputs=(*op.inputs, 5)) for op in graph.ops[:3])
+    users = tuple(replace(op, type="SVDF", inputs=(*op.inputs, 5)) for op in graph.ops[:3])
     shared = replace(graph, tensors=(*graph.tensors, variable), ops=(*users, graph.ops[3]))
     assert best_order(shared).order == (0, 1, 2, 3)

@@ -116,14 +116,19 @@ def _state(assembly: Assembly, name: str) -> tuple[str, str]:
         f" __attribute__((aligned({upper}_STATE_ALIGN)));\n"
     )
     count = len(assembly.variables)
+    size = sum(v.size for v in assembly.variables)
+    room = assembly.state_bytes - size
+    more = (
+        f" `state` has {room} bytes more, for the newest rows of a run above all." if room else ""
+    )
     return (
         declared,
         f"""
 ## State
 
 From one call to the next the network keeps {count} tensor{"s" * (count > 1)}, \
-{assembly.state_bytes} bytes in all; `{name}.h` lists them.
-They lie in `state`, apart from the arena.
+{size} bytes in all; `{name}.h` lists them.
+They lie in `state`, apart from the arena.{more}
 
 - `{name}_init` and `{name}_reset(&net)` put them to their start. The latter keeps callbacks and
   inputs, and gives up a run that has begun.

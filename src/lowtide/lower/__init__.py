@@ -70,6 +70,9 @@ LOWERINGS: dict[str, Lowering] = {
     **variables.LOWERINGS,
     **views.LOWERINGS,
 }
+"""The operators of files."""
+
+_EVERY = {**LOWERINGS, **variables.CARRYING}
 
 
 _NONE: Mapping[int, Lowered] = MappingProxyType({})
@@ -87,7 +90,7 @@ def lower_op(
         return block.lower(
             context, op, lambda n: known.get(n) or lower_op(graph, graph.ops[n], target=target)
         )
-    lowering = LOWERINGS.get(op.type)
+    lowering = _EVERY.get(op.type)
     if lowering is None:
         raise context.unsupported("lowtide has no kernel for this operator")
     kinds = lowering.types
@@ -106,7 +109,7 @@ def columns_read(graph: Graph, op: Op) -> Columns:
     """What `op` reads to make some columns of its output: `Lowered.columns`, without lowering it."""
     if isinstance(op, BlockOp):
         return (Reads(op.inputs[0], op.window.columns),)
-    lowering = LOWERINGS.get(op.type)
+    lowering = _EVERY.get(op.type)
     return None if lowering is None else lowering.columns(Context(graph, op))
 
 
