@@ -114,17 +114,14 @@ def _bilinear_float(context: Context, source: Tensor, out: Tensor) -> Lowered:
             ("channels", channels),
         ),
     )
-    picks = [
-        [b * in_h + row[side] for b in range(batch) for row in rows] for side in (0, 1)
-    ]  # the upper row of each step, and the lower one
+    upper = [b * in_h + at for b in range(batch) for at, *_ in rows]
+    below = [b * in_h + at for b in range(batch) for _, at, _ in rows]
     count, _ = image_rows(source)
-    both = tuple(port(source, count, side) for side in picks)
+    both = port(source, count, upper), port(source, count, below)
     return _resized(context, "lt_resize_bilinear_u8_row", "lt_resize_u8.h", params, *both)
 
 
-def _bilinear_floats(
-    context: Context, size: int, wanted: int
-) -> list[tuple[int, int, np.float32]]:
+def _bilinear_floats(context: Context, size: int, wanted: int) -> list[tuple[int, int, np.float32]]:
     """(pixel, next pixel, weight of that): ComputeInterpolationValues, resize_bilinear.h."""
     scale = np.float32(size) / np.float32(wanted)
     if context.option("align_corners") and wanted > 1:
@@ -164,9 +161,7 @@ def _bilinear_indices(context: Context, size: int, wanted: int) -> list[tuple[in
     return indices
 
 
-def _resized(
-    context: Context, kernel: str, header: str, params: Params, *sources: Port
-) -> Lowered:
+def _resized(context: Context, kernel: str, header: str, params: Params, *sources: Port) -> Lowered:
     out = context.output()
     steps, _ = image_rows(out)
     target = port(out, steps, range(steps))

@@ -64,7 +64,7 @@ typedef struct {
 
 void lt_prelu_s8_pair(const void *params, const lt_step *step);
 void lt_prelu_u8_pair(const void *params, const lt_step *step);
-void lt_prelu_s16_pair(const void *params, const lt_step *step);
+void lt_prelu_s16_pair(const void *params, const lt_step *step); /* b is int8 */
 
 /* MINIMUM and MAXIMUM of stored values; LOGICAL_AND and LOGICAL_OR are those of bytes that are 0 or 1.
  * The params are an lt_pair. */

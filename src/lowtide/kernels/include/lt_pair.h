@@ -23,8 +23,8 @@ typedef struct {
 /* One element of an operator, from its params and an element of each operand. */
 typedef int32_t (*lt_element)(const void *params, int32_t a, int32_t b, lt_elem type);
 
-/* One output row, of type `to`, of rows of type `from`. */
-LT_INLINE void lt_run_pair(const lt_pair *p, const lt_step *step, lt_elem from, lt_elem to,
+/* One output row, of type `to`, of a row of type `of_a` and one of type `of_b`; op is told of_a. */
+LT_INLINE void lt_run_pair(const lt_pair *p, const lt_step *step, lt_elem of_a, lt_elem of_b, lt_elem to,
                            lt_element op, const void *params)
 {
     int32_t a = 0;
@@ -32,9 +32,9 @@ LT_INLINE void lt_run_pair(const lt_pair *p, const lt_step *step, lt_elem from, 
     int32_t out = 0;
     for (uint32_t o = 0; o < p->outer; o++) {
         for (uint32_t i = 0; i < p->inner; i++) {
-            int32_t x = lt_get(step->in[0], a, from);
-            int32_t y = lt_get(step->in[1], b, from);
-            lt_put(step->out[0], out++, op(params, x, y, from), to);
+            int32_t x = lt_get(step->in[0], a, of_a);
+            int32_t y = lt_get(step->in[1], b, of_b);
+            lt_put(step->out[0], out++, op(params, x, y, of_a), to);
             a += p->a_step;
             b += p->b_step;
         }
@@ -48,7 +48,7 @@ LT_INLINE void lt_run_pair(const lt_pair *p, const lt_step *step, lt_elem from, 
     void lt_##name(const void *params, const lt_step *step)   \
     {                                                         \
         const struct_ p = *(const struct_ *)params;           \
-        lt_run_pair((const lt_pair *)&p, step, from, to, op, &p); \
+        lt_run_pair((const lt_pair *)&p, step, from, from, to, op, &p); \
     }
 
 #endif

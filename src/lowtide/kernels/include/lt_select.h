@@ -7,17 +7,16 @@
 
 #include "lowtide.h"
 
-/* An output row of outer * inner elements of `size` bytes (1, 2, 4 or 8). Operand k, the condition
- * (bytes), the first and the second, gives element (o, i) from place
- * o * (step[k] * inner + next[k]) + i * step[k]: see lt_pair.
+/* An output row of outer * inner elements of `size` bytes (1, 2, 4 or 8). The condition (bytes), a, which
+ * it takes where it is not 0, and b are walked as in lt_pair.h.
  *
- * step->in: a row of each operand. step->out[0]: the output row; may be the memory of the first or the
- *   second operand if that is not repeated. No scratch.
+ * step->in: a row of the condition, of a and of b. step->out[0]: the output row; may be the memory of a or b if
+ *   that is not repeated. No scratch.
  */
 typedef struct {
     uint32_t outer, inner;
-    int32_t next[3];
-    uint8_t step[3]; /* 0 or 1 */
+    int32_t c_next, a_next, b_next;
+    uint8_t c_step, a_step, b_step; /* 0 or 1 */
     uint8_t size;
 } lt_select;
 

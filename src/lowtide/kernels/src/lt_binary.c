@@ -88,10 +88,15 @@ LT_PAIR(mul_u8_pair, lt_mul, LT_U8, multiply)
 LT_PAIR(mul_s16_pair, lt_mul, LT_S16, multiply)
 LT_PAIR(prelu_s8_pair, lt_prelu, LT_S8, prelu)
 LT_PAIR(prelu_u8_pair, lt_prelu, LT_U8, prelu)
-LT_PAIR(prelu_s16_pair, lt_prelu, LT_S16, prelu)
 LT_PAIR(min_s8_pair, lt_pair, LT_S8, least)
 LT_PAIR(min_u8_pair, lt_pair, LT_U8, least)
 LT_PAIR(min_s16_pair, lt_pair, LT_S16, least)
 LT_PAIR(max_s8_pair, lt_pair, LT_S8, greatest)
 LT_PAIR(max_u8_pair, lt_pair, LT_U8, greatest)
 LT_PAIR(max_s16_pair, lt_pair, LT_S16, greatest)
+
+void lt_prelu_s16_pair(const void *params, const lt_step *step)
+{
+    const lt_prelu p = *(const lt_prelu *)params;
+    lt_run_pair(&p.pair, step, LT_S16, LT_S8, LT_S16, prelu, &p);
+}
