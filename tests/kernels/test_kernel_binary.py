@@ -1,4 +1,4 @@
-"""Functions of two variables (ADD, MUL, MINIMUM, DIV, LOGICAL_AND, PRELU, ...) against the oracle: scales, zero points, broadcast."""
+"""Functions of two variables against the oracle: scales, zero points, types, broadcast."""
 
 from __future__ import annotations
 
