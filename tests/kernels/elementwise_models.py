@@ -30,7 +30,7 @@ _KINDS = {
 _OPTIONS = {"AVERAGE_POOL_2D": "Pool2D", "MAX_POOL_2D": "Pool2D", "MINIMUM": "MaximumMinimum"}
 _OPTIONS |= {"MAXIMUM": "MaximumMinimum", "LEAKY_RELU": "LeakyRelu"}
 _OPTIONS |= {"L2_NORMALIZATION": "L2Norm", "ADD_N": "AddN", "CUMSUM": "Cumsum"}
-_OPTIONS |= dict.fromkeys(("MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN"), "Reducer")
+_OPTIONS |= dict.fromkeys(("MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN", "REDUCE_ALL", "REDUCE_ANY"), "Reducer")
 _PLAIN = {"RELU", "RELU6", "LOGISTIC", "TANH", "PRELU", "ELU", "RSQRT"}
 
 
@@ -121,7 +121,7 @@ class Net:
                 schema.OperatorCodeT(
                     builtinCode=code,
                     deprecatedBuiltinCode=min(code, 127),
-                    version=1 if kind == "PRELU" else 2,
+                    version=1 if kind in ("PRELU", "HARD_SWISH", "REDUCE_ANY") else 2,
                 )
             )
         model = schema.ModelT(
