@@ -6,12 +6,13 @@ it, so a better order for memory could compute something else.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 from order_cases import graph_of
 
-from lowtide.ir import Graph
+from lowtide.ir import DType, Graph, Op
 from lowtide.order import best_order
 
 
@@ -58,6 +59,39 @@ def test_an_operator_may_read_a_variable_twice() -> None:
     graph = with_variable(0)
     ops = (replace(graph.ops[0], inputs=(*graph.ops[0].inputs, 6)), *graph.ops[1:])
     assert best_order(replace(graph, ops=ops)).order == best_order(graph).order
+
+
+def named(first: str, second: str, kinds: Sequence[str] = ("READ_VARIABLE",) * 2) -> Graph:
+    """`forks`, its operators 0 and 1 on the variables of these names."""
+    graph = forks(*kinds)
+    handles = [replace(graph.tensors[0], id=6 + n, dtype=DType.RESOURCE) for n in range(2)]
+    ops = [replace(op, inputs=(6 + op.id, *op.inputs)) for op in graph.ops[:2]]
+    opened = [
+        Op(n, "VAR_HANDLE", (), (6 + n,), {"shared_name": name})
+        for n, name in enumerate((first, second))
+    ]
+    every = [*opened, *ops, *graph.ops[2:]]
+    numbered = tuple(replace(op, id=i) for i, op in enumerate(every))
+    return replace(graph, tensors=(*graph.tensors, *handles), ops=numbered)
+
+
+@pytest.mark.parametrize(
+    ("names", "kinds", "free"),
+    [
+        (("a", "b"), ("READ_VARIABLE", "READ_VARIABLE"), True),
+        (("a", "b"), ("READ_VARIABLE", "ASSIGN_VARIABLE"), True),
+        (("a", "a"), ("READ_VARIABLE", "READ_VARIABLE"), True),
+        (("a", "a"), ("READ_VARIABLE", "ASSIGN_VARIABLE"), False),
+        (("a", "a"), ("ASSIGN_VARIABLE", "READ_VARIABLE"), False),
+        (("a", "b"), ("READ_VARIABLE", "CALL_ONCE"), False),
+        (("a", "b"), ("CALL_ONCE", "READ_VARIABLE"), False),
+    ],
+)
+def test_variables_of_two_names_are_free(
+    names: tuple[str, str], kinds: tuple[str, str], free: bool
+) -> None:
+    order = best_order(named(*names, kinds)).order
+    assert (order.index(3) < order.index(2)) == free
 
 
 def with_variable(*readers: int, kind: str = "SVDF") -> Graph:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from lowtide.emit.bundle import listed
 from lowtide.emit.header import modes
 from lowtide.ir import Tensor
 from lowtide.lower.nodes import Array
@@ -9,8 +12,11 @@ from lowtide.program.assemble import Assembly
 from lowtide.program.tables import called
 
 
-def readme(assembly: Assembly, name: str, preserve_input: bool) -> str:
-    """Markdown text; figures are exact where they say so, and computed, not measured."""
+def readme(assembly: Assembly, name: str, files: Iterable[str], preserve_input: bool) -> str:
+    """Markdown text about a program and the `files` of its bundle.
+
+    Figures are exact where they say so, and computed, not measured.
+    """
     graph, upper = assembly.graph, name.upper()
     const = assembly.input_mode == "const"
     weights = sum(size for is_weights, size in _constants(assembly) if is_weights)
@@ -75,6 +81,8 @@ Compile every `.c` file of this folder with your program, for example
     cc -std=c99 -O2 -ffunction-sections -fdata-sections -c *.c
 
 and link with `-Wl,--gc-sections`.
+
+{listed(files, name)}
 
 ## Call
 

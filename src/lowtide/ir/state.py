@@ -29,7 +29,7 @@ _CELLS = ("LSTM", "RNN", "SVDF")
 
 
 def writes_variables(op: Op) -> bool:
-    """Whether `op` may change variable tensors among its inputs."""
+    """Whether `op` may change variables among its inputs."""
     changes = op.type in ("ASSIGN_VARIABLE", WRITE_ROWS, SHIFT_ROWS)
     return changes or op.custom is not None or any(cell in op.type for cell in _CELLS)
 
@@ -38,16 +38,24 @@ def state_order(graph: Graph) -> tuple[frozenset[int], ...]:
     """Per operator, those that must run before it because of state that they share.
 
     What changes a variable comes after whatever uses it earlier in the file, what uses it after the last
-    change before. Operators that only read one are free among each other.
+    change before. Operators that only read one are free among each other. A variable is a tensor, or
+    what a VAR_HANDLE names; CALL_ONCE may change all of those.
     """
+    names: dict[int, object] = {
+        op.outputs[0]: ("variable", op.options.get("container") or "", op.options["shared_name"])
+        for op in graph.ops
+        if op.type == "VAR_HANDLE" and len(op.outputs) == 1 and "shared_name" in op.options
+    }
     after: list[frozenset[int]] = []
     changed: dict[object, int] = {}
     read: dict[object, list[int]] = {}
     for op in graph.ops:
         keys: set[object] = {t for t in op.inputs if t >= 0 and graph.tensors[t].is_variable}
+        keys |= {names[t] for t in op.inputs if t in names}
         changes = writes_variables(op)
         if op.type in _STATEFUL and not (keys and op.type.endswith("_VARIABLE")):
             keys, changes = keys | {"state"}, True
+            keys |= set(names.values()) if op.type == "CALL_ONCE" else set()
         if op.custom is not None:
             keys.add(op.custom)
         before = {changed[key] for key in keys if key in changed}

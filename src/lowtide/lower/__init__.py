@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from lowtide.errors import ModelError
 from lowtide.ir import Graph, Op
 from lowtide.ir.block import BlockOp
 from lowtide.ir.macs import op_macs
@@ -83,6 +84,9 @@ LOWERINGS: dict[str, Lowering] = {
 _EVERY = {**LOWERINGS, **variables.CARRYING}
 
 
+_ETHOS = "ethos-u"
+"""The custom operator that stands for all that Vela compiled."""
+
 _NONE: Mapping[int, Lowered] = MappingProxyType({})
 
 
@@ -99,6 +103,11 @@ def lower_op(
             context, op, lambda n: known.get(n) or lower_op(graph, graph.ops[n], target=target)
         )
     lowering = _EVERY.get(op.type)
+    if op.custom == _ETHOS:
+        raise ModelError(
+            f"operator {op.id} ({op.label}): Vela compiled it for an Ethos-U, which alone can run it",
+            "give the .tflite file that Vela was given",
+        )
     if lowering is None:
         raise context.unsupported("lowtide has no kernel for this operator")
     kinds = lowering.types
