@@ -30,7 +30,9 @@ _KINDS = {
 _OPTIONS = {"AVERAGE_POOL_2D": "Pool2D", "MAX_POOL_2D": "Pool2D", "MINIMUM": "MaximumMinimum"}
 _OPTIONS |= {"MAXIMUM": "MaximumMinimum", "LEAKY_RELU": "LeakyRelu"}
 _OPTIONS |= {"L2_NORMALIZATION": "L2Norm", "ADD_N": "AddN", "CUMSUM": "Cumsum"}
-_OPTIONS |= dict.fromkeys(("MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN", "REDUCE_ALL", "REDUCE_ANY"), "Reducer")
+_OPTIONS |= dict.fromkeys(
+    ("MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN", "REDUCE_ALL", "REDUCE_ANY"), "Reducer"
+)
 _PLAIN = {"RELU", "RELU6", "LOGISTIC", "TANH", "PRELU", "ELU", "RSQRT"}
 
 

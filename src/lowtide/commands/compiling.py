@@ -23,6 +23,7 @@ from lowtide.order import OrderResult, best_order
 from lowtide.passes import (
     carry_rows,
     drop_boundary_quantization,
+    fold_dilations,
     fold_pads,
     resolve_variables,
     round_once,
@@ -269,7 +270,7 @@ def _complete(options: Options, order: OrderResult, plans: Plans | None) -> bool
 def prepared(model: Model, options: Options) -> tuple[OrderResult, Prepared]:
     """The best order, or that of the stages prescribed, and what is lowered in it."""
     _check_ends(model.graph)
-    graph = fold_pads(carry_rows(resolve_variables(model.graph)))
+    graph = fold_pads(fold_dilations(carry_rows(resolve_variables(model.graph))))
     if options.quantized_io:
         graph = drop_boundary_quantization(graph)
     if options.rounding == "litert":

@@ -135,6 +135,4 @@ def _node(
             ("bytes", found.length * size),
         ),
     )
-    return Node(
-        context.op.id, "lt_pick_row", "lt_pick.h", params, (taken,), (target,), target.rows
-    )
+    return Node(context.op.id, "lt_pick_row", "lt_pick.h", params, (taken,), (target,), target.rows)

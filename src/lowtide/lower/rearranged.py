@@ -26,9 +26,7 @@ def _space_to_depth(context: Context) -> Lowered:
     batch, height, width, channels = _map(context, source)
     if block < 1 or height % block or width % block:
         raise context.unsupported(f"{height} x {width} are no blocks of {block}")
-    blocks = places(source).reshape(
-        batch, height // block, block, width // block, block, channels
-    )
+    blocks = places(source).reshape(batch, height // block, block, width // block, block, channels)
     made = blocks.transpose(0, 1, 3, 2, 4, 5)
     shape = batch, height // block, width // block, block * block * channels
     return picked(context, source, made.reshape(shape), elements(context, source, out))
@@ -62,9 +60,7 @@ def _space_to_batch(context: Context) -> Lowered:
     size = elements(context, source, out)
     blocks, sides = _blocks(context)
     rest = len(source.shape) - 1 - len(blocks)
-    padded = np.pad(
-        places(source), [(0, 0), *sides, *[(0, 0)] * rest], constant_values=PADDING
-    )
+    padded = np.pad(places(source), [(0, 0), *sides, *[(0, 0)] * rest], constant_values=PADDING)
     batch, *space = padded.shape[: 1 + len(blocks)]
     if any(n % block for n, block in zip(space, blocks, strict=True)):
         raise context.unsupported(f"{space} are no blocks of {blocks}")

@@ -31,11 +31,13 @@ def fold_dilations(graph: Graph) -> Graph:
     folded: dict[int, Op] = {}
     gone: set[int] = set()
     for first in graph.ops:
+        if first.type != "SPACE_TO_BATCH_ND":
+            continue
         op = _only_reader(graph, readers.get(first.outputs[0], ()), first.outputs[0])
-        last = None if op is None else _only_reader(
-            graph, readers.get(op.outputs[0], ()), op.outputs[0]
-        )
-        if op is None or last is None or op.type not in _CONVOLUTIONS:
+        if op is None or op.type not in _CONVOLUTIONS:
+            continue
+        last = _only_reader(graph, readers.get(op.outputs[0], ()), op.outputs[0])
+        if last is None or last.type != "BATCH_TO_SPACE_ND":
             continue
         window = _window(graph, first, op, last)
         if window is not None:
@@ -55,8 +57,6 @@ def _only_reader(graph: Graph, readers: list[Op] | tuple[()], tensor: int) -> Op
 
 def _window(graph: Graph, first: Op, op: Op, last: Op) -> Window | None:
     """The window of the one convolution; None if the three are no such thing."""
-    if (first.type, last.type) != ("SPACE_TO_BATCH_ND", "BATCH_TO_SPACE_ND"):
-        return None
     blocks, pads = _blocks(graph, first)
     same, crops = _blocks(graph, last)
     if blocks is None or pads is None or crops is None or blocks != same or op.window is None:
@@ -67,19 +67,15 @@ def _window(graph: Graph, first: Op, op: Op, last: Op) -> Window | None:
         return None
     if len(source.shape) != 4 or len(out.shape) != 4 or source.shape[0] != 1:
         return None
-    axes = [
-        _axis(axis, block, pad, crop)
-        for axis, block, pad, crop in zip(
-            (op.window.rows, op.window.columns), blocks, pads, crops, strict=True
-        )
-    ]
-    if axes[0] is None or axes[1] is None:
+    rows = _axis(op.window.rows, blocks[0], pads[0], crops[0])
+    columns = _axis(op.window.columns, blocks[1], pads[1], crops[1])
+    if rows is None or columns is None:
         return None
-    made = axes[0].made(source.shape[1]), axes[1].made(source.shape[2])
-    padded = any(axis.before or axis.after for axis in (axes[0], axes[1]))
-    if made != out.shape[1:3] or (padded and axes[0].kernel * axes[1].kernel == 1):
+    padded = rows.before or rows.after or columns.before or columns.after
+    made = rows.made(source.shape[1]), columns.made(source.shape[2])
+    if made != out.shape[1:3] or (padded and rows.kernel * columns.kernel == 1):
         return None
-    return Window(axes[0], axes[1])
+    return Window(rows, columns)
 
 
 def _axis(axis: Axis, block: int, pad: tuple[int, int], crop: tuple[int, int]) -> Axis | None:
