@@ -7,12 +7,12 @@ from typing import Any
 import ai_edge_litert.schema_py_generated as schema
 import numpy as np
 import pytest
-from move_models import Net
 from test_kernel_pad_folded import differences
 from test_kernel_rearranged import to_batch, to_space
 
 from lowtide.passes import fold_dilations
 from lowtide.tflite.read import parse
+from move_models import Net
 
 CASES = (  # input, block, kernel, crops beyond what divides
     ((1, 8, 6, 3), (2, 2), (3, 3), 0),

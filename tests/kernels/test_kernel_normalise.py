@@ -19,7 +19,7 @@ def test_log_softmax() -> None:
         for shape in SHAPES:
             source = net.input(shape, "int8", scale, 9)
             net.add("LOG_SOFTMAX", (source,), net.tensor(shape, "int8", 1 / 16, 127))
-    bounds = {i: (-3, 3) for i in net.inputs[::2]}
+    bounds = dict.fromkeys(net.inputs[::2], (-3, 3))
     assert differences(net.pack(), inputs=samples_of(net), engine="tflm") == []
     assert differences(net.pack(), inputs=samples_of(net, bounds=bounds), engine="tflm") == []
 

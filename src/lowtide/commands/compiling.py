@@ -38,6 +38,7 @@ from lowtide.program.assemble import Assembly, Schedule, assemble_placed, assemb
 from lowtide.rows.prepare import InputMode, OutputMode, Prepared, prepare
 from lowtide.rows.stages import Choice
 from lowtide.target import ANY, Target
+from lowtide.tflite import foreign
 
 
 @dataclass(frozen=True, slots=True)
@@ -401,4 +402,5 @@ def compiled_of(
 
 
 def _stem(path: str) -> str:
-    return Path(path.removeprefix("zoo:")).name.removesuffix(".tflite")
+    name = Path(path.removeprefix("zoo:"))
+    return name.stem if name.suffix.lower() in (".tflite", *foreign.SUFFIXES) else name.name
