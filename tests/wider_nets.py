@@ -11,7 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from lowtide.zoo.spec import OpSpec, TensorSpec
-from moving_nets import Options, Shape, Drawn
+from moving_nets import Drawn, Options, Shape
+
 
 class _Wider(Drawn):
     """A network of int8 with more kinds of operators."""
@@ -19,9 +20,16 @@ class _Wider(Drawn):
     def __init__(self, seed: int) -> None:
         super().__init__(seed, "INT8")
         self.zero_point = 0  # TFLM pads batches with chance bytes otherwise
-        wider = [self.blocks, self.batches, self.mirrored, self.reversed, self.indexed, self.counted]
+        wider = [
+            self.blocks,
+            self.batches,
+            self.mirrored,
+            self.reversed,
+            self.indexed,
+            self.counted,
+        ]
         wider += [self.difference, self.selected, self.cast_and_back, self.normalised, self.placed]
-        self.kinds = self.kinds[:8] + [self.map_view] * 3 + wider * 2
+        self.kinds = [*self.kinds[:8], *wider, *wider, *[self.map_view] * 3]
 
     def other(self, shape: Shape, dtype: str) -> int:
         """A tensor of another type, which only its maker's reader reads."""
@@ -31,7 +39,12 @@ class _Wider(Drawn):
     def op(
         self, kind: str, sources: Sequence[int], made: int, options: Options | None = None
     ) -> int:
-        table = kind.title().replace("_", "").replace("SpaceNd", "SpaceND").replace("BatchNd", "BatchND")
+        table = (
+            kind.title()
+            .replace("_", "")
+            .replace("SpaceNd", "SpaceND")
+            .replace("BatchNd", "BatchND")
+        )
         table = {"L2Normalization": "L2Norm"}.get(table, table) + "Options"
         if kind in ("MAXIMUM", "MINIMUM"):
             table = "MaximumMinimumOptions"
@@ -132,9 +145,7 @@ class _Wider(Drawn):
         shape = self.shapes[x]
         if len(shape) > 4:
             return
-        wide = [
-            self.op("CAST", (t,), self.other(shape, "INT32")) for t in (x, self.alike(shape))
-        ]
+        wide = [self.op("CAST", (t,), self.other(shape, "INT32")) for t in (x, self.alike(shape))]
         kind = self.rng.choice(("ADD", "SUB", "MUL", "MAXIMUM"))
         made = self.op(kind, wide, self.other(shape, "INT32"))
         self.op("CAST", (made,), self.tensor(shape))

@@ -177,6 +177,17 @@ def test_filled(dtype: Any) -> None:
     assert differences(net.build(), engine="tflm") == []
 
 
+def test_known() -> None:
+    """What is known beforehand is written all the same."""
+    net = Net()
+    source = net.input((2, 3, 1, 5))
+    options = schema.ShapeOptionsT(outType=schema.TensorType.INT32)
+    net.op("SHAPE", [source], (4,), options=options, dtype=np.int32)
+    sides = net.const([3, 1]), net.const([2, 3, 4])
+    net.op("BROADCAST_ARGS", sides, (3,), dtype=np.int32)
+    assert differences(net.build(), engine="tflm") == []
+
+
 def test_tiled() -> None:
     net = Net()
     source, line = net.input((1, 3, 2, 4)), net.input((5,))

@@ -26,7 +26,9 @@ def xxd(data: bytes) -> str:
         for i in range(0, len(data), 12)
     ]
     body = ",\n".join(lines)
-    return f"unsigned char net_tflite[] = {{\n{body}\n}};\nunsigned int net_tflite_len = {len(data)};"
+    return (
+        f"unsigned char net_tflite[] = {{\n{body}\n}};\nunsigned int net_tflite_len = {len(data)};"
+    )
 
 
 def tflm(data: bytes) -> str:
@@ -42,7 +44,8 @@ def tflm(data: bytes) -> str:
 def decimals(data: bytes) -> str:
     """Numbers in C's other bases, beside other arrays."""
     body = ", ".join(str(byte) if i % 2 else f"0{byte:o}u" for i, byte in enumerate(data))
-    return f"static const int sizes[] = {{1, 300}}; /* = {{9}} */\nstatic const uint8_t net[] = {{{body}}};"
+    others = "static const int sizes[] = {1, 300}; /* = {9} */"
+    return f"{others}\nstatic const uint8_t net[] = {{{body}}};"
 
 
 @pytest.mark.parametrize("written", [xxd, tflm, decimals])
@@ -107,9 +110,7 @@ def tensorflow(converter: str) -> str:
         ("saved_model.pb", b"\x08\x01....", "part of a TensorFlow SavedModel", "saved"),
     ],
 )
-def test_formats_of_others(
-    tmp_path: Path, name: str, data: bytes, what: str, remedy: str
-) -> None:
+def test_formats_of_others(tmp_path: Path, name: str, data: bytes, what: str, remedy: str) -> None:
     path = tmp_path / name
     path.write_bytes(data)
     keras = f"tf.lite.TFLiteConverter.from_keras_model(tf.keras.models.load_model('{path}'))"

@@ -370,15 +370,15 @@ def ops(against: str | None, markdown: bool, as_json: bool) -> None:
         )
     if against is not None:
         from lowtide.commands.operators import against_tflm
-        from lowtide.report import operators
+        from lowtide.report import operators as page
 
         compared = against_tflm()
         if as_json:
-            print(data.to_json(operators.compared_document(compared)))
+            print(data.to_json(page.compared_document(compared)))
         elif markdown:
-            print(operators.compared_markdown(compared), end="")
+            print(page.compared_markdown(compared), end="")
         else:
-            print(operators.compared_text(compared))
+            print(page.compared_text(compared))
         return
     rows = [
         (name, sorted(kind.name.lower() for kind in lowering.types))

@@ -27,6 +27,7 @@ from lowtide.passes import (
     fold_pads,
     resolve_variables,
     round_once,
+    unpack_weights,
 )
 from lowtide.place.tensors import tflm_arena_bytes, tflm_variable_bytes
 from lowtide.plans import planner
@@ -271,7 +272,7 @@ def _complete(options: Options, order: OrderResult, plans: Plans | None) -> bool
 def prepared(model: Model, options: Options) -> tuple[OrderResult, Prepared]:
     """The best order, or that of the stages prescribed, and what is lowered in it."""
     _check_ends(model.graph)
-    graph = fold_pads(fold_dilations(carry_rows(resolve_variables(model.graph))))
+    graph = fold_pads(fold_dilations(carry_rows(resolve_variables(unpack_weights(model.graph)))))
     if options.quantized_io:
         graph = drop_boundary_quantization(graph)
     if options.rounding == "litert":

@@ -12,11 +12,15 @@ from pathlib import Path
 
 from lowtide.ir import DType
 from lowtide.lower import LOWERINGS
+from lowtide.passes.nibbles import READERS
 
 _ORDER = (
     *(DType.INT8, DType.UINT8, DType.INT16, DType.INT32, DType.UINT32, DType.INT64),
     *(DType.BOOL, DType.FLOAT32, DType.RESOURCE),
 )
+
+WEIGHTS = "int4-weights"
+"""In a list of types: weights may be of four bits."""
 
 _FILE = Path(__file__).parent.parent / "oracle" / "tflm.toml"
 
@@ -66,6 +70,8 @@ def _row(name: str, types: tuple[str, ...], reasons: dict[str, str]) -> Beside:
     lowering = LOWERINGS.get(name)
     kinds = frozenset[DType]() if lowering is None else lowering.types
     ours = tuple(kind.name.lower() for kind in _ORDER if kind in kinds)
+    if name in READERS:
+        ours += (WEIGHTS,)
     missing = tuple(kind for kind in types if kind not in ours)
     if not types and lowering is None:  # control flow, which has no activations
         missing = ("all",)

@@ -67,6 +67,28 @@ def picked(context: Context, source: Tensor, of: Places, size: int, value: bytes
     return Lowered((_node(context, found, taken, inside, target, size, value),))
 
 
+def known(context: Context, source: Tensor, contents: bytes) -> Lowered:
+    """The operator's output, whose contents are known; `source` is not looked at."""
+    out = context.output()
+    if len(contents) != out.bytes:
+        raise context.unsupported(f"it makes {len(contents)} bytes instead of {out.bytes}")
+    if out.bytes == 0:
+        return Lowered()
+    params = Params(
+        "lt_pick",
+        (
+            ("pieces", Array("uint16_t", np.array([_MOST_PIECES]))),
+            ("rows", None),
+            ("lists", None),
+            ("value", Array("uint8_t", np.frombuffer(contents, np.uint8))),
+            ("count", 1),
+            ("bytes", out.bytes),
+        ),
+    )
+    both = (whole(source),), (whole(out),)
+    return Lowered((Node(context.op.id, "lt_pick_row", "lt_pick.h", params, *both, 1),))
+
+
 def _is_copy(found: _Pieces, taken: Port) -> bool:
     """Whether each output row is a row of the input, or a whole input of one row."""
     whole_rows = (found.numbers == np.arange(found.numbers.shape[1])).all()

@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
-from lowtide.ir import Tensor
+from lowtide.ir import DType, Tensor
 from lowtide.lower.common import Context, Lowering
 from lowtide.lower.move import MOVABLE, axis_of, elements
 from lowtide.lower.nodes import Lowered
-from lowtide.lower.picking import PADDING, Places, picked, places
+from lowtide.lower.picking import PADDING, Places, known, picked, places
 
 
 def _map(context: Context, of: Tensor) -> tuple[int, int, int, int]:
@@ -167,6 +167,23 @@ def _zeros_like(context: Context) -> Lowered:
     return picked(context, source, nowhere, size, bytes(size))
 
 
+def _shape(context: Context) -> Lowered:
+    source, out = context.input(0), context.output()
+    kind = {DType.INT32: "<i4", DType.INT64: "<i8"}.get(out.dtype)
+    if kind is None:
+        raise context.unsupported(f"its output is of type {out.dtype.name}")
+    return known(context, source, np.array(source.shape, kind).tobytes())
+
+
+def _broadcast_args(context: Context) -> Lowered:
+    first, second = context.integers(0), context.integers(1)
+    try:
+        shape = np.broadcast_shapes(first.reshape(-1).tolist(), second.reshape(-1).tolist())
+    except ValueError:
+        raise context.unsupported("its shapes do not fit together") from None
+    return known(context, context.input(0), np.array(shape, first.dtype).tobytes())
+
+
 LOWERINGS = {
     "SPACE_TO_DEPTH": Lowering(_space_to_depth, MOVABLE),
     "DEPTH_TO_SPACE": Lowering(_depth_to_space, MOVABLE),
@@ -178,5 +195,7 @@ LOWERINGS = {
     "TILE": Lowering(_tile, MOVABLE, typed_by=0),
     "GATHER_ND": Lowering(_gather_nd, MOVABLE, typed_by=0),
     "FILL": Lowering(_fill, MOVABLE, typed_by=1),
+    "SHAPE": Lowering(_shape, MOVABLE),
+    "BROADCAST_ARGS": Lowering(_broadcast_args, frozenset({DType.INT32, DType.INT64})),
     "ZEROS_LIKE": Lowering(_zeros_like, MOVABLE),
 }

@@ -203,10 +203,8 @@ def _sigmoid_by_floats(context: Context, tanh: bool) -> Lowered:
 
     def function(x: int) -> int:
         real = float(f32(in_scale) * f32(x - in_zero))
-        if tanh:
-            value = f32(math.tanh(real))
-        else:
-            value = f32(1) / (f32(1) + f32(math.exp(min(-real, 88.0))))
+        other = f32(1) / (f32(1) + f32(math.exp(min(-real, 88.0))))
+        value = f32(math.tanh(real)) if tanh else other
         return round_away(float(value * inverse)) + out_zero
 
     return table(context, function)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lowtide.commands.operators import Beside, Comparison
+from lowtide.commands.operators import WEIGHTS, Beside, Comparison
 from lowtide.report import text
 
 COMMAND = "lowtide ops --against tflm --markdown > docs/operators.md"
@@ -46,12 +46,12 @@ def compared_markdown(compared: Comparison) -> str:
         "# Operators",
         "",
         "What lowtide compiles, and in which activation types, beside the integer kernels of TensorFlow",
-        f"Lite Micro (its sources of {compared.sources}). This page is made by",
+        f"Lite Micro, as its sources of {compared.sources} have them. This page is made by",
         "",
         f"    {COMMAND}",
         "",
-        f"{_summary(compared)} Variants that TFLM lacks are compared with LiteRT's reference kernels",
-        "instead.",
+        _summary(compared),
+        "Those that TFLM lacks are compared with LiteRT's reference kernels instead.",
         "",
         "| operator | TFLM | lowtide | missing |",
         "| --- | --- | --- | --- |",
@@ -80,4 +80,4 @@ def _summary(compared: Comparison) -> str:
 
 
 def _listed(types: tuple[str, ...]) -> str:
-    return ", ".join(types).replace("int4-weights", "int4 weights")
+    return ", ".join(types).replace(WEIGHTS, "int4 weights")
