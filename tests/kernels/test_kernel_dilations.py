@@ -10,6 +10,8 @@ import pytest
 from test_kernel_pad_folded import differences
 from test_kernel_rearranged import to_batch, to_space
 
+from lowtide.commands.checking import verify
+from lowtide.commands.compiling import Options, compile_model
 from lowtide.passes import fold_dilations
 from lowtide.tflite.read import parse
 from move_models import Net
@@ -100,3 +102,14 @@ def test_left_alone() -> None:
     net.buffers.append(schema.BufferT(data=np.frombuffer(crops.tobytes(), np.uint8)))
     net.tensors[cropped].shape = [1, 5, 6, 3]
     assert kinds(net) == every
+
+
+def test_verified_with_the_reference_that_knows_what_it_pads_with() -> None:
+    net = Net(zero=-100)
+    framed(net, net.input((1, 8, 6, 3)), (2, 2), (3, 3), 0)
+    result = verify(compile_model(parse(net.build()), Options(name="net")), samples=3)
+    assert result.bit_exact
+    assert result.engine == "litert"
+    assert result.passed_over == (
+        "its SPACE_TO_BATCH_ND pads with bytes that happen to be there, not with the zero point"
+    )
