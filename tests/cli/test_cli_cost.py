@@ -63,5 +63,6 @@ def test_an_unknown_core_is_refused() -> None:
         result,
         2,
         "there is no core 'z80'",
-        "use one of: any, cortex-m0, cortex-m3, cortex-m4, cortex-m7, cortex-m55, rv32imc, rv32imac",
+        "use one of: any, cortex-m0, cortex-m3, cortex-m4, cortex-m7, "
+        "cortex-m33, cortex-m55, rv32imc, rv32imac",
     )
