@@ -11,9 +11,11 @@ from lowtide.commands.compiling import Options
 from lowtide.commands.profiling import CALLER, STEP_PROGRAM, Profile
 from lowtide.machines.board import find_board
 from lowtide.machines.executed import NOTHING
+from lowtide.machines.profiled import Program, Unprofiled
 from networks import compiled
 
 BOARD = "mps2-an386"
+TARGET = find_board(BOARD).core.target
 WAYS = {
     "rows": Options(),
     "operators": Options(schedule="operators"),
@@ -56,6 +58,14 @@ def test_everything_is_some_operators(network: str, way: str) -> None:
     )
     kernels = {kernel for share in profile.operators for kernel in share.kernels}
     assert kernels == {share.name for share in profile.kernels if share.kernels}
+
+
+def test_a_program_whose_nodes_are_not_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Program, "nodes", None)
+    ran = run(compiled("figure1", Options(target=TARGET)), BOARD, samples=1, profile=True)
+    why = "which node runs could not be seen: no read of the table of nodes"
+    assert ran.profile == Unprofiled(why)
+    assert ran.bit_exact
 
 
 def test_an_operator_alone_takes_what_its_kernel_takes() -> None:

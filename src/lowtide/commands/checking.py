@@ -91,7 +91,7 @@ def verify(
     made = {
         tensor: op
         for op in (graph.ops[i] for i in compiled.order.order)
-        for tensor in (*op.outputs, *_states(model, graph, op))
+        for tensor in (*op.outputs, *_states(model, compiled.assembly, op))
         if graph.tensors[tensor].bytes
     }
     wanted = _reference(compiled, inputs, [*graph.inputs, *made, *graph.outputs])
@@ -133,11 +133,13 @@ def verify(
     )
 
 
-def _states(model: Model, graph: Graph, op: Op) -> Iterator[int]:
+def _states(model: Model, assembly: Assembly, op: Op) -> Iterator[int]:
     """The variable tensors of the file that `op` writes on the way, as an LSTM does."""
-    for tensor in dict.fromkeys(op.inputs):
-        if 0 <= tensor < len(model.graph.tensors) and graph.tensors[tensor].is_variable:
-            yield tensor
+    known, tensors = len(model.graph.tensors), assembly.graph.tensors
+    variables = {t for t in op.inputs if 0 <= t < known and tensors[t].is_variable}
+    if variables:
+        nodes = (entry.node for entry in assembly.kernels)
+        yield from sorted(variables & {port.tensor for node in nodes for port in node.outputs})
 
 
 def _handed_over(graph: Graph, trace: HostTrace, wanted: Reference) -> Difference | None:
@@ -308,4 +310,9 @@ def run(
 
 def _profile(compiled: Compiled, measured: BoardRun) -> Profile | Unprofiled | None:
     counted = measured.profile
-    return profile_of(compiled, counted) if isinstance(counted, Profiled) else counted
+    if not isinstance(counted, Profiled):
+        return counted
+    kernels = {part.node >= 0 for part in counted.parts if part.role == "kernel"}
+    if kernels == {False}:  # a compiler that takes the table of nodes apart
+        return Unprofiled("which node runs could not be seen: no read of the table of nodes")
+    return profile_of(compiled, counted)

@@ -8,13 +8,15 @@ from __future__ import annotations
 from functools import partial
 
 from lowtide.ir import DType
-from lowtide.lower.broadcast import Fields, pair_node, walk
+from lowtide.lower.broadcast import Fields, Walk, one_node, pair_node, walk
 from lowtide.lower.columns import of_all
 from lowtide.lower.common import Context, Lowering, activation_range, type_range
 from lowtide.lower.common import multiplier as factor
 from lowtide.lower.elementwise import same_type, scale_zero, suffix
 from lowtide.lower.fixed_point import INT32_MAX
-from lowtide.lower.nodes import Lowered
+from lowtide.lower.nodes import Lowered, Params
+
+_MAX_SHIFT = 22  # of lt_narrow
 
 
 def _integers(context: Context, kind: str) -> Lowered | None:
@@ -75,8 +77,31 @@ def _add(context: Context, *, subtract: bool) -> Lowered:
         ("low", low),
         ("high", high),
     )
+    quick = _quick(fields, walked) if dtype is DType.INT8 and not subtract else None
+    if quick is not None and context.target.has_dsp:
+        return one_node(context, "lt_add_quick_s8_row", "lt_add_quick.h", quick, walked)
     variant = "row" if walked.plain and not subtract else "pair"
     return pair_node(context, f"lt_add_{suffix(dtype)}_{variant}", "lt_addition", walked, fields)
+
+
+def _quick(fields: Fields, walked: Walk) -> Params | None:
+    """The params of lt_add_quick.h for those of lt_addition; None if they do not meet its conditions."""
+    of = {name: int(value) for name, value in fields if isinstance(value, int)}
+    shift, zero = of["shift"] - 1, of["output_zero"]
+    # Twice the sum is below 2^30: both operands are below 2^8 steps of 2^20, and twice that.
+    if not walked.plain or shift > _MAX_SHIFT:
+        return None
+    own: Fields = (
+        *((name, of[name]) for name in ("start", "b_start")),
+        ("b_half", 1 << (of["b_shift"] - 1)),
+        *((name, of[name]) for name in ("b_multiplier", "b_shift")),
+        ("centre", (2 * zero + 1) << shift),
+        ("multiplier", of["multiplier"]),
+        ("shift", shift),
+        ("count", walked.loops[1][0]),
+        *((name, of[name]) for name in ("low", "high")),
+    )
+    return Params("lt_add_quick_s8", own)
 
 
 def _mul(context: Context) -> Lowered:

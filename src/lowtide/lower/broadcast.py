@@ -111,13 +111,19 @@ def pair_node(
     header: str = "lt_binary.h",
 ) -> Lowered:
     """One node; `fields` follow those of the pair, which is the whole struct if there are none."""
+    params = Params(ctype, (*walk.fields("pair." if fields else ""), *fields))
+    return one_node(context, kernel, header, params, walk)
+
+
+def one_node(context: Context, kernel: str, header: str, params: Params, walk: Walk) -> Lowered:
+    """One node that walks its operands as `walk` says."""
     return Lowered(
         (
             Node(
                 op=context.op.id,
                 kernel=kernel,
                 header=header,
-                params=Params(ctype, (*walk.fields("pair." if fields else ""), *fields)),
+                params=params,
                 inputs=walk.inputs,
                 outputs=(walk.output,),
                 steps=walk.output.rows,
