@@ -392,12 +392,34 @@ def boards(board_file: Path | None, as_json: bool) -> None:
 
 
 @click.command()
+@click.option(
+    "--against",
+    type=click.Choice(["tflm"]),
+    help="Beside those of TensorFlow Lite Micro, and what is missing.",
+)
+@click.option("--markdown", is_flag=True, help="With --against: as docs/operators.md has it.")
 @json_option
-def ops(as_json: bool) -> None:
+def ops(against: str | None, markdown: bool, as_json: bool) -> None:
     """List the operators that can be compiled, and for which activation types."""
     from lowtide.lower import LOWERINGS
     from lowtide.report import data, text
 
+    if markdown and (against is None or as_json):
+        raise UsageError(
+            "--markdown is a form of the comparison", "give --against tflm as well, and no --json"
+        )
+    if against is not None:
+        from lowtide.commands.operators import against_tflm
+        from lowtide.report import operators as page
+
+        compared = against_tflm()
+        if as_json:
+            print(data.to_json(page.compared_document(compared)))
+        elif markdown:
+            print(page.compared_markdown(compared), end="")
+        else:
+            print(page.compared_text(compared))
+        return
     rows = [
         (name, sorted(kind.name.lower() for kind in lowering.types))
         for name, lowering in sorted(LOWERINGS.items())
