@@ -14,6 +14,7 @@ from functools import partial
 import numpy as np
 
 from lowtide.ir import DType, Tensor
+from lowtide.ir.fixed_point import INT32_MAX
 from lowtide.lower.columns import of_all
 from lowtide.lower.common import Context, Lowering, activation_range
 from lowtide.lower.common import multiplier as factor
@@ -24,7 +25,6 @@ from lowtide.lower.elementwise import (
     scale_zero,
     suffix,
 )
-from lowtide.lower.fixed_point import INT32_MAX
 from lowtide.lower.move import port, row_dims
 from lowtide.lower.nodes import Lowered, Node, Params, Port, Value
 

@@ -12,6 +12,7 @@ from functools import partial
 import numpy as np
 
 from lowtide.ir import DType
+from lowtide.ir.fixed_point import wrap
 from lowtide.lower.common import Context, Lowering
 from lowtide.lower.common import multiplier as factor
 from lowtide.lower.elementwise import (
@@ -21,7 +22,6 @@ from lowtide.lower.elementwise import (
     scale_zero,
     suffix,
 )
-from lowtide.lower.fixed_point import wrap
 from lowtide.lower.move import axis_of, port, row_dims
 from lowtide.lower.nodes import Lowered, Node, Params
 from lowtide.lower.pool import last_makes
