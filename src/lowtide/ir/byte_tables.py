@@ -228,6 +228,21 @@ def _quantize(operands: Operands) -> Function:
     return lambda x: fixed.scale(x - in_zero, multiplier, shift) + out_zero
 
 
+def rescaled(
+    operands: Operands, given: tuple[float, int], wanted: tuple[float, int]
+) -> NDArray[np.int64]:
+    """CONCATENATION of uint8: all 256 values through ConcatenationWithScaling's float32 arithmetic."""
+    inverse = np.float32(1.0) / np.float32(wanted[0])
+    scale = np.float32(given[0]) * inverse
+    bias = np.float32(-given[1]) * scale
+    real = (np.arange(256, dtype=np.float32) * scale + bias).astype(np.float64)
+    if not np.isfinite(real).all():
+        raise operands.unsupported(f"its scales differ by a factor of {given[0] / wanted[0]:g}")
+    rounded = np.copysign(np.floor(np.abs(real) + 0.5), real)  # halves away from zero
+    values: NDArray[np.int64] = np.clip(rounded + wanted[1], 0, 255).astype(np.int64)
+    return values
+
+
 BYTE_FUNCTIONS: Mapping[str, Callable[[Operands], Function]] = MappingProxyType(
     {
         "RELU": _relu,

@@ -210,3 +210,10 @@ def same_type(operands: Operands, *tensors: Tensor) -> DType:
         names = ", ".join(tensor.dtype.name for tensor in tensors)
         raise operands.unsupported(f"its tensors are of different types ({names})")
     return tensors[0].dtype
+
+
+def axis_of(operands: Operands, axis: int, rank: int) -> int:
+    """`axis` counted from the front, in range."""
+    if not -rank <= axis < rank:
+        raise operands.unsupported(f"axis {axis} does not exist in {rank} dimensions")
+    return axis % rank
