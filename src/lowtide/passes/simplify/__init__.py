@@ -1,0 +1,61 @@
+"""Exact simplification: what can be left out of a network so that no input gives another output.
+
+Why: every weight, scale and zero point is known when a network is compiled. What follows from them for
+every input need not be computed at run time. Nothing is approximated, and nothing is sampled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lowtide.ir.graph import Graph
+from lowtide.passes.simplify.result import (
+    Always,
+    Channels,
+    Claim,
+    Dropped,
+    Kept,
+    Pass,
+    Same,
+    Simplified,
+    Unread,
+    changed,
+    then,
+    unchanged,
+)
+
+__all__ = [
+    "PASSES",
+    "Always",
+    "Channels",
+    "Claim",
+    "Dropped",
+    "Kept",
+    "Pass",
+    "Same",
+    "Simplified",
+    "Unread",
+    "changed",
+    "simplify",
+    "then",
+    "unchanged",
+]
+
+PASSES: tuple[Pass, ...] = ()
+"""All passes, in the order in which they are tried."""
+
+
+def simplify(graph: Graph, passes: Sequence[Pass] = PASSES) -> Simplified:
+    """Run `passes` over and over until none of them changes anything, and tell all that they did.
+
+    The graph itself comes back where there is nothing to simplify.
+    """
+    result = unchanged(graph)
+    left = len(passes)  # how many more in a row must find nothing
+    at = 0
+    while left:
+        step = passes[at % len(passes)](result.graph)
+        left = left - 1 if step.graph is result.graph else len(passes)
+        result = then(result, step)
+        at += 1
+    return result
