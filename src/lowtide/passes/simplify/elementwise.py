@@ -104,7 +104,7 @@ def _prelu(op: Bounding) -> Interval:
 
 
 def _bent(interval: Interval, zero: int) -> tuple[Integers, ...]:
-    """Both ends, and the last value below `zero` and the first that is not, as far as they are inside."""
+    """Both ends, the last value below `zero`, and the first that is not, if inside."""
     bends = (np.clip(at, interval.low, interval.high) for at in (zero - 1, zero))
     return (*_ends(interval), *bends)
 
@@ -151,7 +151,7 @@ def _unary(op: Bounding) -> Interval:
 
 
 def looked_up(table: Integers, source: Interval, least: int) -> Interval:
-    """The least and greatest entries of a table over each channel's interval; its first is of `least`."""
+    """The least and greatest entries of a table, whose first is of `least`, over each interval."""
     at = np.arange(len(table)) + least
     within = (at >= source.low[:, None]) & (at <= source.high[:, None])
     low = np.where(within, table, np.iinfo(np.int64).max).min(axis=1)
@@ -181,7 +181,6 @@ def _reduced(op: Bounding) -> Interval:
     _, out_zero = scale_zero(op, out)
     totals = Interval(found.low * count + start, found.high * count + start)
     return requantised(totals, rounded_twice([factor]), out_zero, type_range(out.dtype))
-
 
 
 RULES: Mapping[str, Callable[[Bounding], Interval]] = MappingProxyType(

@@ -36,7 +36,8 @@ class Interval:
     @property
     def constant(self) -> NDArray[np.bool_]:
         """Which channels hold one value, whatever the input."""
-        return self.low == self.high
+        constant: NDArray[np.bool_] = self.low == self.high
+        return constant
 
     def taken(self, channels: Integers | slice) -> Interval:
         """Those of some channels."""
@@ -82,7 +83,8 @@ def whole(low: int, high: int, channels: int) -> Interval:
 def fits(values: Integers, bits: int = 32) -> NDArray[np.bool_]:
     """Which values are signed integers of so many bits."""
     limit = 1 << (bits - 1)
-    return (values >= -limit) & (values < limit)
+    fine: NDArray[np.bool_] = (values >= -limit) & (values < limit)
+    return fine
 
 
 Rounding = Callable[[Integers], tuple[Integers, NDArray[np.bool_]]]
@@ -97,7 +99,7 @@ def rounded_twice(factors: Sequence[tuple[int, int]]) -> Rounding:
 
     def function(sums: Integers) -> tuple[Integers, NDArray[np.bool_]]:
         fine = fits(sums)
-        shifted = np.where(fine, sums, 0) << left
+        shifted: Integers = np.left_shift(np.where(fine, sums, 0), left)
         fine &= fits(shifted)
         high = (np.where(fine, shifted, 0) * multiplier + (1 << 30)) >> 31
         rest = high & mask
@@ -136,9 +138,7 @@ def rounded_once(factors: Sequence[float], *, bits: int = 32) -> Rounding:
     return function
 
 
-def requantised(
-    sums: Interval, rounding: Rounding, zero: int, clamp: tuple[int, int]
-) -> Interval:
+def requantised(sums: Interval, rounding: Rounding, zero: int, clamp: tuple[int, int]) -> Interval:
     """Both ends of sums as outputs; all of the clamp's range where anything may overflow."""
     (low, low_fits), (high, high_fits) = rounding(sums.low), rounding(sums.high)
     fine = low_fits & high_fits

@@ -29,14 +29,10 @@ def ranges(graph: Graph, *, both_roundings: bool = False) -> Mapping[int, Interv
     """
     known: dict[int, Interval] = {}
     for op in normalise_windows(graph).ops:
-        for tensor, interval in zip(op.outputs, bounded(graph, op, known, both_roundings), strict=True):
-            if interval is not None:
-                known[tensor] = interval
-    for tensor in graph.inputs:
-        interval = interval_of(graph.tensors[tensor])
-        if interval is not None:
-            known.setdefault(tensor, interval)
-    return known
+        found = zip(op.outputs, bounded(graph, op, known, both_roundings), strict=True)
+        known.update({tensor: interval for tensor, interval in found if interval is not None})
+    given = {tensor: interval_of(graph.tensors[tensor]) for tensor in graph.inputs}
+    return {**{tensor: each for tensor, each in given.items() if each is not None}, **known}
 
 
 def bounded(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from lowtide.ir import products
 from lowtide.ir.graph import DType, Op
-from lowtide.ir.operands import Operands, per_tensor, quantised
+from lowtide.ir.operands import Operands, multiplier, per_tensor, quantised
 from lowtide.ir.window import Axis
 from lowtide.passes.simplify.interval import (
     Integers,
@@ -55,7 +55,7 @@ class Sums:
     @property
     def reads(self) -> int:
         """How many channels are read."""
-        return self.groups * self.weights.shape[2]
+        return self.groups * int(self.weights.shape[2])
 
     @property
     def whole_windows(self) -> bool:
@@ -86,8 +86,7 @@ class Sums:
     def outputs(self, sums: Interval) -> Interval:
         """What becomes of such sums, by every rounding that is wanted."""
         found = [
-            requantised(sums, rounding, self.output_zero, self.clamp)
-            for rounding in self.roundings
+            requantised(sums, rounding, self.output_zero, self.clamp) for rounding in self.roundings
         ]
         return found[0] if len(found) == 1 else found[0].joined(found[1])
 
@@ -196,7 +195,7 @@ def _transposed_factors(operands: Operands, outputs: int) -> list[tuple[int, int
     in_scale, _ = per_tensor(operands, operands.input(2))
     out_scale, _ = per_tensor(operands, operands.output())
     reals = [in_scale * scale / out_scale for scale in scales]
-    return [products.multiplier(operands, real) for real in reals]
+    return [multiplier(operands, real) for real in reals]
 
 
 def _patterns(op: Op, source: Sequence[int], out: Sequence[int]) -> NDArray[np.float64]:
