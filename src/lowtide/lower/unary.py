@@ -43,6 +43,12 @@ def table(context: Context, function: Function) -> Lowered:
     return by_rows(context, "lt_lut_8_row", "lt_lut", "lt_lut.h", (("table", array),))
 
 
+def _given_table(context: Context) -> Lowered:
+    """A table that simplification made: input 1, 256 bytes by the input's bits."""
+    array = Array("uint8_t", context.constant(1))
+    return by_rows(context, "lt_lut_8_row", "lt_lut", "lt_lut.h", (("table", array),))
+
+
 def _quants(context: Context) -> Quants:
     """(scale, zero point) of the input and of the output, which are of one type."""
     source, out = context.input(0), context.output()
@@ -275,4 +281,5 @@ LOWERINGS = {
     "ABS": Lowering(_abs, _INT8, of_each),
     "ELU": Lowering(_elu, _INT8, of_each),
     "RSQRT": Lowering(_rsqrt, _INT8, of_each),
+    "TABLE": Lowering(_given_table, frozenset({DType.INT8, DType.UINT8}), of_each),
 }
