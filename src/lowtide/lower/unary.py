@@ -39,6 +39,12 @@ def by_table(context: Context) -> Lowered:
     return by_rows(context, "lt_lut_8_row", "lt_lut", "lt_lut.h", (("table", array),))
 
 
+def _given_table(context: Context) -> Lowered:
+    """A table that simplification made: input 1, 256 bytes by the input's bits."""
+    array = Array("uint8_t", context.constant(1))
+    return by_rows(context, "lt_lut_8_row", "lt_lut", "lt_lut.h", (("table", array),))
+
+
 def _relu(context: Context) -> Lowered:
     if context.input(0).dtype is not DType.INT16:
         return by_table(context)
@@ -135,4 +141,5 @@ LOWERINGS = {
     "ABS": Lowering(by_table, _INT8, of_each),
     "ELU": Lowering(by_table, _INT8, of_each),
     "RSQRT": Lowering(by_table, _INT8, of_each),
+    "TABLE": Lowering(_given_table, frozenset({DType.INT8, DType.UINT8}), of_each),
 }

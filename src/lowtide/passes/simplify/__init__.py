@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lowtide.ir.graph import Graph
+from lowtide.passes.simplify.aliases import drop_unread
+from lowtide.passes.simplify.constants import fold_constants
 from lowtide.passes.simplify.result import (
     Always,
     Channels,
@@ -23,8 +25,11 @@ from lowtide.passes.simplify.result import (
     then,
     unchanged,
 )
+from lowtide.passes.simplify.tables import drop_identities, fold_tables
+from lowtide.passes.simplify.undone import drop_moves
 
 __all__ = [
+    "FILE_PASSES",
     "PASSES",
     "Always",
     "Channels",
@@ -41,7 +46,10 @@ __all__ = [
     "unchanged",
 ]
 
-PASSES: tuple[Pass, ...] = ()
+FILE_PASSES: tuple[Pass, ...] = (fold_constants, drop_identities, drop_moves, drop_unread)
+"""Those whose graphs a .tflite file can hold."""
+
+PASSES: tuple[Pass, ...] = (*FILE_PASSES, fold_tables)
 """All passes, in the order in which they are tried."""
 
 

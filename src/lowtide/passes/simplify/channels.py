@@ -7,26 +7,19 @@ same is made by weights of 0, so that it needs nothing itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
-import numpy as np
-
-from lowtide.ir.graph import Graph, Op, Tensor
+from lowtide.ir.graph import Graph
 from lowtide.passes.rewriting import with_ops
-from lowtide.passes.simplify.cutting import Constants, cut
-from lowtide.passes.simplify.flow import Dense, Flow, Linked, Opaque, flow
-from lowtide.passes.simplify.needed import Channels, Kept, Mask, is_needed, needed
+from lowtide.passes.simplify.cutting import Constants
+from lowtide.passes.simplify.flow import flow
+from lowtide.passes.simplify.needed import Channels, Kept, is_needed, needed
 from lowtide.passes.simplify.ranges import ranges
 from lowtide.passes.simplify.result import (
-    Always,
-    Dropped,
     Simplified,
-    Unread,
     changed,
     unchanged,
 )
-from lowtide.passes.simplify.refolding import refolded
 from lowtide.passes.windows import normalise_windows
 
 

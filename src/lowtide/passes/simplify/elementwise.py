@@ -118,6 +118,12 @@ def _extreme(op: Bounding, *, greatest: bool) -> Interval:
 def _unary(op: Bounding) -> Interval:
     """A function of one variable: a table of bytes, or a few int16 ones."""
     source = op.source(0)
+    if op.op.type == "TABLE":  # by the input's bits
+        stored = op.constant(1).reshape(-1)
+        signed = op.input(0).dtype is DType.INT8
+        values = stored.view(np.int8 if op.output().dtype is DType.INT8 else np.uint8)
+        values = np.roll(values, 128) if signed else values
+        return looked_up(values.astype(np.int64), source, type_range(op.input(0).dtype)[0])
     found = byte_table(op)
     if found is not None:
         return looked_up(found, source, type_range(op.input(0).dtype)[0])
@@ -197,7 +203,7 @@ RULES: Mapping[str, Callable[[Bounding], Interval]] = MappingProxyType(
         **dict.fromkeys(
             (
                 *("RELU", "RELU6", "LEAKY_RELU", "HARD_SWISH", "LOGISTIC"),
-                *("TANH", "ABS", "ELU", "RSQRT", "QUANTIZE"),
+                *("TANH", "ABS", "ELU", "RSQRT", "QUANTIZE", "TABLE"),
             ),
             _unary,
         ),

@@ -195,7 +195,7 @@ _RULES: Mapping[str, Callable[[Operands], Flow]] = MappingProxyType(
         **dict.fromkeys(
             (
                 *("RELU", "RELU6", "LEAKY_RELU", "HARD_SWISH", "LOGISTIC", "TANH", "ABS", "ELU"),
-                *("RSQRT", "QUANTIZE", "DEQUANTIZE", "AVERAGE_POOL_2D", "MAX_POOL_2D"),
+                *("RSQRT", "TABLE", "QUANTIZE", "DEQUANTIZE", "AVERAGE_POOL_2D", "MAX_POOL_2D"),
                 *("RESIZE_NEAREST_NEIGHBOR", "RESIZE_BILINEAR"),
             ),
             _first,
