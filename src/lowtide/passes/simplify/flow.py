@@ -7,6 +7,7 @@ understood has all of its channels, or is not there at all.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -110,7 +111,7 @@ def _viewed(operands: Operands) -> Flow:
     ends = (operands.input(0), operands.output())
     if ends[0].elements != ends[1].elements or not ends[0].elements:
         return Opaque()
-    common = int(np.gcd(*(channels_of(end) for end in ends)))
+    common = math.gcd(*(channels_of(end) for end in ends))
     return Linked(tuple((end.id, np.arange(channels_of(end)) % common) for end in ends))
 
 
@@ -128,8 +129,8 @@ def _concatenated(operands: Operands) -> Flow:
         return Opaque()
     if axis_of(operands, operands.option("axis"), len(out.shape)) != len(out.shape) - 1:
         widths = {channels_of(operands.graph.tensors[t]) for t in (*inputs, out.id)}
-        members = tuple(_classes(operands, t) for t in dict.fromkeys((*inputs, out.id)))
-        return Linked(members) if len(widths) == 1 else Opaque()
+        linked = tuple(_classes(operands, t) for t in dict.fromkeys((*inputs, out.id)))
+        return Linked(linked) if len(widths) == 1 else Opaque()
     members, at = [_classes(operands, out.id)], 0
     for tensor in inputs:
         _, own = _classes(operands, tensor)
@@ -147,8 +148,8 @@ def _split(operands: Operands) -> Flow:
     rank = len(source.shape)
     if axis_of(operands, int(axis[0]), rank) != rank - 1:
         widths = {channels_of(operands.graph.tensors[t]) for t in (*outs, source.id)}
-        members = tuple(_classes(operands, t) for t in (source.id, *outs))
-        return Linked(members) if len(widths) == 1 else Opaque()
+        linked = tuple(_classes(operands, t) for t in (source.id, *outs))
+        return Linked(linked) if len(widths) == 1 else Opaque()
     members, begin = [_classes(operands, source.id)], 0
     for tensor in outs:
         _, own = _classes(operands, tensor)

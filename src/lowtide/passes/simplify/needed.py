@@ -130,14 +130,15 @@ def _of_sums(channels: Channels, op: Op, sums: Sums, kept: Kept) -> dict[int, Ma
     read = np.tile(given, repeats).reshape(sums.groups, depth)
     live = (kept[out] & ~channels.constant(out)).reshape(sums.groups, filters, 1)
     wanted = _unfoldable(channels, op, sums).reshape(sums.groups, filters, depth)
-    read = read | (wanted & live).any(axis=1)
+    read = np.logical_or(read, np.logical_or.reduce(wanted & live, axis=1))
     # What is left is groups of one size: some of them, and of each the same channels.
-    groups = (read.any(axis=1) | made.any(axis=1))[:, None]
-    columns = read.any(axis=0)
+    has: Mask = np.logical_or.reduce(read, axis=1) | np.logical_or.reduce(made, axis=1)
+    groups = has[:, None]
+    columns: Mask = np.logical_or.reduce(read)
     if not columns.any():
         columns[0] = True
-    asked_out = groups & made.any(axis=0)
-    asked_in = (groups & columns).reshape(repeats, width).any(axis=0)
+    asked_out: Mask = groups & made.any(axis=0)
+    asked_in: Mask = np.logical_or.reduce((groups & columns).reshape(repeats, width))
     return {source: asked_in, out: asked_out.reshape(-1)}
 
 
@@ -161,9 +162,7 @@ def _unfoldable(channels: Channels, op: Op, sums: Sums) -> Mask:
     outputs, _, depth = sums.weights.shape
     weights = sums.weights.reshape(sums.groups, outputs // sums.groups, -1, depth)
     used: Mask = (weights != 0).any(axis=2)
-    constant, values = (
-        each.reshape(sums.groups, 1, depth) for each in folded(channels, op, sums)
-    )
+    constant, values = (each.reshape(sums.groups, 1, depth) for each in folded(channels, op, sums))
     everywhere = constant | np.zeros_like(used)
     if not sums.whole_windows and (constant & (values != 0)).any():
         added = np.einsum("pt,gftd->pgfd", sums.patterns, weights, optimize=True)
@@ -171,4 +170,5 @@ def _unfoldable(channels: Channels, op: Op, sums: Sums) -> Mask:
     reach = _REACH[channels.graph.tensors[op.inputs[sums.source]].dtype]
     most = np.abs(sums.weights).sum(axis=(1, 2)) * reach + np.abs(sums.bias)
     safe = (most <= _MOST_SUM) | (sums.bias_type is DType.INT64)
-    return (used & ~(everywhere & safe.reshape(sums.groups, -1, 1))).reshape(outputs, depth)
+    unfoldable: Mask = used & ~(everywhere & safe.reshape(sums.groups, -1, 1))
+    return unfoldable.reshape(outputs, depth)
