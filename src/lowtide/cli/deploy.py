@@ -29,6 +29,7 @@ _SAID_BY_PLAN = {
     "output_mode": "--output",
     "preserve_input": "--preserve-input",
     "quantized_io": "--quantized-io",
+    "simplify": "--no-simplify",
     "max_overhead": "--max-overhead",
     "max_ram": "--max-ram",
 }
@@ -74,6 +75,11 @@ _OPTIONS = (
         "--quantized-io",
         is_flag=True,
         help="Drop a QUANTIZE or DEQUANTIZE at the model's boundary: integers in and out.",
+    ),
+    click.option(
+        "--simplify/--no-simplify",
+        default=True,
+        help="Leave out what no input can change (default), or compute all that the file says.",
     ),
     click.option(
         "--align",

@@ -7,8 +7,9 @@ loop, so it does the least work that gives exact figures, and formats nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from lowtide.commands.savings import Savings, savings_of_model
 from lowtide.ir import Graph, Model
 from lowtide.ir.liveness import lifetimes, working_sets
 from lowtide.ir.macs import op_macs
@@ -74,7 +75,8 @@ class TensorUse:
 class Analysis:
     """The result of `analyze`; `file` is the order in the file, `best` the least-peak order.
 
-    `stored_plan_bytes` is the arena by the offline plan that the file holds, None without one.
+    `stored_plan_bytes` is the arena by the offline plan that the file holds, None without one. `savings`
+    is what simplification would leave out, if that was asked.
     """
 
     path: str
@@ -87,6 +89,7 @@ class Analysis:
     best_order: OrderResult
     stored_plan_bytes: int | None
     tensors: tuple[TensorUse, ...] = field(repr=False)
+    savings: Savings | None = field(default=None, repr=False)
 
     @property
     def peak_bytes(self) -> int:
@@ -99,14 +102,18 @@ class Analysis:
         return self.file.tflm_greedy_arena_bytes
 
 
-def analyze(model: Model | Graph, *, effort: float = 1.0) -> Analysis:
+def analyze(model: Model | Graph, *, effort: float = 1.0, simplify: bool = True) -> Analysis:
     """Peak memory, working sets, MACs and the best operator order of a network.
 
     `effort` is a factor of what the search for the best order may do, which is exact and takes
-    milliseconds for most networks (see `lowtide.best_order`).
+    milliseconds for most networks (see `lowtide.best_order`). With `simplify`, what simplification
+    would save of a loaded model is worked out, too.
     """
     graph = graph_of(model)
-    return analysis_of(model, best_order(model, effort=effort), graph)
+    analysis = analysis_of(model, best_order(model, effort=effort), graph)
+    if not simplify or not isinstance(model, Model):
+        return analysis
+    return replace(analysis, savings=savings_of_model(model))
 
 
 def analysis_of(model: Model | Graph, found: OrderResult, graph: Graph) -> Analysis:

@@ -11,6 +11,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from lowtide.commands.analysis import Analysis, Step, Timeline
+from lowtide.report.saved import savings_document
 
 if TYPE_CHECKING:  # the pipeline prints with this package
     from lowtide.commands.reordering import Placements, Reordered
@@ -70,6 +71,8 @@ def analysis_document(analysis: Analysis, placements: Placements | None = None) 
             "order": "best_order",
             **{p.allocator: _placement(p) for p in _all(placements)},
         }
+    if analysis.savings is not None:
+        document["simplify"] = savings_document(analysis.savings)
     return document
 
 

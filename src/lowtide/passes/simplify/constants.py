@@ -14,7 +14,7 @@ from lowtide.ir.graph import Graph, Op
 from lowtide.passes.rewriting import with_ops
 from lowtide.passes.simplify.functions import Values, apply, node_of
 from lowtide.passes.simplify.moving import MOVES, move, moved_inputs, pad_value, values_of
-from lowtide.passes.simplify.result import Simplified, changed, unchanged
+from lowtide.passes.simplify.result import Dropped, Holds, Simplified, changed, unchanged
 
 _INTEGERS: Final = {"ADD": np.add, "SUB": np.subtract, "MUL": np.multiply}
 """Of int32 and int64, where they wrap, as the reference's do."""
@@ -23,6 +23,7 @@ _INTEGERS: Final = {"ADD": np.add, "SUB": np.subtract, "MUL": np.multiply}
 def fold_constants(graph: Graph) -> Simplified:
     """With the results of operators on constants as constants; a graph output is made at run time."""
     tensors, gone = list(graph.tensors), set[int]()
+    made_of: list[int] = []
     buffer = max(t.buffer for t in tensors)
     now = graph
     for op in graph.ops:
@@ -35,11 +36,13 @@ def fold_constants(graph: Graph) -> Simplified:
             buffer += 1
             tensors[out] = replace(tensors[out], data=values.tobytes(), buffer=buffer)
         gone.add(op.id)
+        made_of += op.outputs
         now = replace(now, tensors=tuple(tensors))
     if not gone:
         return unchanged(graph)
     new = with_ops(now, (op for op in graph.ops if op.id not in gone))
-    return changed(graph, new, saved={"operators on constants": len(gone)})
+    told = [Dropped(out, None, Holds(tensors[out].data or b"")) for out in made_of]
+    return changed(graph, new, dropped=told, saved={"operators on constants": len(gone)})
 
 
 def _made(graph: Graph, op: Op) -> tuple[Values, ...] | None:

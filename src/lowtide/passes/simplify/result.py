@@ -39,6 +39,13 @@ class Always:
 
 
 @dataclass(frozen=True, slots=True)
+class Holds:
+    """What was dropped has these contents for every input, as stored, in row-major order."""
+
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Same:
     """What was dropped has, in row-major order, the elements of `channels` of another `tensor`."""
 
@@ -51,7 +58,7 @@ class Unread:
     """Nothing is claimed of it, since nobody reads it."""
 
 
-Claim: TypeAlias = Always | Same | Unread
+Claim: TypeAlias = Always | Holds | Same | Unread
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +155,7 @@ def _told(first: Simplified, entry: Dropped) -> Dropped | None:
         case Same():
             other = _traced(first, Kept(claim.tensor, claim.channels))
             claim = Unread() if other.origin is None else Same(other.origin, other.channels)
-        case Always() | Unread():
+        case Always() | Holds() | Unread():
             pass
         case _:
             assert_never(claim)
