@@ -17,7 +17,7 @@ from lowtide.passes.simplify.prices import Price, instructions
 _BLOCK = 4
 
 _CLEARLY = 0.01
-"""Cheaper is what saves at least this part of what the operators touched cost: as far as prices are off."""
+"""Cheaper is what saves this part of what the operators touched cost: prices are off by as much."""
 
 
 def rounded(channels: Channels, kept: Kept, price: Price) -> Kept:
