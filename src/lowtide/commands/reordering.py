@@ -109,7 +109,7 @@ def reorder(
     reference engine runs the model. `effort` is a factor of what the search for the
     order may do.
     """
-    before = analyze(model, effort=effort, simplify=False)
+    before = analyze(model, effort=effort)
     data, plan = model.source, None
     if before.best.order != before.file.order:
         _refuse_positions(model)

@@ -94,8 +94,8 @@ def simplify_model(
 
     Its inputs, outputs and signatures stay, and so does its metadata, but for what names tensors or
     operators by their position. With `reordered`, its operators are put in their best order, too, and
-    with `offline_plan` tensor offsets are stored, as by `lowtide.reorder`; an offline plan in the file is
-    made anew. Without anything to simplify nothing of that is done, but with `always`.
+    with `offline_plan` tensor offsets are stored, as by `lowtide.reorder`; one that the file has is made
+    anew. Without anything to simplify nothing of that is done, but with `always`.
 
     With `check`, both files are run in TFLM and LiteRT, as far as they can run the network, on `samples`
     random and extreme inputs. Raises DiffersError if an output differs, OracleError if no reference
