@@ -19,7 +19,7 @@ from lowtide.errors import UsageError
 from lowtide.ir import DType, Graph, Op, Quant, Tensor
 from lowtide.order import best_order
 from lowtide.passes import fold_pads
-from lowtide.plans.file import SCHEMA, model_digest, read_plan, stage_order, with_views
+from lowtide.plans.file import SCHEMA, graph_digest, model_digest, read_plan, stage_order, with_views
 from lowtide.program.assemble import assemble_rows
 from lowtide.report.data import to_json
 from lowtide.report.planned import plan_document
@@ -81,6 +81,8 @@ def test_what_is_written_is_read_again(options: Options, tmp_path: Path) -> None
         "output_mode": options.output_mode,
         "preserve_input": options.preserve_input,
         "quantized_io": options.quantized_io,
+        "simplify": True,
+        "stages_of": graph_digest(written.compiled.graph),
     }
     again = compile_model(loaded(MODEL), Options(**fields))
     assert again.arena_bytes == written.compiled.arena_bytes
@@ -101,6 +103,8 @@ def test_a_plan_by_hand(tmp_path: Path) -> None:
         "output_mode": "resident",
         "preserve_input": False,
         "quantized_io": False,
+        "simplify": False,
+        "stages_of": None,
     }
 
 

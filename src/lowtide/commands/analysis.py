@@ -7,7 +7,7 @@ loop, so it does the least work that gives exact figures, and formats nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from lowtide.commands.savings import Savings, savings_of_model
 from lowtide.ir import Graph, Model
@@ -75,8 +75,8 @@ class TensorUse:
 class Analysis:
     """The result of `analyze`; `file` is the order in the file, `best` the least-peak order.
 
-    `stored_plan_bytes` is the arena by the offline plan that the file holds, None without one. `savings`
-    is what simplification would leave out, if that was asked.
+    `stored_plan_bytes` is the arena by the offline plan that the file holds, None without one. `model`
+    is the loaded model, None for a graph made by hand.
     """
 
     path: str
@@ -89,7 +89,12 @@ class Analysis:
     best_order: OrderResult
     stored_plan_bytes: int | None
     tensors: tuple[TensorUse, ...] = field(repr=False)
-    savings: Savings | None = field(default=None, repr=False)
+    model: Model | None = field(default=None, repr=False)
+
+    @property
+    def savings(self) -> Savings | None:
+        """What simplification would leave out, worked out when asked for; None for a graph by hand."""
+        return None if self.model is None else savings_of_model(self.model)
 
     @property
     def peak_bytes(self) -> int:
@@ -102,18 +107,14 @@ class Analysis:
         return self.file.tflm_greedy_arena_bytes
 
 
-def analyze(model: Model | Graph, *, effort: float = 1.0, simplify: bool = True) -> Analysis:
+def analyze(model: Model | Graph, *, effort: float = 1.0) -> Analysis:
     """Peak memory, working sets, MACs and the best operator order of a network.
 
     `effort` is a factor of what the search for the best order may do, which is exact and takes
-    milliseconds for most networks (see `lowtide.best_order`). With `simplify`, what simplification
-    would save of a loaded model is worked out, too.
+    milliseconds for most networks (see `lowtide.best_order`).
     """
     graph = graph_of(model)
-    analysis = analysis_of(model, best_order(model, effort=effort), graph)
-    if not simplify or not isinstance(model, Model):
-        return analysis
-    return replace(analysis, savings=savings_of_model(model))
+    return analysis_of(model, best_order(model, effort=effort), graph)
 
 
 def analysis_of(model: Model | Graph, found: OrderResult, graph: Graph) -> Analysis:
@@ -133,6 +134,7 @@ def analysis_of(model: Model | Graph, found: OrderResult, graph: Graph) -> Analy
         best_order=found,
         stored_plan_bytes=stored_plan_bytes(model) if isinstance(model, Model) else None,
         tensors=_tensor_uses(graph, given),
+        model=model if isinstance(model, Model) else None,
     )
 
 

@@ -54,8 +54,9 @@ class Options:
     By default nothing is computed twice. With `max_overhead`, stages may run in strips, for the least
     RAM at no more than that many times the network's MACs (infinity is allowed); with `max_ram`, for
     the fewest MACs in an arena and state of no more than that many bytes. `stages` prescribes them, by
-    the operators' numbers in the graph of digest `stages_of` (None: whatever it is). `cost` is what counts instead of MACs, in both: instructions as predicted for `target`.
-    That is the core that the program is for, whose kernels, scratch memory and prices are taken.
+    the operators' numbers in the graph of digest `stages_of` (None: whatever it is). `cost` is
+    what counts instead of MACs, in both: instructions as predicted for `target`, which is the core that
+    the program is for, whose kernels, scratch memory and prices are taken.
     `name` prefixes every public C name; by default it is made from the file's name. `effort` is a factor
     of the work that all searches may do: what they find depends on it, and not on the computer.
 

@@ -109,19 +109,31 @@ def reorder(
     reference engine runs the model. `effort` is a factor of what the search for the
     order may do.
     """
-    before = analyze(model, effort=effort, simplify=False)
+    before = analyze(model, effort=effort)
     data, plan = model.source, None
     if before.best.order != before.file.order:
         _refuse_positions(model)
         data = permute_operators(data, before.best.order)
         offline_plan |= any(entry.name == METADATA_NAME for entry in model.metadata)
     if offline_plan:
-        # With TFLM's own sizes: it does not pack narrow types, and it places unused tensors too.
-        plan = planned(tflm_problem(model.graph, before.best.order))
+        plan = offline_placement(model, before.best.order)
         data = set_metadata(data, METADATA_NAME, _offline_offsets(model, plan))
     new = parse(data, path=model.path)
     after = analysis_of(new, _renumbered(before.best_order), new.graph)
     return Reordered(new, before, after, plan, compare(model, new) if check else None)
+
+
+def offline_placement(model: Model, order: Sequence[int]) -> Placement:
+    """Offsets that TFLM can follow: its own sizes, as it does not pack narrow types, and places unused
+    tensors too."""
+    return planned(tflm_problem(model.graph, order))
+
+
+def with_offline_plan(model: Model) -> Model:
+    """The model, in the order that it has, with tensor offsets as metadata that TFLM honours."""
+    plan = offline_placement(model, range(len(model.graph.ops)))
+    data = set_metadata(model.source, METADATA_NAME, _offline_offsets(model, plan))
+    return parse(data, path=model.path)
 
 
 def _renumbered(found: OrderResult) -> OrderResult:

@@ -71,8 +71,9 @@ def analysis_document(analysis: Analysis, placements: Placements | None = None) 
             "order": "best_order",
             **{p.allocator: _placement(p) for p in _all(placements)},
         }
-    if analysis.savings is not None:
-        document["simplify"] = savings_document(analysis.savings)
+    savings = analysis.savings
+    if savings is not None:
+        document["simplify"] = savings_document(savings)
     return document
 
 

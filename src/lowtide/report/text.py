@@ -159,8 +159,9 @@ def summary_text(analysis: Analysis, placements: Placements | None = None) -> st
         lines += ["", "Best order of the operators: " + " ".join(map(str, best.order))]
     else:
         lines += ["", "The file's order of the operators is already the best one found."]
-    if analysis.savings is not None and analysis.savings.anything:
-        lines += ["", *advice_lines(analysis.savings)]
+    savings = analysis.savings
+    if savings is not None and savings.anything:
+        lines += ["", *advice_lines(savings)]
     return "\n".join(lines)
 
 

@@ -7,9 +7,11 @@ every input need not be computed at run time. Nothing is approximated, and nothi
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from lowtide.ir.graph import Graph
 from lowtide.passes.simplify.aliases import drop_unread
+from lowtide.passes.simplify.channels import drop_channels
 from lowtide.passes.simplify.constants import fold_constants
 from lowtide.passes.simplify.result import (
     Always,
@@ -48,11 +50,24 @@ __all__ = [
     "unchanged",
 ]
 
-FILE_PASSES: tuple[Pass, ...] = (fold_constants, drop_identities, drop_moves, drop_unread)
-"""Those whose graphs a .tflite file can hold."""
-
-PASSES: tuple[Pass, ...] = (*FILE_PASSES, fold_tables)
+PASSES: tuple[Pass, ...] = (
+    fold_constants,
+    drop_identities,
+    drop_moves,
+    drop_unread,
+    drop_channels,
+    fold_tables,
+)
 """All passes, in the order in which they are tried."""
+
+FILE_PASSES: tuple[Pass, ...] = (
+    fold_constants,
+    drop_identities,
+    drop_moves,
+    drop_unread,
+    partial(drop_channels, both_roundings=True),
+)
+"""Those whose graphs a .tflite file can hold, and that are exact in whichever runtime runs it."""
 
 
 def simplify(graph: Graph, passes: Sequence[Pass] = PASSES) -> Simplified:
