@@ -19,7 +19,14 @@ from lowtide.errors import UsageError
 from lowtide.ir import DType, Graph, Op, Quant, Tensor
 from lowtide.order import best_order
 from lowtide.passes import fold_pads
-from lowtide.plans.file import SCHEMA, graph_digest, model_digest, read_plan, stage_order, with_views
+from lowtide.plans.file import (
+    SCHEMA,
+    graph_digest,
+    model_digest,
+    read_plan,
+    stage_order,
+    with_views,
+)
 from lowtide.program.assemble import assemble_rows
 from lowtide.report.data import to_json
 from lowtide.report.planned import plan_document
