@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from lowtide.commands.savings import Savings, savings_of_model
 from lowtide.ir import Graph, Model
 from lowtide.ir.liveness import lifetimes, working_sets
 from lowtide.ir.macs import op_macs
 from lowtide.ir.soundness import graph_of
 from lowtide.order import OrderResult, best_order
 from lowtide.place.tensors import stored_plan_bytes, tflm_arena_bytes
+
+if TYPE_CHECKING:
+    from lowtide.commands.savings import Savings
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +97,8 @@ class Analysis:
     @property
     def savings(self) -> Savings | None:
         """What simplification would leave out, worked out when asked for; None for a graph by hand."""
+        from lowtide.commands.savings import savings_of_model  # with numpy, which is not quick
+
         return None if self.model is None else savings_of_model(self.model)
 
     @property

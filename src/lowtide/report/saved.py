@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from lowtide.commands.savings import Change, Savings
+if TYPE_CHECKING:  # lists are shown with this package, and without numpy
+    from lowtide.commands.savings import Change, Savings
 
 
 def saved_lines(savings: Savings) -> list[str]:

@@ -76,7 +76,8 @@ def _add(params: Params, given: Sequence[Values], out: np.dtype[Any]) -> Values:
 
 
 def _mul(params: Params, given: Sequence[Values], out: np.dtype[Any]) -> Values:
-    product = (given[0].astype(np.int64) - params["a_zero"]) * (given[1] - params["b_zero"])
+    a, b = (values.astype(np.int64) for values in given)
+    product = (a - params["a_zero"]) * (b - params["b_zero"])
     return _clamped(_scaled(product, params["multiplier"], params["shift"]), params, out)
 
 
@@ -87,7 +88,7 @@ def _clamped(values: Values, params: Params, out: np.dtype[Any]) -> Values:
 
 def _prelu(params: Params, given: Sequence[Values], out: np.dtype[Any]) -> Values:
     a = given[0].astype(np.int64) - params["a_zero"]
-    slope = a * (given[1] - params["b_zero"])
+    slope = a * (given[1].astype(np.int64) - params["b_zero"])
     up = _scaled(a, params["positive_multiplier"], params["positive_shift"])
     down = _scaled(slope, params["negative_multiplier"], params["negative_shift"])
     chosen = np.where(a >= 0, up, down) + params["output_zero"]

@@ -109,7 +109,8 @@ def _made(graph: Graph, op: Op, given: Sequence[Array], fill: int) -> tuple[Arra
             return (np.pad(first, sides.tolist(), constant_values=fill),)
         case "GATHER":
             index = values_of(graph, op.inputs[1])
-            if index is None or op.options.get("batch_dims") or (index < 0).any():
+            whole = index is not None and index.dtype.kind == "i"
+            if index is None or not whole or op.options.get("batch_dims") or (index < 0).any():
                 return None
             return (np.take(first, index, along),)
         case _:
@@ -145,7 +146,7 @@ def _mask(op: Op, name: str) -> int:
 def _integers(graph: Graph, op: Op, index: int) -> list[int]:
     """The values of a constant input; raises IndexError or ValueError if there are none."""
     values = values_of(graph, op.inputs[index]) if op.inputs[index] >= 0 else None
-    if values is None:
+    if values is None or values.dtype.kind != "i" or values.dtype.itemsize < 4:
         raise ValueError(f"input {index} is not known")
     return [int(x) for x in values.reshape(-1)]
 

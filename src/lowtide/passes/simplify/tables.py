@@ -59,7 +59,7 @@ def fold_tables(graph: Graph) -> Simplified:
 
 
 def drop_identities(graph: Graph) -> Simplified:
-    """Without elementwise operators, alone or in a row, that give what they are given."""
+    """Without elementwise operators that give what they, or others before them, are given."""
     result = unchanged(graph)
     while (step := _without_one(result.graph)).graph is not result.graph:
         result = then(result, step)
@@ -67,17 +67,22 @@ def drop_identities(graph: Graph) -> Simplified:
 
 
 def _without_one(graph: Graph) -> Simplified:
+    """Without one of two tensors that are the same function of a third, or that one itself."""
+    readers = readers_of(graph)
+    first: dict[tuple[object, ...], int] = {}
     for out, made in _functions(graph).items():
         op, root = graph.ops[made.node.op], graph.tensors[made.root]
-        if root.dtype is not graph.tensors[out].dtype or root.is_constant:
+        itself = _itself(root, made.node).values
+        first.setdefault((root.id, root.dtype, itself.tobytes()), root.id)
+        source = first.setdefault((root.id, graph.tensors[out].dtype, made.values.tobytes()), out)
+        unread = out not in readers and out not in graph.outputs
+        if source == out or unread or graph.tensors[source].is_constant:
             continue
-        if not np.array_equal(made.values, _itself(root, made.node).values):
-            continue
-        saved = {"operators that change nothing": made.operators}
-        done = take_place(graph, op, out, root.id)
+        saved = {"operators that change nothing": 1}
+        done = take_place(graph, op, out, source)
         if done is not None:
             return changed(graph, done[0], dropped=done[1:], saved=saved)
-        ops = (view(graph, op, root.id) if o.id == op.id else o for o in graph.ops)
+        ops = (view(graph, op, source) if o.id == op.id else o for o in graph.ops)
         return changed(graph, with_ops(graph, ops), saved=saved)
     return unchanged(graph)
 
