@@ -16,12 +16,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from intervals import outside
 from lowtide.emit.bundle import bundle
 from lowtide.ir import Graph
 from lowtide.machines.host import CHECKED, TRACED
 from lowtide.machines.toolchain import build_program
 from lowtide.oracle.interpreters import Reference, random_inputs, reference_tensors
-from lowtide.passes.simplify.ranges import ranges
 from lowtide.program.assemble import Assembly, assemble
 from lowtide.tflite.read import parse
 
@@ -96,19 +96,6 @@ def differences(
             rows = _run(folder, program, graph, sample)
             lines += _compare(assembly, rows, wanted, number)
     return lines + outside(graph, wanted)
-
-
-def outside(graph: Graph, wanted: Reference) -> list[str]:
-    """Every tensor that leaves the interval it is said to be in, as one line each."""
-    known, lines = ranges(graph, both_roundings=True), []
-    for sample, tensors in enumerate(wanted.samples):
-        for tensor, values in tensors.items():
-            interval = known.get(tensor)
-            if interval is not None:
-                by_channel = values.reshape(-1, interval.channels).astype(np.int64)
-                if (by_channel < interval.low).any() or (by_channel > interval.high).any():
-                    lines.append(f"sample {sample}, tensor {tensor} leaves its interval")
-    return lines
 
 
 def _dtype(graph: Graph, tensor: int) -> np.dtype[Any]:

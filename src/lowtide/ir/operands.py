@@ -26,7 +26,7 @@ _INTEGERS = frozenset(
 _LARGEST_SHIFT = 30
 """Of lt_scale: the reference shifts an int32 to the left by as much."""
 
-_NUMPY: dict[DType, np.dtype[Any]] = {
+NUMPY_TYPES: dict[DType, np.dtype[Any]] = {
     DType.INT8: np.dtype(np.int8),
     DType.UINT8: np.dtype(np.uint8),
     DType.INT16: np.dtype("<i2"),
@@ -35,6 +35,7 @@ _NUMPY: dict[DType, np.dtype[Any]] = {
     DType.FLOAT32: np.dtype("<f4"),
     DType.BOOL: np.dtype(np.bool_),
 }
+"""How the elements of constants are stored, for the types whose contents are read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ class Operands:
         tensor = self.input(index)
         if tensor.data is None:
             raise self.unsupported(f"input {index} must be a constant")
-        if tensor.dtype not in _NUMPY or tensor.is_sparse:
+        if tensor.dtype not in NUMPY_TYPES or tensor.is_sparse:
             raise self.unsupported(f"input {index} is of a type or form that cannot be read")
         return constant(tensor)
 
@@ -106,7 +107,7 @@ class Operands:
 def constant(tensor: Tensor) -> NDArray[Any]:
     """The contents of a constant tensor in its shape."""
     assert tensor.data is not None
-    return np.frombuffer(tensor.data, _NUMPY[tensor.dtype]).reshape(tensor.shape)
+    return np.frombuffer(tensor.data, NUMPY_TYPES[tensor.dtype]).reshape(tensor.shape)
 
 
 def per_tensor(operands: Operands, tensor: Tensor) -> tuple[float, int]:
@@ -123,7 +124,7 @@ def per_tensor(operands: Operands, tensor: Tensor) -> tuple[float, int]:
 
 def quantised(operands: Operands, tensor: Tensor) -> Quant:
     """The quantisation of `tensor`, which must be of integers and have one."""
-    integers = np.issubdtype(_NUMPY.get(tensor.dtype, np.dtype(np.void)), np.integer)
+    integers = np.issubdtype(NUMPY_TYPES.get(tensor.dtype, np.dtype(np.void)), np.integer)
     if tensor.quant is None or not integers:
         raise operands.unsupported(f"tensor {tensor.id} ({tensor.name}) is not quantised")
     return tensor.quant
@@ -185,7 +186,7 @@ def activation_range(operands: Operands, tensor: Tensor, activation: int) -> tup
 
 def type_range(dtype: DType) -> tuple[int, int]:
     """Least and greatest value of an integer type."""
-    info = np.iinfo(_NUMPY[dtype])
+    info = np.iinfo(NUMPY_TYPES[dtype])
     return int(info.min), int(info.max)
 
 

@@ -12,7 +12,9 @@ from functools import partial
 from lowtide.ir.graph import Graph
 from lowtide.passes.simplify.aliases import drop_unread
 from lowtide.passes.simplify.channels import drop_channels
+from lowtide.passes.simplify.clamps import drop_clamps
 from lowtide.passes.simplify.constants import fold_constants
+from lowtide.passes.simplify.equal import merge_equal
 from lowtide.passes.simplify.result import (
     Always,
     Channels,
@@ -55,7 +57,9 @@ PASSES: tuple[Pass, ...] = (
     drop_identities,
     drop_moves,
     drop_unread,
+    merge_equal,
     drop_channels,
+    drop_clamps,
     fold_tables,
 )
 """All passes, in the order in which they are tried."""
@@ -65,7 +69,9 @@ FILE_PASSES: tuple[Pass, ...] = (
     drop_identities,
     drop_moves,
     drop_unread,
+    merge_equal,
     partial(drop_channels, both_roundings=True),
+    partial(drop_clamps, both_roundings=True),
 )
 """Those whose graphs a .tflite file can hold, and that are exact in whichever runtime runs it."""
 

@@ -14,11 +14,13 @@ from typing import assert_never
 import numpy as np
 
 from lowtide.ir.graph import Graph, Op
+from lowtide.ir.operands import NUMPY_TYPES
 from lowtide.passes.rewriting import with_ops
+from lowtide.passes.simplify.counts import rounded
 from lowtide.passes.simplify.cutting import Constants, cut_linked, cut_tensor
-from lowtide.passes.simplify.flow import Dense, Linked, Opaque, flow
-from lowtide.passes.simplify.needed import Channels, Kept, Mask, is_needed, needed
-from lowtide.passes.simplify.ranges import ranges
+from lowtide.passes.simplify.flow import Dense, Linked, Opaque
+from lowtide.passes.simplify.needed import Channels, Kept, Mask, follow, is_needed, needed
+from lowtide.passes.simplify.prices import Price
 from lowtide.passes.simplify.refolding import refolded
 from lowtide.passes.simplify.result import (
     Always,
@@ -31,32 +33,31 @@ from lowtide.passes.simplify.result import (
 from lowtide.passes.windows import normalise_windows
 
 
-def drop_channels(graph: Graph, *, both_roundings: bool = False) -> Simplified:
+def drop_channels(
+    graph: Graph, *, both_roundings: bool = False, price: Price | None = None
+) -> Simplified:
     """Leave out channels that are the same for every input, or that nobody reads.
 
     With `both_roundings`, what is left gives the same with FULLY_CONNECTED rounded as by TFLM and as by
     LiteRT. What must stay: all channels of inputs and outputs, of variables, and of operators that are
-    not understood.
+    not understood. With a `price`, some constant channels stay where that takes fewer instructions.
     """
-    seen = normalise_windows(graph)
-    channels = Channels(
-        seen,
-        ranges(seen, both_roundings=both_roundings),
-        tuple(flow(seen, op, both_roundings=both_roundings) for op in seen.ops),
-    )
-    return _without(graph, channels, needed(channels))
+    channels = follow(normalise_windows(graph), both_roundings=both_roundings)
+    kept = needed(channels)
+    return _without(graph, channels, kept if price is None else rounded(channels, kept, price))
 
 
 def _without(graph: Graph, channels: Channels, kept: Kept) -> Simplified:
     """`graph` with no more than what is kept."""
-    live = [op for op in graph.ops if is_needed(op, kept)]
+    live = [op for op in graph.ops if is_needed(channels, op, kept)]
     made = [t for op in graph.ops for t in op.outputs]
     if len(live) == len(graph.ops) and all(kept[t].all() for t in made):
         return unchanged(graph)
     constants = Constants(graph)
     ops = [_cut(graph, channels, op, kept, constants) for op in live]
     tensors = [cut_tensor(tensor, kept) for tensor in graph.tensors]
-    lost = {t: kept[t] for t in made if not kept[t].all()}
+    stored = {t: kept[t] & (not channels.stands(t, kept)) for t in made}
+    lost = {t: mask for t, mask in stored.items() if not mask.all()}
     return changed(
         graph,
         with_ops(replace(graph, tensors=(*tensors, *constants.added)), ops),
@@ -72,11 +73,28 @@ def _cut(graph: Graph, channels: Channels, op: Op, kept: Kept, constants: Consta
         case Dense(sums):
             return refolded(graph, channels, op, sums, kept, constants)
         case Linked():
-            return cut_linked(graph, op, kept, constants)
+            cut = cut_linked(graph, op, kept, constants)
+            return _with_constants(graph, channels, cut, kept, constants)
         case Opaque():
             return op
         case _:
             assert_never(linked)
+
+
+def _with_constants(
+    graph: Graph, channels: Channels, op: Op, kept: Kept, constants: Constants
+) -> Op:
+    """`op` with a constant, of one pixel, for each input that is one by now."""
+    inputs = list(op.inputs)
+    for position, tensor in enumerate(inputs):
+        if tensor in kept and channels.stands(tensor, kept):
+            old = graph.tensors[tensor]
+            values = channels.known[tensor].low[kept[tensor]]
+            stored = values.astype(NUMPY_TYPES[old.dtype]).reshape(
+                (1,) * (len(old.shape) - 1) + (-1,)
+            )
+            inputs[position] = constants.add(old, stored, old.quant)
+    return replace(op, inputs=tuple(inputs))
 
 
 def _claims(channels: Channels, tensor: int, gone: Mask) -> Iterable[Dropped]:

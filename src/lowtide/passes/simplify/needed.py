@@ -8,16 +8,18 @@ it, or read by nobody.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.ir.graph import DType, Graph, Op
+from lowtide.passes.rewriting import readers_of
 from lowtide.passes.simplify.bounding import channels_of
-from lowtide.passes.simplify.flow import EFFECTS, Dense, Flow, Linked, Opaque
+from lowtide.passes.simplify.flow import EFFECTS, Dense, Flow, Linked, Opaque, flow
 from lowtide.passes.simplify.interval import Integers, Interval
+from lowtide.passes.simplify.ranges import ranges
 from lowtide.passes.simplify.sums import Sums
 
 Mask = NDArray[np.bool_]
@@ -29,11 +31,18 @@ _REACH = {DType.INT8: 1 << 9, DType.UINT8: 1 << 9, DType.INT16: 1 << 16}
 
 @dataclass(frozen=True, slots=True)
 class Channels:
-    """A graph whose channels are followed: what they can be, and how operators link them."""
+    """A graph whose channels are followed: what they can be, and how operators link them.
+
+    Tensors that are `replaceable` are read only where a constant may be read as well. `unfoldable` has,
+    for each operator that is `Dense`, [outputs, channels of a group]: where a channel that is not stored
+    would be missed.
+    """
 
     graph: Graph = field(repr=False)
     known: Mapping[int, Interval] = field(repr=False)
     flows: Sequence[Flow] = field(repr=False)
+    replaceable: frozenset[int] = field(repr=False)
+    unfoldable: Sequence[Mask | None] = field(repr=False)
 
     def constant(self, tensor: int) -> Mask:
         """Which channels are the same for every input."""
@@ -42,33 +51,80 @@ class Channels:
             return np.zeros(channels_of(self.graph.tensors[tensor]), np.bool_)
         return interval.constant
 
+    def stands(self, tensor: int, kept: Kept) -> bool:
+        """Whether all that is stored of a tensor is constant, and its readers can have a constant."""
+        return tensor in self.replaceable and not (kept[tensor] & ~self.constant(tensor)).any()
+
     def followed(self, tensor: int) -> bool:
         """Whether there is a choice: constants are cut to whatever is needed."""
         return tensor >= 0 and not self.graph.tensors[tensor].is_constant
 
 
+_PADS = frozenset({"PAD", "PADV2"})
+_PAIRS = frozenset({"ADD", "SUB", "MUL", "MINIMUM", "MAXIMUM"})
+
 Kept = Mapping[int, Mask]
 """Tensor -> which of its channels are stored."""
 
 
-def needed(channels: Channels, more: Kept | None = None) -> Kept:
-    """The channels that must be stored of every tensor that is no constant, and `more` of them."""
+def follow(graph: Graph, *, both_roundings: bool = False) -> Channels:
+    """The channels of `graph`, whose operators have their windows."""
+    known = ranges(graph, both_roundings=both_roundings)
+    flows = tuple(flow(graph, op, both_roundings=both_roundings) for op in graph.ops)
+    plain = Channels(graph, known, flows, _replaceable(graph, flows), ())
+    unfoldable = (
+        _unfoldable(plain, op, linked.sums)
+        if isinstance(linked, Dense) and plain.followed(op.inputs[linked.sums.source])
+        else None
+        for op, linked in zip(graph.ops, flows, strict=True)
+    )
+    return replace(plain, unfoldable=tuple(unfoldable))
+
+
+def _replaceable(graph: Graph, flows: Sequence[Flow]) -> frozenset[int]:
+    """Tensors that only such operators read as take a constant beside another operand.
+
+    Of two operands one is left, lest an operator has none to work on.
+    """
+    made = {
+        t for op in graph.ops if op.type not in EFFECTS and len(op.outputs) == 1 for t in op.outputs
+    }
+    readers = readers_of(graph)
+    found: set[int] = set()
+    for tensor in sorted(made - set(graph.outputs)):
+        others = [
+            other
+            for op in readers.get(tensor, [])
+            for other in (set(op.inputs) - {tensor} if _takes_constants(op, flows[op.id]) else ())
+        ]
+        free = all(o in made | set(graph.inputs) and o not in found for o in others)
+        if others and len(others) == len(readers[tensor]) and free:
+            found.add(tensor)
+    return frozenset(found)
+
+
+def _takes_constants(op: Op, flow: Flow) -> bool:
+    return op.type in _PAIRS and isinstance(flow, Linked)
+
+
+def needed(channels: Channels) -> Kept:
+    """The channels that must be stored of every tensor that is no constant."""
     graph = channels.graph
-    kept: dict[int, Mask] = {
-        t.id: np.full(channels_of(t), t.is_variable, np.bool_)
+    ends = {*graph.inputs, *graph.outputs}
+    start = {
+        t.id: np.full(channels_of(t), t.is_variable or t.id in ends, np.bool_)
         for t in graph.tensors
         if channels.followed(t.id)
     }
-    for tensor in (*graph.inputs, *graph.outputs):
-        if tensor in kept:
-            kept[tensor][:] = True
-    for tensor, mask in (more or {}).items():
-        kept[tensor] |= mask
-    touching: dict[int, list[int]] = {}
-    for op in graph.ops:
-        for tensor in {*op.inputs, *op.outputs}:
-            touching.setdefault(tensor, []).append(op.id)
-    waiting = {op.id for op in graph.ops}
+    return closed(channels, start, {op.id for op in graph.ops})
+
+
+def closed(channels: Channels, start: Kept, waiting: set[int]) -> Kept:
+    """`start`, and all that is needed for it. Operators that are not `waiting` are content with it."""
+    graph = channels.graph
+    kept = {tensor: mask.copy() for tensor, mask in start.items()}
+    touching = touched_by(graph)
+    waiting = set(waiting)
     while waiting:
         number = max(waiting)  # from the end, as needs run backwards
         waiting.remove(number)
@@ -79,17 +135,28 @@ def needed(channels: Channels, more: Kept | None = None) -> Kept:
     return kept
 
 
-def is_needed(op: Op, kept: Kept) -> bool:
-    """Whether anything of what an operator does is needed."""
-    return op.type in EFFECTS or any(kept[t].any() for t in op.outputs)
+def touched_by(graph: Graph) -> Mapping[int, list[int]]:
+    """Tensor -> the operators that make or read it."""
+    touching: dict[int, list[int]] = {}
+    for op in graph.ops:
+        for tensor in {*op.inputs, *op.outputs}:
+            touching.setdefault(tensor, []).append(op.id)
+    return touching
+
+
+def is_needed(channels: Channels, op: Op, kept: Kept) -> bool:
+    """Whether anything of what an operator does is needed, other than as a constant."""
+    if op.type in EFFECTS:
+        return True
+    return any(kept[t].any() and not channels.stands(t, kept) for t in op.outputs)
 
 
 def _asked(channels: Channels, op: Op, kept: Kept) -> dict[int, Mask]:
     """What `op` needs to be stored, given what is."""
-    if not is_needed(op, kept):
+    if not is_needed(channels, op, kept):
         return {}
-    flow = channels.flows[op.id]
-    match flow:
+    linked = channels.flows[op.id]
+    match linked:
         case Dense(sums):
             return _of_sums(channels, op, sums, kept)
         case Linked(members, whole):
@@ -97,6 +164,8 @@ def _asked(channels: Channels, op: Op, kept: Kept) -> dict[int, Mask]:
             stored = np.zeros(1 + max(int(own.max()) for _, own in members if own.size), np.bool_)
             for tensor, own in members:
                 stored[own[kept[tensor]]] = True
+            if op.type in _PADS and not kept[op.inputs[0]].any():
+                stored[members[1][1][0]] = True  # what it pads must not be empty
             asked: dict[int, Mask] = {}
             for tensor, own in members:
                 asked[tensor] = asked.get(tensor, np.False_) | stored[own]
@@ -104,7 +173,7 @@ def _asked(channels: Channels, op: Op, kept: Kept) -> dict[int, Mask]:
         case Opaque():
             return _all(channels, (*op.inputs, *op.outputs))
         case _:
-            assert_never(flow)
+            assert_never(linked)
 
 
 def _all(channels: Channels, tensors: Sequence[int]) -> dict[int, Mask]:
@@ -129,7 +198,9 @@ def _of_sums(channels: Channels, op: Op, sums: Sums, kept: Kept) -> dict[int, Ma
         return _all(channels, (source, out))
     read = np.tile(given, repeats).reshape(sums.groups, depth)
     live = (kept[out] & ~channels.constant(out)).reshape(sums.groups, filters, 1)
-    wanted = _unfoldable(channels, op, sums).reshape(sums.groups, filters, depth)
+    unfoldable = channels.unfoldable[op.id]
+    assert unfoldable is not None
+    wanted = unfoldable.reshape(sums.groups, filters, depth)
     read = np.logical_or(read, np.logical_or.reduce(wanted & live, axis=1))
     # What is left is groups of one size: some of them, and of each the same channels.
     has: Mask = np.logical_or.reduce(read, axis=1) | np.logical_or.reduce(made, axis=1)
