@@ -12,7 +12,7 @@ from functools import partial
 from lowtide.ir.graph import Graph
 from lowtide.passes.simplify.aliases import drop_unread
 from lowtide.passes.simplify.channels import drop_channels
-from lowtide.passes.simplify.clamps import drop_clamps
+from lowtide.passes.simplify.clamps import drop_clamps, drop_idle
 from lowtide.passes.simplify.constants import fold_constants
 from lowtide.passes.simplify.equal import merge_equal
 from lowtide.passes.simplify.result import (
@@ -59,6 +59,7 @@ PASSES: tuple[Pass, ...] = (
     drop_unread,
     merge_equal,
     drop_channels,
+    drop_idle,
     drop_clamps,
     fold_tables,
 )
@@ -71,7 +72,7 @@ FILE_PASSES: tuple[Pass, ...] = (
     drop_unread,
     merge_equal,
     partial(drop_channels, both_roundings=True),
-    partial(drop_clamps, both_roundings=True),
+    partial(drop_idle, both_roundings=True),
 )
 """Those whose graphs a .tflite file can hold, and that are exact in whichever runtime runs it."""
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from lowtide.errors import ModelError
-from lowtide.ir.byte_tables import byte_table
+from lowtide.ir.byte_tables import BYTE_FUNCTIONS, byte_table
 from lowtide.ir.graph import Graph, Op
 from lowtide.ir.operands import Operands, activation_range, type_range
 from lowtide.passes.rewriting import readers_of, with_ops
@@ -19,7 +19,7 @@ from lowtide.passes.simplify.aliases import take_place
 from lowtide.passes.simplify.bounding import Bounding
 from lowtide.passes.simplify.interval import Interval
 from lowtide.passes.simplify.ranges import bounded, ranges
-from lowtide.passes.simplify.result import Simplified, changed, unchanged
+from lowtide.passes.simplify.result import Simplified, changed, then, unchanged
 from lowtide.passes.windows import normalise_windows
 
 _FUSED = "fused_activation_function"
@@ -31,26 +31,41 @@ _CLAMPED = frozenset(
 )
 """Operators whose fused activation is a clamp of their results, and nothing else."""
 
+_IDLE = frozenset({*BYTE_FUNCTIONS, "MINIMUM", "MAXIMUM"})
+"""Operators that may change nothing within the intervals that they meet."""
+
 
 def drop_clamps(graph: Graph, *, both_roundings: bool = False) -> Simplified:
-    """Without fused activations and without operators that change nothing within the intervals."""
+    """Without fused activations that cut nothing off, but for those that are all of the type anyway."""
     known = ranges(graph, both_roundings=both_roundings)
-    windowed = normalise_windows(graph).ops
     idle = {
         op.id
-        for op in windowed
+        for op in normalise_windows(graph).ops
         if op.type in _CLAMPED and _is_idle(graph, op, known, both_roundings)
     }
-    if idle:
-        ops = (
-            replace(op, options={**op.options, _FUSED: 0}) if op.id in idle else op
-            for op in graph.ops
-        )
-        new = with_ops(graph, ops)
-        return changed(graph, new, saved={"clamps that never act": len(idle)})
+    if not idle:
+        return unchanged(graph)
+    ops = (
+        replace(op, options={**op.options, _FUSED: 0}) if op.id in idle else op for op in graph.ops
+    )
+    return changed(graph, with_ops(graph, ops), saved={"clamps that never act": len(idle)})
+
+
+def drop_idle(graph: Graph, *, both_roundings: bool = False) -> Simplified:
+    """Without operators that give what they are given, as far as it can be at all."""
+    result = unchanged(graph)
+    while (step := _without_one(result.graph, both_roundings)).graph is not result.graph:
+        result = then(result, step)
+    return result
+
+
+def _without_one(graph: Graph, both_roundings: bool) -> Simplified:
+    if not any(op.type in _IDLE for op in graph.ops):
+        return unchanged(graph)
+    known = ranges(graph, both_roundings=both_roundings)
     readers = readers_of(graph)
     for op in graph.ops:
-        source = _given_back(graph, op, known)
+        source = _given_back(graph, op, known) if op.type in _IDLE else None
         if source is None or not (op.outputs[0] in readers or op.outputs[0] in graph.outputs):
             continue
         taken = take_place(graph, op, op.outputs[0], source)
@@ -58,7 +73,8 @@ def drop_clamps(graph: Graph, *, both_roundings: bool = False) -> Simplified:
             new = taken[0]
             if len(new.ops) == len(graph.ops):
                 new = with_ops(new, (o for o in new.ops if o.id != op.id))
-            return changed(graph, new, dropped=[taken[1]], saved={"clamps that never act": 1})
+            saved = {"operators that never act": 1}
+            return changed(graph, new, dropped=[taken[1]], saved=saved)
     return unchanged(graph)
 
 
@@ -71,6 +87,8 @@ def _is_idle(graph: Graph, op: Op, known: Mapping[int, Interval], both_roundings
     try:
         low, high = activation_range(operands, operands.output(), fused)
     except ModelError:
+        return False
+    if (low, high) == type_range(operands.output().dtype):
         return False
     free = replace(op, options={**op.options, _FUSED: 0})
     (found,) = bounded(graph, free, known, both_roundings)
