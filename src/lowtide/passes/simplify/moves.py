@@ -139,8 +139,7 @@ def _gathered(op: Bounding) -> Found:
 
 
 def _padded(op: Bounding) -> Found:
-    source, out = op.source(0), op.output()
-    sides = op.integers(1)
+    source, sides = op.source(0), op.integers(1)
     if sides.shape != (len(op.input(0).shape), 2) or not sides.size or sides.min() < 0:
         raise op.unsupported("its paddings are not a pair per dimension")
     value = pad_value(op)
@@ -148,7 +147,6 @@ def _padded(op: Bounding) -> Found:
     found = source.joined(padding) if sides[:-1].any() else source
     before, after = (whole(value, value, int(n)) for n in sides[-1])
     low = np.concatenate([before.low, found.low, after.low])
-    del out
     return (Interval(low, np.concatenate([before.high, found.high, after.high])),)
 
 

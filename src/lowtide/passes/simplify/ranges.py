@@ -14,7 +14,7 @@ import numpy as np
 from lowtide.errors import ModelError
 from lowtide.ir.graph import Graph, Op
 from lowtide.passes.simplify import elementwise, moves
-from lowtide.passes.simplify.bounding import Bounding, channels_of, interval_of
+from lowtide.passes.simplify.bounding import Bounding, interval_of
 from lowtide.passes.simplify.interval import Interval
 from lowtide.passes.simplify.sums import sums_of
 from lowtide.passes.windows import normalise_windows
@@ -70,6 +70,3 @@ def _by_rule(op: Bounding) -> tuple[Interval, ...]:
     if kind == "FULLY_CONNECTED":  # whatever the shape, rows of as many values as a filter has
         source = source.viewed(sums.reads)
     return (sums.outputs(sums.accumulated(source)),)
-
-
-__all__ = ["Interval", "bounded", "channels_of", "ranges"]

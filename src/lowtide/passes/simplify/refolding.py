@@ -36,22 +36,19 @@ def refolded(
     by_group = read.reshape(sums.groups, depth)
     columns: Mask = np.logical_or.reduce(by_group)
     operands = Operands(graph, op)
-    weights = operands.constant(1)
+    old = operands.input(1)
+    weights = constant(old)
     chosen = np.flatnonzero(made)
     bias, still = _biases(channels, op, sums, read)
-    zero = operands.input(1).quant
     new = _cut_weights(op, weights, made, columns)
-    by_output = _output_axis(op, new)
+    axis = _output_axis(op, weights)
     silent = still[chosen]
     if silent.any():
         new = new.copy()
-        np.moveaxis(new, by_output, 0)[silent] = 0 if zero is None else _weight_zero(zero, new)
-    old = operands.input(1)
+        np.moveaxis(new, axis, 0)[silent] = _nought(old)
     inputs = list(op.inputs)
-    inputs[1] = constants.add(
-        old, new, cut_quant(old.quant, _output_axis(op, weights), outputs, chosen)
-    )
-    if inputs[1] >= 0 and (bias[chosen].any() or operands.optional(sums.bias_at) is not None):
+    inputs[1] = constants.add(old, new, cut_quant(old.quant, axis, outputs, chosen))
+    if bias[chosen].any() or operands.optional(sums.bias_at) is not None:
         while len(inputs) <= sums.bias_at:
             inputs.append(-1)
         like = operands.optional(sums.bias_at) or _new_bias(operands, sums, outputs)
@@ -110,9 +107,10 @@ def _cut_weights(op: Op, weights: NDArray[Any], made: Mask, columns: Mask) -> ND
     return weights[made][..., columns]
 
 
-def _weight_zero(quant: Quant, weights: NDArray[Any]) -> int:
-    """What stands for a weight of 0; only uint8 has another than 0."""
-    return quant.zero_point[0] if weights.dtype == np.uint8 and quant.zero_point else 0
+def _nought(weights: Tensor) -> int:
+    """What stands for a weight of 0: only uint8 has another than 0."""
+    quant = weights.quant if weights.dtype is DType.UINT8 else None
+    return quant.zero_point[0] if quant is not None and quant.zero_point else 0
 
 
 def _new_bias(operands: Operands, sums: Sums, outputs: int) -> Tensor:
