@@ -20,11 +20,21 @@ from lowtide.tflite.read import parse
 from planted_nets import Planted, planted_network
 
 BATCH = 10
+OPTIONS = (
+    Options(),
+    Options(schedule="operators"),
+    Options(input_mode="streamed", output_mode="streamed"),
+    Options(input_mode="const", rounding="litert"),
+    Options(max_overhead=3.0),
+    Options(preserve_input=True, cost="instructions", max_overhead=1.5),
+)
+"""How networks are compiled, one after the other."""
 
 
 def _differs(seed: int) -> str:
     """What is wrong with a network, simplified; "" if nothing is."""
-    compiled = compile_model(parse(planted_network(seed), path=f"planted-{seed}.tflite"))
+    model = parse(planted_network(seed), path=f"planted-{seed}.tflite")
+    compiled = compile_model(model, OPTIONS[seed % len(OPTIONS)])
     found = verify(compiled, samples=5)
     return "" if found.bit_exact else str(found.mismatch)
 

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Final
 
 from lowtide.ir.graph import Graph, Op, Tensor
-from lowtide.ir.soundness import CONTROL_FLOW
 from lowtide.passes.rewriting import readers_of, with_ops
+from lowtide.passes.simplify.flow import has_effects
 from lowtide.passes.simplify.result import Dropped, Same, Simplified, Unread, changed, unchanged
-
-_EFFECTS: Final = CONTROL_FLOW | {"ASSIGN_VARIABLE", "VAR_HANDLE", "CALL_ONCE", "CUSTOM"}
-"""What does more than to make its outputs."""
 
 
 def same_kind(a: Tensor, b: Tensor) -> bool:
@@ -68,7 +64,7 @@ def drop_unread(graph: Graph) -> Simplified:
     gone = {
         op.id
         for op in graph.ops
-        if op.type not in _EFFECTS
+        if not has_effects(op)
         and not any(t >= 0 and graph.tensors[t].is_variable for t in op.inputs)
         and not any(t in readers or t in graph.outputs for t in op.outputs)
     }

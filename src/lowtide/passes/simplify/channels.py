@@ -51,7 +51,7 @@ def _without(graph: Graph, channels: Channels, kept: Kept) -> Simplified:
     """`graph` with no more than what is kept."""
     live = [op for op in graph.ops if is_needed(channels, op, kept)]
     made = [t for op in graph.ops for t in op.outputs]
-    if len(live) == len(graph.ops) and all(kept[t].all() for t in made):
+    if not live or (len(live) == len(graph.ops) and all(kept[t].all() for t in made)):
         return unchanged(graph)
     constants = Constants(graph)
     ops = [_cut(graph, channels, op, kept, constants) for op in live]

@@ -9,7 +9,7 @@ from lowtide.ir.graph import Graph, Op
 from lowtide.lower import LOWERINGS
 from lowtide.passes.rewriting import readers_of, with_ops
 from lowtide.passes.simplify.aliases import take_place
-from lowtide.passes.simplify.flow import EFFECTS
+from lowtide.passes.simplify.flow import has_effects
 from lowtide.passes.simplify.result import Simplified, changed, then, unchanged
 
 
@@ -58,7 +58,7 @@ def _merged_one(graph: Graph) -> Simplified:
 def _key(graph: Graph, op: Op) -> tuple[object, ...] | None:
     """What two operators have in common if they make the same; None for one that is like no other."""
     tensors = [graph.tensors[t] for t in (*op.inputs, *op.outputs) if t >= 0]
-    if op.type not in LOWERINGS or op.type in EFFECTS or any(t.is_variable for t in tensors):
+    if op.type not in LOWERINGS or has_effects(op) or any(t.is_variable for t in tensors):
         return None
     given = (
         (t.dtype, t.shape, t.quant, t.data) if t.is_constant else t.id

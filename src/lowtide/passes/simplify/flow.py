@@ -20,12 +20,17 @@ from lowtide.ir.operands import Operands, axis_of
 from lowtide.ir.reductions import reduced_axes
 from lowtide.ir.slices import sliced
 from lowtide.ir.soundness import CONTROL_FLOW
+from lowtide.ir.state import writes_variables
 from lowtide.passes.simplify.bounding import channels_of
 from lowtide.passes.simplify.interval import Integers
 from lowtide.passes.simplify.sums import Sums, sums_of
 
-EFFECTS = CONTROL_FLOW | {"ASSIGN_VARIABLE", "VAR_HANDLE", "CALL_ONCE", "CUSTOM"}
-"""Operators that do more than to make their outputs."""
+_EFFECTS = CONTROL_FLOW | {"VAR_HANDLE", "CALL_ONCE", "CUSTOM"}
+
+
+def has_effects(op: Op) -> bool:
+    """Whether `op` does more than to make its outputs."""
+    return op.type in _EFFECTS or writes_variables(op)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +63,7 @@ Flow = Dense | Linked | Opaque
 def flow(graph: Graph, op: Op, *, both_roundings: bool = False) -> Flow:
     """How the channels of `op`, which has its window, hang together."""
     operands = Operands(graph, op)
-    if op.type in EFFECTS or any(
-        graph.tensors[t].is_variable for t in (*op.inputs, *op.outputs) if t >= 0
-    ):
+    if has_effects(op) or any(graph.tensors[t].is_variable for t in op.outputs):
         return Opaque()
     try:
         with np.errstate(over="ignore", invalid="ignore"):

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from lowtide.ir.graph import DType, Graph, Op
 from lowtide.passes.rewriting import readers_of
 from lowtide.passes.simplify.bounding import channels_of
-from lowtide.passes.simplify.flow import EFFECTS, Dense, Flow, Linked, Opaque, flow
+from lowtide.passes.simplify.flow import Dense, Flow, Linked, Opaque, flow, has_effects
 from lowtide.passes.simplify.interval import Integers, Interval
 from lowtide.passes.simplify.ranges import ranges
 from lowtide.passes.simplify.sums import Sums
@@ -87,7 +87,7 @@ def _replaceable(graph: Graph, flows: Sequence[Flow]) -> frozenset[int]:
     Of two operands one is left, lest an operator has none to work on.
     """
     made = {
-        t for op in graph.ops if op.type not in EFFECTS and len(op.outputs) == 1 for t in op.outputs
+        t for op in graph.ops if not has_effects(op) and len(op.outputs) == 1 for t in op.outputs
     }
     readers = readers_of(graph)
     found: set[int] = set()
@@ -146,7 +146,7 @@ def touched_by(graph: Graph) -> Mapping[int, list[int]]:
 
 def is_needed(channels: Channels, op: Op, kept: Kept) -> bool:
     """Whether anything of what an operator does is needed, other than as a constant."""
-    if op.type in EFFECTS:
+    if has_effects(op):
         return True
     return any(kept[t].any() and not channels.stands(t, kept) for t in op.outputs)
 
