@@ -146,6 +146,23 @@ def test_documents_of_another_kind(content: object, tmp_path: Path) -> None:
     refused(path, json.dumps(content), cause, WRITE)
 
 
+def test_plans_of_other_graphs(tmp_path: Path) -> None:
+    """Operators have other numbers in a graph that was simplified in another way."""
+    path = tmp_path / "p"
+    document = json.loads(to_json(plan_document(planned(Options()))))
+    path.write_text(json.dumps({**document, "graph_sha256": "0" * 64}))
+    with pytest.raises(UsageError) as caught:
+        compile_model(loaded(MODEL), Options(**read_plan(path, loaded(MODEL))))
+    assert caught.value.cause == (
+        "the plan is for another graph of this model, which another version simplified"
+    )
+    assert caught.value.remedy == "plan the model anew with `lowtide plan MODEL -o FILE`"
+    for key in ("graph_sha256", "simplified"):
+        wrong = {**document, key: 5}
+        with pytest.raises(UsageError, match="is damaged"):
+            read(tmp_path / "q", wrong)
+
+
 @pytest.mark.parametrize("digest", ["", "0" * 64, 5, None])
 def test_plans_of_other_models(digest: object, tmp_path: Path) -> None:
     path = tmp_path / "plan.json"

@@ -28,12 +28,12 @@ from lowtide.passes import (
     resolve_variables,
     round_once,
 )
-from lowtide.passes.simplify import Simplified, simplify, unchanged
+from lowtide.passes.simplify import PASSES, Simplified, priced, simplify, unchanged
 from lowtide.place.tensors import tflm_arena_bytes, tflm_variable_bytes
 from lowtide.plans import planner
 from lowtide.plans.bound import plan_bound
-from lowtide.plans.cost import CostModel, load_model
-from lowtide.plans.file import check_graph, stage_order, with_views
+from lowtide.plans.cost import CostModel, known_model, load_model
+from lowtide.plans.file import check_graph, graph_digest, stage_order, with_views
 from lowtide.plans.planner import Plans, Point, Tell
 from lowtide.program.assemble import Assembly, Schedule, assemble_placed, assemble_tensors
 from lowtide.rows.prepare import InputMode, OutputMode, Prepared, prepare
@@ -269,17 +269,11 @@ def rounded_as(compiled: Compiled, rounding: EngineName) -> Compiled:
         return compiled
     options = replace(options, rounding=rounding)
     plan = compiled.assembly.plan
-    if plan is not None and _same_operators(passed(compiled.model, options), compiled.simplified):
+    other = passed(compiled.model, options).graph  # what never changes may depend on the rounding
+    if plan is not None and graph_digest(other) == graph_digest(compiled.simplified.graph):
         stages = tuple(stage.choice for stage in plan.stages)
         options = replace(options, stages=stages, stages_of=None, max_ram=None, max_overhead=None)
     return compile_model(compiled.model, options)
-
-
-def _same_operators(a: Simplified, b: Simplified) -> bool:
-    """Whether stages of one are stages of the other; what never changes may depend on the rounding."""
-    return [(op.type, op.outputs) for op in a.graph.ops] == [
-        (op.type, op.outputs) for op in b.graph.ops
-    ]
 
 
 def _complete(options: Options, order: OrderResult, plans: Plans | None) -> bool:
@@ -302,7 +296,8 @@ def passed(model: Model, options: Options) -> Simplified:
         graph = round_once(graph)
     if not options.simplify:
         return unchanged(graph)
-    simplified = simplify(graph)
+    prices = known_model(options.target.priced_as)
+    simplified = simplify(graph, PASSES if prices is None else priced(prices.of))
     return replace(simplified, graph=fold_pads(simplified.graph))  # there may be more to fold
 
 

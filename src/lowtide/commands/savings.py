@@ -139,8 +139,11 @@ def _layers(model: Model, simplified: Simplified) -> tuple[Layer, ...]:
 
 
 def _weights(graph: Graph) -> int:
-    """Bytes of the constants that operators read, contents that several share counted once."""
-    read = {t for op in graph.ops for t in op.inputs if t >= 0}
+    """Bytes of the constants that operators read, contents that several share counted once.
+
+    A table is none: it takes the place of tables that are their kernels' own.
+    """
+    read = {t for op in graph.ops if op.type != "TABLE" for t in op.inputs if t >= 0}
     tensors = (graph.tensors[t] for t in read)
     return sum({t.buffer: len(t.data) for t in tensors if t.data is not None}.values())
 

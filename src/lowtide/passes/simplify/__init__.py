@@ -15,6 +15,7 @@ from lowtide.passes.simplify.channels import drop_channels
 from lowtide.passes.simplify.clamps import drop_clamps, drop_idle
 from lowtide.passes.simplify.constants import fold_constants
 from lowtide.passes.simplify.equal import merge_equal
+from lowtide.passes.simplify.prices import Price
 from lowtide.passes.simplify.result import (
     Always,
     Channels,
@@ -47,6 +48,7 @@ __all__ = [
     "Simplified",
     "Unread",
     "changed",
+    "priced",
     "simplify",
     "then",
     "unchanged",
@@ -75,6 +77,15 @@ FILE_PASSES: tuple[Pass, ...] = (
     partial(drop_idle, both_roundings=True),
 )
 """Those whose graphs a .tflite file can hold, and that are exact in whichever runtime runs it."""
+
+
+def priced(price: Price) -> tuple[Pass, ...]:
+    """All passes; constant channels stay where a core takes fewer instructions with them.
+
+    `price` is what one of something costs that a kernel does: (kernel, how often what) -> instructions.
+    """
+    channels = partial(drop_channels, price=price)
+    return tuple(channels if known is drop_channels else known for known in PASSES)
 
 
 def simplify(graph: Graph, passes: Sequence[Pass] = PASSES) -> Simplified:
