@@ -125,6 +125,14 @@ class Options:
         """The model of instructions, if they count."""
         return load_model(self.target.priced_as) if self.cost == "instructions" else None
 
+    @property
+    def predictor(self) -> CostModel | None:
+        """The model of the target's instructions, whatever counts; None if there is none."""
+        try:
+            return load_model(self.target.priced_as)
+        except UsageError:
+            return None
+
 
 @dataclass(frozen=True, slots=True)
 class TflmBytes:

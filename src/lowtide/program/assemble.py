@@ -28,7 +28,7 @@ from lowtide.rows.prepare import InputMode, OutputMode, Prepared, prepare
 from lowtide.rows.scheduled import Scheduled
 from lowtide.rows.stages import Choice, RowPlan
 from lowtide.rows.table import Cut
-from lowtide.target import Target
+from lowtide.target import ANY, Target
 
 Schedule = Literal["operators", "rows"]
 
@@ -153,6 +153,7 @@ def assemble(
     output_mode: OutputMode = "resident",
     preserve_input: bool = False,
     align: int = 16,
+    target: Target = ANY,
 ) -> Assembly:
     """Lower every operator, place tensors and scratch, and resolve all indices.
 
@@ -170,6 +171,7 @@ def assemble(
         preserve_input=preserve_input,
         align=align,
         join=schedule == "rows",
+        target=target,
     )
     if schedule == "operators":
         return assemble_tensors(ready, allocator)
