@@ -69,7 +69,10 @@ def _compiled(network: str | int, options: Options) -> Compiled:
     if options.name is None:
         return compile_model(model_of(network), options)
     plan, name = _compiled(network, replace(options, name=None)), check_name(options.name)
-    return compiled_of(plan.model, options, name, plan.order, plan.assembly, complete=plan.complete)
+    return compiled_of(
+        *(plan.model, options, name, plan.order, plan.assembly, plan.simplified),
+        complete=plan.complete,
+    )
 
 
 @cache

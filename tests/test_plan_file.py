@@ -19,7 +19,14 @@ from lowtide.errors import UsageError
 from lowtide.ir import DType, Graph, Op, Quant, Tensor
 from lowtide.order import best_order
 from lowtide.passes import fold_pads
-from lowtide.plans.file import SCHEMA, model_digest, read_plan, stage_order, with_views
+from lowtide.plans.file import (
+    SCHEMA,
+    graph_digest,
+    model_digest,
+    read_plan,
+    stage_order,
+    with_views,
+)
 from lowtide.program.assemble import assemble_rows
 from lowtide.report.data import to_json
 from lowtide.report.planned import plan_document
@@ -81,6 +88,8 @@ def test_what_is_written_is_read_again(options: Options, tmp_path: Path) -> None
         "output_mode": options.output_mode,
         "preserve_input": options.preserve_input,
         "quantized_io": options.quantized_io,
+        "simplify": True,
+        "stages_of": graph_digest(written.compiled.graph),
     }
     again = compile_model(loaded(MODEL), Options(**fields))
     assert again.arena_bytes == written.compiled.arena_bytes
@@ -101,6 +110,8 @@ def test_a_plan_by_hand(tmp_path: Path) -> None:
         "output_mode": "resident",
         "preserve_input": False,
         "quantized_io": False,
+        "simplify": False,
+        "stages_of": None,
     }
 
 
@@ -133,6 +144,23 @@ def test_documents_of_another_kind(content: object, tmp_path: Path) -> None:
     path = tmp_path / "plan.json"
     cause = f"{path} is not a plan of schema lowtide.plan/1"
     refused(path, json.dumps(content), cause, WRITE)
+
+
+def test_plans_of_other_graphs(tmp_path: Path) -> None:
+    """Operators have other numbers in a graph that was simplified in another way."""
+    path = tmp_path / "p"
+    document = json.loads(to_json(plan_document(planned(Options()))))
+    path.write_text(json.dumps({**document, "graph_sha256": "0" * 64}))
+    with pytest.raises(UsageError) as caught:
+        compile_model(loaded(MODEL), Options(**read_plan(path, loaded(MODEL))))
+    assert caught.value.cause == (
+        "the plan is for another graph of this model, which another version simplified"
+    )
+    assert caught.value.remedy == "plan the model anew with `lowtide plan MODEL -o FILE`"
+    for key in ("graph_sha256", "simplified"):
+        wrong = {**document, key: 5}
+        with pytest.raises(UsageError, match="is damaged"):
+            read(tmp_path / "q", wrong)
 
 
 @pytest.mark.parametrize("digest", ["", "0" * 64, 5, None])

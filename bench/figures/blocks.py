@@ -38,18 +38,55 @@ def _bytes(count: int) -> str:
 
 
 def _beside_tflm_short() -> str:
-    """Four columns: what a newcomer wants to know."""
-    group = _group("rows", "tflm")
-    columns = ("network", "RAM, TFLM:", "RAM, lowtide:", "instructions, lowtide (TFLM):")
+    """Five columns: what a newcomer wants to know."""
+    group, saved = _group("rows", "tflm"), _group("simplify", "programs")
+    columns = (
+        *("network", "RAM, TFLM:", "RAM, lowtide:", "instructions, lowtide (TFLM):"),
+        "channels left out:",
+    )
     lines = [
         (
             r["network"],
             _bytes(r["tflm_arena_bytes"]),
             f"**{_bytes(r['ram_bytes'])}**",
             f"{r['instructions_millions']:.2f} M ({r['tflm_instructions_millions']:.2f} M)",
+            _left_out(saved.record(network=r["network"])),
         )
         for r in group.records
     ]
+    return _table(columns, lines, group, saved)
+
+
+def _left_out(record: Record) -> str:
+    before, after = record["channels_before"], record["channels_after"]
+    return f"{before - after:,} of {before:,}" if before > after else "none"
+
+
+def _from_to(record: Record, name: str) -> str:
+    """A figure before and after, in bold if it is less; once where it is the same."""
+    before, after = record.get(f"{name}_before"), record.get(f"{name}_after")
+    if before is None or after is None:
+        return "-"
+    if before == after:
+        return f"{before:,}"
+    return f"{before:,} -> **{after:,}**" if after < before else f"{before:,} -> {after:,}"
+
+
+def _simplified_programs() -> str:
+    """Programs with and without what no input can change."""
+    group = _group("simplify", "programs")
+    columns = ("network", "channels:", "MACs:", "flash, B:", "instructions:", "arena and state, B:")
+    names = ("channels", "macs", "flash_bytes", "instructions", "ram_bytes")
+    lines = [(r["network"], *(_from_to(r, name) for name in names)) for r in group.records]
+    return _table(columns, lines, group)
+
+
+def _simplified_files() -> str:
+    """Files that changed, and what TFLM makes of them."""
+    group = _group("simplify", "files")
+    columns = ("network", "file, B:", "TFLM's arena head, B:", "its arena in all, B:")
+    names = ("file", "head", "total")
+    lines = [(r["network"], *(_from_to(r, name) for name in names)) for r in group.records]
     return _table(columns, lines, group)
 
 
@@ -288,6 +325,8 @@ def _script(name: str) -> str:
 BLOCKS: dict[str, Callable[[], str]] = {
     "beside-tflm-short": _beside_tflm_short,
     "beside-tflm": _beside_tflm,
+    "simplified-programs": _simplified_programs,
+    "simplified-files": _simplified_files,
     "small-parts": _small_parts,
     "state": _state,
     "msf-cnn": _msf_cnn,

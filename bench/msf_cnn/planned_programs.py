@@ -139,7 +139,7 @@ class _Worker:
     def __init__(self, net: Net) -> None:
         self.net = net
         self.model = reordering.load(path_of(net.network))
-        self.order, ready = prepared(self.model, net.options)
+        self.simplified, self.order, ready = prepared(self.model, net.options)
         self.ready, self.plans = ready, plans_of(ready, strips=True)
         self.own_macs = graph_macs(ready.graph)
         self._asked: dict[Ask, Point | InfeasibleError] = {}
@@ -199,7 +199,7 @@ class _Worker:
         if point.choices not in self._programs:
             assembly = assemble_placed(self.ready, point.placed)
             self._programs[point.choices] = compiled_of(
-                self.model, self.net.options, "network", self.order, assembly
+                *(self.model, self.net.options, "network", self.order, assembly, self.simplified)
             )
         return self._programs[point.choices]
 

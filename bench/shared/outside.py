@@ -22,11 +22,12 @@ class NeedsError(Exception):
 
 
 def shared_model(name: str) -> Path:
-    """The file of a shared model. Raises NeedsError where it is missing."""
-    path = _SHARED / "models" / f"{name}.tflite"
-    if not path.is_file():
-        raise NeedsError(f"needs the shared models ({path.name})")
-    return path
+    """The file of a shared model, one of the world's included. Raises NeedsError where it is missing."""
+    for folder in ("models", "world"):
+        path = _SHARED / folder / f"{name}.tflite"
+        if path.is_file():
+            return path
+    raise NeedsError(f"needs the shared models ({name}.tflite)")
 
 
 def shared_models() -> list[Path]:

@@ -5,6 +5,7 @@
     model = lowtide.load("model.tflite")  # or "zoo:figure1"
     print(lowtide.describe(lowtide.analyze(model)))  # where the RAM goes
     lowtide.reorder(model).write("smaller.tflite")
+    lowtide.simplify(model).write("simpler.tflite")  # without what no input can change
     lowtide.compile(model).write("folder")  # C; lowtide.verify and lowtide.run check and measure it
 
 Names are loaded when they are first used, so that importing the package is quick.
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from lowtide.commands.reordering import Reordered as Reordered
     from lowtide.commands.reordering import load as load
     from lowtide.commands.reordering import reorder as reorder
+    from lowtide.commands.simplifying import SimplifiedFile as SimplifiedFile
+    from lowtide.commands.simplifying import simplify_model
     from lowtide.errors import LowtideError as LowtideError
     from lowtide.ir import DType as DType
     from lowtide.ir import Graph as Graph
@@ -42,6 +45,7 @@ if TYPE_CHECKING:
 
     compile = compile_model  # noqa: A001  # as `re` has one
     plan = planned_model
+    simplify = simplify_model
 
 __version__ = version("lowtide")
 
@@ -58,6 +62,7 @@ _HOMES = {
     "Planned": ("lowtide.commands.compiling", "Planned"),
     "Ran": ("lowtide.commands.checking", "Ran"),
     "Reordered": ("lowtide.commands.reordering", "Reordered"),
+    "SimplifiedFile": ("lowtide.commands.simplifying", "SimplifiedFile"),
     "Tensor": ("lowtide.ir", "Tensor"),
     "Verified": ("lowtide.commands.checking", "Verified"),
     "analyze": ("lowtide.commands.analysis", "analyze"),
@@ -68,6 +73,7 @@ _HOMES = {
     "plan": ("lowtide.commands.compiling", "planned_model"),
     "reorder": ("lowtide.commands.reordering", "reorder"),
     "run": ("lowtide.commands.checking", "run"),
+    "simplify": ("lowtide.commands.simplifying", "simplify_model"),
     "verify": ("lowtide.commands.checking", "verify"),
 }
 """Public name -> where it is defined, and its name there."""

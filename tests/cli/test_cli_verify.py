@@ -73,6 +73,8 @@ def test_the_json_document() -> None:
         "samples": 3,
         "seed": 1,
         "tensors": 7,
+        "simplified": True,
+        "tensors_left_out": 0,
         "state": None,
         "mismatch": None,
     }
@@ -105,6 +107,7 @@ def test_the_first_difference_is_named(damaged: Model) -> None:
     assert document["bit_exact"] is False
     assert document["mismatch"] == {
         "operator": _OPERATOR,
+        "claimed": False,
         "type": "CONV_2D",
         "sample": sample,
         "tensor": tensor,

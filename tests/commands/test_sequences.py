@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lowtide.commands import checking
+from lowtide.commands import checking, originals
 from lowtide.commands.checking import Verified
 from lowtide.commands.compiling import Compiled, Options, compile_model
 from lowtide.commands.sequences import inputs_of
@@ -149,7 +149,7 @@ def test_an_oracle_that_forgets_differs(monkeypatch: pytest.MonkeyPatch) -> None
         assert how["fresh"] == (17,)
         return reference_tensors(model.source, inputs, tensors)
 
-    monkeypatch.setattr(checking, "reference", forgetful)
+    monkeypatch.setattr(originals, "reference", forgetful)
     assert _sample(checking.verify(_compiled("lstm-gestures"))) == 1
 
 

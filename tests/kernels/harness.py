@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from intervals import outside
 from lowtide.emit.bundle import bundle
 from lowtide.ir import Graph
 from lowtide.machines.host import CHECKED, TRACED
@@ -97,7 +98,7 @@ def differences(
         for number, sample in enumerate(inputs):
             rows = _run(folder, program, graph, sample)
             lines += _compare(assembly, rows, wanted, number)
-    return lines
+    return lines + outside(graph, wanted)
 
 
 def _dtype(graph: Graph, tensor: int) -> np.dtype[Any]:

@@ -41,6 +41,7 @@ def app(context: click.Context) -> None:
 for _command in (
     network.analyze,
     network.reorder,
+    network.simplify,
     deploy.plan,
     deploy.compile_command,
     deploy.verify,

@@ -30,6 +30,7 @@ _SAID_BY_PLAN = {
     "output_mode": "--output",
     "preserve_input": "--preserve-input",
     "quantized_io": "--quantized-io",
+    "simplify": "--no-simplify",
     "max_overhead": "--max-overhead",
     "max_ram": "--max-ram",
 }
@@ -75,6 +76,11 @@ _OPTIONS = (
         "--quantized-io",
         is_flag=True,
         help="Drop a QUANTIZE or DEQUANTIZE at the model's boundary: integers in and out.",
+    ),
+    click.option(
+        "--simplify/--no-simplify",
+        default=True,
+        help="Leave out what no input can change (default), or compute all that the file says.",
     ),
     click.option(
         "--align",
@@ -423,6 +429,7 @@ def ops(against: str | None, markdown: bool, as_json: bool) -> None:
     rows = [
         (name, sorted(kind.name.lower() for kind in lowering.types))
         for name, lowering in sorted(LOWERINGS.items())
+        if name != "TABLE"  # no file has it: simplification makes it
     ]
     if as_json:
         operators = [{"type": name, "activations": types} for name, types in rows]

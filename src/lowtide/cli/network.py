@@ -1,4 +1,4 @@
-"""The commands that show a network's memory and rewrite its file: analyze, reorder, zoo."""
+"""The commands that show a network's memory and rewrite its file: analyze, reorder, simplify, zoo."""
 
 from __future__ import annotations
 
@@ -103,6 +103,68 @@ def reorder(
     else:
         print(text.reordered_text(result))
         print(f"Wrote {output}." if written else "No file was written.")
+
+
+@click.command(epilog=MODEL_HELP)
+@model_argument
+@file_option("-o", "--output", metavar="OUT", help_text="The .tflite file to write.", required=True)
+@click.option("--reorder", is_flag=True, help="Also put the operators in their best order.")
+@click.option(
+    "--offline-plan", is_flag=True, help="Also store tensor offsets, as metadata that TFLM honours."
+)
+@click.option(
+    "--check/--no-check",
+    default=True,
+    help="Compare all outputs with the reference kernels' (default), or do not.",
+)
+@click.option(
+    "--samples",
+    type=click.IntRange(1, 1000),
+    default=16,
+    show_default=True,
+    help="Number of inputs to compare them on; with state a sequence of 32 or more.",
+)
+@click.option(
+    "--always-write", is_flag=True, help="Write the file even where nothing can be left out."
+)
+@json_option
+@effort_option
+def simplify(
+    model: str,
+    output: Path,
+    reorder: bool,
+    offline_plan: bool,
+    check: bool,
+    samples: int,
+    always_write: bool,
+    as_json: bool,
+    effort: float,
+) -> None:
+    """Write the model without what no input can change: its outputs stay the same, byte for byte."""
+    from lowtide.commands import reordering, simplifying
+    from lowtide.report import data, simplified
+
+    check_writable(output)
+    loaded = reordering.load(model)
+    with progress("simplifying and checking the result"):
+        result = simplifying.simplify_model(
+            loaded,
+            reordered=reorder,
+            offline_plan=offline_plan,
+            check=check,
+            samples=samples,
+            always=always_write,
+            effort=effort,
+        )
+    written = result.changed or always_write
+    if written:
+        result.write(output)
+    if as_json:
+        where = str(output) if written else None
+        print(data.to_json(simplified.simplified_document(result, where)))
+    else:
+        print(simplified.simplified_text(result))
+        print(f"Wrote {output}." if written else "Nothing was written.")
 
 
 @click.command()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from lowtide.ir import Graph, Model
 from lowtide.ir.liveness import lifetimes, working_sets
@@ -16,6 +17,9 @@ from lowtide.ir.soundness import graph_of
 from lowtide.order import OrderResult, best_order
 from lowtide.passes import resolve_variables
 from lowtide.place.tensors import stored_plan_bytes, tflm_arena_bytes, tflm_variable_bytes
+
+if TYPE_CHECKING:
+    from lowtide.commands.savings import Savings
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +82,8 @@ class Analysis:
     `variables_bytes` is the network's state, which outlives an invocation: it is in no peak and in no
     arena, each variable once; TFLM takes `tflm_variables_bytes` for it. What operators read of it is a
     tensor of its own, and is in them.
-    `stored_plan_bytes` is the arena by the offline plan that the file holds, None without one.
+    `stored_plan_bytes` is the arena by the offline plan that the file holds, None without one. `model`
+    is the loaded model, None for a graph made by hand.
     """
 
     path: str
@@ -92,6 +97,14 @@ class Analysis:
     best_order: OrderResult
     stored_plan_bytes: int | None
     tensors: tuple[TensorUse, ...] = field(repr=False)
+    model: Model | None = field(default=None, repr=False)
+
+    @property
+    def savings(self) -> Savings | None:
+        """What simplification would leave out, worked out when asked for; None for a graph by hand."""
+        from lowtide.commands.savings import savings_of_model  # with numpy, which is not quick
+
+        return None if self.model is None else savings_of_model(self.model)
 
     @property
     def peak_bytes(self) -> int:
@@ -133,6 +146,7 @@ def analysis_of(model: Model | Graph, found: OrderResult, graph: Graph) -> Analy
         best_order=found,
         stored_plan_bytes=stored_plan_bytes(model) if isinstance(model, Model) else None,
         tensors=_tensor_uses(graph, given),
+        model=model if isinstance(model, Model) else None,
     )
 
 

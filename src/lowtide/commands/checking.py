@@ -7,8 +7,8 @@ Compiled --+--> host build, sanitizers on --> every tensor against the oracle   
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.commands.compiling import Compiled, rounded_as
+from lowtide.commands.originals import Originals, in_file, known_tensors, originals
 from lowtide.commands.profiling import Profile, profile_of
 from lowtide.commands.sequences import Inputs, State, inputs_of
 from lowtide.ir import Graph, Model, Op
@@ -35,11 +36,16 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """The first element that differs from the oracle, in the order the operators run."""
+    """The first element that differs from the oracle, in the order the operators run.
+
+    What was left out is `claimed`: then the oracle's own tensor is not what simplification said, and
+    `operator` is the file's.
+    """
 
     operator: int
     type: str
     difference: Difference
+    claimed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +54,9 @@ class Verified:
 
     With `state`, the samples were a sequence, and a difference in a sample of that number or above is
     one after the reset.
+
+    Of `claims` tensors of the file, all or some channels are not computed, and have the values that were
+    claimed of them.
 
     `compared` is what was built and compared: `compiled`, but for the rounding of its dense layers if
     LiteRT is the only engine that can run the model, `passed_over` saying why.
@@ -60,6 +69,7 @@ class Verified:
     samples: int
     seed: int
     tensors: int
+    claims: int
     state: State | None
     mismatch: Mismatch | None
 
@@ -86,22 +96,19 @@ def verify(
     MissingToolError without an oracle or a compiler, BuildError if the C is faulty, ProgramError if the
     program crashes, hangs or trips a sanitizer; ModelError for inputs that cannot be made.
     """
-    model, graph = compiled.model, compiled.graph
     inputs = inputs_of(compiled, samples, 8, seed)
-    made = {
-        tensor: op
-        for op in (graph.ops[i] for i in compiled.order.order)
-        for tensor in (*op.outputs, *_states(model, compiled.assembly, op))
-        if graph.tensors[tensor].bytes
-    }
-    wanted = _reference(compiled, inputs, [*graph.inputs, *made, *graph.outputs])
-    asked, compiled = compiled, rounded_as(compiled, wanted.engine)
+    told = _originals(compiled, inputs)
+    passed_over = told.kept.passed_over
+    asked, compiled = compiled, rounded_as(compiled, told.kept.engine)
+    if compiled is not asked:  # what never changes may depend on the rounding
+        told = _originals(compiled, inputs)
+    wanted, graph, made = told.kept, compiled.graph, _made(compiled)
     with tempfile.TemporaryDirectory(prefix="lowtide-") as folder:
         program = host_build(compiled.files, compiled.name, Path(folder), trace=True, cached=cached)
         trace = host_trace(program, _samples(graph, wanted), restart=inputs.restart)
     put_together = {part.tensor for part in compiled.assembly.parts.values()}
     skipped = {*compiled.assembly.views, *compiled.assembly.untraced} - put_together
-    compared = [tensor for tensor in made if tensor not in skipped]
+    compared = [t for t in known_tensors(compiled, list(made)) if t not in skipped]
     outputs = [tensor for tensor in graph.outputs if tensor not in compared]
     got = []
     for number, sample in enumerate(wanted.samples):
@@ -119,18 +126,39 @@ def verify(
     mismatch = None
     if difference is not None:
         op = made.get(difference.tensor)
-        mismatch = Mismatch(-1 if op is None else op.id, "" if op is None else op.label, difference)
+        number, label = (-1, "") if op is None else (op.id, op.label)
+        mismatch = Mismatch(number, label, in_file(compiled, difference))
+    elif told.dropped is not None:
+        maker = next(op for op in compiled.model.graph.ops if told.dropped.tensor in op.outputs)
+        mismatch = Mismatch(maker.id, maker.label, told.dropped, claimed=True)
     return Verified(
         compiled=asked,
         compared=compiled,
         engine=wanted.engine,
-        passed_over=wanted.passed_over,
+        passed_over=passed_over,
         samples=inputs.counted,
         seed=seed,
         tensors=len(checked),
+        claims=told.claims,
         state=inputs.state,
         mismatch=mismatch,
     )
+
+
+def _made(compiled: Compiled) -> dict[int, Op]:
+    """The tensors that a program makes, in the order in which it does, and who makes them."""
+    graph = compiled.graph
+    return {
+        tensor: op
+        for op in (graph.ops[i] for i in compiled.order.order)
+        for tensor in (*op.outputs, *_states(compiled.model, compiled.assembly, op))
+        if graph.tensors[tensor].bytes
+    }
+
+
+def _originals(compiled: Compiled, inputs: Inputs) -> Originals:
+    tensors = [*compiled.graph.inputs, *_made(compiled), *compiled.graph.outputs]
+    return originals(compiled, inputs, tensors, claims=True)
 
 
 def _states(model: Model, assembly: Assembly, op: Op) -> Iterator[int]:
@@ -150,20 +178,6 @@ def _handed_over(graph: Graph, trace: HostTrace, wanted: Reference) -> Differenc
     )
     outputs = tuple({t: sample[t] for t in graph.outputs} for sample in wanted.samples)
     return first_difference(Reference(wanted.engine, got), Reference(wanted.engine, outputs))
-
-
-def _reference(compiled: Compiled, inputs: Inputs, tensors: Sequence[int]) -> Reference:
-    """`tensors` as the oracle has them; a constant, which it need not have, as the file has it."""
-    graph = compiled.graph
-    constants = {
-        tensor: np.frombuffer(data, np.uint8)
-        for tensor in tensors
-        if (data := graph.tensors[tensor].data) is not None
-    }
-    asked = [t for t in dict.fromkeys(tensors) if t not in constants]
-    rounding = compiled.options.rounding
-    found = reference(compiled.model, inputs.samples, asked, rounding=rounding, fresh=inputs.fresh)
-    return replace(found, samples=tuple({**s, **constants} for s in found.samples))
 
 
 def _from_strips(
@@ -274,7 +288,7 @@ def run(
         board = find_board(board)
     graph = compiled.graph
     inputs = inputs_of(compiled, samples, 2, seed)
-    wanted = _reference(compiled, inputs, [*graph.inputs, *graph.outputs])
+    wanted = originals(compiled, inputs, [*graph.inputs, *graph.outputs]).kept
 
     def on(part: Board, program: Compiled, profile: bool = False) -> BoardRun:
         given = program.files, program.name, _samples(graph, wanted)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
+from lowtide.commands.savings import Savings, savings
 from lowtide.emit.bundle import README, bundle, superseded
 from lowtide.emit.names import c_name, check_name
 from lowtide.emit.readme import readme
@@ -29,11 +30,12 @@ from lowtide.passes import (
     round_once,
     unpack_weights,
 )
+from lowtide.passes.simplify import PASSES, Simplified, priced, simplify, unchanged
 from lowtide.place.tensors import tflm_arena_bytes, tflm_variable_bytes
 from lowtide.plans import planner
 from lowtide.plans.bound import plan_bound
-from lowtide.plans.cost import CostModel, load_model
-from lowtide.plans.file import stage_order, with_views
+from lowtide.plans.cost import CostModel, known_model, load_model
+from lowtide.plans.file import check_graph, graph_digest, stage_order, with_views
 from lowtide.plans.planner import Plans, Point, Tell
 from lowtide.program.assemble import Assembly, Schedule, assemble_placed, assemble_tensors
 from lowtide.rows.prepare import InputMode, OutputMode, Prepared, prepare
@@ -55,14 +57,17 @@ class Options:
 
     By default nothing is computed twice. With `max_overhead`, stages may run in strips, for the least
     RAM at no more than that many times the network's MACs (infinity is allowed); with `max_ram`, for
-    the fewest MACs in an arena and state of no more than that many bytes. `stages` prescribes them.
-    `cost` is what counts instead of MACs, in both: instructions as predicted for `target`.
-    That is the core that the program is for, whose kernels, scratch memory and prices are taken.
+    the fewest MACs in an arena and state of no more than that many bytes. `stages` prescribes them, by
+    the operators' numbers in the graph of digest `stages_of` (None: whatever it is). `cost` is
+    what counts instead of MACs, in both: instructions as predicted for `target`, which is the core that
+    the program is for, whose kernels, scratch memory and prices are taken.
     `name` prefixes every public C name; by default it is made from the file's name. `effort` is a factor
     of the work that all searches may do: what they find depends on it, and not on the computer.
 
     `rounding` says whose dense layers (FULLY_CONNECTED of int8 and int16) to have: tflm rounds their
     sums twice, litert once, which costs double arithmetic. All else is the same in both.
+
+    With `simplify`, what no input can change is not computed: see `lowtide.passes.simplify`.
     """
 
     schedule: Schedule = "rows"
@@ -76,10 +81,12 @@ class Options:
     max_overhead: float | None = None
     max_ram: int | None = None
     stages: tuple[Choice, ...] | None = None
+    stages_of: str | None = None
     cost: Literal["macs", "instructions"] = "macs"
     target: Target = ANY
     effort: float = 1.0
     rounding: EngineName = "tflm"
+    simplify: bool = True
 
     def __post_init__(self) -> None:
         if not 4 <= self.align <= 4096 or self.align & (self.align - 1):
@@ -150,6 +157,7 @@ class TflmBytes:
 class Compiled:
     """A program as C: `files` is the whole bundle, {file name: contents}.
 
+    `simplified` says what its tensors are in the network as it was, and what was left out of that.
     The search was `complete` if the order of operators is proved the best and all stages were looked
     at, or all that was given: else more effort may find a better program.
     """
@@ -160,6 +168,7 @@ class Compiled:
     order: OrderResult
     assembly: Assembly = field(repr=False)
     files: Mapping[str, bytes] = field(repr=False)
+    simplified: Simplified = field(repr=False)
     complete: bool = True
 
     @property
@@ -196,6 +205,13 @@ class Compiled:
         if model is None:
             return None
         return model.program(self.assembly.executed)
+
+    @property
+    def savings(self) -> Savings:
+        """What simplification saved."""
+        options = self.options
+        before = passed(self.model, replace(options, simplify=False)).graph
+        return savings(self.model, before, self.simplified, options.cost_model, options.target)
 
     def write(self, folder: str | Path) -> tuple[str, ...]:
         """Write the bundle into `folder`, which is made if missing. Raises UsageError.
@@ -246,7 +262,7 @@ def compile_model(model: Model, options: Options | None = None) -> Compiled:
     """
     chosen = options or Options()
     name = check_name(chosen.name) if chosen.name is not None else c_name(_stem(model.path))
-    order, ready = prepared(model, chosen)
+    simplified, order, ready = prepared(model, chosen)
     plans = None
     if chosen.schedule == "operators":
         assembly = assemble_tensors(ready, chosen.allocator)
@@ -254,7 +270,7 @@ def compile_model(model: Model, options: Options | None = None) -> Compiled:
         plans = _plans(ready, chosen, tell=lambda _: None)
         assembly = assemble_placed(ready, _point(plans, chosen).placed)
     complete = _complete(chosen, order, plans)
-    return compiled_of(model, chosen, name, order, assembly, complete=complete)
+    return compiled_of(model, chosen, name, order, assembly, simplified, complete=complete)
 
 
 def rounded_as(compiled: Compiled, rounding: EngineName) -> Compiled:
@@ -264,9 +280,10 @@ def rounded_as(compiled: Compiled, rounding: EngineName) -> Compiled:
         return compiled
     options = replace(options, rounding=rounding)
     plan = compiled.assembly.plan
-    if plan is not None:
+    other = passed(compiled.model, options).graph  # what never changes may depend on the rounding
+    if plan is not None and graph_digest(other) == graph_digest(compiled.simplified.graph):
         stages = tuple(stage.choice for stage in plan.stages)
-        options = replace(options, stages=stages, max_ram=None, max_overhead=None)
+        options = replace(options, stages=stages, stages_of=None, max_ram=None, max_overhead=None)
     return compile_model(compiled.model, options)
 
 
@@ -277,16 +294,31 @@ def _complete(options: Options, order: OrderResult, plans: Plans | None) -> bool
     return order.proved_optimal and (plans is None or plans.complete)
 
 
-def prepared(model: Model, options: Options) -> tuple[OrderResult, Prepared]:
-    """The best order, or that of the stages prescribed, and what is lowered in it."""
+def passed(model: Model, options: Options) -> Simplified:
+    """The graph after all passes, and what simplification did to it.
+
+    Raises ModelError for a graph that no program can have.
+    """
     _check_ends(model.graph)
     graph = fold_pads(fold_dilations(carry_rows(resolve_variables(unpack_weights(model.graph)))))
     if options.quantized_io:
         graph = drop_boundary_quantization(graph)
     if options.rounding == "litert":
         graph = round_once(graph)
+    if not options.simplify:
+        return unchanged(graph)
+    prices = known_model(options.target.priced_as)
+    simplified = simplify(graph, PASSES if prices is None else priced(prices.of))
+    return replace(simplified, graph=fold_pads(simplified.graph))  # there may be more to fold
+
+
+def prepared(model: Model, options: Options) -> tuple[Simplified, OrderResult, Prepared]:
+    """What is compiled: simplified, in the best order, or that of the stages prescribed, and lowered."""
+    simplified = passed(model, options)
+    graph = simplified.graph
     order = best_order(graph, effort=options.effort)
     if options.stages is not None:
+        check_graph(graph, options.stages_of)
         order = replace(order, order=stage_order(graph, options.stages))
     ready = prepare(
         graph,
@@ -298,7 +330,7 @@ def prepared(model: Model, options: Options) -> tuple[OrderResult, Prepared]:
         join=options.schedule == "rows",
         target=options.target,
     )
-    return order, ready
+    return simplified, order, ready
 
 
 def _check_ends(graph: Graph) -> None:
@@ -357,13 +389,13 @@ def planned_model(
             "`lowtide analyze` shows what they need",
         )
     name = check_name(options.name) if options.name is not None else c_name(_stem(model.path))
-    order, ready = prepared(model, options)
+    simplified, order, ready = prepared(model, options)
     plans = _plans(ready, options, strips=front, tell=tell)
     point = _point(plans, options)
     points = tuple(planner.front(plans, [point])) if front else None
     assembly = assemble_placed(ready, point.placed)
     complete = _complete(options, order, plans)
-    compiled = compiled_of(model, options, name, order, assembly, complete=complete)
+    compiled = compiled_of(model, options, name, order, assembly, simplified, complete=complete)
     tell("looking for a lower bound")
     bound = plan_bound(ready, point.placed, effort=options.effort * (0.1 if front else 1.0))
     return Planned(compiled, points, plans.complete, compiled.tflm_bytes.arena, bound)
@@ -401,13 +433,14 @@ def compiled_of(
     name: str,
     order: OrderResult,
     assembly: Assembly,
+    simplified: Simplified,
     *,
     complete: bool = True,
 ) -> Compiled:
     """The bundle of an assembled program; `complete` is as in `Compiled`."""
     files = bundle(assembly, name)
     files[README] = readme(assembly, name, files, options.preserve_input).encode()
-    return Compiled(model, name, options, order, assembly, files, complete)
+    return Compiled(model, name, options, order, assembly, files, simplified, complete)
 
 
 def _stem(path: str) -> str:

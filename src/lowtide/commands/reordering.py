@@ -188,8 +188,7 @@ def _ways(model: Model, before: Analysis, offline_plan: bool) -> list[Rewrite]:
 
 def _planned(model: Model, data: bytes, order: tuple[int, ...]) -> Rewrite:
     """The file `data`, whose operators stand in `order`, with offsets."""
-    # With TFLM's own sizes: it does not pack narrow types, and it places unused tensors too.
-    plan = planned(tflm_problem(model.graph, order))
+    plan = offline_placement(model, order)
     data = set_metadata(data, METADATA_NAME, _offline_offsets(model, plan))
     return _way(model, data, order, plan, plan.arena_bytes)
 
@@ -214,6 +213,19 @@ def _weighed(ways: list[Rewrite]) -> tuple[list[Rewrite], bool]:
     if len(heads) < len(ways):
         return ways, False
     return [replace(way, head=head) for way, head in zip(ways, heads, strict=True)], True
+
+
+def offline_placement(model: Model, order: Sequence[int]) -> Placement:
+    """Offsets that TFLM can follow: its own sizes, as it does not pack narrow types, and places unused
+    tensors too."""
+    return planned(tflm_problem(model.graph, order))
+
+
+def with_offline_plan(model: Model) -> Model:
+    """The model, in the order that it has, with tensor offsets as metadata that TFLM honours."""
+    plan = offline_placement(model, range(len(model.graph.ops)))
+    data = set_metadata(model.source, METADATA_NAME, _offline_offsets(model, plan))
+    return parse(data, path=model.path)
 
 
 def _renumbered(found: OrderResult) -> OrderResult:

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from functools import partial
 
-from lowtide.ir import DType
+from lowtide.ir import DType, additions
+from lowtide.ir.fixed_point import INT32_MAX
 from lowtide.lower.broadcast import Fields, Walk, one_node, pair_node, walk
 from lowtide.lower.columns import of_all
 from lowtide.lower.common import Context, Lowering, activation_range, type_range
 from lowtide.lower.common import multiplier as factor
 from lowtide.lower.elementwise import same_type, scale_zero, suffix
-from lowtide.lower.fixed_point import INT32_MAX
 from lowtide.lower.nodes import Lowered, Params
 
 _MAX_SHIFT = 22  # of lt_narrow
@@ -47,31 +47,20 @@ def _add(context: Context, *, subtract: bool) -> Lowered:
         return integers
     operands, out = [context.input(0), context.input(1)], context.output()
     dtype = same_type(context, *operands, out)
-    quants = [scale_zero(context, t) for t in operands]
-    out_scale, out_zero = scale_zero(context, out)
-    if dtype is DType.INT16 and any(zero for _, zero in quants):
-        raise context.unsupported("an int16 operand has a zero point other than 0")
-    left = 15 if dtype is DType.INT16 else 20
-    a = 0 if quants[0][0] >= quants[1][0] else 1
-    b = 1 - a
-    twice = 2 * quants[a][0]
-    b_multiplier, b_shift = factor(context, quants[b][0] / twice)
-    if b_shift == 0:  # equal scales (or 0): 1/2, written with a shift of 1
-        b_multiplier, b_shift = (INT32_MAX if b_multiplier else 0), -1
-    multiplier, shift = factor(context, twice / ((1 << left) * out_scale))
-    if multiplier and shift >= 0:
-        raise context.unsupported("its output's scale is too small for its operands'")
+    by = additions.factors(context)
+    _, out_zero = scale_zero(context, out)
     low, high = activation_range(context, out, context.option("fused_activation_function"))
     signs = [1, -1 if subtract else 1]
+    a, b = by.first, 1 - by.first
     walked = walk(context, [operands[a], operands[b]], out)
     fields: Fields = (
-        ("start", -quants[a][1] * signs[a] * (1 << left)),
-        ("b_start", -quants[b][1] * (2 << left)),
-        ("a_factor", signs[a] * (1 << left)),
-        ("b_multiplier", b_multiplier),
-        ("multiplier", multiplier),
-        ("b_shift", -b_shift),
-        ("shift", max(1, -shift)),
+        ("start", -by.zeros[a] * signs[a] * (1 << by.left)),
+        ("b_start", -by.zeros[b] * (2 << by.left)),
+        ("a_factor", signs[a] * (1 << by.left)),
+        ("b_multiplier", by.second[0]),
+        ("multiplier", by.total[0]),
+        ("b_shift", -by.second[1]),
+        ("shift", max(1, -by.total[1])),
         ("b_factor", 2 * signs[b]),
         ("output_zero", out_zero),
         ("low", low),

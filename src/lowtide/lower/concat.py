@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.ir import DType, Tensor
+from lowtide.ir.byte_tables import rescaled
 from lowtide.lower.columns import of_joined
 from lowtide.lower.common import Context, Lowering, per_tensor
 from lowtide.lower.joins import join_of
@@ -148,22 +149,7 @@ def _tables(context: Context, tensors: Sequence[Tensor]) -> list[NDArray[np.uint
     given = [per_tensor(context, t) for t in tensors]
     if out.dtype is DType.INT8 and any(g != wanted for g in given):
         raise context.unsupported("its inputs and its output differ in scale or zero point")
-    return [None if g == wanted else _requantise(context, g, wanted) for g in given]
-
-
-def _requantise(
-    context: Context, given: tuple[float, int], wanted: tuple[float, int]
-) -> NDArray[np.uint8]:
-    """All 256 values through ConcatenationWithScaling's float32 arithmetic."""
-    inverse = np.float32(1.0) / np.float32(wanted[0])
-    scale = np.float32(given[0]) * inverse
-    bias = np.float32(-given[1]) * scale
-    real = (np.arange(256, dtype=np.float32) * scale + bias).astype(np.float64)
-    if not np.isfinite(real).all():
-        raise context.unsupported(f"its scales differ by a factor of {given[0] / wanted[0]:g}")
-    rounded = np.copysign(np.floor(np.abs(real) + 0.5), real)  # halves away from zero
-    values: NDArray[np.uint8] = np.clip(rounded + wanted[1], 0, 255).astype(np.uint8)
-    return values
+    return [None if g == wanted else rescaled(context, g, wanted).astype(np.uint8) for g in given]
 
 
 LOWERINGS = {

@@ -14,19 +14,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.ir import DType, Tensor
+from lowtide.ir.products import bias, clamp, factors, real_factors
 from lowtide.ir.window import Axis
 from lowtide.lower import conv_fours, packed
-from lowtide.lower.common import (
-    Context,
-    activation_range,
-    image_rows,
-    multiplier,
-    per_tensor,
-    quantised,
-)
+from lowtide.lower.common import Context, image_rows, per_tensor
 from lowtide.lower.nodes import Array, Lowered, Node, Params, Port, Value
 from lowtide.lower.work import Convolution, ConvolutionFours, Work
 from lowtide.target import DSP
+
+__all__ = [
+    "TYPES",
+    "Footprint",
+    "bias",
+    "channels_s8",
+    "clamp",
+    "dense",
+    "factors",
+    "footprint",
+    "lower_s8",
+    "real_factors",
+    "weights",
+]
 
 TYPES = frozenset({DType.INT8, DType.UINT8, DType.INT16})
 _MAX_SIZE = (1 << 16) - 1
@@ -124,42 +132,6 @@ def weights(context: Context, rank: int | None = None) -> NDArray[Any]:
     if rank is not None and len(filters.shape) != rank:
         raise context.unsupported(f"its weights must have {rank} dimensions")
     return context.constant(1)
-
-
-def bias(context: Context, channels: int, *dtypes: DType) -> NDArray[np.int64]:
-    """The bias as int64, zeros if there is none; its type must be one of `dtypes`."""
-    tensor = context.optional(2)
-    if tensor is None:
-        return np.zeros(channels, np.int64)
-    if tensor.dtype not in dtypes:
-        kinds = " or ".join(dtype.name for dtype in dtypes)
-        raise context.unsupported(f"its bias is {tensor.dtype.name}, but must be {kinds}")
-    values = context.constant(2).astype(np.int64).reshape(-1)
-    if len(values) < channels:
-        raise context.unsupported(f"its bias has {len(values)} values for {channels} channels")
-    return values[:channels]
-
-
-def factors(context: Context, channels: int) -> tuple[tuple[int, int], ...]:
-    """(multiplier, shift) per channel: PopulateConvolutionQuantizationParams, kernel_util.cc."""
-    return tuple(multiplier(context, real) for real in real_factors(context, channels))
-
-
-def real_factors(context: Context, channels: int) -> tuple[float, ...]:
-    """The factor of each channel's sums, as double."""
-    input_scale, _ = per_tensor(context, context.input(0))
-    output_scale, _ = per_tensor(context, context.output())
-    scales = quantised(context, context.input(1)).scale
-    if len(scales) not in (1, channels):
-        raise context.unsupported(f"its weights have {len(scales)} scales for {channels} channels")
-    if len(scales) == 1:
-        scales *= channels
-    return tuple(input_scale * scale / output_scale for scale in scales)
-
-
-def clamp(context: Context) -> tuple[int, int]:
-    """The range of the fused activation, in units of the output."""
-    return activation_range(context, context.output(), context.option("fused_activation_function"))
 
 
 def channels_s8(

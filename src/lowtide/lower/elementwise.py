@@ -9,9 +9,20 @@ from __future__ import annotations
 import math
 
 from lowtide.ir import DType, Tensor
-from lowtide.lower.common import Context, per_tensor, quantised
+from lowtide.ir.operands import number, same_type, scale_zero
+from lowtide.lower.common import Context
 from lowtide.lower.move import row_dims
 from lowtide.lower.nodes import Lowered, Node, Params, Port, Value
+
+__all__ = [
+    "MOST_ROWS",
+    "by_rows",
+    "number",
+    "row_count",
+    "same_type",
+    "scale_zero",
+    "suffix",
+]
 
 MOST_ROWS = 32767
 
@@ -22,29 +33,6 @@ _SUFFIXES = {
     DType.INT32: "s32",
     DType.INT64: "s64",
 }
-
-
-def scale_zero(context: Context, tensor: Tensor) -> tuple[float, int]:
-    """(scale, zero point) of a tensor quantised as a whole, both sound."""
-    quant = quantised(context, tensor)
-    if len(quant.scale) != 1 or len(quant.zero_point) != 1:
-        raise context.unsupported(f"tensor {tensor.id} ({tensor.name}) is quantised per channel")
-    return per_tensor(context, tensor)
-
-
-def number(context: Context, name: str, default: float) -> float:
-    """A float option; `default` where the file leaves it out."""
-    value = context.op.options.get(name, default)
-    return float(value) if isinstance(value, int | float) else default
-
-
-def same_type(context: Context, *tensors: Tensor) -> DType:
-    """The one type of all `tensors`."""
-    kinds = {tensor.dtype for tensor in tensors}
-    if len(kinds) > 1:
-        names = ", ".join(tensor.dtype.name for tensor in tensors)
-        raise context.unsupported(f"its tensors are of different types ({names})")
-    return tensors[0].dtype
 
 
 def suffix(dtype: DType) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.ir import DType
+from lowtide.ir.products import is_narrow, says_narrow
 from lowtide.lower import convolution, legacy, wide
 from lowtide.lower.common import Context, Lowering, floats_of, per_tensor, quantised
 from lowtide.lower.nodes import Array, Lowered, Node, Params
@@ -55,8 +56,8 @@ def _rounded_once(
     out_c, depth = filters.shape
     is_wide = context.activation_type == DType.INT16
     bias = convolution.bias(context, out_c, DType.INT32, *([DType.INT64] if is_wide else []))
-    narrow = not is_wide or wide.is_narrow(context)
-    if is_wide and narrow != wide.says_narrow(context):
+    narrow = not is_wide or is_narrow(context)
+    if is_wide and narrow != says_narrow(context):
         raise context.unsupported("LiteRT needs quantized_bias_type to be the type of its bias")
     _, input_zero = per_tensor(context, context.input(0))
     _, output_zero = per_tensor(context, context.output())

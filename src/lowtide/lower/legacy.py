@@ -12,31 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.ir import DType
+from lowtide.ir.products import byte_factor, byte_scale
 from lowtide.lower import convolution, packed
-from lowtide.lower.common import Context, floats_of, multiplier, per_tensor, quantised
+from lowtide.lower.common import Context, floats_of, per_tensor
 from lowtide.lower.nodes import Array, Lowered, Node, Params, Value
-
-
-def _scale(context: Context, index: int) -> tuple[float, int]:
-    """(scale, zero point) of input `index`, which must have just one."""
-    tensor = context.input(index)
-    if len(quantised(context, tensor).scale) != 1:
-        raise context.unsupported("uint8 weights must have one scale")
-    return per_tensor(context, tensor)
-
-
-def _factor(context: Context) -> tuple[int, int]:
-    """(multiplier, shift): GetQuantizedConvolutionMultipler, kernel_util.cc; float32 product."""
-    product = np.float32(_scale(context, 0)[0]) * np.float32(_scale(context, 1)[0])
-    return multiplier(context, float(product) / per_tensor(context, context.output())[0])
 
 
 def _zeros(context: Context) -> tuple[tuple[str, Value], ...]:
     """The fields for zero points and clamp."""
     low, high = convolution.clamp(context)
     return (
-        ("input_zero", _scale(context, 0)[1]),
-        ("weights_zero", _scale(context, 1)[1]),
+        ("input_zero", byte_scale(context, 0)[1]),
+        ("weights_zero", byte_scale(context, 1)[1]),
         ("output_zero", per_tensor(context, context.output())[1]),
         ("low", low),
         ("high", high),
@@ -64,7 +51,7 @@ def _node(
 
 
 def _scaling(context: Context) -> tuple[tuple[str, Value], ...]:
-    factor, shift = _factor(context)
+    factor, shift = byte_factor(context)
     return ("multiplier", factor), ("shift", shift)
 
 
@@ -81,9 +68,9 @@ def conv(context: Context, over: convolution.Footprint, weights: NDArray[Any]) -
     out_c = len(weights)
     if weights.shape[3] != over.in_c:
         raise context.unsupported("uint8 convolutions must have one group")
-    _, zero = _scale(context, 1)
+    _, zero = byte_scale(context, 1)
     sums = (weights.reshape(out_c, -1).astype(np.int64) - zero).sum(axis=1)
-    bias = convolution.bias(context, out_c, DType.INT32) - _scale(context, 0)[1] * sums
+    bias = convolution.bias(context, out_c, DType.INT32) - byte_scale(context, 0)[1] * sums
     fields = (_array(weights), _bias(bias), *_scaling(context), ("out_c", out_c), *over.fields)
     scratch = 0 if over.taps == 1 else over.taps * over.in_c
     return _node(context, over, "lt_conv_u8", fields, scratch)
@@ -107,7 +94,7 @@ def fully_connected(
     """FULLY_CONNECTED; `weights` is [out_c, depth]."""
     out_c, depth = weights.shape
     output_scale, _ = per_tensor(context, context.output())
-    parts = floats_of(_scale(context, 0)[0] * _scale(context, 1)[0] / output_scale)
+    parts = floats_of(byte_scale(context, 0)[0] * byte_scale(context, 1)[0] / output_scale)
     fields: tuple[tuple[str, Value], ...] = (
         *(_array(weights), _bias(convolution.bias(context, out_c, DType.INT32))),
         *zip(("scale", "scale_1", "scale_2"), parts, strict=True),

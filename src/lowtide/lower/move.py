@@ -12,9 +12,26 @@ import math
 from collections.abc import Sequence
 
 from lowtide.ir import DType, Tensor
+from lowtide.ir.operands import axis_of
 from lowtide.ir.state import SHIFT_ROWS
 from lowtide.lower.common import Context
 from lowtide.lower.nodes import Array, Lowered, Node, Params, Port
+
+__all__ = [
+    "MOVABLE",
+    "Shape",
+    "axis_of",
+    "copy_node",
+    "cut",
+    "elements",
+    "loops",
+    "picks_of",
+    "port",
+    "row_dims",
+    "runs_node",
+    "strided",
+    "view_or_copy",
+]
 
 MOVABLE = frozenset(
     {
@@ -40,13 +57,6 @@ def row_dims(shape: Shape) -> int:
     while dims > 0 and math.prod(shape[:dims]) > _MOST_ROWS:
         dims -= 1
     return dims
-
-
-def axis_of(context: Context, axis: int, rank: int) -> int:
-    """`axis` counted from the front, in range."""
-    if not -rank <= axis < rank:
-        raise context.unsupported(f"axis {axis} does not exist in {rank} dimensions")
-    return axis % rank
 
 
 def cut(tensor: Tensor, rows: int) -> tuple[int, int]:

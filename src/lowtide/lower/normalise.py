@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from lowtide.ir import DType, Tensor
-from lowtide.lower import fixed_point as fixed
+from lowtide.ir import fixed_point as fixed
 from lowtide.lower.common import Context, Lowering
 from lowtide.lower.common import multiplier as factor
 from lowtide.lower.elementwise import row_count, same_type, scale_zero

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lowtide.lower.fixed_point import high_mul, scale
+from lowtide.ir.fixed_point import high_mul, scale
 
 _LEAST, _GREATEST = -128, 127
 _INT32 = 1 << 31

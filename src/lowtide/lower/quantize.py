@@ -6,14 +6,13 @@ Why a table: from 8 bits to 8 there are 256 cases, as for any function of one va
 from __future__ import annotations
 
 from lowtide.ir import DType
-from lowtide.lower import fixed_point as fixed
+from lowtide.ir.fixed_point import wrap
 from lowtide.lower.columns import of_each
 from lowtide.lower.common import Context, Lowering
 from lowtide.lower.common import multiplier as factor
 from lowtide.lower.elementwise import by_rows, scale_zero, suffix
-from lowtide.lower.fixed_point import wrap
 from lowtide.lower.nodes import Lowered
-from lowtide.lower.unary import table
+from lowtide.lower.unary import by_table
 
 _BYTES = frozenset({DType.INT8, DType.UINT8})
 _QUANTISED = _BYTES | {DType.INT16}
@@ -31,13 +30,13 @@ def _quantize(context: Context) -> Lowered:
         raise context.unsupported(
             f"there is no kernel from {source.dtype.name} to {out.dtype.name}"
         )
+    if kinds <= _BYTES:
+        return by_table(context)
     in_scale, in_zero = scale_zero(context, source)
     out_scale, out_zero = scale_zero(context, out)
     if any(zero != wrap(zero, 16) for zero in (in_zero, out_zero)):  # int16_t in lt_requantize
         raise context.unsupported("a zero point needs more than 16 bits")
     multiplier, shift = factor(context, in_scale / out_scale)
-    if kinds <= _BYTES:
-        return table(context, lambda x: fixed.scale(x - in_zero, multiplier, shift) + out_zero)
     return by_rows(
         context,
         f"lt_requantize_{suffix(source.dtype)}_{suffix(out.dtype)}_row",

@@ -12,8 +12,8 @@ from functools import partial
 import numpy as np
 
 from lowtide.ir import DType
+from lowtide.ir.reductions import reduced_axes, total_factor
 from lowtide.lower.common import Context, Lowering
-from lowtide.lower.common import multiplier as factor
 from lowtide.lower.elementwise import (
     MOST_ROWS,
     row_count,
@@ -21,8 +21,7 @@ from lowtide.lower.elementwise import (
     scale_zero,
     suffix,
 )
-from lowtide.lower.fixed_point import wrap
-from lowtide.lower.move import axis_of, port, row_dims
+from lowtide.lower.move import port, row_dims
 from lowtide.lower.nodes import Lowered, Node, Params
 from lowtide.lower.pool import last_makes
 
@@ -31,7 +30,7 @@ def _reduce(context: Context, *, kind: str) -> Lowered:
     source, out = context.input(0), context.output()
     dtype = same_type(context, source, out)
     row_count(context, source)
-    axes = _axes(context)
+    axes = reduced_axes(context)
     kept = math.prod(d for i, d in enumerate(source.shape) if i not in axes)
     if out.elements != kept:
         raise context.unsupported(f"its output should have {kept} elements")
@@ -61,16 +60,6 @@ def _reduce(context: Context, *, kind: str) -> Lowered:
         scratch=4 * outer * inner,
     )
     return Lowered((node,))
-
-
-def _axes(context: Context) -> frozenset[int]:
-    rank = len(context.input(0).shape)
-    if context.input(1).dtype is not DType.INT32:
-        raise context.unsupported(f"its axes are of type {context.input(1).dtype.name}")
-    if context.input(1).elements == 0:  # it has no contents in the file
-        return frozenset()
-    values = context.integers(1).reshape(-1).tolist()
-    return frozenset(axis_of(context, axis, rank) for axis in values if rank)
 
 
 def _cut(context: Context, axes: frozenset[int]) -> tuple[int, tuple[int, int, int]]:
@@ -111,13 +100,9 @@ def _factor(context: Context, count: int, kind: str) -> tuple[tuple[str, int], .
         if (in_scale, in_zero) != (out_scale, out_zero):
             raise context.unsupported("its output is quantised in another way than its input")
         return (("start", 0), ("multiplier", 0), ("shift", 0), ("output_zero", 0))
-    multiplier, shift = factor(context, in_scale / out_scale)
-    if kind == "mean":  # 1 / count goes into the multiplier, as far as its bits allow
-        bits = min(count.bit_length() - 1, 32, 31 + shift)
-        multiplier = (multiplier << bits) // count
-        shift -= bits
+    start, (multiplier, shift) = total_factor(context, count, mean=kind == "mean")
     return (
-        ("start", wrap(-in_zero * count)),
+        ("start", start),
         ("multiplier", multiplier),
         ("shift", shift),
         ("output_zero", out_zero),

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from lowtide.ir import DType
-from lowtide.lower import fixed_point as fixed
+from lowtide.ir import fixed_point as fixed
 from lowtide.lower.common import Context, Lowering
 from lowtide.lower.common import multiplier as factor
 from lowtide.lower.elementwise import MOST_ROWS, number, row_count, scale_zero

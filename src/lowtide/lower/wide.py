@@ -9,24 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.ir import DType
+from lowtide.ir.products import is_narrow
 from lowtide.lower import convolution, packed
 from lowtide.lower.common import Context, per_tensor
 from lowtide.lower.nodes import Array, Lowered, Node, Params, Value
 
-_INT32 = 2  # the schema's TensorType.INT32
 MAX_SHIFT = 14  # of lt_scale_wide
 Factors = tuple[tuple[int, int], ...]
-
-
-def is_narrow(context: Context) -> bool:
-    """True if sums have 32 bits: the bias says so, or for want of one the operator."""
-    tensor = context.optional(2)
-    return says_narrow(context) if tensor is None else tensor.dtype == DType.INT32
-
-
-def says_narrow(context: Context) -> bool:
-    """True if the operator says that its bias has 32 bits; LiteRT believes nothing else."""
-    return context.option("quantized_bias_type") == _INT32
 
 
 def _scaling(context: Context, factors: Factors, narrow: bool) -> tuple[tuple[str, Value], ...]:

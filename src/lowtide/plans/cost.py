@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from lowtide.errors import UsageError
 from lowtide.ir.window import Axis
@@ -164,9 +165,19 @@ def _width(work: Work) -> int:
 
 
 @cache
+def _models() -> dict[str, Any]:
+    return tomllib.loads(_FILE.read_text("utf-8")) if _FILE.exists() else {}
+
+
+def known_model(core: str) -> CostModel | None:
+    """The model of a core, if there is one."""
+    return load_model(core) if core in _models() else None
+
+
+@cache
 def load_model(core: str) -> CostModel:
     """The model of a core. Raises UsageError, which names those there are, if there is none."""
-    known = tomllib.loads(_FILE.read_text("utf-8")) if _FILE.exists() else {}
+    known = _models()
     found = known.get(core)
     if found is None:
         raise UsageError(

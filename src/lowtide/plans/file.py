@@ -27,6 +27,22 @@ def model_digest(model: Model) -> str:
     return hashlib.sha256(model.source).hexdigest()
 
 
+def graph_digest(graph: Graph) -> str:
+    """SHA-256 of the operators, which stages name by number. How many channels they have may differ: the
+    count that is best depends on the core."""
+    told = [(op.type, op.outputs) for op in graph.ops]
+    return hashlib.sha256(repr(told).encode()).hexdigest()
+
+
+def check_graph(graph: Graph, digest: str | None) -> None:
+    """Raises UsageError if a plan is for a graph of another digest; None is any graph."""
+    if digest is not None and graph_digest(graph) != digest:
+        raise UsageError(
+            "the plan is for another graph of this model, which another version simplified",
+            "plan the model anew with `lowtide plan MODEL -o FILE`",
+        )
+
+
 def read_plan(path: Path, model: Model) -> dict[str, Any]:
     """What a plan file says, as fields of `lowtide.commands.compiling.Options`.
 
@@ -69,6 +85,8 @@ def read_plan(path: Path, model: Model) -> dict[str, Any]:
             "output_mode": _one_of(document["output"], "resident", "streamed"),
             "preserve_input": _flag(document.get("preserve_input", False)),
             "quantized_io": _flag(document.get("quantized_io", False)),
+            "simplify": _flag(document.get("simplified", False)),
+            "stages_of": _digest(document.get("graph_sha256")),
         }
     except (KeyError, TypeError, ValueError) as error:
         raise UsageError(
@@ -95,6 +113,12 @@ def _width(value: object) -> int | None:
 def _flag(value: object) -> bool:
     if not isinstance(value, bool):
         raise ValueError(f"{value!r} is neither true nor false")
+    return value
+
+
+def _digest(value: object) -> str | None:
+    if value is not None and not isinstance(value, str):
+        raise ValueError(f"{value!r} is no digest")
     return value
 
 

@@ -10,6 +10,8 @@ import io
 import json
 from typing import TYPE_CHECKING, Any
 
+from lowtide.report.saved import savings_document
+
 if TYPE_CHECKING:  # the pipeline prints with this package, and a list of names needs none of it
     from lowtide.commands.analysis import Analysis, Step, Timeline
     from lowtide.commands.reordering import Placements, Reordered
@@ -70,6 +72,9 @@ def analysis_document(analysis: Analysis, placements: Placements | None = None) 
             "order": "best_order",
             **{p.allocator: _placement(p) for p in _all(placements)},
         }
+    savings = analysis.savings
+    if savings is not None:
+        document["simplify"] = savings_document(savings)
     return document
 
 

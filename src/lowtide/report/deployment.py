@@ -13,6 +13,7 @@ from lowtide.oracle.interpreters import Difference
 from lowtide.report.complete import incomplete_note
 from lowtide.report.predicted import predicted_fields, predicted_note
 from lowtide.report.profile import profile_fields, profile_text
+from lowtide.report.saved import saved_lines, savings_document
 from lowtide.report.text import amount, plain, table
 
 _ENGINES = {"tflm": "TensorFlow Lite Micro", "litert": "LiteRT's reference kernels"}
@@ -36,6 +37,7 @@ def compiled_text(
         f"{plain(compiled.model.path)}: {len(graph.ops)} operators, {graph_macs(graph):,} MACs",
         f"arena {amount(compiled.arena_bytes)}{proof}, {how}",
         *_state(compiled),
+        *saved_lines(compiled.savings),
         *_predicted(compiled),
         *incomplete_note(compiled),
     ]
@@ -96,6 +98,8 @@ def compiled_document(
         "moved_bytes": compiled.assembly.placement.moved_bytes,
         "order": list(compiled.order.order),
         "macs": graph_macs(compiled.graph),
+        "simplified": compiled.options.simplify,
+        "saved": savings_document(compiled.savings),
         "complete": compiled.complete,
         **predicted_fields(compiled),
     }
@@ -109,13 +113,28 @@ def verified_text(compiled: Compiled, result: Verified) -> str:
     if result.mismatch is None:
         return (
             f"{name}: bit-exact. All {result.tensors} tensors are those of {engine}, byte for byte, "
-            f"on {inputs}, under ASan and UBSan.{_carried(result.state)}{_rounded(result)}"
+            f"on {inputs}, under ASan and UBSan.{_left_out(result)}{_carried(result.state)}"
+            f"{_rounded(result)}"
+        )
+    if result.mismatch.claimed:
+        return (
+            f"{name}: {engine} does not make what simplification claims of operator "
+            f"{result.mismatch.operator} ({plain(result.mismatch.type)}) of the file: "
+            f"{_difference(result.mismatch.difference, result.state)}{_rounded(result)}"
         )
     return (
         f"{name}: differs from {engine}. First at operator {result.mismatch.operator} "
         f"({plain(result.mismatch.type)}): {_difference(result.mismatch.difference, result.state)}"
         f"{_rounded(result)}"
     )
+
+
+def _left_out(result: Verified) -> str:
+    """What is not computed was compared, too, as a sentence; or ""."""
+    if not result.claims:
+        return ""
+    count = f"{result.claims} tensors" if result.claims > 1 else "1 tensor"
+    return f" What is left out of {count} has the value it was proved to have, in all of them."
 
 
 def _rounded(result: Verified | Ran) -> str:
@@ -175,11 +194,14 @@ def verified_document(compiled: Compiled, result: Verified) -> dict[str, Any]:
         "samples": result.samples,
         "seed": result.seed,
         "tensors": result.tensors,
+        "simplified": compiled.options.simplify,
+        "tensors_left_out": result.claims,
         "state": _state_document(result.state),
         "mismatch": None
         if mismatch is None
         else {
             "operator": mismatch.operator,
+            "claimed": mismatch.claimed,
             "type": mismatch.type,
             "sample": mismatch.difference.sample,
             "tensor": mismatch.difference.tensor,
@@ -264,4 +286,5 @@ def ran_document(result: Ran, clock: int | None = None) -> dict[str, Any]:
         **predicted_fields(result.compiled),
         "macs": result.macs,
         **profile_fields(result.profile, clock),
+        "simplified": result.compiled.options.simplify,
     }

@@ -8,18 +8,24 @@ from lowtide.commands.analysis import Analysis
 from lowtide.commands.checking import Ran, Verified
 from lowtide.commands.compiling import Compiled, Planned
 from lowtide.commands.reordering import Reordered
+from lowtide.commands.simplifying import SimplifiedFile
 from lowtide.report.deployment import compiled_text, ran_text, verified_text
 from lowtide.report.planned import plan_text
+from lowtide.report.simplified import simplified_text
 from lowtide.report.text import analysis_text, reordered_text
 
+Result = Analysis | Reordered | SimplifiedFile | Compiled | Planned | Verified | Ran
 
-def describe(result: Analysis | Reordered | Compiled | Planned | Verified | Ran) -> str:
-    """What `analyze`, `reorder`, `compile`, `plan`, `verify` or `run` found, in lines for a terminal."""
+
+def describe(result: Result) -> str:
+    """What a command found, in lines for a terminal."""
     match result:
         case Analysis():
             return analysis_text(result)
         case Reordered():
             return reordered_text(result)
+        case SimplifiedFile():
+            return simplified_text(result)
         case Compiled():
             return compiled_text(result)
         case Planned():

@@ -8,11 +8,12 @@ from typing import Any, assert_never
 from lowtide.commands.compiling import Compiled, Planned
 from lowtide.ir import Graph
 from lowtide.ir.macs import graph_macs
-from lowtide.plans.file import SCHEMA, model_digest
+from lowtide.plans.file import SCHEMA, graph_digest, model_digest
 from lowtide.plans.planner import Point
 from lowtide.program.assemble import Assembly, ByOperators, ByRows
 from lowtide.report.complete import incomplete_note
 from lowtide.report.predicted import predicted_fields, predicted_note
+from lowtide.report.saved import saved_lines, savings_document
 from lowtide.report.text import amount, change, plain, table
 from lowtide.rows.stages import RowPlan, Stage
 
@@ -81,7 +82,7 @@ def plan_text(planned: Planned) -> str:
             f"instructions, predicted               {compiled.instructions_predicted:>12,}  "
             f"{predicted_note(compiled)}"
         )
-    lines += incomplete_note(compiled)
+    lines += [*saved_lines(compiled.savings), *incomplete_note(compiled)]
     return "\n".join(lines)
 
 
@@ -109,6 +110,8 @@ def plan_document(planned: Planned) -> dict[str, Any]:
         "output": compiled.options.output_mode,
         "preserve_input": compiled.options.preserve_input,
         "quantized_io": compiled.options.quantized_io,
+        "simplified": compiled.options.simplify,
+        "graph_sha256": graph_digest(compiled.simplified.graph),
         "arena_bytes": compiled.arena_bytes,
         "state_bytes": compiled.state_bytes,
         "ram_bytes": compiled.ram_bytes,
@@ -121,6 +124,7 @@ def plan_document(planned: Planned) -> dict[str, Any]:
         "tflm_variables_bytes": compiled.tflm_bytes.variables,
         "macs": plan.macs,
         "overhead": plan.macs / own if own else 1.0,
+        "saved": savings_document(compiled.savings),
         **predicted_fields(compiled, always=True),
         "stages": [
             {

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from lowtide.commands.analysis import Analysis, Timeline
 from lowtide.commands.reordering import Placements, Reordered
+from lowtide.report.saved import advice_lines
 
 _WIDTH = 100
 _BAR = 20
@@ -165,6 +166,9 @@ def summary_text(analysis: Analysis, placements: Placements | None = None) -> st
         lines += ["", "Best order of the operators: " + " ".join(map(str, best.order))]
     else:
         lines += ["", "The file's order of the operators is already the best one found."]
+    savings = analysis.savings
+    if savings is not None and savings.anything:
+        lines += ["", *advice_lines(savings)]
     return "\n".join(lines)
 
 

@@ -1,0 +1,1 @@
+"""What simplification saves: programs before and after, files in TFLM, and how long it takes."""

@@ -1,0 +1,141 @@
+"""What a program is compared with: the tensors of the file that it came from, channel by channel.
+
+Why here and nowhere else: a simplified program has fewer tensors, and fewer channels in them, than the
+file. What it keeps must be the file's, and what it left out must be what was claimed of it. Both are
+asked of the oracle, which runs the file as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, assert_never
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowtide.commands.compiling import Compiled
+from lowtide.commands.sequences import Inputs
+from lowtide.oracle.interpreters import Difference, Reference, first_difference
+from lowtide.oracle.samples import reference
+from lowtide.passes.simplify import Always, Channels, Dropped, Holds, Kept, Same, Unread
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Originals:
+    """`kept` has the program's tensors, as the oracle computes them; `dropped` the first thing that was
+    left out and is not what was claimed, and `claims` how many tensors something was claimed of."""
+
+    kept: Reference
+    claims: int
+    dropped: Difference | None
+
+
+def known_tensors(compiled: Compiled, tensors: Sequence[int]) -> list[int]:
+    """Those of `tensors` that the file has, too."""
+    return [t for t in tensors if _origin(compiled, t).origin is not None]
+
+
+def originals(
+    compiled: Compiled, inputs: Inputs, tensors: Sequence[int], *, claims: bool = False
+) -> Originals:
+    """`tensors` of the program as the oracle has them; with `claims`, what was left out, too.
+
+    A constant, which the oracle need not have, is as the program has it; where the file computes it,
+    there is a claim of it.
+    """
+    graph, model = compiled.graph, compiled.model
+    count = len(model.graph.tensors)
+    dropped = [
+        entry
+        for entry in (compiled.simplified.dropped if claims else ())
+        if not isinstance(entry.claim, Unread) and all(t < count for t in _named(entry))
+    ]
+    constants = {
+        tensor: np.frombuffer(data, np.uint8)
+        for tensor in tensors
+        if (data := graph.tensors[tensor].data) is not None
+    }
+    wanted = {t: _origin(compiled, t) for t in tensors if t not in constants}
+    asked = [kept.origin for kept in wanted.values() if kept.origin is not None]
+    asked += [t for entry in dropped for t in _named(entry) if model.graph.tensors[t].data is None]
+    found = reference(
+        model,
+        inputs.samples,
+        [*dict.fromkeys(asked)],
+        rounding=compiled.options.rounding,
+        fresh=inputs.fresh,
+    )
+    kept = tuple(
+        {t: _taken(sample[k.origin], k.channels) for t, k in wanted.items() if k.origin is not None}
+        | constants
+        for sample in found.samples
+    )
+    return Originals(
+        replace(found, samples=kept), len({e.tensor for e in dropped}), _broken(found, dropped)
+    )
+
+
+def in_file(compiled: Compiled, difference: Difference) -> Difference:
+    """A difference in a tensor of the program, in terms of the file's tensor."""
+    kept = _origin(compiled, difference.tensor)
+    if kept.origin is None:
+        return difference
+    index, channels = difference.index, kept.channels
+    if channels is not None and index >= 0:
+        all_of = compiled.model.graph.tensors[kept.origin].shape[-1]
+        index = index // len(channels) * all_of + channels[index % len(channels)]
+    return replace(difference, tensor=kept.origin, index=index)
+
+
+def _origin(compiled: Compiled, tensor: int) -> Kept:
+    kept = compiled.simplified.kept[tensor]
+    of_file = kept.origin is not None and kept.origin < len(compiled.model.graph.tensors)
+    return kept if of_file else Kept(None)
+
+
+def _named(entry: Dropped) -> tuple[int, ...]:
+    """The tensors that a claim is about."""
+    return (entry.tensor, entry.claim.tensor) if isinstance(entry.claim, Same) else (entry.tensor,)
+
+
+def _taken(tensor: Array, channels: Channels) -> Array:
+    return tensor if channels is None else tensor[..., list(channels)]
+
+
+def _broken(found: Reference, dropped: Sequence[Dropped]) -> Difference | None:
+    """The first of what was left out that is not as claimed; left is the claim, right the file."""
+    for number, sample in enumerate(found.samples):
+        for entry in dropped:
+            if entry.tensor not in sample:
+                continue
+            is_so = _taken(sample[entry.tensor], entry.channels)
+            said = _said(entry, sample, is_so)
+            if said is None:
+                continue
+            left, right = (
+                Reference(found.engine, ({entry.tensor: part},)) for part in (said, is_so)
+            )
+            differs = first_difference(left, right)
+            if differs is not None:
+                return replace(differs, sample=number)
+    return None
+
+
+def _said(entry: Dropped, sample: Mapping[int, Array], like: Array) -> Array | None:
+    """What is claimed of what was left out, as an array of the type and shape of `like`."""
+    claim = entry.claim
+    match claim:
+        case Always():
+            return np.broadcast_to(np.array(claim.values, like.dtype), like.shape)
+        case Holds():
+            return np.frombuffer(claim.data, like.dtype)
+        case Same():
+            other = sample.get(claim.tensor)
+            return None if other is None else _taken(other, claim.channels)
+        case Unread():
+            return None
+        case _:
+            assert_never(claim)

@@ -1,0 +1,185 @@
+"""The same network as a smaller .tflite file, for those who run it elsewhere: `lowtide simplify`.
+
+load -> passes whose graphs a file can hold -> file -> checked in the reference kernels -> written
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from lowtide.commands.reordering import Reordered, reorder, with_offline_plan
+from lowtide.commands.savings import Savings, savings
+from lowtide.errors import DiffersError, LowtideError, MissingToolError
+from lowtide.files import write_atomically
+from lowtide.ir import DType, Model
+from lowtide.oracle.interpreters import (
+    EngineName,
+    OracleError,
+    Reference,
+    TflmArena,
+    first_difference,
+    reference_tensors,
+    tflm_arena,
+    tflm_outputs,
+)
+from lowtide.oracle.samples import sample_inputs
+from lowtide.passes import normalise_windows
+from lowtide.passes.simplify import FILE_PASSES, Simplified, simplify
+from lowtide.place.offline_plan import METADATA_NAME
+from lowtide.tflite.read import parse
+from lowtide.tflite.write import with_graph
+
+Array = NDArray[Any]
+
+_DEPENDENCIES = "model_control_dependencies"  # names operators by their position
+_SEQUENCE = 32
+"""At least so many inputs in a row, for a network with state."""
+
+_ENGINES: tuple[EngineName, ...] = ("tflm", "litert")
+
+
+@dataclass(frozen=True, slots=True)
+class OutputsCheck:
+    """What was compared before a simplified file was given out.
+
+    All outputs were equal, byte for byte, on `samples` inputs, in each of `engines`; with state, the
+    inputs were a sequence. The arenas are TFLM's own figures, None where it cannot run the network.
+    """
+
+    engines: tuple[EngineName, ...]
+    samples: int
+    arena_before: TflmArena | None
+    arena_after: TflmArena | None
+
+
+@dataclass(frozen=True, slots=True)
+class SimplifiedFile:
+    """The result of `simplify_model`: the new `model`, what was saved, and what was proved of it.
+
+    `model` is the one that was given where there was nothing to do.
+    """
+
+    before: Model = field(repr=False)
+    model: Model = field(repr=False)
+    savings: Savings = field(repr=False)
+    reordered: Reordered | None = field(repr=False)
+    check: OutputsCheck | None
+
+    @property
+    def changed(self) -> bool:
+        """False when there was nothing to simplify."""
+        return self.savings.anything
+
+    def write(self, path: str | Path) -> None:
+        """Write the .tflite file, whole or not at all. Raises UsageError if it cannot be written."""
+        write_atomically(Path(path), self.model.source)
+
+
+def simplify_model(
+    model: Model,
+    *,
+    reordered: bool = False,
+    offline_plan: bool = False,
+    check: bool = True,
+    samples: int = 16,
+    always: bool = False,
+    effort: float = 1.0,
+) -> SimplifiedFile:
+    """Leave out of `model` what no input can change.
+
+    Its inputs, outputs and signatures stay, and so does its metadata, but for what names tensors or
+    operators by their position. With `reordered`, its operators are put in their best order, too, and
+    with `offline_plan` tensor offsets are stored, as by `lowtide.reorder`; one that the file has is made
+    anew. Without anything to simplify nothing of that is done, but with `always`.
+
+    With `check`, both files are run in TFLM and LiteRT, as far as they can run the network, on `samples`
+    random and extreme inputs. Raises DiffersError if an output differs, OracleError if no reference
+    engine runs the network, MissingToolError if there is none.
+    """
+    graph = normalise_windows(model.graph)
+    found = simplify(graph, FILE_PASSES)
+    told = savings(model, graph, found)
+    if not told.anything and not always:
+        return SimplifiedFile(model, model, told, None, None)
+    new = _file(model, found) if told.anything else model
+    planned = any(entry.name == METADATA_NAME for entry in model.metadata)
+    better = None
+    if reordered:
+        better = reorder(new, offline_plan=offline_plan or planned, check=False, effort=effort)
+        new = better.model
+    elif offline_plan or planned:
+        new = with_offline_plan(new)
+    checked = compare_outputs(model, new, samples) if check else None
+    return SimplifiedFile(model, new, told, better, checked)
+
+
+def _file(model: Model, found: Simplified) -> Model:
+    origins = [kept.origin for kept in found.kept]
+    without = (METADATA_NAME, _DEPENDENCIES)
+    return parse(with_graph(model, found.graph, origins, without), path=model.path)
+
+
+def compare_outputs(old: Model, new: Model, samples: int, seed: int = 1) -> OutputsCheck:
+    """Run both models on the same inputs, in every engine that can, and compare the outputs' bytes.
+
+    Raises as `simplify_model`.
+    """
+    state = any(t.is_variable or t.dtype is DType.RESOURCE for t in old.graph.tensors)
+    inputs = sample_inputs(old, max(samples, _SEQUENCE) if state else samples, seed, walking=state)
+    fresh = (0,) if state else None
+    moved = [_renamed(sample, old.graph.inputs, new.graph.inputs) for sample in inputs]
+    engines: list[EngineName] = []
+    failures: list[LowtideError] = []
+    for engine in _ENGINES:
+        try:
+            want = reference_tensors(
+                old.source, inputs, old.graph.outputs, engine=engine, fresh=fresh
+            )
+        except (OracleError, MissingToolError) as error:
+            failures.append(error)
+            continue
+        made = reference_tensors(new.source, moved, new.graph.outputs, engine=engine, fresh=fresh)
+        _expect_same(want, _as_old(made, old, new))
+        if engine == "tflm":  # as on a device, where an offline plan decides what shares memory
+            made = tflm_outputs(new.source, moved, fresh=fresh)
+            _expect_same(want, _as_old(made, old, new))
+        engines.append(engine)
+    if not engines:
+        raise failures[0]
+    return OutputsCheck(tuple(engines), len(inputs), _arena(old), _arena(new))
+
+
+def _renamed(
+    sample: Mapping[int, Array], names: Sequence[int], others: Sequence[int]
+) -> dict[int, Array]:
+    """Arrays by the ids `others` that have the ids `names` in `sample`."""
+    return {other: sample[name] for name, other in zip(names, others, strict=True)}
+
+
+def _as_old(made: Reference, old: Model, new: Model) -> Reference:
+    """The outputs of the new file under the old one's ids."""
+    samples = (_renamed(s, new.graph.outputs, old.graph.outputs) for s in made.samples)
+    return Reference(made.engine, tuple(samples))
+
+
+def _expect_same(want: Reference, made: Reference) -> None:
+    differs = first_difference(want, made)
+    if differs is not None:
+        raise DiffersError(
+            f"the simplified model computes something else in {want.engine}: sample {differs.sample}, "
+            f"output tensor {differs.tensor}, element {differs.index}: {differs.left} became "
+            f"{differs.right}",
+            "this is a fault of lowtide; nothing was written. Please report it with the model",
+        )
+
+
+def _arena(model: Model) -> TflmArena | None:
+    try:
+        return tflm_arena(model.source)
+    except LowtideError:
+        return None

@@ -1,0 +1,77 @@
+"""What sums of products are scaled with: biases, factors and clamps of convolutions and dense layers.
+
+Why here: a pass that bounds the sums and the lowering that makes params of them must not differ.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowtide.ir.graph import DType
+from lowtide.ir.operands import Operands, activation_range, multiplier, per_tensor, quantised
+
+_INT32 = 2  # the schema's TensorType.INT32
+
+
+def bias(operands: Operands, channels: int, *dtypes: DType) -> NDArray[np.int64]:
+    """The bias as int64, zeros if there is none; its type must be one of `dtypes`."""
+    tensor = operands.optional(2)
+    if tensor is None:
+        return np.zeros(channels, np.int64)
+    if tensor.dtype not in dtypes:
+        kinds = " or ".join(dtype.name for dtype in dtypes)
+        raise operands.unsupported(f"its bias is {tensor.dtype.name}, but must be {kinds}")
+    values = operands.constant(2).astype(np.int64).reshape(-1)
+    if len(values) < channels:
+        raise operands.unsupported(f"its bias has {len(values)} values for {channels} channels")
+    return values[:channels]
+
+
+def factors(operands: Operands, channels: int) -> tuple[tuple[int, int], ...]:
+    """(multiplier, shift) per channel: PopulateConvolutionQuantizationParams, kernel_util.cc."""
+    return tuple(multiplier(operands, real) for real in real_factors(operands, channels))
+
+
+def real_factors(operands: Operands, channels: int) -> tuple[float, ...]:
+    """The factor of each channel's sums, as double."""
+    input_scale, _ = per_tensor(operands, operands.input(0))
+    output_scale, _ = per_tensor(operands, operands.output())
+    scales = quantised(operands, operands.input(1)).scale
+    if len(scales) not in (1, channels):
+        raise operands.unsupported(f"its weights have {len(scales)} scales for {channels} channels")
+    if len(scales) == 1:
+        scales *= channels
+    return tuple(input_scale * scale / output_scale for scale in scales)
+
+
+def clamp(operands: Operands) -> tuple[int, int]:
+    """The range of the fused activation, in units of the output."""
+    return activation_range(
+        operands, operands.output(), operands.option("fused_activation_function")
+    )
+
+
+def is_narrow(operands: Operands) -> bool:
+    """True if sums have 32 bits: the bias says so, or for want of one the operator."""
+    tensor = operands.optional(2)
+    return says_narrow(operands) if tensor is None else tensor.dtype == DType.INT32
+
+
+def says_narrow(operands: Operands) -> bool:
+    """True if the operator says that its bias has 32 bits; LiteRT believes nothing else."""
+    return operands.option("quantized_bias_type") == _INT32
+
+
+def byte_scale(operands: Operands, index: int) -> tuple[float, int]:
+    """(scale, zero point) of input `index`, which must have just one."""
+    tensor = operands.input(index)
+    if len(quantised(operands, tensor).scale) != 1:
+        raise operands.unsupported("uint8 weights must have one scale")
+    return per_tensor(operands, tensor)
+
+
+def byte_factor(operands: Operands) -> tuple[int, int]:
+    """(multiplier, shift): GetQuantizedConvolutionMultipler, kernel_util.cc; float32 product."""
+    product = np.float32(byte_scale(operands, 0)[0]) * np.float32(byte_scale(operands, 1)[0])
+    return multiplier(operands, float(product) / per_tensor(operands, operands.output())[0])

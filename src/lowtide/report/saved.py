@@ -1,0 +1,94 @@
+"""What simplification saved: one line for people, one object in documents."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # lists are shown with this package, and without numpy
+    from lowtide.commands.savings import Change, Savings
+
+
+def saved_lines(savings: Savings) -> list[str]:
+    """What a program does not do, in a line; none if nothing was left out."""
+    if not savings.anything:
+        return []
+    parts = []
+    if savings.channels.saved:
+        parts.append(f"{savings.channels.saved:,} of {savings.channels.before:,} channels")
+    if savings.operators.saved > 0:
+        parts.append(f"{savings.operators.saved} of {savings.operators.before} operators")
+    figures = [
+        _change("MACs", savings.macs),
+        _change("bytes of weights", savings.weights),
+    ]
+    if savings.instructions is not None and savings.instructions.before:
+        share = savings.instructions.saved / savings.instructions.before
+        figures.append(f"{-share:+.1%} instructions, predicted operator by operator")
+    what = " and ".join(parts) or "what changes nothing"
+    return [", ".join([f"simplified: without {what}", *(f for f in figures if f)])]
+
+
+def _change(what: str, change: Change) -> str:
+    if not change.saved:
+        return ""
+    return f"{change.before:,} -> {change.after:,} {what}"
+
+
+def advice_lines(savings: Savings) -> list[str]:
+    """What `analyze` says of a network that has something to leave out; nothing if it has not."""
+    if not savings.anything:
+        return []
+    constant, channels = savings.constant, savings.channels
+    others = channels.saved - constant
+    told = []
+    if constant:
+        told.append(f"{constant:,} of {channels.before:,} channels never change")
+    if others > 0:
+        told.append(f"{others:,} {'more are' if constant else 'channels are'} not needed")
+    if savings.operators.saved > 0:
+        told.append(f"{savings.operators.saved} of {savings.operators.before} operators fall away")
+    nothing = []
+    if savings.weights.saved > 0:
+        nothing.append(f"{savings.weights.saved:,} B of weights")
+    if savings.macs.saved > 0:
+        share = savings.macs.saved / savings.macs.before
+        nothing.append(f"{share:.0%} of the multiplications".replace("%", " %"))
+    line = " and ".join(told) or "some operators change nothing"
+    if nothing:
+        line += f": {' and '.join(nothing)} do nothing"
+    return [
+        line + ".",
+        "`lowtide compile` leaves them out; `lowtide simplify` writes the .tflite without them.",
+    ]
+
+
+def savings_document(savings: Savings) -> dict[str, Any]:
+    """Figures before and after, and every layer with weights, by its operator in the file."""
+
+    def pair(change: Change) -> dict[str, int]:
+        return {"before": change.before, "after": change.after}
+
+    return {
+        "operators": pair(savings.operators),
+        "channels": {**pair(savings.channels), "constant": savings.constant},
+        "macs": pair(savings.macs),
+        "weights_bytes": pair(savings.weights),
+        **(
+            {}
+            if savings.instructions is None
+            else {"instructions_predicted": pair(savings.instructions)}
+        ),
+        "done": dict(savings.done),
+        "layers": [
+            {
+                "operator": layer.operator,
+                "type": layer.type,
+                "name": layer.name,
+                "channels": layer.channels,
+                "constant": layer.constant,
+                "computed": layer.left,
+                "macs": {"before": layer.macs, "after": layer.macs_left},
+            }
+            for layer in savings.layers
+        ],
+    }

@@ -1,0 +1,79 @@
+"""Simplified files, as text and as a JSON document."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lowtide.commands.savings import Change
+from lowtide.commands.simplifying import SimplifiedFile
+from lowtide.oracle.interpreters import TflmArena
+from lowtide.report.saved import savings_document
+from lowtide.report.text import change, plain, table
+
+_ENGINES = {"tflm": "TensorFlow Lite Micro", "litert": "LiteRT's reference kernels"}
+
+
+def simplified_text(result: SimplifiedFile) -> str:
+    """What was left out, file and arena before and after, and how it was checked."""
+    name = plain(result.before.path)
+    if not result.changed and result.model is result.before:
+        return f"{name}: there is nothing to leave out: every channel and every operator counts."
+    saved, check = result.savings, result.check
+    rows = [
+        _row("operators", saved.operators),
+        _row("channels of layers with weights", saved.channels),
+        _row("MACs", saved.macs),
+        _row("weights", saved.weights, " B"),
+        _row("file", Change(len(result.before.source), len(result.model.source)), " B"),
+    ]
+    if check is not None and check.arena_before is not None and check.arena_after is not None:
+        before, after = check.arena_before, check.arena_after
+        rows += [
+            _row("arena of TFLM, head", Change(before.head, after.head), " B"),
+            _row("arena of TFLM, in all", Change(before.total, after.total), " B"),
+        ]
+    lines = [table(name, ("figure.", "before", "after", "change"), rows), ""]
+    if check is None:
+        lines.append("The outputs were not compared.")
+    else:
+        engines = " and ".join(_ENGINES[engine] for engine in check.engines)
+        lines.append(
+            f"All outputs are the same, byte for byte, on {check.samples} inputs in {engines}."
+        )
+    return "\n".join(lines)
+
+
+def _row(what: str, figures: Change, unit: str = "") -> tuple[str, str, str, str]:
+    before, after = figures.before, figures.after
+    return what, f"{before:,}{unit}", f"{after:,}{unit}", change(before, after)
+
+
+def simplified_document(result: SimplifiedFile, output: str | None) -> dict[str, Any]:
+    """Schema lowtide.simplify/1; sizes in bytes; `output` is null where nothing was written."""
+    check = result.check
+    return {
+        "schema": "lowtide.simplify/1",
+        "model": result.before.path,
+        "output": output,
+        "changed": result.changed,
+        "file_bytes": {"before": len(result.before.source), "after": len(result.model.source)},
+        "saved": savings_document(result.savings),
+        "reordered": result.reordered is not None and result.reordered.changed,
+        "check": None
+        if check is None
+        else {
+            "engines": list(check.engines),
+            "samples": check.samples,
+            "bit_exact": True,
+            "tflm_arena": {
+                "before": _arena(check.arena_before),
+                "after": _arena(check.arena_after),
+            },
+        },
+    }
+
+
+def _arena(arena: TflmArena | None) -> dict[str, int] | None:
+    if arena is None:
+        return None
+    return {"total_bytes": arena.total, "head_bytes": arena.head, "tail_bytes": arena.tail}
