@@ -29,10 +29,11 @@ _TYPES = ("INT8", "INT8", "INT8", "INT8", "INT16", "UINT8")
 class Planted:
     """One network: its tensors so far, and one method per thing that can be done with them."""
 
-    def __init__(self, seed: int, dtype: str = "") -> None:
+    def __init__(self, seed: int, dtype: str = "", *, biased: bool = False) -> None:
         self.rng = Random(seed)
         self.numbers = np.random.default_rng(seed)
         self.dtype = dtype or self.rng.choice(_TYPES)
+        self.biased = biased or self.dtype != "INT8"  # else some do without
         ends = np.iinfo(self.dtype.lower())
         self.ends = int(ends.min), int(ends.max)
         self.zero = 0
@@ -144,7 +145,7 @@ class Planted:
         ]
         if kind == "TRANSPOSE_CONV":
             sources = [self.constant(out, "INT32"), sources[1], x]
-        if kind != "TRANSPOSE_CONV" and (self.dtype != "INT8" or self.rng.random() < 0.85):
+        if kind != "TRANSPOSE_CONV" and (self.rng.random() < 0.85 or self.biased):
             wide = "INT64" if self.dtype == "INT16" else "INT32"
             sources.append(self.constant(bias, wide, scales=scales * np.float32(_SCALE)))
         return self.add(kind, sources, self.tensor(out), options_type, **options)
@@ -431,9 +432,12 @@ def _made(
     return made[0], made[1]
 
 
-def planted_network(seed: int) -> bytes:
-    """The network number `seed`: 3 to 8 things done one after the other, one to three outputs."""
-    net = Planted(seed)
+def planted_network(seed: int, *, biased: bool = False) -> bytes:
+    """The network number `seed`: 3 to 8 things done one after the other, one or two outputs.
+
+    If `biased`, no convolution is without biases, which LiteRT demands.
+    """
+    net = Planted(seed, biased=biased)
     rng = net.rng
     maps = [net.conv(net.input((1, rng.randint(2, 7), rng.randint(2, 7), rng.randint(1, 4))))]
     for _ in range(rng.randint(3, 8)):
