@@ -74,7 +74,10 @@ Compile every `.c` file of this folder with your program, for example
 
     cc -std=c99 -O2 -ffunction-sections -fdata-sections -c *.c
 
-and link with `-Wl,--gc-sections`.
+and link with `-Wl,--gc-sections`. Several bundles may be in one program, in folders of their own or in
+one, as objects or libraries: the linker takes the runtime once. Where it says that
+`lt_runtime_of_all_must_be_...` is undefined or was discarded, they are of different versions of lowtide:
+make all of them with the same.
 
 ## Call
 
@@ -105,6 +108,11 @@ and link with `-Wl,--gc-sections`.
 | weights, in flash | {weights} | exact |
 | tables of constants, in flash | {tables} | exact, without the step program |
 | code and step program, in flash | | depends on the compiler; measure it with `lowtide run` |
+
+## Licence
+
+The runtime and what lowtide generates are Apache-2.0 (`LICENSE`). The constants in `{name}.c` are those
+of the model, and under its licence: `LicenseRef-model` in the SPDX line.
 """
 
 

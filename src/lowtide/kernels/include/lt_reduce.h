@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_reduce.h: MEAN and SUM for int8 and int16, REDUCE_MAX and REDUCE_MIN for int8.
  *
  * Source: tensorflow/lite/kernels/internal/reference/reduce.h (QuantizedMeanOrSum, ReduceGeneric).

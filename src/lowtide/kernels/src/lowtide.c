@@ -1,7 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lowtide.c: the interpreter of the step program. See lowtide.h. */
 #include "lowtide.h"
 
 #include <stddef.h>
+
+/* All versions define theirs in a group of one name. A linker keeps the first such group, and drops the
+ * others whole: the symbol of another version is then defined nowhere. Optimisation at link time puts
+ * all of this into one file, where the first counts as well. */
+#if defined(__GNUC__) && defined(__ELF__)
+#define QUOTED(name) #name
+#define TEXT(name) QUOTED(name)
+__asm__(".ifndef lt_runtime_is_here\n"
+        "    .pushsection .rodata.lt_runtime,\"aG\",%progbits,lt_runtime,comdat\n"
+        "lt_runtime_is_here:\n"
+        "    .global " TEXT(LT_RUNTIME) "\n"
+        "    .type " TEXT(LT_RUNTIME) ", %object\n"
+        "    .size " TEXT(LT_RUNTIME) ", 1\n" TEXT(LT_RUNTIME) ":\n"
+        "    .byte 0\n"
+        "    .popsection\n"
+        ".endif");
+#else
+LT_SHARED const char LT_RUNTIME = 0;
+#endif
 
 static uint8_t **bases_of(const lt_program *program, void *net)
 {
@@ -48,7 +68,7 @@ static void **window(const lt_program *program, const lt_port *port, uint8_t *co
 #ifdef LT_TRACE
 static const uint16_t *inner; /* of the node that runs */
 
-void lt_trace_inner(int which, int row, const void *data, int bytes)
+LT_SHARED void lt_trace_inner(int which, int row, const void *data, int bytes)
 {
     lt_trace(inner[which], row, data, bytes);
 }
@@ -96,7 +116,7 @@ static void run_step(const lt_program *program, const lt_node *node, uint16_t nu
 #endif
 }
 
-void lt_start(const lt_program *program, lt_position *at, void *net)
+LT_SHARED void lt_start(const lt_program *program, lt_position *at, void *net)
 {
     uint16_t *next = next_of(program, net);
     at->depth = 0;
@@ -133,7 +153,7 @@ static void begin_strip(const lt_strip *strip, uint8_t **bases, uint16_t *next)
     }
 }
 
-int lt_run(const lt_program *program, lt_position *at, void *net)
+LT_SHARED int lt_run(const lt_program *program, lt_position *at, void *net)
 {
     uint8_t **const bases = bases_of(program, net);
     uint16_t *const next = next_of(program, net);
@@ -168,7 +188,7 @@ int lt_run(const lt_program *program, lt_position *at, void *net)
     return 0;
 }
 
-void *lt_row(const lt_program *program, const lt_position *at, void *net)
+LT_SHARED void *lt_row(const lt_program *program, const lt_position *at, void *net)
 {
     const lt_port *port = &program->ports[program->nodes[at->node].ports];
     void *row;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_binary.c: see lt_binary.h. */
 #include "lt_binary.h"
 
@@ -93,14 +94,14 @@ LT_INLINE int32_t greatest(const void *params, int32_t a, int32_t b, lt_elem typ
 }
 
 #define LT_ROW(name, type)                                  \
-    void lt_##name(const void *params, const lt_step *step) \
+    LT_SHARED void lt_##name(const void *params, const lt_step *step) \
     {                                                       \
         add_row(params, step, type);                        \
     }
 
 /* `struct_` begins with an lt_pair. */
 #define LT_PAIR(name, struct_, type, op)                    \
-    void lt_##name(const void *params, const lt_step *step) \
+    LT_SHARED void lt_##name(const void *params, const lt_step *step) \
     {                                                       \
         const struct_ p = *(const struct_ *)params;         \
         run((const lt_pair *)&p, step, type, op, &p);       \
