@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from lowtide.emit import bundle as bundling
-from lowtide.emit.bundle import bundle, kernel_files
+from lowtide.emit.bundle import bundle
+from lowtide.emit.runtime import kernel_files
 from lowtide.target import PORTABLE, Target
 from networks import compiled
 

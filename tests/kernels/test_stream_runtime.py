@@ -9,7 +9,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from lowtide.emit.bundle import kernel_files
+from lowtide.emit.runtime import kernel_files
 from lowtide.machines.toolchain import WARNINGS
 
 _SANITIZERS = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
