@@ -13,7 +13,18 @@ from command import call, fine, refused, run
 
 import lowtide
 
-COMMANDS = ("analyze", "reorder", "plan", "compile", "verify", "run", "zoo", "boards", "ops")
+COMMANDS = (
+    "analyze",
+    "reorder",
+    "plan",
+    "compile",
+    "verify",
+    "run",
+    "check",
+    "zoo",
+    "boards",
+    "ops",
+)
 
 
 @pytest.mark.parametrize("flag", ["-h", "--help"])

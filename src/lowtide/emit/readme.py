@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from lowtide.emit.footprint import constants
 from lowtide.emit.header import modes
 from lowtide.ir import Tensor
-from lowtide.lower.nodes import Array
 from lowtide.program.assemble import Assembly
-from lowtide.program.tables import called
 
 
 def readme(assembly: Assembly, name: str, preserve_input: bool) -> str:
     """Markdown text; figures are exact where they say so, and computed, not measured."""
     graph, upper = assembly.graph, name.upper()
     const = assembly.input_mode == "const"
-    weights = sum(size for is_weights, size in _constants(assembly) if is_weights)
-    tables = sum(size for is_weights, size in _constants(assembly) if not is_weights)
+    weights = sum(size for is_weights, size in constants(assembly) if is_weights)
+    tables = sum(size for is_weights, size in constants(assembly) if not is_weights)
     how = modes(assembly)
     if const:
         inputs = f"""Inputs stay where they are: give each one's address with `{name}_set_input`.
@@ -165,19 +164,6 @@ def _target(assembly: Assembly) -> str:
     """What the figures hold for."""
     core = assembly.target.core
     return "any core (as much as the neediest has to have)" if core == "any" else f"a {core}"
-
-
-def _constants(assembly: Assembly) -> list[tuple[bool, int]]:
-    """(is weights, bytes) of each constant array, equal ones once."""
-    seen: dict[tuple[str, bytes], tuple[bool, int]] = {}
-    width = {"int8_t": 1, "uint8_t": 1, "int16_t": 2, "uint16_t": 2, "int64_t": 8}
-    for node in filter(None, map(called, assembly.nodes)):
-        for _, value in node.params.fields:
-            if isinstance(value, Array):
-                size = value.values.size * width.get(value.ctype, 4)
-                seen[value.ctype, value.values.tobytes()] = (value.weights, size)
-    sizes = list(seen.values())
-    return [*sizes, (True, len(assembly.constants))]
 
 
 def _type(tensor: Tensor) -> str:
