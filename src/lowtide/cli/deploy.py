@@ -25,6 +25,9 @@ from lowtide.errors import DiffersError, UsageError
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
+PACKAGES = ("arduino", "zephyr", "esp-idf", "platformio", "cmake", "cmsis-pack")
+"""What `lowtide compile --export` knows; `emit/exports` makes them."""
+
 _SAID_BY_PLAN = {
     "schedule": "--schedule",
     "allocator": "--allocator",
@@ -210,13 +213,24 @@ def _compiled_once(model: str, cached: bool, options: dict[str, Any]) -> Any:
 @click.command("compile", epilog=MODEL_HELP)
 @model_argument
 @file_option("-o", "folder", metavar="DIR", help_text="Folder for the C files.", required=True)
+@click.option(
+    "--export",
+    "package",
+    type=click.Choice(PACKAGES),
+    help="As a package for this build system, with an example, in place of a folder of C.",
+)
 @_compile_options
 @json_option
-def compile_command(model: str, folder: Path, as_json: bool, **options: Any) -> None:
+def compile_command(
+    model: str, folder: Path, package: str | None, as_json: bool, **options: Any
+) -> None:
     """Write C99 that runs the network in the least RAM."""
+    from lowtide.commands.compiling import exported
     from lowtide.report import data, deployment
 
     compiled = _compiled(model, options)
+    if package is not None:
+        compiled = exported(compiled, package)
     compiled.write(folder)
     if as_json:
         print(data.to_json(deployment.compiled_document(compiled, str(folder))))

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from lowtide.emit.bundle import bundle
+from lowtide.emit.exports import export
 from lowtide.emit.names import c_name, check_name
 from lowtide.emit.readme import readme
 from lowtide.errors import ModelError, UsageError
@@ -188,15 +189,24 @@ class Compiled:
     def write(self, folder: str | Path) -> None:
         """Write the bundle into `folder`, which is made if missing. Raises UsageError."""
         target = Path(folder)
-        new = not target.exists()
-        make_folder(target)
+        within = {parent for name in self.files for parent in Path(name).parents}
+        folders = sorted(target / parent for parent in within)
+        new = [path for path in folders if not path.exists()]
         try:
+            for path in folders:
+                make_folder(path)
             write_together({target / name: content for name, content in self.files.items()})
         except BaseException:
-            if new:
+            for path in reversed(new):
                 with contextlib.suppress(OSError):
-                    target.rmdir()
+                    path.rmdir()
             raise
+
+
+def exported(compiled: Compiled, kind: str) -> Compiled:
+    """The same as a package for the build system `kind`, one of `KINDS` of emit/exports."""
+    files = export(kind, compiled.assembly, compiled.name, compiled.files)
+    return replace(compiled, files=files)
 
 
 def compile_model(model: Model, options: Options | None = None) -> Compiled:
