@@ -17,7 +17,7 @@ _SANITIZERS = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"
 
 def test_a_program_made_by_hand(tmp_path: Path) -> None:
     files = [f"{stem}.{kind}" for stem in ("lowtide", "lt_stream") for kind in "ch"]
-    files.append("lt_version.h")
+    files += ["lt_version.h", "lt_walk.h"]
     for name in files:
         (tmp_path / name).write_text(kernel_files()[name])
     main = Path(__file__).with_name("stream_program.c")

@@ -122,6 +122,11 @@ _OPTIONS = (
         metavar="FILE",
         help_text="Stages and modes as `lowtide plan -o FILE` wrote them.",
     ),
+    click.option(
+        "--slices",
+        is_flag=True,
+        help="Add NAME_invoke_some, which runs about as many instructions as it is told.",
+    ),
     click.option("--name", metavar="ID", help="Prefix of all C names (default: from the file)."),
     effort_option,
 )

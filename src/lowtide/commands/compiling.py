@@ -34,6 +34,7 @@ from lowtide.plans.cost import CostModel, load_model
 from lowtide.plans.file import stage_order, with_views
 from lowtide.plans.planner import Plans, Point, Tell
 from lowtide.program.assemble import Assembly, Schedule, assemble_placed, assemble_tensors
+from lowtide.program.tables import called
 from lowtide.rows.prepare import InputMode, OutputMode, Prepared, prepare
 from lowtide.rows.stages import Choice
 from lowtide.target import ANY, Target
@@ -60,6 +61,9 @@ class Options:
 
     `rounding` says whose dense layers (FULLY_CONNECTED of int8 and int16) to have: tflm rounds their
     sums twice, litert once, which costs double arithmetic. All else is the same in both.
+
+    With `slices`, the program has NAME_invoke_some, which runs a part of it: about as many instructions
+    as it is told, as predicted for `target`.
     """
 
     schedule: Schedule = "rows"
@@ -77,6 +81,7 @@ class Options:
     target: Target = ANY
     effort: float = 1.0
     rounding: EngineName = "tflm"
+    slices: bool = False
 
     def __post_init__(self) -> None:
         if not 4 <= self.align <= 4096 or self.align & (self.align - 1):
@@ -110,7 +115,7 @@ class Options:
                 f"a {self.input_mode} input is not in the arena, so it cannot be preserved there",
                 "leave out --preserve-input",
             )
-        if self.cost == "instructions":
+        if self.cost == "instructions" or self.slices:
             load_model(self.target.priced_as)  # raises for a core without one
 
     @property
@@ -379,9 +384,18 @@ def compiled_of(
     complete: bool = True,
 ) -> Compiled:
     """The bundle of an assembled program; `complete` is as in `Compiled`."""
+    if options.slices:
+        assembly = replace(assembly, costs=_step_costs(assembly, options.target))
     files = bundle(assembly, name)
     files["README.md"] = readme(assembly, name, options.preserve_input).encode()
     return Compiled(model, name, options, order, assembly, files, complete)
+
+
+def _step_costs(assembly: Assembly, target: Target) -> tuple[int, ...]:
+    """Instructions of a step of each node, as predicted; 0 for what is no kernel."""
+    model = load_model(target.priced_as)
+    nodes = map(called, assembly.nodes)
+    return tuple(0 if n is None else max(1, model.node(n) // n.steps) for n in nodes)
 
 
 def _stem(path: str) -> str:

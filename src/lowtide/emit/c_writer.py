@@ -145,6 +145,11 @@ def _code(assembly: Assembly, name: str, headers: Sequence[str]) -> str:
                 "place_shift": f"{shift}",
             },
         ),
+        *(
+            [_table(f"static const uint32_t {name}_costs[]", "", [[c] for c in assembly.costs])]
+            if assembly.costs is not None
+            else []
+        ),
         interface.functions(assembly, name, constants, initial),
     ]
     return "\n\n".join(section for section in sections if section) + "\n"

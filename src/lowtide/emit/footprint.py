@@ -21,6 +21,8 @@ STACK: Final = 1024
 _POINTER: Final = 4
 _STREAM: Final = 44
 """Bytes of lt_stream."""
+_POSITION: Final = 28
+"""Bytes of lt_position, and what aligns what follows."""
 
 
 def constants(assembly: Assembly) -> list[tuple[bool, int]]:
@@ -39,7 +41,8 @@ def constants(assembly: Assembly) -> list[tuple[bool, int]]:
 def instance_bytes(assembly: Assembly) -> int:
     """Bytes of NAME_t."""
     counters = -(-2 * max(1, assembly.counters) // _POINTER) * _POINTER
-    stream = _STREAM if modes(assembly).stops else 0
+    how = modes(assembly)
+    stream = _STREAM if how.stops else _POSITION if how.slices else 0
     return stream + _POINTER * (assembly.bases + assembly.pointers) + counters
 
 

@@ -22,12 +22,16 @@ _C_TYPES = {
 
 @dataclass(frozen=True, slots=True)
 class Modes:
-    """How rows come in and go out; `pushes` if one input is streamed, so that rows need no index."""
+    """How rows come in and go out; `pushes` if one input is streamed, so that rows need no index.
+
+    With `slices` the program can run in them.
+    """
 
     const: bool
     pulled: bool
     given: bool
     pushes: bool
+    slices: bool
 
     @property
     def stops(self) -> bool:
@@ -37,6 +41,8 @@ class Modes:
     @property
     def header(self) -> str:
         """The header of the runtime that the functions call."""
+        if self.slices:
+            return "lt_slice_stream.h" if self.stops else "lt_slice.h"
         return "lt_stream.h" if self.stops else "lowtide.h"
 
 
@@ -48,6 +54,7 @@ def modes(assembly: Assembly) -> Modes:
         pulled=pulled,
         given=assembly.output_mode == "streamed",
         pushes=pulled and len(assembly.graph.inputs) == 1,
+        slices=assembly.costs is not None,
     )
 
 
@@ -95,7 +102,7 @@ extern "C" {{
         f"""\
 /* One instance, besides its memory. Its members are private. */
 typedef struct {{
-{"    lt_stream stream;" if how.stops else ""}
+{"    lt_stream stream;" if how.stops else "    lt_position at;" if how.slices else ""}
     uint8_t *bases[{assembly.bases}];
     uint16_t next[{max(1, assembly.counters)}];
     void *pointers[{assembly.pointers}];
@@ -105,7 +112,7 @@ typedef struct {{
         *([_pushed(name)] if how.pushes else []),
         f"""\
 /* Run the network once. */
-int {name}_invoke({name}_t *m);
+int {name}_invoke({name}_t *m);{_slices(name, how)}
 
 #ifdef __cplusplus
 }}
@@ -199,6 +206,22 @@ int {name}_set_take({name}_t *m, {name}_take_t take, void *context);"""
 /* Where output i is after the run, until the next one or the next write to an input. */
 const void *{name}_output(const {name}_t *m, int i);"""
     return [given, taken]
+
+
+def _slices(name: str, how: Modes) -> str:
+    """NAME_invoke_some, if there is one."""
+    if not how.slices:
+        return ""
+    rows = (
+        "\n * Callbacks are called within slices, and must not return LT_MORE." if how.stops else ""
+    )
+    return f"""
+
+/* Run the network in slices: LT_MORE until the run is done, then LT_OK. A slice runs steps until they
+ * come to about `budget` instructions, as predicted, and at least one step. The arena is in use all the
+ * while, and inputs stay as they were given. {name}_init, {name}_reset and {name}_invoke
+ * give up a run under way.{rows} */
+int {name}_invoke_some({name}_t *m, uint32_t budget);"""
 
 
 def _pushed(name: str) -> str:

@@ -37,6 +37,7 @@ extern const char LT_RUNTIME;
 
 /* Status codes. */
 #define LT_OK 0
+#define LT_MORE 1              /* a slice is over, and the run is not: call again */
 #define LT_ERROR_ARGUMENT (-1) /* a null pointer, or an index out of range */
 #define LT_ERROR_ARENA (-2)    /* the arena is too small or not aligned */
 #define LT_ERROR_STATE (-3)    /* the state is too small or not aligned, or overlaps the arena */
