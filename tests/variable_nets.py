@@ -117,12 +117,57 @@ class _Keeping(Drawn):
         if self.rng.random() < 0.3:
             self.changed(self.value(name))  # as it is now: before or after it was assigned
 
-    def last(self, joined: int, kept: Shape, axis: int, begin: int) -> int:
+    def stream(self) -> None:
+        """Rings one behind the other, as streaming networks have them, some side by side; the oldest
+        rows are dropped when others come, or before."""
+        made = [self.rows()]
+        for _ in range(self.rng.randint(2, 5)):
+            x = self.rng.choice(made[-2:])
+            shape = self.shapes[x]
+            if len(shape) != 4 or shape[0] > 1:
+                self.ring()
+                return
+            new = shape[1]
+            kept = self.rng.randint(1, max(1, min(_MOST_KEPT, _MOST_ELEMENTS // math.prod(shape))))
+            high = kept + new
+            before = self.rng.random() < 0.3
+            drop = self.rng.randint(1, new) if before and self.rng.random() < 0.3 else new
+            name = self.variable(self.shape_of(x, kept + drop if before else kept))
+            old = self.value(name)
+            if before:
+                old = self.last(old, self.shape_of(x, kept), 1, drop, ways=2)
+            joined = self.add(
+                "CONCATENATION", (old, x), self.shape_of(x, high), options={"axis": 1}
+            )
+            first = self.rng.random() < 0.5
+            if first:
+                made.append(self.used(joined))
+            if before and drop == new:
+                self.assign(name, joined)
+            elif before:
+                held = self.shape_of(x, kept + drop)
+                self.assign(name, self.last(joined, held, 1, new - drop, ways=2))
+            else:
+                begin = new if self.rng.random() < 0.8 else self.rng.randint(1, new)
+                self.assign(name, self.last(joined, self.shape_of(x, kept), 1, begin, ways=2))
+            if not first or self.rng.random() < 0.2:
+                made.append(self.used(joined))
+
+    def used(self, joined: int) -> int:
+        """Windows of all rows but a few."""
+        high = self.shapes[joined][1]
+        if self.dtype == "INT32" or self.rng.random() < 0.3:
+            self.look_at(joined)
+        if self.dtype == "INT32":
+            return self.last(joined, self.shape_of(joined, 1), 1, high - 1)
+        return self.window(joined, self.rng.randint(max(1, high - 2), high))
+
+    def last(self, joined: int, kept: Shape, axis: int, begin: int, ways: int = 4) -> int:
         """The rows from `begin` on, in one of the ways that converters have to say so."""
         shape = self.shapes[joined]
         size = kept[axis]
         starts = [begin if a == axis else 0 for a in range(len(shape))]
-        match self.rng.randrange(3 if self.dtype == "INT16" else 4):
+        match self.rng.randrange(min(ways, 3 if self.dtype == "INT16" else 4)):
             case 0:
                 ends = [s + n for s, n in zip(starts, kept, strict=True)]
                 where = [self.integers(values) for values in (starts, ends, [1] * len(shape))]
@@ -267,8 +312,8 @@ def variable_network(seed: int) -> bytes:
     drawn = _Keeping(seed)
     for _ in range(drawn.rng.choice((1, 1, 2))):
         drawn.input()
-    drawn.rng.choice((drawn.ring, drawn.ring, drawn.delay, drawn.blend))()
-    ways: list[Callable[[], None]] = [drawn.ring] * 4 + [drawn.reread] * 2
+    drawn.rng.choice((drawn.ring, drawn.stream, drawn.stream, drawn.delay, drawn.blend))()
+    ways: list[Callable[[], None]] = [drawn.ring] * 3 + [drawn.stream] * 2 + [drawn.reread] * 2
     ways += [drawn.delay, drawn.blend, drawn.exchange, drawn.again, drawn.fixed_values]
     for _ in range(drawn.rng.randint(0, 3)):
         for _ in range(drawn.rng.randint(0, 2)):

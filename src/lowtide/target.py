@@ -26,6 +26,11 @@ class Target:
     variants: tuple[str, ...]
     priced_as: str
 
+    @property
+    def has_dsp(self) -> bool:
+        """Whether the core surely has the DSP extension, so that kernels for it alone may be used."""
+        return self.variants == (DSP,)
+
 
 ANY = Target("any", VARIANTS, "cortex-m4")
 """Compiles for every core, which runs the best variant that it can; as large as the largest needs."""

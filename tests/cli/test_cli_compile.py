@@ -98,6 +98,7 @@ def test_the_json_document(tmp_path: Path) -> None:
         "output": str(out),
         "name": "Fig",
         "files": sorted(program.files),
+        "removed": [],
         "allocator": "compacting",
         "schedule": "operators",
         "input": "const",
@@ -325,3 +326,18 @@ def test_ops_has_what_the_documentation_promises() -> None:
         names = set(promised.split())
         assert names <= types.keys(), names - types.keys()
         assert all(kind in types[name] for name in names - stateless), kind
+
+
+def test_a_folder_that_has_a_bundle(tmp_path: Path) -> None:
+    """It ends as a new one would, but for what is the user's."""
+    old, new = tmp_path / "old", tmp_path / "new"
+    fine(call("compile", "zoo:resnet8", "-o", old, "--name", "net"))
+    (old / "lt_mine.c").write_text("int mine;\n")
+    text = fine(call("compile", "zoo:attention-block", "-o", old, "--name", "net"))
+    assert "\nRemoved of an earlier bundle, as nothing there uses it now: lt_" in text
+    fine(call("compile", "zoo:attention-block", "-o", new, "--name", "net"))
+    found = {path.name: path.read_bytes() for path in old.iterdir()}
+    assert found.pop("lt_mine.c") == b"int mine;\n"
+    assert found == {path.name: path.read_bytes() for path in new.iterdir()}
+    again = json.loads(fine(call("compile", "zoo:attention-block", "-o", old, "--json")))
+    assert again["removed"] == []

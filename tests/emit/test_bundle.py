@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
@@ -11,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from lowtide.emit import bundle as bundling
-from lowtide.emit.bundle import bundle
-from lowtide.emit.runtime import kernel_files
+from lowtide.emit.bundle import bundle, listed, superseded
+from lowtide.emit.runtime import kernel_files, runtime_symbol
 from lowtide.target import PORTABLE, Target
 from networks import compiled
 
@@ -107,17 +108,26 @@ def test_every_kernel_file_is_fit_to_ship(name: str) -> None:
         assert f"#ifndef {guard}\n#define {guard}\n" in text
 
 
-@pytest.mark.parametrize("name", sorted(n for n in kernel_files() if n.endswith(".c")))
-def test_every_function_of_the_runtime_is_weak(name: str) -> None:
+def test_every_function_of_the_runtime_is_weak(tmp_path: Path) -> None:
     """So that objects of two bundles link. Not on declarations: a symbol may be missing then."""
-    text = kernel_files()[name]
-    defined = re.findall(
-        r"^ *(.*)\b(?:void|int) \*?lt_[\w#]+\(const |^(.*)\bint lt_\w+\(", text, re.M
-    )
-    starts = ["".join(start) for start in defined if "static" not in "".join(start)]
-    assert starts
-    assert all(start.startswith("LT_SHARED ") for start in starts), starts
-    assert not any("LT_SHARED void" in text for n, text in kernel_files().items() if n[-1] == "h")
+    for name, text in kernel_files().items():
+        (tmp_path / name).write_text(text)
+        if name.endswith(".c"):  # which this computer's compiler does not see
+            assert re.search(r"^ *LT_SHARED |^LT_PAIR", text, re.MULTILINE), name
+        else:
+            assert not re.search(r"^LT_SHARED ", text, re.MULTILINE), name
+    sources = sorted(name for name in kernel_files() if name.endswith(".c"))
+    subprocess.run(["gcc", "-std=c99", "-c", *sources], cwd=tmp_path, check=True)
+    objects = [f"{name.removesuffix('.c')}.o" for name in sources]
+    symbols = subprocess.run(
+        ["nm", "--defined-only", "-g", *objects],
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    found = re.findall(r" (\w) (\w+)$", symbols, re.MULTILINE)
+    assert {name for kind, name in found if kind not in "VW"} == {runtime_symbol()}
 
 
 def test_every_file_says_its_licence_and_the_bundle_has_it() -> None:
@@ -130,3 +140,32 @@ def test_every_file_says_its_licence_and_the_bundle_has_it() -> None:
             first = f"/* SPDX-License-Identifier: Apache-2.0{model} */\n"
             assert content.startswith(first.encode()), name
     assert b"LicenseRef-model" in files["README.md"]
+
+
+def test_kernels_that_a_new_bundle_does_not_need_go() -> None:
+    old, new = _texts("resnet8"), _texts("attention-block")
+    gone = superseded(old, [*new, "resnet8.c", "resnet8.h"])
+    assert set(gone) == old.keys() - new.keys() - {"resnet8.c", "resnet8.h"}
+    assert "lt_pool.c" in gone
+
+
+def test_what_another_file_includes_stays_and_what_that_includes() -> None:
+    """Another bundle's kernels, and those that a user's own file calls."""
+    old, new = _texts("resnet8"), _texts("attention-block")
+    assert superseded(old, new) == ()  # the network of the old name is still there
+    gone = set(superseded(old, [*new, "resnet8.c", "resnet8.h"]))
+    mine = {"main.cpp": '#include "kernels/lt_pool.h"\n'}
+    left = set(superseded({**old, **mine}, [*new, "resnet8.c", "resnet8.h"]))
+    assert gone - left == {"lt_pool.c", "lt_pool.h"}
+
+
+def test_a_users_file_stays() -> None:
+    """Whatever its name, unless it is a kernel as it is now, or one that a bundle's README lists."""
+    mine = {"lt_pool.c": "int mine;", "lt_mine.c": "int mine;", "lowtide_old.h": "", "main.c": ""}
+    assert superseded(mine, []) == ()
+    assert superseded({**mine, "README.md": "lt_pool.c, lt_mine.c"}, []) == ()
+    readme = listed(["net.c", "net.h", "README.md", "lowtide_old.h", "lt_pool.c"], "net")
+    assert readme == "Kernels in this folder: lowtide_old.h, lt_pool.c"
+    assert superseded({**mine, "README.md": readme}, []) == ("lowtide_old.h", "lt_pool.c")
+    assert superseded({"lt_pool.c": kernel_files()["lt_pool.c"]}, []) == ("lt_pool.c",)
+    assert superseded({"lt_pool.c": kernel_files()["lt_pool.c"]}, ["lt_pool.c"]) == ()

@@ -16,6 +16,7 @@ from lowtide.machines.board import find_board
 from lowtide.machines.qemu import run_on_board
 from lowtide.oracle.interpreters import random_inputs, reference_tensors
 from lowtide.program.assemble import assemble
+from lowtide.target import ANY, Target
 from lowtide.tflite.read import parse
 
 Array = NDArray[Any]
@@ -27,8 +28,10 @@ def board_differences(
     *,
     inputs: Sequence[Mapping[int, Array]] | None = None,
     engine: Literal["auto", "tflm", "litert"] = "auto",
+    target: Target = ANY,
 ) -> list[str]:
-    """Every output of the model that is not bit for bit the oracle's on `board`, one line each."""
+    """Every output of the model, compiled for `target`, that is not bit for bit the oracle's on `board`,
+    one line each."""
     graph = parse(data).graph
     if inputs is None:
         shapes = [
@@ -38,7 +41,7 @@ def board_differences(
         inputs = random_inputs(shapes, 4, 1)
     wanted = reference_tensors(data, inputs, graph.outputs, engine=engine)
     # Inputs are read again for every sample, so resident ones may be overwritten.
-    files = bundle(assemble(graph, range(len(graph.ops))), "net")
+    files = bundle(assemble(graph, range(len(graph.ops)), target=target), "net")
     samples = [[np.ascontiguousarray(s[i]).tobytes() for i in graph.inputs] for s in inputs]
     run = run_on_board(find_board(board), files, "net", samples)
     lines = [] if not run.warnings else [run.warnings]

@@ -22,6 +22,7 @@ from lowtide.machines.host import CHECKED, TRACED
 from lowtide.machines.toolchain import build_program
 from lowtide.oracle.interpreters import Reference, random_inputs, reference_tensors
 from lowtide.program.assemble import Assembly, assemble
+from lowtide.target import ANY, Target
 from lowtide.tflite.read import parse
 
 _MAIN = r"""
@@ -73,14 +74,16 @@ def differences(
     inputs: Sequence[Mapping[int, Array]] | None = None,
     engine: Literal["auto", "tflm", "litert"] = "auto",
     rewrite: Callable[[Graph], Graph] = lambda graph: graph,
+    target: Target = ANY,
 ) -> list[str]:
     """Every tensor of the model that is not bit for bit the oracle's, as one line each.
 
-    `rewrite` is a pass over the graph that is compiled.
+    `rewrite` is a pass over the graph that is compiled, `target` what it is compiled for: the host runs
+    what stands in for its assembly.
     Sample 0 of the default inputs is random, 1 to 3 are all least, all greatest and all zero.
     """
     graph = rewrite(parse(data).graph)
-    assembly = assemble(graph, range(len(graph.ops)))
+    assembly = assemble(graph, range(len(graph.ops)), target=target)
     if inputs is None:
         inputs = random_inputs(
             [(i, graph.tensors[i].shape, _dtype(graph, i)) for i in graph.inputs], samples, 1

@@ -21,6 +21,7 @@ from networks import loaded
 
 NAME = "streaming-wake-word"
 STATE = 1552  # 80 + 128 + 480 + 672 + 192
+HELD = STATE + 168  # with room for the newest rows
 TFLM = 1456, 1552
 """Arena head and variables as predicted; tests/load/test_tflm_arena.py compares them with TFLM."""
 
@@ -40,11 +41,11 @@ def test_a_plan(planned: Planned) -> None:
     text, compiled = plan_text(planned), planned.compiled
     arena, best = compiled.arena_bytes, compiled.order.peak_bytes
     assert number(text, "arena, rows placed one by one") == arena
-    assert number(text, "arena and state") == arena + STATE == compiled.ram_bytes
-    assert number(text, "operator by operator, best order") == best + STATE
+    assert number(text, "arena and state") == arena + HELD == compiled.ram_bytes
+    assert number(text, "operator by operator, best order") == best + HELD
     assert number(text, "TensorFlow Lite Micro, predicted") == sum(TFLM)
-    assert f"{STATE:,} B  counted once, not in the arena\n" in text
-    for other in (best + STATE, sum(TFLM)):
+    assert f"{HELD:,} B  counted once, not in the arena\n" in text
+    for other in (best + HELD, sum(TFLM)):
         less = f"{compiled.ram_bytes / other - 1:+.1%}"
         assert re.search(
             rf"{other:,} B  {re.escape(less)} by rows, with state$", text, re.MULTILINE
@@ -60,8 +61,8 @@ def test_a_front(planned: Planned) -> None:
     lines = text.splitlines()
     assert lines[0] == "All plans that no other beats in both arena and state and MACs"
     assert lines[1].startswith("arena and state, bytes  live, bytes")
-    assert [int(line.split()[0].replace(",", "")) for line in lines[2:]] == [
-        point.arena_bytes + STATE for point in planned.points
+    assert [int(line.split()[0].replace(",", "")) for line in lines[2:-1]] == [
+        point.arena_bytes + HELD for point in planned.points
     ]
 
 
@@ -71,7 +72,7 @@ def test_a_program(planned: Planned) -> None:
     assert f"arena and state {compiled.ram_bytes:,} B\n" in text
     assert "TensorFlow Lite Micro, predicted: arena 1,456 B and variables 1,552 B, 3,008 B" in text
     document = compiled_document(compiled, "out")
-    assert document["ram_bytes"] == compiled.arena_bytes + STATE
+    assert document["ram_bytes"] == compiled.arena_bytes + HELD
     assert (document["tflm_greedy_arena_bytes"], document["tflm_variables_bytes"]) == TFLM
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import sys
 import threading
@@ -96,7 +97,9 @@ def out_option(help_text: str, *, required: bool = False) -> Callable[[_Command]
 
     def old(context: click.Context, _: click.Parameter, value: Path | None) -> None:
         if value is not None:
-            print("lowtide: -o names the file to write; --output is its old name", file=sys.stderr)
+            with contextlib.suppress(OSError):
+                note = "-o names the file to write; --output is its old name"
+                print(f"lowtide: {note}", file=sys.stderr)
             context.meta[key] = value
 
     def new(context: click.Context, option: click.Parameter, value: Path | None) -> Path | None:
@@ -132,7 +135,8 @@ def progress(what: str) -> Iterator[Callable[[str], None]]:
         wait = FIRST_WAIT
         while not stop.wait(wait):
             now = f"{what}{detail[0]} ({time.monotonic() - begin:.0f} s)"
-            print(f"lowtide: {now}", file=sys.stderr, flush=True)
+            with contextlib.suppress(OSError):  # nobody listens any more
+                print(f"lowtide: {now}", file=sys.stderr, flush=True)
             wait = NEXT_WAIT
 
     thread = threading.Thread(target=tell, daemon=True)

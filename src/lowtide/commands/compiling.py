@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from lowtide.emit.bundle import bundle
+from lowtide.emit.bundle import README, bundle, superseded
 from lowtide.emit.exports import export
 from lowtide.emit.names import c_name, check_name
 from lowtide.emit.readme import readme
@@ -22,10 +22,13 @@ from lowtide.ir import Graph, Model
 from lowtide.oracle.interpreters import EngineName
 from lowtide.order import OrderResult, best_order
 from lowtide.passes import (
+    carry_rows,
     drop_boundary_quantization,
+    fold_dilations,
     fold_pads,
     resolve_variables,
     round_once,
+    unpack_weights,
 )
 from lowtide.place.tensors import tflm_arena_bytes, tflm_variable_bytes
 from lowtide.plans import planner
@@ -38,6 +41,7 @@ from lowtide.program.tables import called
 from lowtide.rows.prepare import InputMode, OutputMode, Prepared, prepare
 from lowtide.rows.stages import Choice
 from lowtide.target import ANY, Target
+from lowtide.tflite import foreign
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +127,14 @@ class Options:
         """The model of instructions, if they count."""
         return load_model(self.target.priced_as) if self.cost == "instructions" else None
 
+    @property
+    def predictor(self) -> CostModel | None:
+        """The model of the target's instructions, whatever counts; None if there is none."""
+        try:
+            return load_model(self.target.priced_as)
+        except UsageError:
+            return None
+
 
 @dataclass(frozen=True, slots=True)
 class TflmBytes:
@@ -191,12 +203,16 @@ class Compiled:
             return None
         return model.program(self.assembly.executed)
 
-    def write(self, folder: str | Path) -> None:
-        """Write the bundle into `folder`, which is made if missing. Raises UsageError."""
+    def write(self, folder: str | Path) -> tuple[str, ...]:
+        """Write the bundle into `folder`, which is made if missing. Raises UsageError.
+
+        Returns what was removed: kernels of an earlier bundle that nothing in the folder uses now.
+        """
         target = Path(folder)
         within = {parent for name in self.files for parent in Path(name).parents}
         folders = sorted(target / parent for parent in within)
         new = [path for path in folders if not path.exists()]
+        old = superseded(_sources(target), self.files)
         try:
             for path in folders:
                 make_folder(path)
@@ -206,6 +222,26 @@ class Compiled:
                 with contextlib.suppress(OSError):
                     path.rmdir()
             raise
+        removed = []
+        for name in old:
+            with contextlib.suppress(OSError):
+                (target / name).unlink()
+                removed.append(name)
+        return tuple(removed)
+
+
+_SOURCES = frozenset({".c", ".h", ".cc", ".cpp", ".cxx", ".hh", ".hpp", ".ino", ".S"})
+
+
+def _sources(folder: Path) -> dict[str, str]:
+    """The texts of the source files in `folder`, and of its README; what cannot be read is left out."""
+    texts = {}
+    with contextlib.suppress(OSError):
+        for path in folder.iterdir():
+            if path.suffix in _SOURCES or path.name == README:
+                with contextlib.suppress(OSError):
+                    texts[path.name] = path.read_text("utf-8", "replace")
+    return texts
 
 
 def exported(compiled: Compiled, kind: str) -> Compiled:
@@ -259,7 +295,7 @@ def _complete(options: Options, order: OrderResult, plans: Plans | None) -> bool
 def prepared(model: Model, options: Options) -> tuple[OrderResult, Prepared]:
     """The best order, or that of the stages prescribed, and what is lowered in it."""
     _check_ends(model.graph)
-    graph = fold_pads(resolve_variables(model.graph))
+    graph = fold_pads(fold_dilations(carry_rows(resolve_variables(unpack_weights(model.graph)))))
     if options.quantized_io:
         graph = drop_boundary_quantization(graph)
     if options.rounding == "litert":
@@ -387,7 +423,7 @@ def compiled_of(
     if options.slices:
         assembly = replace(assembly, costs=_step_costs(assembly, options.target))
     files = bundle(assembly, name)
-    files["README.md"] = readme(assembly, name, options.preserve_input).encode()
+    files[README] = readme(assembly, name, files, options.preserve_input).encode()
     return Compiled(model, name, options, order, assembly, files, complete)
 
 
@@ -399,4 +435,5 @@ def _step_costs(assembly: Assembly, target: Target) -> tuple[int, ...]:
 
 
 def _stem(path: str) -> str:
-    return Path(path.removeprefix("zoo:")).name.removesuffix(".tflite")
+    name = Path(path.removeprefix("zoo:"))
+    return name.stem if name.suffix.lower() in (".tflite", *foreign.SUFFIXES) else name.name

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from lowtide.emit.bundle import listed
 from lowtide.emit.footprint import constants
 from lowtide.emit.header import modes
 from lowtide.ir import Tensor
 from lowtide.program.assemble import Assembly
 
 
-def readme(assembly: Assembly, name: str, preserve_input: bool) -> str:
-    """Markdown text; figures are exact where they say so, and computed, not measured."""
+def readme(assembly: Assembly, name: str, files: Iterable[str], preserve_input: bool) -> str:
+    """Markdown text about a program and the `files` of its bundle.
+
+    Figures are exact where they say so, and computed, not measured.
+    """
     graph, upper = assembly.graph, name.upper()
     const = assembly.input_mode == "const"
     weights = sum(size for is_weights, size in constants(assembly) if is_weights)
@@ -78,6 +84,8 @@ one, as objects or libraries: the linker takes the runtime once. Where it says t
 `lt_runtime_of_all_must_be_...` is undefined or was discarded, they are of different versions of lowtide:
 make all of them with the same.
 
+{listed(files, name)}
+
 ## Call
 
     #include "{name}.h"
@@ -123,14 +131,19 @@ def _state(assembly: Assembly, name: str) -> tuple[str, str]:
         f" __attribute__((aligned({upper}_STATE_ALIGN)));\n"
     )
     count = len(assembly.variables)
+    size = sum(v.size for v in assembly.variables)
+    room = assembly.state_bytes - size
+    more = (
+        f" `state` has {room} bytes more, for the newest rows of a run above all." if room else ""
+    )
     return (
         declared,
         f"""
 ## State
 
 From one call to the next the network keeps {count} tensor{"s" * (count > 1)}, \
-{assembly.state_bytes} bytes in all; `{name}.h` lists them.
-They lie in `state`, apart from the arena.
+{size} bytes in all; `{name}.h` lists them.
+They lie in `state`, apart from the arena.{more}
 
 - `{name}_init` and `{name}_reset(&net)` put them to their start. The latter keeps callbacks and
   inputs, and gives up a run that has begun.

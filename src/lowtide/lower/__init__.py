@@ -11,27 +11,34 @@ from types import MappingProxyType
 
 import numpy as np
 
+from lowtide.errors import ModelError
 from lowtide.ir import Graph, Op
 from lowtide.ir.block import BlockOp
 from lowtide.ir.macs import op_macs
 from lowtide.lower import (
+    arg,
     batch_matmul,
     binary,
     block,
+    cast,
+    compare,
     concat,
     conv,
     depthwise,
     fully_connected,
     gather,
     lstm,
+    normalise,
     pad,
     pool,
     quantize,
+    rearranged,
     reduce,
     resize,
     slicing,
     softmax,
     split,
+    sums,
     svdf,
     transpose,
     transpose_conv,
@@ -45,22 +52,28 @@ from lowtide.lower.work import Plain
 from lowtide.target import ANY, Target
 
 LOWERINGS: dict[str, Lowering] = {
+    **arg.LOWERINGS,
     **batch_matmul.LOWERINGS,
     **binary.LOWERINGS,
+    **cast.LOWERINGS,
+    **compare.LOWERINGS,
     **concat.LOWERINGS,
     **conv.LOWERINGS,
     **depthwise.LOWERINGS,
     **fully_connected.LOWERINGS,
     **gather.LOWERINGS,
     **lstm.LOWERINGS,
+    **normalise.LOWERINGS,
     **pad.LOWERINGS,
     **pool.LOWERINGS,
     **quantize.LOWERINGS,
+    **rearranged.LOWERINGS,
     **reduce.LOWERINGS,
     **resize.LOWERINGS,
     **slicing.LOWERINGS,
     **softmax.LOWERINGS,
     **split.LOWERINGS,
+    **sums.LOWERINGS,
     **svdf.LOWERINGS,
     **transpose.LOWERINGS,
     **transpose_conv.LOWERINGS,
@@ -68,7 +81,13 @@ LOWERINGS: dict[str, Lowering] = {
     **variables.LOWERINGS,
     **views.LOWERINGS,
 }
+"""The operators of files."""
 
+_EVERY = {**LOWERINGS, **variables.CARRYING}
+
+
+_ETHOS = "ethos-u"
+"""The custom operator that stands for all that Vela compiled."""
 
 _NONE: Mapping[int, Lowered] = MappingProxyType({})
 
@@ -82,18 +101,25 @@ def lower_op(
     """
     context = Context(graph, op, target)
     if isinstance(op, BlockOp):
+        if target.has_dsp:  # what a block calls are the kernels that every core has
+            return block.lower(context, op, lambda n: lower_op(graph, graph.ops[n]))
         return block.lower(
             context, op, lambda n: known.get(n) or lower_op(graph, graph.ops[n], target=target)
         )
-    lowering = LOWERINGS.get(op.type)
+    lowering = _EVERY.get(op.type)
+    if op.custom == _ETHOS:
+        raise ModelError(
+            f"operator {op.id} ({op.label}): Vela compiled it for an Ethos-U, which alone can run it",
+            "give the .tflite file that Vela was given",
+        )
     if lowering is None:
         raise context.unsupported("lowtide has no kernel for this operator")
     kinds = lowering.types
-    if context.activation_type not in kinds:
+    at = lowering.typed_by
+    kind = context.activation_type if at is None else context.input(at).dtype
+    if kind not in kinds:
         names = ", ".join(sorted(kind.name for kind in kinds))
-        raise context.unsupported(
-            f"its type is {context.activation_type.name}, and there are kernels for {names}"
-        )
+        raise context.unsupported(f"its type is {kind.name}, and there are kernels for {names}")
     with np.errstate(over="ignore", invalid="ignore"):  # infinite factors are refused where used
         lowered = lowering.lower(context)
     nodes = tuple(_with_work(context, lowering, node) for node in lowered.nodes)
@@ -104,7 +130,7 @@ def columns_read(graph: Graph, op: Op) -> Columns:
     """What `op` reads to make some columns of its output: `Lowered.columns`, without lowering it."""
     if isinstance(op, BlockOp):
         return (Reads(op.inputs[0], op.window.columns),)
-    lowering = LOWERINGS.get(op.type)
+    lowering = _EVERY.get(op.type)
     return None if lowering is None else lowering.columns(Context(graph, op))
 
 

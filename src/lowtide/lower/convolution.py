@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from lowtide.ir import DType, Tensor
 from lowtide.ir.window import Axis
-from lowtide.lower import packed
+from lowtide.lower import conv_fours, packed
 from lowtide.lower.common import (
     Context,
     activation_range,
@@ -25,7 +25,7 @@ from lowtide.lower.common import (
     quantised,
 )
 from lowtide.lower.nodes import Array, Lowered, Node, Params, Port, Value
-from lowtide.lower.work import Convolution, Work
+from lowtide.lower.work import Convolution, ConvolutionFours, Work
 from lowtide.target import DSP
 
 TYPES = frozenset({DType.INT8, DType.UINT8, DType.INT16})
@@ -211,6 +211,9 @@ def lower_s8(context: Context, over: Footprint, channels: packed.Channels, group
         direct=direct,
         clamps=channels.clamps,
     )
+    fours = _by_fours(context, over, channels, quick, words, work)
+    if fours is not None:
+        return fours
     return _node(
         context,
         over,
@@ -220,7 +223,52 @@ def lower_s8(context: Context, over: Footprint, channels: packed.Channels, group
         scratch,
         None if direct and DSP not in context.target.variants else lean,
         work,
-        (0, one, *(scratch,) * (over.out_w - 1)) if one < scratch else (),
+        _narrow(over, one, scratch),
+    )
+
+
+def _narrow(over: Footprint, one: int, scratch: int) -> tuple[int, ...]:
+    """Scratch memory by columns, if one of them takes less than others."""
+    return (0, one, *(scratch,) * (over.out_w - 1)) if one < scratch else ()
+
+
+def _by_fours(
+    context: Context,
+    over: Footprint,
+    channels: packed.Channels,
+    quick: packed.Narrow,
+    words: NDArray[np.int32],
+    work: Convolution,
+) -> Lowered | None:
+    """The same by fours of channels, where that may and should be."""
+    ready = over.in_c % 4 == 0
+    if not context.target.has_dsp or (work.direct and over.out_w == 1 and not ready):
+        return None
+    made = conv_fours.fields(quick, words, over.kernel_h, channels.zero)
+    quads = conv_fours.quads(over.kernel_h, over.kernel_w * over.in_c)
+    if made is None or quads > _MAX_SIZE:
+        return None
+    direct = work.direct and ready
+    fields = (
+        *made,
+        ("out_c", work.out_c),
+        ("words", quads // over.kernel_h),
+        ("last", conv_fours.last(over.axis, over.in_w, over.in_c)),
+        ("direct", int(direct)),
+        ("lean", 0),
+    )
+    one = 0 if direct else 4 * quads
+    scratch = one if over.out_w == 1 else 16 * quads
+    return _node(
+        context,
+        over,
+        channels,
+        "lt_conv_fours",
+        fields,
+        scratch,
+        one,
+        ConvolutionFours(work, quads, direct),
+        _narrow(over, one, scratch),
     )
 
 

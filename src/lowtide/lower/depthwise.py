@@ -1,10 +1,12 @@
-"""DEPTHWISE_CONV_2D: lt_depthwise_quick.h, lt_depthwise.h, ..._u8.h, ..._s16.h in kernels/include.
+"""DEPTHWISE_CONV_2D: lt_depthwise_columns.h, lt_depthwise_quick.h, lt_depthwise.h, ..._u8.h, ..._s16.h
+in kernels/include.
 
 With a single input channel it is an ordinary convolution, and lowered as one.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,10 +14,11 @@ from numpy.typing import NDArray
 
 from lowtide.ir import DType
 from lowtide.lower import convolution, legacy, packed, wide
+from lowtide.lower import depthwise_columns as columns
 from lowtide.lower.columns import of_a_window
 from lowtide.lower.common import Context, Lowering, per_tensor
 from lowtide.lower.nodes import Array, Lowered, Node, Params, Value
-from lowtide.lower.work import Depthwise, Work
+from lowtide.lower.work import Depthwise, DepthwiseColumns, Work
 from lowtide.target import DSP
 
 
@@ -61,10 +64,10 @@ def _unfolded(context: Context, bias: NDArray[Any], weights: NDArray[Any]) -> ND
 def _quick(
     context: Context, over: convolution.Footprint, channels: packed.Channels, quick: packed.Narrow
 ) -> Lowered:
-    bias = _unfolded(context, quick.bias, 2 * quick.weights.astype(np.int64))
+    bias = packed.int32(_unfolded(context, quick.bias, 2 * quick.weights.astype(np.int64)))
     fields: tuple[tuple[str, Value], ...] = (
         ("weights", Array("int8_t", quick.weights.T, weights=True)),
-        ("bias", Array("int32_t", packed.int32(bias), weights=True)),
+        ("bias", Array("int32_t", bias, weights=True)),
         ("multiplier", Array("int32_t", quick.multiplier)),
         ("shift", Array("int8_t", quick.shift)),
         ("channels", over.in_c),
@@ -83,7 +86,36 @@ def _quick(
     )
     scratch = 8 * over.taps if DSP in context.target.variants else 0
     lean = 0 if scratch else None
-    return _node(context, over, channels, "lt_depthwise_quick", fields, scratch, lean, work)
+    node = _node(context, over, channels, "lt_depthwise_quick", fields, scratch, lean, work)
+    if context.target.has_dsp and columns.fits(over.axis, over.kernel_h, over.in_c):
+        node = _by_columns(node, over, quick, bias)
+    return Lowered((node,))
+
+
+def _by_columns(
+    node: Node, over: convolution.Footprint, quick: packed.Narrow, bias: NDArray[np.int32]
+) -> Node:
+    """The same by columns; its lean form is that of `node`."""
+    piece = columns.piece(over.axis, over.out_w, over.target.row_bytes)
+    taken = "in_w", "channels", "out_w", "stride_w", "pad_left"
+    more = "centre", "input_zero", "low", "high"
+    fields = (
+        *columns.fields(quick, bias),
+        ("piece", piece),
+        *(field for field in node.params.fields if field[0] in (*taken, *more)),
+    )
+    work = node.work
+    assert isinstance(work, Depthwise)
+    return replace(
+        node,
+        kernel="lt_depthwise_columns_s8_row",
+        header="lt_depthwise_columns.h",
+        params=Params("lt_depthwise_columns_s8", fields),
+        scratch=columns.scratch(over.axis, over.out_w, piece),
+        lean_params=node.params,
+        work=DepthwiseColumns(work, piece),
+        narrow_scratch=tuple(columns.scratch(over.axis, n, piece) for n in range(over.out_w + 1)),
+    )
 
 
 def _plain(
@@ -99,7 +131,7 @@ def _plain(
         ("output_zero", channels.zero),
         *over.fields,
     )
-    return _node(context, over, channels, "lt_depthwise", fields)
+    return Lowered((_node(context, over, channels, "lt_depthwise", fields),))
 
 
 def _node(
@@ -111,10 +143,10 @@ def _node(
     scratch: int = 0,
     lean_scratch: int | None = None,
     work: Work | None = None,
-) -> Lowered:
+) -> Node:
     _, input_zero = per_tensor(context, context.input(0))
     fields += (("input_zero", input_zero), ("low", channels.low), ("high", channels.high))
-    node = Node(
+    return Node(
         op=context.op.id,
         kernel=f"{family}_s8_row",
         header=f"{family}.h",
@@ -128,7 +160,6 @@ def _node(
         lean_kernel=f"{family}_s8_plain",
         work=work,
     )
-    return Lowered((node,))
 
 
 LOWERINGS = {"DEPTHWISE_CONV_2D": Lowering(_depthwise, convolution.TYPES, of_a_window)}

@@ -23,7 +23,15 @@ Features = Mapping[str, float]
 CONVOLUTION = "lt_conv_packed_s8_row"
 DEPTHWISE, DEPTHWISE_PLAIN = "lt_depthwise_quick_s8_row", "lt_depthwise_quick_s8_plain"
 DETAILED = frozenset(
-    {CONVOLUTION, DEPTHWISE, DEPTHWISE_PLAIN, "lt_block_s8_row", "lt_separable_s8_row"}
+    {
+        CONVOLUTION,
+        DEPTHWISE,
+        DEPTHWISE_PLAIN,
+        "lt_conv_fours_s8_row",
+        "lt_depthwise_columns_s8_row",
+        "lt_block_s8_row",
+        "lt_separable_s8_row",
+    }
 )
 """Kernels whose work is counted in detail: all whose work is not `Plain`."""
 
@@ -125,6 +133,60 @@ class Convolution:
 
 
 @dataclass(frozen=True, slots=True)
+class ConvolutionFours:
+    """lt_conv_fours: what `of` does, with `quads` fours of products in a window."""
+
+    of: Convolution
+    quads: int
+    direct: bool
+
+    @property
+    def axis(self) -> Axis:
+        """The window along a row."""
+        return self.of.axis
+
+    @property
+    def in_w(self) -> int:
+        """Columns of the input."""
+        return self.of.in_w
+
+    @property
+    def columns(self) -> int:
+        """Columns that it makes."""
+        return self.of.columns
+
+    def features(self, columns: int, padded: int) -> Features:
+        """What is done to make `columns` columns."""
+        of, steps, groups = self.of, self.of.steps, -(-self.of.out_c // 4)
+        words, turns = self.quads // of.kernel_h, -(-self.quads // 4)
+        pairs, singles = (0, columns) if of.lean else (columns // 2, columns % 2)
+        copied = 0 if self.direct else singles
+        # The last window may end in a word that is not all there.
+        beyond = 1 if of.axis.kernel * of.in_c % 4 and columns else 0
+        edges = "edge_words" if of.in_c % 4 == 0 else "edge_bytes"
+        return {
+            # Instructions of lt_fours_two, lt_fours_one and lt_fours_unpack.
+            "assembly": steps * groups * pairs * (73 + 24 * self.quads + 3 * turns)
+            + steps * groups * singles * (43 + 16 * self.quads + 2 * turns)
+            + of.rows * pairs * (6 + 7 * words + 2 * (words // 2)),
+            "pair": steps * pairs,
+            "single": steps * singles,
+            "rests": steps * (pairs + singles) if of.out_c % 4 else 0,
+            "unpacked_rows": 0 if self.direct else (of.rows + of.padding) * pairs,
+            "unpacked_padding": of.padding * pairs * words,
+            "copied_rows": (of.rows + of.padding) * copied,
+            "copied_words": (of.rows + of.padding) * copied * words,
+            "edges": of.rows * (padded + beyond),
+            "copied_edges" if of.lean else edges: of.rows * (padded + beyond) * words,
+            "clamped": steps * columns * of.out_c if of.clamps else 0,
+        }
+
+    def leaner(self) -> ConvolutionFours:
+        """The lean form."""
+        return replace(self, of=self.of.leaner())
+
+
+@dataclass(frozen=True, slots=True)
 class Depthwise:
     """lt_depthwise_quick: a list of taps per pixel, then channels four by four, the rest one by one.
 
@@ -161,6 +223,61 @@ class Depthwise:
     def leaner(self) -> Depthwise:
         """The lean form: another kernel does the same."""
         return self
+
+
+@dataclass(frozen=True, slots=True)
+class DepthwiseColumns:
+    """lt_depthwise_columns: what `of` does, by `piece` columns at a time. Not linear in columns."""
+
+    of: Depthwise
+    piece: int
+
+    @property
+    def axis(self) -> Axis:
+        """The window along a row."""
+        return self.of.axis
+
+    @property
+    def in_w(self) -> int:
+        """Columns of the input."""
+        return self.of.in_w
+
+    @property
+    def columns(self) -> int:
+        """Columns that it makes."""
+        return self.of.columns
+
+    def features(self, columns: int, padded: int) -> Features:
+        """What is done to make `columns` columns."""
+        del padded
+        of, stride = self.of, self.of.axis.stride
+        groups = of.steps * (of.channels // 4)
+        pieces = -(-columns // self.piece)
+        read = min(columns * stride + pieces * (3 - stride), of.in_w + 2 * (pieces - 1))
+        sizes = [min(self.piece, columns - at) for at in range(0, columns, self.piece)]
+        return {
+            # Instructions of lt_columns_unpack and of lt_columns_sum_1 or lt_columns_sum_2.
+            "assembly": groups * (6 * pieces + 17 * read)
+            + groups * sum(map(_sum_1 if stride == 1 else _sum_2, sizes)),
+            "pieces": of.steps * pieces,
+            "groups": groups * pieces,
+            "results": groups * columns,
+            "clamped": of.steps * columns * of.channels if of.clamps else 0,
+        }
+
+    def leaner(self) -> Depthwise:
+        """The lean form."""
+        return self.of.leaner()
+
+
+def _sum_1(n: int) -> int:
+    """Instructions of lt_columns_sum_1: a turn is of three windows, and may begin in its middle."""
+    return 13 + 4 * (27 + 12 * n + 3 * -(-n // 3) + (0, 8, 6)[n % 3])
+
+
+def _sum_2(n: int) -> int:
+    """Instructions of lt_columns_sum_2: a turn is of two windows."""
+    return 11 + 4 * (23 + 13 * n + 2 * -(-n // 2) + 2 * (n % 2))
 
 
 MOST_PIXELS = 8
@@ -254,7 +371,7 @@ class _Piece:
     padded: int
 
 
-Work = Plain | Convolution | Depthwise | BlockWork
+Work = Plain | Convolution | ConvolutionFours | Depthwise | DepthwiseColumns | BlockWork
 """What a node does."""
 
 
