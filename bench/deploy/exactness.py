@@ -24,7 +24,7 @@ from bench.shared.programs import FLOAT_BOUNDARY
 from bench.shared.tables import Detail, Row, amount, cells, verdict
 from bench.shared.work import note
 from lowtide import zoo
-from lowtide.emit.bundle import kernel_files
+from lowtide.emit.runtime import kernel_files
 from lowtide.errors import LowtideError, MissingToolError
 from lowtide.machines.board import load_boards
 

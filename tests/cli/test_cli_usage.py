@@ -21,6 +21,7 @@ COMMANDS = (
     "compile",
     "verify",
     "run",
+    "check",
     "zoo",
     "boards",
     "ops",

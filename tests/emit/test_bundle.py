@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import pytest
 
 from lowtide.emit import bundle as bundling
-from lowtide.emit.bundle import bundle, kernel_files, listed, superseded
+from lowtide.emit.bundle import bundle, listed, superseded
+from lowtide.emit.runtime import kernel_files, runtime_symbol
 from lowtide.target import PORTABLE, Target
 from networks import compiled
 
 _INCLUDE = re.compile(r'#include "([^"]+)"')
+SPDX = "/* SPDX-License-Identifier: Apache-2.0 */\n"
 NETWORKS = ["figure1", "ds-cnn-kws", "resnet8", "branchy-cell", "attention-block"]
 
 
@@ -76,7 +80,7 @@ def test_variants_come_along_and_longer_names_do_not(monkeypatch: pytest.MonkeyP
     found = bundle(assembly, "net").keys()
     unwanted = {"lowtide_other.h", "lowtide_other.c", "lt_unused.h", "lt_unused.c"}
     unwanted |= {f"{stem}_other.c", f"{stem}_zz.h", f"{stem}_zz.c", f"{stem}_zz_dsp.c"}
-    assert found == library.keys() - unwanted | {"net.c", "net.h"}
+    assert found == library.keys() - unwanted | {"net.c", "net.h", "LICENSE"}
     plain = replace(assembly, target=Target("some core", (PORTABLE,), "rv32imac"))
     assert bundle(plain, "net").keys() == found - {f"{stem}_dsp.c", "lt_dsp.h"}
     assert b'#error "generated for some core:' in bundle(plain, "net")["net.c"]
@@ -85,7 +89,7 @@ def test_variants_come_along_and_longer_names_do_not(monkeypatch: pytest.MonkeyP
 
 def test_file_names_are_sorted_and_kernels_are_the_packages_own() -> None:
     texts = _texts("figure1")
-    sources = [name for name in texts if name != "README.md"]
+    sources = [name for name in texts if name not in ("LICENSE", "README.md")]
     assert sources == sorted(sources)
     for name in sources:
         if not name.startswith("figure1."):
@@ -95,13 +99,47 @@ def test_file_names_are_sorted_and_kernels_are_the_packages_own() -> None:
 @pytest.mark.parametrize("name", sorted(kernel_files()))
 def test_every_kernel_file_is_fit_to_ship(name: str) -> None:
     text = kernel_files()[name]
-    assert text.startswith(f"/* {name}: ")
+    assert text.startswith(f"{SPDX}/* {name}: ")
     assert text.isascii()
     assert text.endswith("\n")
     assert not re.search(r"\b(malloc|calloc|realloc|free|alloca|printf|assert)\s*\(", text)
     if name.endswith(".h"):
         guard = name.upper().replace(".", "_")
         assert f"#ifndef {guard}\n#define {guard}\n" in text
+
+
+def test_every_function_of_the_runtime_is_weak(tmp_path: Path) -> None:
+    """So that objects of two bundles link. Not on declarations: a symbol may be missing then."""
+    for name, text in kernel_files().items():
+        (tmp_path / name).write_text(text)
+        if name.endswith(".c"):  # which this computer's compiler does not see
+            assert re.search(r"^ *LT_SHARED |^LT_PAIR", text, re.MULTILINE), name
+        else:
+            assert not re.search(r"^LT_SHARED ", text, re.MULTILINE), name
+    sources = sorted(name for name in kernel_files() if name.endswith(".c"))
+    subprocess.run(["gcc", "-std=c99", "-c", *sources], cwd=tmp_path, check=True)
+    objects = [f"{name.removesuffix('.c')}.o" for name in sources]
+    symbols = subprocess.run(
+        ["nm", "--defined-only", "-g", *objects],
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    found = re.findall(r" (\w) (\w+)$", symbols, re.MULTILINE)
+    assert {name for kind, name in found if kind not in "VW"} == {runtime_symbol()}
+
+
+def test_every_file_says_its_licence_and_the_bundle_has_it() -> None:
+    files = compiled("figure1").files
+    root = Path(__file__).resolve().parents[2]
+    assert files["LICENSE"] == (root / "LICENSE").read_bytes()
+    for name, content in files.items():
+        if name.endswith((".c", ".h")):
+            model = " AND LicenseRef-model" if name == "figure1.c" else ""
+            first = f"/* SPDX-License-Identifier: Apache-2.0{model} */\n"
+            assert content.startswith(first.encode()), name
+    assert b"LicenseRef-model" in files["README.md"]
 
 
 def test_kernels_that_a_new_bundle_does_not_need_go() -> None:

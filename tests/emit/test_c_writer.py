@@ -13,6 +13,7 @@ import pytest
 
 from lowtide.emit.c_writer import write
 from lowtide.emit.names import c_name, check_name
+from lowtide.emit.runtime import kernel_files
 from lowtide.errors import LowtideError, UsageError
 from lowtide.ir import DType, Graph, Op, Quant, Tensor
 from lowtide.lower.nodes import Array, CType, Node, Params, Value
@@ -136,7 +137,9 @@ def _compile(folder: Path, code: str, main: str, fields: str) -> str:
     header = '#include "lowtide.h"\n#include <stddef.h>\n#include <stdint.h>\n'
     header += f"typedef struct {{ {fields} }} lt_fake;\n"
     (folder / "lt_fake.h").write_text(header)
-    runtime = Path(__file__).resolve().parents[2] / "src/lowtide/kernels"
+    for name, text in kernel_files().items():
+        if name.endswith(".h"):
+            (folder / name).write_text(text)
     generated = write(_assembly(), "net").header
     (folder / "net.h").write_text(generated)
     # What is looked at are constants; the tables and functions below them are left out.
@@ -144,7 +147,7 @@ def _compile(folder: Path, code: str, main: str, fields: str) -> str:
     (folder / "main.c").write_text(
         f"{constants}\n#include <inttypes.h>\n#include <stdio.h>\nint main(void)\n{{\n{main}\n}}\n"
     )
-    flags = ["-std=c99", *WARNINGS, "-Werror", f"-I{runtime / 'include'}"]
+    flags = ["-std=c99", *WARNINGS, "-Werror"]
     command = ["gcc", *flags, "main.c", "-o", "program"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -62,7 +62,7 @@ def merged(*programs: Compiled) -> dict[str, bytes]:
     files: dict[str, bytes] = {}
     for program in programs:
         for name, content in program.files.items():
-            if name == "README.md":
+            if name in ("LICENSE", "README.md"):
                 continue
             assert files.setdefault(name, content) == content, name
     return files

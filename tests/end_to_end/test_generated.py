@@ -13,7 +13,7 @@ import pytest
 from programs import merged
 
 from lowtide.commands.compiling import Options, compile_model
-from lowtide.emit.bundle import kernel_files
+from lowtide.emit.runtime import kernel_files
 from lowtide.machines.board import load_boards
 from lowtide.machines.toolchain import compile_only
 from networks import compiled, model_of

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lowtide.emit.bundle import kernel_files
+from lowtide.emit.runtime import kernel_files
 from lowtide.machines.failures import BuildError
 from lowtide.machines.toolchain import compile_only
 

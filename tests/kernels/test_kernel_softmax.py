@@ -10,7 +10,7 @@ import pytest
 from elementwise_models import Engine, Net, samples_of
 from harness import differences
 
-from lowtide.emit.bundle import kernel_files
+from lowtide.emit.runtime import kernel_files
 from lowtide.errors import ModelError
 from lowtide.lower import lower_op
 from lowtide.tflite.read import parse

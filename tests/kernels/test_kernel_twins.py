@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lowtide.emit.bundle import kernel_files
+from lowtide.emit.runtime import kernel_files
 from lowtide.machines.board import find_board
 from lowtide.machines.emulate import find_emulator
 from lowtide.machines.finding import find_compiler

@@ -9,7 +9,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from lowtide.emit.bundle import kernel_files
+from lowtide.emit.runtime import kernel_files
 from lowtide.machines.toolchain import WARNINGS
 
 _SANITIZERS = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
@@ -17,6 +17,7 @@ _SANITIZERS = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"
 
 def test_a_program_made_by_hand(tmp_path: Path) -> None:
     files = [f"{stem}.{kind}" for stem in ("lowtide", "lt_stream") for kind in "ch"]
+    files += ["lt_version.h", "lt_walk.h"]
     for name in files:
         (tmp_path / name).write_text(kernel_files()[name])
     main = Path(__file__).with_name("stream_program.c")

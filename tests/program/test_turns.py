@@ -14,7 +14,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lowtide.emit.bundle import kernel_files
+from lowtide.emit.runtime import kernel_files
 from lowtide.program.turns import MAX_DEPTH, Loop, Turn, expand, flatten, turns_of
 
 LT_LOOP = 0x8000

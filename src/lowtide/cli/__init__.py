@@ -46,6 +46,7 @@ for _command in (
     deploy.compile_command,
     deploy.verify,
     deploy.run,
+    deploy.check,
     network.zoo,
     deploy.boards,
     deploy.ops,

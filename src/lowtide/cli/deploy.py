@@ -12,6 +12,8 @@ from lowtide.cli.options import (
     MODEL_HELP,
     Bytes,
     Factor,
+    Instructions,
+    Share,
     effort_option,
     file_option,
     json_option,
@@ -22,6 +24,9 @@ from lowtide.errors import DiffersError, UsageError
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
+
+PACKAGES = ("arduino", "zephyr", "esp-idf", "platformio", "cmake", "cmsis-pack")
+"""What `lowtide compile --export` knows; `emit/exports` makes them."""
 
 _SAID_BY_PLAN = {
     "schedule": "--schedule",
@@ -35,6 +40,14 @@ _SAID_BY_PLAN = {
     "max_ram": "--max-ram",
 }
 """Parameters that a plan file fixes, and their options."""
+
+_MAX_RAM = click.option(
+    "--max-ram",
+    type=Bytes(),
+    metavar="BYTES",
+    help="Limit arena and state together (16384, 16K or 16KiB): the plan of least cost that "
+    "fits, in strips.",
+)
 
 _OPTIONS = (
     click.option(
@@ -95,13 +108,7 @@ _OPTIONS = (
         metavar="F",
         help="Least RAM at no more than F times the network's cost, in strips (inf: at any cost).",
     ),
-    click.option(
-        "--max-ram",
-        type=Bytes(),
-        metavar="BYTES",
-        help="Limit arena and state together (16384, 16K or 16KiB): the plan of least cost that "
-        "fits, in strips.",
-    ),
+    _MAX_RAM,
     click.option(
         "--cost",
         type=click.Choice(["macs", "instructions"]),
@@ -121,6 +128,11 @@ _OPTIONS = (
         metavar="FILE",
         help_text="Stages and modes as `lowtide plan -o FILE` wrote them.",
     ),
+    click.option(
+        "--slices",
+        is_flag=True,
+        help="Add NAME_invoke_some, which runs about as many instructions as it is told.",
+    ),
     click.option("--name", metavar="ID", help="Prefix of all C names (default: from the file)."),
     effort_option,
 )
@@ -129,6 +141,13 @@ _OPTIONS = (
 def _compile_options(command: _Command) -> _Command:
     """The options of everything that compiles, gathered in `lowtide.commands.compiling.Options`."""
     for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def _checked_options(command: _Command) -> _Command:
+    """The same where --max-ram is what is checked, and not what is planned for."""
+    for option in reversed([option for option in _OPTIONS if option is not _MAX_RAM]):
         command = option(command)
     return command
 
@@ -205,13 +224,24 @@ def _compiled_once(model: str, cached: bool, options: dict[str, Any]) -> Any:
 @click.command("compile", epilog=MODEL_HELP)
 @model_argument
 @file_option("-o", "folder", metavar="DIR", help_text="Folder for the C files.", required=True)
+@click.option(
+    "--export",
+    "package",
+    type=click.Choice(PACKAGES),
+    help="As a package for this build system, with an example, in place of a folder of C.",
+)
 @_compile_options
 @json_option
-def compile_command(model: str, folder: Path, as_json: bool, **options: Any) -> None:
+def compile_command(
+    model: str, folder: Path, package: str | None, as_json: bool, **options: Any
+) -> None:
     """Write C99 that runs the network in the least RAM."""
+    from lowtide.commands.compiling import exported
     from lowtide.report import data, deployment
 
     compiled = _compiled(model, options)
+    if package is not None:
+        compiled = exported(compiled, package)
     removed = compiled.write(folder)
     if as_json:
         print(data.to_json(deployment.compiled_document(compiled, str(folder), removed)))
@@ -366,6 +396,87 @@ def run(
         raise DiffersError(
             f"{model}: the outputs on {board} differ from the oracle's",
             "`lowtide verify` shows the first operator that does",
+        )
+
+
+@click.command(epilog=MODEL_HELP)
+@model_argument
+@click.option("--max-ram", type=Bytes(), metavar="BYTES", help="Most RAM in all, as 20K.")
+@click.option("--max-flash", type=Bytes(), metavar="BYTES", help="Most flash in all, as 256K.")
+@click.option(
+    "--max-instructions", type=Instructions(), metavar="N", help="Most of one inference, as 10M."
+)
+@click.option(
+    "--board",
+    metavar="NAME",
+    help="Measure on this board (see `lowtide boards`), whose RAM and flash are limits as well; "
+    "without it, or without its tools, figures are predicted, and called so.",
+)
+@file_option("--board-file", metavar="FILE", help_text="A TOML file with boards of your own.")
+@file_option(
+    "--baseline",
+    metavar="FILE",
+    help_text="Compare with an earlier check, which -o wrote.",
+)
+@click.option(
+    "--tolerance",
+    type=Share(),
+    default="0%",
+    show_default=True,
+    metavar="SHARE",
+    help="How much above the baseline is still right, as 2%.",
+)
+@file_option("-o", "file", metavar="FILE", help_text="Write the JSON document, a baseline.")
+@file_option("--junit", metavar="FILE", help_text="Write the verdict as JUnit's XML.")
+@_checked_options
+@_cache_option
+@json_option
+def check(
+    model: str,
+    max_ram: int | None,
+    max_flash: int | None,
+    max_instructions: int | None,
+    board: str | None,
+    board_file: Path | None,
+    baseline: Path | None,
+    tolerance: Any,
+    file: Path | None,
+    junit: Path | None,
+    as_json: bool,
+    cached: bool,
+    **options: Any,
+) -> None:
+    """Say whether the network still fits, for continuous integration: exit code 1 if it does not."""
+    from lowtide.commands import verdict as verdicts
+    from lowtide.files import check_writable, write_together
+    from lowtide.machines.board import find_board
+    from lowtide.report import data
+    from lowtide.report import verdict as report
+
+    for path in (file, junit):
+        if path is not None:
+            check_writable(path)
+    found = None if board is None else find_board(board, board_file)
+    if found is not None:
+        options["target"] = found.core.target
+    compiled = _compiled_once(model, cached, options)
+    limits = verdicts.Limits(max_ram, max_flash, max_instructions)
+    stored = None if baseline is None else (baseline, tolerance)
+    with progress("measuring" if found else "predicting"):
+        result = verdicts.check(compiled, found, limits, stored, cached=cached)
+    document = data.to_json(report.verdict_document(result))
+    written = {}
+    if file is not None:
+        written[file] = f"{document}\n".encode()
+    if junit is not None:
+        written[junit] = report.verdict_junit(result)
+    write_together(written)
+    print(document if as_json else report.verdict_text(result))
+    if not result.passed:
+        raise verdicts.ExceedsError(
+            f"{model}: {report.failures(result)}",
+            "`lowtide plan --front` shows what less RAM costs; a baseline that is no longer wanted "
+            "is made anew with -o",
         )
 
 

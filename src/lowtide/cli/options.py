@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -38,6 +40,31 @@ class Bytes(click.types.IntParamType):
         if count is None:
             self.fail(f"{value!r} is no number of bytes, such as 16384, 16K or 16KiB.", param, ctx)
         return count
+
+
+class Instructions(click.types.IntParamType):
+    """A number of instructions: 10000000, 10M or 1.5M."""
+
+    name = "instructions"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        match = re.fullmatch(r"([0-9]{1,12})(?:\.([0-9]{1,6}))?(M?)", str(value), re.ASCII)
+        if match is None or (match[2] and not match[3]):
+            self.fail(f"{value!r} is no number of instructions, such as 10M (10^6).", param, ctx)
+        factor = 1_000_000 if match[3] else 1
+        return int(Fraction(f"{match[1]}.{match[2] or 0}") * factor)
+
+
+class Share(click.types.StringParamType):
+    """A share as a `Fraction`: 2% or 0.02."""
+
+    name = "share"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        match = re.fullmatch(r"([0-9]{1,6}(?:\.[0-9]{1,6})?)(%?)", str(value), re.ASCII)
+        if match is None:
+            self.fail(f"{value!r} is no share, such as 2% or 0.02.", param, ctx)
+        return Fraction(match[1]) / (100 if match[2] else 1)
 
 
 model_argument = click.argument("model", metavar="MODEL")

@@ -14,6 +14,7 @@ from typing import Literal
 
 from lowtide.commands.savings import Savings, savings
 from lowtide.emit.bundle import README, bundle, superseded
+from lowtide.emit.exports import export
 from lowtide.emit.names import c_name, check_name
 from lowtide.emit.readme import readme
 from lowtide.errors import ModelError, UsageError
@@ -38,6 +39,7 @@ from lowtide.plans.cost import CostModel, known_model, load_model
 from lowtide.plans.file import check_graph, graph_digest, stage_order, with_views
 from lowtide.plans.planner import Plans, Point, Tell
 from lowtide.program.assemble import Assembly, Schedule, assemble_placed, assemble_tensors
+from lowtide.program.tables import called
 from lowtide.rows.prepare import InputMode, OutputMode, Prepared, prepare
 from lowtide.rows.stages import Choice
 from lowtide.target import ANY, Target
@@ -68,6 +70,9 @@ class Options:
     sums twice, litert once, which costs double arithmetic. All else is the same in both.
 
     With `simplify`, what no input can change is not computed: see `lowtide.passes.simplify`.
+
+    With `slices`, the program has NAME_invoke_some, which runs a part of it: about as many instructions
+    as it is told, as predicted for `target`.
     """
 
     schedule: Schedule = "rows"
@@ -87,6 +92,7 @@ class Options:
     effort: float = 1.0
     rounding: EngineName = "tflm"
     simplify: bool = True
+    slices: bool = False
 
     def __post_init__(self) -> None:
         if not 4 <= self.align <= 4096 or self.align & (self.align - 1):
@@ -120,7 +126,7 @@ class Options:
                 f"a {self.input_mode} input is not in the arena, so it cannot be preserved there",
                 "leave out --preserve-input",
             )
-        if self.cost == "instructions":
+        if self.cost == "instructions" or self.slices:
             load_model(self.target.priced_as)  # raises for a core without one
 
     @property
@@ -219,15 +225,18 @@ class Compiled:
         Returns what was removed: kernels of an earlier bundle that nothing in the folder uses now.
         """
         target = Path(folder)
-        new = not target.exists()
-        make_folder(target)
+        within = {parent for name in self.files for parent in Path(name).parents}
+        folders = sorted(target / parent for parent in within)
+        new = [path for path in folders if not path.exists()]
         old = superseded(_sources(target), self.files)
         try:
+            for path in folders:
+                make_folder(path)
             write_together({target / name: content for name, content in self.files.items()})
         except BaseException:
-            if new:
+            for path in reversed(new):
                 with contextlib.suppress(OSError):
-                    target.rmdir()
+                    path.rmdir()
             raise
         removed = []
         for name in old:
@@ -249,6 +258,12 @@ def _sources(folder: Path) -> dict[str, str]:
                 with contextlib.suppress(OSError):
                     texts[path.name] = path.read_text("utf-8", "replace")
     return texts
+
+
+def exported(compiled: Compiled, kind: str) -> Compiled:
+    """The same as a package for the build system `kind`, one of `KINDS` of emit/exports."""
+    files = export(kind, compiled.assembly, compiled.name, compiled.files)
+    return replace(compiled, files=files)
 
 
 def compile_model(model: Model, options: Options | None = None) -> Compiled:
@@ -438,9 +453,18 @@ def compiled_of(
     complete: bool = True,
 ) -> Compiled:
     """The bundle of an assembled program; `complete` is as in `Compiled`."""
+    if options.slices:
+        assembly = replace(assembly, costs=_step_costs(assembly, options.target))
     files = bundle(assembly, name)
     files[README] = readme(assembly, name, files, options.preserve_input).encode()
     return Compiled(model, name, options, order, assembly, files, simplified, complete)
+
+
+def _step_costs(assembly: Assembly, target: Target) -> tuple[int, ...]:
+    """Instructions of a step of each node, as predicted; 0 for what is no kernel."""
+    model = load_model(target.priced_as)
+    nodes = map(called, assembly.nodes)
+    return tuple(0 if n is None else max(1, model.node(n) // n.steps) for n in nodes)
 
 
 def _stem(path: str) -> str:

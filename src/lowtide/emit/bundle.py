@@ -11,10 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from functools import cache
-from importlib.resources import files
 
 from lowtide.emit.c_writer import write
+from lowtide.emit.runtime import LICENSE, kernel_files, license_text
 from lowtide.program.assemble import Assembly
 
 _INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
@@ -38,6 +37,7 @@ def bundle(assembly: Assembly, name: str) -> dict[str, bytes]:
             if mine and file not in texts and _owner(file, library) == stem:
                 texts[file] = text
                 pending += [h for h in _INCLUDE.findall(text) if h in library]
+    texts[LICENSE] = license_text()
     return {file: texts[file].encode() for file in sorted(texts)}
 
 
@@ -81,15 +81,3 @@ def _owner(file: str, library: Mapping[str, str]) -> str:
     stems = [h.removesuffix(".h") for h in library if h.endswith(".h")]
     name = file.rpartition(".")[0]
     return max((s for s in stems if name == s or name.startswith(f"{s}_")), key=len, default=name)
-
-
-@cache
-def kernel_files() -> dict[str, str]:
-    """Every file of the C runtime, by name."""
-    root = files("lowtide") / "kernels"
-    return {
-        entry.name: entry.read_text("utf-8")
-        for folder in ("include", "src")
-        for entry in sorted((root / folder).iterdir(), key=lambda e: e.name)
-        if entry.name.endswith((".c", ".h"))
-    }

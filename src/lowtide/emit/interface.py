@@ -23,6 +23,7 @@ def functions(assembly: Assembly, name: str, constants: str, initial: Mapping[in
         *_inputs(assembly, name),
         *_outputs(assembly, name),
         *(_stream(assembly, name) if how.stops else [_invoke(assembly, name)]),
+        *([_slice(assembly, name)] if how.slices else []),
     ]
     return "\n\n".join(parts)
 
@@ -57,6 +58,7 @@ def _init(assembly: Assembly, name: str, constants: str) -> str:
     lines += [f"    m->bases[{assembly.state_base}] = state;"] * state
     lines += ["    m->stream.pull = NULL;"] * how.pulled
     lines += ["    m->stream.take = NULL;"] * how.given
+    lines += ["    m->at.node = LT_NONE;"] * (how.slices and not how.stops)
     end = f"lt_stream_begin(&{name}_program, m)" if how.stops else "LT_OK"
     if state:
         end = f"{name}_reset(m)"
@@ -66,7 +68,8 @@ def _init(assembly: Assembly, name: str, constants: str) -> str:
 def _reset(assembly: Assembly, name: str, initial: Mapping[int, str]) -> str:
     how = modes(assembly)
     begin = f"lt_stream_begin(&{name}_program, m)"
-    if not assembly.variables:
+    kept = how.slices and not how.stops
+    if not assembly.variables and not kept:
         done = begin
         if not how.stops:
             done = "m == NULL || m->bases[0] == NULL ? LT_ERROR_ARGUMENT : LT_OK"
@@ -77,6 +80,7 @@ def _reset(assembly: Assembly, name: str, initial: Mapping[int, str]) -> str:
         "    if (m == NULL || m->bases[0] == NULL) {",
         "        return LT_ERROR_ARGUMENT;",
         "    }",
+        *["    m->at.node = LT_NONE;"] * kept,
         *_starts(assembly, initial),
         f"    return {begin if how.stops else 'LT_OK'};",
         "}",
@@ -156,16 +160,37 @@ def _missing(assembly: Assembly) -> str:
 
 def _invoke(assembly: Assembly, name: str) -> str:
     """NAME_invoke of a program that runs to its end at once."""
+    kept = "    m->at.node = LT_NONE;\n" if modes(assembly).slices else ""
     return f"""\
 int {name}_invoke({name}_t *m)
 {{
     if ({_missing(assembly)} || m->bases[0] == NULL) {{
         return LT_ERROR_ARGUMENT;
     }}
-    lt_position at;
+{kept}    lt_position at;
     lt_start(&{name}_program, &at, m);
     (void)lt_run(&{name}_program, &at, m);
     return LT_OK;
+}}"""
+
+
+def _slice(assembly: Assembly, name: str) -> str:
+    """NAME_invoke_some."""
+    stops = modes(assembly).stops
+    call = f"lt_slice_run(&{name}_sliced, &m->at, m, budget)"
+    missing, exchange = f"{_missing(assembly)} || m->bases[0] == NULL", "NULL"
+    if stops:
+        call = f"lt_slice_stream_invoke(&{name}_sliced, m, budget)"
+        missing, exchange = _missing(assembly), "lt_slice_stream_exchange"
+    return f"""\
+static const lt_sliced {name}_sliced = {{&{name}_program, {name}_costs, {exchange}}};
+
+int {name}_invoke_some({name}_t *m, uint32_t budget)
+{{
+    if ({missing}) {{
+        return LT_ERROR_ARGUMENT;
+    }}
+    return {call};
 }}"""
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from lowtide.emit.bundle import listed
+from lowtide.emit.footprint import constants
 from lowtide.emit.header import modes
 from lowtide.ir import Tensor
-from lowtide.lower.nodes import Array
 from lowtide.program.assemble import Assembly
-from lowtide.program.tables import called
 
 
 def readme(assembly: Assembly, name: str, files: Iterable[str], preserve_input: bool) -> str:
@@ -19,8 +18,8 @@ def readme(assembly: Assembly, name: str, files: Iterable[str], preserve_input: 
     """
     graph, upper = assembly.graph, name.upper()
     const = assembly.input_mode == "const"
-    weights = sum(size for is_weights, size in _constants(assembly) if is_weights)
-    tables = sum(size for is_weights, size in _constants(assembly) if not is_weights)
+    weights = sum(size for is_weights, size in constants(assembly) if is_weights)
+    tables = sum(size for is_weights, size in constants(assembly) if not is_weights)
     how = modes(assembly)
     if const:
         inputs = f"""Inputs stay where they are: give each one's address with `{name}_set_input`.
@@ -80,7 +79,10 @@ Compile every `.c` file of this folder with your program, for example
 
     cc -std=c99 -O2 -ffunction-sections -fdata-sections -c *.c
 
-and link with `-Wl,--gc-sections`.
+and link with `-Wl,--gc-sections`. Several bundles may be in one program, in folders of their own or in
+one, as objects or libraries: the linker takes the runtime once. Where it says that
+`lt_runtime_of_all_must_be_...` is undefined or was discarded, they are of different versions of lowtide:
+make all of them with the same.
 
 {listed(files, name)}
 
@@ -113,6 +115,11 @@ and link with `-Wl,--gc-sections`.
 | weights, in flash | {weights} | exact |
 | tables of constants, in flash | {tables} | exact, without the step program |
 | code and step program, in flash | | depends on the compiler; measure it with `lowtide run` |
+
+## Licence
+
+The runtime and what lowtide generates are Apache-2.0 (`LICENSE`). The constants in `{name}.c` are those
+of the model, and under its licence: `LicenseRef-model` in the SPDX line.
 """
 
 
@@ -170,19 +177,6 @@ def _target(assembly: Assembly) -> str:
     """What the figures hold for."""
     core = assembly.target.core
     return "any core (as much as the neediest has to have)" if core == "any" else f"a {core}"
-
-
-def _constants(assembly: Assembly) -> list[tuple[bool, int]]:
-    """(is weights, bytes) of each constant array, equal ones once."""
-    seen: dict[tuple[str, bytes], tuple[bool, int]] = {}
-    width = {"int8_t": 1, "uint8_t": 1, "int16_t": 2, "uint16_t": 2, "int64_t": 8}
-    for node in filter(None, map(called, assembly.nodes)):
-        for _, value in node.params.fields:
-            if isinstance(value, Array):
-                size = value.values.size * width.get(value.ctype, 4)
-                seen[value.ctype, value.values.tobytes()] = (value.weights, size)
-    sizes = list(seen.values())
-    return [*sizes, (True, len(assembly.constants))]
 
 
 def _type(tensor: Tensor) -> str:

@@ -59,7 +59,8 @@ class Assembly:
     `program_graph` is `graph` with the operators and tensors of blocks and strips after the network's
     own: `members` says which operators each is, `parts` which columns of which tensor, `inner` the
     two tensors inside of a block, -1 for one that is not there. `counters` and
-    `bases` are the lengths of the arrays of that name that the program needs.
+    `bases` are the lengths of the arrays of that name that the program needs. `costs` has, for a
+    program that can run in slices, the predicted instructions of a step of each node.
     """
 
     graph: Graph
@@ -87,6 +88,7 @@ class Assembly:
     parts: Mapping[int, Part] = field(default_factory=dict)
     inner: Mapping[int, tuple[int, int]] = field(default_factory=dict)
     members: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    costs: tuple[int, ...] | None = None
 
     def operators(self, operator: int) -> str:
         """What an operator of the program graph does, in the network's terms: "3 CONV_2D", or, for a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lowtide.h: the step program and its interpreter.
  *
  * A network is a list of nodes (operators, roughly). A node makes its output in steps, mostly one row
@@ -13,12 +14,30 @@
 
 #include <stdint.h>
 
+#include "lt_version.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+/* Every bundle has the files of the runtime that it needs. So that objects of several bundles link, all
+ * functions of the runtime are weak: of equal ones the linker takes the first. */
+#if defined(__GNUC__) && !defined(_WIN32)
+#define LT_SHARED __attribute__((weak))
+#elif defined(__ICCARM__) || defined(__ICCRISCV__)
+#define LT_SHARED __weak
+#else
+#define LT_SHARED
+#endif
+
+/* What each program asks for, and what the runtime of its version alone defines. Where two versions of
+ * the runtime meet in one program, the linker says that it lacks one of them: generate both networks
+ * with the same version of lowtide. */
+extern const char LT_RUNTIME;
+
 /* Status codes. */
 #define LT_OK 0
+#define LT_MORE 1              /* a slice is over, and the run is not: call again */
 #define LT_ERROR_ARGUMENT (-1) /* a null pointer, or an index out of range */
 #define LT_ERROR_ARENA (-2)    /* the arena is too small or not aligned */
 #define LT_ERROR_STATE (-3)    /* the state is too small or not aligned, or overlaps the arena */
@@ -113,6 +132,7 @@ typedef struct {
  * as in lt_rows, bases[0] null before it is set up; `next` (uint16_t), a counter for each node;
  * `pointers` (void *), as many as one step needs. Their offsets in the struct are here, in bytes. */
 typedef struct {
+    const char *runtime; /* &LT_RUNTIME, by its name: what is compiled with another one fails, too */
     const lt_kind *kinds;
     const lt_rows *rows;
     const lt_port *ports;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_add_quick.h: ADD of int8 rows, for cores with Arm's DSP extension.
  *
  * A quicker form of lt_add_s8_row (lt_binary.h), for programs that are made for such a core. The

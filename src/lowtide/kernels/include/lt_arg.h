@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_arg.h: ARG_MAX and ARG_MIN: where along a dimension the greatest or the least value is.
  *
  * Source: tensorflow/lite/kernels/internal/reference/arg_min_max.h: the first of equals.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_batch_matmul.h: BATCH_MATMUL, int8 or int16, both operands made at run time.
  *
  * Source: tensorflow/lite/kernels/internal/reference/batch_matmul.h.

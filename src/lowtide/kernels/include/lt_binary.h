@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_binary.h: functions of two variables: ADD, SUB, MUL, MINIMUM, MAXIMUM, PRELU, LOGICAL_AND, LOGICAL_OR.
  *
  * Sources, in tensorflow/lite/kernels/internal/reference: integer_ops/add.h, add.h, sub.h,

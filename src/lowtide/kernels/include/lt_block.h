@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_block.h: a depthwise convolution with the pointwise ones before and after it, some pixels at a time.
  *
  * What lies between them is never there as rows. Of what the first pointwise convolution makes

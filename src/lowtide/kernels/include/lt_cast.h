@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_cast.h: CAST between plain types.
  *
  * Source: tensorflow/lite/micro/kernels/cast.cc. Integers that do not fit wrap; floats are cut off

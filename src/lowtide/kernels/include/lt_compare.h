@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_compare.h: EQUAL, NOT_EQUAL, LESS, LESS_EQUAL, GREATER and GREATER_EQUAL; the output is bytes 0, 1.
  *
  * Source: tensorflow/lite/kernels/internal/reference/comparisons.h.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_concat_u8.h: CONCATENATION of uint8 rows whose scales differ (a legacy of uint8 models).
  *
  * Source: ConcatenationWithScaling in tensorflow/lite/kernels/internal/reference/concatenation.h.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_conv.h: CONV_2D and FULLY_CONNECTED, int8 activations and weights, in full generality.
  *
  * Small and plain: for operators that do not meet the conditions of lt_conv_packed.h (groups, scales

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_conv_fours.h: CONV_2D and FULLY_CONNECTED, int8, one group, for cores with Arm's DSP extension.
  *
  * A quicker form of lt_conv_packed.h, for programs that are made for such a core: four channels times

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_conv_packed.h: CONV_2D and FULLY_CONNECTED, int8, one group, weights packed at compile time.
  *
  * The quick form of lt_conv.h, for the operators that meet the conditions below (nearly all).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_conv_s16.h: CONV_2D and FULLY_CONNECTED, int16 activations, int8 weights.
  *
  * Biases have 64 bits or 32, and decide how sums are made and scaled. The zero points of CONV_2D count

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_conv_u8.h: CONV_2D, uint8 activations and weights quantised as a whole (the legacy scheme).
  *
  * Source: tensorflow/lite/kernels/internal/reference/conv.h.

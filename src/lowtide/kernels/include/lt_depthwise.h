@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_depthwise.h: DEPTHWISE_CONV_2D, int8 activations and weights, in full generality.
  *
  * Small and plain: for operators that do not meet the conditions of lt_depthwise_quick.h.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_depthwise_columns.h: DEPTHWISE_CONV_2D, int8, 3 x 3, for cores with Arm's DSP extension.
  *
  * A quicker form of lt_depthwise_quick.h, for programs that are made for such a core; its conditions,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_depthwise_quick.h: DEPTHWISE_CONV_2D, int8, one output channel per input channel.
  *
  * The quick form of lt_depthwise.h, for the operators that meet the conditions of lt_narrow (see

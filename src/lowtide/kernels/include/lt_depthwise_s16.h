@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_depthwise_s16.h: DEPTHWISE_CONV_2D, int16 activations, int8 weights, 64-bit biases.
  *
  * Zero points count as 0 in the reference.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_depthwise_u8.h: DEPTHWISE_CONV_2D, uint8 activations and weights quantised as a whole (the legacy
  * scheme).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_elem.h: one source for kernels of several element types.
  *
  * A kernel body is an LT_INLINE function that takes the type as a parameter; each public kernel calls

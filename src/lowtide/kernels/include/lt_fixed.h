@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_fixed.h: the fixed-point arithmetic of TFLite's quantised operators.
  *
  * A real factor m is stored as multiplier * 2^(shift - 31), multiplier in [2^30, 2^31) or 0.

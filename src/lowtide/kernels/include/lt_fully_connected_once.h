@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_fully_connected_once.h: FULLY_CONNECTED, int8 weights, with sums that are rounded once.
  *
  * LiteRT's reference scales the sums of dense layers as double, where TFLM rounds twice in fixed point

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_fully_connected_u8.h: FULLY_CONNECTED, uint8 activations and weights quantised as a whole (the
  * legacy scheme).
  *

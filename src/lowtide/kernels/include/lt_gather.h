@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_gather.h: picking pieces of a row by constant indices; elements of any type.
  *
  * For GATHER along an axis within the rows, and the columns of RESIZE_NEAREST_NEIGHBOR.

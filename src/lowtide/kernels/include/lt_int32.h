@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_int32.h: ADD, SUB, MUL, DIV, SQUARED_DIFFERENCE, MINIMUM and MAXIMUM of int32, which has no scale,
  * and MINIMUM and MAXIMUM of int64.
  *

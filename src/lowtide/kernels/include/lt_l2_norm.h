@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_l2_norm.h: L2_NORMALIZATION of int8, along the last dimension.
  *
  * Source: tensorflow/lite/kernels/internal/reference/integer_ops/l2normalization.h. The output is in

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_log_softmax.h: LOG_SOFTMAX of int8.
  *
  * Source: LogSoftmaxQuantized in tensorflow/lite/kernels/internal/reference/log_softmax.h. The output's

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_lookup.h: GATHER and EMBEDDING_LOOKUP by indices that the network makes; elements of any type.
  *
  * Sources: tensorflow/lite/micro/kernels/gather.cc and embedding_lookup.cc. An index that is out of

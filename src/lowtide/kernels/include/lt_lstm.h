@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_lstm.h: UNIDIRECTIONAL_SEQUENCE_LSTM, int8 activations and weights, int16 cell state.
  *
  * Source: tensorflow/lite/micro/kernels/lstm_eval.h and lstm_eval_common.cc.

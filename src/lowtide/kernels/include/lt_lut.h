@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_lut.h: functions of one 8-bit variable, as tables made at compile time.
  *
  * RELU, RELU6, LEAKY_RELU, HARD_SWISH, LOGISTIC, TANH, ABS, ELU, RSQRT, and QUANTIZE from 8 bits to 8.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_move.h: rows cut out, joined, taken apart and padded; elements of any type.
  *
  * For SLICE, STRIDED_SLICE, CONCATENATION, PACK, SPLIT, SPLIT_V, UNPACK, PAD, PADV2 and the copies

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_pair.h: how kernels of two operands walk them, with broadcast, and the loop that does it.
  */
 #ifndef LT_PAIR_H
@@ -45,7 +46,7 @@ LT_INLINE void lt_run_pair(const lt_pair *p, const lt_step *step, lt_elem of_a, 
 
 /* A kernel from type `from` to type `to`; `struct_` begins with an lt_pair. */
 #define LT_PAIR_KERNEL(name, struct_, from, to, op)           \
-    void lt_##name(const void *params, const lt_step *step)   \
+    LT_SHARED void lt_##name(const void *params, const lt_step *step)   \
     {                                                         \
         const struct_ p = *(const struct_ *)params;           \
         lt_run_pair((const lt_pair *)&p, step, from, from, to, op, &p); \

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_pick.h: rows put together of pieces of other rows, by lists made at compile time; elements of any
  * type.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_pool.h: AVERAGE_POOL_2D and MAX_POOL_2D for int8, uint8 and int16.
  *
  * Sources: tensorflow/lite/kernels/internal/reference/integer_ops/pooling.h and pooling.h. An average

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_quantize.h: QUANTIZE and DEQUANTIZE. (From 8 bits to 8, QUANTIZE is a table: lt_lut.h.)
  *
  * Sources, in tensorflow/lite/kernels/internal/reference: quantize.h, requantize.h, dequantize.h.

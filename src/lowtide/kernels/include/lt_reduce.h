@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_reduce.h: MEAN, SUM, REDUCE_MAX and REDUCE_MIN for int8, uint8 and int16; REDUCE_ALL and
  * REDUCE_ANY are the least and the greatest of bytes that are 0 or 1.
  *

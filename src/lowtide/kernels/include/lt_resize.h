@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_resize.h: RESIZE_BILINEAR, int8. (RESIZE_NEAREST_NEIGHBOR is lt_gather.h.)
  *
  * Source: ResizeBilinearInteger in tensorflow/lite/kernels/internal/reference/resize_bilinear.h:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_resize_u8.h: RESIZE_BILINEAR, uint8, which the reference computes in single precision.
  *
  * Source: ResizeBilinear in tensorflow/lite/kernels/internal/reference/resize_bilinear.h: every product

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_select.h: SELECT and SELECT_V2: of two operands the one that a third says; elements of any type.
  *
  * Source: tensorflow/lite/kernels/internal/reference/select.h.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_slide.h: moving a buffer down, for the compacting allocator. */
 #ifndef LT_SLIDE_H
 #define LT_SLIDE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_softmax.h: SOFTMAX of int8 and uint8 (to 8 bits, or int8 to int16) and of int16.
  *
  * Source: tensorflow/lite/kernels/internal/reference/softmax.h, and gemmlowp's fixedpoint.h.

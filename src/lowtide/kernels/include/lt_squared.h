@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_squared.h: SQUARED_DIFFERENCE of int8 and int16.
  *
  * Source: tensorflow/lite/micro/kernels/squared_difference.cc.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_stream.h: runs that stop for rows which the caller gives or takes.
  *
  * A program with exchanges (LT_GIVE, LT_TAKE) runs from one to the next. Rows of inputs are asked for

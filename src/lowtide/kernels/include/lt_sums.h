@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_sums.h: ADD_N and CUMSUM of int8.
  *
  * Sources: tensorflow/lite/kernels/internal/reference/add_n.h and cumsum.h. Sums are in 2^-19 of the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_svdf.h: SVDF, int8 activations and weights, with a state of int8 or int16.
  *
  * Source: EvalIntegerSvdfReference in tensorflow/lite/micro/kernels/svdf_common.cc. There each stage

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_transpose.h: TRANSPOSE, and other copies with a stride per dimension; elements of any type.
  *
  * Source: tensorflow/lite/kernels/internal/reference/transpose.h.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_transpose_conv.h: TRANSPOSE_CONV, int8 activations and weights.
  *
  * Source: tensorflow/lite/kernels/internal/reference/integer_ops/transpose_conv.h. The reference

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_transpose_conv_s16.h: TRANSPOSE_CONV, int16 activations without zero points, int8 weights.
  *
  * Source: tensorflow/lite/kernels/internal/reference/integer_ops/transpose_conv.h. Each output row

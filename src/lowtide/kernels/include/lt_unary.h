@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_unary.h: functions of one int16 variable.
  *
  * step->in[0], step->out[0]: rows of `count` elements; may be the same memory. No scratch.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_add_quick.c: see lt_add_quick.h. The part that lt_add_quick_dsp.c has in assembly is here in C, too:
  * it says what that does, and stands in for it on other cores. */
 #include "lt_add_quick.h"
@@ -5,7 +6,7 @@
 #include "lt_elem.h"
 #include "lt_fixed.h"
 
-void lt_add_quick_s8_row(const void *params, const lt_step *step)
+LT_SHARED void lt_add_quick_s8_row(const void *params, const lt_step *step)
 {
     const lt_add_quick_s8 *p = params;
     int8_t *out = step->out[0];
@@ -19,7 +20,7 @@ void lt_add_quick_s8_row(const void *params, const lt_step *step)
 
 #ifndef LT_DSP
 
-void lt_add_quick_sums(const lt_add_quick_s8 *p, const int8_t *a, const int8_t *b, int8_t *out)
+LT_SHARED void lt_add_quick_sums(const lt_add_quick_s8 *p, const int8_t *a, const int8_t *b, int8_t *out)
 {
     for (uint32_t i = 0; i < p->count; i++) {
         int32_t scaled = b[i] * (1 << 21) + p->b_start;

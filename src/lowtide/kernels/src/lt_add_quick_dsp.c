@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_add_quick_dsp.c: see lt_add_quick.h. For cores with Arm's DSP extension. */
 #include "lt_add_quick.h"
 
@@ -26,7 +27,7 @@
 
 /* Four a turn; the first turn begins in its middle where there are other than fours. On the stack: the
  * end of out. */
-__attribute__((naked)) void lt_add_quick_sums(const lt_add_quick_s8 *p UNUSED, const int8_t *a UNUSED,
+LT_SHARED __attribute__((naked)) void lt_add_quick_sums(const lt_add_quick_s8 *p UNUSED, const int8_t *a UNUSED,
                                               const int8_t *b UNUSED, int8_t *out UNUSED)
 {
     __asm__("push {r4-r11, lr}\n\t"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_arg.c: see lt_arg.h. */
 #include "lt_arg.h"
 
@@ -58,7 +59,7 @@ LT_INLINE void along(const lt_arg *p, const lt_step *step, lt_elem type)
 }
 
 #define LT_ARG(name, body, type)                            \
-    void lt_##name(const void *params, const lt_step *step) \
+    LT_SHARED void lt_##name(const void *params, const lt_step *step) \
     {                                                       \
         body(params, step, type);                           \
     }

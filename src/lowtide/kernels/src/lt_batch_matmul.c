@@ -1,9 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_batch_matmul.c: see lt_batch_matmul.h. */
 #include "lt_batch_matmul.h"
 
 #include "lt_fixed.h"
 
-void lt_batch_matmul_s8_row(const void *params, const lt_step *step)
+LT_SHARED void lt_batch_matmul_s8_row(const void *params, const lt_step *step)
 {
     const lt_batch_matmul_s8 *p = params;
     const int8_t *left = step->in[0];
@@ -24,7 +25,7 @@ void lt_batch_matmul_s8_row(const void *params, const lt_step *step)
     }
 }
 
-void lt_batch_matmul_s16_row(const void *params, const lt_step *step)
+LT_SHARED void lt_batch_matmul_s16_row(const void *params, const lt_step *step)
 {
     const lt_batch_matmul_s8 *p = params;
     const int16_t *left = step->in[0];

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_binary.c: see lt_binary.h. */
 #include "lt_binary.h"
 
@@ -70,7 +71,7 @@ LT_INLINE int32_t greatest(const void *params, int32_t a, int32_t b, lt_elem typ
 }
 
 #define LT_ROW(name, type)                                  \
-    void lt_##name(const void *params, const lt_step *step) \
+    LT_SHARED void lt_##name(const void *params, const lt_step *step) \
     {                                                       \
         add_row(params, step, type);                        \
     }
@@ -95,7 +96,7 @@ LT_PAIR(max_s8_pair, lt_pair, LT_S8, greatest)
 LT_PAIR(max_u8_pair, lt_pair, LT_U8, greatest)
 LT_PAIR(max_s16_pair, lt_pair, LT_S16, greatest)
 
-void lt_prelu_s16_pair(const void *params, const lt_step *step)
+LT_SHARED void lt_prelu_s16_pair(const void *params, const lt_step *step)
 {
     const lt_prelu p = *(const lt_prelu *)params;
     lt_run_pair(&p.pair, step, LT_S16, LT_S8, LT_S16, prelu, &p);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_block.c: see lt_block.h. */
 #include "lt_block.h"
 
@@ -41,7 +42,7 @@ static int32_t inside(const lt_block_s8 *p, int32_t column)
     return column < 0 ? 0 : smaller(column, p->in_w);
 }
 
-void lt_block_s8_row(const void *params, const lt_step *step)
+LT_SHARED void lt_block_s8_row(const void *params, const lt_step *step)
 {
     const lt_block_s8 *p = params;
     lt_depthwise_quick_s8 core = *p->depthwise;
@@ -115,7 +116,7 @@ void lt_block_s8_row(const void *params, const lt_step *step)
     }
 }
 
-void lt_separable_s8_row(const void *params, const lt_step *step)
+LT_SHARED void lt_separable_s8_row(const void *params, const lt_step *step)
 {
     const lt_separable_s8 *p = params;
     lt_depthwise_quick_s8 core = *p->depthwise;

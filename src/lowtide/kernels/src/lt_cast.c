@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_cast.c: see lt_cast.h. */
 #include "lt_cast.h"
 
@@ -48,7 +49,7 @@ static void put(void *row, uint32_t i, int64_t x, uint8_t type)
     }
 }
 
-void lt_cast_row(const void *params, const lt_step *step)
+LT_SHARED void lt_cast_row(const void *params, const lt_step *step)
 {
     const lt_cast *p = params;
     for (uint32_t i = 0; i < p->count; i++) {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_compare.c: see lt_compare.h. */
 #include "lt_compare.h"
 
@@ -25,7 +26,7 @@ LT_INLINE int32_t scaled(const void *params, int32_t a, int32_t b, lt_elem type)
     return holds(p->when, a < b, a > b);
 }
 
-void lt_compare_s64_pair(const void *params, const lt_step *step)
+LT_SHARED void lt_compare_s64_pair(const void *params, const lt_step *step)
 {
     const lt_compare *c = params;
     const lt_pair *p = &c->pair;

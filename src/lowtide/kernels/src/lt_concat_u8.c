@@ -1,7 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_concat_u8.c: see lt_concat_u8.h. */
 #include "lt_concat_u8.h"
 
-void lt_concat_u8_row(const void *params, const lt_step *step)
+LT_SHARED void lt_concat_u8_row(const void *params, const lt_step *step)
 {
     const lt_concat_u8 *p = params;
     uint8_t *out = step->out[0];

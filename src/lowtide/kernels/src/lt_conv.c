@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_conv.c: see lt_conv.h. */
 #include "lt_conv.h"
 
@@ -32,7 +33,7 @@ static void im2col(const lt_conv_s8 *p, const void *const *rows, int32_t x, int8
     }
 }
 
-void lt_conv_s8_row(const void *params, const lt_step *step)
+LT_SHARED void lt_conv_s8_row(const void *params, const lt_step *step)
 {
     const lt_conv_s8 *p = params;
     const int8_t *input = step->in[0];

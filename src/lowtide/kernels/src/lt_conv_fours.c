@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_conv_fours.c: see lt_conv_fours.h. The parts that lt_conv_fours_dsp.c has in assembly are here in
  * C, too: they say what those do, and stand in for them on other cores. */
 #include "lt_conv_fours.h"
@@ -202,7 +203,7 @@ static inline void run_all(const lt_conv_fours_s8 *p, void (*run)(lt_fours *), l
     of->out += pixels * p->out_c;
 }
 
-void lt_conv_fours_s8_row(const void *params, const lt_step *step)
+LT_SHARED void lt_conv_fours_s8_row(const void *params, const lt_step *step)
 {
     const lt_conv_fours_s8 *p = params;
     lt_fours of = {NULL, NULL, NULL, p->quads, step->out[0], p->out_c, p->out_c >> 2};
@@ -233,7 +234,7 @@ void lt_conv_fours_s8_row(const void *params, const lt_step *step)
 
 #ifndef LT_DSP
 
-void lt_fours_unpack(int32_t *to, const int8_t *pixel0, const int8_t *pixel1, int32_t words)
+LT_SHARED void lt_fours_unpack(int32_t *to, const int8_t *pixel0, const int8_t *pixel1, int32_t words)
 {
     unpack(to, pixel0, words);
     unpack(to + 1, pixel1, words);
@@ -270,7 +271,7 @@ static void pair_of(const int32_t *w, const int32_t *x, int32_t other, int32_t n
     out[1] = scaled(lt_sub(raw, low) >> 7, scale + 3);
 }
 
-void lt_fours_two(lt_fours *of)
+LT_SHARED void lt_fours_two(lt_fours *of)
 {
     const int32_t *x = of->x;
     int8_t *out = of->out;
@@ -285,7 +286,7 @@ void lt_fours_two(lt_fours *of)
     }
 }
 
-void lt_fours_one(lt_fours *of)
+LT_SHARED void lt_fours_one(lt_fours *of)
 {
     int8_t *out = of->out;
     for (int32_t left = of->groups; left > 0; left--, out += 4) {

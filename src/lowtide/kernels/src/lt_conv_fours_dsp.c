@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_conv_fours_dsp.c: see lt_conv_fours.h. For cores with Arm's DSP extension.
  *
  * Whole functions in assembly, since a compiler would have to find registers for all of it at once;
@@ -22,7 +23,7 @@
     "sxtb16 r6, r6, ror #8\n\t"                                                                      \
     "sxtb16 r7, r7, ror #8\n\t"                                                                      \
     "stmia r0!, {r4-r7}\n\t"
-NAKED void lt_fours_unpack(int32_t *to UNUSED, const int8_t *pixel0 UNUSED,
+LT_SHARED NAKED void lt_fours_unpack(int32_t *to UNUSED, const int8_t *pixel0 UNUSED,
                            const int8_t *pixel1 UNUSED, int32_t words UNUSED)
 {
     __asm__("push {r4-r7}\n\t"
@@ -68,7 +69,7 @@ NAKED void lt_fours_unpack(int32_t *to UNUSED, const int8_t *pixel0 UNUSED,
 
 /* On the stack: 0 of, 4 weights, 8 x, 12 scales, 16 quads, 20 out, 24 out_c - 1, 28 groups left, 32 end
  * of x, 36 where the first turn begins. */
-NAKED void lt_fours_two(lt_fours *of UNUSED)
+LT_SHARED NAKED void lt_fours_two(lt_fours *of UNUSED)
 {
     __asm__("push {r4-r11, lr}\n\t"
             "ldm r0, {r1-r7}\n\t"
@@ -139,7 +140,7 @@ NAKED void lt_fours_two(lt_fours *of UNUSED)
     "smlad r4, r11, r7, r4\n\t"
 
 /* On the stack as for two pixels. */
-NAKED void lt_fours_one(lt_fours *of UNUSED)
+LT_SHARED NAKED void lt_fours_one(lt_fours *of UNUSED)
 {
     __asm__("push {r4-r11, lr}\n\t"
             "ldm r0, {r1-r7}\n\t"

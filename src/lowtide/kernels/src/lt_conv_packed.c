@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_conv_packed.c: see lt_conv_packed.h. For cores without Arm's DSP extension. */
 #include "lt_conv_packed.h"
 
@@ -103,7 +104,7 @@ static const int8_t *source(const lt_conv_packed_s8 *p, const lt_step *step, int
     return patch;
 }
 
-void lt_conv_packed_s8_row(const void *params, const lt_step *step)
+LT_SHARED void lt_conv_packed_s8_row(const void *params, const lt_step *step)
 {
     const lt_conv_packed_s8 *p = params;
     int8_t *out = step->out[0];

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_conv_packed_dsp.c: see lt_conv_packed.h. For cores with Arm's DSP extension.
  *
  * Two pixels times two channels at once: 12 instructions for 16 products of bytes. The pixels are
@@ -256,7 +257,7 @@ static void clamp(int8_t *out, int32_t n, int32_t low, int32_t high)
     }
 }
 
-void lt_conv_packed_s8_row(const void *params, const lt_step *step)
+LT_SHARED void lt_conv_packed_s8_row(const void *params, const lt_step *step)
 {
     const lt_conv_packed_s8 *p = params;
     int32_t *halves = step->scratch;

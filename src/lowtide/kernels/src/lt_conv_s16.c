@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_conv_s16.c: see lt_conv_s16.h. */
 #include "lt_conv_s16.h"
 
@@ -45,7 +46,7 @@ static int32_t scaled(const lt_conv_s16 *p, int32_t c, int64_t sum)
     return lt_scale((int32_t)((uint32_t)sum + (uint32_t)p->bias_32[c]), p->multiplier[c], p->shift[c]);
 }
 
-void lt_conv_s16_row(const void *params, const lt_step *step)
+LT_SHARED void lt_conv_s16_row(const void *params, const lt_step *step)
 {
     const lt_conv_s16 *p = params;
     const int16_t *input = step->in[0];

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_conv_u8.c: see lt_conv_u8.h.
  *
  * sum (x - zx) * (w - zw) = sum x * w - zw * sum x + what is folded into the bias; sum x is the same for
@@ -25,7 +26,7 @@ static void gather(const lt_conv_u8 *p, const void *const *rows, int32_t x, uint
     }
 }
 
-void lt_conv_u8_row(const void *params, const lt_step *step)
+LT_SHARED void lt_conv_u8_row(const void *params, const lt_step *step)
 {
     const lt_conv_u8 *p = params;
     const uint8_t *input = step->in[0];

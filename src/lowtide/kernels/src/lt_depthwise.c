@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_depthwise.c: see lt_depthwise.h. */
 #include "lt_depthwise.h"
 
@@ -25,7 +26,7 @@ static uint32_t window(const lt_depthwise_s8 *p, const void *const *rows, int32_
     return sum;
 }
 
-void lt_depthwise_s8_row(const void *params, const lt_step *step)
+LT_SHARED void lt_depthwise_s8_row(const void *params, const lt_step *step)
 {
     const lt_depthwise_s8 *p = params;
     int8_t *out = step->out[0];

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_depthwise_columns.c: see lt_depthwise_columns.h. The parts that lt_depthwise_columns_dsp.c has in
  * assembly are here in C, too: they say what those do, and stand in for them on other cores. */
 #include "lt_depthwise_columns.h"
@@ -64,7 +65,7 @@ static piece piece_at(const lt_depthwise_columns_s8 *p, int32_t x, int32_t no_ro
     return of;
 }
 
-void lt_depthwise_columns_s8_row(const void *params, const lt_step *step)
+LT_SHARED void lt_depthwise_columns_s8_row(const void *params, const lt_step *step)
 {
     const lt_depthwise_columns_s8 *p = params;
     int32_t channels = p->channels, stride = p->stride_w;
@@ -124,7 +125,7 @@ static int32_t byte(int32_t word, int32_t i)
     return (int8_t)((uint32_t)word >> (8 * i) & 0xFFU);
 }
 
-void lt_columns_unpack(const lt_columns_source *from, int32_t *to, int32_t count)
+LT_SHARED void lt_columns_unpack(const lt_columns_source *from, int32_t *to, int32_t count)
 {
     const int8_t *at = from->row;
     int32_t base = (int16_t)from->base;
@@ -177,12 +178,12 @@ static void sum(lt_columns_sums *sums, int32_t n, int32_t stride)
     }
 }
 
-void lt_columns_sum_1(lt_columns_sums *sums, int32_t n)
+LT_SHARED void lt_columns_sum_1(lt_columns_sums *sums, int32_t n)
 {
     sum(sums, n, 1);
 }
 
-void lt_columns_sum_2(lt_columns_sums *sums, int32_t n)
+LT_SHARED void lt_columns_sum_2(lt_columns_sums *sums, int32_t n)
 {
     sum(sums, n, 2);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_depthwise_columns_dsp.c: see lt_depthwise_columns.h. For cores with Arm's DSP extension.
  *
  * Whole functions in assembly, since a compiler would have to find registers for all of it at once;
@@ -13,7 +14,7 @@
 
 /* r0 to, r1 row 0, r2 and r3 how far rows 1 and 2 are, r11 pitch, r12 base, lr columns left;
  * r4 to r9 the column's words, r10 what is left over. */
-__attribute__((naked)) void lt_columns_unpack(const lt_columns_source *from UNUSED,
+LT_SHARED __attribute__((naked)) void lt_columns_unpack(const lt_columns_source *from UNUSED,
                                               int32_t *to UNUSED, int32_t count UNUSED)
 {
     __asm__("push {r4-r11, lr}\n\t"
@@ -114,7 +115,7 @@ __attribute__((naked)) void lt_columns_unpack(const lt_columns_source *from UNUS
     "cmp r0, r1\n\t"                                                                                 \
     "blo 1b\n\t"
 
-__attribute__((naked)) void lt_columns_sum_1(lt_columns_sums *sums UNUSED, int32_t n UNUSED)
+LT_SHARED __attribute__((naked)) void lt_columns_sum_1(lt_columns_sums *sums UNUSED, int32_t n UNUSED)
 {
     __asm__("ldr r2, [r0]\n\t"
             "movs r3, #24\n\t"
@@ -151,7 +152,7 @@ __attribute__((naked)) void lt_columns_sum_1(lt_columns_sums *sums UNUSED, int32
     "cmp r0, r5\n\t"                                                                                 \
     "blo 1b\n\t"
 
-__attribute__((naked)) void lt_columns_sum_2(lt_columns_sums *sums UNUSED, int32_t n UNUSED)
+LT_SHARED __attribute__((naked)) void lt_columns_sum_2(lt_columns_sums *sums UNUSED, int32_t n UNUSED)
 {
     __asm__("ldr r2, [r0]\n\t"
             "movs r3, #48\n\t"

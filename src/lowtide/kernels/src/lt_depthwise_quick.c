@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_depthwise_quick.c: see lt_depthwise_quick.h. Plain C, and all there is on cores without Arm's DSP
  * extension. */
 #include "lt_depthwise_quick.h"
@@ -52,7 +53,7 @@ static inline void channels(const lt_depthwise_quick_s8 *p, const void *const *r
     }
 }
 
-void lt_depthwise_quick_s8_plain(const void *params, const lt_step *step)
+LT_SHARED void lt_depthwise_quick_s8_plain(const void *params, const lt_step *step)
 {
     const lt_depthwise_quick_s8 *p = params;
     int8_t *out = step->out[0];
@@ -77,7 +78,7 @@ void lt_depthwise_quick_s8_plain(const void *params, const lt_step *step)
 
 #ifndef LT_DSP
 
-void lt_depthwise_quick_s8_row(const void *params, const lt_step *step)
+LT_SHARED void lt_depthwise_quick_s8_row(const void *params, const lt_step *step)
 {
     lt_depthwise_quick_s8_plain(params, step);
 }

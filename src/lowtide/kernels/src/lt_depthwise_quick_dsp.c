@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_depthwise_quick_dsp.c: see lt_depthwise_quick.h. For cores with Arm's DSP extension.
  *
  * Per pixel a list of its taps that are no padding is made, then four channels at once go through it,
@@ -123,7 +124,7 @@ static void pixel(const lt_depthwise_quick_s8 *p, const tap *taps, int32_t n, in
     }
 }
 
-void lt_depthwise_quick_s8_row(const void *params, const lt_step *step)
+LT_SHARED void lt_depthwise_quick_s8_row(const void *params, const lt_step *step)
 {
     const lt_depthwise_quick_s8 *p = params;
     int8_t *out = step->out[0];

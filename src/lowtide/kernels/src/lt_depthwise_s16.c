@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_depthwise_s16.c: see lt_depthwise_s16.h. */
 #include "lt_depthwise_s16.h"
 
@@ -24,7 +25,7 @@ static int64_t window(const lt_depthwise_s16 *p, const void *const *rows, int32_
     return sum;
 }
 
-void lt_depthwise_s16_row(const void *params, const lt_step *step)
+LT_SHARED void lt_depthwise_s16_row(const void *params, const lt_step *step)
 {
     const lt_depthwise_s16 *p = params;
     int16_t *out = step->out[0];

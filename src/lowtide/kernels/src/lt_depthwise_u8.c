@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_depthwise_u8.c: see lt_depthwise_u8.h. */
 #include "lt_depthwise_u8.h"
 
@@ -25,7 +26,7 @@ static uint32_t window(const lt_depthwise_u8 *p, const void *const *rows, int32_
     return sum;
 }
 
-void lt_depthwise_u8_row(const void *params, const lt_step *step)
+LT_SHARED void lt_depthwise_u8_row(const void *params, const lt_step *step)
 {
     const lt_depthwise_u8 *p = params;
     uint8_t *out = step->out[0];

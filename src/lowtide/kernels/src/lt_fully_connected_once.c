@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_fully_connected_once.c: see lt_fully_connected_once.h. */
 #include "lt_fully_connected_once.h"
 
@@ -15,7 +16,7 @@ static int32_t output(const lt_fully_connected_once *p, int32_t c, int64_t sum)
     return lt_clamp(lt_nearest(y) + p->output_zero, p->low, p->high);
 }
 
-void lt_fully_connected_once_s8_row(const void *params, const lt_step *step)
+LT_SHARED void lt_fully_connected_once_s8_row(const void *params, const lt_step *step)
 {
     const lt_fully_connected_once *p = params;
     const int8_t *in = step->in[0], *weights = p->weights;
@@ -30,7 +31,7 @@ void lt_fully_connected_once_s8_row(const void *params, const lt_step *step)
     }
 }
 
-void lt_fully_connected_once_s16_row(const void *params, const lt_step *step)
+LT_SHARED void lt_fully_connected_once_s16_row(const void *params, const lt_step *step)
 {
     const lt_fully_connected_once *p = params;
     const int16_t *in = step->in[0];

@@ -1,9 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_fully_connected_u8.c: see lt_fully_connected_u8.h. */
 #include "lt_fully_connected_u8.h"
 
 #include "lt_fixed.h"
 
-void lt_fully_connected_u8_row(const void *params, const lt_step *step)
+LT_SHARED void lt_fully_connected_u8_row(const void *params, const lt_step *step)
 {
     const lt_fully_connected_u8 *p = params;
     const uint8_t *in = step->in[0], *weights = p->weights;

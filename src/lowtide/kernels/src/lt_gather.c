@@ -1,9 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_gather.c: see lt_gather.h. */
 #include "lt_gather.h"
 
 #include <string.h>
 
-void lt_gather_row(const void *params, const lt_step *step)
+LT_SHARED void lt_gather_row(const void *params, const lt_step *step)
 {
     const lt_gather *p = params;
     const uint16_t *index = p->index + step->row / p->steps * p->count;

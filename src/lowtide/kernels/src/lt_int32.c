@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_int32.c: see lt_int32.h. */
 #include "lt_int32.h"
 
@@ -79,12 +80,12 @@ static void extremes(const lt_pair *p, const lt_step *step, int greater)
     }
 }
 
-void lt_min_s64_pair(const void *params, const lt_step *step)
+LT_SHARED void lt_min_s64_pair(const void *params, const lt_step *step)
 {
     extremes(params, step, 0);
 }
 
-void lt_max_s64_pair(const void *params, const lt_step *step)
+LT_SHARED void lt_max_s64_pair(const void *params, const lt_step *step)
 {
     extremes(params, step, 1);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_l2_norm.c: see lt_l2_norm.h. */
 #include "lt_l2_norm.h"
 
@@ -39,7 +40,7 @@ static int32_t inverse_root(int32_t x, int32_t *shift)
     return y;
 }
 
-void lt_l2_norm_s8_row(const void *params, const lt_step *step)
+LT_SHARED void lt_l2_norm_s8_row(const void *params, const lt_step *step)
 {
     const lt_l2_norm *p = params;
     const int8_t *in = step->in[0];

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_log_softmax.c: see lt_log_softmax.h. */
 #include "lt_log_softmax.h"
 
@@ -85,7 +86,7 @@ static void log_softmax(const lt_log_softmax *p, const int8_t *in, int8_t *out)
     }
 }
 
-void lt_log_softmax_s8_row(const void *params, const lt_step *step)
+LT_SHARED void lt_log_softmax_s8_row(const void *params, const lt_step *step)
 {
     const lt_log_softmax *p = params;
     const int8_t *in = step->in[0];

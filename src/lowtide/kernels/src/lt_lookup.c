@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_lookup.c: see lt_lookup.h. */
 #include "lt_lookup.h"
 
@@ -5,7 +6,7 @@
 
 #include "lt_fixed.h"
 
-void lt_lookup_row(const void *params, const lt_step *step)
+LT_SHARED void lt_lookup_row(const void *params, const lt_step *step)
 {
     const lt_lookup *p = params;
     const int32_t *index = (const int32_t *)step->in[1] + step->row % p->steps * p->count;

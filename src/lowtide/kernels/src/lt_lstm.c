@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_lstm.c: see lt_lstm.h. */
 #include "lt_lstm.h"
 
@@ -58,7 +59,7 @@ static void gate(const lt_lstm_s8 *p, int32_t g, const int8_t *in, const int8_t 
     apply(p, g == CELL ? lt_tanh_s16_row : lt_logistic_s16_row, 3, 0, to, to);
 }
 
-void lt_lstm_s8_row(const void *params, const lt_step *step)
+LT_SHARED void lt_lstm_s8_row(const void *params, const lt_step *step)
 {
     const lt_lstm_s8 *p = params;
     int8_t *hidden = step->out[1];

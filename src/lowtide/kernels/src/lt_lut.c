@@ -1,7 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_lut.c: see lt_lut.h. */
 #include "lt_lut.h"
 
-void lt_lut_8_row(const void *params, const lt_step *step)
+LT_SHARED void lt_lut_8_row(const void *params, const lt_step *step)
 {
     const lt_lut *p = params;
     const uint8_t *table = p->table;

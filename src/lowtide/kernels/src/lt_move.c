@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_move.c: see lt_move.h. */
 #include "lt_move.h"
 
@@ -14,7 +15,7 @@ static void copy(uint8_t *to, const uint8_t *from, int32_t n)
     }
 }
 
-void lt_copy_row(const void *params, const lt_step *step)
+LT_SHARED void lt_copy_row(const void *params, const lt_step *step)
 {
     const lt_copy *p = params;
     const uint8_t *in = (const uint8_t *)step->in[0] + p->from;
@@ -28,7 +29,7 @@ void lt_copy_row(const void *params, const lt_step *step)
     }
 }
 
-void lt_concat_row(const void *params, const lt_step *step)
+LT_SHARED void lt_concat_row(const void *params, const lt_step *step)
 {
     const lt_join *p = params;
     uint8_t *out = step->out[0];
@@ -41,7 +42,7 @@ void lt_concat_row(const void *params, const lt_step *step)
     }
 }
 
-void lt_split_row(const void *params, const lt_step *step)
+LT_SHARED void lt_split_row(const void *params, const lt_step *step)
 {
     const lt_join *p = params;
     const uint8_t *in = step->in[0];
@@ -67,7 +68,7 @@ static uint8_t *fill(const lt_pad *p, uint8_t *out, int32_t n)
     return out + n;
 }
 
-void lt_pad_row(const void *params, const lt_step *step)
+LT_SHARED void lt_pad_row(const void *params, const lt_step *step)
 {
     const lt_pad *p = params;
     const uint8_t *in = step->in[0];

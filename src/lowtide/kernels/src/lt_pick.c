@@ -1,10 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_pick.c: see lt_pick.h. */
 #include "lt_pick.h"
 
 #include <stddef.h>
 #include <string.h>
 
-void lt_pick_row(const void *params, const lt_step *step)
+LT_SHARED void lt_pick_row(const void *params, const lt_step *step)
 {
     const lt_pick *p = params;
     int32_t first = p->lists == NULL ? 0 : p->lists[step->row] * p->count;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_pool.c: see lt_pool.h. */
 #include "lt_pool.h"
 
@@ -105,11 +106,11 @@ LT_INLINE void eat(const lt_pool *p, const lt_step *step, lt_elem type, kind k)
 }
 
 #define LT_POOL(name, type, kind)                                 \
-    void lt_##name##_row(const void *params, const lt_step *step) \
+    LT_SHARED void lt_##name##_row(const void *params, const lt_step *step) \
     {                                                             \
         row(params, step, type, kind);                            \
     }                                                             \
-    void lt_##name##_eat(const void *params, const lt_step *step) \
+    LT_SHARED void lt_##name##_eat(const void *params, const lt_step *step) \
     {                                                             \
         eat(params, step, type, kind);                            \
     }

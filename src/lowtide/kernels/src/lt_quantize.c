@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_quantize.c: see lt_quantize.h. */
 #include "lt_quantize.h"
 
@@ -43,7 +44,7 @@ LT_INLINE void requantize(const lt_requantize *p, const lt_step *step, lt_elem f
 }
 
 #define LT_ROW(name, body, ...)                             \
-    void lt_##name(const void *params, const lt_step *step) \
+    LT_SHARED void lt_##name(const void *params, const lt_step *step) \
     {                                                       \
         body(params, step, __VA_ARGS__);                    \
     }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_reduce.c: see lt_reduce.h. */
 #include "lt_reduce.h"
 
@@ -63,47 +64,47 @@ LT_INLINE void eat(const lt_reduce *p, const lt_step *step, lt_elem type, kind k
     reset(totals, count, start);
 }
 
-void lt_sum_s8_eat(const void *params, const lt_step *step)
+LT_SHARED void lt_sum_s8_eat(const void *params, const lt_step *step)
 {
     eat(params, step, LT_S8, SUM);
 }
 
-void lt_sum_s16_eat(const void *params, const lt_step *step)
+LT_SHARED void lt_sum_s16_eat(const void *params, const lt_step *step)
 {
     eat(params, step, LT_S16, SUM);
 }
 
-void lt_reduce_max_s8_eat(const void *params, const lt_step *step)
+LT_SHARED void lt_reduce_max_s8_eat(const void *params, const lt_step *step)
 {
     eat(params, step, LT_S8, MAX);
 }
 
-void lt_reduce_min_s8_eat(const void *params, const lt_step *step)
+LT_SHARED void lt_reduce_min_s8_eat(const void *params, const lt_step *step)
 {
     eat(params, step, LT_S8, MIN);
 }
 
-void lt_sum_u8_eat(const void *params, const lt_step *step)
+LT_SHARED void lt_sum_u8_eat(const void *params, const lt_step *step)
 {
     eat(params, step, LT_U8, SUM);
 }
 
-void lt_reduce_max_u8_eat(const void *params, const lt_step *step)
+LT_SHARED void lt_reduce_max_u8_eat(const void *params, const lt_step *step)
 {
     eat(params, step, LT_U8, MAX);
 }
 
-void lt_reduce_max_s16_eat(const void *params, const lt_step *step)
+LT_SHARED void lt_reduce_max_s16_eat(const void *params, const lt_step *step)
 {
     eat(params, step, LT_S16, MAX);
 }
 
-void lt_reduce_min_u8_eat(const void *params, const lt_step *step)
+LT_SHARED void lt_reduce_min_u8_eat(const void *params, const lt_step *step)
 {
     eat(params, step, LT_U8, MIN);
 }
 
-void lt_reduce_min_s16_eat(const void *params, const lt_step *step)
+LT_SHARED void lt_reduce_min_s16_eat(const void *params, const lt_step *step)
 {
     eat(params, step, LT_S16, MIN);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_resize.c: see lt_resize.h. */
 #include "lt_resize.h"
 
@@ -9,7 +10,7 @@ static int32_t across(const int8_t *pixel, int32_t next, int32_t weight)
     return weight == 0 ? pixel[0] * ONE : pixel[0] * (ONE - weight) + pixel[next] * weight;
 }
 
-void lt_resize_bilinear_s8_row(const void *params, const lt_step *step)
+LT_SHARED void lt_resize_bilinear_s8_row(const void *params, const lt_step *step)
 {
     const lt_resize_bilinear_s8 *p = params;
     int8_t *out = step->out[0];

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_resize_u8.c: see lt_resize_u8.h. */
 #include "lt_resize_u8.h"
 
@@ -11,7 +12,7 @@ static float weighted(uint8_t x, float row, float column)
     return product;
 }
 
-void lt_resize_bilinear_u8_row(const void *params, const lt_step *step)
+LT_SHARED void lt_resize_bilinear_u8_row(const void *params, const lt_step *step)
 {
     const lt_resize_bilinear_u8 *p = params;
     uint8_t *out = step->out[0];

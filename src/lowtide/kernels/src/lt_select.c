@@ -1,9 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_select.c: see lt_select.h. */
 #include "lt_select.h"
 
 #include <string.h>
 
-void lt_select_row(const void *params, const lt_step *step)
+LT_SHARED void lt_select_row(const void *params, const lt_step *step)
 {
     const lt_select *p = params;
     const uint8_t *condition = step->in[0];

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_softmax.c: see lt_softmax.h. */
 #include "lt_softmax.h"
 
@@ -105,7 +106,7 @@ LT_INLINE void softmax(const lt_softmax_8 *p, const uint8_t *in, void *out, int3
     }
 }
 
-void lt_softmax_8_row(const void *params, const lt_step *step)
+LT_SHARED void lt_softmax_8_row(const void *params, const lt_step *step)
 {
     const lt_softmax_8 *p = params;
     const uint8_t *in = step->in[0];
@@ -115,7 +116,7 @@ void lt_softmax_8_row(const void *params, const lt_step *step)
     }
 }
 
-void lt_softmax_8_s16_row(const void *params, const lt_step *step)
+LT_SHARED void lt_softmax_8_s16_row(const void *params, const lt_step *step)
 {
     const lt_softmax_8 *p = params;
     const uint8_t *in = step->in[0];
@@ -155,7 +156,7 @@ static void softmax_s16(const lt_softmax_s16 *p, const int16_t *in, int16_t *out
     }
 }
 
-void lt_softmax_s16_row(const void *params, const lt_step *step)
+LT_SHARED void lt_softmax_s16_row(const void *params, const lt_step *step)
 {
     const lt_softmax_s16 *p = params;
     const int16_t *in = step->in[0];

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_squared.c: see lt_squared.h. */
 #include "lt_squared.h"
 

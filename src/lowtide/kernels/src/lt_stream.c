@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_stream.c: runs that stop for rows which the caller gives or takes. See lt_stream.h. */
 #include "lt_stream.h"
 
@@ -15,7 +16,7 @@ static int ready(const lt_program *program, void *net)
     return set_up(program, net) && (!(program->exchanges & LT_TAKES) || stream->take != NULL);
 }
 
-int lt_stream_set_pull(void *net, lt_pull pull, void *context)
+LT_SHARED int lt_stream_set_pull(void *net, lt_pull pull, void *context)
 {
     lt_stream *const stream = net;
     if (net == NULL || pull == NULL) {
@@ -26,7 +27,7 @@ int lt_stream_set_pull(void *net, lt_pull pull, void *context)
     return LT_OK;
 }
 
-int lt_stream_set_take(void *net, lt_take take, void *context)
+LT_SHARED int lt_stream_set_take(void *net, lt_take take, void *context)
 {
     lt_stream *const stream = net;
     if (net == NULL || take == NULL) {
@@ -68,7 +69,7 @@ static int reach_row(const lt_program *program, void *net)
     return stream->wanted > 0 && stream->at.node == LT_NONE ? go_on(program, net, 0) : LT_OK;
 }
 
-int lt_stream_begin(const lt_program *program, void *net)
+LT_SHARED int lt_stream_begin(const lt_program *program, void *net)
 {
     lt_stream *const stream = net;
     if (!set_up(program, net)) {
@@ -79,7 +80,7 @@ int lt_stream_begin(const lt_program *program, void *net)
     return LT_OK;
 }
 
-int lt_stream_invoke(const lt_program *program, void *net)
+LT_SHARED int lt_stream_invoke(const lt_program *program, void *net)
 {
     lt_stream *const stream = net;
     if (!ready(program, net) || ((program->exchanges & LT_GIVES) && stream->pull == NULL)) {
@@ -89,7 +90,7 @@ int lt_stream_invoke(const lt_program *program, void *net)
     return go_on(program, net, 1);
 }
 
-void *lt_stream_next_row(const lt_program *program, void *net)
+LT_SHARED void *lt_stream_next_row(const lt_program *program, void *net)
 {
     const lt_stream *const stream = net;
     if (!ready(program, net) || reach_row(program, net) != LT_OK || stream->wanted == 0) {
@@ -98,7 +99,7 @@ void *lt_stream_next_row(const lt_program *program, void *net)
     return lt_row(program, &stream->at, net);
 }
 
-int lt_stream_row_done(const lt_program *program, void *net)
+LT_SHARED int lt_stream_row_done(const lt_program *program, void *net)
 {
     lt_stream *const stream = net;
     if (!ready(program, net) || stream->wanted == 0 || stream->at.node == LT_NONE) {
@@ -108,8 +109,8 @@ int lt_stream_row_done(const lt_program *program, void *net)
     return go_on(program, net, 0);
 }
 
-int lt_stream_push_rows(const lt_program *program, void *net, const void *rows, int n,
-                        size_t bytes)
+LT_SHARED int lt_stream_push_rows(const lt_program *program, void *net, const void *rows, int n,
+                                  size_t bytes)
 {
     lt_stream *const stream = net;
     const uint8_t *from = rows;

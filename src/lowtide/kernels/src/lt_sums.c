@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_sums.c: see lt_sums.h. */
 #include "lt_sums.h"
 
@@ -14,7 +15,7 @@ static int8_t scaled(int32_t sum, int32_t multiplier, int32_t shift, int32_t zer
     return (int8_t)lt_clamp(lt_scale(sum, multiplier, shift) + zero, INT8_MIN, INT8_MAX);
 }
 
-void lt_add_n_s8_row(const void *params, const lt_step *step)
+LT_SHARED void lt_add_n_s8_row(const void *params, const lt_step *step)
 {
     const lt_add_n *p = params;
     int8_t *out = step->out[0];
@@ -27,7 +28,7 @@ void lt_add_n_s8_row(const void *params, const lt_step *step)
     }
 }
 
-void lt_cumsum_s8_row(const void *params, const lt_step *step)
+LT_SHARED void lt_cumsum_s8_row(const void *params, const lt_step *step)
 {
     const lt_cumsum *p = params;
     int32_t pitch = p->backwards ? -(int32_t)p->inner : (int32_t)p->inner;

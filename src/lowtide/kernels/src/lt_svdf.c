@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_svdf.c: see lt_svdf.h. */
 #include "lt_svdf.h"
 
@@ -39,12 +40,12 @@ LT_INLINE void row(const lt_svdf *p, const lt_step *step, lt_elem type)
     }
 }
 
-void lt_svdf_state8_row(const void *params, const lt_step *step)
+LT_SHARED void lt_svdf_state8_row(const void *params, const lt_step *step)
 {
     row(params, step, LT_S8);
 }
 
-void lt_svdf_state16_row(const void *params, const lt_step *step)
+LT_SHARED void lt_svdf_state16_row(const void *params, const lt_step *step)
 {
     row(params, step, LT_S16);
 }

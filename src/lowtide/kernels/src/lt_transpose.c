@@ -1,10 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_transpose.c: see lt_transpose.h. */
 #include "lt_transpose.h"
 
 #include <stddef.h>
 #include <string.h>
 
-void lt_transpose_row(const void *params, const lt_step *step)
+LT_SHARED void lt_transpose_row(const void *params, const lt_step *step)
 {
     const lt_transpose *p = params;
     const uint8_t *in = (const uint8_t *)step->in[0] + p->from;

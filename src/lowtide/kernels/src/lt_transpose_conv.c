@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_transpose_conv.c: see lt_transpose_conv.h. */
 #include "lt_transpose_conv.h"
 
@@ -31,7 +32,7 @@ static int32_t across(const lt_transpose_conv_s8 *p, const int8_t *row, int32_t 
     return sum;
 }
 
-void lt_transpose_conv_s8_row(const void *params, const lt_step *step)
+LT_SHARED void lt_transpose_conv_s8_row(const void *params, const lt_step *step)
 {
     const lt_transpose_conv_s8 *p = params;
     int8_t *out = step->out[0];

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_transpose_conv_s16.c: see lt_transpose_conv_s16.h. */
 #include "lt_transpose_conv_s16.h"
 
@@ -36,7 +37,7 @@ static int64_t across(const lt_transpose_conv_s16 *p, const int16_t *row, int32_
     return sum;
 }
 
-void lt_transpose_conv_s16_row(const void *params, const lt_step *step)
+LT_SHARED void lt_transpose_conv_s16_row(const void *params, const lt_step *step)
 {
     const lt_transpose_conv_s16 *p = params;
     int16_t *out = step->out[0];

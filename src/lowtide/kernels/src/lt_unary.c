@@ -1,9 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lt_unary.c: see lt_unary.h. */
 #include "lt_unary.h"
 
 #include "lt_fixed.h"
 
-void lt_leaky_relu_s16_row(const void *params, const lt_step *step)
+LT_SHARED void lt_leaky_relu_s16_row(const void *params, const lt_step *step)
 {
     const lt_leaky_relu_s16 *p = params;
     const int16_t *in = step->in[0];
@@ -20,7 +21,7 @@ void lt_leaky_relu_s16_row(const void *params, const lt_step *step)
     }
 }
 
-void lt_clip_s16_row(const void *params, const lt_step *step)
+LT_SHARED void lt_clip_s16_row(const void *params, const lt_step *step)
 {
     const lt_clip_s16 *p = params;
     const int16_t *in = step->in[0];
@@ -49,7 +50,7 @@ static int32_t look_up(const uint16_t *table, uint32_t x, uint32_t bits, uint32_
     return (int32_t)((low << bits) + rest * (table[index + 1] - low));
 }
 
-void lt_logistic_s16_row(const void *params, const lt_step *step)
+LT_SHARED void lt_logistic_s16_row(const void *params, const lt_step *step)
 {
     const lt_logistic_s16 *p = params;
     const int16_t *in = step->in[0];
@@ -62,7 +63,7 @@ void lt_logistic_s16_row(const void *params, const lt_step *step)
     }
 }
 
-void lt_tanh_s16_row(const void *params, const lt_step *step)
+LT_SHARED void lt_tanh_s16_row(const void *params, const lt_step *step)
 {
     const lt_logistic_s16 *p = params;
     const int16_t *in = step->in[0];

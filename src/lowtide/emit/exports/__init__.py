@@ -1,0 +1,38 @@
+"""Bundles as packages: the folder that users of a build system expect, with an example that runs.
+
+The bundle is in `src/` as `lowtide compile` writes it without --export. All else says to one build
+system what is there. A network's package has a version of its own, 1.0.0, for its users to raise; that
+of the runtime is in its symbol (emit/runtime.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from lowtide.emit.exports import components, libraries
+from lowtide.emit.exports.package import Package
+from lowtide.emit.runtime import LICENSE
+from lowtide.program.assemble import Assembly
+
+_LAYOUTS: Final[Mapping[str, Callable[[Package], dict[str, str]]]] = {
+    "arduino": libraries.arduino,
+    "zephyr": components.zephyr,
+    "esp-idf": components.esp_idf,
+    "platformio": libraries.platformio,
+    "cmake": components.cmake,
+    "cmsis-pack": libraries.cmsis_pack,
+}
+KINDS: Final = tuple(_LAYOUTS)
+"""The build systems that there are packages for."""
+
+
+def export(
+    kind: str, assembly: Assembly, name: str, files: Mapping[str, bytes]
+) -> dict[str, bytes]:
+    """{path: contents} of a package of `kind` with the bundle `files` of the program `name`."""
+    package = Package(name, assembly, tuple(sorted(f for f in files if f.endswith(".c"))))
+    texts = _LAYOUTS[kind](package)
+    made = {path: text.encode() for path, text in texts.items()}
+    bundle = {f"src/{file}": content for file, content in files.items()}
+    return dict(sorted({**made, **bundle, LICENSE: files[LICENSE]}.items()))

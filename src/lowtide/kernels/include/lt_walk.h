@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lt_walk.h: how a step program is walked, for those that run it: lowtide.c and lt_slice.c.
+ *
+ * Functions here are private to the file that includes them, so that each can be compiled as one piece.
+ */
+#ifndef LT_WALK_H
+#define LT_WALK_H
+
+#include <stddef.h>
+
+#include "lowtide.h"
+
+static uint8_t **bases_of(const lt_program *program, void *net)
+{
+    return (uint8_t **)(void *)((char *)net + program->bases);
+}
+
+static uint16_t *next_of(const lt_program *program, void *net)
+{
+    return (uint16_t *)(void *)((char *)net + program->next);
+}
+
+static void *place(const lt_program *program, const lt_rows *cut, uint8_t *const *bases,
+                   int32_t row)
+{
+    uint8_t *base = bases[cut->base] + cut->offset;
+    if (cut->apart) {
+        return base + ((uint32_t)program->places[cut->pitch + (uint32_t)row]
+                       << program->place_shift);
+    }
+    return base + (uint32_t)row * cut->pitch;
+}
+
+/* The first row of a port's window at step `step`. */
+static int32_t first_row(const lt_program *program, const lt_port *port, uint16_t step)
+{
+    if (port->table != LT_NONE) {
+        return program->tables[port->table + (uint32_t)step];
+    }
+    return port->first + (int32_t)step * port->stride;
+}
+
+/* Fill `to` with the pointers of one port's window at step `step`; return where the next one's go. */
+static void **window(const lt_program *program, const lt_port *port, uint8_t *const *bases,
+                     uint16_t step, void **to)
+{
+    const lt_rows *cut = &program->rows[port->rows];
+    int32_t row = first_row(program, port, step);
+    for (uint16_t i = port->count; i > 0; i--, row += port->dilation) {
+        *to++ = row < 0 || row >= cut->count ? NULL : place(program, cut, bases, row);
+    }
+    return to;
+}
+
+#ifdef LT_TRACE
+extern const uint16_t *lt_inner; /* of the node that runs */
+
+static void trace(const lt_program *program, const lt_port *port, uint8_t *const *bases,
+                  uint16_t step)
+{
+    const lt_rows *cut = &program->rows[port->rows];
+    const struct lt_traced *of = &program->traced[port->rows];
+    int32_t row = first_row(program, port, step);
+    for (uint16_t i = 0; i < port->count; i++, row += port->dilation) {
+        if (row >= 0 && row < cut->count) {
+            lt_trace(of->tensor, (int)row, place(program, cut, bases, row), (int)of->bytes);
+        }
+    }
+}
+#endif
+
+static void run_step(const lt_program *program, const lt_node *node, uint16_t number,
+                     uint8_t *const *bases, void **pointers)
+{
+    const lt_kind *const kind = &program->kinds[node->kind];
+    const lt_port *port = &program->ports[node->ports];
+    const lt_port *const outputs = port + kind->inputs;
+    const lt_port *const end = outputs + kind->outputs;
+    lt_step step;
+    step.in = (const void *const *)pointers;
+    step.out = pointers;
+    for (; port < end; port++) {
+        if (port == outputs) {
+            step.out = pointers;
+        }
+        pointers = window(program, port, bases, number, pointers);
+    }
+    step.scratch = place(program, &program->rows[node->scratch], bases, number);
+    step.row = number;
+#ifdef LT_TRACE
+    lt_inner = program->inner[node - program->nodes];
+#endif
+    kind->run(node->params, &step);
+#ifdef LT_TRACE
+    for (port = outputs; port < end; port++) {
+        trace(program, port, bases, number);
+    }
+#endif
+}
+
+/* Go to the turn after the one under way, around the loops that end there. */
+static void advance(const lt_turn *turns, lt_position *at)
+{
+    for (at->turn++; at->depth > 0; at->depth--) {
+        lt_loop *const loop = &at->loops[at->depth - 1];
+        if (at->turn != loop->first + (turns[loop->first - 1].node - LT_LOOP)) {
+            return;
+        }
+        if (--loop->left > 0) {
+            at->turn = loop->first;
+            return;
+        }
+    }
+}
+
+static void begin_strip(const lt_strip *strip, uint8_t **bases, uint16_t *next)
+{
+    for (uint16_t i = 0; i < strip->shift_count; i++) {
+        const lt_shift *shift = &strip->shifts[i];
+        bases[shift->base] = bases[shift->from] + shift->offset;
+    }
+    for (uint16_t i = 0; i < strip->counter_count; i++) {
+        next[strip->counter + i] = 0;
+    }
+}
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lt_slice.c: runs in slices. See lt_slice.h. */
+#include "lt_slice.h"
+
+#include "lt_walk.h"
+
+LT_SHARED int lt_slice_run(const lt_sliced *sliced, lt_position *at, void *net, uint32_t budget)
+{
+    const lt_program *const program = sliced->program;
+    uint8_t **const bases = bases_of(program, net);
+    uint16_t *const next = next_of(program, net);
+    void **const pointers = (void **)(void *)((char *)net + program->pointers);
+    int status = LT_OK;
+    if (budget == 0) {
+        budget = 1;
+    }
+    if (at->node == LT_NONE) {
+        lt_start(program, at, net);
+        at->node = 0; /* under way */
+    }
+    while (status == LT_OK && at->turn < program->turn_count) {
+        const lt_turn *turn = &program->turns[at->turn];
+        if (turn->node >= LT_LOOP) {
+            lt_loop *const loop = &at->loops[at->depth++];
+            loop->first = ++at->turn;
+            loop->left = turn->steps;
+            continue;
+        }
+        const lt_node *node = &program->nodes[turn->node];
+        if (node->kind >= LT_TAKE) {
+            at->node = turn->node;
+            at->row = next[node->counter]++;
+            if (++at->done == turn->steps) {
+                at->done = 0;
+                advance(program->turns, at);
+            }
+            status = sliced->exchange(program, net);
+            continue;
+        }
+        if (node->kind == LT_STRIP) {
+            begin_strip(node->params, bases, next);
+        } else {
+            const uint32_t cost = sliced->costs[turn->node];
+            for (; at->done < turn->steps; at->done++) {
+                if (budget == 0) {
+                    return LT_MORE;
+                }
+                budget = cost < budget ? budget - cost : 0;
+                run_step(program, node, next[node->counter]++, bases, pointers);
+            }
+            at->done = 0;
+        }
+        advance(program->turns, at);
+    }
+    at->node = LT_NONE;
+    return status;
+}

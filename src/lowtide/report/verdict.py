@@ -1,0 +1,129 @@
+"""A verdict for continuous integration: as text, as a JSON document, and as JUnit's XML."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+from xml.etree import ElementTree
+
+from lowtide.commands.verdict import NAMES, SCHEMA, Finding, Name, Verdict
+from lowtide.report.text import amount, plain, table
+
+_TITLES: Final[dict[Name, str]] = {
+    "ram_bytes": "RAM in all",
+    "flash_bytes": "flash in all",
+    "instructions": "instructions of one inference",
+}
+
+
+def verdict_text(verdict: Verdict) -> str:
+    """A row for each figure and what it is compared with."""
+    figures = verdict.figures
+    name = plain(verdict.compiled.model.path)
+    how = "measured" if figures.measured else "predicted"
+    where = f"on {figures.where}" if figures.measured else f"for {figures.where}"
+    head = f"{name}: {'passed' if verdict.passed else 'FAILED'}; {how} {where}"
+    if figures.why:
+        head += f", not measured: {figures.why}"
+    if not figures.bit_exact:
+        head += "\nThe outputs differ from the reference kernels': `lowtide verify` shows where."
+    rows: list[tuple[str, str, str, str, str]] = []
+    for figure in NAMES:
+        value = figures.of(figure)
+        found = [f for f in verdict.findings if f.name == figure]
+        start = _TITLES[figure], "unknown" if value is None else _amount(figure, value)
+        rows += [(*start, _amount(figure, f.most), f.by, _fits(f)) for f in found]
+        rows += [] if found else [(*start, "-", "-", "not limited")]
+    columns = (f"{how}.", "figure", "at most", "by.", "verdict.")
+    return head + "\n\n" + table("", columns, rows)
+
+
+def failures(verdict: Verdict) -> str:
+    """What is too much, and by how much, in a line."""
+    over = [_sentence(f) for f in verdict.findings if f.over > 0]
+    if not verdict.figures.bit_exact:
+        over.append("the outputs differ from the reference kernels'")
+    return "; ".join(over)
+
+
+def verdict_document(verdict: Verdict) -> dict[str, Any]:
+    """Schema lowtide.check/1; sizes in bytes. It is a baseline for later checks as well."""
+    figures, baseline = verdict.figures, verdict.baseline
+    return {
+        "schema": SCHEMA,
+        "model": verdict.compiled.model.path,
+        "passed": verdict.passed,
+        "measured": figures.measured,
+        "where": figures.where,
+        "why_predicted": figures.why or None,
+        "bit_exact": figures.bit_exact if figures.measured else None,
+        **{name: figures.of(name) for name in NAMES},
+        "limits": {name: verdict.limits.of(name) for name in NAMES},
+        "baseline": None
+        if baseline is None
+        else {
+            "file": baseline.file,
+            "tolerance": float(baseline.tolerance),
+            **{name: baseline.values.get(name) for name in NAMES},
+        },
+        "findings": [
+            {
+                "figure": finding.name,
+                "by": finding.by,
+                "value": finding.value,
+                "most": finding.most,
+                "over": max(0, finding.over),
+                "passed": finding.over <= 0,
+            }
+            for finding in verdict.findings
+        ],
+    }
+
+
+def verdict_junit(verdict: Verdict) -> bytes:
+    """JUnit's XML: a test case for each comparison, and one for the outputs if they were compared."""
+    figures = verdict.figures
+    suite = ElementTree.Element("testsuite", name="lowtide check")
+    properties = ElementTree.SubElement(suite, "properties")
+    how = "measured on" if figures.measured else "predicted for"
+    for key, value in ((how, figures.where), *((name, figures.of(name)) for name in NAMES)):
+        ElementTree.SubElement(properties, "property", name=key, value=str(value))
+    cases = [(f"{_TITLES[f.name]}, {f.by}", _sentence(f), f.over > 0) for f in verdict.findings]
+    if figures.measured:
+        differ = "the outputs differ from the reference kernels'"
+        cases.append(("outputs", differ, not figures.bit_exact))
+    for name, message, failed in cases:
+        where = _xml(verdict.compiled.model.path)
+        case = ElementTree.SubElement(suite, "testcase", classname=where, name=name)
+        if failed:
+            ElementTree.SubElement(case, "failure", type="exceeds", message=message)
+    suite.set("tests", str(len(cases)))
+    suite.set("failures", str(sum(failed for _, _, failed in cases)))
+    suite.set("errors", "0")
+    root = ElementTree.Element("testsuites")
+    root.append(suite)
+    ElementTree.indent(root)
+    text: bytes = ElementTree.tostring(root, "utf-8", xml_declaration=True)
+    return text + b"\n"
+
+
+def _sentence(finding: Finding) -> str:
+    value, most = (_amount(finding.name, n) for n in (finding.value, finding.most))
+    text = f"{_TITLES[finding.name]}: {value}, the {finding.by} allows {most}"
+    if finding.over > 0:
+        text += f", {_amount(finding.name, finding.over)} too much"
+    return text
+
+
+def _fits(finding: Finding) -> str:
+    if finding.over > 0:
+        return f"{_amount(finding.name, finding.over)} too much"
+    return f"fits, {_amount(finding.name, -finding.over)} left"
+
+
+def _amount(name: Name, count: int) -> str:
+    return f"{count:,}" if name == "instructions" else amount(count)
+
+
+def _xml(text: str) -> str:
+    """`text` without what XML cannot have."""
+    return "".join(c if c >= " " else "?" for c in plain(text))

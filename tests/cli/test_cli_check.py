@@ -1,0 +1,82 @@
+"""`lowtide check`: exit codes, what is printed and written, and arguments that cannot be used."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from command import call, fine, refused
+
+MODEL = "zoo:figure1"
+
+
+def test_a_network_that_fits() -> None:
+    out = fine(call("check", MODEL, "--max-ram", "64K", "--max-instructions", "90M"))
+    assert out.startswith(
+        f"{MODEL}: passed; predicted for cortex-m4, not measured: no board is given"
+    )
+    assert "fits, " in out and "not limited" in out
+
+
+def test_one_that_does_not_is_reported_and_exits_with_1(tmp_path: Path) -> None:
+    junit, file = tmp_path / "v.xml", tmp_path / "v.json"
+    result = call("check", MODEL, "--max-ram", "1K", "--junit", junit, "-o", file)
+    assert result.code == 1
+    assert result.out.startswith(f"{MODEL}: FAILED; ")
+    document = json.loads(file.read_text())
+    over = document["ram_bytes"] - 1024
+    first, second = result.messages.splitlines()
+    assert first == (
+        f"lowtide: {MODEL}: RAM in all: {document['ram_bytes']:,} B, the limit allows 1,024 B, "
+        f"{over:,} B too much"
+    )
+    assert second == (
+        "  remedy: `lowtide plan --front` shows what less RAM costs; a baseline that is no longer "
+        "wanted is made anew with -o"
+    )
+    assert document["schema"] == "lowtide.check/1"
+    assert document["passed"] is False and document["measured"] is False
+    assert document["findings"] == [
+        {
+            "figure": "ram_bytes",
+            "by": "limit",
+            "value": document["ram_bytes"],
+            "most": 1024,
+            "over": over,
+            "passed": False,
+        }
+    ]
+    assert f"{over:,} B too much" in junit.read_text()
+
+
+def test_a_check_is_the_next_ones_baseline(tmp_path: Path) -> None:
+    file = tmp_path / "baseline.json"
+    fine(call("check", MODEL, "-o", file))
+    fine(call("check", MODEL, "--baseline", file))
+    document = json.loads(fine(call("check", MODEL, "--baseline", file, "--json")))
+    assert document["baseline"]["ram_bytes"] == document["ram_bytes"]
+    more = ("check", MODEL, "--schedule", "operators", "--baseline", file)
+    assert call(*more, "--tolerance", "0.01").code == 1
+    fine(call(*more, "--tolerance", "900%"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "cause"),
+    [
+        (["--max-instructions", "10K"], "'10K' is no number of instructions, such as 10M (10^6)"),
+        (["--max-instructions", "1.5"], "'1.5' is no number of instructions, such as 10M (10^6)"),
+        (["--max-ram", "20KB"], "'20KB' is no number of bytes"),
+        (["--tolerance", "-1%"], "'-1%' is no share, such as 2% or 0.02"),
+        (["--board", "nowhere"], "there is no board 'nowhere'"),
+        (["--baseline", "nowhere.json"], "cannot read the baseline nowhere.json"),
+        (["-o", "/nowhere/x.json"], "the folder /nowhere does not exist"),
+    ],
+)
+def test_arguments_that_cannot_be_used(arguments: list[str], cause: str) -> None:
+    refused(call("check", MODEL, *arguments), 2, cause)
+
+
+@pytest.mark.parametrize(("text", "fits"), [("1000000", False), ("1.5M", False), ("1000M", True)])
+def test_instructions_are_counted_in_millions(text: str, fits: bool) -> None:
+    assert call("check", "zoo:ds-cnn-kws", "--max-instructions", text).code == (0 if fits else 1)
