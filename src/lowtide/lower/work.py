@@ -28,7 +28,9 @@ DETAILED = frozenset(
         DEPTHWISE,
         DEPTHWISE_PLAIN,
         "lt_conv_fours_s8_row",
+        "lt_conv_lanes_s8_row",
         "lt_depthwise_columns_s8_row",
+        "lt_depthwise_lanes_s8_row",
         "lt_block_s8_row",
         "lt_separable_s8_row",
     }
@@ -185,6 +187,53 @@ class ConvolutionFours:
 
 
 @dataclass(frozen=True, slots=True)
+class ConvolutionLanes:
+    """lt_conv_lanes: pixels two by two, an odd one or all lean ones alone.
+
+    `rows` and `padding` are those of all its windows over all steps, `run` the bytes of one, `chunks` the
+    sixteens of products before the last ones.
+    """
+
+    steps: int
+    rows: int
+    padding: int
+    axis: Axis
+    in_w: int
+    columns: int
+    out_c: int
+    chunks: int
+    run: int
+    direct: bool
+    lean: bool = False
+
+    def features(self, columns: int, padded: int) -> Features:
+        """What is done to make `columns` columns."""
+        steps, groups, rests = self.steps, self.out_c // 4, self.out_c % 4
+        pairs, singles = (0, columns) if self.lean else (columns // 2, columns % 2)
+        each, found = groups + bool(rests), {}
+        for name, count in (("pair", pairs), ("single", singles)):
+            found[name] = steps * count
+            found[f"{name}_groups"] = steps * count * each
+            found[f"{name}_chunks"] = steps * count * each * self.chunks
+            found[f"{name}_rests"] = steps * count * rests
+            found[f"{name}_rest"] = steps * count * bool(rests)
+        if self.direct:
+            return {**found, "direct": steps}
+        return {
+            **found,
+            "copied_rows": self.rows * columns,
+            "copied_sixteens": self.rows * columns * -(-self.run // 16),
+            "filled_rows": self.padding * columns,
+            "filled_sixteens": self.padding * columns * -(-self.run // 16),
+            "edges": self.rows * padded,
+        }
+
+    def leaner(self) -> ConvolutionLanes:
+        """The lean form."""
+        return replace(self, lean=True)
+
+
+@dataclass(frozen=True, slots=True)
 class Depthwise:
     """lt_depthwise_quick: a list of taps per pixel, then channels four by four, the rest one by one.
 
@@ -263,6 +312,61 @@ class DepthwiseColumns:
     def leaner(self) -> Depthwise:
         """The lean form."""
         return self.of.leaner()
+
+
+@dataclass(frozen=True, slots=True)
+class DepthwiseLanes:
+    """lt_depthwise_lanes: what `of` does, two pixels at a time, with patches of so many channels where
+    there is padding. `whole` steps have no row of padding. Not linear in columns."""
+
+    of: Depthwise
+    whole: int
+    patch: int
+
+    @property
+    def axis(self) -> Axis:
+        """The window along a row."""
+        return self.of.axis
+
+    @property
+    def in_w(self) -> int:
+        """Columns of the input."""
+        return self.of.in_w
+
+    @property
+    def columns(self) -> int:
+        """Columns that it makes."""
+        return self.of.columns
+
+    def features(self, columns: int, padded: int) -> Features:
+        """What is done to make `columns` columns: with the padding of a row if those are all, or if
+        there is padding; else with none."""
+        of, axis = self.of, self.of.axis
+        pairs, groups, left = -(-columns // 2), of.channels // 4, 0
+        if columns == of.columns or padded:
+            left = axis.before
+        width = of.in_w if columns == of.columns else columns * axis.stride + axis.kernel
+        reach, firsts = axis.stride + axis.kernel, range(-left, 2 * pairs * axis.stride - left)
+        inside = sum(
+            first >= 0 and first + reach <= width and 2 * number + 1 < columns
+            for number, first in enumerate(firsts[:: 2 * axis.stride])
+        )
+        patched = of.steps * pairs - self.whole * inside
+        patches = patched * -(-of.channels // self.patch)
+        taps = of.kernel_h * axis.kernel
+        each = "three" if (of.kernel_h, axis.kernel) == (3, 3) else "any"
+        return {
+            "pairs": of.steps * pairs,
+            "patches": patches,
+            "patched": patches * of.kernel_h * reach,
+            f"{each}_groups": of.steps * pairs * groups,
+            f"{each}_rows": of.steps * pairs * groups * of.kernel_h,
+            f"{each}_taps": of.steps * pairs * groups * taps,
+        }
+
+    def leaner(self) -> DepthwiseLanes:
+        """There is no lean form."""
+        return self
 
 
 MOST_PIXELS = 8
@@ -356,7 +460,16 @@ class _Piece:
     padded: int
 
 
-Work = Plain | Convolution | ConvolutionFours | Depthwise | DepthwiseColumns | BlockWork
+Work = (
+    Plain
+    | Convolution
+    | ConvolutionFours
+    | ConvolutionLanes
+    | Depthwise
+    | DepthwiseColumns
+    | DepthwiseLanes
+    | BlockWork
+)
 """What a node does."""
 
 

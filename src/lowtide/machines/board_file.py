@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar, cast
 from lowtide.errors import UsageError
 from lowtide.machines.finding import EMULATORS, TOOLCHAINS
 from lowtide.machines.parts import Board, Core, Counter, Machine, Region
-from lowtide.target import ANY, VARIANTS, Target
+from lowtide.target import ANY, VARIANTS, Target, variants_of
 
 _UNITS: Final = {"": 1, "K": 1 << 10, "M": 1 << 20}
 _ADDRESSES: Final = 1 << 32
@@ -142,7 +142,7 @@ def _core(table: _Table) -> Core:
     table.known("toolchain", "flags", "optimise", "kernels", "priced_as")
     variants: tuple[str, ...] = VARIANTS
     if "kernels" in table.values:
-        variants = (table.choice("kernels", VARIANTS),)
+        variants = variants_of(table.choice("kernels", VARIANTS))
     return Core(
         table.name,
         table.choice("toolchain", tuple(TOOLCHAINS)),

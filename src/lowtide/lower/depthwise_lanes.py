@@ -1,0 +1,50 @@
+"""Depthwise convolutions by lanes of four channels, on cores with Arm's Helium.
+
+Why apart: kernels/include/lt_depthwise_lanes.h has weights in an order of its own, which only a
+program made for such a core uses.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowtide.ir.window import Axis
+from lowtide.lower import packed
+from lowtide.lower.nodes import Array, Value
+
+_ROWS = 7
+"""LT_TAPS_ROWS in the header."""
+
+_ROOM = 264
+"""Bytes of scratch memory that a patch may take, if four channels of it do not take more."""
+
+_MOST_CHANNELS = 16
+
+
+def fits(axis: Axis, kernel_h: int, channels: int) -> bool:
+    """Whether the kernel can do it."""
+    small = kernel_h <= _ROWS and axis.kernel <= _ROWS
+    return small and axis.dilation == 1 and axis.stride in (1, 2) and channels % 4 == 0
+
+
+def patch(axis: Axis, kernel_h: int, channels: int) -> int:
+    """The channels of a patch."""
+    fours = _ROOM // (4 * pixels(axis, kernel_h))
+    return min(channels, _MOST_CHANNELS, 4 * max(1, fours))
+
+
+def pixels(axis: Axis, kernel_h: int) -> int:
+    """The pixels of a patch."""
+    return kernel_h * (axis.kernel + axis.stride)
+
+
+def fields(quick: packed.Narrow) -> tuple[tuple[str, Value], ...]:
+    """The params with weights and scales."""
+    channels, taps = quick.weights.shape
+    weights = quick.weights.reshape(channels // 4, 4, taps).transpose(0, 2, 1)
+    words = np.ascontiguousarray(weights).reshape(channels // 4, -1).view("<i4")
+    shift = -1 - quick.shift.astype(np.int64)
+    scales = np.stack([quick.bias // 2, quick.multiplier, shift]).reshape(3, -1, 4)
+    records: NDArray[np.int64] = np.concatenate([words, *scales], axis=1)
+    return (("records", Array("int32_t", packed.int32(records), weights=True)),)
