@@ -3,8 +3,9 @@
  *
  * A quicker form of lt_depthwise_quick.h, for programs that are made for such a core; its conditions,
  * and: a multiple of 4 channels, no dilation along a row, stride 1 or 2 along it, at most LT_TAPS_ROWS
- * rows. Four channels times two pixels at once; where a window has padding, or is the only one left, it
- * is first copied to a patch, some channels at a time.
+ * rows. Four channels times two pixels at once; the last two may make a pixel again. Where windows have
+ * more padding than a 3 x 3 one that begins just outside of the image, or are of other sizes and have
+ * any, they are first copied to a patch, some channels at a time.
  *
  * A record is what four channels need: weights, int8 [kernel_h][kernel_w][4]; four biases, with the
  * input's zero point folded in; four multipliers; then four times -1 - shift: a factor is
@@ -38,20 +39,30 @@ void lt_depthwise_lanes_s8_row(const void *params, const lt_step *step);
 
 /* The parts of it that have another form where there is Helium. */
 
-/* Some fours of channels of two pixels, whose windows are `stride` columns apart. */
+/* Some fours of channels of two pixels, whose windows are `stride` columns apart. Of the columns that
+ * they read those before `from` and from `to` on are padding, and so are rows that are null. */
 typedef struct {
-    const int8_t *rows[LT_TAPS_ROWS]; /* of the first window */
+    const int8_t *rows[LT_TAPS_ROWS]; /* column `from` of each */
     const int32_t *records;
     int8_t *out;   /* of the first pixel, which is written after the second */
     int32_t pitch; /* from a column to the next one */
-    int32_t other; /* how far the output of the second pixel is */
+    int32_t other; /* how far the output of the second pixel is; 0: there is none */
     int32_t groups;
-    int32_t zero, low, high;
+    int32_t zero, low, high; /* the output's zero point and range */
+    int32_t padding;         /* the input's zero point */
     int32_t kernel_h, kernel_w, stride;
+    int32_t from, to;
 } lt_taps;
 
-void lt_taps_3_1(const lt_taps *of); /* 3 x 3, stride 1 */
-void lt_taps_3_2(const lt_taps *of); /* 3 x 3, stride 2 */
+/* 3 x 3, stride 1 or 2: no column is padding, or the first one, or the last one; the middle row is none. */
+void lt_taps_1(const lt_taps *of);
+void lt_taps_1_first(const lt_taps *of);
+void lt_taps_1_last(const lt_taps *of);
+void lt_taps_2(const lt_taps *of);
+void lt_taps_2_first(const lt_taps *of);
+void lt_taps_2_last(const lt_taps *of);
+
+/* Any size; nothing is padding. */
 void lt_taps_any(const lt_taps *of);
 
 /* Copy n > 0 bytes, a multiple of 4; set them to a value. */

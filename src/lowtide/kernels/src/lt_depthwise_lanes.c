@@ -22,24 +22,40 @@ static void gather(const lt_depthwise_lanes_s8 *p, const void *const *rows, int3
     }
 }
 
-static void run(const lt_taps *of)
+/* Run what is quick for these windows, and return 1; or 0 if there is nothing. */
+static int32_t run_quick(const lt_taps *of)
 {
+    static void (*const three[2][3])(const lt_taps *) = {
+        {lt_taps_1, lt_taps_1_first, lt_taps_1_last},
+        {lt_taps_2, lt_taps_2_first, lt_taps_2_last},
+    };
+    int32_t after = of->kernel_w + of->stride - of->to;
     if (of->kernel_h == 3 && of->kernel_w == 3) {
-        if (of->stride == 1) {
-            lt_taps_3_1(of);
-        } else {
-            lt_taps_3_2(of);
+        if (of->from + after > 1 || of->rows[1] == NULL) {
+            return 0;
         }
-    } else {
-        lt_taps_any(of);
+        three[of->stride - 1][of->from + 2 * after](of);
+        return 1;
     }
+    for (int32_t ky = 0; ky < of->kernel_h; ky++) {
+        if (of->rows[ky] == NULL) {
+            return 0;
+        }
+    }
+    if (of->from + after > 0) {
+        return 0;
+    }
+    lt_taps_any(of);
+    return 1;
 }
 
-/* Two pixels, or one if `other` is 0, by patches; `first` is where the window begins. */
+/* Two pixels by patches; `first` is where the first window begins. */
 static void run_patches(const lt_depthwise_lanes_s8 *p, const void *const *rows, int32_t first,
                         lt_taps of, int8_t *patch)
 {
     int32_t columns = p->kernel_w + p->stride_w, n = p->patch;
+    of.from = 0;
+    of.to = columns;
     for (int32_t c = 0; c < p->channels; c += n) {
         n = p->channels - c < n ? p->channels - c : n;
         gather(p, rows, first, columns, c, n, patch);
@@ -48,7 +64,7 @@ static void run_patches(const lt_depthwise_lanes_s8 *p, const void *const *rows,
         }
         of.pitch = n;
         of.groups = n >> 2;
-        run(&of);
+        (void)run_quick(&of);
         of.records += of.groups * (p->kernel_h * p->kernel_w + 12);
         of.out += n;
     }
@@ -57,26 +73,23 @@ static void run_patches(const lt_depthwise_lanes_s8 *p, const void *const *rows,
 void lt_depthwise_lanes_s8_row(const void *params, const lt_step *step)
 {
     const lt_depthwise_lanes_s8 *p = params;
-    lt_taps of = {{NULL}, p->records, step->out[0], p->channels, p->channels, p->channels >> 2,
-                  p->output_zero, p->low, p->high, p->kernel_h, p->kernel_w, p->stride_w};
-    int32_t first = -p->pad_left, whole = 1;
-    for (int32_t ky = 0; ky < p->kernel_h; ky++) {
-        of.rows[ky] = step->in[ky];
-        whole &= of.rows[ky] != NULL;
-    }
-    LT_MACS(p->out_w * p->kernel_h * p->kernel_w * p->channels);
-    for (int32_t left = p->out_w; left > 0; left -= 2, first += 2 * p->stride_w) {
-        of.other = left > 1 ? p->channels : 0;
-        if (whole && of.other && first >= 0 && first + p->stride_w + p->kernel_w <= p->in_w) {
-            lt_taps inside = of;
-            for (int32_t ky = 0; ky < p->kernel_h; ky++) {
-                inside.rows[ky] += first * p->channels;
-            }
-            run(&inside);
-        } else {
+    int32_t channels = p->channels, columns = p->kernel_w + p->stride_w;
+    lt_taps of = {{NULL}, p->records, NULL, channels, p->out_w > 1 ? channels : 0, channels >> 2,
+                  p->output_zero, p->low, p->high, p->input_zero, p->kernel_h, p->kernel_w,
+                  p->stride_w, 0, 0};
+    LT_MACS(p->out_w * p->kernel_h * p->kernel_w * channels);
+    for (int32_t x = 0; x < p->out_w; x += 2) {
+        int32_t at = x + 1 < p->out_w || x == 0 ? x : x - 1, first = at * p->stride_w - p->pad_left;
+        of.from = first < 0 ? -first : 0;
+        of.to = p->in_w - first < columns ? p->in_w - first : columns;
+        of.out = (int8_t *)step->out[0] + at * channels;
+        for (int32_t ky = 0; ky < p->kernel_h; ky++) {
+            const int8_t *row = step->in[ky];
+            of.rows[ky] = row == NULL ? NULL : row + (first + of.from) * channels;
+        }
+        if (!of.other || !run_quick(&of)) {
             run_patches(p, step->in, first, of, step->scratch);
         }
-        of.out += 2 * p->channels;
     }
 }
 
@@ -94,16 +107,16 @@ void lt_taps_fill(int8_t *to, int32_t value, int32_t n)
     memset(to, value, (size_t)n);
 }
 
-/* Channel c of four, of the pixel whose window begins in column `first`. */
+/* Channel c of four, of the pixel whose window begins in column `first` of those that are read. */
 static int8_t channel(const lt_taps *of, const int32_t *record, int32_t first, int32_t c)
 {
     const int8_t *w = (const int8_t *)record + (c & 3);
     const int32_t *scale = record + of->kernel_h * of->kernel_w + (c & 3);
     int32_t sum = scale[0], shift = -1 - scale[8];
     for (int32_t ky = 0; ky < of->kernel_h; ky++) {
-        const int8_t *x = of->rows[ky] + first * of->pitch + c;
-        for (int32_t kx = 0; kx < of->kernel_w; kx++, x += of->pitch, w += 4) {
-            sum += *x * *w;
+        for (int32_t x = first; x < first + of->kernel_w; x++, w += 4) {
+            int32_t inside = of->rows[ky] != NULL && x >= of->from && x < of->to;
+            sum += *w * (inside ? of->rows[ky][(x - of->from) * of->pitch + c] : of->padding);
         }
     }
     sum = lt_narrow(lt_add(sum, sum), scale[4], lt_centre(2 * of->zero + 1, shift), shift);
@@ -122,14 +135,17 @@ void lt_taps_any(const lt_taps *of)
     }
 }
 
-void lt_taps_3_1(const lt_taps *of)
-{
-    lt_taps_any(of);
-}
+#define LT_THREE(name)            \
+    void name(const lt_taps *of)  \
+    {                             \
+        lt_taps_any(of);          \
+    }
 
-void lt_taps_3_2(const lt_taps *of)
-{
-    lt_taps_any(of);
-}
+LT_THREE(lt_taps_1)
+LT_THREE(lt_taps_1_first)
+LT_THREE(lt_taps_1_last)
+LT_THREE(lt_taps_2)
+LT_THREE(lt_taps_2_first)
+LT_THREE(lt_taps_2_last)
 
 #endif

@@ -14,44 +14,77 @@
 #define UNUSED __attribute__((unused))
 #define NAKED __attribute__((naked))
 
-/* In both: r1 record, r2 pitch, r3 where the next column is, r4 to r6 rows, r7 output, r8 zero, r9
- * groups left, r10 the second pixel's output, r11 pitch - 4, r12 high; q0 and q1 sums of the pixels, q2
- * to q4 weights of a row, q5 a column, q6 products, q7 low. `offsets` in an lt_taps are in bytes. */
+/* r1 record, r2 pitch, r3 where the next column is, r4 to r6 rows, r7 output, r8 zero, r9 groups left,
+ * r10 the second pixel's output, r11 pitch - 4, r12 high, lr padding; q0 and q1 sums of the pixels, q2 to
+ * q4 weights of a row, q5 a column, q6 products, q7 low. */
 #define BEGIN                                                                                        \
     "push {r4-r11, lr}\n\t"                                                                          \
     "vpush {d8-d15}\n\t"                                                                             \
     "ldm r0!, {r4, r5, r6}\n\t"                                                                      \
-    "add r0, r0, #16\n\t"                                                                            \
-    "ldm r0!, {r1, r7}\n\t"                                                                          \
-    "ldm r0, {r2, r10, r11}\n\t"                                                                     \
-    "mov r9, r11\n\t"                                                                                \
-    "ldrd r8, r3, [r0, #12]\n\t"                                                                     \
-    "ldr r12, [r0, #20]\n\t"                                                                         \
+    "ldrd r1, r7, [r0, #16]\n\t"                                                                     \
+    "ldrd r2, r10, [r0, #24]\n\t"                                                                    \
+    "ldrd r9, r8, [r0, #32]\n\t"                                                                     \
+    "ldrd r3, r12, [r0, #40]\n\t"                                                                    \
+    "ldr lr, [r0, #48]\n\t"                                                                          \
     "sub r11, r2, #4\n\t"                                                                            \
     "vdup.32 q7, r3\n"
-/* Weights; then columns of a row: FIRST is that of `row`, NEXT all others but the LAST. */
+/* Weights; then columns of a row: COLUMN is the first, NEXT all others but the LAST. */
 #define WEIGHTS                                                                                      \
     "vldrb.s32 q2, [r1], #4\n\t"                                                                     \
     "vldrb.s32 q3, [r1], #4\n\t"                                                                     \
     "vldrb.s32 q4, [r1], #4\n\t"
-#define FIRST(row)                                                                                   \
+#define COLUMN(row)                                                                                  \
     "vldrb.s32 q5, [" row "], #4\n\t"                                                                \
     "add r3, " row ", r11\n\t"
 #define NEXT                                                                                         \
     "vldrb.s32 q5, [r3]\n\t"                                                                         \
     "add r3, r3, r2\n\t"
 #define LAST "vldrb.s32 q5, [r3]\n\t"
+/* A column, or padding, times weights: added to a sum, or the first of it. */
 #define ADD(sum, weights)                                                                            \
     "vmul.i32 q6, q5, " weights "\n\t"                                                               \
     "vadd.i32 " sum ", " sum ", q6\n\t"
 #define SET(sum, weights) "vmul.i32 " sum ", q5, " weights "\n\t"
-/* A row of two windows, one column or two apart; what is done with the first weights is START. */
-#define ROW_1(row, START)                                                                            \
-    WEIGHTS FIRST(row) START("q0", "q2") NEXT ADD("q0", "q3") START("q1", "q2")                      \
-        NEXT ADD("q0", "q4") ADD("q1", "q3") LAST ADD("q1", "q4")
-#define ROW_2(row, START)                                                                            \
-    WEIGHTS FIRST(row) START("q0", "q2") NEXT ADD("q0", "q3") NEXT ADD("q0", "q4") START("q1", "q2") \
-        NEXT ADD("q1", "q3") LAST ADD("q1", "q4")
+#define ADD_PADDING(sum, weights) "vmla.s32 " sum ", " weights ", lr\n\t"
+#define SET_PADDING(sum, weights) "vmul.i32 " sum ", " weights ", lr\n\t"
+/* A row of two windows, one column or two apart; PUT is SET in the first row, else ADD. */
+#define ROW_1(row, PUT)                                                                              \
+    WEIGHTS COLUMN(row) PUT("q0", "q2")                                                              \
+    NEXT ADD("q0", "q3") PUT("q1", "q2")                                                             \
+    NEXT ADD("q0", "q4") ADD("q1", "q3")                                                             \
+    LAST ADD("q1", "q4")
+#define ROW_1_FIRST(row, PUT)                                                                        \
+    WEIGHTS PUT##_PADDING("q0", "q2")                                                                \
+    COLUMN(row) ADD("q0", "q3") PUT("q1", "q2")                                                      \
+    NEXT ADD("q0", "q4") ADD("q1", "q3")                                                             \
+    LAST ADD("q1", "q4")
+#define ROW_1_LAST(row, PUT)                                                                         \
+    WEIGHTS COLUMN(row) PUT("q0", "q2")                                                              \
+    NEXT ADD("q0", "q3") PUT("q1", "q2")                                                             \
+    LAST ADD("q0", "q4") ADD("q1", "q3")                                                             \
+    ADD_PADDING("q1", "q4")
+#define ROW_2(row, PUT)                                                                              \
+    WEIGHTS COLUMN(row) PUT("q0", "q2")                                                              \
+    NEXT ADD("q0", "q3")                                                                             \
+    NEXT ADD("q0", "q4") PUT("q1", "q2")                                                             \
+    NEXT ADD("q1", "q3")                                                                             \
+    LAST ADD("q1", "q4")
+#define ROW_2_FIRST(row, PUT)                                                                        \
+    WEIGHTS PUT##_PADDING("q0", "q2")                                                                \
+    COLUMN(row) ADD("q0", "q3")                                                                      \
+    NEXT ADD("q0", "q4") PUT("q1", "q2")                                                             \
+    NEXT ADD("q1", "q3")                                                                             \
+    LAST ADD("q1", "q4")
+#define ROW_2_LAST(row, PUT)                                                                         \
+    WEIGHTS COLUMN(row) PUT("q0", "q2")                                                              \
+    NEXT ADD("q0", "q3")                                                                             \
+    NEXT ADD("q0", "q4") PUT("q1", "q2")                                                             \
+    LAST ADD("q1", "q3")                                                                             \
+    ADD_PADDING("q1", "q4")
+/* A row of padding. */
+#define NO_ROW(PUT)                                                                                  \
+    WEIGHTS "vadd.i32 q5, q2, q3\n\t"                                                                \
+            "vadd.i32 q5, q5, q4\n\t" PUT##_PADDING("q0", "q5") PUT##_PADDING("q1", "q5")
 /* As in lt_conv_lanes_helium.c. q2 biases, then multipliers, q3 shifts, q4 high. */
 #define SCALE(sum)                                                                                   \
     "vshr.s32 q5, " sum ", #31\n\t"                                                                  \
@@ -60,7 +93,7 @@
     "vadd.i32 " sum ", " sum ", r8\n\t"                                                              \
     "vmax.s32 " sum ", " sum ", q7\n\t"                                                              \
     "vmin.s32 " sum ", " sum ", q4\n\t"
-#define END                                                                                          \
+#define STORE                                                                                        \
     "vldrw.u32 q2, [r1], #16\n\t"                                                                    \
     "vdup.32 q4, r12\n\t"                                                                            \
     "vadd.i32 q0, q0, q2\n\t"                                                                        \
@@ -71,21 +104,34 @@
     "vqrdmulh.s32 q1, q1, q2\n\t" SCALE("q0") SCALE("q1")                                            \
     "add r3, r7, r10\n\t"                                                                            \
     "vstrb.32 q1, [r3]\n\t"                                                                          \
-    "vstrb.32 q0, [r7], #4\n\t"                                                                      \
-    "subs r9, r9, #1\n\t"                                                                            \
-    "bne 1b\n\t"                                                                                     \
-    "vpop {d8-d15}\n\t"                                                                              \
-    "pop {r4-r11, pc}"
+    "vstrb.32 q0, [r7], #4\n\t"
+#define THREE(name, ROW)                                                                             \
+    NAKED void name(const lt_taps *of UNUSED)                                                        \
+    {                                                                                                \
+        __asm__(BEGIN                                                                                \
+                "1:\n\t"                                                                             \
+                "cmp r4, #0\n\t"                                                                     \
+                "beq 4f\n\t" ROW("r4", SET)                                                          \
+                "2:\n\t" ROW("r5", ADD)                                                              \
+                "cmp r6, #0\n\t"                                                                     \
+                "beq 5f\n\t" ROW("r6", ADD)                                                          \
+                "3:\n\t" STORE                                                                       \
+                "subs r9, r9, #1\n\t"                                                                \
+                "bne 1b\n\t"                                                                         \
+                "vpop {d8-d15}\n\t"                                                                  \
+                "pop {r4-r11, pc}\n"                                                                 \
+                "4:\n\t" NO_ROW(SET)                                                                 \
+                "b 2b\n"                                                                             \
+                "5:\n\t" NO_ROW(ADD)                                                                 \
+                "b 3b");                                                                             \
+    }
 
-NAKED void lt_taps_3_1(const lt_taps *of UNUSED)
-{
-    __asm__(BEGIN "1:\n\t" ROW_1("r4", SET) ROW_1("r5", ADD) ROW_1("r6", ADD) END);
-}
-
-NAKED void lt_taps_3_2(const lt_taps *of UNUSED)
-{
-    __asm__(BEGIN "1:\n\t" ROW_2("r4", SET) ROW_2("r5", ADD) ROW_2("r6", ADD) END);
-}
+THREE(lt_taps_1, ROW_1)
+THREE(lt_taps_1_first, ROW_1_FIRST)
+THREE(lt_taps_1_last, ROW_1_LAST)
+THREE(lt_taps_2, ROW_2)
+THREE(lt_taps_2_first, ROW_2_FIRST)
+THREE(lt_taps_2_last, ROW_2_LAST)
 
 static inline int32x4_t scaled(int32x4_t sum, const int32_t *scale, const lt_taps *of)
 {
