@@ -98,35 +98,24 @@ def _quick(
 def _by_lanes(
     node: Node, over: convolution.Footprint, quick: packed.Narrow, zero: int
 ) -> Node:
-    """The same by lanes; it has no lean form, since it takes about as little."""
-    patch = lanes.patch(over.axis, over.kernel_h, over.in_c)
+    """The same by lanes, which takes no scratch memory."""
     taken = "in_w", "channels", "out_w", "kernel_h", "kernel_w", "stride_w", "pad_left"
     more = "input_zero", "low", "high"
     fields = (
         *lanes.fields(quick),
-        ("patch", patch),
         ("output_zero", zero),
         *(field for field in node.params.fields if field[0] in (*taken, *more)),
     )
     work = node.work
     assert isinstance(work, Depthwise)
-    whole = sum(
-        0 <= first and first + over.kernel_h <= over.source.rows
-        for first in range(
-            over.source.first,
-            over.source.first + over.target.rows * over.source.stride,
-            over.source.stride,
-        )
-    ) if over.source.dilation == 1 else 0
     return replace(
         node,
         kernel="lt_depthwise_lanes_s8_row",
         header="lt_depthwise_lanes.h",
         params=Params("lt_depthwise_lanes_s8", fields),
-        scratch=patch * lanes.pixels(over.axis, over.kernel_h),
+        scratch=0,
         lean_scratch=None,
-        lean_kernel=None,
-        work=DepthwiseLanes(work, whole, patch),
+        work=DepthwiseLanes(work),
     )
 
 

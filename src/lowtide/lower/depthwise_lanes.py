@@ -16,27 +16,11 @@ from lowtide.lower.nodes import Array, Value
 _ROWS = 7
 """LT_TAPS_ROWS in the header."""
 
-_ROOM = 264
-"""Bytes of scratch memory that a patch may take, if four channels of it do not take more."""
-
-_MOST_CHANNELS = 16
-
 
 def fits(axis: Axis, kernel_h: int, channels: int) -> bool:
     """Whether the kernel can do it."""
     small = kernel_h <= _ROWS and axis.kernel <= _ROWS
     return small and axis.dilation == 1 and axis.stride in (1, 2) and channels % 4 == 0
-
-
-def patch(axis: Axis, kernel_h: int, channels: int) -> int:
-    """The channels of a patch."""
-    fours = _ROOM // (4 * pixels(axis, kernel_h))
-    return min(channels, _MOST_CHANNELS, 4 * max(1, fours))
-
-
-def pixels(axis: Axis, kernel_h: int) -> int:
-    """The pixels of a patch."""
-    return kernel_h * (axis.kernel + axis.stride)
 
 
 def fields(quick: packed.Narrow) -> tuple[tuple[str, Value], ...]:

@@ -316,12 +316,9 @@ class DepthwiseColumns:
 
 @dataclass(frozen=True, slots=True)
 class DepthwiseLanes:
-    """lt_depthwise_lanes: what `of` does, two pixels at a time, with patches of so many channels where
-    there is padding. `whole` steps have no row of padding. Not linear in columns."""
+    """lt_depthwise_lanes: what `of` does, two pixels at a time. Not linear in columns."""
 
     of: Depthwise
-    whole: int
-    patch: int
 
     @property
     def axis(self) -> Axis:
@@ -339,30 +336,34 @@ class DepthwiseLanes:
         return self.of.columns
 
     def features(self, columns: int, padded: int) -> Features:
-        """What is done to make `columns` columns: with the padding of a row if those are all, or if
-        there is padding; else with none."""
+        """What is done to make `columns` columns; those of padding count if these are all."""
         of, axis = self.of, self.of.axis
-        pairs, groups, left = -(-columns // 2), of.channels // 4, 0
-        if columns == of.columns or padded:
-            left = axis.before
-        width = of.in_w if columns == of.columns else columns * axis.stride + axis.kernel
-        reach, firsts = axis.stride + axis.kernel, range(-left, 2 * pairs * axis.stride - left)
-        inside = sum(
-            first >= 0 and first + reach <= width and 2 * number + 1 < columns
-            for number, first in enumerate(firsts[:: 2 * axis.stride])
-        )
-        patched = of.steps * pairs - self.whole * inside
-        patches = patched * -(-of.channels // self.patch)
-        taps = of.kernel_h * axis.kernel
-        each = "three" if (of.kernel_h, axis.kernel) == (3, 3) else "any"
-        return {
+        pairs, groups = -(-columns // 2), of.channels // 4
+        three = (of.kernel_h, axis.kernel) == (3, 3)
+        each = "three" if three else "any"
+        found = {
             "pairs": of.steps * pairs,
-            "patches": patches,
-            "patched": patches * of.kernel_h * reach,
+            "pair_rows": of.steps * pairs * of.kernel_h,
             f"{each}_groups": of.steps * pairs * groups,
-            f"{each}_rows": of.steps * pairs * groups * of.kernel_h,
-            f"{each}_taps": of.steps * pairs * groups * taps,
+            f"{each}_rows": of.rows * pairs * groups,
+            f"{each}_no_rows": (of.steps * of.kernel_h - of.rows) * pairs * groups,
         }
+        if three:
+            return found
+        edges = self._edges(pairs, columns) if columns == of.columns or padded else 0
+        return {
+            **found,
+            "any_taps": of.rows * pairs * groups * axis.kernel,
+            "edge_rows": of.rows * edges * groups,
+            "edge_taps": of.rows * edges * groups * axis.kernel,
+        }
+
+    def _edges(self, pairs: int, columns: int) -> int:
+        """Pairs of which some columns are padding."""
+        axis, width = self.of.axis, self.of.in_w
+        reach = axis.stride + axis.kernel
+        firsts = (max(0, min(2 * n, columns - 2)) * axis.stride - axis.before for n in range(pairs))
+        return sum(first < 0 or first + reach > width for first in firsts)
 
     def leaner(self) -> DepthwiseLanes:
         """There is no lean form."""

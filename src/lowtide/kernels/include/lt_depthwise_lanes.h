@@ -3,9 +3,7 @@
  *
  * A quicker form of lt_depthwise_quick.h, for programs that are made for such a core; its conditions,
  * and: a multiple of 4 channels, no dilation along a row, stride 1 or 2 along it, at most LT_TAPS_ROWS
- * rows. Four channels times two pixels at once; the last two may make a pixel again. Where windows have
- * more padding than a 3 x 3 one that begins just outside of the image, or are of other sizes and have
- * any, they are first copied to a patch, some channels at a time.
+ * rows. Four channels times two pixels at once; the last two may make a pixel again.
  *
  * A record is what four channels need: weights, int8 [kernel_h][kernel_w][4]; four biases, with the
  * input's zero point folded in; four multipliers; then four times -1 - shift: a factor is
@@ -21,13 +19,11 @@
 /* One output row.
  *
  * step->in: kernel_h rows of in_w * channels bytes, null where the row is padding.
- * step->out[0]: a row of out_w * channels bytes; overlaps no input row.
- * step->scratch: kernel_h * (kernel_w + stride_w) * patch bytes, aligned to 4.
+ * step->out[0]: a row of out_w * channels bytes; overlaps no input row. No scratch.
  */
 typedef struct {
     const int32_t *records; /* [channels / 4][kernel_h * kernel_w + 12]: see above */
     uint16_t in_w, out_w, channels;
-    uint16_t patch; /* the channels of a patch: a multiple of 4 */
     uint16_t kernel_h, kernel_w;
     uint16_t stride_w;
     int16_t pad_left;
@@ -62,11 +58,7 @@ void lt_taps_2(const lt_taps *of);
 void lt_taps_2_first(const lt_taps *of);
 void lt_taps_2_last(const lt_taps *of);
 
-/* Any size; nothing is padding. */
+/* Whatever there is. */
 void lt_taps_any(const lt_taps *of);
-
-/* Copy n > 0 bytes, a multiple of 4; set them to a value. */
-void lt_taps_copy(int8_t *to, const int8_t *from, int32_t n);
-void lt_taps_fill(int8_t *to, int32_t value, int32_t n);
 
 #endif

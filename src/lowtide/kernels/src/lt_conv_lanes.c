@@ -6,7 +6,14 @@
 
 #include "lt_fixed.h"
 
-/* `n` pixels of a row of the image from column `first` on, `step` columns apart; some are padding. */
+/* A function of its own: what it keeps on the stack is gone when others run. */
+#ifdef __GNUC__
+#define APART __attribute__((noinline))
+#else
+#define APART
+#endif
+
+/* A row of the window whose columns are apart; some are padding. */
 static void gather_pixels(const lt_conv_lanes_s8 *p, const int8_t *row, int32_t first, int8_t *to)
 {
     int32_t in_c = p->in_c;
@@ -31,7 +38,7 @@ static void gather_edge(const lt_conv_lanes_s8 *p, const int8_t *row, int32_t fi
 }
 
 /* The products of the pixel whose window begins in column `first`. */
-static void gather(const lt_conv_lanes_s8 *p, const void *const *rows, int32_t first, int8_t *to)
+APART static void gather(const lt_conv_lanes_s8 *p, const void *const *rows, int32_t first, int8_t *to)
 {
     int32_t run = p->kernel_w * p->in_c, whole = p->dilation_w == 1 || p->kernel_w == 1;
     int32_t inside = whole && first >= 0 && first + p->kernel_w <= p->in_w;
@@ -49,77 +56,81 @@ static void gather(const lt_conv_lanes_s8 *p, const void *const *rows, int32_t f
     }
 }
 
-/* The last channels, which are no four, of the pixels of `of`, by `run`. */
-static void run_rest(const lt_conv_lanes_s8 *p, void (*run)(const lt_lanes *), lt_lanes of,
-                     int32_t pixels)
+/* The last channels, which are no four, of the pixels of `of`, by `run`. Changes `of`. */
+APART static void run_rest(const lt_conv_lanes_s8 *p, void (*run)(const lt_lanes *), lt_lanes *of,
+                           int32_t pixels)
 {
-    int8_t made[8], *out = of.out + (p->out_c & ~3);
-    int32_t rest = p->out_c & 3, width = of.last > 8 ? 16 : 8;
-    of.records += of.groups * (12 + 16 * of.chunks + width);
-    of.out = made;
-    of.out_c = 4;
-    of.groups = 1;
-    for (int32_t left = of.turns; left > 0; left--, out += pixels * p->out_c) {
-        of.turns = 1;
-        run(&of);
+    int8_t made[8], *out = of->out + (p->out_c & ~3);
+    int32_t rest = p->out_c & 3, width = of->last > 8 ? 16 : 8;
+    of->records += of->groups * (12 + 16 * of->chunks + width);
+    of->out = made;
+    of->out_c = 4;
+    of->groups = 1;
+    for (int32_t left = of->turns; left > 0; left--, out += pixels * p->out_c) {
+        of->turns = 1;
+        run(of);
         for (int32_t i = 0; i < pixels; i++) {
             for (int32_t c = 0; c < rest; c++) {
                 out[i * p->out_c + c] = made[4 * i + c];
             }
         }
-        of.x[0] += of.next;
-        of.x[1] += of.next;
+        of->x[0] += of->next;
+        of->x[1] += of->next;
     }
 }
 
-/* All channels of the pixels of `of`, `pixels` at once. */
-static void run_all(const lt_conv_lanes_s8 *p, const lt_lanes *of, int32_t pixels)
+/* All channels of so many turns of pixels from `x` on, `pixels` at once; their outputs are at `out`. */
+static inline void run_all(const lt_conv_lanes_s8 *p, lt_lanes *of, const int8_t *x, int8_t *out,
+                           int32_t pixels, int32_t turns)
 {
     void (*run)(const lt_lanes *) = of->last > 8 ? lt_lanes_one_16 : lt_lanes_one_8;
+    int32_t pixel = p->direct ? p->stride_w * p->in_c : p->products;
     if (pixels == 2) {
         run = of->last > 8 ? lt_lanes_two_16 : lt_lanes_two_8;
     }
+    of->x[0] = x;
+    of->x[1] = pixels == 2 ? x + pixel : x;
+    of->next = pixels * pixel;
+    of->out = out;
+    of->turns = turns;
+    of->records = p->records;
+    of->groups = p->out_c >> 2;
+    of->out_c = p->out_c;
     if (of->groups > 0) {
         run(of);
     }
     if ((p->out_c & 3) != 0) {
-        run_rest(p, run, *of, pixels);
+        run_rest(p, run, of, pixels);
     }
 }
 
 void lt_conv_lanes_s8_row(const void *params, const lt_step *step)
 {
     const lt_conv_lanes_s8 *p = params;
-    int32_t first = -p->pad_left, left = p->out_w, chunks = (p->products - 1) >> 4;
-    int8_t *patch = step->scratch;
-    lt_lanes of = {{patch, patch + p->products}, chunks, p->records, step->out[0], p->out_c >> 2,
-                   p->out_c, 1, 0, p->products - 16 * chunks, p->output_zero, p->low, p->high};
+    int32_t chunks = (p->products - 1) >> 4, left = p->out_w, first = -p->pad_left;
+    int8_t *patch = step->scratch, *out = step->out[0];
+    lt_lanes of = {{NULL, NULL}, chunks, NULL, NULL, 0, 0, 0, 0, p->products - 16 * chunks,
+                   p->output_zero, p->low, p->high};
     LT_MACS(p->out_w * p->products * p->out_c);
     if (p->direct) {
-        int32_t pixel = p->stride_w * p->in_c;
-        of.x[0] = step->in[0];
-        of.x[1] = of.x[0] + pixel;
-        of.turns = left >> 1;
-        of.next = 2 * pixel;
-        if (of.turns > 0) {
-            run_all(p, &of, 2);
-            of.x[0] += of.turns * of.next;
-            of.out += of.turns * 2 * p->out_c;
+        const int8_t *row = step->in[0];
+        if (left > 1) {
+            run_all(p, &of, row, out, 2, left >> 1);
         }
         if ((left & 1) != 0) {
-            of.turns = 1;
-            run_all(p, &of, 1);
+            left--;
+            run_all(p, &of, row + left * p->stride_w * p->in_c, out + left * p->out_c, 1, 1);
         }
         return;
     }
-    for (; left > 1 && !p->lean; left -= 2, first += 2 * p->stride_w, of.out += 2 * p->out_c) {
+    for (; left > 1 && !p->lean; left -= 2, first += 2 * p->stride_w, out += 2 * p->out_c) {
         gather(p, step->in, first, patch);
         gather(p, step->in, first + p->stride_w, patch + p->products);
-        run_all(p, &of, 2);
+        run_all(p, &of, patch, out, 2, 1);
     }
-    for (; left > 0; left--, first += p->stride_w, of.out += p->out_c) {
+    for (; left > 0; left--, first += p->stride_w, out += p->out_c) {
         gather(p, step->in, first, patch);
-        run_all(p, &of, 1);
+        run_all(p, &of, patch, out, 1, 1);
     }
 }
 

@@ -6,67 +6,18 @@
 
 #include "lt_fixed.h"
 
-/* `n` channels of the windows from column `first` on, [kernel_h][columns][n]; `c` is the first of them. */
-static void gather(const lt_depthwise_lanes_s8 *p, const void *const *rows, int32_t first,
-                   int32_t columns, int32_t c, int32_t n, int8_t *to)
-{
-    for (int32_t ky = p->kernel_h; ky > 0; ky--, rows++) {
-        const int8_t *row = *rows;
-        for (int32_t x = first; x < first + columns; x++, to += n) {
-            if (row != NULL && x >= 0 && x < p->in_w) {
-                lt_taps_copy(to, row + x * p->channels + c, n);
-            } else {
-                lt_taps_fill(to, p->input_zero, n);
-            }
-        }
-    }
-}
-
-/* Run what is quick for these windows, and return 1; or 0 if there is nothing. */
-static int32_t run_quick(const lt_taps *of)
+/* The quickest for these windows. */
+static void run(const lt_taps *of)
 {
     static void (*const three[2][3])(const lt_taps *) = {
         {lt_taps_1, lt_taps_1_first, lt_taps_1_last},
         {lt_taps_2, lt_taps_2_first, lt_taps_2_last},
     };
     int32_t after = of->kernel_w + of->stride - of->to;
-    if (of->kernel_h == 3 && of->kernel_w == 3) {
-        if (of->from + after > 1 || of->rows[1] == NULL) {
-            return 0;
-        }
+    if (of->kernel_h == 3 && of->kernel_w == 3 && of->from + after < 2 && of->rows[1] != NULL) {
         three[of->stride - 1][of->from + 2 * after](of);
-        return 1;
-    }
-    for (int32_t ky = 0; ky < of->kernel_h; ky++) {
-        if (of->rows[ky] == NULL) {
-            return 0;
-        }
-    }
-    if (of->from + after > 0) {
-        return 0;
-    }
-    lt_taps_any(of);
-    return 1;
-}
-
-/* Two pixels by patches; `first` is where the first window begins. */
-static void run_patches(const lt_depthwise_lanes_s8 *p, const void *const *rows, int32_t first,
-                        lt_taps of, int8_t *patch)
-{
-    int32_t columns = p->kernel_w + p->stride_w, n = p->patch;
-    of.from = 0;
-    of.to = columns;
-    for (int32_t c = 0; c < p->channels; c += n) {
-        n = p->channels - c < n ? p->channels - c : n;
-        gather(p, rows, first, columns, c, n, patch);
-        for (int32_t ky = 0; ky < p->kernel_h; ky++) {
-            of.rows[ky] = patch + ky * columns * n;
-        }
-        of.pitch = n;
-        of.groups = n >> 2;
-        (void)run_quick(&of);
-        of.records += of.groups * (p->kernel_h * p->kernel_w + 12);
-        of.out += n;
+    } else {
+        lt_taps_any(of);
     }
 }
 
@@ -87,25 +38,11 @@ void lt_depthwise_lanes_s8_row(const void *params, const lt_step *step)
             const int8_t *row = step->in[ky];
             of.rows[ky] = row == NULL ? NULL : row + (first + of.from) * channels;
         }
-        if (!of.other || !run_quick(&of)) {
-            run_patches(p, step->in, first, of, step->scratch);
-        }
+        run(&of);
     }
 }
 
 #ifndef LT_HELIUM
-
-#include <string.h>
-
-void lt_taps_copy(int8_t *to, const int8_t *from, int32_t n)
-{
-    memcpy(to, from, (size_t)n);
-}
-
-void lt_taps_fill(int8_t *to, int32_t value, int32_t n)
-{
-    memset(to, value, (size_t)n);
-}
 
 /* Channel c of four, of the pixel whose window begins in column `first` of those that are read. */
 static int8_t channel(const lt_taps *of, const int32_t *record, int32_t first, int32_t c)

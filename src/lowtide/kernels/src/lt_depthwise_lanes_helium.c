@@ -5,6 +5,8 @@
  */
 #include "lt_depthwise_lanes.h"
 
+#include <stddef.h>
+
 #include "lt_fixed.h"
 
 #ifdef LT_HELIUM
@@ -141,14 +143,41 @@ static inline int32x4_t scaled(int32x4_t sum, const int32_t *scale, const lt_tap
     return vminq_s32(sum, vdupq_n_s32(of->high));
 }
 
+/* A row of the window that begins in column `first` of those that are read; some may be padding. */
+static inline int32x4_t edge(int32x4_t sum, const lt_taps *of, const int8_t *row, const int8_t *w,
+                             int32_t first)
+{
+    int32_t from = first < of->from ? of->from : first, kx = 0;
+    if (row != NULL) {
+        row += (from - of->from) * of->pitch;
+        for (; kx < from - first; kx++, w += 4) {
+            sum = vmlaq_n_s32(sum, vldrbq_s32(w), of->padding);
+        }
+        for (; kx < of->kernel_w && kx < of->to - first; kx++, w += 4, row += of->pitch) {
+            sum = vaddq_s32(sum, vmulq_s32(vldrbq_s32(row), vldrbq_s32(w)));
+        }
+    }
+    for (; kx < of->kernel_w; kx++, w += 4) {
+        sum = vmlaq_n_s32(sum, vldrbq_s32(w), of->padding);
+    }
+    return sum;
+}
+
 void lt_taps_any(const lt_taps *of)
 {
     const int8_t *w = (const int8_t *)of->records;
     int32_t pitch = of->pitch, next = of->stride * pitch;
+    int32_t inside = of->from == 0 && of->to == of->kernel_w + of->stride;
     for (int32_t c = 0; c < 4 * of->groups; c += 4) {
         int32x4_t sum0 = vdupq_n_s32(0), sum1 = sum0;
         for (int32_t ky = 0; ky < of->kernel_h; ky++) {
-            const int8_t *x = of->rows[ky] + c;
+            const int8_t *x = of->rows[ky] == NULL ? NULL : of->rows[ky] + c;
+            if (!inside || x == NULL) {
+                sum0 = edge(sum0, of, x, w, 0);
+                sum1 = edge(sum1, of, x, w, of->stride);
+                w += 4 * of->kernel_w;
+                continue;
+            }
             for (int32_t kx = of->kernel_w; kx > 0; kx--, x += pitch, w += 4) {
                 int32x4_t weights = vldrbq_s32(w);
                 sum0 = vaddq_s32(sum0, vmulq_s32(vldrbq_s32(x), weights));
@@ -158,21 +187,6 @@ void lt_taps_any(const lt_taps *of)
         vstrbq_s32(of->out + of->other + c, scaled(sum1, (const int32_t *)(const void *)w, of));
         vstrbq_s32(of->out + c, scaled(sum0, (const int32_t *)(const void *)w, of));
         w += 48;
-    }
-}
-
-void lt_taps_copy(int8_t *to, const int8_t *from, int32_t n)
-{
-    for (; n > 0; n -= 16, to += 16, from += 16) {
-        mve_pred16_t some = vctp8q((uint32_t)n);
-        vstrbq_p_s8(to, vldrbq_z_s8(from, some), some);
-    }
-}
-
-void lt_taps_fill(int8_t *to, int32_t value, int32_t n)
-{
-    for (; n > 0; n -= 16, to += 16) {
-        vstrbq_p_s8(to, vdupq_n_s8((int8_t)value), vctp8q((uint32_t)n));
     }
 }
 
