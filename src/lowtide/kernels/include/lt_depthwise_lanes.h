@@ -48,6 +48,7 @@ typedef struct {
     int32_t padding;         /* the input's zero point */
     int32_t kernel_h, kernel_w, stride;
     int32_t from, to;
+    int32_t again; /* the first pixel is there already; it may be made again */
 } lt_taps;
 
 /* 3 x 3, stride 1 or 2: no column is padding, or the first one, or the last one; the middle row is none. */

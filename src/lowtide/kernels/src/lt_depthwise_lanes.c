@@ -27,10 +27,11 @@ void lt_depthwise_lanes_s8_row(const void *params, const lt_step *step)
     int32_t channels = p->channels, columns = p->kernel_w + p->stride_w;
     lt_taps of = {{NULL}, p->records, NULL, channels, p->out_w > 1 ? channels : 0, channels >> 2,
                   p->output_zero, p->low, p->high, p->input_zero, p->kernel_h, p->kernel_w,
-                  p->stride_w, 0, 0};
+                  p->stride_w, 0, 0, 0};
     LT_MACS(p->out_w * p->kernel_h * p->kernel_w * channels);
     for (int32_t x = 0; x < p->out_w; x += 2) {
         int32_t at = x + 1 < p->out_w || x == 0 ? x : x - 1, first = at * p->stride_w - p->pad_left;
+        of.again = at < x;
         of.from = first < 0 ? -first : 0;
         of.to = p->in_w - first < columns ? p->in_w - first : columns;
         of.out = (int8_t *)step->out[0] + at * channels;

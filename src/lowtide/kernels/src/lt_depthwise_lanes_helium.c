@@ -143,50 +143,74 @@ static inline int32x4_t scaled(int32x4_t sum, const int32_t *scale, const lt_tap
     return vminq_s32(sum, vdupq_n_s32(of->high));
 }
 
-/* A row of the window that begins in column `first` of those that are read; some may be padding. */
-static inline int32x4_t edge(int32x4_t sum, const lt_taps *of, const int8_t *row, const int8_t *w,
-                             int32_t first)
+/* What windows would add to a sum that are all padding: the other way round, what is left out of the
+ * biases where padding is left out of the sum. */
+static inline int32x4_t all_padding(const lt_taps *of, const int8_t *w)
 {
-    int32_t from = first < of->from ? of->from : first, kx = 0;
-    if (row != NULL) {
-        row += (from - of->from) * of->pitch;
-        for (; kx < from - first; kx++, w += 4) {
-            sum = vmlaq_n_s32(sum, vldrbq_s32(w), of->padding);
-        }
-        for (; kx < of->kernel_w && kx < of->to - first; kx++, w += 4, row += of->pitch) {
-            sum = vaddq_s32(sum, vmulq_s32(vldrbq_s32(row), vldrbq_s32(w)));
-        }
+    int32x4_t sum = vdupq_n_s32(0);
+    for (int32_t left = of->kernel_h * of->kernel_w; left > 0; left--, w += 4) {
+        sum = vaddq_s32(sum, vldrbq_s32(w));
     }
-    for (; kx < of->kernel_w; kx++, w += 4) {
-        sum = vmlaq_n_s32(sum, vldrbq_s32(w), of->padding);
+    return vmulq_n_s32(sum, of->padding);
+}
+
+/* Four channels of the window that begins in column `first` of those that are read, without padding. */
+static int32x4_t edge(int32x4_t sum, const lt_taps *of, int32_t c, const int8_t *w, int32_t first)
+{
+    int32_t from = first < of->from ? of->from - first : 0, pitch = of->pitch;
+    int32_t to = of->to - first < of->kernel_w ? of->to - first : of->kernel_w;
+    int32_t skipped = (first + from - of->from) * pitch + c;
+    for (int32_t ky = 0; ky < of->kernel_h; ky++, w += 4 * of->kernel_w) {
+        const int8_t *x = of->rows[ky], *weights = w + 4 * from;
+        if (x != NULL) {
+            x += skipped;
+            for (int32_t left = to - from; left > 0; left--, weights += 4, x += pitch) {
+                int32x4_t column = vsubq_n_s32(vldrbq_s32(x), of->padding);
+                sum = vaddq_s32(sum, vmulq_s32(column, vldrbq_s32(weights)));
+            }
+        }
     }
     return sum;
+}
+
+/* Both windows, which have no padding. */
+static inline void inside(const lt_taps *of, int32_t c, const int8_t *w, int32x4_t sums[2])
+{
+    int32_t pitch = of->pitch, next = of->stride * pitch;
+    for (int32_t ky = 0; ky < of->kernel_h; ky++) {
+        const int8_t *x = of->rows[ky] + c;
+        for (int32_t kx = of->kernel_w; kx > 0; kx--, x += pitch, w += 4) {
+            int32x4_t weights = vldrbq_s32(w);
+            sums[0] = vaddq_s32(sums[0], vmulq_s32(vldrbq_s32(x), weights));
+            sums[1] = vaddq_s32(sums[1], vmulq_s32(vldrbq_s32(x + next), weights));
+        }
+    }
 }
 
 void lt_taps_any(const lt_taps *of)
 {
     const int8_t *w = (const int8_t *)of->records;
-    int32_t pitch = of->pitch, next = of->stride * pitch;
-    int32_t inside = of->from == 0 && of->to == of->kernel_w + of->stride;
-    for (int32_t c = 0; c < 4 * of->groups; c += 4) {
-        int32x4_t sum0 = vdupq_n_s32(0), sum1 = sum0;
-        for (int32_t ky = 0; ky < of->kernel_h; ky++) {
-            const int8_t *x = of->rows[ky] == NULL ? NULL : of->rows[ky] + c;
-            if (!inside || x == NULL) {
-                sum0 = edge(sum0, of, x, w, 0);
-                sum1 = edge(sum1, of, x, w, of->stride);
-                w += 4 * of->kernel_w;
-                continue;
+    int32_t words = of->kernel_h * of->kernel_w;
+    int32_t whole = of->from == 0 && of->to == of->kernel_w + of->stride;
+    for (int32_t ky = 0; ky < of->kernel_h; ky++) {
+        whole &= of->rows[ky] != NULL;
+    }
+    for (int32_t c = 0; c < 4 * of->groups; c += 4, w += 4 * words + 48) {
+        const int32_t *scale = (const int32_t *)(const void *)w + words;
+        int32x4_t sums[2] = {vdupq_n_s32(0), vdupq_n_s32(0)};
+        if (whole) {
+            inside(of, c, w, sums);
+        } else {
+            int32x4_t padding = all_padding(of, w);
+            if (!of->again) {
+                sums[0] = edge(padding, of, c, w, 0);
             }
-            for (int32_t kx = of->kernel_w; kx > 0; kx--, x += pitch, w += 4) {
-                int32x4_t weights = vldrbq_s32(w);
-                sum0 = vaddq_s32(sum0, vmulq_s32(vldrbq_s32(x), weights));
-                sum1 = vaddq_s32(sum1, vmulq_s32(vldrbq_s32(x + next), weights));
-            }
+            sums[1] = edge(padding, of, c, w, of->stride);
         }
-        vstrbq_s32(of->out + of->other + c, scaled(sum1, (const int32_t *)(const void *)w, of));
-        vstrbq_s32(of->out + c, scaled(sum0, (const int32_t *)(const void *)w, of));
-        w += 48;
+        vstrbq_s32(of->out + of->other + c, scaled(sums[1], scale, of));
+        if (whole || !of->again) {
+            vstrbq_s32(of->out + c, scaled(sums[0], scale, of));
+        }
     }
 }
 
