@@ -104,25 +104,36 @@ static inline void run_all(const lt_conv_lanes_s8 *p, lt_lanes *of, const int8_t
     }
 }
 
-void lt_conv_lanes_s8_row(const void *params, const lt_step *step)
+/* What is the same for all pixels. */
+static inline lt_lanes begin(const lt_conv_lanes_s8 *p)
 {
-    const lt_conv_lanes_s8 *p = params;
-    int32_t chunks = (p->products - 1) >> 4, left = p->out_w, first = -p->pad_left;
-    int8_t *patch = step->scratch, *out = step->out[0];
-    lt_lanes of = {{NULL, NULL}, chunks, NULL, NULL, 0, 0, 0, 0, p->products - 16 * chunks,
-                   p->output_zero, p->low, p->high};
-    LT_MACS(p->out_w * p->products * p->out_c);
-    if (p->direct) {
-        const int8_t *row = step->in[0];
-        if (left > 1) {
-            run_all(p, &of, row, out, 2, left >> 1);
+    lt_lanes of;
+    of.chunks = (p->products - 1) >> 4;
+    of.last = p->products - 16 * of.chunks;
+    of.zero = p->output_zero;
+    of.low = p->low;
+    of.high = p->high;
+    return of;
+}
+
+APART static void run_direct(const lt_conv_lanes_s8 *p, const int8_t *row, int8_t *out)
+{
+    lt_lanes of = begin(p);
+    for (int32_t pixels = 2; pixels > 0; pixels--) {
+        int32_t turns = pixels == 2 ? p->out_w >> 1 : p->out_w & 1;
+        if (turns > 0) {
+            run_all(p, &of, row, out, pixels, turns);
+            row += turns * pixels * p->stride_w * p->in_c;
+            out += turns * pixels * p->out_c;
         }
-        if ((left & 1) != 0) {
-            left--;
-            run_all(p, &of, row + left * p->stride_w * p->in_c, out + left * p->out_c, 1, 1);
-        }
-        return;
     }
+}
+
+APART static void run_windows(const lt_conv_lanes_s8 *p, const lt_step *step)
+{
+    lt_lanes of = begin(p);
+    int32_t left = p->out_w, first = -p->pad_left;
+    int8_t *patch = step->scratch, *out = step->out[0];
     for (; left > 1 && !p->lean; left -= 2, first += 2 * p->stride_w, out += 2 * p->out_c) {
         gather(p, step->in, first, patch);
         gather(p, step->in, first + p->stride_w, patch + p->products);
@@ -131,6 +142,17 @@ void lt_conv_lanes_s8_row(const void *params, const lt_step *step)
     for (; left > 0; left--, first += p->stride_w, out += p->out_c) {
         gather(p, step->in, first, patch);
         run_all(p, &of, patch, out, 1, 1);
+    }
+}
+
+void lt_conv_lanes_s8_row(const void *params, const lt_step *step)
+{
+    const lt_conv_lanes_s8 *p = params;
+    LT_MACS(p->out_w * p->products * p->out_c);
+    if (p->direct) {
+        run_direct(p, step->in[0], step->out[0]);
+    } else {
+        run_windows(p, step);
     }
 }
 

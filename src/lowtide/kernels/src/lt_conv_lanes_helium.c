@@ -110,8 +110,9 @@ NAKED void lt_lanes_two_16(const lt_lanes *of UNUSED)
     TWO("64", "-48", "-32", "-16");
 }
 
-/* Of one pixel: sums in r0, r2, r4, r6; r1 record, r3 products, r5 where they begin, r9 chunks, r8 turns
- * left, r7 output, r11 groups left, lr chunks left; q0 products, q2 and q3 weights. */
+/* Of one pixel: sums in r0, r2, r4, r6; r1 record, r3 products, r5 where they begin, r7 output, r8 turns
+ * left, r9 chunks, r10 zero, r11 groups left, r12 high, lr chunks left; q0 products, q1 low, q2 and q3
+ * weights. On the stack where `of` is. */
 #define PRODUCTS_1(advance, second, third, fourth)                                                   \
     "vldrb.u8 q2, [r1], #" advance "\n\t"                                                            \
     "vldrb.u8 q3, [r1, #" second "]\n\t"                                                             \
@@ -122,12 +123,18 @@ NAKED void lt_lanes_two_16(const lt_lanes *of UNUSED)
     "vmladava.s8 r4, q0, q2\n\t"                                                                     \
     "vmladava.s8 r6, q0, q3\n\t"
 #define ONE(advance, second, third, fourth)                                                          \
-    __asm__(BEGIN "ldr r5, [sp]\n\t"                                                                 \
-            "ldr r9, [sp, #8]\n\t"                                                                   \
-            "ldr r8, [sp, #28]\n"                                                                    \
+    __asm__("push {r0, r4-r11, lr}\n\t"                                                              \
+            "ldrd r1, r10, [r0, #36]\n\t"                                                            \
+            "ldrd r3, r12, [r0, #44]\n\t"                                                            \
+            "vctp.8 r1\n\t"                                                                          \
+            "vdup.32 q1, r3\n\t"                                                                     \
+            "ldr r5, [r0]\n\t"                                                                       \
+            "ldr r9, [r0, #8]\n\t"                                                                   \
+            "ldr r7, [r0, #16]\n\t"                                                                  \
+            "ldr r8, [r0, #28]\n"                                                                    \
             "1:\n\t"                                                                                 \
-            "ldr r1, [sp, #12]\n\t"                                                                  \
-            "ldrd r7, r11, [sp, #16]\n"                                                              \
+            "ldr r1, [r0, #12]\n\t"                                                                  \
+            "ldr r11, [r0, #20]\n"                                                                   \
             "2:\n\t"                                                                                 \
             "mov r3, r5\n\t"                                                                         \
             "ldm r1!, {r0, r2, r4, r6}\n\t"                                                          \
@@ -141,18 +148,27 @@ NAKED void lt_lanes_two_16(const lt_lanes *of UNUSED)
             "vmov q0[2], q0[0], r0, r4\n\t"                                                          \
             "vmov q0[3], q0[1], r2, r6\n\t"                                                          \
             "vldrw.u32 q2, [r1], #16\n\t"                                                            \
-            "vldrw.u32 q3, [r1], #16\n\t" HIGH("q0") SCALE("q0", "q2")                               \
+            "vldrw.u32 q3, [r1], #16\n\t"                                                            \
+            "vqrdmulh.s32 q0, q0, q2\n\t"                                                            \
+            "vshr.s32 q2, q0, #31\n\t"                                                               \
+            "vadd.i32 q0, q0, q2\n\t"                                                                \
+            "vrshl.s32 q0, q0, q3\n\t"                                                               \
+            "vadd.i32 q0, q0, r10\n\t"                                                               \
+            "vdup.32 q2, r12\n\t"                                                                    \
+            "vmax.s32 q0, q0, q1\n\t"                                                                \
+            "vmin.s32 q0, q0, q2\n\t"                                                                \
             "vstrb.32 q0, [r7], #4\n\t"                                                              \
             "subs r11, r11, #1\n\t"                                                                  \
             "bne 2b\n\t"                                                                             \
-            "ldr r1, [sp, #16]\n\t"                                                                  \
-            "ldr r2, [sp, #24]\n\t"                                                                  \
-            "ldr r3, [sp, #32]\n\t"                                                                  \
-            "add r1, r1, r2\n\t"                                                                     \
-            "str r1, [sp, #16]\n\t"                                                                  \
+            "ldr r0, [sp]\n\t"                                                                       \
+            "ldrd r1, r2, [r0, #20]\n\t" /* groups, out_c */                                         \
+            "ldr r3, [r0, #32]\n\t"                                                                  \
+            "sub r7, r7, r1, lsl #2\n\t"                                                             \
+            "add r7, r7, r2\n\t"                                                                     \
             "add r5, r5, r3\n\t"                                                                     \
             "subs r8, r8, #1\n\t"                                                                    \
-            "bne 1b\n\t" END)
+            "bne 1b\n\t"                                                                             \
+            "pop {r0, r4-r11, pc}")
 
 NAKED void lt_lanes_one_8(const lt_lanes *of UNUSED)
 {
