@@ -119,13 +119,13 @@ static inline lt_lanes begin(const lt_conv_lanes_s8 *p)
 APART static void run_direct(const lt_conv_lanes_s8 *p, const int8_t *row, int8_t *out)
 {
     lt_lanes of = begin(p);
-    for (int32_t pixels = 2; pixels > 0; pixels--) {
-        int32_t turns = pixels == 2 ? p->out_w >> 1 : p->out_w & 1;
-        if (turns > 0) {
-            run_all(p, &of, row, out, pixels, turns);
-            row += turns * pixels * p->stride_w * p->in_c;
-            out += turns * pixels * p->out_c;
-        }
+    int32_t pixels = p->out_w;
+    if (pixels > 1) {
+        run_all(p, &of, row, out, 2, pixels >> 1);
+    }
+    if ((pixels & 1) != 0) {
+        row += (pixels - 1) * p->stride_w * p->in_c;
+        run_all(p, &of, row, out + (pixels - 1) * p->out_c, 1, 1);
     }
 }
 

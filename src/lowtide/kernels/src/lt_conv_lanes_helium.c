@@ -111,7 +111,7 @@ NAKED void lt_lanes_two_16(const lt_lanes *of UNUSED)
 }
 
 /* Of one pixel: sums in r0, r2, r4, r6; r1 record, r3 products, r5 where they begin, r7 output, r8 turns
- * left, r9 chunks, r10 zero, r11 groups left, r12 high, lr chunks left; q0 products, q1 low, q2 and q3
+ * left, r9 chunks, r11 groups left, r12 zero, lr chunks left; q0 products, q1 low, q2 and q3
  * weights. On the stack where `of` is. */
 #define PRODUCTS_1(advance, second, third, fourth)                                                   \
     "vldrb.u8 q2, [r1], #" advance "\n\t"                                                            \
@@ -123,9 +123,9 @@ NAKED void lt_lanes_two_16(const lt_lanes *of UNUSED)
     "vmladava.s8 r4, q0, q2\n\t"                                                                     \
     "vmladava.s8 r6, q0, q3\n\t"
 #define ONE(advance, second, third, fourth)                                                          \
-    __asm__("push {r0, r4-r11, lr}\n\t"                                                              \
-            "ldrd r1, r10, [r0, #36]\n\t"                                                            \
-            "ldrd r3, r12, [r0, #44]\n\t"                                                            \
+    __asm__("push {r0, r4-r9, r11, lr}\n\t"                                                          \
+            "ldrd r1, r12, [r0, #36]\n\t"                                                            \
+            "ldr r3, [r0, #44]\n\t"                                                                  \
             "vctp.8 r1\n\t"                                                                          \
             "vdup.32 q1, r3\n\t"                                                                     \
             "ldr r5, [r0]\n\t"                                                                       \
@@ -153,8 +153,10 @@ NAKED void lt_lanes_two_16(const lt_lanes *of UNUSED)
             "vshr.s32 q2, q0, #31\n\t"                                                               \
             "vadd.i32 q0, q0, q2\n\t"                                                                \
             "vrshl.s32 q0, q0, q3\n\t"                                                               \
-            "vadd.i32 q0, q0, r10\n\t"                                                               \
-            "vdup.32 q2, r12\n\t"                                                                    \
+            "vadd.i32 q0, q0, r12\n\t"                                                               \
+            "ldr r0, [sp]\n\t"                                                                       \
+            "ldr r2, [r0, #48]\n\t"                                                                  \
+            "vdup.32 q2, r2\n\t"                                                                    \
             "vmax.s32 q0, q0, q1\n\t"                                                                \
             "vmin.s32 q0, q0, q2\n\t"                                                                \
             "vstrb.32 q0, [r7], #4\n\t"                                                              \
@@ -168,7 +170,7 @@ NAKED void lt_lanes_two_16(const lt_lanes *of UNUSED)
             "add r5, r5, r3\n\t"                                                                     \
             "subs r8, r8, #1\n\t"                                                                    \
             "bne 1b\n\t"                                                                             \
-            "pop {r0, r4-r11, pc}")
+            "pop {r0, r4-r9, r11, pc}")
 
 NAKED void lt_lanes_one_8(const lt_lanes *of UNUSED)
 {
