@@ -85,11 +85,11 @@ def _model(build: Callable[[Models], None]) -> bytes:
     [
         (8, 4, (1, 1), Layer(), True),
         (3, 5, (3, 3), Layer(), True),
-        (1, 4, (5, 1), Layer(), False),
+        (1, 4, (5, 1), Layer(), True),
         (8, 4, (1, 1), Layer(real=2.0), False),
-        (8, 4, (1, 1), Layer(weights=np.array(-128)), False),
+        (8, 4, (1, 1), Layer(weights=np.array(-128)), True),
         (8, 2, (1, 1), Layer(bias=np.array([1 << 30, 0]), real=2.0**-24), True),
-        (8, 2, (1, 1), Layer(bias=np.array([0, 9 << 20]), real=2.0**-18), False),
+        (8, 2, (1, 1), Layer(bias=np.array([0, 9 << 20]), real=2.0**-18), True),
     ],
 )
 def test_which_are_made_so(
