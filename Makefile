@@ -42,6 +42,7 @@ soak: $(STAMP) ## Try thousands of random networks (takes about half an hour)
 bench: $(STAMP) ## Measure everything, print it, store the documents' figures (about half an hour)
 	bench/run examples --store
 	bench/run reorder --store
+	bench/run state --store
 	bench/run deploy --store
 	bench/run rows --store
 	bench/run msf_cnn --store

@@ -10,9 +10,17 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from golden_files import pytest_addoption as pytest_addoption
+import golden_files
 from lowtide.oracle import interpreters
 from oracle_server import served
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    golden_files.pytest_addoption(parser)
+    parser.addoption(
+        "--seeds", metavar="A:B", help="random networks of a soak test, from A up to B"
+    )
+
 
 settings.register_profile("lowtide", deadline=None, derandomize=True, database=None)
 settings.load_profile("lowtide")

@@ -27,7 +27,7 @@ _MOST_BYTES = 600
 _MOST_OUTPUTS = 4
 
 
-class _Drawn:
+class Drawn:
     """One network: its tensors so far, and one method per thing that can be done with them."""
 
     def __init__(self, seed: int, dtype: str = "") -> None:
@@ -309,7 +309,7 @@ class _Drawn:
 
 def reshaped_and_split(shape: Shape, target: Shape, sizes: Sequence[int]) -> bytes:
     """What a decoder begins with: a tensor seen as `target`, its rows cut in `sizes`."""
-    drawn = _Drawn(0, "INT8")
+    drawn = Drawn(0, "INT8")
     x = drawn.tensor(shape)
     drawn.inputs.append(x)
     view = drawn.add("RESHAPE", (x, drawn.integers(target)), target)
@@ -323,7 +323,7 @@ def reshaped_and_split(shape: Shape, target: Shape, sizes: Sequence[int]) -> byt
 
 def joined_with_its_own(steps: int, axis: int) -> bytes:
     """Part of a map, joined with what `steps` operators, one after the other, make of it, twice over."""
-    drawn = _Drawn(0, "INT16")
+    drawn = Drawn(0, "INT16")
     x = drawn.tensor((1, 4, 2, 4))
     drawn.inputs.append(x)
     operands = (x, drawn.integers([0, 1, 0, 1]), drawn.integers([1, 3, 2, 3]))
@@ -340,7 +340,7 @@ def joined_with_its_own(steps: int, axis: int) -> bytes:
 
 def moving_network(seed: int) -> bytes:
     """The network number `seed`: one or two inputs, 3 to 12 operators, any number of outputs."""
-    drawn = _Drawn(seed)
+    drawn = Drawn(seed)
     for _ in range(drawn.rng.choice((1, 1, 2))):
         drawn.input()
     if drawn.rng.random() < 0.2:

@@ -7,11 +7,18 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import stat
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 
+from lowtide import files
 from lowtide.errors import UsageError
 from lowtide.files import check_writable, make_folder, write_atomically
 
@@ -158,3 +165,64 @@ def test_make_folder(tmp_path: Path) -> None:
         with pytest.raises(UsageError, match=f"^cannot make the folder {path}: "):
             make_folder(path)
     assert (folder / "file").read_bytes() == b"mine"
+
+
+def _interrupted_at(moment: int, folder: Path) -> bool:
+    """Write two files, of which one is there, with an interrupt at that moment, counted in bytecodes of
+    lowtide.files; whether it came to that moment."""
+    left = moment
+
+    def each(frame: FrameType, event: str, _: object) -> Callable[..., Any] | None:
+        nonlocal left
+        if frame.f_code.co_filename != files.__file__:
+            return None
+        frame.f_trace_opcodes = True
+        if event == "opcode":
+            left -= 1
+            if left == 0:
+                signal.raise_signal(signal.SIGINT)
+        return each
+
+    before = sys.gettrace()
+    sys.settrace(each)
+    try:
+        files.write_together({folder / "one": b"new", folder / "two": b"new"})
+    except KeyboardInterrupt:
+        assert left <= 0
+    else:
+        assert left > 0
+    finally:
+        sys.settrace(before)
+    return left <= 0
+
+
+def test_an_interrupt_at_any_moment(tmp_path: Path) -> None:
+    """No temporary file, no file but whole ones, and all of them old or all of them new."""
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    handled = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    handlers = [signal.getsignal(number) for number in handled]
+    found = set()
+    moment = 1
+    try:
+        while True:
+            folder = tmp_path / str(moment)
+            folder.mkdir()
+            (folder / "one").write_bytes(b"old")
+            came = _interrupted_at(moment, folder)
+            contents = {path.name: path.read_bytes() for path in folder.iterdir()}
+            assert contents in ({"one": b"old"}, {"one": b"new", "two": b"new"}), moment
+            found.add(len(contents))
+            assert [signal.getsignal(number) for number in handled] == handlers, moment
+            if not came:
+                break
+            moment += 1
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    assert found == {1, 2}
+    assert moment > 500
+
+
+def test_a_thread_writes_without_interrupts(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(write_atomically, tmp_path / "out", b"new").result()
+    assert (tmp_path / "out").read_bytes() == b"new"

@@ -21,6 +21,7 @@ ROOMS = (
         "files",
         "cache",
         "effort",
+        "sizes",
         "target",
         "ir",
         "passes",

@@ -95,6 +95,28 @@ def _small_parts() -> str:
     return _table(columns, lines, *groups)
 
 
+def _state() -> str:
+    """Networks with state."""
+    group = _group("state", "ram")
+    columns = (
+        *("network", "core", "arena, B:", "state, B:", "RAM in all, B:"),
+        *("its manifest reserves, B:", "instructions:"),
+    )
+    lines = [
+        (
+            f"`{r['network']}`",
+            {"microbit": "Cortex-M0"}.get(r["board"], "Cortex-M4"),
+            f"{r['arena_bytes']:,}",
+            f"{r['state_bytes']:,}",
+            f"**{r['ram_bytes']:,}**",
+            f"{r['reserved_bytes']:,}" if r["reserved_bytes"] else "",
+            f"{r['instructions']:,}",
+        )
+        for r in group.records
+    ]
+    return _table(columns, lines, group)
+
+
 def _msf_cnn() -> str:
     """Least bytes at F times the MACs, for each chain and limit."""
     group = _group("msf_cnn", "own")
@@ -267,6 +289,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "beside-tflm-short": _beside_tflm_short,
     "beside-tflm": _beside_tflm,
     "small-parts": _small_parts,
+    "state": _state,
     "msf-cnn": _msf_cnn,
     "reordered": _reordered,
     "order-search": _order_search,

@@ -17,17 +17,22 @@ from bench.shared.work import in_two_processes, note
 from lowtide.commands import checking, reordering
 from lowtide.commands.compiling import Options, compile_model
 from lowtide.ir import Model
-from lowtide.machines.board import load_boards
+from lowtide.machines.board import find_target, load_boards
 from lowtide.plans.cost import features
 from lowtide.rows.stages import Choice, Fused
 from lowtide.tflite.read import parse
 from lowtide.zoo.builder import Act, NetBuilder
 from lowtide.zoo.quantise import Activation
 
-BOARDS = {"cortex-m4": M4, "rv32imac": "rv32-virt"}
+BOARDS = {"cortex-m4": M4, "cortex-m55": "mps3-an547", "rv32imac": "rv32-virt"}
 """Core -> the board on which its model is fitted and checked."""
 
+ANY = "any"
 _DRAWN = {"conv": 60, "depthwise": 32, "strips": 10, "block": 40}
+_DRAWN_FOR_DSP = {"conv": 48, "columns": 36, "strips": 10, "add": 6, "dense": 6}
+_DRAWN_FOR_HELIUM = {"conv": 48, "depthwise": 30, "columns": 24, "strips": 10, "add": 6, "dense": 6}
+"""Kinds that are also compiled for a core with DSP instructions, or Helium: it has own kernels."""
+OWN = {"cortex-m4": _DRAWN_FOR_DSP, "cortex-m55": _DRAWN_FOR_HELIUM}
 _OTHERS = ("dense", "add", "average", "global", "max", "softmax", "mean")
 _EACH_OTHER = 4
 _MOST_MACS = 1_500_000
@@ -40,20 +45,26 @@ Key = tuple[str, str]
 class Case:
     """A generated network "KIND NUMBER", or zoo:NAME or a shared model, compiled one way.
 
-    With `max_overhead`, the input is const and the output streamed: what is resident whatever the plan
-    would leave strips nothing to save.
+    It is compiled for any core, or for `core`. With `max_overhead`, the input is const and the output
+    streamed: what is resident whatever the plan would leave strips nothing to save.
     """
 
     network: str
     max_overhead: float | None = None
     generated: bool = False
+    core: str = ANY
 
     @property
     def label(self) -> str:
         """Which plan this is."""
+        kind = "" if self.core == ANY else ", for that core"
         if self.max_overhead is None:
-            return self.network
-        return f"{self.network}, at most {self.max_overhead:g} x MACs"
+            return f"{self.network}{kind}"
+        return f"{self.network}, at most {self.max_overhead:g} x MACs{kind}"
+
+    def cores(self, wanted: Sequence[str]) -> tuple[str, ...]:
+        """Those of `wanted` that it runs on."""
+        return tuple(core for core in wanted if self.core in (ANY, core))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +83,18 @@ FIT = tuple(
     Case(f"{kind} {number}", generated=True)
     for kind, count in (*_DRAWN.items(), *((kind, _EACH_OTHER) for kind in _OTHERS))
     for number in range(count)
+) + tuple(
+    Case(f"{kind} {number}", generated=True, core=core)
+    for core, drawn in OWN.items()
+    for kind, count in drawn.items()
+    for number in range(count)
 )
 """The generated networks."""
 
 
 def run_all(cases: Sequence[Case], cores: Sequence[str]) -> list[Executed]:
     """Every case on a board of every core, in two processes, with progress on stderr."""
+    cases = [case for case in cases if case.cores(cores)]
     found: dict[Case, Executed] = {}
     for progress, executed_ in in_two_processes(partial(run_case, cores=tuple(cores)), cases):
         found[executed_.case] = executed_
@@ -96,6 +113,7 @@ def run_case(case: Case, cores: Sequence[str]) -> Executed:
         if case.max_overhead is not None:
             program = Program(case.network, "const", "streamed")
         options = replace(program.options, max_overhead=case.max_overhead)
+    options = replace(options, target=find_target(case.core))
     compiled = compile_model(model, options)
     counts: dict[Key, float] = defaultdict(float)
     for node, times in compiled.assembly.executed:
@@ -105,7 +123,7 @@ def run_case(case: Case, cores: Sequence[str]) -> Executed:
     plan = compiled.assembly.plan
     assert plan is not None
     boards, measured = load_boards(), {}
-    for core in cores:
+    for core in case.cores(cores):
         ran = checking.run(compiled, boards[BOARDS[core]], samples=1)
         assert ran.bit_exact, case
         measured[core] = ran.measured.max_instructions
@@ -130,7 +148,7 @@ def generated(name: str) -> tuple[Model, Options]:
         choices = (Choice(block.operators, None, lean, (block,)),)
     else:
         out = _one(kind, net, rng)
-        if kind in _DRAWN:
+        if kind in ("conv", "depthwise"):
             choices = (Choice((0,), None, lean),)
     return parse(net.finish(out), path=name), Options(name="fit", stages=choices)
 
@@ -173,6 +191,10 @@ def _one(kind: str, net: NetBuilder, rng: Random) -> Act:
             )
             x = net.input((1, height, width, channels))
             return net.depthwise(x, "depthwise", kernel, rng.choice((1, 1, 2)), relu)
+        case "columns":
+            height, width, channels, _ = next(_shapes(rng, (3,), (4, 8, 16, 32, 48, 96, 120)))
+            x = net.input((1, height, width, channels))
+            return net.depthwise(x, "depthwise", 3, rng.choice((1, 1, 2)), relu)
         case "dense":
             x = net.input((1, rng.choice((16, 50, 128, 333, 640))))
             return net.fully_connected(x, "dense", rng.choice((2, 10, 33, 128)))

@@ -20,6 +20,7 @@ Reals = NDArray[np.float64]
 
 def fitted(core: str, board: str, samples: Sequence[Executed]) -> CostModel:
     """The model of a core from what ran on it; its worst error is not known yet."""
+    samples = [sample for sample in samples if core in sample.instructions]
     found = _solve(core, samples, lambda key: key)
     # Kernels of few features: together they stand for those that are not among the samples.
     others = [s for s in samples if not DETAILED & {kernel for kernel, _ in s.counts}]
@@ -87,7 +88,7 @@ def stored(models: Sequence[tuple[CostModel, float]]) -> str:
     """The models, each with its worst error, as costs.toml."""
     lines = [
         "# Written by `bench/run instructions --fit`: instructions per feature (see cost.py), kernel.",
-        "# `worst_error` is that of predictions for ten plans of real networks, against measured runs.",
+        "# `worst_error` is that of predictions for plans of real networks, against measured runs.",
     ]
     for model, worst in models:
         lines += ["", f"[{model.core}]", f'board = "{model.board}"', f"worst_error = {worst:.4f}"]

@@ -4,7 +4,8 @@ The command line prints ``str(error)`` as one message and leaves with ``error.ex
 raises the same classes. A message says what is wrong and, after "remedy:", what to do about it.
 
 Exit codes: 0 fine, 1 does not fit or differs, 2 usage, 3 unusable model, 4 missing tool, 5 a fault of
-lowtide's own that nobody foresaw (the command line alone: the API lets the exception through).
+lowtide's own: one that it finds itself, or (of the command line alone: the API lets the exception
+through) one that nobody foresaw.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class DiffersError(LowtideError):
 class FaultError(LowtideError):
     """Lowtide itself is at fault: what it built contradicts itself, and no result can be right."""
 
-    exit_code = 1
+    exit_code = 5
 
     def __init__(self, cause: str) -> None:
         super().__init__(cause, "report this as a fault of lowtide, with the model")

@@ -5,11 +5,19 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import signal
 import stat
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import FrameType
+from typing import Any, Final
 
 from lowtide.errors import UsageError
+
+_INTERRUPTS: Final = tuple(
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+)
 
 
 def check_writable(path: Path) -> Path:
@@ -63,9 +71,41 @@ def write_atomically(path: Path, data: bytes) -> None:
 def write_together(files: Mapping[Path, bytes]) -> None:
     """Write several files: each whole or not at all, and none unless all could be written.
 
-    All are written beside their targets first and then renamed. Raises UsageError if the file system
+    All are written beside their targets first and then renamed. An interrupt waits until they are: it
+    finds neither temporary files nor some of the files renamed. Raises UsageError if the file system
     refuses.
     """
+    with _uninterrupted():
+        _write(files)
+
+
+@contextlib.contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Interrupts that come meanwhile come at the end. They reach no thread but the main one."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    before: dict[int, Any] = {}
+
+    def note(number: int, _: FrameType | None) -> None:
+        came.append(number)
+
+    try:
+        for number in _INTERRUPTS:
+            if signal.getsignal(number) is not None:  # None: not Python's to put back
+                before[number] = signal.getsignal(number)
+                signal.signal(number, note)
+        yield
+    finally:
+        for number, handler in reversed(before.items()):  # what interrupts most, last
+            signal.signal(number, handler)
+        for number in came:
+            signal.raise_signal(number)
+
+
+def _write(files: Mapping[Path, bytes]) -> None:
+    """`write_together`, which nothing may interrupt."""
     targets = {path: check_writable(path) for path in files}
     written: dict[Path, Path] = {}
     current = next(iter(files), Path())
@@ -85,7 +125,7 @@ def write_together(files: Mapping[Path, bytes]) -> None:
         for current in list(written):
             written[current].replace(targets[current])
             del written[current]
-    except BaseException as error:  # an interrupt, too, leaves nothing behind
+    except BaseException as error:
         for temporary in written.values():
             with contextlib.suppress(OSError):
                 temporary.unlink()

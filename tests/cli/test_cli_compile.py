@@ -98,12 +98,16 @@ def test_the_json_document(tmp_path: Path) -> None:
         "output": str(out),
         "name": "Fig",
         "files": sorted(program.files),
+        "removed": [],
         "allocator": "compacting",
         "schedule": "operators",
         "input": "const",
         "output_mode": "resident",
         "arena_bytes": program.arena_bytes,
         "state_bytes": 0,
+        "ram_bytes": program.arena_bytes,
+        "tflm_greedy_arena_bytes": 5216,
+        "tflm_variables_bytes": 0,
         "arena_lower_bound_bytes": program.arena_bytes,
         "moved_bytes": program.assembly.placement.moved_bytes,
         "order": [0, 3, 5, 1, 2, 4, 6],
@@ -137,9 +141,10 @@ def test_a_file_of_any_name_gives_c_that_compiles(stem: str, tmp_path: Path) -> 
         (("--align", "12"), "--align 12", "a power of two"),
         (("--align", "2"), "--align 2", "at least 4"),
         (("--align", "0"), "--align 0", "a power of two"),
-        (("--align", "-16"), "--align -16", "a power of two"),
+        (("--align", "-16"), "'-16' is no number of bytes, such as 16384, 16K or 16KiB", "--help"),
+        (("--align", "16K"), "--align 16384", "at most 4096"),
         (("--align", str(1 << 30)), "--align 1073741824", "power of two"),
-        (("--align", "many"), "'many' is not a valid integer", "lowtide compile --help"),
+        (("--align", "many"), "'many' is no number of bytes", "lowtide compile --help"),
         (("--name", "9x"), "'9x' cannot be a C identifier", "such as m_9x"),
         (("--name", "int"), "'int' cannot be a C identifier", "such as m_int"),
         (("--name", "a-b"), "'a-b' cannot be a C identifier", "such as a_b"),
@@ -321,3 +326,18 @@ def test_ops_has_what_the_documentation_promises() -> None:
         names = set(promised.split())
         assert names <= types.keys(), names - types.keys()
         assert all(kind in types[name] for name in names - stateless), kind
+
+
+def test_a_folder_that_has_a_bundle(tmp_path: Path) -> None:
+    """It ends as a new one would, but for what is the user's."""
+    old, new = tmp_path / "old", tmp_path / "new"
+    fine(call("compile", "zoo:resnet8", "-o", old, "--name", "net"))
+    (old / "lt_mine.c").write_text("int mine;\n")
+    text = fine(call("compile", "zoo:attention-block", "-o", old, "--name", "net"))
+    assert "\nRemoved of an earlier bundle, as nothing there uses it now: lt_" in text
+    fine(call("compile", "zoo:attention-block", "-o", new, "--name", "net"))
+    found = {path.name: path.read_bytes() for path in old.iterdir()}
+    assert found.pop("lt_mine.c") == b"int mine;\n"
+    assert found == {path.name: path.read_bytes() for path in new.iterdir()}
+    again = json.loads(fine(call("compile", "zoo:attention-block", "-o", old, "--json")))
+    assert again["removed"] == []

@@ -11,6 +11,7 @@ from command import call, refused
 
 from lowtide.cli import faults
 from lowtide.commands import reordering
+from lowtide.errors import FaultError
 
 
 def _broken(_: object) -> None:
@@ -32,6 +33,22 @@ def test_a_fault_is_one_message_and_a_report(
     )
     assert "Traceback (most recent call last)" in text
     assert "in _broken" in text
+
+
+def test_a_fault_that_lowtide_finds_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def contradictory(_: object) -> None:
+        raise FaultError("node 0 of the program reads row 1 before it is made")
+
+    monkeypatch.setattr(reordering, "load", contradictory)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    result = call("compile", "a model.tflite", "-o", tmp_path / "out", fault=True)
+    [report] = tmp_path.iterdir()
+    assert (result.code, result.out) == (5, "")
+    assert result.messages == (
+        "lowtide: a fault of lowtide: node 0 of the program reads row 1 before it is made\n"
+        f"  remedy: please report it with the model and the file {report}\n"
+    )
+    assert "in contradictory" in report.read_text()
 
 
 def test_a_fault_without_a_place_for_the_report(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,7 +37,7 @@ def test_the_written_file_has_the_best_order(tmp_path: Path) -> None:
 
 def test_no_check_writes_the_same_file_and_says_so(tmp_path: Path) -> None:
     out = tmp_path / "out.tflite"
-    text = fine(call("reorder", "zoo:figure1", "--output", out, "--no-check"))
+    text = fine(call("reorder", "zoo:figure1", "-o", out, "--no-check"))
     assert "Not checked against the reference kernels (--no-check)." in text
     order = lowtide.best_order(loaded("figure1")).order
     assert out.read_bytes() == permute_operators(contents("figure1"), order)

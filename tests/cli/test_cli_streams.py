@@ -133,3 +133,36 @@ def test_the_console_script_is_the_module() -> None:
     script = Path(sys.executable).with_name("lowtide")
     done = subprocess.run([script, "--version"], capture_output=True, text=True, check=True)
     assert done.stdout == fine(call("--version"))
+
+
+@pytest.mark.parametrize("arguments", [("analyze", "none.tflite"), ("zoo",), ("ops", "--bogus")])
+def test_where_messages_go_does_not_change_the_exit_code(arguments: tuple[str, ...]) -> None:
+    """Standard error closed before lowtide starts, full, or a pipe that nobody reads."""
+    usual = run(*arguments)
+    read, write = os.pipe()
+    os.close(read)
+    with Path("/dev/full").open("wb") as full:
+        for messages in (None, full.fileno(), write):
+            done = subprocess.run(
+                [*COMMAND, *arguments],
+                stdout=subprocess.PIPE,
+                stderr=messages,
+                preexec_fn=(lambda: os.close(2)) if messages is None else None,
+                check=False,
+                timeout=60,
+            )
+            assert (done.returncode, done.stdout.decode()) == (usual.code, usual.out)
+    os.close(write)
+
+
+def test_a_standard_output_that_was_closed() -> None:
+    """An error, as on a full disk; and the first file that is opened is not taken for it."""
+    done = subprocess.run(
+        [*COMMAND, "analyze", "zoo:figure1"],
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: os.close(1),
+        check=False,
+        timeout=60,
+    )
+    expected = b"lowtide: cannot write the result: Bad file descriptor\n"
+    assert (done.returncode, done.stderr.startswith(expected)) == (2, True)

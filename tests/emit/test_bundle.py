@@ -10,7 +10,7 @@ from functools import cache
 import pytest
 
 from lowtide.emit import bundle as bundling
-from lowtide.emit.bundle import bundle, kernel_files
+from lowtide.emit.bundle import bundle, kernel_files, listed, superseded
 from lowtide.target import PORTABLE, Target
 from networks import compiled
 
@@ -102,3 +102,32 @@ def test_every_kernel_file_is_fit_to_ship(name: str) -> None:
     if name.endswith(".h"):
         guard = name.upper().replace(".", "_")
         assert f"#ifndef {guard}\n#define {guard}\n" in text
+
+
+def test_kernels_that_a_new_bundle_does_not_need_go() -> None:
+    old, new = _texts("resnet8"), _texts("attention-block")
+    gone = superseded(old, [*new, "resnet8.c", "resnet8.h"])
+    assert set(gone) == old.keys() - new.keys() - {"resnet8.c", "resnet8.h"}
+    assert "lt_pool.c" in gone
+
+
+def test_what_another_file_includes_stays_and_what_that_includes() -> None:
+    """Another bundle's kernels, and those that a user's own file calls."""
+    old, new = _texts("resnet8"), _texts("attention-block")
+    assert superseded(old, new) == ()  # the network of the old name is still there
+    gone = set(superseded(old, [*new, "resnet8.c", "resnet8.h"]))
+    mine = {"main.cpp": '#include "kernels/lt_pool.h"\n'}
+    left = set(superseded({**old, **mine}, [*new, "resnet8.c", "resnet8.h"]))
+    assert gone - left == {"lt_pool.c", "lt_pool.h"}
+
+
+def test_a_users_file_stays() -> None:
+    """Whatever its name, unless it is a kernel as it is now, or one that a bundle's README lists."""
+    mine = {"lt_pool.c": "int mine;", "lt_mine.c": "int mine;", "lowtide_old.h": "", "main.c": ""}
+    assert superseded(mine, []) == ()
+    assert superseded({**mine, "README.md": "lt_pool.c, lt_mine.c"}, []) == ()
+    readme = listed(["net.c", "net.h", "README.md", "lowtide_old.h", "lt_pool.c"], "net")
+    assert readme == "Kernels in this folder: lowtide_old.h, lt_pool.c"
+    assert superseded({**mine, "README.md": readme}, []) == ("lowtide_old.h", "lt_pool.c")
+    assert superseded({"lt_pool.c": kernel_files()["lt_pool.c"]}, []) == ("lt_pool.c",)
+    assert superseded({"lt_pool.c": kernel_files()["lt_pool.c"]}, ["lt_pool.c"]) == ()

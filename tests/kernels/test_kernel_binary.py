@@ -6,11 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from boards import board_differences
 from elementwise_models import Net, samples_of
 from harness import differences
 
 from lowtide.errors import ModelError
 from lowtide.lower import lower_op
+from lowtide.machines.board import find_target
 from lowtide.tflite.read import parse
 
 # Shapes that broadcast: within a row by pixel, by channel and as a whole; along rows; both operands;
@@ -90,21 +92,46 @@ def test_prelu() -> None:
     assert differences(net.pack(), inputs=samples_of(net, 2), engine="tflm") == []
 
 
-def test_scales_int8() -> None:
+@pytest.mark.parametrize("core", ["any", "cortex-m4"])
+def test_scales_int8(core: str) -> None:
     zeros = ((0, 0, 0), (-128, 127, -128), (127, -128, 127), (5, -9, 33))
     net = scales(("ADD", "SUB"), "int8", zeros)
-    assert differences(net.pack(), inputs=samples_of(net), engine="tflm") == []
+    given = samples_of(net)
+    assert differences(net.pack(), inputs=given, engine="tflm", target=find_target(core)) == []
 
 
-def test_all_pairs_of_values() -> None:
+def test_additions_on_boards() -> None:
+    """In assembly, of rows of every length modulo what it takes at once."""
+    net = scales(("ADD",), "int8", ((0, 0, 0), (127, -128, 127), (5, -9, 33)))
+    for count in range(1, 10):
+        a, b = net.input((1, count), "int8", 0.04, 3), net.input((1, count), "int8", 0.03, -7)
+        net.add("ADD", (a, b), net.tensor((1, count), "int8", 0.06, 11))
+    target = find_target("cortex-m4")
+    graph = parse(net.pack()).graph
+    kernels = [node.kernel for op in graph.ops for node in lower_op(graph, op, target=target).nodes]
+    assert kernels.count("lt_add_quick_s8_row") > len(kernels) * 0.8
+    given = samples_of(net)
+    assert board_differences(net.pack(), "mps2-an386", inputs=given, target=target) == []
+
+
+@pytest.mark.parametrize("core", ["any", "cortex-m4"])
+def test_all_pairs_of_values(core: str) -> None:
+    """Broadcast; and as rows of one length, which is all that the quick kernel adds."""
+    target = find_target(core)
     values = np.arange(-128, 128, dtype=np.int8)
     net = Net()
     for case, (left, right, out) in enumerate(SCALES):
-        a, b = net.input((256, 1), "int8", left, case), net.input((256,), "int8", right, -case)
+        shapes = ((256, 1), (256,)) if core == "any" else ((256, 256), (256, 256))
+        a, b = net.input(shapes[0], "int8", left, case), net.input(shapes[1], "int8", right, -case)
         for kind in ("ADD", "SUB"):
             net.add(kind, (a, b), net.tensor((256, 256), "int8", out, 2))
-    sample = {i: values.reshape(net.tensors[i].shape) for i in net.inputs}
-    assert differences(net.pack(), inputs=[sample], engine="tflm") == []
+    across = np.broadcast_to(values, (256, 256))
+    whole = {0: across.T, 1: across}
+    sample = {
+        i: values.reshape(net.tensors[i].shape) if core == "any" else whole[number % 2]
+        for number, i in enumerate(net.inputs)
+    }
+    assert differences(net.pack(), inputs=[sample], engine="tflm", target=target) == []
 
 
 def test_scales_uint8() -> None:

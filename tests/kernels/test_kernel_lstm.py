@@ -98,4 +98,4 @@ def test_refusals() -> None:
     with pytest.raises(ModelError) as caught:
         assemble(graph, (0,))
     assert "its type is FLOAT32, and there are kernels for INT8" in caught.value.cause
-    assert "quantise the model to int8 first" in caught.value.remedy
+    assert "quantise its activations, too" in caught.value.remedy

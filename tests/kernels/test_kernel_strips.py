@@ -21,10 +21,12 @@ from test_kernel_pad_folded import convolution, depthwise, max_pool, padded
 
 import move_models
 from lowtide.ir import Graph, Model
+from lowtide.machines.board import find_target
 from lowtide.passes import fold_pads
 from lowtide.program.assemble import Assembly, assemble_rows
-from lowtide.rows.prepare import prepare
+from lowtide.rows.prepare import InputMode, prepare
 from lowtide.rows.stages import Choice
+from lowtide.target import ANY, Target
 from lowtide.tflite.read import parse
 from lowtide.zoo.spec import NetSpec
 from lowtide.zoo.writer import write
@@ -46,11 +48,12 @@ def chains(graph: Graph) -> list[tuple[int, ...]]:
     return found
 
 
-def in_strips(graph: Graph, width: int, *, lean: bool) -> Assembly:
+def in_strips(graph: Graph, width: int, *, lean: bool, target: Target = ANY) -> Assembly:
     """Each chain as a stage in strips of `width` columns."""
     order = [op for chain in chains(graph) for op in chain]
     assert sorted(order) == list(range(len(graph.ops)))
-    of = prepare(graph, order, input_mode="const" if width % 2 else "resident")
+    mode: InputMode = "const" if width % 2 else "resident"
+    of = prepare(graph, order, input_mode=mode, target=target)
     program = assemble_rows(of, [Choice(chain, width, lean) for chain in chains(graph)])
     ran = {entry.node.op for entry in program.kernels}
     assert ran.isdisjoint(range(len(graph.ops)))
@@ -58,11 +61,14 @@ def in_strips(graph: Graph, width: int, *, lean: bool) -> Assembly:
     return program
 
 
-def differences(data: bytes, folder: Path) -> list[str]:
+def differences(data: bytes, folder: Path, target: Target = ANY) -> list[str]:
     model = parse(data, path="strips")
     graph = fold_pads(model.graph)
     programs = [
-        Program(Model("strips", model.graph, model.source), in_strips(graph, width, lean=lean))
+        Program(
+            Model("strips", model.graph, model.source),
+            in_strips(graph, width, lean=lean, target=target),
+        )
         for width, lean in zip(WIDTHS, (False, True, False, True), strict=True)
     ]
     return run_all(programs, folder, samples=4)
@@ -147,6 +153,26 @@ def test_convolutions(dtype: str, tmp_path: Path) -> None:
         NetSpec("strips", tuple(net.tensors), tuple(net.ops), tuple(net.inputs), tuple(outputs))
     )
     assert differences(data, tmp_path) == []
+
+
+def test_kernels_for_dsp(tmp_path: Path) -> None:
+    """The kernels that only programs for a core with DSP instructions use."""
+    net = conv_models.Models(4)
+    outputs = []
+    for channels, kernel, stride, padding in product(
+        (4, 6), ((1, 1), (3, 3)), (1, 2), (SAME, VALID)
+    ):
+        layer = Layer((stride, stride), (1, 1), padding, zero=-5)
+        same = Layer(zero=-5)
+        for by_channel in (False, True):
+            x = net.input(1, 6, 13, 3, zero=-5)
+            x = net.conv(x, channels, (1, 3), same)
+            x = net.depthwise(x, 1, kernel, layer) if by_channel else net.conv(x, 5, kernel, layer)
+            outputs.append(net.conv(x, 2, (1, 3), same))
+    data = write(
+        NetSpec("strips", tuple(net.tensors), tuple(net.ops), tuple(net.inputs), tuple(outputs))
+    )
+    assert differences(data, tmp_path, find_target("cortex-m4")) == []
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16])

@@ -17,10 +17,13 @@ from tiny import model, opcode, operator, pack, subgraph, tensor
 from lowtide.commands.analysis import analyze
 from lowtide.ir import Graph
 from lowtide.oracle.interpreters import tflm_arena
-from lowtide.place.tensors import tflm_arena_bytes
+from lowtide.passes import resolve_variables
+from lowtide.place.tensors import tflm_arena_bytes, tflm_variable_bytes
 from lowtide.tflite.read import parse
 from lowtide.tflite.rewrite import permute_operators
 from networks import contents, loaded
+from stateful import ring
+from variable_nets import variable_network
 
 ADD, CONCATENATION, SPLIT, FULLY_CONNECTED = range(4)
 CODES = ("ADD", "CONCATENATION", "SPLIT", "FULLY_CONNECTED")
@@ -157,3 +160,19 @@ def test_the_best_order_written_to_a_file(name: str) -> None:
     assert again.peak_bytes == again.best.peak_bytes == found.best.peak_bytes
     assert again.file.tflm_greedy_arena_bytes == found.best.tflm_greedy_arena_bytes
     assert tflm_arena(source).head == found.best.tflm_greedy_arena_bytes
+
+
+@pytest.mark.parametrize("seed", [0, 1, 3, 12])
+def test_what_reads_variables_is_in_the_arena(seed: int) -> None:
+    """Each READ_VARIABLE is a copy; a handle has a word, as TFLM gives it one."""
+    source = variable_network(seed)
+    assert analyze(parse(source)).tflm_greedy_arena_bytes == tflm_arena(source).head
+
+
+@pytest.mark.parametrize("kept", [4, 7, 100])
+def test_variables_are_beside_it(kept: int) -> None:
+    """Seen in what the tail grows by, when a variable does: all else in it stays as it is."""
+    one, more = (ring(rows) for rows in (1, kept))
+    grown = tflm_arena(more.source).tail - tflm_arena(one.source).tail
+    small, large = (tflm_variable_bytes(resolve_variables(m.graph)) for m in (one, more))
+    assert large - small == grown == -(-4 * kept // 16) * 16 - 16

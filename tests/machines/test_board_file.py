@@ -89,6 +89,11 @@ def test_an_unknown_board_gets_suggestions() -> None:
     [
         ("length", "lenght", "[board.mine] needs 'ram', as { origin = 0x20000000, length"),
         ('"64K"', '"64X"', "[board.mine.ram] has the bad size length = '64X': use bytes, or a"),
+        (
+            '"64K"',
+            '"64KB"',
+            "[board.mine.ram] has the bad size length = '64KB': use bytes, or a text",
+        ),
         ('"64K"', "0", "[board.mine.ram] has the bad size length = 0"),
         ('"64K"', "true", "[board.mine.ram] has the bad size length = True"),
         ('"64K"', '"5M"', "has 5,242,880 bytes of ram, but its machine mps2-an386 has 4,194,304"),

@@ -63,7 +63,8 @@ def random_graph(rng: Random, most: int = 9) -> Graph:
         outs = list(range(len(tensors), len(tensors) + rng.choice((1, 1, 1, 1, 2, 3, 0))))
         tensors += [{"shape": (size(),)} for _ in outs]
         usable += outs
-        ops.append((rng.choice(STATEFUL) if rng.random() < 0.04 else "ADD", ins, outs))
+        kind = rng.choice(("ADD", "SVDF")) if set(ins).intersection(variables) else "ADD"
+        ops.append((rng.choice(STATEFUL) if rng.random() < 0.04 else kind, ins, outs))
     read = {t for _, ins, _ in ops for t in ins}
     kept = [t for t in usable if rng.random() < (0.1 if t in read else 0.6)]
     new = list(range(len(tensors)))
@@ -95,15 +96,23 @@ class Definition:
         self.before = {op.id: self._predecessors(op) for op in graph.ops}
 
     def _predecessors(self, op: Op) -> frozenset[int]:
-        """Makers of inputs; of operators that share state, all that come earlier in the file."""
+        """Makers of inputs; of operators that share state, those that come earlier in the file, if one
+        of the two may change it."""
         found = {self.maker[t] for t in op.inputs if t in self.maker}
         for other in self.graph.ops[: op.id]:
             shared = set(op.inputs) & set(other.inputs)
-            if any(t >= 0 and self.graph.tensors[t].is_variable for t in shared) or (
-                op.type in STATEFUL and other.type in STATEFUL
-            ):
+            kinds = {op.type, other.type}
+            seen = any(t >= 0 and self.graph.tensors[t].is_variable for t in shared)
+            if seen and kinds & {"SVDF", "VAR_HANDLE", "ASSIGN_VARIABLE"}:
+                found.add(other.id)
+            if self._hidden(op) and self._hidden(other):
                 found.add(other.id)
         return frozenset(found)
+
+    def _hidden(self, op: Op) -> bool:
+        """Whether its state is in no tensor that we see."""
+        seen = any(t >= 0 and self.graph.tensors[t].is_variable for t in op.inputs)
+        return op.type in STATEFUL and not (seen and op.type != "VAR_HANDLE")
 
     def size(self, tensor: int) -> int:
         """Bytes in the arena."""

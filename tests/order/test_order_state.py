@@ -6,12 +6,13 @@ it, so a better order for memory could compute something else.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 from order_cases import graph_of
 
-from lowtide.ir import Graph
+from lowtide.ir import DType, Graph, Op
 from lowtide.order import best_order
 
 
@@ -60,7 +61,40 @@ def test_an_operator_may_read_a_variable_twice() -> None:
     assert best_order(replace(graph, ops=ops)).order == best_order(graph).order
 
 
-def with_variable(*readers: int) -> Graph:
+def named(first: str, second: str, kinds: Sequence[str] = ("READ_VARIABLE",) * 2) -> Graph:
+    """`forks`, its operators 0 and 1 on the variables of these names."""
+    graph = forks(*kinds)
+    handles = [replace(graph.tensors[0], id=6 + n, dtype=DType.RESOURCE) for n in range(2)]
+    ops = [replace(op, inputs=(6 + op.id, *op.inputs)) for op in graph.ops[:2]]
+    opened = [
+        Op(n, "VAR_HANDLE", (), (6 + n,), {"shared_name": name})
+        for n, name in enumerate((first, second))
+    ]
+    every = [*opened, *ops, *graph.ops[2:]]
+    numbered = tuple(replace(op, id=i) for i, op in enumerate(every))
+    return replace(graph, tensors=(*graph.tensors, *handles), ops=numbered)
+
+
+@pytest.mark.parametrize(
+    ("names", "kinds", "free"),
+    [
+        (("a", "b"), ("READ_VARIABLE", "READ_VARIABLE"), True),
+        (("a", "b"), ("READ_VARIABLE", "ASSIGN_VARIABLE"), True),
+        (("a", "a"), ("READ_VARIABLE", "READ_VARIABLE"), True),
+        (("a", "a"), ("READ_VARIABLE", "ASSIGN_VARIABLE"), False),
+        (("a", "a"), ("ASSIGN_VARIABLE", "READ_VARIABLE"), False),
+        (("a", "b"), ("READ_VARIABLE", "CALL_ONCE"), False),
+        (("a", "b"), ("CALL_ONCE", "READ_VARIABLE"), False),
+    ],
+)
+def test_variables_of_two_names_are_free(
+    names: tuple[str, str], kinds: tuple[str, str], free: bool
+) -> None:
+    order = best_order(named(*names, kinds)).order
+    assert (order.index(3) < order.index(2)) == free
+
+
+def with_variable(*readers: int, kind: str = "SVDF") -> Graph:
     """`forks`, with a variable tensor that `readers` use and update."""
     graph = forks("ADD", "ADD")
     variable = replace(graph.tensors[0], id=6, shape=(1000,), is_variable=True)
@@ -68,7 +102,8 @@ def with_variable(*readers: int) -> Graph:
         graph,
         tensors=(*graph.tensors, variable),
         ops=tuple(
-            replace(op, inputs=(*op.inputs, 6)) if op.id in readers else op for op in graph.ops
+            replace(op, type=kind, inputs=(*op.inputs, 6)) if op.id in readers else op
+            for op in graph.ops
         ),
     )
 
@@ -76,6 +111,11 @@ def with_variable(*readers: int) -> Graph:
 def test_operators_that_share_a_variable_tensor_do_not_change_places() -> None:
     found = best_order(with_variable(0, 1))
     assert found.order.index(0) < found.order.index(1)
+
+
+def test_operators_that_only_read_a_variable_tensor_are_free() -> None:
+    found = best_order(with_variable(0, 1, kind="ADD"))
+    assert found.order.index(1) < found.order.index(0)
 
 
 @pytest.mark.parametrize("readers", [(0,), (1,), (0, 4)])
@@ -93,6 +133,6 @@ def test_a_chain_of_three_users_keeps_all_three_in_order() -> None:
         outputs=(4,),
     )
     variable = replace(graph.tensors[0], id=5, is_variable=True)
-    users = tuple(replace(op, inputs=(*op.inputs, 5)) for op in graph.ops[:3])
+    users = tuple(replace(op, type="SVDF", inputs=(*op.inputs, 5)) for op in graph.ops[:3])
     shared = replace(graph, tensors=(*graph.tensors, variable), ops=(*users, graph.ops[3]))
     assert best_order(shared).order == (0, 1, 2, 3)

@@ -32,7 +32,7 @@ def compiled(name: str, way: str = "rows") -> Compiled:
 def with_variable(name: str) -> Compiled:
     """The program with a variable of 100 bytes past all else."""
     program = compiled(name)
-    variables = (Variable(0, 0, 100, 0),)
+    variables = (Variable(0, 0, 100, 100, 0),)
     return replace(program, assembly=replace(program.assembly, variables=variables))
 
 

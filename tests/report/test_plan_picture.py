@@ -86,7 +86,7 @@ def test_kept_rows_are_named_after_their_tensor() -> None:
 
 def test_variables_are_labelled() -> None:
     program = with_variable("figure1")
-    assert f"arena {program.arena_bytes:,} B, state 100 B" in svg(program)
+    assert f"arena {program.arena_bytes:,} B + state 100 B" in svg(program)
 
 
 @pytest.mark.parametrize("name", ["cost$x$", "$\\foo$", "a_b^c", "<&>", "\\", "$"])

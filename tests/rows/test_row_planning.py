@@ -21,7 +21,7 @@ from lowtide.ir.macs import graph_macs
 from lowtide.order import best_order
 from lowtide.passes import fold_pads
 from lowtide.place.rows import FULL, QUICK
-from lowtide.place.variables import place_variables, state_bytes
+from lowtide.place.variables import state_bytes, variables_of
 from lowtide.plans.cost import load_model
 from lowtide.plans.placed import PlacedPlan, stage_tops
 from lowtide.plans.planner import Plans, Point, front, least, plans_of, within_cost, within_ram
@@ -401,7 +401,7 @@ def test_memory_that_no_stage_needs_counts(make: type[object]) -> None:
     assert isinstance(graph, Graph)
     of = prepare(graph, best_order(graph).order)
     arena = least(plans(of)).arena_bytes
-    whole = arena + state_bytes(place_variables(of.graph))
+    whole = arena + state_bytes(variables_of(of))
     assert within_ram(plans(of), whole).arena_bytes == arena
     for most in (whole - 1, max(stage_tops(least(plans(of)).placed))):
         with pytest.raises(InfeasibleError, match="the nearest needs"):

@@ -8,13 +8,14 @@ from __future__ import annotations
 import io
 import os
 import sys
+from typing import TextIO
 
 import click
 
 from lowtide import __version__
 from lowtide.cli import deploy, network
 from lowtide.cli.faults import FAULT, fault_message
-from lowtide.errors import LowtideError, UsageError
+from lowtide.errors import FaultError, LowtideError, UsageError
 
 
 class _Group(click.Group):
@@ -53,6 +54,7 @@ for _command in (
 
 def main() -> None:
     """Run the command line; every error meant for the user is one message and an exit code."""
+    _open_closed()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # names in the model may be in any script
             stream.reconfigure(errors="backslashreplace")
@@ -65,6 +67,9 @@ def main() -> None:
     except click.exceptions.Exit as done:  # after --help or --version
         sys.stdout.flush()
         code = done.exit_code
+    except FaultError as error:
+        _message(fault_message(error, sys.argv[1:]))
+        code = FAULT
     except LowtideError as error:
         _message(str(error))
         code = error.exit_code
@@ -78,10 +83,10 @@ def main() -> None:
         _message("interrupted")
         code = 130
     except BrokenPipeError:  # the reader of our output has seen enough (`| head`)
-        _drop_output()
+        _drop(sys.stdout)
         code = 0
     except OSError as error:
-        _drop_output()
+        _drop(sys.stdout)
         _message(
             f"cannot write the result: {error.strerror or error}\n"
             "  remedy: check where standard output goes"
@@ -99,10 +104,26 @@ def _command_named() -> str:
     return f"lowtide {name}" if name else "lowtide"
 
 
+def _open_closed() -> None:
+    """Have standard output and error, also where they were closed before lowtide started (`2>&-`).
+
+    Else the next file that is opened would be taken for one of them. What is written to an output that
+    was closed is an error, as on a full disk; messages may be lost.
+    """
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+
+
 def _message(text: str) -> None:
-    print(f"lowtide: {text}", file=sys.stderr)
+    """To standard error, if that can be written to: whether it can does not change the exit code."""
+    try:
+        print(f"lowtide: {text}", file=sys.stderr, flush=True)
+    except OSError:
+        _drop(sys.stderr)
 
 
-def _drop_output() -> None:
-    """Let the interpreter's last flush go nowhere: standard output cannot be written to."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _drop(stream: TextIO) -> None:
+    """Let the interpreter's last flush go nowhere: the stream cannot be written to."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -10,6 +10,7 @@ import click
 
 from lowtide.cli.options import (
     MODEL_HELP,
+    Bytes,
     Factor,
     effort_option,
     file_option,
@@ -77,7 +78,7 @@ _OPTIONS = (
     ),
     click.option(
         "--align",
-        type=int,
+        type=Bytes(),
         default=16,
         show_default=True,
         help="Alignment of tensors, in bytes.",
@@ -90,9 +91,10 @@ _OPTIONS = (
     ),
     click.option(
         "--max-ram",
-        type=click.IntRange(min=0),
+        type=Bytes(),
         metavar="BYTES",
-        help="Least cost in an arena and state of no more than BYTES together, in strips.",
+        help="Limit arena and state together (16384, 16K or 16KiB): the plan of least cost that "
+        "fits, in strips.",
     ),
     click.option(
         "--cost",
@@ -204,11 +206,11 @@ def compile_command(model: str, folder: Path, as_json: bool, **options: Any) -> 
     from lowtide.report import data, deployment
 
     compiled = _compiled(model, options)
-    compiled.write(folder)
+    removed = compiled.write(folder)
     if as_json:
-        print(data.to_json(deployment.compiled_document(compiled, str(folder))))
+        print(data.to_json(deployment.compiled_document(compiled, str(folder), removed)))
     else:
-        print(deployment.compiled_text(compiled, str(folder)))
+        print(deployment.compiled_text(compiled, str(folder), removed))
 
 
 @click.command(epilog=MODEL_HELP)

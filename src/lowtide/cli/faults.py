@@ -1,4 +1,4 @@
-"""What happens to an error that nobody foresaw: one message, and a report that a user can send.
+"""What happens to a fault of lowtide's own: one message, and a report that a user can send.
 
 Why a file: a traceback on the screen tells a user nothing, and is lost when it is asked for. The model
 is not in the report, only its name: it may not be the user's to give.
@@ -17,15 +17,16 @@ from pathlib import Path
 from typing import Final
 
 from lowtide import __version__
+from lowtide.errors import FaultError
 
-FAULT: Final = 5
-"""The exit code."""
+FAULT: Final = FaultError.exit_code
 
 
 def fault_message(error: Exception, arguments: Sequence[str]) -> str:
     """Cause and remedy, with the name of the report, which was written into the system's folder of
     temporary files; where it could not be, the remedy has the place in lowtide instead."""
-    cause = f"a fault of lowtide: {type(error).__name__}: {error}".splitlines()[0]
+    what = error.cause if isinstance(error, FaultError) else f"{type(error).__name__}: {error}"
+    cause = f"a fault of lowtide: {what}".splitlines()[0]
     try:
         handle, path = tempfile.mkstemp(prefix="lowtide-fault-", suffix=".txt")
         with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:

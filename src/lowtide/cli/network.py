@@ -12,6 +12,7 @@ from lowtide.cli.options import (
     file_option,
     json_option,
     model_argument,
+    out_option,
     progress,
 )
 from lowtide.errors import UsageError
@@ -57,7 +58,7 @@ def analyze(model: str, as_json: bool, csv: Path | None, plot: Path | None, effo
 
 @click.command(epilog=MODEL_HELP)
 @model_argument
-@file_option("-o", "--output", metavar="OUT", help_text="The .tflite file to write.", required=True)
+@out_option("The .tflite file to write.", required=True)
 @click.option(
     "--offline-plan", is_flag=True, help="Also store tensor offsets, as metadata that TFLM honours."
 )
@@ -89,9 +90,7 @@ def reorder(
 
 @click.command()
 @click.argument("name", required=False)
-@file_option(
-    "-o", "--output", metavar="OUT", help_text="Write the network NAME to this .tflite file."
-)
+@out_option("Write the network NAME to this .tflite file.")
 @json_option
 def zoo(name: str | None, output: Path | None, as_json: bool) -> None:
     """List the built-in networks, or write one as a .tflite file."""

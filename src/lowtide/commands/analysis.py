@@ -14,7 +14,8 @@ from lowtide.ir.liveness import lifetimes, working_sets
 from lowtide.ir.macs import op_macs
 from lowtide.ir.soundness import graph_of
 from lowtide.order import OrderResult, best_order
-from lowtide.place.tensors import stored_plan_bytes, tflm_arena_bytes
+from lowtide.passes import resolve_variables
+from lowtide.place.tensors import stored_plan_bytes, tflm_arena_bytes, tflm_variable_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,9 @@ class TensorUse:
 class Analysis:
     """The result of `analyze`; `file` is the order in the file, `best` the least-peak order.
 
+    `variables_bytes` is the network's state, which outlives an invocation: it is in no peak and in no
+    arena, each variable once; TFLM takes `tflm_variables_bytes` for it. What operators read of it is a
+    tensor of its own, and is in them.
     `stored_plan_bytes` is the arena by the offline plan that the file holds, None without one.
     """
 
@@ -82,6 +86,7 @@ class Analysis:
     macs: int
     weights_bytes: int
     variables_bytes: int
+    tflm_variables_bytes: int
     file: Timeline = field(repr=False)
     best: Timeline = field(repr=False)
     best_order: OrderResult
@@ -114,13 +119,15 @@ def analysis_of(model: Model | Graph, found: OrderResult, graph: Graph) -> Analy
     given = tuple(range(len(graph.ops)))
     macs = [op_macs(graph, op) for op in graph.ops]
     file = timeline(graph, given, macs)
+    variables = resolve_variables(graph)
     best = file if found.order == given else timeline(graph, found.order, macs)
     return Analysis(
         path=model.path if isinstance(model, Model) else graph.name,
         graph=graph,
         macs=sum(macs),
         weights_bytes=graph.weights_bytes,
-        variables_bytes=graph.variables_bytes,
+        variables_bytes=variables.variables_bytes,
+        tflm_variables_bytes=tflm_variable_bytes(variables),
         file=file,
         best=best,
         best_order=found,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from lowtide.emit.bundle import bundle
+from lowtide.emit.bundle import README, bundle, superseded
 from lowtide.emit.names import c_name, check_name
 from lowtide.emit.readme import readme
 from lowtide.errors import ModelError, UsageError
@@ -21,12 +21,13 @@ from lowtide.ir import Graph, Model
 from lowtide.oracle.interpreters import EngineName
 from lowtide.order import OrderResult, best_order
 from lowtide.passes import (
+    carry_rows,
     drop_boundary_quantization,
     fold_pads,
     resolve_variables,
     round_once,
 )
-from lowtide.place.tensors import tflm_arena_bytes
+from lowtide.place.tensors import tflm_arena_bytes, tflm_variable_bytes
 from lowtide.plans import planner
 from lowtide.plans.bound import plan_bound
 from lowtide.plans.cost import CostModel, load_model
@@ -118,6 +119,22 @@ class Options:
         return load_model(self.target.priced_as) if self.cost == "instructions" else None
 
 
+@dataclass(frozen=True, slots=True)
+class TflmBytes:
+    """What TFLM takes from its arena, predicted: `arena` (its head) for tensors, `variables` for state.
+
+    Its own structures and the scratch memory that some of its kernels ask for come on top.
+    """
+
+    arena: int
+    variables: int
+
+    @property
+    def ram(self) -> int:
+        """Both."""
+        return self.arena + self.variables
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Compiled:
     """A program as C: `files` is the whole bundle, {file name: contents}.
@@ -155,6 +172,13 @@ class Compiled:
         return self.arena_bytes + self.state_bytes
 
     @property
+    def tflm_bytes(self) -> TflmBytes:
+        """What TFLM needs for the model, its operators in the file's order."""
+        graph = self.model.graph
+        head = tflm_arena_bytes(graph, range(len(graph.ops)))
+        return TflmBytes(head, tflm_variable_bytes(resolve_variables(graph)))
+
+    @property
     def instructions_predicted(self) -> int | None:
         """Instructions of one inference as the cost model predicts them, if they count."""
         model = self.options.cost_model
@@ -162,11 +186,15 @@ class Compiled:
             return None
         return model.program(self.assembly.executed)
 
-    def write(self, folder: str | Path) -> None:
-        """Write the bundle into `folder`, which is made if missing. Raises UsageError."""
+    def write(self, folder: str | Path) -> tuple[str, ...]:
+        """Write the bundle into `folder`, which is made if missing. Raises UsageError.
+
+        Returns what was removed: kernels of an earlier bundle that nothing in the folder uses now.
+        """
         target = Path(folder)
         new = not target.exists()
         make_folder(target)
+        old = superseded(_sources(target), self.files)
         try:
             write_together({target / name: content for name, content in self.files.items()})
         except BaseException:
@@ -174,6 +202,26 @@ class Compiled:
                 with contextlib.suppress(OSError):
                     target.rmdir()
             raise
+        removed = []
+        for name in old:
+            with contextlib.suppress(OSError):
+                (target / name).unlink()
+                removed.append(name)
+        return tuple(removed)
+
+
+_SOURCES = frozenset({".c", ".h", ".cc", ".cpp", ".cxx", ".hh", ".hpp", ".ino", ".S"})
+
+
+def _sources(folder: Path) -> dict[str, str]:
+    """The texts of the source files in `folder`, and of its README; what cannot be read is left out."""
+    texts = {}
+    with contextlib.suppress(OSError):
+        for path in folder.iterdir():
+            if path.suffix in _SOURCES or path.name == README:
+                with contextlib.suppress(OSError):
+                    texts[path.name] = path.read_text("utf-8", "replace")
+    return texts
 
 
 def compile_model(model: Model, options: Options | None = None) -> Compiled:
@@ -221,7 +269,7 @@ def _complete(options: Options, order: OrderResult, plans: Plans | None) -> bool
 def prepared(model: Model, options: Options) -> tuple[OrderResult, Prepared]:
     """The best order, or that of the stages prescribed, and what is lowered in it."""
     _check_ends(model.graph)
-    graph = fold_pads(resolve_variables(model.graph))
+    graph = fold_pads(carry_rows(resolve_variables(model.graph)))
     if options.quantized_io:
         graph = drop_boundary_quantization(graph)
     if options.rounding == "litert":
@@ -263,8 +311,8 @@ def _check_ends(graph: Graph) -> None:
 class Planned:
     """What `lowtide plan` shows. `points` is the front, if asked for; `complete` says that it is exact.
 
-    `tflm_bytes` is the arena of TFLM's own planner, predicted. No order of the program's steps, each run
-    once, needs less than `lower_bound_bytes`.
+    `tflm_bytes` is the arena of TFLM's own planner, predicted, without its variables. No order of the
+    program's steps, each run once, needs an arena of less than `lower_bound_bytes`.
     """
 
     compiled: Compiled
@@ -305,10 +353,9 @@ def planned_model(
     assembly = assemble_placed(ready, point.placed)
     complete = _complete(options, order, plans)
     compiled = compiled_of(model, options, name, order, assembly, complete=complete)
-    tflm = tflm_arena_bytes(model.graph, range(len(model.graph.ops)))
     tell("looking for a lower bound")
     bound = plan_bound(ready, point.placed, effort=options.effort * (0.1 if front else 1.0))
-    return Planned(compiled, points, plans.complete, tflm, bound)
+    return Planned(compiled, points, plans.complete, compiled.tflm_bytes.arena, bound)
 
 
 def _limits(options: Options) -> tuple[float | None, int | None]:
@@ -348,7 +395,7 @@ def compiled_of(
 ) -> Compiled:
     """The bundle of an assembled program; `complete` is as in `Compiled`."""
     files = bundle(assembly, name)
-    files["README.md"] = readme(assembly, name, options.preserve_input).encode()
+    files[README] = readme(assembly, name, files, options.preserve_input).encode()
     return Compiled(model, name, options, order, assembly, files, complete)
 
 

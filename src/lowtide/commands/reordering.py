@@ -157,7 +157,11 @@ def compare(old: Model, new: Model, *, samples: int = 2, seed: int = 1) -> Check
     The models must have the same tensors. Raises DiffersError, OracleError or MissingToolError.
     """
     graph = old.graph
-    inputs = sample_inputs(old, samples, seed)
+    try:
+        inputs = sample_inputs(old, samples, seed)
+    except ModelError as error:
+        leave = f"leave this check out (`lowtide reorder --no-check`); or: {error.remedy}"
+        raise ModelError(error.cause, leave) from None
     used = {t for op in graph.ops for t in (*op.inputs, *op.outputs) if t >= 0} | set(graph.inputs)
     ids = [t.id for t in graph.tensors if t.id in used and in_arena(t)]
     with ThreadPoolExecutor(max_workers=2) as pool:

@@ -1,5 +1,8 @@
 """The bundle: generated files and the kernels they need, in memory, before anything is written.
 
+A folder that is written to again may hold kernels that the new bundle has no use for; which of them are
+lowtide's own, and needed by nothing else there, is found out here, too.
+
 Which kernel sources belong to a program follows from the headers it includes: lt_x.h needs lt_x.c
 and its variants for the target's instruction sets, lt_x_VARIANT.c, and whatever headers those include.
 """
@@ -7,7 +10,7 @@ and its variants for the target's instruction sets, lt_x_VARIANT.c, and whatever
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
 
@@ -15,6 +18,9 @@ from lowtide.emit.c_writer import write
 from lowtide.program.assemble import Assembly
 
 _INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
+_ANY_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">]+)[">]', re.MULTILINE)
+_LISTED = re.compile(r"^Kernels in this folder: (.+)$", re.MULTILINE)
+README = "README.md"
 
 
 def bundle(assembly: Assembly, name: str) -> dict[str, bytes]:
@@ -33,6 +39,41 @@ def bundle(assembly: Assembly, name: str) -> dict[str, bytes]:
                 texts[file] = text
                 pending += [h for h in _INCLUDE.findall(text) if h in library]
     return {file: texts[file].encode() for file in sorted(texts)}
+
+
+def listed(files: Iterable[str], name: str) -> str:
+    """The line of a README that names the kernels of a bundle, for `superseded` to read."""
+    kernels = sorted(set(files) - {f"{name}.c", f"{name}.h", README})
+    return f"Kernels in this folder: {', '.join(kernels)}"
+
+
+def superseded(before: Mapping[str, str], after: Iterable[str]) -> tuple[str, ...]:
+    """The kernels among the files of a folder that the bundle written to it, `after`, has no use for.
+
+    `before` has the texts of the sources that were there, and of the README. Only files of lowtide's own
+    go: those that the README of an earlier bundle lists, and those that are kernels as they are now.
+    None goes that a file which stays includes: several bundles may share a folder, and their kernels.
+    """
+    library, new = kernel_files(), set(after)
+    named = _LISTED.search(before.get(README, ""))
+    known = set() if named is None else set(named[1].split(", "))
+    own = {
+        name
+        for name, text in before.items()
+        if name not in new and (name in known or library.get(name) == text)
+    }
+    own.discard(README)
+    texts = {name: text for name, text in before.items() if name not in new and name != README}
+    headers = {name: text for name, text in texts.items() if name.endswith(".h")}
+    pending = [name for name in texts if name not in own]
+    while pending:
+        used = {
+            include.rpartition("/")[2] for include in _ANY_INCLUDE.findall(texts[pending.pop()])
+        }
+        kept = {name for name in own if name in used or f"{_owner(name, headers)}.h" in used}
+        own -= kept
+        pending += kept
+    return tuple(sorted(own))
 
 
 def _owner(file: str, library: Mapping[str, str]) -> str:

@@ -120,15 +120,19 @@ def _state(assembly: Assembly, name: str) -> str:
     """What the network remembers, and what of it outlives what."""
     upper, tensors = name.upper(), assembly.program_graph.tensors
     kept = "\n".join(
-        f" *     {v.offset}: {tensors[v.tensor].dtype.name} {list(tensors[v.tensor].shape)}, "
-        f"{v.size} bytes: {comment(tensors[v.tensor].name)}"
+        f" *     {v.offset}: {tensors[v.tensor].dtype.name}, {v.size} bytes: "
+        f"{comment(tensors[v.tensor].name)}"
         for v in assembly.variables
     )
+    size = sum(v.size for v in assembly.variables)
+    more = assembly.state_bytes - size
+    room = f" * The other {more} bytes are room, for newest rows above all, and are not kept.\n"
     return f"""\
 /* The state, memory that the caller gives as well: what the network keeps from one run to the next.
  *
 {kept}
  *
+{room if more else ""}\
  * A run to the end leaves it as the next one needs it. After one that a callback gave up, or that was
  * not finished, it is undefined until {name}_reset. Between two runs it may be copied, and copied
  * back before another run, after {name}_init or without: over a deep sleep, for example. */

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from lowtide.emit.bundle import listed
 from lowtide.emit.header import modes
 from lowtide.ir import Tensor
 from lowtide.lower.nodes import Array
@@ -9,8 +12,11 @@ from lowtide.program.assemble import Assembly
 from lowtide.program.tables import called
 
 
-def readme(assembly: Assembly, name: str, preserve_input: bool) -> str:
-    """Markdown text; figures are exact where they say so, and computed, not measured."""
+def readme(assembly: Assembly, name: str, files: Iterable[str], preserve_input: bool) -> str:
+    """Markdown text about a program and the `files` of its bundle.
+
+    Figures are exact where they say so, and computed, not measured.
+    """
     graph, upper = assembly.graph, name.upper()
     const = assembly.input_mode == "const"
     weights = sum(size for is_weights, size in _constants(assembly) if is_weights)
@@ -76,6 +82,8 @@ Compile every `.c` file of this folder with your program, for example
 
 and link with `-Wl,--gc-sections`.
 
+{listed(files, name)}
+
 ## Call
 
     #include "{name}.h"
@@ -116,14 +124,19 @@ def _state(assembly: Assembly, name: str) -> tuple[str, str]:
         f" __attribute__((aligned({upper}_STATE_ALIGN)));\n"
     )
     count = len(assembly.variables)
+    size = sum(v.size for v in assembly.variables)
+    room = assembly.state_bytes - size
+    more = (
+        f" `state` has {room} bytes more, for the newest rows of a run above all." if room else ""
+    )
     return (
         declared,
         f"""
 ## State
 
 From one call to the next the network keeps {count} tensor{"s" * (count > 1)}, \
-{assembly.state_bytes} bytes in all; `{name}.h` lists them.
-They lie in `state`, apart from the arena.
+{size} bytes in all; `{name}.h` lists them.
+They lie in `state`, apart from the arena.{more}
 
 - `{name}_init` and `{name}_reset(&net)` put them to their start. The latter keeps callbacks and
   inputs, and gives up a run that has begun.

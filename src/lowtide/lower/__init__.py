@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from lowtide.errors import ModelError
 from lowtide.ir import Graph, Op
 from lowtide.ir.block import BlockOp
 from lowtide.ir.macs import op_macs
@@ -68,7 +69,13 @@ LOWERINGS: dict[str, Lowering] = {
     **variables.LOWERINGS,
     **views.LOWERINGS,
 }
+"""The operators of files."""
 
+_EVERY = {**LOWERINGS, **variables.CARRYING}
+
+
+_ETHOS = "ethos-u"
+"""The custom operator that stands for all that Vela compiled."""
 
 _NONE: Mapping[int, Lowered] = MappingProxyType({})
 
@@ -87,7 +94,12 @@ def lower_op(
         return block.lower(
             context, op, lambda n: known.get(n) or lower_op(graph, graph.ops[n], target=target)
         )
-    lowering = LOWERINGS.get(op.type)
+    lowering = _EVERY.get(op.type)
+    if op.custom == _ETHOS:
+        raise ModelError(
+            f"operator {op.id} ({op.label}): Vela compiled it for an Ethos-U, which alone can run it",
+            "give the .tflite file that Vela was given",
+        )
     if lowering is None:
         raise context.unsupported("lowtide has no kernel for this operator")
     kinds = lowering.types
@@ -106,7 +118,7 @@ def columns_read(graph: Graph, op: Op) -> Columns:
     """What `op` reads to make some columns of its output: `Lowered.columns`, without lowering it."""
     if isinstance(op, BlockOp):
         return (Reads(op.inputs[0], op.window.columns),)
-    lowering = LOWERINGS.get(op.type)
+    lowering = _EVERY.get(op.type)
     return None if lowering is None else lowering.columns(Context(graph, op))
 
 

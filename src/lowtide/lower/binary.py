@@ -28,6 +28,8 @@ from lowtide.lower.fixed_point import INT32_MAX
 from lowtide.lower.move import port, row_dims
 from lowtide.lower.nodes import Lowered, Node, Params, Port, Value
 
+_MAX_SHIFT = 22  # of lt_narrow
+
 Fields = tuple[tuple[str, Value], ...]
 Loop = tuple[int, tuple[bool, ...]]
 """(rounds, for each operand whether it moves on)."""
@@ -106,13 +108,18 @@ def _operand(tensor: Tensor, shape: tuple[int, ...], lead: tuple[int, ...]) -> P
 
 def _node(context: Context, kernel: str, ctype: str, walk: Walk, fields: Fields) -> Lowered:
     """One node; `fields` follow those of the pair, which is the whole struct if there are none."""
+    params = Params(ctype, (*walk.fields("pair." if fields else ""), *fields))
+    return _one(context, kernel, "lt_binary.h", params, walk)
+
+
+def _one(context: Context, kernel: str, header: str, params: Params, walk: Walk) -> Lowered:
     return Lowered(
         (
             Node(
                 op=context.op.id,
                 kernel=kernel,
-                header="lt_binary.h",
-                params=Params(ctype, (*walk.fields("pair." if fields else ""), *fields)),
+                header=header,
+                params=params,
                 inputs=walk.inputs,
                 outputs=(walk.output,),
                 steps=walk.output.rows,
@@ -154,8 +161,31 @@ def _add(context: Context, *, subtract: bool) -> Lowered:
         ("low", low),
         ("high", high),
     )
+    quick = _quick(fields, walk) if dtype is DType.INT8 and not subtract else None
+    if quick is not None and context.target.has_dsp:
+        return _one(context, "lt_add_quick_s8_row", "lt_add_quick.h", quick, walk)
     variant = "row" if walk.plain and not subtract else "pair"
     return _node(context, f"lt_add_{suffix(dtype)}_{variant}", "lt_addition", walk, fields)
+
+
+def _quick(fields: Fields, walk: Walk) -> Params | None:
+    """The params of lt_add_quick.h for those of lt_addition; None if they do not meet its conditions."""
+    of = {name: int(value) for name, value in fields if isinstance(value, int)}
+    shift, zero = of["shift"] - 1, of["output_zero"]
+    # Twice the sum is below 2^30: both operands are below 2^8 steps of 2^20, and twice that.
+    if not walk.plain or shift > _MAX_SHIFT:
+        return None
+    own: Fields = (
+        *((name, of[name]) for name in ("start", "b_start")),
+        ("b_half", 1 << (of["b_shift"] - 1)),
+        *((name, of[name]) for name in ("b_multiplier", "b_shift")),
+        ("centre", (2 * zero + 1) << shift),
+        ("multiplier", of["multiplier"]),
+        ("shift", shift),
+        ("count", walk.loops[1][0]),
+        *((name, of[name]) for name in ("low", "high")),
+    )
+    return Params("lt_add_quick_s8", own)
 
 
 def _mul(context: Context) -> Lowered:

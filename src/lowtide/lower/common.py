@@ -17,6 +17,8 @@ from lowtide.target import ANY, Target
 
 _FLOATS = frozenset({DType.FLOAT32, DType.FLOAT16, DType.FLOAT64, DType.BFLOAT16})
 
+_WEIGHTS = frozenset({DType.INT8, DType.UINT8, DType.INT4, DType.UINT4, DType.INT2})
+
 _INTEGERS = frozenset(
     {DType.INT8, DType.UINT8, DType.INT16, DType.UINT16, DType.INT32, DType.UINT32, DType.INT64}
 )
@@ -94,12 +96,28 @@ class Context:
     def unsupported(self, why: str) -> ModelError:
         """The error for what lowtide cannot compile."""
         remedy = "see `lowtide ops` for what is supported"
-        if self.activation_type in _FLOATS:
+        if self.activation_type in _FLOATS and _is_hybrid(self.graph):
+            why += "; the model is hybrid: its weights are integers, its activations floats"
+            remedy = (
+                "quantise its activations, too (full integer quantisation with a representative data "
+                "set); " + remedy
+            )
+        elif self.activation_type in _FLOATS:
             remedy = (
                 "quantise the model to int8 first (full integer quantisation with a representative "
                 "data set); " + remedy
             )
         return ModelError(f"operator {self.op.id} ({self.op.label}): {why}", remedy)
+
+
+def _is_hybrid(graph: Graph) -> bool:
+    """Whether an operator multiplies floats by quantised weights, or makes floats of such weights."""
+    return any(
+        weights.is_constant and weights.quant is not None and weights.dtype in _WEIGHTS
+        for op in graph.ops
+        for weights in (graph.tensors[tensor] for tensor in op.inputs if tensor >= 0)
+        if any(graph.tensors[made].dtype in _FLOATS for made in op.outputs)
+    )
 
 
 Columns = tuple[Reads, ...] | None

@@ -9,16 +9,28 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from lowtide.ir.window import Axis
 from lowtide.lower import packed
 from lowtide.lower.nodes import Array, Value
 
 _MORE = 1.5
 """A row of the window begins a new four of products: at most so many times the fours there need be."""
 
+_LARGEST = (1 << 15) - 1
+
 
 def quads(kernel_h: int, run: int) -> int:
     """Fours of products, if a row of the window has `run`."""
     return kernel_h * -(-run // 4)
+
+
+def last(axis: Axis, in_w: int, in_c: int) -> int:
+    """The last column in which a window may begin whose rows are words of the image's rows, up to three
+    bytes of which are beyond the window; -1 if there is none."""
+    if axis.dilation > 1 and axis.kernel > 1:
+        return -1
+    beyond = in_w * in_c - 4 * -(-axis.kernel * in_c // 4)
+    return min(_LARGEST, beyond // in_c) if beyond >= 0 else -1
 
 
 def fields(

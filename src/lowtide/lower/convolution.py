@@ -24,8 +24,9 @@ from lowtide.lower.common import (
     per_tensor,
     quantised,
 )
+from lowtide.lower.lanes_work import ConvolutionLanes
 from lowtide.lower.nodes import Array, Lowered, Node, Params, Port, Value
-from lowtide.lower.work import Convolution, ConvolutionFours, ConvolutionLanes, Work
+from lowtide.lower.work import Convolution, ConvolutionFours, Work
 from lowtide.target import DSP
 
 TYPES = frozenset({DType.INT8, DType.UINT8, DType.INT16})
@@ -253,7 +254,14 @@ def _by_fours(
     if made is None or quads > _MAX_SIZE:
         return None
     direct = work.direct and ready
-    fields = (*made, ("out_c", work.out_c), ("direct", int(direct)), ("lean", 0))
+    fields = (
+        *made,
+        ("out_c", work.out_c),
+        ("words", quads // over.kernel_h),
+        ("last", conv_fours.last(over.axis, over.in_w, over.in_c)),
+        ("direct", int(direct)),
+        ("lean", 0),
+    )
     one = 0 if direct else 4 * quads
     scratch = one if over.out_w == 1 else 16 * quads
     return _node(

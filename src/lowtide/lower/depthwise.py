@@ -18,8 +18,9 @@ from lowtide.lower import depthwise_columns as columns
 from lowtide.lower import depthwise_lanes as lanes
 from lowtide.lower.columns import of_a_window
 from lowtide.lower.common import Context, Lowering, per_tensor
+from lowtide.lower.lanes_work import DepthwiseLanes
 from lowtide.lower.nodes import Array, Lowered, Node, Params, Value
-from lowtide.lower.work import Depthwise, DepthwiseColumns, DepthwiseLanes, Work
+from lowtide.lower.work import Depthwise, DepthwiseColumns, Work
 from lowtide.target import DSP
 
 
@@ -95,9 +96,7 @@ def _quick(
     return Lowered((node,))
 
 
-def _by_lanes(
-    node: Node, over: convolution.Footprint, quick: packed.Narrow, zero: int
-) -> Node:
+def _by_lanes(node: Node, over: convolution.Footprint, quick: packed.Narrow, zero: int) -> Node:
     """The same by lanes, which takes no scratch memory."""
     taken = "in_w", "channels", "out_w", "kernel_h", "kernel_w", "stride_w", "pad_left"
     more = "input_zero", "low", "high"
@@ -115,7 +114,16 @@ def _by_lanes(
         params=Params("lt_depthwise_lanes_s8", fields),
         scratch=0,
         lean_scratch=None,
-        work=DepthwiseLanes(work),
+        work=DepthwiseLanes(
+            work.steps,
+            work.rows,
+            sum(over.source.is_whole(step) for step in range(work.steps)),
+            work.axis,
+            work.kernel_h,
+            work.in_w,
+            work.columns,
+            work.channels,
+        ),
     )
 
 

@@ -12,6 +12,7 @@ import math
 from collections.abc import Sequence
 
 from lowtide.ir import DType, Tensor
+from lowtide.ir.state import SHIFT_ROWS
 from lowtide.lower.common import Context
 from lowtide.lower.nodes import Array, Lowered, Node, Params, Port
 
@@ -155,15 +156,19 @@ def view_or_copy(context: Context, source: Tensor, out: Tensor) -> Lowered:
     """`out` holds the bytes of `source` in the same order: no code, or a copy where one is due.
 
     An output that is a view of an input would make one piece of memory of two promises to the
-    caller. A constant is not in the arena, and a variable may change while the view is in use.
+    caller. A constant is not in the arena, and a variable may change while the view is in use, unless
+    it carries rows: then nothing changes it before all is done.
     """
     if source.bytes != out.bytes or source.dtype != out.dtype:
         raise context.unsupported("its input and output do not hold the same number of bytes")
     if source.bytes == 0:
         return Lowered()
     promised = out.id in context.graph.outputs
-    given = _origin(context, source.id) in context.graph.inputs
-    if not (source.is_constant or source.is_variable or (promised and given)):
+    origin = _origin(context, source.id)
+    lent = origin in context.graph.inputs or context.graph.tensors[origin].is_variable
+    carried = any(op.type == SHIFT_ROWS and source.id in op.inputs for op in context.graph.ops)
+    changes = source.is_variable and not carried
+    if not (source.is_constant or changes or (promised and lent)):
         return Lowered(views=((out.id, source.id),))
     rows = math.prod(out.shape[: row_dims(out.shape)])
     both = (port(source, rows, range(rows)), port(out, rows, range(rows)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from lowtide.ir import Tensor
 from lowtide.lower.common import Context, Lowering
 from lowtide.lower.move import (
     MOVABLE,
@@ -15,7 +16,7 @@ from lowtide.lower.move import (
     row_dims,
     runs_node,
 )
-from lowtide.lower.nodes import Lowered
+from lowtide.lower.nodes import Join, Lowered
 
 
 def _slice(context: Context) -> Lowered:
@@ -101,7 +102,20 @@ def _box(context: Context, begin: Shape, stride: Shape, extent: Shape) -> Lowere
         start,
         *inner,
     )
-    return Lowered((node,))
+    return Lowered((node,), join=_cut_out(source, out, begin, stride, extent, size))
+
+
+def _cut_out(
+    source: Tensor, out: Tensor, begin: Shape, stride: Shape, extent: Shape, size: int
+) -> Join | None:
+    """The box as a part of the map `source` whose rows are consecutive bytes; None if it is none."""
+    if len(begin) != 4 or source.shape[0] != 1 or len(out.shape) != 4:
+        return None
+    if any(s != 1 for s, n in zip(stride, extent, strict=True) if n > 1):
+        return None
+    if extent[3] != source.shape[3] and extent[2] != 1:
+        return None
+    return Join(source.id, ((out.id, begin[1], (begin[2] * source.shape[3] + begin[3]) * size),))
 
 
 LOWERINGS = {

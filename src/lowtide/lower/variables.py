@@ -1,4 +1,4 @@
-"""READ_VARIABLE and ASSIGN_VARIABLE: copies from and to a variable tensor, row by row.
+"""READ_VARIABLE and ASSIGN_VARIABLE: copies of variable tensors, row by row; and carried rows.
 
 The names of variables are gone before: see passes/variables.py. CALL_ONCE, which gives
 variables their first values, goes with them; one that does anything else is refused.
@@ -10,9 +10,10 @@ import math
 
 from lowtide.errors import ModelError
 from lowtide.ir import DType, Tensor
+from lowtide.ir.state import SHIFT_ROWS, WRITE_ROWS
 from lowtide.lower.common import Context, Lowering
 from lowtide.lower.move import MOVABLE, copy_node, elements, port, row_dims
-from lowtide.lower.nodes import Lowered
+from lowtide.lower.nodes import Join, Lowered, Node, Params, Port
 
 
 def _unresolved(context: Context) -> ModelError:
@@ -49,6 +50,55 @@ def _copy(context: Context, source: Tensor, target: Tensor) -> Lowered:
     return Lowered((copy_node(context, *both, rows),))
 
 
+def _write_rows(context: Context) -> Lowered:
+    """The rows of input 1 become some of the variable's: copied, or made there (rows/joined.py)."""
+    variable, part = _variable(context), context.input(1)
+    elements(context, variable, part)
+    row = context.option("row")
+    size = _row_bytes(variable)
+    rows, count = part.bytes // size, variable.bytes // size
+    target = Port(variable.id, count, size, first=row)
+    node = copy_node(context, Port(part.id, rows, size), target, rows)
+    join = None
+    if all(len(t.shape) == 4 and t.shape[0] == 1 for t in (variable, part)):
+        # Rows of the variable are rows of it as a map, or columns.
+        at = (row, 0) if variable.shape[1] > 1 else (0, row * size)
+        join = Join(variable.id, ((part.id, *at),))
+    return Lowered((node,), join=join)
+
+
+def _shift_rows(context: Context) -> Lowered:
+    """One move in each variable, those that lie first in memory first: place/variables.py."""
+    rows, kept = context.op.options["rows"], context.op.options["kept"]
+    assert isinstance(rows, tuple) and isinstance(kept, tuple)
+    nodes = []
+    for number, (first, many) in enumerate(zip(rows, kept, strict=True)):
+        variable = context.input(number)
+        size = _row_bytes(variable)
+        count = variable.bytes // size
+        source = Port(variable.id, count, size, first=int(first), stride=0)
+        target = Port(variable.id, count, size, stride=0)
+        params = Params("lt_slide", (("bytes", int(many) * size),))
+        nodes.append(
+            Node(
+                context.op.id,
+                "lt_slide_buffer",
+                "lt_slide.h",
+                params,
+                (source,),
+                (target,),
+                steps=1,
+            )
+        )
+    return Lowered(tuple(nodes))
+
+
+def _row_bytes(variable: Tensor) -> int:
+    """Of a variable that carries rows: they are along its first axis that is longer than 1."""
+    rows = next((n for n in variable.shape if n != 1), 1)
+    return variable.bytes // rows
+
+
 def _call_once(context: Context) -> Lowered:
     raise context.unsupported("it runs another subgraph, to set variables before the first run")
 
@@ -60,3 +110,8 @@ LOWERINGS = {
     "ASSIGN_VARIABLE": Lowering(_assign, _TYPES),
     "CALL_ONCE": Lowering(_call_once, _TYPES),
 }
+CARRYING = {
+    WRITE_ROWS: Lowering(_write_rows, MOVABLE),
+    SHIFT_ROWS: Lowering(_shift_rows, MOVABLE),
+}
+"""What no file has: of passes/carried.py."""

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from lowtide.ir.window import Axis
+from lowtide.lower.lanes_work import ConvolutionLanes, DepthwiseLanes
 
 Features = Mapping[str, float]
 """How many of each thing; `kernel/name` is one that a kernel does which the node's own kernel calls."""
@@ -160,77 +161,32 @@ class ConvolutionFours:
     def features(self, columns: int, padded: int) -> Features:
         """What is done to make `columns` columns."""
         of, steps, groups = self.of, self.of.steps, -(-self.of.out_c // 4)
-        words = self.quads // of.kernel_h
+        words, turns = self.quads // of.kernel_h, -(-self.quads // 4)
         pairs, singles = (0, columns) if of.lean else (columns // 2, columns % 2)
-        rests = 1 if of.out_c % 4 else 0
         copied = 0 if self.direct else singles
+        # The last window may end in a word that is not all there.
+        beyond = 1 if of.axis.kernel * of.in_c % 4 and columns else 0
+        edges = "edge_words" if of.in_c % 4 == 0 else "edge_bytes"
         return {
+            # Instructions of lt_fours_two, lt_fours_one and lt_fours_unpack.
+            "assembly": steps * groups * pairs * (73 + 24 * self.quads + 3 * turns)
+            + steps * groups * singles * (43 + 16 * self.quads + 2 * turns)
+            + of.rows * pairs * (6 + 7 * words + 2 * (words // 2)),
             "pair": steps * pairs,
-            "pair_groups": steps * pairs * groups,
-            "pair_products": steps * pairs * groups * self.quads,
-            "pair_rests": steps * pairs * rests,
             "single": steps * singles,
-            "single_groups": steps * singles * groups,
-            "single_products": steps * singles * groups * self.quads,
-            "single_rests": steps * singles * rests,
-            "unpacked_rows": of.rows * pairs,
-            "unpacked_words": of.rows * pairs * words,
+            "rests": steps * (pairs + singles) if of.out_c % 4 else 0,
+            "unpacked_rows": 0 if self.direct else (of.rows + of.padding) * pairs,
             "unpacked_padding": of.padding * pairs * words,
+            "copied_rows": (of.rows + of.padding) * copied,
             "copied_words": (of.rows + of.padding) * copied * words,
-            "edges" if of.in_c % 4 == 0 else "byte_edges": of.rows * padded,
+            "edges": of.rows * (padded + beyond),
+            "copied_edges" if of.lean else edges: of.rows * (padded + beyond) * words,
             "clamped": steps * columns * of.out_c if of.clamps else 0,
         }
 
     def leaner(self) -> ConvolutionFours:
         """The lean form."""
         return replace(self, of=self.of.leaner())
-
-
-@dataclass(frozen=True, slots=True)
-class ConvolutionLanes:
-    """lt_conv_lanes: pixels two by two, an odd one or all lean ones alone.
-
-    `rows` and `padding` are those of all its windows over all steps, `run` the bytes of one, `chunks` the
-    sixteens of products before the last ones.
-    """
-
-    steps: int
-    rows: int
-    padding: int
-    axis: Axis
-    in_w: int
-    columns: int
-    out_c: int
-    chunks: int
-    run: int
-    direct: bool
-    lean: bool = False
-
-    def features(self, columns: int, padded: int) -> Features:
-        """What is done to make `columns` columns."""
-        steps, groups, rests = self.steps, self.out_c // 4, self.out_c % 4
-        pairs, singles = (0, columns) if self.lean else (columns // 2, columns % 2)
-        each, found = groups + bool(rests), {}
-        for name, count in (("pair", pairs), ("single", singles)):
-            found[name] = steps * count
-            found[f"{name}_groups"] = steps * count * each
-            found[f"{name}_chunks"] = steps * count * each * self.chunks
-            found[f"{name}_rests"] = steps * count * rests
-            found[f"{name}_rest"] = steps * count * bool(rests)
-        if self.direct:
-            return {**found, "direct": steps}
-        return {
-            **found,
-            "copied_rows": self.rows * columns,
-            "copied_sixteens": self.rows * columns * -(-self.run // 16),
-            "filled_rows": self.padding * columns,
-            "filled_sixteens": self.padding * columns * -(-self.run // 16),
-            "edges": self.rows * padded,
-        }
-
-    def leaner(self) -> ConvolutionLanes:
-        """The lean form."""
-        return replace(self, lean=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,15 +253,18 @@ class DepthwiseColumns:
     def features(self, columns: int, padded: int) -> Features:
         """What is done to make `columns` columns."""
         del padded
-        of, axis = self.of, self.of.axis
-        pieces = -(-columns // self.piece)
+        of, stride = self.of, self.of.axis.stride
         groups = of.steps * (of.channels // 4)
-        read = columns * axis.stride + pieces * (axis.kernel - axis.stride)
+        pieces = -(-columns // self.piece)
+        read = min(columns * stride + pieces * (3 - stride), of.in_w + 2 * (pieces - 1))
+        sizes = [min(self.piece, columns - at) for at in range(0, columns, self.piece)]
         return {
+            # Instructions of lt_columns_unpack and of lt_columns_sum_1 or lt_columns_sum_2.
+            "assembly": groups * (6 * pieces + 17 * read)
+            + groups * sum(map(_sum_1 if stride == 1 else _sum_2, sizes)),
             "pieces": of.steps * pieces,
             "groups": groups * pieces,
-            "unpacked": groups * min(read, of.in_w + 2 * (pieces - 1)),
-            "results": groups * columns * 4,
+            "results": groups * columns,
             "clamped": of.steps * columns * of.channels if of.clamps else 0,
         }
 
@@ -314,60 +273,14 @@ class DepthwiseColumns:
         return self.of.leaner()
 
 
-@dataclass(frozen=True, slots=True)
-class DepthwiseLanes:
-    """lt_depthwise_lanes: what `of` does, two pixels at a time. Not linear in columns."""
+def _sum_1(n: int) -> int:
+    """Instructions of lt_columns_sum_1: a turn is of three windows, and may begin in its middle."""
+    return 13 + 4 * (27 + 12 * n + 3 * -(-n // 3) + (0, 8, 6)[n % 3])
 
-    of: Depthwise
 
-    @property
-    def axis(self) -> Axis:
-        """The window along a row."""
-        return self.of.axis
-
-    @property
-    def in_w(self) -> int:
-        """Columns of the input."""
-        return self.of.in_w
-
-    @property
-    def columns(self) -> int:
-        """Columns that it makes."""
-        return self.of.columns
-
-    def features(self, columns: int, padded: int) -> Features:
-        """What is done to make `columns` columns; those of padding count if these are all."""
-        of, axis = self.of, self.of.axis
-        pairs, groups = -(-columns // 2), of.channels // 4
-        three = (of.kernel_h, axis.kernel) == (3, 3)
-        each = "three" if three else "any"
-        found = {
-            "pairs": of.steps * pairs,
-            "pair_rows": of.steps * pairs * of.kernel_h,
-            f"{each}_groups": of.steps * pairs * groups,
-            f"{each}_rows": of.rows * pairs * groups,
-            f"{each}_no_rows": (of.steps * of.kernel_h - of.rows) * pairs * groups,
-        }
-        if three:
-            return found
-        edges = self._edges(pairs, columns) if columns == of.columns or padded else 0
-        return {
-            **found,
-            "any_taps": of.rows * pairs * groups * axis.kernel,
-            "edge_rows": of.rows * edges * groups,
-            "edge_taps": of.rows * edges * groups * axis.kernel,
-        }
-
-    def _edges(self, pairs: int, columns: int) -> int:
-        """Pairs of which some columns are padding."""
-        axis, width = self.of.axis, self.of.in_w
-        reach = axis.stride + axis.kernel
-        firsts = (max(0, min(2 * n, columns - 2)) * axis.stride - axis.before for n in range(pairs))
-        return sum(first < 0 or first + reach > width for first in firsts)
-
-    def leaner(self) -> DepthwiseLanes:
-        """There is no lean form."""
-        return self
+def _sum_2(n: int) -> int:
+    """Instructions of lt_columns_sum_2: a turn is of two windows."""
+    return 11 + 4 * (23 + 13 * n + 2 * -(-n // 2) + 2 * (n % 2))
 
 
 MOST_PIXELS = 8

@@ -6,7 +6,6 @@ names the file, the table and the key.
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,9 +14,9 @@ from typing import Any, Final, TypeVar, cast
 from lowtide.errors import UsageError
 from lowtide.machines.finding import EMULATORS, TOOLCHAINS
 from lowtide.machines.parts import Board, Core, Counter, Machine, Region
+from lowtide.sizes import FORMS, bytes_in
 from lowtide.target import ANY, VARIANTS, Target, variants_of
 
-_UNITS: Final = {"": 1, "K": 1 << 10, "M": 1 << 20}
 _ADDRESSES: Final = 1 << 32
 _REMEDY: Final = "see the comments at the top of lowtide/machines/boards/boards.toml for the form"
 _Value = TypeVar("_Value", Core, Machine, Board)
@@ -72,12 +71,10 @@ class _Table:
 
     def size(self, key: str) -> int:
         value = self.values.get(key)
-        if isinstance(value, str) and (match := re.fullmatch(r"([0-9]{1,12}) ?([KM]?)", value)):
-            value = int(match[1]) * _UNITS[match[2]]
+        if isinstance(value, str) and (count := bytes_in(value)) is not None:
+            value = count
         if not isinstance(value, int) or isinstance(value, bool) or not 0 < value < _ADDRESSES:
-            raise self.error(
-                f'has the bad size {key} = {value!r}: use bytes, or a text such as "16K" or "2M"'
-            )
+            raise self.error(f"has the bad size {key} = {value!r}: use {FORMS}")
         return value
 
     def choice(self, key: str, choices: tuple[str, ...], default: str | None = None) -> str:

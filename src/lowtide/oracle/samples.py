@@ -39,7 +39,7 @@ def sample_inputs(
     except MemoryError:
         raise ModelError(
             "the model's inputs are too large for this computer's memory",
-            "leave this check out (`lowtide reorder --no-check`)",
+            "use a computer with more memory",
         ) from None
 
 
@@ -71,5 +71,7 @@ def _numpy_type(graph: Graph, tensor: int) -> np.dtype[Any]:
     except TypeError:
         raise ModelError(
             f"graph input {tensor} has type {name.upper()}, for which no test input can be made",
-            "leave this check out (`lowtide reorder --no-check`), or change the input's type",
+            "change the input's type"
+            if any(tensor in op.inputs for op in graph.ops)
+            else "nothing reads it: take it off the list of the model's inputs",
         ) from None

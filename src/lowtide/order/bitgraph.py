@@ -16,18 +16,10 @@ from dataclasses import dataclass
 
 from lowtide.ir import Graph
 from lowtide.ir.liveness import in_arena
+from lowtide.ir.state import state_order
 
 GIVEN = -1
 """The maker of a tensor that is there before the first operator runs."""
-
-# Operators with state outside their tensors: their order among each other must not change. One key
-# for all is stricter than need be, but such operators are few. Custom operators of one code may share
-# state that no file shows, so they keep their order as well.
-_STATEFUL = frozenset(
-    {"CALL_ONCE", "MULTINOMIAL", "RANDOM_STANDARD_NORMAL", "RANDOM_UNIFORM"}
-    | {"HASHTABLE", "HASHTABLE_IMPORT", "HASHTABLE_FIND", "HASHTABLE_SIZE"}
-    | {"VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE"}
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,24 +150,8 @@ def from_graph(graph: Graph) -> BitGraph:
         for t in graph.tensors
         if not t.is_constant and not t.is_variable and (t.id in maker or t.id in graph.inputs)
     ]
-    return make(n, values, _state_order(graph))
-
-
-def _state_order(graph: Graph) -> list[int]:
-    """Masks that keep operators which share hidden state in file order."""
-    after = [0] * len(graph.ops)
-    last: dict[object, int] = {}
-    for op in graph.ops:
-        held: list[object] = [t for t in op.inputs if t >= 0 and graph.tensors[t].is_variable]
-        if op.type in _STATEFUL:
-            held.append("state")
-        if op.custom is not None:
-            held.append(op.custom)
-        for key in dict.fromkeys(held):  # it may read a variable twice
-            if key in last:
-                after[op.id] |= 1 << last[key]
-            last[key] = op.id
-    return after
+    after = [sum(1 << op for op in before) for before in state_order(graph)]
+    return make(n, values, after)
 
 
 def restrict(bg: BitGraph, done: int, ops: Sequence[int]) -> BitGraph:

@@ -7,12 +7,14 @@ with the file's tensors; operators are numbered anew, ops[i].id == i.
 """
 
 from lowtide.passes.boundary import drop_boundary_quantization
+from lowtide.passes.carried import carry_rows
 from lowtide.passes.pads import fold_pads
 from lowtide.passes.rounding import round_once
 from lowtide.passes.variables import resolve_variables
 from lowtide.passes.windows import normalise_windows
 
 __all__ = [
+    "carry_rows",
     "drop_boundary_quantization",
     "fold_pads",
     "normalise_windows",

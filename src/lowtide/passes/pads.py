@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
-from lowtide.ir.graph import DType, Graph, Op, Tensor
+from lowtide.ir.graph import DType, Graph, Op
 from lowtide.ir.window import Window
-from lowtide.passes.rewriting import readers_of, with_ops
+from lowtide.passes.rewriting import integers, readers_of, with_ops
 from lowtide.passes.windows import normalise_windows
 
 _CONVOLUTIONS = frozenset({"CONV_2D", "DEPTHWISE_CONV_2D"})
@@ -49,25 +47,11 @@ def _sides(graph: Graph, pad: Op) -> tuple[int, int, int, int] | None:
     if pad.type not in ("PAD", "PADV2") or len(pad.inputs) < 2 or -1 in pad.inputs[:2]:
         return None
     source, paddings = (graph.tensors[i] for i in pad.inputs[:2])
-    values = _integers(paddings)
+    values = integers(paddings)
     if values is None or len(source.shape) != 4 or len(values) != 8 or min(values) < 0:
         return None
     top, bottom, left, right = values[2:6]
     return None if any(values[:2] + values[6:]) else (top, bottom, left, right)
-
-
-def _integers(tensor: Tensor) -> list[int] | None:
-    """The values of a constant of integers; None if it is none."""
-    kinds = {
-        DType.INT8: "<i1",
-        DType.UINT8: "<u1",
-        DType.INT16: "<i2",
-        DType.INT32: "<i4",
-        DType.INT64: "<i8",
-    }
-    if tensor.data is None or tensor.dtype not in kinds or tensor.is_sparse:
-        return None
-    return [int(x) for x in np.frombuffer(tensor.data, kinds[tensor.dtype])]
 
 
 def _padded(window: Window, sides: tuple[int, int, int, int]) -> Window:
@@ -101,7 +85,7 @@ def _can_fold(
 def _pad_value(graph: Graph, pad: Op) -> int | None:
     """What the PAD pads with, as stored; None if that is not known here."""
     if len(pad.inputs) > 2 and pad.inputs[2] >= 0:
-        values = _integers(graph.tensors[pad.inputs[2]])
+        values = integers(graph.tensors[pad.inputs[2]])
         return values[0] if values is not None and len(values) == 1 else None
     out = graph.tensors[pad.outputs[0]]
     match out.dtype:

@@ -1,11 +1,13 @@
-"""What passes share: who reads a tensor, and a graph with other operators."""
+"""What passes share: who reads a tensor, what a constant holds, and a graph with other operators."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from lowtide.ir.graph import Graph, Op
+import numpy as np
+
+from lowtide.ir.graph import DType, Graph, Op, Tensor
 
 
 def readers_of(graph: Graph) -> Mapping[int, list[Op]]:
@@ -19,3 +21,17 @@ def readers_of(graph: Graph) -> Mapping[int, list[Op]]:
 
 def with_ops(graph: Graph, ops: Iterable[Op]) -> Graph:
     return replace(graph, ops=tuple(replace(op, id=i) for i, op in enumerate(ops)))
+
+
+def integers(tensor: Tensor) -> list[int] | None:
+    """The values of a constant of integers; None if it is none."""
+    kinds = {
+        DType.INT8: "<i1",
+        DType.UINT8: "<u1",
+        DType.INT16: "<i2",
+        DType.INT32: "<i4",
+        DType.INT64: "<i8",
+    }
+    if tensor.data is None or tensor.dtype not in kinds or tensor.is_sparse:
+        return None
+    return [int(x) for x in np.frombuffer(tensor.data, kinds[tensor.dtype])]

@@ -38,6 +38,16 @@ def tflm_arena_bytes(graph: Graph, order: Sequence[int]) -> int:
     return greedy(tflm_problem(graph, order)).arena_bytes
 
 
+def tflm_variable_bytes(graph: Graph) -> int:
+    """Bytes that TFLM takes from its arena for variable tensors, beside the head and for good.
+
+    Each has its multiple of 16. Variables that are known by name are variable tensors after
+    `resolve_variables`; what reads them is a copy of theirs, in the head.
+    """
+    sizes = (tensor.bytes for tensor in graph.tensors if tensor.is_variable)
+    return sum(-(-size // TFLM_ALIGN) * TFLM_ALIGN for size in sizes)
+
+
 def stored_plan_bytes(model: Model) -> int | None:
     """The arena that the offline plan in the model's metadata asks for; None without a sound one."""
     data = next((entry.data for entry in model.metadata if entry.name == METADATA_NAME), None)

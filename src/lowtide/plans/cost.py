@@ -22,11 +22,11 @@ from pathlib import Path
 
 from lowtide.errors import UsageError
 from lowtide.ir.window import Axis
+from lowtide.lower.lanes_work import DepthwiseLanes
 from lowtide.lower.nodes import AnyNode, Node
 from lowtide.lower.work import (
     BlockWork,
     DepthwiseColumns,
-    DepthwiseLanes,
     Features,
     Plain,
     Work,
@@ -92,7 +92,7 @@ Prices = Mapping[int, Price]
 
 @dataclass(frozen=True, slots=True)
 class CostModel:
-    """Instructions per feature and kernel, on one core. `worst_error` is that of the ten plans of
+    """Instructions per feature and kernel, on one core. `worst_error` is that of the plans of
     `bench/run instructions`, relative to what was measured."""
 
     core: str

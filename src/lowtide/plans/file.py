@@ -15,6 +15,7 @@ from typing import Any
 
 from lowtide.errors import UsageError
 from lowtide.ir import Graph, Model
+from lowtide.ir.state import state_order
 from lowtide.rows.prepare import Prepared
 from lowtide.rows.stages import Choice, Fused
 
@@ -122,19 +123,10 @@ def stage_order(graph: Graph, stages: Sequence[Choice]) -> tuple[int, ...]:
     others = [op.id for op in graph.ops if op.id not in set(listed)]
     order: list[int] = []
     done: set[int] = set()
-
-    # Operators on one variable keep the file's order.
-    users: dict[int, list[int]] = {}
-    for op in graph.ops:
-        for tensor in {*op.inputs, *op.outputs}:
-            if tensor >= 0 and graph.tensors[tensor].is_variable:
-                users.setdefault(tensor, []).append(op.id)
+    before = state_order(graph)
 
     def ready(number: int) -> bool:
-        op = graph.ops[number]
-        needs = {made.get(t, -1) for t in op.inputs if t >= 0 and t not in users}
-        for tensor in {*op.inputs, *op.outputs}:
-            needs.update(user for user in users.get(tensor, []) if user < number)
+        needs = {made.get(t, -1) for t in graph.ops[number].inputs if t >= 0} | before[number]
         return all(n < 0 or n in done for n in needs)
 
     for number in [*listed, -1]:

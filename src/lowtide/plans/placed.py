@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from lowtide.place import Placement
 from lowtide.place.layout import RowLayout, row_layout
 from lowtide.place.rows import FULL
-from lowtide.place.variables import Variable, place_variables
 from lowtide.rows.prepare import Prepared
 from lowtide.rows.scheduled import Scheduled, scheduled
 from lowtide.rows.stages import Choice, RowPlan
@@ -21,12 +20,10 @@ from lowtide.rows.stages import Choice, RowPlan
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlacedPlan:
-    """Steps in their order, their rows and scratch memory at their offsets in the arena, and variables
-    at theirs in the state; in bytes."""
+    """Steps in their order, their rows and scratch memory at their offsets in the arena, in bytes."""
 
     rows: Scheduled
     layout: RowLayout = field(repr=False)
-    variables: tuple[Variable, ...]
 
     @property
     def choices(self) -> tuple[Choice, ...]:
@@ -64,7 +61,7 @@ def placed(rows: Scheduled, *, effort: int = FULL) -> PlacedPlan:
     layout = row_layout(
         rows.table, plan.steps, rows.lives, plan.segments, align=align, effort=effort
     )
-    return PlacedPlan(rows, layout, place_variables(rows.graph))
+    return PlacedPlan(rows, layout)
 
 
 def stage_tops(of: PlacedPlan) -> list[int]:

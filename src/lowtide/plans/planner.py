@@ -19,7 +19,7 @@ from itertools import accumulate
 from lowtide.errors import InfeasibleError
 from lowtide.ir.macs import graph_macs
 from lowtide.place.rows import FULL, QUICK
-from lowtide.place.variables import place_variables, state_bytes
+from lowtide.place.variables import state_bytes, variables_of
 from lowtide.plans.cost import CostModel
 from lowtide.plans.placed import PlacedPlan, placed, stage_tops
 from lowtide.plans.search import Path, cheapest, choices_of, unbeaten_paths
@@ -236,7 +236,7 @@ def within_ram(plans: Plans, most: int, max_overhead: float = float("inf")) -> P
 
     Raises InfeasibleError, which names the nearest plans on both sides, if there is none.
     """
-    state = state_bytes(place_variables(plans.ready.graph))
+    state = state_bytes(variables_of(plans.ready))
     most -= state
     best = _cheapest(plans, most)
     for path, upto in plans.levels:

@@ -16,7 +16,7 @@ from lowtide.lower.nodes import AnyNode, Crop, Node
 from lowtide.place import Placement
 from lowtide.place.layout import RowLayout, TensorLayout, tensor_layout
 from lowtide.place.rows import FULL
-from lowtide.place.variables import Variable, place_variables, state_bytes
+from lowtide.place.variables import Variable, state_bytes, variables_of
 from lowtide.plans.placed import PlacedPlan, placed_plan
 from lowtide.plans.search import cheapest, choices_of
 from lowtide.plans.space import space_of
@@ -196,7 +196,7 @@ def assemble_tensors(ready: Prepared, allocator: str) -> Assembly:
         ready.preserve_input,
         ready.align,
     )
-    variables = place_variables(ready.graph, ready.align)
+    variables = variables_of(ready, ready.align)
     tables = _tables(ready, ready.graph, layout, variables)
     turns: list[Turn | Loop] = []
     for index, node in enumerate(nodes):
@@ -219,9 +219,10 @@ def assemble_rows(ready: Prepared, choices: Sequence[Choice], *, effort: int = F
 def assemble_placed(ready: Prepared, placed: PlacedPlan) -> Assembly:
     """The program of a plan whose rows are placed."""
     rows = placed.rows
-    tables = _tables(ready, rows.graph, placed.layout, placed.variables, rows.crops)
+    variables = variables_of(ready)
+    tables = _tables(ready, rows.graph, placed.layout, variables, rows.crops)
     turns = _turns(tables, rows.nodes, rows.plan, rows.strips)
-    return _assembly(ready, rows.graph, tables, placed.layout, turns, placed.variables, rows)
+    return _assembly(ready, rows.graph, tables, placed.layout, turns, variables, rows)
 
 
 def _skipped(ready: Prepared, plan: RowPlan | None) -> frozenset[int]:

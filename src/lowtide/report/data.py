@@ -10,9 +10,8 @@ import io
 import json
 from typing import TYPE_CHECKING, Any
 
-from lowtide.commands.analysis import Analysis, Step, Timeline
-
-if TYPE_CHECKING:  # the pipeline prints with this package
+if TYPE_CHECKING:  # the pipeline prints with this package, and a list of names needs none of it
+    from lowtide.commands.analysis import Analysis, Step, Timeline
     from lowtide.commands.reordering import Placements, Reordered
     from lowtide.place import Placement
 
@@ -34,6 +33,7 @@ def analysis_document(analysis: Analysis, placements: Placements | None = None) 
             "macs": analysis.macs,
             "weights_bytes": analysis.weights_bytes,
             "variables_bytes": analysis.variables_bytes,
+            "tflm_variables_bytes": analysis.tflm_variables_bytes,
         },
         "peak_bytes": analysis.peak_bytes,
         "peak_step": analysis.file.peak_step,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from lowtide.commands.checking import Ran, Verified
@@ -18,8 +19,10 @@ _SHOWN_TENSORS = 8
 _ROUNDED = "with LiteRT's rounding of FULLY_CONNECTED in place of TensorFlow Lite Micro's"
 
 
-def compiled_text(compiled: Compiled, output: str | None = None) -> str:
-    """The RAM the program needs, computed, and what was written to `output`, if it was."""
+def compiled_text(
+    compiled: Compiled, output: str | None = None, removed: Sequence[str] = ()
+) -> str:
+    """The RAM the program needs, computed, and what was written to `output`, if it was, or removed."""
     graph, placement = compiled.graph, compiled.assembly.placement
     proof = "" if placement.proved_optimal else " (not proved optimal)"
     plan = compiled.assembly.plan
@@ -40,6 +43,10 @@ def compiled_text(compiled: Compiled, output: str | None = None) -> str:
             f"Wrote {len(compiled.files)} files to {plain(output)}; {compiled.name}.h is the "
             "interface, README.md says how to build and call it."
         )
+    if removed:
+        lines.append(
+            f"Removed of an earlier bundle, as nothing there uses it now: {', '.join(removed)}."
+        )
     return "\n".join(lines)
 
 
@@ -47,10 +54,12 @@ def _state(compiled: Compiled) -> list[str]:
     """What is kept from one invocation to the next, if anything is."""
     if not compiled.state_bytes:
         return []
-    count = len(compiled.assembly.variables)
+    count, tflm = len(compiled.assembly.variables), compiled.tflm_bytes
     return [
         f"state {amount(compiled.state_bytes)} in {count} tensor{'s' * (count > 1)}, kept between "
-        f"invocations; arena and state {amount(compiled.ram_bytes)}"
+        f"invocations; arena and state {amount(compiled.ram_bytes)}",
+        f"TensorFlow Lite Micro, predicted: arena {amount(tflm.arena)} and variables "
+        f"{amount(tflm.variables)}, {amount(tflm.ram)}",
     ]
 
 
@@ -61,7 +70,9 @@ def _predicted(compiled: Compiled) -> list[str]:
     )
 
 
-def compiled_document(compiled: Compiled, output: str) -> dict[str, Any]:
+def compiled_document(
+    compiled: Compiled, output: str, removed: Sequence[str] = ()
+) -> dict[str, Any]:
     """Schema lowtide.compile/1; sizes in bytes."""
     return {
         "schema": "lowtide.compile/1",
@@ -69,6 +80,7 @@ def compiled_document(compiled: Compiled, output: str) -> dict[str, Any]:
         "output": output,
         "name": compiled.name,
         "files": sorted(compiled.files),
+        "removed": list(removed),
         "allocator": compiled.options.allocator,
         "schedule": compiled.options.schedule,
         "core": compiled.options.target.core,
@@ -76,6 +88,9 @@ def compiled_document(compiled: Compiled, output: str) -> dict[str, Any]:
         "output_mode": compiled.options.output_mode,
         "arena_bytes": compiled.arena_bytes,
         "state_bytes": compiled.state_bytes,
+        "ram_bytes": compiled.ram_bytes,
+        "tflm_greedy_arena_bytes": compiled.tflm_bytes.arena,
+        "tflm_variables_bytes": compiled.tflm_bytes.variables,
         "arena_lower_bound_bytes": compiled.assembly.placement.lower_bound_bytes,
         "moved_bytes": compiled.assembly.placement.moved_bytes,
         "order": list(compiled.order.order),

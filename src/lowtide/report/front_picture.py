@@ -1,4 +1,4 @@
-"""The front as a picture: arena against cost, with the RAM of common parts as lines.
+"""The front as a picture: arena, and state if any, against cost, with the RAM of common parts as lines.
 
 Why: which plan is worth its cost is seen at a glance, as is the part that it lets the network fit.
 """
@@ -38,15 +38,15 @@ def write_front_picture(compiled: Compiled, points: Sequence[Point], path: Path)
     axes = figure.add_subplot()
     predicted = compiled.instructions_predicted
     costs = [p.overhead if predicted is None else p.cost / 1e6 for p in points]
-    sizes = [p.arena_bytes for p in points]
+    sizes = [p.arena_bytes + compiled.state_bytes for p in points]
     axes.step(costs, sizes, where="post", color="tab:blue", linewidth=1)
     axes.plot(costs, sizes, "o", color="tab:blue", label="plans")
     plan = compiled.assembly.plan
     if plan is not None:
         overhead = plan.macs / (graph_macs(compiled.graph) or 1)
         cost = overhead if predicted is None else predicted / 1e6
-        axes.plot(cost, compiled.arena_bytes, "D", color="tab:red", label="this plan")
-    low, high = min(sizes), max(*sizes, compiled.arena_bytes)
+        axes.plot(cost, compiled.ram_bytes, "D", color="tab:red", label="this plan")
+    low, high = min(sizes), max(*sizes, compiled.ram_bytes)
     for name, size in PARTS:
         if low / 2 < size < high * _ROOM:
             axes.axhline(size, color="tab:gray", linestyle=":", linewidth=1)
@@ -64,7 +64,8 @@ def write_front_picture(compiled: Compiled, points: Sequence[Point], path: Path)
     if predicted is not None:
         label = f"million instructions, predicted {predicted_note(compiled)}"
     axes.set_xlabel(label)
-    axes.set_ylabel("arena, bytes")
+    state = compiled.state_bytes
+    axes.set_ylabel(f"arena, and {state:,} B of state, bytes" if state else "arena, bytes")
     axes.yaxis.set_major_formatter(picture.with_commas)
     axes.set_title(f"{compiled.name}: least RAM for the work (input {compiled.options.input_mode})")
     axes.legend()

@@ -91,7 +91,10 @@ def name_steps(axis: Axes, labels: Sequence[str]) -> None:
 
 
 def analysis_picture(analysis: Analysis, picture_format: str) -> bytes:
-    """A png or svg: per step, the live tensors stacked, one colour per tensor, the peak marked."""
+    """A png or svg: per step, the live tensors stacked, one colour per tensor, the peak marked.
+
+    State, which lives on from one invocation to the next, is a band below them.
+    """
     from matplotlib.figure import Figure
 
     lines = [("file order", analysis.file)]
@@ -103,15 +106,18 @@ def analysis_picture(analysis: Analysis, picture_format: str) -> bytes:
     axes = figure.subplots(1, len(lines), sharey=True, squeeze=False)[0]
     for axis, (title, line) in zip(axes, lines, strict=True):
         _draw(axis, analysis, title, line)
-    axes[0].set_ylabel("live tensors (KB = 1000 B)")
-    axes[0].set_ylim(0, 1.15 * max(1, analysis.peak_bytes) / 1000)
+    state = ", on state" if analysis.variables_bytes else ""
+    axes[0].set_ylabel(f"live tensors{state} (KB = 1000 B)")
+    most = analysis.peak_bytes + analysis.variables_bytes
+    axes[0].set_ylim(0, 1.15 * max(1, most) / 1000)
     return file_contents(figure, picture_format)
 
 
 def _draw(axis: Axes, analysis: Analysis, title: str, line: Timeline) -> None:
     colours = listed_colours()
     sizes = [t.bytes / 1000 for t in analysis.graph.tensors]
-    base = [0.0] * len(line.steps)
+    state = analysis.variables_bytes
+    base = [state / 1000] * len(line.steps)
     # Oldest at the bottom, so that a tensor held for long is a band and not a staircase.
     born: dict[int, int] = {}
     for number, step in enumerate(line.steps):
@@ -130,11 +136,13 @@ def _draw(axis: Axes, analysis: Analysis, title: str, line: Timeline) -> None:
         )
         for n in steps:
             base[n] += sizes[tensor]
-    peak = line.peak_bytes / 1000
+    if state:
+        axis.axhspan(0, state / 1000, facecolor="0.9", edgecolor="0.5", hatch="//////", linewidth=0)
+    peak = (state + line.peak_bytes) / 1000
     axis.axhline(peak, color="black", linestyle="--", linewidth=0.8)
     at = max(0, line.peak_step)
     axis.annotate(
-        f"peak {line.peak_bytes:,} B",
+        f"peak {line.peak_bytes:,} B" + (f" + state {state:,} B" if state else ""),
         xy=(at, peak),
         xytext=(0, 6),
         textcoords="offset points",

@@ -119,7 +119,8 @@ def _frame(figure: Figure, memory: Axes, live: Axes, compiled: Compiled, shown: 
             "operators interleave."
         )
     memory.set_title("\n".join(hints), fontsize=8, color="0.3", loc="left", pad=16 if rows else 6)
-    memory.set_ylabel("address in the arena (bytes)")
+    above = "; state, which stays, above it" if shown.state_bytes else ""
+    memory.set_ylabel(f"address in the arena (bytes{above})")
     memory.set_ylim(0, 1.08 * max(1, shown.arena_bytes + shown.state_bytes))
     live.set_ylabel("live bytes")
     live.set_ylim(0, 1.2 * max(1, shown.peak_bytes))
@@ -249,7 +250,7 @@ def _draw_marks(memory: Axes, live: Axes, compiled: Compiled, shown: PlanBoxes) 
     )
     memory.annotate(
         f"arena {amount(top)}"
-        + (f", state {amount(shown.state_bytes)}" if shown.state_bytes else ""),
+        + (f" + state {amount(shown.state_bytes)}" if shown.state_bytes else ""),
         xy=(0.0 if peak > slots / 2 else 1.0, top),
         xycoords=("axes fraction", "data"),
         xytext=(4 if peak > slots / 2 else 0, 4),

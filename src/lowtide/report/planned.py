@@ -46,7 +46,9 @@ def plan_text(planned: Planned) -> str:
         if planned.proved_optimal
         else f"gap to the bound at most {arena / max(1, bound) - 1:.1%}"
     )
-    best, tflm = compiled.order.peak_bytes, planned.tflm_bytes
+    ram, best, tflm = compiled.ram_bytes, compiled.order.peak_bytes, compiled.tflm_bytes.ram
+    best += compiled.state_bytes
+    by_rows = "by rows, with state" if compiled.state_bytes else "by rows"
     own = graph_macs(graph)
     overhead = (
         f"nothing is computed twice ({plan.macs:,} MACs)"
@@ -71,8 +73,8 @@ def plan_text(planned: Planned) -> str:
         f"live rows and scratch at the peak     {amount(plan.peak_bytes):>12}"
         + ("  proved least" if plan.peak_bytes == bound else ""),
         f"lower bound for orders of its steps   {amount(bound):>12}",
-        f"operator by operator, best order      {amount(best):>12}  {change(best, arena)} by rows",
-        f"TensorFlow Lite Micro, predicted      {amount(tflm):>12}  {change(tflm, arena)} by rows",
+        f"operator by operator, best order      {amount(best):>12}  {change(best, ram)} {by_rows}",
+        f"TensorFlow Lite Micro, predicted      {amount(tflm):>12}  {change(tflm, ram)} {by_rows}",
     ]
     if compiled.instructions_predicted is not None:
         lines.append(
@@ -88,7 +90,8 @@ def _state(compiled: Compiled) -> list[str]:
     if not compiled.state_bytes:
         return []
     return [
-        f"state, kept between invocations       {amount(compiled.state_bytes):>12}",
+        f"state, kept between invocations       {amount(compiled.state_bytes):>12}  "
+        "counted once, not in the arena",
         f"arena and state                       {amount(compiled.ram_bytes):>12}",
     ]
 
@@ -108,12 +111,14 @@ def plan_document(planned: Planned) -> dict[str, Any]:
         "quantized_io": compiled.options.quantized_io,
         "arena_bytes": compiled.arena_bytes,
         "state_bytes": compiled.state_bytes,
+        "ram_bytes": compiled.ram_bytes,
         "peak_bytes": plan.peak_bytes,
         "lower_bound_bytes": planned.lower_bound_bytes,
         "proved_optimal": planned.proved_optimal,
         "complete": compiled.complete,
         "best_order_bytes": compiled.order.peak_bytes,
         "tflm_greedy_arena_bytes": planned.tflm_bytes,
+        "tflm_variables_bytes": compiled.tflm_bytes.variables,
         "macs": plan.macs,
         "overhead": plan.macs / own if own else 1.0,
         **predicted_fields(compiled),
@@ -151,7 +156,7 @@ def front_text(compiled: Compiled, points: Sequence[Point], *, complete: bool) -
     predicts = compiled.options.cost_model is not None
     rows = [
         (
-            f"{p.arena_bytes:,}",
+            f"{p.arena_bytes + compiled.state_bytes:,}",
             f"{p.cost if predicts else p.peak_bytes:,}",
             f"{p.overhead:.4f}",
             f"{p.macs:,}",
@@ -161,11 +166,12 @@ def front_text(compiled: Compiled, points: Sequence[Point], *, complete: bool) -
         for p in points
     ]
     unit = "predicted instructions" if predicts else "MACs"
-    title = f"All plans that no other beats in both arena and {unit}"
+    ram = "arena and state" if compiled.state_bytes else "arena"
+    title = f"All plans that no other beats in both {ram} and {unit}"
     if not complete:
         title += " (of the stages looked at before the effort was used up)"
     second = "instructions, predicted" if predicts else "live, bytes"
-    columns = ("arena, bytes", second, "overhead", "MACs", "stages in strips", "")
+    columns = (f"{ram}, bytes", second, "overhead", "MACs", "stages in strips", "")
     return table(title, columns, rows)
 
 

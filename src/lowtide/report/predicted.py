@@ -12,7 +12,7 @@ def predicted_note(compiled: Compiled) -> str:
     model = compiled.options.cost_model
     if model is None:
         return ""
-    return f"for a {model.core}; off by at most {model.worst_error:.1%} in ten plans measured"
+    return f"for a {model.core}; off by at most {model.worst_error:.1%} in plans measured"
 
 
 def predicted_fields(compiled: Compiled) -> dict[str, Any]:

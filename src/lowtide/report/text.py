@@ -141,6 +141,7 @@ def summary_text(analysis: Analysis, placements: Placements | None = None) -> st
         rows.append(
             ("arena by the file's offline plan", amount(analysis.stored_plan_bytes), "", stored)
         )
+    state, tflm = analysis.variables_bytes, analysis.tflm_variables_bytes
     if placements is not None:
         plan, compact = placements.planned, placements.compacting
         proof = (
@@ -151,6 +152,12 @@ def summary_text(analysis: Analysis, placements: Placements | None = None) -> st
         rows.append(("arena, planned offsets", "", amount(plan.arena_bytes), proof))
         moved = f"moves {amount(compact.moved_bytes)} per inference"
         rows.append(("arena, compacting allocator", "", amount(compact.arena_bytes), moved))
+    if state:
+        before, after = _tflm_arena(analysis) + tflm, best.tflm_greedy_arena_bytes + tflm
+        note = "counted once, in none of the above"
+        rows.append(("state (variables)", amount(state), amount(state), note))
+        title = "arena and variables of TFLM, predicted"
+        rows.append((title, amount(before), amount(after), change(before, after)))
     lines.append(table("", ("figure.", "file order", best_title(analysis), "note."), rows))
     lines += ["", _why_text(analysis, "file's order", file)]
     if best.order != file.order:

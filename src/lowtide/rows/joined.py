@@ -11,10 +11,11 @@ whose memory that is: some rows of the whole, as many bytes each as the whole's 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lowtide.ir import Graph
 from lowtide.ir.liveness import in_arena
+from lowtide.ir.state import SHIFT_ROWS
 from lowtide.lower.nodes import Crop, Lowered
 
 
@@ -31,6 +32,7 @@ def joined(graph: Graph, lowered: Mapping[int, Lowered], views: Mapping[int, int
     crops: dict[int, Crop] = {}
     operators: set[int] = set()
     wholes: set[int] = set()
+    carried = {t for op in graph.ops if op.type == SHIFT_ROWS for t in op.inputs}
     bound = {*views, *views.values(), *graph.inputs, *graph.outputs}
     for op in graph.ops:
         join = lowered[op.id].join
@@ -38,12 +40,15 @@ def joined(graph: Graph, lowered: Mapping[int, Lowered], views: Mapping[int, int
             continue
         whole = join.whole
         pitch = graph.tensors[whole].bytes // graph.tensors[whole].shape[1]
-        root = views.get(whole, whole)
-        parts = [(part, Crop(root, pitch, at, row=row)) for part, row, at in join.parts]
+        inside = crops.get(whole) or Crop(views.get(whole, whole), pitch, 0)
+        parts = [
+            (part, replace(inside, offset=inside.offset + at, row=inside.row + row))
+            for part, row, at in join.parts
+        ]
+        # A part alone, such as a slice, would keep all of the whole in memory.
+        alone = sum(graph.tensors[part].bytes for part, _ in parts) < graph.tensors[whole].bytes
         fits = (
-            in_arena(graph.tensors[whole])
-            and whole not in crops
-            and not graph.tensors[whole].is_variable
+            ((in_arena(graph.tensors[whole]) and not alone) or inside.tensor in carried)
             and len({part for part, _ in parts}) == len(parts)
             and all(
                 part not in bound

@@ -75,6 +75,12 @@ class Prepared:
         return _parts(self.joined, self.views)
 
     @property
+    def roots(self) -> dict[int, int]:
+        """Tensor -> the one whose memory it shares: of views, and of what is joined."""
+        joined = self.joined.crops.items()
+        return {**self.views, **{t: self.views.get(c.tensor, c.tensor) for t, c in joined}}
+
+    @property
     def nodes(self) -> tuple[AnyNode, ...]:
         """The nodes of the network without blocks."""
         return self.variant().nodes
@@ -155,11 +161,10 @@ class Prepared:
             inputs=self.input_mode == "streamed",
             outputs=self.output_mode == "streamed",
         )
-        views = {**self.views, **{t: self.views.get(c.tensor, c.tensor) for t, c in crops.items()}}
         table = row_table(
             self.wide,
             nodes,
-            views,
+            self.roots,
             outside=self.outside,
             crops=crops,
             preserve=self.preserve_input,

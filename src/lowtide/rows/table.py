@@ -50,8 +50,8 @@ class RowTable:
     `makers[row]` lists (node, step) pairs: the row is complete when all of them have run. Rows of
     graph inputs have none. `kept` rows are live to the end. `scratch[n]` is in bytes, for each step
     alone, `lean_scratch[n]` that of its lean form; `lasting[n]` is the row of scratch memory that
-    lasts, or -1. Nodes that are `alone` use a variable tensor, whose order of accesses rows do not
-    show: they are not interleaved.
+    lasts, or -1. Nodes that are `alone` write to a variable tensor, whose order of accesses rows do
+    not show: they are not interleaved.
     """
 
     cuts: tuple[Cut, ...]
@@ -163,7 +163,7 @@ def row_table(
         alone=frozenset(
             index
             for index, node in enumerate(nodes)
-            if any(graph.tensors[p.tensor].is_variable for p in (*node.inputs, *node.outputs))
+            if any(graph.tensors[views.get(p.tensor, p.tensor)].is_variable for p in node.outputs)
         ),
     )
 

@@ -29,7 +29,9 @@
 typedef struct {
     const int32_t *weights; /* [ceil(out_c / 4)][quads][4]: see above */
     const int32_t *scales;  /* [ceil(out_c / 4)][16] */
-    uint16_t quads;         /* kernel_h * ceil(kernel_w * in_c / 4) */
+    uint16_t quads;         /* kernel_h * words */
+    uint16_t words;         /* of a row of the window: ceil(kernel_w * in_c / 4) */
+    int16_t last; /* where the last window begins whose rows are words in the image's rows; or -1 */
     uint16_t in_w, in_c;
     uint16_t out_w, out_c;
     uint16_t kernel_h, kernel_w;

@@ -6,6 +6,13 @@
 
 #include "lt_fixed.h"
 
+/* A function of its own: what it keeps on the stack is gone when others run. */
+#ifdef __GNUC__
+#define APART __attribute__((noinline))
+#else
+#define APART
+#endif
+
 /* Bytes 0 and 2, or 1 and 3 from the second on, as halves. */
 static inline int32_t two_of(const int8_t *x)
 {
@@ -43,68 +50,75 @@ static void unpack_zeros(int32_t *to, int32_t zero, int32_t words)
     }
 }
 
-/* Byte i of a row of the window whose first column is `first`, or padding. */
-static int8_t byte_of(const lt_conv_fours_s8 *p, const int8_t *row, int32_t first, int32_t i)
+/* A row of the window of one of two pixels, of which some columns are padding. */
+APART static void unpack_pixels(const lt_conv_fours_s8 *p, const int8_t *row, int32_t first,
+                                int32_t *to)
 {
-    int32_t kx = i / p->in_c, column = first + kx * p->dilation_w;
-    int32_t inside = column >= 0 && column < p->in_w && kx < p->kernel_w;
-    return inside ? row[column * p->in_c + i - kx * p->in_c] : p->input_zero;
+    int32_t words = p->in_c >> 2;
+    for (int32_t kx = p->kernel_w; kx > 0; kx--, first += p->dilation_w, to += 4 * words) {
+        if (first >= 0 && first < p->in_w) {
+            unpack(to, row + first * p->in_c, words);
+        } else {
+            unpack_zeros(to, p->input_zero, words);
+        }
+    }
 }
 
-/* One row of the window of one of two pixels, of which some columns are padding. */
-static void unpack_edge(const lt_conv_fours_s8 *p, const int8_t *row, int32_t first, int32_t *to)
+/* The same if in_c is no multiple of 4. */
+APART static void unpack_bytes(const lt_conv_fours_s8 *p, const int8_t *row, int32_t first,
+                               int32_t *to)
 {
-    int32_t in_c = p->in_c, run = p->kernel_w * in_c;
-    if ((in_c & 3) == 0) {
-        for (int32_t kx = 0; kx < p->kernel_w; kx++, first += p->dilation_w, to += in_c) {
-            if (first >= 0 && first < p->in_w) {
-                unpack(to, row + first * in_c, in_c >> 2);
-            } else {
-                unpack_zeros(to, p->input_zero, in_c >> 2);
+    int8_t bytes[4] = {0, 0, 0, 0};
+    int32_t k = 0;
+    for (int32_t kx = p->kernel_w; kx > 0; kx--, first += p->dilation_w) {
+        int32_t inside = first >= 0 && first < p->in_w;
+        const int8_t *pixel = inside ? row + first * p->in_c : NULL;
+        for (int32_t c = 0; c < p->in_c; c++) {
+            bytes[k++] = pixel != NULL ? pixel[c] : p->input_zero;
+            if (k == 4) {
+                unpack(to, bytes, 1);
+                to += 4;
+                k = 0;
             }
         }
-        return;
     }
-    for (int32_t i = 0; i < run; i += 4, to += 4) {
-        int8_t bytes[4];
-        for (int32_t k = 0; k < 4; k++) {
-            bytes[k] = byte_of(p, row, first, i + k);
-        }
-        unpack(to, bytes, 1);
+    if (k != 0) {
+        unpack(to, bytes, 1); /* weights beyond the last byte are 0 */
     }
 }
 
-/* Whether a row of the window is `words` words of the image's row, which may be more than the window. */
-static int32_t is_inside(const lt_conv_fours_s8 *p, int32_t first, int32_t words)
+static inline int32_t is_inside(const lt_conv_fours_s8 *p, int32_t first)
 {
-    int32_t row = p->in_w * p->in_c, in_one = p->dilation_w == 1 || p->kernel_w == 1;
-    return in_one && first >= 0 && first + p->kernel_w <= p->in_w && first * p->in_c + 4 * words <= row;
+    return first >= 0 && first <= p->last;
+}
+
+/* A row of the window that begins in column `first`, of one of two pixels. */
+static void unpack_one(const lt_conv_fours_s8 *p, const int8_t *row, int32_t first, int32_t *to)
+{
+    if (is_inside(p, first)) {
+        unpack(to, row + first * p->in_c, p->words);
+    } else if ((p->in_c & 3) == 0) {
+        unpack_pixels(p, row, first, to);
+    } else {
+        unpack_bytes(p, row, first, to);
+    }
 }
 
 /* The windows of output columns x and x + 1. */
-static void unpack_two(const lt_conv_fours_s8 *p, const void *const *rows, int32_t x, int32_t *to)
+APART static void unpack_two(const lt_conv_fours_s8 *p, const void *const *rows, int32_t x, int32_t *to)
 {
-    int32_t first0 = x * p->stride_w - p->pad_left, first1 = first0 + p->stride_w;
-    int32_t words = (p->kernel_w * p->in_c + 3) >> 2;
-    int32_t inside0 = is_inside(p, first0, words), inside1 = is_inside(p, first1, words);
-    for (int32_t ky = 0; ky < p->kernel_h; ky++, to += 4 * words) {
-        const int8_t *row = rows[ky];
+    int32_t first = x * p->stride_w - p->pad_left, second = first + p->stride_w;
+    int32_t both = is_inside(p, first) && is_inside(p, second);
+    for (int32_t ky = p->kernel_h; ky > 0; ky--, rows++, to += 4 * p->words) {
+        const int8_t *row = *rows;
         if (row == NULL) {
-            unpack_zeros(to, p->input_zero, words);
-            unpack_zeros(to + 1, p->input_zero, words);
-        } else if (inside0 && inside1) {
-            lt_fours_unpack(to, row + first0 * p->in_c, row + first1 * p->in_c, words);
+            unpack_zeros(to, p->input_zero, p->words);
+            unpack_zeros(to + 1, p->input_zero, p->words);
+        } else if (both) {
+            lt_fours_unpack(to, row + first * p->in_c, row + second * p->in_c, p->words);
         } else {
-            if (inside0) {
-                unpack(to, row + first0 * p->in_c, words);
-            } else {
-                unpack_edge(p, row, first0, to);
-            }
-            if (inside1) {
-                unpack(to + 1, row + first1 * p->in_c, words);
-            } else {
-                unpack_edge(p, row, first1, to + 1);
-            }
+            unpack_one(p, row, first, to);
+            unpack_one(p, row, second, to + 1);
         }
     }
 }
@@ -116,73 +130,102 @@ static void fill(int8_t *to, int8_t value, int32_t n)
     }
 }
 
-/* The window of output column x as bytes: where it is, or gathered in `patch`. */
-static const int8_t *window(const lt_conv_fours_s8 *p, const void *const *rows, int32_t x, int8_t *patch)
+/* A row of the window as bytes, of which some columns are padding. */
+static void copy_pixels(const lt_conv_fours_s8 *p, const int8_t *row, int32_t first, int8_t *to)
 {
-    int32_t in_c = p->in_c, run = p->kernel_w * in_c, words = (run + 3) >> 2;
-    int32_t first = x * p->stride_w - p->pad_left, inside = is_inside(p, first, words);
+    for (int32_t kx = p->kernel_w; kx > 0; kx--, first += p->dilation_w, to += p->in_c) {
+        if (first >= 0 && first < p->in_w) {
+            const int8_t *pixel = row + first * p->in_c;
+            for (int32_t c = 0; c < p->in_c; c++) {
+                to[c] = pixel[c];
+            }
+        } else {
+            fill(to, p->input_zero, p->in_c);
+        }
+    }
+}
+
+/* The window of output column x as bytes: where it is, or gathered in `patch`. */
+APART static const int8_t *window(const lt_conv_fours_s8 *p, const void *const *rows,
+                                  int32_t x, int8_t *patch)
+{
+    int32_t first = x * p->stride_w - p->pad_left, words = p->words;
     int8_t *to = patch;
     if (p->direct) {
-        return (const int8_t *)rows[0] + first * in_c;
+        return (const int8_t *)rows[0] + first * p->in_c;
     }
-    for (int32_t ky = 0; ky < p->kernel_h; ky++) {
+    for (int32_t ky = 0; ky < p->kernel_h; ky++, to += 4 * words) {
         const int8_t *row = rows[ky];
         if (row == NULL) {
             fill(to, p->input_zero, 4 * words);
-        } else if (inside) {
+        } else if (is_inside(p, first)) {
             for (int32_t i = 0; i < 4 * words; i += 4) {
-                __builtin_memcpy(to + i, row + first * in_c + i, 4);
+                __builtin_memcpy(to + i, row + first * p->in_c + i, 4);
             }
         } else {
-            for (int32_t i = 0; i < 4 * words; i++) {
-                to[i] = byte_of(p, row, first, i);
-            }
+            copy_pixels(p, row, first, to);
         }
-        to += 4 * words;
     }
     return patch;
 }
 
-/* All channels of some pixels, by `run`. */
-static inline void channels(const lt_conv_fours_s8 *p, void (*run)(lt_fours *), const void *x, int8_t *out)
+/* The channels beyond the last four, of `pixels` pixels, by `run`. */
+APART static void run_rest(const lt_conv_fours_s8 *p, void (*run)(lt_fours *), lt_fours *of, int32_t pixels)
 {
-    int32_t out_c = p->out_c, rest = out_c & 3;
-    lt_fours of = {p->weights, x, p->scales, p->quads, out, out_c, out_c >> 2};
-    if (out_c > 3) {
-        run(&of);
-    }
-    if (rest != 0) {
-        int8_t last[8];
-        of.out = last;
-        of.out_c = 4;
-        of.groups = 1;
-        run(&of);
-        out += out_c - rest;
+    int32_t rest = p->out_c & 3;
+    int8_t last[8], *out = of->out + p->out_c - rest;
+    of->out = last;
+    of->out_c = 4;
+    of->groups = 1;
+    run(of);
+    for (int32_t i = 0; i < pixels; i++) {
         for (int32_t c = 0; c < rest; c++) {
-            out[c] = last[c];
-            if (run == lt_fours_two) {
-                out[out_c + c] = last[4 + c];
-            }
+            out[i * p->out_c + c] = last[4 * i + c];
         }
     }
+    of->out = out + rest - p->out_c;
+    of->out_c = p->out_c;
+    of->groups = p->out_c >> 2;
+}
+
+/* All channels of the pixels of `of`, by `run`. */
+static inline void run_all(const lt_conv_fours_s8 *p, void (*run)(lt_fours *), lt_fours *of, int32_t pixels)
+{
+    of->weights = p->weights;
+    of->scales = p->scales;
+    if (of->groups > 0) {
+        run(of);
+    }
+    if ((p->out_c & 3) != 0) {
+        run_rest(p, run, of, pixels);
+    }
+    of->out += pixels * p->out_c;
 }
 
 void lt_conv_fours_s8_row(const void *params, const lt_step *step)
 {
     const lt_conv_fours_s8 *p = params;
-    int32_t *halves = step->scratch;
-    int8_t *out = step->out[0];
+    lt_fours of = {NULL, NULL, NULL, p->quads, step->out[0], p->out_c, p->out_c >> 2};
     int32_t x = 0;
-    for (; !p->lean && x + 1 < p->out_w; x += 2, out += 2 * p->out_c) {
-        unpack_two(p, step->in, x, halves);
-        channels(p, lt_fours_two, halves, out);
+    const int8_t *pixel = step->in[0];
+    for (; !p->lean && x + 1 < p->out_w; x += 2) {
+        if (p->direct) {
+            int32_t pitch = p->stride_w * p->in_c;
+            lt_fours_unpack(step->scratch, pixel, pixel + pitch, p->words);
+            pixel += 2 * pitch;
+        } else {
+            unpack_two(p, step->in, x, step->scratch);
+        }
+        of.x = step->scratch;
+        run_all(p, lt_fours_two, &of, 2);
     }
-    for (; x < p->out_w; x++, out += p->out_c) {
-        channels(p, lt_fours_one, window(p, step->in, x, step->scratch), out);
+    for (; x < p->out_w; x++) {
+        of.x = window(p, step->in, x, step->scratch);
+        run_all(p, lt_fours_one, &of, 1);
     }
     LT_MACS(p->out_w * p->kernel_h * p->kernel_w * p->in_c * p->out_c);
     if (p->low > INT8_MIN || p->high < INT8_MAX) {
-        for (int8_t *at = step->out[0]; at != out; at++) {
+        for (int8_t *at = step->out[0]; at != of.out; at++) {
             *at = (int8_t)lt_clamp(*at, p->low, p->high);
         }
     }

@@ -14,15 +14,12 @@ static int32_t smaller(int32_t a, int32_t b)
     return a < b ? a : b;
 }
 
-/* The columns of a piece: some of padding, some of the image, then again some of padding. */
-typedef struct {
-    int32_t before, inside, after;
-} parts;
-
-static void pad(int32_t *columns, const parts *of)
+/* Columns of padding. */
+static void pad(int32_t *columns, int32_t count)
 {
-    memset(columns, 0, (size_t)of->before * WORDS * 4);
-    memset(columns + (of->before + of->inside) * WORDS, 0, (size_t)of->after * WORDS * 4);
+    for (int32_t *end = columns + count * WORDS; columns != end; columns++) {
+        *columns = 0;
+    }
 }
 
 /* Results of four channels, `words` words apart, to n pixels of `channels` bytes. */
@@ -50,43 +47,61 @@ static const int8_t *find_rows(const void *const *in, lt_columns_source *from, u
     return rows[0];
 }
 
+/* The columns of a piece: some of padding, `inside` that are there, then again some of padding. */
+typedef struct {
+    int32_t n; /* windows */
+    int32_t before, inside, after;
+} piece;
+
+static piece piece_at(const lt_depthwise_columns_s8 *p, int32_t x, int32_t no_rows)
+{
+    int32_t first = x * p->stride_w - p->pad_left, n = smaller(p->piece, p->out_w - x);
+    int32_t count = (n - 1) * p->stride_w + 3;
+    piece of = {n, first < 0 ? smaller(-first, count) : 0, 0, 0};
+    of.inside = no_rows ? 0 : smaller(p->in_w - first, count) - of.before;
+    of.inside = of.inside < 0 ? 0 : of.inside;
+    of.after = count - of.before - of.inside;
+    return of;
+}
+
 void lt_depthwise_columns_s8_row(const void *params, const lt_step *step)
 {
     const lt_depthwise_columns_s8 *p = params;
-    int32_t channels = p->channels, stride = p->stride_w, n;
+    int32_t channels = p->channels, stride = p->stride_w;
     uint32_t low = (uint32_t)-p->input_zero;
     int32_t *columns = step->scratch;
     int8_t *out = step->out[0];
     lt_columns_source from = {NULL, 0, 0, channels, (int32_t)((low & 0xFFFFU) | low << 16)};
     lt_columns_sums sums = {columns, {0, 0, 0}, p->centre, NULL};
     const int8_t *rows = find_rows(step->in, &from, sums.masks);
-    for (int32_t x = 0; x < p->out_w; x += n) {
-        n = smaller(p->piece, p->out_w - x);
-        int32_t first = x * stride - p->pad_left, count = (n - 1) * stride + 3;
-        parts of = {first < 0 ? smaller(-first, count) : 0, 0, 0};
-        of.inside = rows == NULL ? 0 : smaller(p->in_w - first, count) - of.before;
-        of.inside = of.inside < 0 ? 0 : of.inside;
-        of.after = count - of.before - of.inside;
-        from.row = rows == NULL ? rows : rows + (first + of.before) * channels;
+    for (int32_t x = 0; x < p->out_w;) {
+        piece of = piece_at(p, x, rows == NULL);
+        if (rows != NULL) {
+            from.row = rows + (x * stride - p->pad_left + of.before) * channels;
+        }
+        int32_t wide = of.before > 1 || of.after > 1;
         sums.records = p->records;
-        pad(columns, &of);
-        for (int32_t c = 0; c < channels; c += 4) {
-            LT_MACS(n * 9 * 4);
-            if (of.before > 1 || of.after > 1) { /* results overwrite what is not at the ends */
-                pad(columns, &of);
+        pad(columns, of.before);
+        pad(columns + (of.before + of.inside) * WORDS, of.after);
+        for (int8_t *end = out + channels; out != end; out += 4) {
+            LT_MACS(of.n * 9 * 4);
+            if (wide) { /* results overwrite what is not at the ends */
+                pad(columns, of.before);
+                pad(columns + (of.before + of.inside) * WORDS, of.after);
             }
             if (of.inside > 0) {
                 lt_columns_unpack(&from, columns + of.before * WORDS, of.inside);
                 from.row += 4;
             }
             if (stride == 1) {
-                lt_columns_sum_1(&sums, n);
+                lt_columns_sum_1(&sums, of.n);
             } else {
-                lt_columns_sum_2(&sums, n);
+                lt_columns_sum_2(&sums, of.n);
             }
-            store(columns + WORDS, stride * WORDS, n, out + c, channels);
+            store(columns + WORDS, stride * WORDS, of.n, out, channels);
         }
-        out += n * channels;
+        out += (of.n - 1) * channels;
+        x += of.n;
     }
     if (p->low > INT8_MIN || p->high < INT8_MAX) {
         for (int8_t *at = step->out[0]; at != out; at++) {

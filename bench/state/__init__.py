@@ -1,0 +1,1 @@
+"""Networks with state: their RAM, their instructions, and every network of others, verified."""

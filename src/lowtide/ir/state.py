@@ -1,0 +1,71 @@
+"""Operators with state: which of them must keep the order in which the file has them.
+
+Why here: the search for the best order and the reader of plan files must agree on it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from lowtide.ir.graph import Graph, Op
+
+WRITE_ROWS: Final = "WRITE_ROWS"
+"""Of passes/carried.py: (a variable, a tensor) -> nothing; the tensor becomes some of its rows."""
+
+SHIFT_ROWS: Final = "SHIFT_ROWS"
+"""Of passes/carried.py: variables -> nothing; as a run's last act, rows of each move to its front."""
+
+# Operators with state outside their tensors: their order among each other must not change. One key
+# for all is stricter than need be, but such operators are few. Custom operators of one code may share
+# state that no file shows, so they keep their order as well.
+_STATEFUL = frozenset(
+    {"CALL_ONCE", "MULTINOMIAL", "RANDOM_STANDARD_NORMAL", "RANDOM_UNIFORM"}
+    | {"HASHTABLE", "HASHTABLE_IMPORT", "HASHTABLE_FIND", "HASHTABLE_SIZE"}
+    | {"VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE"}
+)
+
+_CELLS = ("LSTM", "RNN", "SVDF")
+"""What the types of operators have in their names that keep their state in variable tensors."""
+
+
+def writes_variables(op: Op) -> bool:
+    """Whether `op` may change variables among its inputs."""
+    changes = op.type in ("ASSIGN_VARIABLE", WRITE_ROWS, SHIFT_ROWS)
+    return changes or op.custom is not None or any(cell in op.type for cell in _CELLS)
+
+
+def state_order(graph: Graph) -> tuple[frozenset[int], ...]:
+    """Per operator, those that must run before it because of state that they share.
+
+    What changes a variable comes after whatever uses it earlier in the file, what uses it after the last
+    change before. Operators that only read one are free among each other. A variable is a tensor, or
+    what a VAR_HANDLE names; CALL_ONCE may change all of those.
+    """
+    names: dict[int, object] = {
+        op.outputs[0]: ("variable", op.options.get("container") or "", op.options["shared_name"])
+        for op in graph.ops
+        if op.type == "VAR_HANDLE" and len(op.outputs) == 1 and "shared_name" in op.options
+    }
+    after: list[frozenset[int]] = []
+    changed: dict[object, int] = {}
+    read: dict[object, list[int]] = {}
+    for op in graph.ops:
+        keys: set[object] = {t for t in op.inputs if t >= 0 and graph.tensors[t].is_variable}
+        keys |= {names[t] for t in op.inputs if t in names}
+        changes = writes_variables(op)
+        if op.type in _STATEFUL and not (keys and op.type.endswith("_VARIABLE")):
+            keys, changes = keys | {"state"}, True
+            keys |= set(names.values()) if op.type == "CALL_ONCE" else set()
+        if op.custom is not None:
+            keys.add(op.custom)
+        before = {changed[key] for key in keys if key in changed}
+        if changes:
+            before.update(user for key in keys for user in read.pop(key, ()))
+            changed |= dict.fromkeys(keys, op.id)
+        else:
+            for key in keys:
+                read.setdefault(key, []).append(op.id)
+        if op.type == SHIFT_ROWS:  # the views of its variables have readers as well
+            before = set(range(op.id))
+        after.append(frozenset(before))
+    return tuple(after)

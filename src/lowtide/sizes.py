@@ -1,0 +1,21 @@
+"""Amounts of memory as users write them: bytes, or 16K, 16KiB, 2M.
+
+Why no 16KB: to a shop it is 16,000 bytes, to a data sheet 16,384, and a limit must not be a guess.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_UNITS: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+_SIZE: Final = re.compile(r"([0-9]{1,12}) ?(?:([kKMG])(?:iB)?|B)?", re.ASCII)
+
+FORMS: Final = 'bytes, or a text such as "16K", "16KiB" or "2M"'
+"""What `bytes_in` reads, for messages."""
+
+
+def bytes_in(text: str) -> int | None:
+    """ "16384", "16K" or "16KiB" as a number of bytes: units are powers of 1,024; None for any other."""
+    match = _SIZE.fullmatch(text)
+    return None if match is None else int(match[1]) * _UNITS[(match[2] or "").upper()]

@@ -1,0 +1,219 @@
+/* Runs on an emulated board: what kernels have in assembly against the C beside it, on random values
+ * within the contract, and lt_narrow_s8 against the two roundings that it stands for. */
+#include <string.h>
+
+#include "harness.h"
+#include "lt_add_quick.h"
+#include "lt_conv_fours.h"
+#include "lt_depthwise_columns.h"
+#include "lt_fixed.h"
+
+#ifndef LT_DSP
+#error this board has no assembly to test
+#endif
+
+void twin_columns_unpack(const lt_columns_source *from, int32_t *to, int32_t count);
+void twin_columns_sum_1(lt_columns_sums *sums, int32_t n);
+void twin_columns_sum_2(lt_columns_sums *sums, int32_t n);
+void twin_fours_unpack(int32_t *to, const int8_t *pixel0, const int8_t *pixel1, int32_t words);
+void twin_fours_two(lt_fours *of);
+void twin_fours_one(lt_fours *of);
+void twin_add_quick_sums(const lt_add_quick_s8 *p, const int8_t *a, const int8_t *b, int8_t *out);
+
+static uint32_t seed = 1;
+
+/* From low to high - 1; now and then one of the ends. */
+static int32_t drawn(int32_t low, int32_t high)
+{
+    seed = seed * 1664525U + 1013904223U;
+    uint32_t range = (uint32_t)high - (uint32_t)low, value = (seed >> 1) % range;
+    if ((seed >> 24 & 15) == 3) {
+        value = seed >> 30 & 1 ? range - 1 : 0;
+    }
+    return (int32_t)((uint32_t)low + value);
+}
+
+static int32_t halves(int32_t low, int32_t high)
+{
+    return (int32_t)((uint32_t)low & 0xFFFFU) | (int32_t)((uint32_t)high << 16);
+}
+
+static int32_t bytes(void)
+{
+    uint32_t word = 0;
+    for (int32_t i = 0; i < 4; i++) {
+        word = word << 8 | (uint32_t)(drawn(-128, 128) & 0xFF);
+    }
+    return (int32_t)word;
+}
+
+static int32_t multiplier(void)
+{
+    return (int32_t)(0x40000000U + (uint32_t)drawn(0, 0x40000000));
+}
+
+/* Where results go, of either kind; what lies around them must stay as it is. */
+static int32_t mine[2][400];
+static int8_t source[400];
+
+static int32_t differs(void)
+{
+    return memcmp(mine[0], mine[1], sizeof mine[0]) != 0;
+}
+
+static int32_t columns(void)
+{
+    int32_t wrong = 0, count = drawn(1, 20), pitch = 4 * drawn(1, 4);
+    int32_t base = drawn(-127, 129), masks = drawn(0, 8);
+    lt_columns_source from = {source + drawn(0, 20), 3, 21, pitch, halves(base, base)};
+    memset(mine, 0x55, sizeof mine);
+    for (uint32_t i = 0; i < sizeof source; i++) {
+        source[i] = (int8_t)drawn(-128, 128);
+    }
+    lt_columns_unpack(&from, mine[0] + 1, count);
+    twin_columns_unpack(&from, mine[1] + 1, count);
+    wrong += differs();
+    for (int32_t stride = 1; stride < 3; stride++) {
+        int32_t records[4][5], n = drawn(1, 14);
+        lt_columns_sums sums[2];
+        for (int32_t i = 0; i < 200; i++) {
+            mine[0][i] = mine[1][i] = halves(drawn(-255, 256), drawn(-255, 256));
+        }
+        for (int32_t c = 0; c < 4; c++) {
+            int32_t *record = records[c];
+            record[0] = bytes();
+            record[1] = bytes();
+            record[2] = halves(drawn(0, 23), 2 * drawn(-128, 128));
+            record[3] = 2 * drawn(-(1 << 22), 1 << 22);
+            record[4] = multiplier();
+        }
+        for (int32_t k = 0; k < 2; k++) {
+            lt_columns_sums each = {mine[k],
+                                    {(masks & 1 ? 0xFFFFU : 0) | (masks & 2 ? 0xFFFF0000U : 0),
+                                     (masks & 1 ? 0xFFU : 0) | (masks & 2 ? 0xFF0000U : 0) |
+                                         (masks & 4 ? 0xFF00FF00U : 0),
+                                     masks & 4 ? 0xFFFFFFFFU : 0xFFFFU},
+                                    2 * drawn(-128, 128) + 1,
+                                    records[0]};
+            sums[k] = each;
+        }
+        sums[1].odd = sums[0].odd;
+        (stride == 1 ? lt_columns_sum_1 : lt_columns_sum_2)(&sums[0], n);
+        (stride == 1 ? twin_columns_sum_1 : twin_columns_sum_2)(&sums[1], n);
+        wrong += differs() || sums[0].records != sums[1].records;
+    }
+    return wrong;
+}
+
+static int32_t fours(void)
+{
+    static int32_t weights[3 * 9 * 4], scales[3 * 16], x[9 * 4];
+    int32_t wrong = 0, quads = drawn(1, 10), groups = drawn(1, 4), out_c = 4 * groups + 3;
+    memset(mine, 0x55, sizeof mine);
+    lt_fours_unpack(mine[0] + 1, source + 1, source + 30, quads);
+    twin_fours_unpack(mine[1] + 1, source + 1, source + 30, quads);
+    wrong += differs();
+    for (int32_t i = 0; i < groups * quads * 4; i++) {
+        int32_t low = 256 * drawn(-127, 128) + drawn(-128, 128);
+        weights[i] = halves(low, 256 * drawn(-127, 128) + drawn(-128, 128));
+    }
+    for (int32_t g = 0; g < groups; g++) {
+        int32_t *at = scales + 16 * g;
+        for (int32_t pair = 0; pair < 2; pair++) {
+            at[2 * pair] = drawn(-(1 << 22), 1 << 22);
+            at[2 * pair + 1] = at[2 * pair] + 256 * drawn(-(1 << 21), 1 << 21);
+        }
+        for (int32_t c = 0; c < 4; c++) {
+            int32_t shift = drawn(0, 23), odd = 2 * drawn(-128, 128) + 1;
+            at[4 + 3 * c] = multiplier();
+            at[5 + 3 * c] = lt_centre(odd, shift);
+            at[6 + 3 * c] = shift;
+        }
+    }
+    for (int32_t one = 0; one < 2; one++) {
+        lt_fours of[2];
+        for (int32_t i = 0; i < 36; i++) {
+            x[i] = one ? bytes() : halves(drawn(-128, 128), drawn(-128, 128));
+        }
+        for (int32_t k = 0; k < 2; k++) {
+            lt_fours each = {weights, x, scales, quads, (int8_t *)mine[k] + 5, out_c, groups};
+            of[k] = each;
+        }
+        (one ? lt_fours_one : lt_fours_two)(&of[0]);
+        (one ? twin_fours_one : twin_fours_two)(&of[1]);
+        wrong += differs() || of[0].weights != of[1].weights || of[0].scales != of[1].scales;
+    }
+    return wrong;
+}
+
+static int32_t additions(void)
+{
+    int32_t b_shift = drawn(1, 32), shift = drawn(0, 23);
+    lt_add_quick_s8 p = {-drawn(-128, 128) * (1 << 20),
+                         -drawn(-128, 128) * (1 << 21),
+                         (int32_t)(1U << (b_shift - 1)),
+                         multiplier(),
+                         b_shift,
+                         lt_centre(2 * drawn(-128, 128) + 1, shift),
+                         multiplier(),
+                         shift,
+                         (uint32_t)drawn(1, 30),
+                         -128,
+                         127};
+    memset(mine, 0x55, sizeof mine);
+    lt_add_quick_sums(&p, source, source + 50, (int8_t *)mine[0] + 3);
+    twin_add_quick_sums(&p, source, source + 50, (int8_t *)mine[1] + 3);
+    return differs();
+}
+
+/* Every sum below 1024, and some of any size, by factors at both ends: as gemmlowp rounds twice. */
+static int32_t roundings(int32_t shift, int32_t zero)
+{
+    static const int32_t ends[] = {0x40000000, 0x40000001, 0x60000000, 0x7FFFFFFF};
+    int32_t wrong = 0;
+    for (int32_t i = -1024; i < 2048; i++) {
+        for (int32_t k = 0; k < 5; k++) {
+            int32_t x = i < 1024 ? i : drawn(-(1 << 28), 1 << 28) >> (i & 15);
+            int32_t by = k < 4 ? ends[k] : multiplier();
+            int32_t want = lt_divide_by_pot(lt_high_mul(x, by), shift + 1) + zero;
+            int32_t got = lt_narrow_s8(2 * x, by, lt_centre(2 * zero + 1, shift), shift);
+            wrong += got != lt_clamp(want, INT8_MIN, INT8_MAX);
+        }
+    }
+    return wrong;
+}
+
+__attribute__((noreturn)) static void finish(const char *text, uint32_t code)
+{
+    uint32_t end[2] = {0x20026, code};
+    harness_host(4, text);
+    for (;;) {
+        harness_host(0x20, end);
+    }
+}
+
+void harness_fault(uint32_t cause, uint32_t pc, uint32_t detail, uint32_t address)
+{
+    (void)cause, (void)pc, (void)detail, (void)address;
+    finish("a fault\n", 3);
+}
+
+void harness_run(void)
+{
+    int32_t wrong[4] = {0, 0, 0, 0};
+    for (int32_t i = 0; i < ROUNDS; i++) {
+        wrong[0] += columns();
+        wrong[1] += fours();
+        wrong[2] += additions();
+    }
+    for (int32_t shift = 0; shift < 23; shift++) {
+        for (int32_t zero = -128; zero < 128; zero += 51) {
+            wrong[3] += roundings(shift, zero);
+        }
+    }
+    char text[] = "wrong: .... (columns, fours, additions, roundings)\n";
+    for (int32_t i = 0; i < 4; i++) {
+        text[7 + i] = wrong[i] == 0 ? '0' : '1';
+    }
+    finish(text, 0);
+}
