@@ -43,6 +43,7 @@ bench: $(STAMP) ## Measure everything, print it, store the documents' figures (a
 	bench/run examples --store
 	bench/run reorder --store
 	bench/run state --store
+	bench/run speed --store
 	bench/run deploy --store
 	bench/run rows --store
 	bench/run msf_cnn --store

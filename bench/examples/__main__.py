@@ -43,6 +43,7 @@ _COMMANDS = {
     "compile": f"compile {_CELL} -o cell",
     "verify": f"verify {_CELL}",
     "run": f"run {_CELL} {_BOARD}",
+    "profile": f"run {_SMALL} {_BOARD} --profile",
 }
 """Example -> the command, after `lowtide`."""
 

@@ -315,5 +315,8 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "compile": partial(_example, "compile"),
     "verify": partial(_example, "verify"),
     "run": partial(_example, "run"),
+    "profile": partial(
+        _example, "profile", ("Instructions, and", 0), ("one inference, counted", 2)
+    ),
 }
 """Block -> its text, which raises ValueError where its figures were never stored."""

@@ -51,7 +51,8 @@ def test_the_front_goes_down(model: Path) -> None:
     document = plan_json(model, "--front")
     front = document["front"]
     assert len(front) > 1
-    assert all(set(point) == {"arena_bytes", "macs", "overhead"} for point in front)
+    keys = {"arena_bytes", "macs", "overhead", "instructions_predicted"}
+    assert all(set(point) == keys for point in front)
     arenas, overheads = ([p[key] for p in front] for key in ("arena_bytes", "overhead"))
     assert overheads == sorted(overheads)
     assert arenas == sorted(set(arenas), reverse=True)
@@ -65,6 +66,10 @@ def test_the_front_goes_down(model: Path) -> None:
     shown = [line.split() for line in lines[2 : 2 + len(front)]]
     assert [int(line[0].replace(",", "")) for line in shown] == arenas
     assert [float(line[2]) for line in shown] == [round(o, 4) for o in overheads]
+    predicted = [point["instructions_predicted"] for point in front]
+    assert [int(line[4].replace(",", "")) for line in shown] == predicted
+    note = "Instructions are predicted for a cortex-m4; off by at most "
+    assert lines[2 + len(front)].startswith(note)
 
 
 def test_the_document(model: Path) -> None:

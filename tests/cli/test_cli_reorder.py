@@ -48,16 +48,22 @@ def test_the_json_document(flags: tuple[str, ...], tmp_path: Path) -> None:
     out = tmp_path / "out.tflite"
     document = json.loads(fine(call("reorder", "zoo:figure1", "-o", out, "--json", *flags)))
     plan, check = document.pop("offline_plan"), document.pop("check")
+    ways = document.pop("ways")
+    assert [way["arena_head_bytes"] for way in ways][:: len(ways) - 1] == [5216, 4960]
+    assert [way["chosen"] for way in ways] == [False] * (len(ways) - 1) + [True]
+    assert len(ways) == (4 if "--offline-plan" in flags else 2)
     assert document == {
         "schema": "lowtide.reorder/1",
         "model": "zoo:figure1",
         "output": str(out),
+        "better": True,
         "changed": True,
         "order": [0, 3, 5, 1, 2, 4, 6],
         "peak_bytes": {"before": 5216, "after": 4960},
         "lower_bound_bytes": 4960,
         "proved_optimal": True,
         "tflm_greedy_arena_bytes": {"before": 5216, "after": 4960},
+        "arena_heads_measured": True,
     }
     assert (plan is not None) == ("--offline-plan" in flags)
     if plan is not None:
@@ -69,7 +75,7 @@ def test_the_json_document(flags: tuple[str, ...], tmp_path: Path) -> None:
     else:
         heads = {"before": 5216, "after": 4960}
         expected = {"engine": "tflm", "samples": 2, "tensors": 8, "bit_exact": True}
-        assert check == {**expected, "tflm_head_bytes": heads}
+        assert check == {**expected, "samples_again": 0, "tflm_head_bytes": heads}
 
 
 def test_offline_plan_stores_offsets(tmp_path: Path) -> None:
@@ -84,9 +90,27 @@ def test_a_file_may_be_reordered_onto_itself(tmp_path: Path) -> None:
     out = tmp_path / "net.tflite"
     out.write_bytes(contents("figure1"))
     fine(call("reorder", out, "-o", out, "--no-check"))
+    written = out.read_bytes()
     assert lowtide.analyze(reordering.load(out)).peak_bytes == 4960
     text = fine(call("reorder", out, "-o", out, "--no-check"))
     assert "The order of the operators is unchanged: peak 4,960 B (proved optimal)." in text
+    assert text.endswith("Nothing is better than the file as it is.\nNo file was written.\n")
+    assert out.read_bytes() == written
+
+
+@pytest.mark.parametrize("flags", [(), ("--offline-plan",)])
+def test_nothing_is_better(flags: tuple[str, ...], tmp_path: Path) -> None:
+    """A chain: no file, and no error; --always-write gives the file as it was."""
+    out = tmp_path / "out.tflite"
+    text = fine(call("reorder", "zoo:ds-cnn-kws", "-o", out, *flags))
+    assert text.endswith("Nothing is better than the file as it is.\nNo file was written.\n")
+    assert list(tmp_path.iterdir()) == []
+    document = json.loads(fine(call("reorder", "zoo:ds-cnn-kws", "-o", out, "--json", *flags)))
+    assert (document["better"], document["output"], document["check"]) == (False, None, None)
+    assert list(tmp_path.iterdir()) == []
+    text = fine(call("reorder", "zoo:ds-cnn-kws", "-o", out, "--always-write", *flags))
+    assert text.endswith(f"Nothing is better than the file as it is.\nWrote {out}.\n")
+    assert out.read_bytes() == contents("ds-cnn-kws")
 
 
 def _damaged(source: bytes, *_: Any) -> bytes:

@@ -7,8 +7,10 @@ take part where a checkout has their files.
 from __future__ import annotations
 
 import struct
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import ai_edge_litert.schema_py_generated as schema
@@ -24,9 +26,11 @@ from lowtide.place.offline_plan import METADATA_NAME, decode, encode
 from lowtide.place.tensors import tensor_problem, tflm_problem
 from lowtide.place.validate import validate
 from lowtide.report.describe import describe
-from lowtide.tflite.read import parse
+from lowtide.tflite.read import load, parse
 from lowtide.tflite.rewrite import set_metadata
+from move_models import Net
 from networks import NETWORKS, contents, loaded, present
+from stateful import assign, handle, read
 
 
 def plain(value: Any) -> Any:
@@ -101,8 +105,12 @@ def test_the_promised_peak_is_the_new_files(name: str) -> None:
 def test_an_offline_plan_is_the_planned_placement(name: str) -> None:
     model = loaded(name)
     result = reorder(model, offline_plan=True, check=False)
-    (entry,) = [m for m in result.model.metadata if m.name == METADATA_NAME]
-    assert result.plan is not None
+    entries = [m for m in result.model.metadata if m.name == METADATA_NAME]
+    assert len(entries) == (result.plan is not None) == result.better
+    if result.plan is None:
+        assert result.model is model
+        return
+    (entry,) = entries
     assert result.plan.allocator == "planned"
     assert struct.unpack_from("<3i", entry.data) == (
         1,
@@ -186,10 +194,83 @@ def test_an_input_that_no_test_can_make(kind: str) -> None:
     odd.subgraphs[0].tensors[0].type = getattr(schema.TensorType, kind)
     model = parse(pack(odd))
     with pytest.raises(ModelError) as info:
-        reorder(model)
+        compare(model, model)
     assert info.value.cause.startswith(f"graph input 0 has type {kind}")
     assert "--no-check" in info.value.remedy
     assert reorder(model, check=False).check is None
+
+
+_WORLD = Path(__file__).resolve().parents[3] / "shared" / "world"
+
+
+@pytest.mark.parametrize(
+    ("name", "head", "planned"),
+    [("tflm_keyword_scrambled_8bit", 672, 800), ("tflm_audio_preprocessor_int8", 3040, 3120)],
+)
+def test_a_plan_that_tflm_needs_more_for_is_not_stored(name: str, head: int, planned: int) -> None:
+    """Its kernels' scratch memory has no place in the gaps of a plan that is made without it."""
+    path = _WORLD / f"{name}.tflite"
+    if not path.exists():
+        pytest.skip("needs the optional folder ../shared/world")
+    model = load(path)
+    result = reorder(model, offline_plan=True)
+    assert (result.better, result.changed, result.plan, result.check) == (False, False, None, None)
+    assert result.measured
+    assert [way.head for way in result.ways] == [head, planned]
+    assert result.model is model
+
+
+def test_the_best_of_order_and_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of the four ways in turn is the one that TFLM needs least for; of equal ones the last."""
+    model = loaded("figure1")
+    ways = [(False, False), (False, True), (True, False), (True, True)]
+    monkeypatch.setattr(reordering, "ThreadPoolExecutor", lambda **_: nullcontext(_InTurn()))
+    for best, (changed, planned) in enumerate(ways):
+        heads = iter([10 if number == best else 20 for number in range(4)])
+        monkeypatch.setattr(reordering, "_head", lambda _, heads=heads: next(heads))
+        result = reorder(model, offline_plan=True, check=False)
+        assert (result.changed, result.plan is not None) == (changed, planned)
+        assert result.better == (best > 0)
+        assert result.chosen is result.ways[best]
+        assert result.before.peak_bytes == 5216
+        assert result.after.peak_bytes == (4960 if changed else 5216)
+    monkeypatch.setattr(reordering, "_head", lambda _: 20)
+    result = reorder(model, offline_plan=True, check=False)
+    assert (result.changed, result.plan is not None) == (True, True)  # the peak is less
+    result = reorder(loaded("ds-cnn-kws"), offline_plan=True, check=False)
+    assert not result.better
+
+
+class _InTurn:
+    map = map
+
+
+def test_without_tflm_heads_are_predicted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reordering, "_head", lambda _: None)
+    result = reorder(loaded("branchy-cell"), offline_plan=True, check=False)
+    assert not result.measured
+    assert [way.head for way in result.ways] == [64_512, 64_512, 55_296, 46_080]
+    assert result.chosen is result.ways[3]
+
+
+def test_state_is_carried_while_models_are_compared() -> None:
+    """One model keeps what it is given, the other what it kept: the first run cannot tell."""
+    right, wrong = _keeping(new=True), _keeping(new=False)
+    check = compare(right, right)
+    assert (check.engine, check.samples, check.again) == ("tflm", 16, 4)
+    with pytest.raises(DiffersError) as info:
+        compare(right, wrong)
+    assert info.value.cause.startswith("the rewritten model computes something else: sample 1,")
+
+
+def _keeping(*, new: bool) -> Model:
+    net = Net(np.int8)
+    x = net.input((1, 4))
+    variable = handle(net, "v")
+    old = read(net, variable, (1, 4))
+    assign(net, variable, x if new else old)
+    net.op("ADD", [old, x], (1, 4), options=schema.AddOptionsT())
+    return parse(net.build())
 
 
 def test_compare_finds_a_planted_difference() -> None:

@@ -118,6 +118,21 @@ def test_a_reset_that_leaves_something_is_found(name: str) -> None:
     assert "again, after a reset: " in verified_text(result.compiled, result)
 
 
+def test_what_the_last_invocation_left_is_seen() -> None:
+    """Of one invocation: what it assigned is read by one more."""
+    name = STATEFUL[1]
+    program = _compiled(name)
+    file = f"{program.name}.c"
+    source = program.files[file].decode()
+    start = source.index(f"int {program.name}_invoke(")
+    end = source.rindex("return", start, source.index("\n}", start))
+    source = source[:end] + f"{_state(name)}[0] ^= 64; " + source[end:]
+    spoilt = replace(program, files={**program.files, file: source.encode()})
+    result = checking.verify(spoilt, samples=1)
+    assert _sample(result) == 1
+    assert result.samples == 1
+
+
 def _sample(result: Verified) -> int:
     """The first sample that differs."""
     assert result.mismatch is not None
@@ -131,7 +146,7 @@ def test_an_oracle_that_forgets_differs(monkeypatch: pytest.MonkeyPatch) -> None
         tensors: Sequence[int],
         **how: object,
     ) -> Reference:
-        assert how["fresh"] == (16,)
+        assert how["fresh"] == (17,)
         return reference_tensors(model.source, inputs, tensors)
 
     monkeypatch.setattr(checking, "reference", forgetful)
@@ -158,12 +173,12 @@ def test_seeds_give_other_inputs() -> None:
     program = _compiled("lstm-gestures")
     one, same, other = (inputs_of(program, 20, 8, seed) for seed in (1, 1, 2))
     tensor = program.graph.inputs[0]
-    assert len(one.samples) == 24
-    assert one.restart == 20
+    assert len(one.samples) == 25
+    assert (one.counted, one.restart) == (20, 21)
     for a, b in zip(one.samples, same.samples, strict=True):
         np.testing.assert_array_equal(a[tensor], b[tensor])
     assert not np.array_equal(one.samples[0][tensor], other.samples[0][tensor])
-    for first, again in zip(one.samples, one.samples[20:], strict=False):
+    for first, again in zip(one.samples, one.samples[21:], strict=False):
         np.testing.assert_array_equal(first[tensor], again[tensor])
 
 
@@ -192,7 +207,7 @@ def test_on_a_board() -> None:
     result = checking.run(program, find_board("mps2-an386"))
     assert result.bit_exact
     assert result.state is not None
-    assert (result.samples, len(result.measured.instructions)) == (16, 20)
+    assert (result.samples, len(result.measured.instructions)) == (16, 21)
     assert result.measured.ram.state_bytes == 48
     assert "carried over 16 invocations; after a reset" in ran_text(result)
     assert "instructions of one inference, at most" in ran_text(result)

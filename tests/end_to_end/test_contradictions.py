@@ -113,6 +113,29 @@ def test_a_multiplier_that_contradicts_the_shapes() -> None:
         compile_model(parse(write(_depthwise(right)), path="net.tflite"))
 
 
+def test_strides_that_no_options_say() -> None:
+    """TFLM takes them for 0 then, and makes nothing."""
+    net = _depthwise(2)
+    other = replace(net.ops[0], options_type="AddOptions", options={})
+    assert _refusal(replace(net, ops=(other,))) == (
+        "operator 0 (DEPTHWISE_CONV_2D): its strides and dilations must be at least 1"
+    )
+
+
+@pytest.mark.parametrize("count", [0, 1, 3, -128])
+def test_a_number_of_parts_that_contradicts_the_lists(count: int) -> None:
+    """TFLM believes it, and packs or unpacks so many."""
+    parts = (_tensor("a", 1, 6), _tensor("b", 1, 6), _tensor("both", 2, 1, 6))
+    pack = OpSpec("PACK", 1, (0, 1), (2,), "PackOptions", {"values_count": count})
+    unpack = OpSpec("UNPACK", 1, (2,), (0, 1), "UnpackOptions", {"num": count})
+    assert _refusal(NetSpec("pack", parts, (pack,), (0, 1), (2,))) == (
+        f"operator 0 (PACK): its option values_count is {count}, and it has 2 tensors"
+    )
+    assert _refusal(NetSpec("unpack", parts, (unpack,), (2,), (0, 1))) == (
+        f"operator 0 (UNPACK): its option num is {count}, and it has 2 tensors"
+    )
+
+
 def test_another_operators_options_are_none() -> None:
     none = _resized("ResizeBilinearOptions", {})
     other = _resized("ResizeNearestNeighborOptions", {"half_pixel_centers": True})

@@ -23,12 +23,21 @@ _KINDS = {
     "uint8": "UINT8",
     "int16": "INT16",
     "int32": "INT32",
+    "int64": "INT64",
+    "bool": "BOOL",
     "float32": "FLOAT32",
 }
 _OPTIONS = {"AVERAGE_POOL_2D": "Pool2D", "MAX_POOL_2D": "Pool2D", "MINIMUM": "MaximumMinimum"}
 _OPTIONS |= {"MAXIMUM": "MaximumMinimum", "LEAKY_RELU": "LeakyRelu"}
-_OPTIONS |= dict.fromkeys(("MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN"), "Reducer")
+_OPTIONS |= {"L2_NORMALIZATION": "L2Norm", "ADD_N": "AddN", "CUMSUM": "Cumsum"}
+_OPTIONS |= dict.fromkeys(
+    ("MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN", "REDUCE_ALL", "REDUCE_ANY"), "Reducer"
+)
 _PLAIN = {"RELU", "RELU6", "LOGISTIC", "TANH", "PRELU", "ELU", "RSQRT"}
+
+
+_PLAIN_TYPES = {"float32", "int32", "int64", "bool"}
+"""Types that have a scale only if it is given and is not 1."""
 
 
 class Net:
@@ -52,7 +61,7 @@ class Net:
             type=getattr(schema.TensorType, _KINDS[dtype]),
             hasRank=True,
         )
-        if scale is not None and dtype not in ("float32", "int32"):
+        if scale is not None and (dtype not in _PLAIN_TYPES or scale != 1.0):
             table.quantization = schema.QuantizationParametersT(
                 scale=np.array([scale], np.float32), zeroPoint=np.array([zero], np.int64)
             )
@@ -112,7 +121,9 @@ class Net:
             code = getattr(schema.BuiltinOperator, kind)
             codes.append(
                 schema.OperatorCodeT(
-                    builtinCode=code, deprecatedBuiltinCode=min(code, 127), version=2
+                    builtinCode=code,
+                    deprecatedBuiltinCode=min(code, 127),
+                    version=1 if kind in ("PRELU", "HARD_SWISH", "REDUCE_ANY") else 2,
                 )
             )
         model = schema.ModelT(
@@ -137,7 +148,9 @@ def samples_of(
         shape = tuple(net.tensors[index].shape)
         dtype = np.dtype(kinds[net.tensors[index].type])
         ends: tuple[float, float] = (-1.0, 1.0)
-        if dtype.kind != "f":
+        if dtype.kind == "b":
+            ends = (0, 1)
+        elif dtype.kind != "f":
             ends = (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
         low, high = (bounds or {}).get(index, ends)
         for number, sample in enumerate(found):
@@ -145,6 +158,8 @@ def samples_of(
                 sample[index] = np.full(shape, (low, high)[number], dtype)
             elif dtype.kind == "f":
                 sample[index] = rng.uniform(low, high, shape).astype(dtype)
+            elif dtype.kind == "b":
+                sample[index] = rng.integers(0, 2, shape).astype(dtype)
             else:
                 sample[index] = rng.integers(int(low), int(high), shape, dtype, endpoint=True)
     return found

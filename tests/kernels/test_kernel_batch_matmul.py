@@ -52,6 +52,16 @@ def test_shapes() -> None:
     assert differences(net.build(), samples=1, engine="tflm") == []
 
 
+def test_int16() -> None:
+    net = Net(np.int16, scale=2e-4)
+    for shapes in (((4, 5), (5, 6)), ((3, 4, 5), (3, 5, 6)), ((1, 2, 7, 300), (1, 2, 300, 3))):
+        for x, y in itertools.product((False, True), (False, True)):
+            left, right = (net.input(flip(s, f)) for s, f in zip(shapes, (x, y), strict=True))
+            for scale in (1e-5, 2e-4, 0.1):
+                matmul(net, left, right, x, y, quant=(scale, 0))
+    assert differences(net.build(), engine="tflm") == []
+
+
 def test_attention() -> None:
     """Scores and their product with the values, heads as batches; one operand may be constant."""
     net = Net(scale=0.06, zero=2)
@@ -87,7 +97,13 @@ def test_refusals() -> None:
     assert refusal(net) == "[2, 3] times [4, 5] does not make [2, 5]"
     net = Net()
     matmul(net, net.input((2, 3)), net.input((3, 5), np.int16))
-    assert refusal(net) == "its operands and its result are not all int8"
+    assert refusal(net) == "its tensors are of different types (INT8, INT16, INT8)"
+    net = Net(np.int16)
+    matmul(net, net.input((2, 3)), net.input((3, 5)), quant=(0.5, 3))
+    assert refusal(net) == "an int16 tensor has a zero point other than 0"
+    net = Net(np.int16)
+    matmul(net, net.input((2, 3)), net.input((3, 5)), quant=(1e-6, 0))
+    assert refusal(net) == "a factor of its sums is 16384 or more"
     net = Net()
     operands = [net.input((2, 2, 3)), net.input((3, 3, 5))]
     net.op("BATCH_MATMUL", operands, (2, 2, 5), options=schema.BatchMatMulOptionsT())

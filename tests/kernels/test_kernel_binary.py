@@ -1,4 +1,4 @@
-"""ADD, SUB, MUL, MINIMUM, MAXIMUM and PRELU against the oracle: scales, zero points, broadcast."""
+"""Functions of two variables against the oracle: scales, zero points, types, broadcast."""
 
 from __future__ import annotations
 
@@ -136,9 +136,15 @@ def test_all_pairs_of_values(core: str) -> None:
 
 def test_scales_uint8() -> None:
     zeros = ((0, 0, 0), (255, 0, 128), (0, 255, 255), (120, 131, 7))
-    net = scales(("ADD",), "uint8", zeros)
+    net = scales(("ADD", "SUB"), "uint8", zeros)
     a, b = net.input((1, 2, 3, 4), "uint8", 0.1, 7), net.input((4,), "uint8", 0.2, 200)
-    net.add("ADD", (a, b), net.like(a))
+    for kind in ("ADD", "SUB", "MUL", "PRELU"):
+        net.add(kind, (a, b), net.like(a))
+        for out in (0.001, 0.02, 3.0):
+            net.add(kind, (a, b), net.tensor((1, 2, 3, 4), "uint8", out, 100))
+    same = net.input((1, 2, 3, 4), "uint8", 0.1, 7)
+    for kind in ("MINIMUM", "MAXIMUM"):
+        net.add(kind, (a, same), net.like(a))
     assert differences(net.pack(), inputs=samples_of(net), engine="litert") == []
 
 
@@ -150,6 +156,66 @@ def test_int16() -> None:
         net.add("ADD", (a, b), made)
         for kind in ("MINIMUM", "MAXIMUM"):
             net.add(kind, (b, a), net.like(made))
+    assert differences(net.pack(), inputs=samples_of(net), engine="tflm") == []
+
+
+def test_prelu_int16() -> None:
+    net = Net()
+    for left, right in SHAPES:
+        source, alpha = net.input(left, "int16", 0.04), net.input(right, "int8", 0.02, 5)
+        for scale in (0.05, 1e-4, 2.0):
+            made = net.tensor(np.broadcast_shapes(left, right), "int16", scale)
+            net.add("PRELU", (source, alpha), made)
+    assert differences(net.pack(), inputs=samples_of(net, 2), engine="tflm") == []
+
+
+@pytest.mark.parametrize("kind", ["ADD", "SUB", "MUL", "DIV", "MINIMUM", "MAXIMUM"])
+def test_int32(kind: str) -> None:
+    net = broadcast(kind, "int32", (0, 0, 0))
+    for tensor in net.tensors:
+        tensor.quantization = None
+    a, b = net.input((1, 2, 3), "int32"), net.input((1, 2, 3), "int32")
+    for activation in range(4) if kind in ("SUB", "MUL", "DIV") else ():
+        net.add(kind, (a, b), net.like(a), fusedActivationFunction=activation)
+    bounds = dict.fromkeys(net.inputs, (-40000, 40000))
+    drawn = [
+        {i: np.where(values == 0, 1, values) for i, values in sample.items()}
+        for sample in (*samples_of(net, 2), *samples_of(net, 2, bounds=bounds)[2:])
+    ]
+    assert differences(net.pack(), inputs=drawn, engine="tflm") == []
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32"])
+def test_squared_difference(dtype: str) -> None:
+    net = Net()
+    plain = dtype == "int32"
+    zeros = ((3, -7, 11), (-128, 127, -128), (127, -128, 127)) if dtype == "int8" else ((0, 0, 0),)
+    for left, right in SHAPES:
+        if len(np.broadcast_shapes(left, right)) > 4:  # which the reference does not take
+            continue
+        a = net.input(left, dtype, 1.0 if plain else 0.04)
+        b = net.input(right, dtype, 1.0 if plain else 0.03)
+        shape = np.broadcast_shapes(left, right)
+        net.add("SQUARED_DIFFERENCE", (a, b), net.tensor(shape, dtype, 1.0 if plain else 0.06))
+    for left_scale, right_scale, out in () if plain else SCALES:
+        for a_zero, b_zero, out_zero in zeros:
+            a = net.input((1, 40), dtype, left_scale, a_zero)
+            b = net.input((1, 40), dtype, right_scale, b_zero)
+            if max(left_scale, right_scale) ** 2 / out < 1e4:
+                net.add("SQUARED_DIFFERENCE", (a, b), net.tensor((1, 40), dtype, out, out_zero))
+    bounds = dict.fromkeys(net.inputs, (-128, 127)) if plain else None
+    assert differences(net.pack(), inputs=samples_of(net, bounds=bounds)[2 * plain :]) == []
+
+
+def test_logical() -> None:
+    net = Net()
+    for left, right in SHAPES:
+        a, b = net.input(left, "bool"), net.input(right, "bool")
+        shape = np.broadcast_shapes(left, right)
+        for kind in ("LOGICAL_AND", "LOGICAL_OR"):
+            if len(shape) <= 4:
+                net.add(kind, (a, b), net.tensor(shape, "bool"))
+        net.add("LOGICAL_NOT", (a,), net.tensor(left, "bool"))
     assert differences(net.pack(), inputs=samples_of(net), engine="tflm") == []
 
 
@@ -200,7 +266,14 @@ def test_equal_rows_take_the_short_kernel() -> None:
         ("ADD", ("int8", 1.0, 200), ("int8", 1.0, 0), ("int8", 1.0, 0), "zero point 200"),
         ("ADD", ("int16", 1.0, 4), ("int16", 1.0, 0), ("int16", 1.0, 0), "other than 0"),
         ("ADD", ("int8", None, 0), ("int8", 1.0, 0), ("int8", 1.0, 0), "is not quantised"),
-        ("SUB", ("uint8", 1.0, 0), ("uint8", 1.0, 0), ("uint8", 1.0, 0), "kernels for INT16, INT8"),
+        ("DIV", ("int8", 1.0, 0), ("int8", 1.0, 0), ("int8", 1.0, 0), "kernels for INT32"),
+        (
+            "ADD",
+            ("int32", 0.1, 0),
+            ("int32", 0.1, 0),
+            ("int32", 0.1, 0),
+            "int32 tensor has a scale",
+        ),
         (
             "SUB",
             ("int8", 3e38, 0),
@@ -210,7 +283,14 @@ def test_equal_rows_take_the_short_kernel() -> None:
         ),
         ("MUL", ("int8", 1e9, 0), ("int8", 1e9, 0), ("int8", 1.0, 0), "a factor of 1e[+]18"),
         ("MUL", ("int16", 1.0, 0), ("int16", 1.0, 0), ("int16", 1.0, 3), "other than 0"),
-        ("PRELU", ("int16", 1.0, 0), ("int8", 1.0, 0), ("int16", 1.0, 0), "kernels for INT8"),
+        (
+            "PRELU",
+            ("int16", 1.0, 0),
+            ("int16", 1.0, 0),
+            ("int16", 1.0, 0),
+            "slopes are of type INT16",
+        ),
+        ("PRELU", ("int16", 1.0, 0), ("int8", 1.0, 2), ("int16", 1.0, 1), "other than 0"),
     ],
 )
 def test_refused_quantisations(

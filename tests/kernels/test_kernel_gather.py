@@ -72,6 +72,33 @@ def test_batch_dimensions() -> None:
     assert differences(net.build(), engine="tflm") == []
 
 
+def test_indices_made_at_run_time() -> None:
+    """From a constant, of words say, and from what is made; embeddings."""
+    net = Net()
+    rng = np.random.default_rng(4)
+    words = net.const(rng.integers(-128, 128, (9, 6)), np.int8, quant=net.quant)
+    image, flat = net.input((1, 4, 3, 5)), net.input((8,))
+    line, grid, one = (net.input(s, np.int32) for s in ((4,), (2, 2), ()))
+    at = dict.fromkeys((line, grid, one), 3)
+    for index in (line, grid, one):
+        own = tuple(net.tensors[index].shape)
+        for source, axis in ((words, 0), (words, 1), (image, 1), (image, 2), (image, 3), (flat, 0)):
+            shape = net.tensors[source].shape
+            made = (*shape[:axis], *own, *shape[axis + 1 :])
+            net.op("GATHER", [source, index], made, options=schema.GatherOptionsT(axis=axis))
+    net.op("EMBEDDING_LOOKUP", [line, words], (4, 6))
+    samples = [
+        {
+            i: rng.integers(*((0, at[i]) if i in at else (-128, 128)), net.tensors[i].shape).astype(
+                np.int32 if i in at else np.int8
+            )
+            for i in net.inputs
+        }
+        for _ in range(4)
+    ]
+    assert differences(net.build(), inputs=samples, engine="tflm") == []
+
+
 def test_refusals() -> None:
     def refusal(net: Net) -> str:
         graph = parse(net.build()).graph
@@ -86,8 +113,15 @@ def test_refusals() -> None:
     gather(net, net.input((2, 7)), [[0, 1], [1, 0], [1, 1]], 1, 1)
     assert refusal(net) == "its 1 batch dimensions do not fit its operands"
     net = Net()
-    net.op("GATHER", [net.input((2, 7)), net.input((3,), np.int32)], (3, 7))
-    assert refusal(net) == "input 1 must be a constant"
+    net.op("GATHER", [net.input((2, 7)), net.input((3,), np.int64)], (3, 7))
+    assert refusal(net) == "its indices are of type INT64"
+    net = Net()
+    options = schema.GatherOptionsT(axis=1, batchDims=1)
+    net.op("GATHER", [net.input((2, 7)), net.input((2,), np.int32)], (2,), options=options)
+    assert refusal(net) == "its indices are made at run time, and it has batch dimensions"
+    net = Net()
+    net.op("GATHER", [net.input((2, 7)), net.input((3,), np.int32)], (4, 7))
+    assert refusal(net) == "it makes no [4, 7] of [2, 7]"
     net = Net()
     net.op("GATHER", [net.input((2, 7)), net.const([1])], (2, 7))
     assert refusal(net) == "it makes no [2, 7] of [2, 7]"

@@ -17,7 +17,7 @@ SCALES = (1.0, 0.0078125, 0.1, 0.003921569, 37.5)
 
 def ends(dtype: str) -> tuple[int, ...]:
     """Zero points to test: both ends of the type and between."""
-    info = np.iinfo(dtype)
+    info = np.iinfo("int16" if dtype == "int32" else dtype)
     return (int(info.min), int(info.max), (int(info.min) + int(info.max) + 1) // 2 + 3)
 
 
@@ -72,6 +72,7 @@ def test_integers_to_floats() -> None:
             ("int8 int8", "uint8 int8", "int8 uint8", "int8 int16", "int16 int8", "int16 int16"),
             "tflm",
         ),
+        (("int8 int32", "int16 int32", "int32 int8", "int32 int16"), "tflm"),
         (("uint8 uint8", "uint8 int8"), "litert"),
     ],
 )
@@ -81,7 +82,7 @@ def test_integers_to_integers(pairs: tuple[str, ...], engine: Engine) -> None:
         kind, to = pair.split()
         for out_scale in (0.1, 0.05, 0.0003, 0.7, 1e6, 0.1000001):
             for zero, out_zero in zip(ends(kind), ends(to)[::-1], strict=True):
-                source = net.input((1, 9, 60), kind, 0.1, zero)
+                source = net.input((1, 9, 60), kind, 0.1 if kind != "int32" else 1e-7, zero)
                 net.add("QUANTIZE", [source], net.tensor((1, 9, 60), to, out_scale, out_zero))
         if {kind, to} == {"int8", "uint8"}:  # the same reals: a shift by 128
             source = net.input((1, 9, 60), kind, 0.1, 0 if kind == "int8" else 128)
@@ -93,8 +94,9 @@ def test_integers_to_integers(pairs: tuple[str, ...], engine: Engine) -> None:
 @pytest.mark.parametrize(
     ("kind", "source", "target", "cause"),
     [
-        ("QUANTIZE", ("int16", 1.0), ("uint8", 1.0), "no kernel from INT16 to UINT8"),
-        ("QUANTIZE", ("int8", 1.0), ("int32", 1.0), "no kernel from INT8 to INT32"),
+        ("QUANTIZE", ("int8", 1.0), ("float32", None), "no kernel from INT8 to FLOAT32"),
+        ("QUANTIZE", ("int8", 1.0), ("int32", None), "is not quantised"),
+        ("QUANTIZE", ("int8", 1.0), ("int32", 2.0, 40000), "a zero point needs more than 16 bits"),
         ("QUANTIZE", ("float32",), ("int8", None), "is not quantised"),
         ("QUANTIZE", ("int8", 1e30), ("int8", 1e-30), "differ by a factor of 1e[+]60"),
         ("DEQUANTIZE", ("int8", 1.0), ("int16", 1.0), "no kernel from INT8 to INT16"),

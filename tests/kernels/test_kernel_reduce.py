@@ -32,7 +32,7 @@ def reduce(
     shape = net.tensors[source].shape
     gone = {axis % len(shape) for axis in axes}
     kept = [1 if i in gone else d for i, d in enumerate(shape) if keep or i not in gone]
-    dtype = "int16" if net.tensors[source].type == 7 else "int8"
+    dtype = {7: "int16", 3: "uint8", 6: "bool"}.get(net.tensors[source].type, "int8")
     net.add(
         kind,
         [source, net.constant(np.array(axes, np.int32))],
@@ -50,8 +50,12 @@ def all_axes(net: Net, kinds: Sequence[str], dtype: str, shapes: Sequence[Sequen
                 case += 1
                 quants = QUANTS[case % len(QUANTS)]
                 (in_scale, in_zero), (scale, zero) = quants
-                if dtype == "int16":
+                if dtype in ("int16", "bool"):
                     in_zero = zero = 0
+                if dtype == "uint8":
+                    in_zero, zero = in_zero + 128, zero + 128
+                if dtype == "bool":
+                    in_scale = 1.0
                 source = net.input(shape, dtype, in_scale, in_zero)
                 for kind in kinds:
                     out = (in_scale, in_zero) if kind.startswith("REDUCE") else (scale, zero)
@@ -72,6 +76,27 @@ def test_int16() -> None:
     net = Net()
     all_axes(net, ("MEAN", "SUM"), "int16", SHAPES[:3])
     assert differences(net.pack(), inputs=samples_of(net, 2), engine="tflm") == []
+
+
+def test_extremes_of_int16() -> None:
+    net = Net()
+    all_axes(net, ("REDUCE_MAX", "REDUCE_MIN"), "int16", SHAPES[:3])
+    assert differences(net.pack(), inputs=samples_of(net, 2), engine="litert") == []
+
+
+def test_uint8() -> None:
+    net = Net()
+    all_axes(net, ("MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN"), "uint8", SHAPES[:4])
+    assert differences(net.pack(), inputs=samples_of(net, 2), engine="litert") == []
+
+
+def test_bool() -> None:
+    net = Net()
+    all_axes(net, ("REDUCE_ALL",), "bool", SHAPES[:4])
+    assert differences(net.pack(), inputs=samples_of(net, 4), engine="tflm") == []
+    net = Net()
+    all_axes(net, ("REDUCE_ANY",), "bool", SHAPES[:4])
+    assert differences(net.pack(), inputs=samples_of(net, 4), engine="litert") == []
 
 
 def test_many_elements_and_factors() -> None:

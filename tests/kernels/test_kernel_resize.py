@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import Any, Literal
 
 import ai_edge_litert.schema_py_generated as schema
 import numpy as np
@@ -35,8 +35,9 @@ def test_nearest(dtype: Any) -> None:
     assert differences(net.build(), samples=1, engine="tflm") == []
 
 
-def test_bilinear() -> None:
-    net = Net()
+@pytest.mark.parametrize(("dtype", "engine"), [(np.int8, "tflm"), (np.uint8, "litert")])
+def test_bilinear(dtype: Any, engine: Literal["tflm", "litert"]) -> None:
+    net = Net(dtype)
     small = net.input((1, 5, 4, 3)), net.input((2, 3, 7, 2)), net.input((1, 1, 1, 4))
     large = net.input((1, 24, 24, 1))
     modes: list[dict[str, bool]] = [{}, {"alignCorners": True}, {"halfPixelCenters": True}]
@@ -45,7 +46,7 @@ def test_bilinear() -> None:
             resize(net, "RESIZE_BILINEAR", source, size, **flags)
         for size in ((96, 96), (11, 23), (48, 12)):
             resize(net, "RESIZE_BILINEAR", large, size, **flags)
-    assert differences(net.build(), engine="tflm") == []
+    assert differences(net.build(), engine=engine) == []
 
 
 def test_nearest_of_uint8() -> None:
@@ -73,4 +74,4 @@ def test_refusals() -> None:
     assert refusal(net) == "it cannot make [1, 3, 3, 1] of [1, 2, 2, 1]"
     net = Net(np.int16)
     resize(net, "RESIZE_BILINEAR", net.input((1, 2, 2, 1)), (3, 3))
-    assert refusal(net) == "its type is INT16, and there are kernels for INT8"
+    assert refusal(net) == "its type is INT16, and there are kernels for INT8, UINT8"

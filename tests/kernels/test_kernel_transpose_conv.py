@@ -44,7 +44,8 @@ def transpose_conv(
     shape = (1, *size, channels)
     inputs = [net.const(shape), net.const(weights, np.int8, quant=(scales, 0)), source]
     if bias:
-        inputs.append(net.const(rng.integers(-9999, 9999, channels), quant=(scales / 2, 0)))
+        kind = np.int64 if net.dtype == np.int16 else np.int32
+        inputs.append(net.const(rng.integers(-9999, 9999, channels), kind, quant=(scales / 2, 0)))
     options = schema.TransposeConvOptionsT(
         padding=0 if same else 1,
         strideH=stride[0],
@@ -54,8 +55,9 @@ def transpose_conv(
     return net.op("TRANSPOSE_CONV", inputs, shape, options=options, **fields)
 
 
-def test_windows() -> None:
-    net = Net()
+@pytest.mark.parametrize("dtype", [np.int8, np.int16])
+def test_windows(dtype: Any) -> None:
+    net = Net(dtype)
     image = net.input((1, 4, 5, 3))
     kernels = [(1, 1), (2, 2), (3, 3), (4, 2), (1, 5), (5, 1)]
     strides = [(1, 1), (2, 2), (3, 1), (1, 2)]
@@ -67,10 +69,12 @@ def test_windows() -> None:
     assert differences(net.build(), samples=3, engine="tflm") == []
 
 
-@pytest.mark.parametrize("zero", [-128, 127])
-def test_values(zero: int) -> None:
+@pytest.mark.parametrize(
+    ("dtype", "zero"), [(np.int8, -128), (np.int8, 127), (np.int16, 0)], ids=str
+)
+def test_values(dtype: Any, zero: int) -> None:
     """Activations, no bias, factors that saturate and that vanish, zero points at both ends."""
-    net = Net(zero=zero)
+    net = Net(dtype, zero=zero)
     image, line, row = net.input((1, 3, 3, 8)), net.input((1, 1, 6, 2)), net.input((1, 6, 1, 2))
     for activation in (0, 1, 2, 3):
         transpose_conv(net, image, (3, 3), (2, 2), activation=activation)
@@ -97,6 +101,12 @@ def test_refusals() -> None:
     net = Net()
     transpose_conv(net, net.input((1, 4, 4, 2)), (3, 3), (2, 2), activation=4)
     assert refusal(net) == "the fused activation 4 has no kernel"
-    net = Net(np.int16)
+    net = Net(np.uint8)
     transpose_conv(net, net.input((1, 4, 4, 2)), (3, 3), (2, 2))
-    assert refusal(net) == "its type is INT16, and there are kernels for INT8"
+    assert refusal(net) == "its type is UINT8, and there are kernels for INT16, INT8"
+    net = Net(np.int16)
+    transpose_conv(net, net.input((1, 4, 4, 2)), (3, 3), (2, 2), scale=4e4)
+    assert refusal(net) == "a factor of its sums is 16384 or more"
+    net = Net(np.int16)
+    transpose_conv(net, net.input((1, 4, 4, 2)), (3, 3), (2, 2), quant=(0.5, 1))
+    assert refusal(net) == "an int16 tensor has a zero point other than 0"

@@ -36,6 +36,25 @@ def test_int8() -> None:
     assert differences(net.pack(), inputs=[sample], engine="tflm") == []
 
 
+def test_uint8() -> None:
+    net = Net()
+    for case, scale in enumerate(SCALES):
+        for in_zero, out_zero in ((0, 0), (255, 255), (123, 159), (228, 28)):
+            source = net.input((1, 256), "uint8", scale, in_zero)
+            for out_scale in (scale, (0.05, 0.5)[case % 2]):
+                out = net.tensor((1, 256), "uint8", out_scale, out_zero)
+                for kind in ("RELU", "RELU6"):
+                    net.add(kind, [source], net.like(out))
+                alpha = (0.1, 0.01, 1.5, 0.0, 0.9999, 1e-9)[case % 6]
+                net.add("LEAKY_RELU", [source], net.like(out), alpha=alpha)
+                if out_scale * 128 >= scale:
+                    net.add("HARD_SWISH", [source], net.like(out))
+            net.add("LOGISTIC", [source], net.tensor((1, 256), "uint8", 1 / 256, 0))
+            net.add("TANH", [source], net.tensor((1, 256), "uint8", 1 / 128, 128))
+    sample = {i: np.arange(256, dtype=np.uint8).reshape(1, 256) for i in net.inputs}
+    assert differences(net.pack(), inputs=[sample], engine="litert") == []
+
+
 def close_to(ratio: float, count: int, seed: int) -> list[tuple[float, float]]:
     """(a, b) whose quotient is `ratio` in single precision but not in double."""
     rng = np.random.default_rng(seed)
@@ -88,6 +107,7 @@ def test_int16() -> None:
         for out in (scale, scale * 3, scale / 5):
             made = net.tensor(shape, "int16", out)
             net.add("RELU", [source], made)
+            net.add("ABS", [source], net.like(made))
             for alpha in (0.1, 0.0, 2.0):
                 net.add("LEAKY_RELU", [source], net.like(made), alpha=alpha)
     source = net.input(shape, "int16", 0.001, 300)
@@ -115,7 +135,8 @@ def test_rows() -> None:
         ("HARD_SWISH", ("int8", 1.0, 0), ("int8", 1e-3, 0), "output's scale is too small"),
         ("RELU", ("int8", 1e30, 0), ("int8", 1e-30, 0), "differ by a factor of 1e[+]60"),
         ("RELU", ("int8", 1.0, 0), ("int16", 1.0, 0), "of different types"),
-        ("RELU", ("uint8", 1.0, 0), ("uint8", 1.0, 0), "there are kernels for INT16, INT8"),
+        ("ABS", ("uint8", 1.0, 0), ("uint8", 1.0, 0), "there are kernels for INT16, INT8"),
+        ("ABS", ("int16", 1.0, 0), ("int16", 1.0, 3), "zero point other than 0"),
         ("RELU", ("int16", 1.0, 5), ("int16", 1.0, 0), "zero point other than 0"),
         ("RELU", ("int8", 1.0, 0), ("int8", None, 0), "is not quantised"),
     ],

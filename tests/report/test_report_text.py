@@ -12,7 +12,7 @@ from hand_made import chain, peak_at_start, unproved, with_variable
 
 from lowtide.commands import reordering
 from lowtide.commands.analysis import analyze
-from lowtide.commands.reordering import Check, Reordered, place_tensors
+from lowtide.commands.reordering import Check, place_tensors
 from lowtide.report.describe import describe
 from lowtide.report.text import (
     amount,
@@ -184,7 +184,8 @@ def test_how_a_rewrite_was_checked(
     check: Check | None, sentence: str, measured: str | None
 ) -> None:
     done = reordering.reorder(loaded("figure1"), check=False)
-    text = reordered_text(Reordered(done.model, done.before, done.after, None, check))
+    found = replace(done, measured=measured is not None, check=check)
+    text = reordered_text(found)
     assert text.endswith("\n" + sentence)
     assert ("measured" in text) == (measured is not None)
     if measured:

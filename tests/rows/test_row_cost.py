@@ -187,7 +187,8 @@ def test_an_unknown_core() -> None:
         find_target("z80")
     assert error.value.cause == "there is no core 'z80'"
     assert error.value.remedy == (
-        "use one of: any, cortex-m0, cortex-m3, cortex-m4, cortex-m7, cortex-m55, rv32imc, rv32imac"
+        "use one of: any, cortex-m0, cortex-m3, cortex-m4, cortex-m7, "
+        "cortex-m33, cortex-m55, rv32imc, rv32imac"
     )
     for core in ("any", "cortex-m0", "cortex-m55"):
         assert Options(cost="instructions", target=find_target(core)).cost_model is not None

@@ -301,6 +301,18 @@ def verify(
 @model_argument
 @click.option("--board", required=True, metavar="NAME", help="See `lowtide boards`.")
 @file_option("--board-file", metavar="FILE", help_text="A TOML file with boards of your own.")
+@click.option(
+    "--profile",
+    is_flag=True,
+    help="Also show what each operator and kernel executes, and, where the core's manual tells them, "
+    "cycles at zero wait states.",
+)
+@click.option(
+    "--clock",
+    metavar="HZ",
+    help="With --profile, the time of these cycles at a clock such as 120MHz.",
+)
+@file_option("--csv", metavar="DIR", help_text="Write the profile as CSV files into DIR.")
 @_inputs_options(2)
 @_compile_options
 @_cache_option
@@ -309,6 +321,9 @@ def run(
     model: str,
     board: str,
     board_file: Path | None,
+    profile: bool,
+    clock: str | None,
+    csv: Path | None,
     samples: int | None,
     seed: int,
     as_json: bool,
@@ -319,20 +334,45 @@ def run(
     from lowtide.commands import checking
     from lowtide.machines.board import find_board
     from lowtide.report import data, deployment
+    from lowtide.report.profile import read_clock
 
+    for option, given in (("--clock", clock), ("--csv", csv)):
+        if given is not None and not profile:
+            raise UsageError(f"{option} shows a profile, and none is made", "add --profile")
+    if csv is not None and csv.exists() and not csv.is_dir():
+        raise UsageError(
+            f"cannot make the folder {csv}: it is a file", "name a folder for the tables"
+        )
+    hertz = None if clock is None else read_clock(clock)
     found = find_board(board, board_file)
     compiled = _compiled_once(model, cached, {**options, "target": found.core.target})
     with progress(f"building for {board} and running it under QEMU"):
-        result = checking.run(compiled, found, samples=samples, seed=seed, cached=cached)
+        result = checking.run(
+            compiled, found, samples=samples, seed=seed, cached=cached, profile=profile
+        )
+    if csv is not None:
+        _write_profile(csv, result)
     if as_json:
-        print(data.to_json(deployment.ran_document(result)))
+        print(data.to_json(deployment.ran_document(result, hertz)))
     else:
-        print(deployment.ran_text(result))
+        print(deployment.ran_text(result, hertz))
     if not result.bit_exact:
         raise DiffersError(
             f"{model}: the outputs on {board} differ from the oracle's",
             "`lowtide verify` shows the first operator that does",
         )
+
+
+def _write_profile(folder: Path, result: Any) -> None:
+    """The profile's tables, if there is one; why there is none is said with the other results."""
+    from lowtide.commands.profiling import Profile
+    from lowtide.files import make_folder, write_together
+    from lowtide.report.profile import profile_csv
+
+    if isinstance(result.profile, Profile):
+        make_folder(folder)
+        tables = profile_csv(result.profile).items()
+        write_together({folder / name: text.encode() for name, text in tables})
 
 
 @click.command()
@@ -352,12 +392,34 @@ def boards(board_file: Path | None, as_json: bool) -> None:
 
 
 @click.command()
+@click.option(
+    "--against",
+    type=click.Choice(["tflm"]),
+    help="Beside those of TensorFlow Lite Micro, and what is missing.",
+)
+@click.option("--markdown", is_flag=True, help="With --against: as docs/operators.md has it.")
 @json_option
-def ops(as_json: bool) -> None:
+def ops(against: str | None, markdown: bool, as_json: bool) -> None:
     """List the operators that can be compiled, and for which activation types."""
     from lowtide.lower import LOWERINGS
     from lowtide.report import data, text
 
+    if markdown and (against is None or as_json):
+        raise UsageError(
+            "--markdown is a form of the comparison", "give --against tflm as well, and no --json"
+        )
+    if against is not None:
+        from lowtide.commands.operators import against_tflm
+        from lowtide.report import operators as page
+
+        compared = against_tflm()
+        if as_json:
+            print(data.to_json(page.compared_document(compared)))
+        elif markdown:
+            print(page.compared_markdown(compared), end="")
+        else:
+            print(page.compared_text(compared))
+        return
     rows = [
         (name, sorted(kind.name.lower() for kind in lowering.types))
         for name, lowering in sorted(LOWERINGS.items())

@@ -67,12 +67,27 @@ def analyze(model: str, as_json: bool, csv: Path | None, plot: Path | None, effo
     default=True,
     help="Compare every tensor with the reference kernels' (default), or do not.",
 )
+@click.option(
+    "--always-write",
+    is_flag=True,
+    help="Write the file as it is if nothing is better (for makefiles); else there is no OUT then.",
+)
 @json_option
 @effort_option
 def reorder(
-    model: str, output: Path, offline_plan: bool, check: bool, as_json: bool, effort: float
+    model: str,
+    output: Path,
+    offline_plan: bool,
+    check: bool,
+    always_write: bool,
+    as_json: bool,
+    effort: float,
 ) -> None:
-    """Write the model with its operators in the order of least peak memory, all else untouched."""
+    """Write the model with its operators in the order of least peak memory, all else untouched.
+
+    Of order and plan the best is written, as TensorFlow Lite Micro measures it where it is installed and
+    runs the model, else as predicted. If nothing is better than the file as it is, nothing is written.
+    """
     from lowtide.commands import reordering
     from lowtide.report import data, text
 
@@ -80,12 +95,14 @@ def reorder(
     loaded = reordering.load(model)
     with progress("searching for the best order and checking the result"):
         result = reordering.reorder(loaded, offline_plan=offline_plan, check=check, effort=effort)
-    result.write(output)
+    written = result.better or always_write
+    if written:
+        result.write(output)
     if as_json:
-        print(data.to_json(data.reordered_document(result, str(output))))
+        print(data.to_json(data.reordered_document(result, str(output) if written else None)))
     else:
         print(text.reordered_text(result))
-        print(f"Wrote {output}.")
+        print(f"Wrote {output}." if written else "No file was written.")
 
 
 @click.command()

@@ -17,12 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.commands.compiling import Compiled, rounded_as
+from lowtide.commands.profiling import Profile, profile_of
 from lowtide.commands.sequences import Inputs, State, inputs_of
 from lowtide.ir import Graph, Model, Op
 from lowtide.ir.macs import graph_macs
 from lowtide.machines.board import find_board
 from lowtide.machines.host import HostTrace, host_build, host_macs, host_trace
 from lowtide.machines.parts import Board
+from lowtide.machines.profiled import Profiled, Unprofiled
 from lowtide.machines.qemu import BoardRun, run_on_board
 from lowtide.oracle.interpreters import Difference, EngineName, Reference, first_difference
 from lowtide.oracle.samples import reference, sample_inputs
@@ -89,7 +91,7 @@ def verify(
     made = {
         tensor: op
         for op in (graph.ops[i] for i in compiled.order.order)
-        for tensor in (*op.outputs, *_states(model, graph, op))
+        for tensor in (*op.outputs, *_states(model, compiled.assembly, op))
         if graph.tensors[tensor].bytes
     }
     wanted = _reference(compiled, inputs, [*graph.inputs, *made, *graph.outputs])
@@ -123,7 +125,7 @@ def verify(
         compared=compiled,
         engine=wanted.engine,
         passed_over=wanted.passed_over,
-        samples=inputs.restart or len(inputs.samples),
+        samples=inputs.counted,
         seed=seed,
         tensors=len(checked),
         state=inputs.state,
@@ -131,11 +133,13 @@ def verify(
     )
 
 
-def _states(model: Model, graph: Graph, op: Op) -> Iterator[int]:
+def _states(model: Model, assembly: Assembly, op: Op) -> Iterator[int]:
     """The variable tensors of the file that `op` writes on the way, as an LSTM does."""
-    for tensor in dict.fromkeys(op.inputs):
-        if 0 <= tensor < len(model.graph.tensors) and graph.tensors[tensor].is_variable:
-            yield tensor
+    known, tensors = len(model.graph.tensors), assembly.graph.tensors
+    variables = {t for t in op.inputs if 0 <= t < known and tensors[t].is_variable}
+    if variables:
+        nodes = (entry.node for entry in assembly.kernels)
+        yield from sorted(variables & {port.tensor for node in nodes for port in node.outputs})
 
 
 def _handed_over(graph: Graph, trace: HostTrace, wanted: Reference) -> Difference | None:
@@ -223,7 +227,8 @@ def _array(data: bytes, like: Array) -> Array:
 class Ran:
     """The outcome of `run`: what the board measured, and whether its outputs were the oracle's.
 
-    `compiled` was measured; `compared` gave the outputs: see `Verified`.
+    `compiled` was measured; `compared` gave the outputs: see `Verified`. `profile` is None if none was
+    asked for.
     """
 
     compiled: Compiled = field(repr=False)
@@ -237,6 +242,7 @@ class Ran:
     measured: BoardRun
     macs: int
     difference: Difference | None
+    profile: Profile | Unprofiled | None = None
 
     @property
     def bit_exact(self) -> bool:
@@ -251,13 +257,15 @@ def run(
     samples: int | None = None,
     seed: int = 1,
     cached: bool = True,
+    profile: bool = False,
 ) -> Ran:
     """Build for `board`, run under QEMU, measure, and compare all outputs with the oracle.
 
     `board` may be the name of one that `lowtide boards` lists. What is measured: RAM and flash in
     bytes, instructions (not cycles) of one inference. Inputs and oracle are those of `verify`, but there
     are only 2 by default for a network without state; only outputs are compared. With `cached`, objects
-    of sources that did not change are those of an earlier build.
+    of sources that did not change are those of an earlier build. With `profile`, what each operator and
+    each kernel executes is counted in the run that is measured; why not, if it cannot be.
 
     Raises UsageError for an unknown board, DoesNotFitError if RAM or flash is too small, else as
     `verify`.
@@ -268,11 +276,11 @@ def run(
     inputs = inputs_of(compiled, samples, 2, seed)
     wanted = _reference(compiled, inputs, [*graph.inputs, *graph.outputs])
 
-    def on(part: Board, program: Compiled) -> BoardRun:
+    def on(part: Board, program: Compiled, profile: bool = False) -> BoardRun:
         given = program.files, program.name, _samples(graph, wanted)
-        return run_on_board(part, *given, restart=inputs.restart, cached=cached)
+        return run_on_board(part, *given, restart=inputs.restart, cached=cached, profile=profile)
 
-    measured = on(board, compiled)
+    measured = on(board, compiled, profile)
     compared, made = rounded_as(compiled, wanted.engine), measured
     if compared is not compiled:  # not measured, and double arithmetic may not fit the part
         made = on(board.with_plenty, compared)
@@ -290,10 +298,21 @@ def run(
         board=board,
         engine=wanted.engine,
         passed_over=wanted.passed_over,
-        samples=inputs.restart or len(inputs.samples),
+        samples=inputs.counted,
         seed=seed,
         state=inputs.state,
         measured=measured,
         macs=_macs(compiled),
         difference=difference,
+        profile=_profile(compiled, measured),
     )
+
+
+def _profile(compiled: Compiled, measured: BoardRun) -> Profile | Unprofiled | None:
+    counted = measured.profile
+    if not isinstance(counted, Profiled):
+        return counted
+    kernels = {part.node >= 0 for part in counted.parts if part.role == "kernel"}
+    if kernels == {False}:  # a compiler that takes the table of nodes apart
+        return Unprofiled("which node runs could not be seen: no read of the table of nodes")
+    return profile_of(compiled, counted)

@@ -23,9 +23,11 @@ from lowtide.order import OrderResult, best_order
 from lowtide.passes import (
     carry_rows,
     drop_boundary_quantization,
+    fold_dilations,
     fold_pads,
     resolve_variables,
     round_once,
+    unpack_weights,
 )
 from lowtide.place.tensors import tflm_arena_bytes, tflm_variable_bytes
 from lowtide.plans import planner
@@ -37,6 +39,7 @@ from lowtide.program.assemble import Assembly, Schedule, assemble_placed, assemb
 from lowtide.rows.prepare import InputMode, OutputMode, Prepared, prepare
 from lowtide.rows.stages import Choice
 from lowtide.target import ANY, Target
+from lowtide.tflite import foreign
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +120,14 @@ class Options:
     def cost_model(self) -> CostModel | None:
         """The model of instructions, if they count."""
         return load_model(self.target.priced_as) if self.cost == "instructions" else None
+
+    @property
+    def predictor(self) -> CostModel | None:
+        """The model of the target's instructions, whatever counts; None if there is none."""
+        try:
+            return load_model(self.target.priced_as)
+        except UsageError:
+            return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +280,7 @@ def _complete(options: Options, order: OrderResult, plans: Plans | None) -> bool
 def prepared(model: Model, options: Options) -> tuple[OrderResult, Prepared]:
     """The best order, or that of the stages prescribed, and what is lowered in it."""
     _check_ends(model.graph)
-    graph = fold_pads(carry_rows(resolve_variables(model.graph)))
+    graph = fold_pads(fold_dilations(carry_rows(resolve_variables(unpack_weights(model.graph)))))
     if options.quantized_io:
         graph = drop_boundary_quantization(graph)
     if options.rounding == "litert":
@@ -400,4 +411,5 @@ def compiled_of(
 
 
 def _stem(path: str) -> str:
-    return Path(path.removeprefix("zoo:")).name.removesuffix(".tflite")
+    name = Path(path.removeprefix("zoo:"))
+    return name.stem if name.suffix.lower() in (".tflite", *foreign.SUFFIXES) else name.name

@@ -17,16 +17,18 @@ from typing import Literal
 from lowtide import zoo
 from lowtide.commands.analysis import Analysis, analysis_of
 from lowtide.commands.analysis import analyze as analyze
+from lowtide.commands.sequences import inputs_for
 from lowtide.errors import DiffersError, LowtideError, ModelError
 from lowtide.files import write_atomically
 from lowtide.ir import Graph, Model
 from lowtide.ir.liveness import in_arena
 from lowtide.oracle.interpreters import Difference, first_difference, tflm_arena, tflm_outputs
-from lowtide.oracle.samples import reference, sample_inputs
+from lowtide.oracle.samples import reference
 from lowtide.order import OrderResult
+from lowtide.passes import resolve_variables
 from lowtide.place import Placement, compacting, greedy, planned
 from lowtide.place.offline_plan import METADATA_NAME, encode
-from lowtide.place.tensors import tensor_problem, tflm_problem
+from lowtide.place.tensors import tensor_problem, tflm_arena_bytes, tflm_problem
 from lowtide.tflite.read import load as load_file
 from lowtide.tflite.read import parse
 from lowtide.tflite.rewrite import permute_operators, set_metadata
@@ -66,7 +68,8 @@ def place_tensors(graph: Graph, order: Sequence[int], *, align: int = 16) -> Pla
 class Check:
     """What was compared before a rewritten model was given out.
 
-    `engine` ran both models; `tensors` tensors were equal, byte for byte, on `samples` inputs.
+    `engine` ran both models; `tensors` tensors were equal, byte for byte, on `samples` inputs. Those
+    of a network with state were a sequence, of which the first `again` came again after a fresh start.
     `head_before` and `head_after` are the arena heads (bytes) that TFLM itself reports, None where it
     cannot run the model.
     """
@@ -76,22 +79,60 @@ class Check:
     tensors: int
     head_before: int | None
     head_after: int | None
+    again: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)  # one of several ways, whatever it holds
+class Rewrite:
+    """One way to write the file anew: operators in the order `order` (of the old numbers), and offsets
+    by `plan`. `head` is the arena head, in bytes, that TFLM has for it."""
+
+    model: Model = field(repr=False)
+    order: tuple[int, ...]
+    plan: Placement | None
+    head: int
+
+    @property
+    def reordered(self) -> bool:
+        """Whether its operators stand in another order than in the file."""
+        return self.order != tuple(range(len(self.order)))
 
 
 @dataclass(frozen=True, slots=True)
 class Reordered:
-    """The result of `reorder`: the new model, what it was made from, and what was proved of it."""
+    """The result of `reorder`: the new model, what it was made from, and what was proved of it.
 
-    model: Model = field(repr=False)
+    The new model is that of the `ways` to write it, of which the first is the file as it is, whose arena
+    head is the least, or else whose peak is. The heads are TFLM's own if they were `measured`, else
+    predicted.
+    """
+
     before: Analysis = field(repr=False)
     after: Analysis = field(repr=False)
-    plan: Placement | None
+    chosen: Rewrite
+    ways: tuple[Rewrite, ...] = field(repr=False)
+    measured: bool
     check: Check | None
 
     @property
+    def model(self) -> Model:
+        """The new model; the old one if nothing is better."""
+        return self.chosen.model
+
+    @property
+    def plan(self) -> Placement | None:
+        """The offsets that were stored, if they were."""
+        return self.chosen.plan
+
+    @property
     def changed(self) -> bool:
-        """False when the file's order was already the best one found."""
-        return self.before.best.order != self.before.file.order
+        """Whether the operators stand in another order."""
+        return self.chosen.reordered
+
+    @property
+    def better(self) -> bool:
+        """False if no other order or plan is better than what the file has."""
+        return self.chosen is not self.ways[0]
 
     def write(self, path: str | Path) -> None:
         """Write the .tflite file, whole or not at all. Raises UsageError if it cannot be written."""
@@ -101,27 +142,78 @@ class Reordered:
 def reorder(
     model: Model, *, offline_plan: bool = False, check: bool = True, effort: float = 1.0
 ) -> Reordered:
-    """Put the operators of `model` in their best order; nothing else in the file changes.
+    """Put the operators of `model` in their best order, if that is better; nothing else in the file
+    changes.
 
-    With `offline_plan`, tensor offsets are stored too, in metadata that TFLM honours; a plan that the
-    file already has is made anew, since it belongs to the old order. With `check`, both models are
-    run and every tensor compared; raises DiffersError if one differs, OracleError if neither
-    reference engine runs the model. `effort` is a factor of what the search for the
-    order may do.
+    With `offline_plan`, tensor offsets may be stored too, in metadata that TFLM honours; a plan that
+    the file already has is made anew with another order, since it belongs to the old one. What is
+    better is what TFLM says: it allocates each of them, if it is installed and has all operators, and
+    else its planner is predicted. With `check`, old and new model are run and every tensor compared;
+    raises DiffersError if one differs, OracleError if neither reference engine runs the model.
+    `effort` is a factor of what the search for the order may do.
     """
     before = analyze(model, effort=effort)
-    data, plan = model.source, None
-    if before.best.order != before.file.order:
-        _refuse_positions(model)
-        data = permute_operators(data, before.best.order)
-        offline_plan |= any(entry.name == METADATA_NAME for entry in model.metadata)
+    ways, measured = _weighed(_ways(model, before, offline_plan))
+    peaks = {False: before.file.peak_bytes, True: before.best.peak_bytes}
+    chosen = min(ways, key=lambda way: (way.head, peaks[way.reordered]))
+    # Of equal ones the last, which does most of what was asked for, but none that gains nothing.
+    least = chosen.head, peaks[chosen.reordered]
+    chosen = [way for way in ways if (way.head, peaks[way.reordered]) == least][-1]
+    if least == (ways[0].head, peaks[False]):
+        return Reordered(before, before, ways[0], tuple(ways), measured, None)
+    found = _renumbered(before.best_order) if chosen.reordered else before.best_order
+    after = analysis_of(chosen.model, found, chosen.model.graph)
+    heads = (ways[0].head, chosen.head) if measured else (None, None)
+    checked = compare(model, chosen.model, heads=heads) if check else None
+    return Reordered(before, after, chosen, tuple(ways), measured, checked)
+
+
+def _ways(model: Model, before: Analysis, offline_plan: bool) -> list[Rewrite]:
+    """The file as it is, and the others, the more of them done the later; heads are predicted."""
+    given, best = before.file.order, before.best.order
+    stored = before.stored_plan_bytes
+    ways = [_way(model, model.source, given, None, stored)]
     if offline_plan:
-        # With TFLM's own sizes: it does not pack narrow types, and it places unused tensors too.
-        plan = planned(tflm_problem(model.graph, before.best.order))
-        data = set_metadata(data, METADATA_NAME, _offline_offsets(model, plan))
-    new = parse(data, path=model.path)
-    after = analysis_of(new, _renumbered(before.best_order), new.graph)
-    return Reordered(new, before, after, plan, compare(model, new) if check else None)
+        ways.append(_planned(model, model.source, given))
+    if best != given:
+        _refuse_positions(model)
+        data = permute_operators(model.source, best)
+        has_plan = any(entry.name == METADATA_NAME for entry in model.metadata)
+        if not has_plan:
+            ways.append(_way(model, data, best, None))
+        if offline_plan or has_plan:
+            ways.append(_planned(model, data, best))
+    return ways
+
+
+def _planned(model: Model, data: bytes, order: tuple[int, ...]) -> Rewrite:
+    """The file `data`, whose operators stand in `order`, with offsets."""
+    # With TFLM's own sizes: it does not pack narrow types, and it places unused tensors too.
+    plan = planned(tflm_problem(model.graph, order))
+    data = set_metadata(data, METADATA_NAME, _offline_offsets(model, plan))
+    return _way(model, data, order, plan, plan.arena_bytes)
+
+
+def _way(
+    model: Model,
+    data: bytes,
+    order: tuple[int, ...],
+    plan: Placement | None,
+    head: int | None = None,
+) -> Rewrite:
+    new = model if data is model.source else parse(data, path=model.path)
+    return Rewrite(new, order, plan, tflm_arena_bytes(model.graph, order) if head is None else head)
+
+
+def _weighed(ways: list[Rewrite]) -> tuple[list[Rewrite], bool]:
+    """The same with the heads that TFLM has for them, if it has them for all, and whether it has."""
+    if len(ways) == 1:
+        return ways, False
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        heads = [head for head in pool.map(_head, [way.model for way in ways]) if head is not None]
+    if len(heads) < len(ways):
+        return ways, False
+    return [replace(way, head=head) for way, head in zip(ways, heads, strict=True)], True
 
 
 def _renumbered(found: OrderResult) -> OrderResult:
@@ -151,31 +243,44 @@ def _offline_offsets(model: Model, plan: Placement) -> bytes:
     return encode(offsets, len(model.subgraph_tensors))
 
 
-def compare(old: Model, new: Model, *, samples: int = 2, seed: int = 1) -> Check:
+def compare(
+    old: Model,
+    new: Model,
+    *,
+    samples: int | None = None,
+    seed: int = 1,
+    heads: tuple[int | None, int | None] | None = None,
+) -> Check:
     """Run both models on the same inputs and compare every tensor's bytes.
 
+    There are `samples` inputs, by default 2, or for networks with state a sequence of 16 or more, its
+    state carried, and after a fresh start the first ones again. `heads` are those of TFLM, if known.
     The models must have the same tensors. Raises DiffersError, OracleError or MissingToolError.
     """
     graph = old.graph
+    kept = [(t, t.bytes) for t in resolve_variables(graph).tensors if t.is_variable]
     try:
-        inputs = sample_inputs(old, samples, seed)
+        inputs = inputs_for(old, kept, samples, 2, seed)
     except ModelError as error:
         leave = f"leave this check out (`lowtide reorder --no-check`); or: {error.remedy}"
         raise ModelError(error.cause, leave) from None
     used = {t for op in graph.ops for t in (*op.inputs, *op.outputs) if t >= 0} | set(graph.inputs)
     ids = [t.id for t in graph.tensors if t.id in used and in_arena(t)]
+    given, fresh = inputs.samples, inputs.fresh
     with ThreadPoolExecutor(max_workers=2) as pool:
-        jobs = [pool.submit(reference, m, inputs, ids) for m in (old, new)]
+        jobs = [pool.submit(reference, m, given, ids, fresh=fresh) for m in (old, new)]
         left, right = (job.result() for job in jobs)
         _expect_same(first_difference(left, right))
-        heads: list[int | None] = [None, None]
         if left.engine == "tflm":
-            arenas = [pool.submit(_head, m) for m in (old, new)]
-            outputs = [pool.submit(tflm_outputs, m.source, inputs) for m in (old, new)]
-            heads = [job.result() for job in arenas]
+            if heads is None:
+                first, second = pool.map(_head, (old, new))
+                heads = first, second
+            outputs = [pool.submit(tflm_outputs, m.source, given, fresh=fresh) for m in (old, new)]
             # Once more as on a device, where an offline plan decides which tensors share memory.
             _expect_same(first_difference(outputs[0].result(), outputs[1].result()))
-    return Check(left.engine, samples, len(ids), heads[0], heads[1])
+    before, after = heads if left.engine == "tflm" and heads is not None else (None, None)
+    again = 0 if inputs.state is None else inputs.state.again
+    return Check(left.engine, inputs.counted, len(ids), before, after, again)
 
 
 def _head(model: Model) -> int | None:

@@ -8,13 +8,14 @@ begin anew, and what came first comes once more: it must be as it was.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from numpy.typing import NDArray
 
 from lowtide.commands.compiling import Compiled
+from lowtide.ir import Model, Tensor
 from lowtide.oracle.samples import sample_inputs
 
 # How many times in a row a network with state is run if nobody says: more often than a variable has
@@ -29,13 +30,18 @@ _AGAIN: Final = 4
 class State:
     """What a network keeps from one invocation to the next, and how that was tested.
 
-    `tensors` has name and bytes of each variable. It was carried over `invocations` in a row; after a
-    reset, the first `again` of them were run once more.
+    `tensors` has name and bytes of each variable. It was carried over `invocations` in a row, and one
+    more that showed what the last of them had left; after a reset, the first `again` were run once more.
     """
 
     tensors: tuple[tuple[str, int], ...]
     invocations: int
     again: int
+
+    @property
+    def restart(self) -> int:
+        """The number of the first sample after the reset."""
+        return self.invocations + 1
 
     @property
     def bytes(self) -> int:
@@ -57,7 +63,12 @@ class Inputs:
     @property
     def restart(self) -> int:
         """Before which sample program and oracle begin anew; 0 if before none."""
-        return 0 if self.state is None else self.state.invocations
+        return 0 if self.state is None else self.state.restart
+
+    @property
+    def counted(self) -> int:
+        """How many samples there are, but for those that come for the state's sake."""
+        return len(self.samples) if self.state is None else self.state.invocations
 
     @property
     def fresh(self) -> tuple[int, ...] | None:
@@ -70,12 +81,20 @@ def inputs_of(compiled: Compiled, samples: int | None, default: int, seed: int) 
 
     Raises ModelError for an input type of which no array can be made.
     """
-    graph, variables = compiled.graph, compiled.assembly.variables
-    if not variables:
-        return Inputs(tuple(sample_inputs(compiled.model, samples or default, seed)))
-    rows = max(math.prod(graph.tensors[v.tensor].shape[:-1]) for v in variables)
+    tensors = compiled.graph.tensors
+    kept = [(tensors[v.tensor], v.size) for v in compiled.assembly.variables]
+    return inputs_for(compiled.model, kept, samples, default, seed)
+
+
+def inputs_for(
+    model: Model, kept: Sequence[tuple[Tensor, int]], samples: int | None, default: int, seed: int
+) -> Inputs:
+    """The same for a model, whose variables are `kept`: so many bytes of each."""
+    if not kept:
+        return Inputs(tuple(sample_inputs(model, samples or default, seed)))
+    rows = max(math.prod(tensor.shape[:-1]) for tensor, _ in kept)
     count = samples or min(max(_LEAST, rows + _MORE), _MOST)
-    sequence = sample_inputs(compiled.model, count, seed, walking=True)
-    again = sequence[:_AGAIN]
-    names = tuple((graph.tensors[v.tensor].name, v.size) for v in variables)
+    sequence = sample_inputs(model, count + 1, seed, walking=True)
+    again = sequence[: min(count, _AGAIN)]
+    names = tuple((tensor.name, size) for tensor, size in kept)
     return Inputs((*sequence, *again), State(names, count, len(again)))

@@ -16,23 +16,29 @@ from lowtide.ir import Graph, Op
 from lowtide.ir.block import BlockOp
 from lowtide.ir.macs import op_macs
 from lowtide.lower import (
+    arg,
     batch_matmul,
     binary,
     block,
+    cast,
+    compare,
     concat,
     conv,
     depthwise,
     fully_connected,
     gather,
     lstm,
+    normalise,
     pad,
     pool,
     quantize,
+    rearranged,
     reduce,
     resize,
     slicing,
     softmax,
     split,
+    sums,
     svdf,
     transpose,
     transpose_conv,
@@ -46,22 +52,28 @@ from lowtide.lower.work import Plain
 from lowtide.target import ANY, Target
 
 LOWERINGS: dict[str, Lowering] = {
+    **arg.LOWERINGS,
     **batch_matmul.LOWERINGS,
     **binary.LOWERINGS,
+    **cast.LOWERINGS,
+    **compare.LOWERINGS,
     **concat.LOWERINGS,
     **conv.LOWERINGS,
     **depthwise.LOWERINGS,
     **fully_connected.LOWERINGS,
     **gather.LOWERINGS,
     **lstm.LOWERINGS,
+    **normalise.LOWERINGS,
     **pad.LOWERINGS,
     **pool.LOWERINGS,
     **quantize.LOWERINGS,
+    **rearranged.LOWERINGS,
     **reduce.LOWERINGS,
     **resize.LOWERINGS,
     **slicing.LOWERINGS,
     **softmax.LOWERINGS,
     **split.LOWERINGS,
+    **sums.LOWERINGS,
     **svdf.LOWERINGS,
     **transpose.LOWERINGS,
     **transpose_conv.LOWERINGS,
@@ -103,11 +115,11 @@ def lower_op(
     if lowering is None:
         raise context.unsupported("lowtide has no kernel for this operator")
     kinds = lowering.types
-    if context.activation_type not in kinds:
+    at = lowering.typed_by
+    kind = context.activation_type if at is None else context.input(at).dtype
+    if kind not in kinds:
         names = ", ".join(sorted(kind.name for kind in kinds))
-        raise context.unsupported(
-            f"its type is {context.activation_type.name}, and there are kernels for {names}"
-        )
+        raise context.unsupported(f"its type is {kind.name}, and there are kernels for {names}")
     with np.errstate(over="ignore", invalid="ignore"):  # infinite factors are refused where used
         lowered = lowering.lower(context)
     nodes = tuple(_with_work(context, lowering, node) for node in lowered.nodes)

@@ -12,8 +12,10 @@ import numpy as np
 
 from lowtide.ir import DType
 from lowtide.lower.common import Context, Lowering, multiplier, per_tensor
+from lowtide.lower.elementwise import same_type, suffix
 from lowtide.lower.move import Shape, port
 from lowtide.lower.nodes import Lowered, Node, Params
+from lowtide.lower.wide import MAX_SHIFT
 
 _MOST_RANK = 5
 _MOST_ROWS = 32767
@@ -22,8 +24,7 @@ _MOST_ROWS = 32767
 def _batch_matmul(context: Context) -> Lowered:
     left, right, out = context.input(0), context.input(1), context.output()
     adj_x, adj_y = context.option("adj_x") != 0, context.option("adj_y") != 0
-    if {left.dtype, right.dtype, out.dtype} != {DType.INT8}:
-        raise context.unsupported("its operands and its result are not all int8")
+    dtype = same_type(context, left, right, out)
     if not 2 <= min(len(left.shape), len(right.shape)) <= len(out.shape) <= _MOST_RANK:
         raise context.unsupported(f"its operands do not have 2 to {_MOST_RANK} dimensions")
     depth, rows = left.shape[-2:] if adj_x else left.shape[:-3:-1]
@@ -43,7 +44,7 @@ def _batch_matmul(context: Context) -> Lowered:
     right_picks = [b for b in rights for _ in range(rows)]
     node = Node(
         op=context.op.id,
-        kernel="lt_batch_matmul_s8_row",
+        kernel=f"lt_batch_matmul_{suffix(dtype)}_row",
         header="lt_batch_matmul.h",
         params=_params(context, depth, columns, rows),
         inputs=(
@@ -64,6 +65,11 @@ def _params(context: Context, depth: int, columns: int, rows: int) -> Params:
     # GetQuantizedConvolutionMultipler multiplies in single precision and divides in double.
     product = float(np.float32(left_scale) * np.float32(right_scale))
     factor, shift = multiplier(context, product / output_scale)
+    if context.output().dtype is DType.INT16:
+        if left_zero or right_zero or output_zero:
+            raise context.unsupported("an int16 tensor has a zero point other than 0")
+        if shift > MAX_SHIFT:
+            raise context.unsupported(f"a factor of its sums is {1 << MAX_SHIFT} or more")
     return Params(
         "lt_batch_matmul_s8",
         (
@@ -96,4 +102,4 @@ def _batch_index(own: Shape, batches: Shape) -> list[int]:
     return [int(n) for n in np.broadcast_to(numbers, batches).reshape(-1)]
 
 
-LOWERINGS = {"BATCH_MATMUL": Lowering(_batch_matmul, frozenset({DType.INT8}))}
+LOWERINGS = {"BATCH_MATMUL": Lowering(_batch_matmul, frozenset({DType.INT8, DType.INT16}))}

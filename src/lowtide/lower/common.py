@@ -135,13 +135,15 @@ class Lowering:
     """How one operator type is lowered, and for which activation types it can be.
 
     `columns` says what it reads to make some columns only: see lower/columns.py. If it `rereads`, what
-    it reads beyond what it writes costs something.
+    it reads beyond what it writes costs something. The activation type is that of input `typed_by`, if
+    that is given.
     """
 
     lower: Callable[[Context], Lowered]
     types: frozenset[DType]
     columns: Callable[[Context], Columns] = at_full_width
     rereads: bool = True
+    typed_by: int | None = None
 
 
 def constant(tensor: Tensor) -> NDArray[Any]:

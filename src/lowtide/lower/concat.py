@@ -20,6 +20,7 @@ from lowtide.lower.joins import join_of
 from lowtide.lower.move import (
     MOVABLE,
     Shape,
+    agreed,
     axis_of,
     copy_node,
     elements,
@@ -47,6 +48,7 @@ def _concatenation(context: Context) -> Lowered:
 def _pack(context: Context) -> Lowered:
     axis = axis_of(context, context.option("axis"), len(context.output().shape))
     tensors = [context.input(i) for i in range(len(context.op.inputs))]
+    agreed(context, "values_count", len(tensors))
     return _join(context, [(t, (*t.shape[:axis], 1, *t.shape[axis:])) for t in tensors], axis)
 
 

@@ -15,6 +15,14 @@ from lowtide.lower.nodes import Lowered, Node, Params, Port, Value
 
 MOST_ROWS = 32767
 
+_SUFFIXES = {
+    DType.INT8: "s8",
+    DType.UINT8: "u8",
+    DType.INT16: "s16",
+    DType.INT32: "s32",
+    DType.INT64: "s64",
+}
+
 
 def scale_zero(context: Context, tensor: Tensor) -> tuple[float, int]:
     """(scale, zero point) of a tensor quantised as a whole, both sound."""
@@ -41,7 +49,7 @@ def same_type(context: Context, *tensors: Tensor) -> DType:
 
 def suffix(dtype: DType) -> str:
     """How kernels' names end for a type."""
-    return {DType.INT8: "s8", DType.UINT8: "u8", DType.INT16: "s16"}[dtype]
+    return _SUFFIXES[dtype]
 
 
 def row_count(context: Context, tensor: Tensor) -> int:

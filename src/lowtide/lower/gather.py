@@ -1,4 +1,6 @@
-"""GATHER with constant indices: rows through a port's table, or params of lt_gather.h."""
+"""GATHER with constant indices: rows through a port's table, or params of lt_gather.h. With indices made
+at run time, and EMBEDDING_LOOKUP: params of lt_lookup.h.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from lowtide.lower.common import Context, Lowering
+from lowtide.ir import DType, Tensor
+from lowtide.lower.common import Context, Lowering, whole
+from lowtide.lower.elementwise import MOST_ROWS
 from lowtide.lower.move import MOVABLE, axis_of, copy_node, elements, port, row_dims
 from lowtide.lower.nodes import Array, Lowered, Node, Params
 
@@ -15,8 +19,10 @@ from lowtide.lower.nodes import Array, Lowered, Node, Params
 def _gather(context: Context) -> Lowered:
     source, out = context.input(0), context.output()
     size = elements(context, source, out)
-    index = context.integers(1)
     shape = source.shape
+    if context.input(1).data is None:
+        return _looked_up(context, source, context.input(1), size)
+    index = context.integers(1)
     axis = axis_of(context, context.option("axis"), len(shape))
     batch = context.option("batch_dims")
     batch += len(index.shape) if batch < 0 else 0
@@ -50,6 +56,52 @@ def _gather(context: Context) -> Lowered:
     return Lowered((node,))
 
 
+def _looked_up(context: Context, source: Tensor, index: Tensor, size: int) -> Lowered:
+    """By indices that are not known. Where nothing is before the axis, a step is one index."""
+    shape = source.shape
+    axis = axis_of(context, context.option("axis"), len(shape))
+    if context.option("batch_dims"):
+        raise context.unsupported("its indices are made at run time, and it has batch dimensions")
+    if index.dtype is not DType.INT32:
+        raise context.unsupported(f"its indices are of type {index.dtype.name}")
+    made = (*shape[:axis], *index.shape, *shape[axis + 1 :])
+    return _lookup(context, source, index, axis, size, made)
+
+
+def _embedding_lookup(context: Context) -> Lowered:
+    index, source, out = context.input(0), context.input(1), context.output()
+    if index.dtype is not DType.INT32 or len(index.shape) != 1:
+        raise context.unsupported("its indices are no vector of INT32")
+    size = elements(context, source, out)
+    return _lookup(context, source, index, 0, size, (*index.shape, *source.shape[1:]))
+
+
+def _lookup(
+    context: Context, source: Tensor, index: Tensor, axis: int, size: int, made: tuple[int, ...]
+) -> Lowered:
+    out, shape = context.output(), source.shape
+    if made != out.shape or source.bytes == 0:
+        raise context.unsupported(f"it makes no {list(out.shape)} of {list(shape)}")
+    if out.bytes == 0:
+        return Lowered()
+    outer = math.prod(shape[:axis])
+    steps, count = (index.elements, 1) if outer == 1 else (outer, index.elements)
+    if steps > MOST_ROWS:
+        raise context.unsupported(f"it would take more than {MOST_ROWS} steps")
+    params = Params(
+        "lt_lookup",
+        (
+            ("count", count),
+            ("bytes", size * math.prod(shape[axis + 1 :])),
+            ("size", shape[axis]),
+            ("steps", steps if outer == 1 else 1),
+        ),
+    )
+    taken = whole(source) if outer == 1 else port(source, outer, range(outer))
+    ports = (taken, whole(index)), (port(out, steps, range(steps)),)
+    return Lowered((Node(context.op.id, "lt_lookup_row", "lt_lookup.h", params, *ports, steps),))
+
+
 def _rows(context: Context, lists: NDArray[np.int64], axis: int, dims: int) -> Node:
     """The axis numbers rows: each step copies the row that an index names."""
     source, out = context.input(0), context.output()
@@ -78,4 +130,7 @@ def _short(context: Context, lists: NDArray[np.int64]) -> NDArray[np.int64]:
     return lists
 
 
-LOWERINGS = {"GATHER": Lowering(_gather, MOVABLE)}
+LOWERINGS = {
+    "GATHER": Lowering(_gather, MOVABLE, typed_by=0),
+    "EMBEDDING_LOOKUP": Lowering(_embedding_lookup, MOVABLE, typed_by=1),
+}

@@ -93,6 +93,14 @@ def loops(counts: Sequence[int], pitches: Sequence[int], size: int) -> tuple[Sha
     return tuple(c for c, _ in pairs), tuple(p for _, p in pairs), run
 
 
+def agreed(context: Context, option: str, count: int) -> None:
+    """Raises ModelError if an option says another number of tensors than there are: TFLM believes it."""
+    if context.option(option) != count:
+        raise context.unsupported(
+            f"its option {option} is {context.option(option)}, and it has {count} tensors"
+        )
+
+
 def elements(context: Context, *tensors: Tensor) -> int:
     """Bytes per element of tensors that all have the type of the first."""
     for tensor in tensors:

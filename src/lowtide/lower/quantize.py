@@ -11,12 +11,13 @@ from lowtide.lower.columns import of_each
 from lowtide.lower.common import Context, Lowering
 from lowtide.lower.common import multiplier as factor
 from lowtide.lower.elementwise import by_rows, scale_zero, suffix
+from lowtide.lower.fixed_point import wrap
 from lowtide.lower.nodes import Lowered
 from lowtide.lower.unary import table
 
 _BYTES = frozenset({DType.INT8, DType.UINT8})
-_WIDE = frozenset({DType.INT8, DType.INT16})
-_QUANTISED = _BYTES | _WIDE
+_QUANTISED = _BYTES | {DType.INT16}
+_INTEGERS = _QUANTISED | {DType.INT32}
 
 
 def _quantize(context: Context) -> Lowered:
@@ -26,12 +27,14 @@ def _quantize(context: Context) -> Lowered:
         scale, zero = scale_zero(context, out)
         kernel = f"lt_quantize_{suffix(out.dtype)}_row"
         return _floats(context, kernel, scale, zero)
-    if not (kinds <= _BYTES or kinds <= _WIDE):
+    if not kinds <= _INTEGERS:
         raise context.unsupported(
             f"there is no kernel from {source.dtype.name} to {out.dtype.name}"
         )
     in_scale, in_zero = scale_zero(context, source)
     out_scale, out_zero = scale_zero(context, out)
+    if any(zero != wrap(zero, 16) for zero in (in_zero, out_zero)):  # int16_t in lt_requantize
+        raise context.unsupported("a zero point needs more than 16 bits")
     multiplier, shift = factor(context, in_scale / out_scale)
     if kinds <= _BYTES:
         return table(context, lambda x: fixed.scale(x - in_zero, multiplier, shift) + out_zero)
@@ -66,6 +69,6 @@ def _floats(context: Context, kernel: str, scale: float, zero: int) -> Lowered:
 
 
 LOWERINGS = {
-    "QUANTIZE": Lowering(_quantize, _QUANTISED | {DType.FLOAT32}, of_each),
+    "QUANTIZE": Lowering(_quantize, _INTEGERS | {DType.FLOAT32}, of_each),
     "DEQUANTIZE": Lowering(_dequantize, _QUANTISED, of_each),
 }

@@ -1,4 +1,4 @@
-"""MEAN, SUM, REDUCE_MAX and REDUCE_MIN: params of kernels/include/lt_reduce.h.
+"""MEAN, SUM, REDUCE_MAX, REDUCE_MIN, REDUCE_ALL and REDUCE_ANY: params of kernels/include/lt_reduce.h.
 
 Why row by row: a reduction over leading dimensions needs only the totals of one output row if it eats
 the input rows of that row one after the other, whichever dimensions they come from.
@@ -52,7 +52,7 @@ def _reduce(context: Context, *, kind: str) -> Lowered:
     )
     node = Node(
         op=context.op.id,
-        kernel=f"lt_{'sum' if kind == 'mean' else kind}_{suffix(dtype)}_eat",
+        kernel=f"lt_{'sum' if kind == 'mean' else kind}_{_SUFFIX.get(dtype) or suffix(dtype)}_eat",
         header="lt_reduce.h",
         params=params,
         inputs=(port(source, rows.size, groups.reshape(-1).tolist()),),
@@ -101,6 +101,8 @@ def _cut(context: Context, axes: frozenset[int]) -> tuple[int, tuple[int, int, i
 
 def _factor(context: Context, count: int, kind: str) -> tuple[tuple[str, int], ...]:
     """The params that turn a total of `count` elements into an output."""
+    if context.input(0).dtype is DType.BOOL:
+        return (("start", 0), ("multiplier", 0), ("shift", 0), ("output_zero", 0))
     (in_scale, in_zero), (out_scale, out_zero) = (
         scale_zero(context, context.input(0)),
         scale_zero(context, context.output()),
@@ -122,10 +124,14 @@ def _factor(context: Context, count: int, kind: str) -> tuple[tuple[str, int], .
     )
 
 
-_SUMS = frozenset({DType.INT8, DType.INT16})
+_SUFFIX = {DType.BOOL: "u8"}  # bytes that are 0 or 1: all of them hold if the least does
+_SUMS = frozenset({DType.INT8, DType.UINT8, DType.INT16})
+_BOOL = frozenset({DType.BOOL})
 LOWERINGS = {
     "MEAN": Lowering(partial(_reduce, kind="mean"), _SUMS),
     "SUM": Lowering(partial(_reduce, kind="sum"), _SUMS),
-    "REDUCE_MAX": Lowering(partial(_reduce, kind="reduce_max"), frozenset({DType.INT8})),
-    "REDUCE_MIN": Lowering(partial(_reduce, kind="reduce_min"), frozenset({DType.INT8})),
+    "REDUCE_MAX": Lowering(partial(_reduce, kind="reduce_max"), _SUMS),
+    "REDUCE_MIN": Lowering(partial(_reduce, kind="reduce_min"), _SUMS),
+    "REDUCE_ALL": Lowering(partial(_reduce, kind="reduce_min"), _BOOL),
+    "REDUCE_ANY": Lowering(partial(_reduce, kind="reduce_max"), _BOOL),
 }

@@ -1,4 +1,4 @@
-"""RESIZE_NEAREST_NEIGHBOR and RESIZE_BILINEAR: params of lt_gather.h and lt_resize.h.
+"""RESIZE_NEAREST_NEIGHBOR and RESIZE_BILINEAR: params of lt_gather.h, lt_resize.h and lt_resize_u8.h.
 
 Which pixels an output pixel comes from depends on shapes alone, so it is all computed here, with the
 reference's own arithmetic; a step reads one or two rows of the input.
@@ -74,6 +74,8 @@ def _bilinear(context: Context) -> Lowered:
     source, out, _ = _images(context)
     if context.option("align_corners") and context.option("half_pixel_centers"):
         raise context.unsupported("align_corners and half_pixel_centers exclude each other")
+    if source.dtype is DType.UINT8:
+        return _bilinear_float(context, source, out)
     batch, in_h, in_w, channels = source.shape
     _, out_h, out_w, _ = out.shape
     columns = _bilinear_indices(context, in_w, out_w)
@@ -92,6 +94,52 @@ def _bilinear(context: Context) -> Lowered:
     count, row_bytes = image_rows(source)
     window = Port(source.id, count, row_bytes, count=2, table=upper)
     return _resized(context, "lt_resize_bilinear_s8_row", "lt_resize.h", params, window)
+
+
+def _bilinear_float(context: Context, source: Tensor, out: Tensor) -> Lowered:
+    """uint8, which the reference computes with floats."""
+    batch, in_h, in_w, channels = source.shape
+    columns = _bilinear_floats(context, in_w, out.shape[2])
+    rows = _bilinear_floats(context, in_h, out.shape[1])
+    weights = np.array([weight for *_, weight in columns], np.float32)
+    lower = np.array([weight for *_, weight in rows] * batch, np.float32)
+    params = Params(
+        "lt_resize_bilinear_u8",
+        (
+            ("left", Array("uint16_t", np.array([at for at, *_ in columns]))),
+            ("right", Array("uint16_t", np.array([at for _, at, _ in columns]))),
+            ("weight", Array("float", weights)),
+            ("lower", Array("float", lower)),
+            ("width", out.shape[2]),
+            ("channels", channels),
+        ),
+    )
+    upper = [b * in_h + at for b in range(batch) for at, *_ in rows]
+    below = [b * in_h + at for b in range(batch) for _, at, _ in rows]
+    count, _ = image_rows(source)
+    both = port(source, count, upper), port(source, count, below)
+    return _resized(context, "lt_resize_bilinear_u8_row", "lt_resize_u8.h", params, *both)
+
+
+def _bilinear_floats(context: Context, size: int, wanted: int) -> list[tuple[int, int, np.float32]]:
+    """(pixel, next pixel, weight of that): ComputeInterpolationValues, resize_bilinear.h."""
+    scale = np.float32(size) / np.float32(wanted)
+    if context.option("align_corners") and wanted > 1:
+        scale = np.float32(size - 1) / np.float32(wanted - 1)
+    half = np.float32(0.5)
+    found = []
+    for i in range(wanted):
+        position = np.float32(i) * scale
+        if context.option("half_pixel_centers"):
+            position = (np.float32(i) + half) * scale - half
+        pixel = max(math.floor(position), 0)
+        if pixel >= size:
+            raise context.unsupported(
+                f"rounding makes the reference kernel read past its {size} pixels"
+            )
+        following = min(math.ceil(position), size - 1)
+        found.append((pixel, following, position - np.float32(pixel)))
+    return found
 
 
 def _bilinear_indices(context: Context, size: int, wanted: int) -> list[tuple[int, int]]:
@@ -113,14 +161,14 @@ def _bilinear_indices(context: Context, size: int, wanted: int) -> list[tuple[in
     return indices
 
 
-def _resized(context: Context, kernel: str, header: str, params: Params, source: Port) -> Lowered:
+def _resized(context: Context, kernel: str, header: str, params: Params, *sources: Port) -> Lowered:
     out = context.output()
     steps, _ = image_rows(out)
     target = port(out, steps, range(steps))
-    return Lowered((Node(context.op.id, kernel, header, params, (source,), (target,), steps),))
+    return Lowered((Node(context.op.id, kernel, header, params, sources, (target,), steps),))
 
 
 LOWERINGS = {
     "RESIZE_NEAREST_NEIGHBOR": Lowering(_nearest, MOVABLE),
-    "RESIZE_BILINEAR": Lowering(_bilinear, frozenset({DType.INT8})),
+    "RESIZE_BILINEAR": Lowering(_bilinear, frozenset({DType.INT8, DType.UINT8})),
 }

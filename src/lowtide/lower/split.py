@@ -13,6 +13,7 @@ from lowtide.lower.joins import join_of
 from lowtide.lower.move import (
     MOVABLE,
     Shape,
+    agreed,
     axis_of,
     copy_node,
     elements,
@@ -47,6 +48,7 @@ def _unpack(context: Context) -> Lowered:
     source = context.input(0)
     axis = axis_of(context, context.option("axis"), len(source.shape))
     outs = [context.output(i) for i in range(len(context.op.outputs))]
+    agreed(context, "num", len(outs))
     shapes = [(*out.shape[:axis], 1, *out.shape[axis:]) for out in outs]
     return _take_apart(context, source, outs, shapes, axis)
 

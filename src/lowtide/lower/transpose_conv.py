@@ -1,4 +1,7 @@
-"""TRANSPOSE_CONV: params of kernels/include/lt_transpose_conv.h."""
+"""TRANSPOSE_CONV: params of kernels/include/lt_transpose_conv.h and lt_transpose_conv_s16.h.
+
+Its input 0, the output's shape, is not read: the output has one.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +17,10 @@ from lowtide.lower.common import (
     per_tensor,
     quantised,
 )
+from lowtide.lower.elementwise import same_type, suffix
 from lowtide.lower.nodes import Array, Lowered, Node, Params, Port, Value
 from lowtide.lower.packed import column, int32
+from lowtide.lower.wide import MAX_SHIFT
 
 _WEIGHTS, _INPUT, _BIAS = 1, 2, 3
 _MOST = 65535
@@ -41,11 +46,19 @@ def _transpose_conv(context: Context) -> Lowered:
     window = -(-kernel_h // stride_h)
     first = [(y + pad_top) // stride_h - window + 1 for y in range(steps)]
     low, high = activation_range(context, out, context.option("fused_activation_function"))
+    wide = source.dtype is DType.INT16
+    zeros: tuple[tuple[str, Value], ...] = (
+        ("input_zero", per_tensor(context, source)[1]),
+        ("output_zero", per_tensor(context, out)[1]),
+    )
+    if wide and any(zero for _, zero in zeros):
+        raise context.unsupported("an int16 tensor has a zero point other than 0")
+    family = f"lt_transpose_conv_{suffix(source.dtype)}"
     params = Params(
-        "lt_transpose_conv_s8",
+        family,
         (
             ("weights", Array("int8_t", weights, weights=True)),
-            *_requantisation(context, out_c),
+            *_requantisation(context, out_c, wide),
             ("in_w", source.shape[2]),
             ("in_c", in_c),
             ("out_w", out.shape[2]),
@@ -57,16 +70,15 @@ def _transpose_conv(context: Context) -> Lowered:
             ("pad_top", pad_top),
             ("pad_left", pad_left),
             ("rows", window),
-            ("input_zero", per_tensor(context, source)[1]),
-            ("output_zero", per_tensor(context, out)[1]),
+            *(() if wide else zeros),
             ("low", low),
             ("high", high),
         ),
     )
     node = Node(
         op=context.op.id,
-        kernel="lt_transpose_conv_s8_row",
-        header="lt_transpose_conv.h",
+        kernel=f"{family}_row",
+        header="lt_transpose_conv_s16.h" if wide else "lt_transpose_conv.h",
         params=params,
         inputs=(Port(source.id, rows, row_bytes, count=window, table=tuple(first)),),
         outputs=(Port(out.id, steps, out_bytes),),
@@ -78,8 +90,11 @@ def _transpose_conv(context: Context) -> Lowered:
 def _check(context: Context) -> None:
     source, filters, out = context.input(_INPUT), context.input(_WEIGHTS), context.output()
     tensors = (source, filters, out)
-    if any(t.dtype is not DType.INT8 or len(t.shape) != 4 or t.bytes == 0 for t in tensors):
-        raise context.unsupported("its input, weights and output are not int8 of four dimensions")
+    same_type(context, source, out)
+    if filters.dtype is not DType.INT8:
+        raise context.unsupported(f"its weights are of type {filters.dtype.name}")
+    if any(len(t.shape) != 4 or t.bytes == 0 for t in tensors):
+        raise context.unsupported("its input, weights and output are not of four dimensions")
     if source.shape[0] != 1 or out.shape[0] != 1:
         raise context.unsupported("its batch size must be 1")
     if (out.shape[3], source.shape[3]) != (filters.shape[0], filters.shape[3]):
@@ -93,23 +108,33 @@ def _check(context: Context) -> None:
         raise context.unsupported("its weights have a zero point other than 0")
 
 
-def _requantisation(context: Context, channels: int) -> tuple[tuple[str, Value], ...]:
+def _requantisation(context: Context, channels: int, wide: bool) -> tuple[tuple[str, Value], ...]:
     """Bias and factors per channel: PopulateConvolutionQuantizationParams, kernel_util.cc."""
     input_scale, _ = per_tensor(context, context.input(_INPUT))
     output_scale, _ = per_tensor(context, context.output())
     scales = quantised(context, context.input(_WEIGHTS)).scale
     scales = scales * channels if len(scales) == 1 else scales
     bias = np.zeros(channels, np.int64)
-    if context.optional(_BIAS) is not None:
+    given = context.optional(_BIAS)
+    if given is not None:
+        if wide and given.dtype not in (DType.INT16, DType.INT64):
+            raise context.unsupported(f"its bias is of type {given.dtype.name}")
         bias = context.constant(_BIAS).astype(np.int64).reshape(-1)
     if len(scales) != channels or len(bias) != channels:
         raise context.unsupported(f"its scales or bias are not one for each of {channels} channels")
     factors = tuple(multiplier(context, input_scale * scale / output_scale) for scale in scales)
+    if wide and any(shift > MAX_SHIFT for _, shift in factors):
+        raise context.unsupported(f"a factor of its sums is {1 << MAX_SHIFT} or more")
+    sums = Array("int64_t", bias, weights=True) if wide else None
     return (
-        ("bias", Array("int32_t", int32(bias), weights=True)),
+        ("bias", sums or Array("int32_t", int32(bias), weights=True)),
         ("multiplier", Array("int32_t", column(factors, 0))),
         ("shift", Array("int8_t", column(factors, 1))),
     )
 
 
-LOWERINGS = {"TRANSPOSE_CONV": Lowering(_transpose_conv, frozenset({DType.INT8}))}
+LOWERINGS = {
+    "TRANSPOSE_CONV": Lowering(
+        _transpose_conv, frozenset({DType.INT8, DType.INT16}), typed_by=_INPUT
+    )
+}

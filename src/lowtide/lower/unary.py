@@ -15,7 +15,7 @@ import numpy as np
 from lowtide.ir import DType
 from lowtide.lower import fixed_point as fixed
 from lowtide.lower.columns import of_each
-from lowtide.lower.common import Context, Lowering, type_range
+from lowtide.lower.common import Context, Lowering, activation_range, type_range
 from lowtide.lower.common import multiplier as factor
 from lowtide.lower.elementwise import by_rows, number, same_type, scale_zero
 from lowtide.lower.nodes import Array, Lowered
@@ -24,6 +24,8 @@ Function = Callable[[int], int]
 """From a stored input to a stored output, which may still lie outside the type."""
 
 Quants = tuple[float, int, float, int]
+
+_RELU6 = 3  # of the schema's fused activations
 
 _ONE = (1 << 30, 1)
 """(multiplier, shift) of the factor 1."""
@@ -66,7 +68,15 @@ def _relu(context: Context) -> Lowered:
 
 def _relu6(context: Context) -> Lowered:
     """Limits in the input's quantisation; the output's is not looked at, as in the reference."""
-    in_scale, zero, _, _ = _quants(context)
+    in_scale, zero, out_scale, out_zero = _quants(context)
+    if context.input(0).dtype is DType.UINT8:  # LiteRT's does look at it
+        least, most = activation_range(context, context.output(), _RELU6)
+        multiplier, shift = factor(context, in_scale / out_scale)
+
+        def function(x: int) -> int:
+            return max(least, min(most, out_zero + fixed.scale(x - zero, multiplier, shift)))
+
+        return table(context, function)
     low, high = type_range(context.input(0).dtype)
     with np.errstate(over="ignore"):
         real = float(np.float32(6) / np.float32(in_scale))  # single precision, here alone
@@ -162,6 +172,8 @@ def _divide_16(x: int, exponent: int) -> int:
 def _sigmoid(context: Context, *, tanh: bool) -> Lowered:
     if context.input(0).dtype is DType.INT16:
         return _sigmoid_16(context, tanh)
+    if context.input(0).dtype is DType.UINT8:
+        return _sigmoid_by_floats(context, tanh)
     in_scale, in_zero, _, out_zero = _quants(context)
     if not tanh and out_zero != -128:
         raise context.unsupported(f"its output's zero point should be -128, and is {out_zero}")
@@ -179,6 +191,21 @@ def _sigmoid(context: Context, *, tanh: bool) -> Lowered:
         if tanh:
             return fixed.divide_by_pot(fixed.tanh(scaled), 24)
         return fixed.divide_by_pot(fixed.logistic(scaled), 23) - 128
+
+    return table(context, function)
+
+
+def _sigmoid_by_floats(context: Context, tanh: bool) -> Lowered:
+    """uint8, as LiteRT has it: LUTPopulate of common.h, in single precision."""
+    in_scale, in_zero, out_scale, out_zero = _quants(context)
+    f32 = np.float32
+    inverse = f32(1) / f32(out_scale)
+
+    def function(x: int) -> int:
+        real = float(f32(in_scale) * f32(x - in_zero))
+        other = f32(1) / (f32(1) + f32(math.exp(min(-real, 88.0))))
+        value = f32(math.tanh(real)) if tanh else other
+        return round_away(float(value * inverse)) + out_zero
 
     return table(context, function)
 
@@ -222,9 +249,14 @@ def logistic_table() -> list[int]:
 
 
 def _abs(context: Context) -> Lowered:
+    source = context.input(0)
     in_scale, in_zero, out_scale, out_zero = _quants(context)
     real = in_scale / out_scale
     multiplier, shift = factor(context, real) if in_scale != out_scale else _ONE
+    if source.dtype is DType.INT16:
+        if in_zero or out_zero:
+            raise context.unsupported("an int16 tensor has a zero point other than 0")
+        return _two_slopes(context, (multiplier, shift), (multiplier, shift), True)
     return table(context, lambda x: fixed.scale(abs(x - in_zero), multiplier, shift) + out_zero)
 
 
@@ -265,14 +297,16 @@ def _rsqrt(context: Context) -> Lowered:
 
 _INT8 = frozenset({DType.INT8})
 _BOTH = frozenset({DType.INT8, DType.INT16})
+_ALL = _BOTH | {DType.UINT8}
+_BYTES = _INT8 | {DType.UINT8}
 LOWERINGS = {
-    "RELU": Lowering(_relu, _BOTH, of_each),
-    "RELU6": Lowering(_relu6, _BOTH, of_each),
-    "LEAKY_RELU": Lowering(_leaky_relu, _BOTH, of_each),
-    "HARD_SWISH": Lowering(_hard_swish, _INT8, of_each),
-    "LOGISTIC": Lowering(partial(_sigmoid, tanh=False), _BOTH, of_each),
-    "TANH": Lowering(partial(_sigmoid, tanh=True), _BOTH, of_each),
-    "ABS": Lowering(_abs, _INT8, of_each),
+    "RELU": Lowering(_relu, _ALL, of_each),
+    "RELU6": Lowering(_relu6, _ALL, of_each),
+    "LEAKY_RELU": Lowering(_leaky_relu, _ALL, of_each),
+    "HARD_SWISH": Lowering(_hard_swish, _BYTES, of_each),
+    "LOGISTIC": Lowering(partial(_sigmoid, tanh=False), _ALL, of_each),
+    "TANH": Lowering(partial(_sigmoid, tanh=True), _ALL, of_each),
+    "ABS": Lowering(_abs, _BOTH, of_each),
     "ELU": Lowering(_elu, _INT8, of_each),
     "RSQRT": Lowering(_rsqrt, _INT8, of_each),
 }

@@ -14,7 +14,7 @@ from lowtide.lower.common import Context, per_tensor
 from lowtide.lower.nodes import Array, Lowered, Node, Params, Value
 
 _INT32 = 2  # the schema's TensorType.INT32
-_MAX_SHIFT = 14  # of lt_scale_wide
+MAX_SHIFT = 14  # of lt_scale_wide
 Factors = tuple[tuple[int, int], ...]
 
 
@@ -30,8 +30,8 @@ def says_narrow(context: Context) -> bool:
 
 
 def _scaling(context: Context, factors: Factors, narrow: bool) -> tuple[tuple[str, Value], ...]:
-    if not narrow and any(shift > _MAX_SHIFT for _, shift in factors):
-        raise context.unsupported(f"a factor of its sums is {1 << _MAX_SHIFT} or more")
+    if not narrow and any(shift > MAX_SHIFT for _, shift in factors):
+        raise context.unsupported(f"a factor of its sums is {1 << MAX_SHIFT} or more")
     low, high = convolution.clamp(context)
     return (
         ("multiplier", Array("int32_t", packed.column(factors, 0))),

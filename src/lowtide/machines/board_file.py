@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar, cast
 
 from lowtide.errors import UsageError
+from lowtide.machines.cycles import MANUALS
 from lowtide.machines.finding import EMULATORS, TOOLCHAINS
 from lowtide.machines.parts import Board, Core, Counter, Machine, Region
 from lowtide.sizes import FORMS, bytes_in
@@ -136,7 +137,7 @@ def _read(tables: list[_Table], kind: str, make: Callable[[_Table], _Value]) -> 
 
 
 def _core(table: _Table) -> Core:
-    table.known("toolchain", "flags", "optimise", "kernels", "priced_as")
+    table.known("toolchain", "flags", "optimise", "kernels", "priced_as", "manual")
     variants: tuple[str, ...] = VARIANTS
     if "kernels" in table.values:
         variants = variants_of(table.choice("kernels", VARIANTS))
@@ -146,6 +147,7 @@ def _core(table: _Table) -> Core:
         table.texts("flags"),
         table.choice("optimise", ("-O2", "-O3", "-Os")),
         Target(table.name, variants, table.text("priced_as", ANY.priced_as)),
+        table.choice("manual", tuple(MANUALS)) if "manual" in table.values else None,
     )
 
 
@@ -175,7 +177,9 @@ def _machine(table: _Table, cores: Mapping[str, Core]) -> Machine:
 
 
 def _board(table: _Table, cores: Mapping[str, Core], machines: Mapping[str, Machine]) -> Board:
-    table.known("description", "core", "machine", "ram", "flash", "flags", "optimise")
+    table.known(
+        *("description", "core", "machine", "ram", "flash", "flags", "optimise", "multiply_cycles")
+    )
     core = cores[table.choice("core", tuple(cores))]
     machine = machines[table.choice("machine", tuple(machines))]
     if core.name not in machine.cores:
@@ -200,4 +204,14 @@ def _board(table: _Table, cores: Mapping[str, Core], machines: Mapping[str, Mach
         flash=flash,
         flags=core.flags + table.texts("flags", []),
         optimise=table.choice("optimise", ("-O2", "-O3", "-Os"), core.optimise),
+        multiply_cycles=_multiply_cycles(table),
     )
+
+
+def _multiply_cycles(table: _Table) -> int | None:
+    if "multiply_cycles" not in table.values:
+        return None
+    cycles = table.integer("multiply_cycles")
+    if cycles not in (1, 32):
+        raise table.error(f"has multiply_cycles = {cycles}: a Cortex-M0's are 1 or 32")
+    return cycles

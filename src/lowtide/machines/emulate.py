@@ -41,12 +41,13 @@ class Call:
 class Emulation:
     """What the guest reported: calls of an empty function, init, invoke...; and how it failed.
 
-    `outputs` is the content of the file that the harness writes.
+    `outputs` is the content of the file that the harness writes, `said` what the emulator itself said.
     """
 
     calls: tuple[Call, ...]
     outputs: bytes
     failure: str | None
+    said: tuple[str, ...] = ()
 
     @property
     def stack(self) -> int:
@@ -65,17 +66,25 @@ def find_emulator(board: Board) -> str:
 
 
 def emulate(
-    board: Board, program: Executable, inputs: bytes, folder: Path, timeout: float
+    board: Board,
+    program: Executable,
+    inputs: bytes,
+    folder: Path,
+    timeout: float,
+    *,
+    plugin: str | None = None,
 ) -> Emulation:
     """Run `program` in `folder` with the input file `inputs`; `timeout` is in seconds.
 
-    A program that fails is a result; raises ProgramError only if it does not end in time.
+    A `plugin` of the emulator, with its arguments, is loaded. A program that fails is a result; raises
+    ProgramError only if it does not end in time.
     """
+    more = () if plugin is None else ("-plugin", plugin)
     (folder / "inputs.bin").write_bytes(inputs)
     outputs = folder / "outputs.bin"
     try:
         done = subprocess.run(
-            [find_emulator(board), *board.machine.args, *_FLAGS, "-kernel", program.elf],
+            [find_emulator(board), *board.machine.args, *_FLAGS, *more, "-kernel", program.elf],
             cwd=folder,
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -95,7 +104,8 @@ def emulate(
     calls = _calls(reports)
     if done.returncode != 0:
         failure = _failure(board, calls, reports, program.sizes, done.stderr)
-    return Emulation(calls, outputs.read_bytes() if outputs.exists() else b"", failure)
+    said = tuple(_others(done.stderr))
+    return Emulation(calls, outputs.read_bytes() if outputs.exists() else b"", failure, said)
 
 
 def _calls(reports: Sequence[tuple[str, str]]) -> tuple[Call, ...]:
@@ -129,9 +139,13 @@ def _failure(
         return f"{_what(len(calls) - 1)} returned {calls[-1].status}"
     if "notransfer" in found:
         return "the model gave no buffer for an input or output"
-    lines = [line for line in stderr.splitlines() if not line.startswith("lowtide: ")]
-    shown = "".join(f"\n    {line}" for line in lines[:_SHOWN_LINES])
+    shown = "".join(f"\n    {line}" for line in _others(stderr)[:_SHOWN_LINES])
     return f"{_what(len(calls))} stopped the emulator:{shown}"
+
+
+def _others(stderr: str) -> list[str]:
+    """What stands there beside the harness's reports."""
+    return [line for line in stderr.splitlines() if not line.startswith("lowtide: ")]
 
 
 def _what(call: int) -> str:

@@ -56,6 +56,29 @@ class Sizes:
         return "?"
 
 
+@dataclass(frozen=True, slots=True)
+class Section:
+    """An input section of the linked program: where it lies, its bytes, and the object it is of."""
+
+    name: str
+    address: int
+    bytes: int
+    owner: str
+
+    @property
+    def span(self) -> range:
+        """Its addresses."""
+        return range(self.address, self.address + self.bytes)
+
+
+def read_sections(text: str) -> tuple[Section, ...]:
+    """What was kept of all input sections, harness included, in the text of a map that GNU ld wrote."""
+    return tuple(
+        Section(section, address, size, owner)
+        for _, section, address, size, _, owner in _sections(text)
+    )
+
+
 def read_map(text: str, name: str) -> Sizes:
     """Sizes from the text of a map that GNU ld wrote; `name` is the model's, which marks weights."""
     weights = re.compile(rf"\.s?rodata\.(lt_weights|{re.escape(name)}_weights)")

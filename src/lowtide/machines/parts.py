@@ -30,13 +30,17 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class Core:
-    """How to compile for a processor core, and what programs for it may be made of."""
+    """How to compile for a processor core, and what programs for it may be made of.
+
+    `manual` names the manual by which its cycles are counted, None if there is none to go by.
+    """
 
     name: str
     toolchain: str
     flags: tuple[str, ...]
     optimise: str
     target: Target
+    manual: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +78,8 @@ class Board:
     """A real part (`ram`, `flash`: its regions as its user sees them) and what stands for it.
 
     `flags` and `optimise` are complete: the core's with the board's own. `roomy` is the machine that
-    runs what does not fit, to tell how much is missing; it may be `machine` itself.
+    runs what does not fit, to tell how much is missing; it may be `machine` itself. `multiply_cycles` is
+    what the part's multiplier takes, where its core is built with one of two; None if that is unknown.
     """
 
     name: str
@@ -86,6 +91,7 @@ class Board:
     flash: Region
     flags: tuple[str, ...]
     optimise: str
+    multiply_cycles: int | None = None
 
     @property
     def with_plenty(self) -> Board:

@@ -21,6 +21,7 @@ from lowtide.machines.emulate import Emulation, emulate, find_emulator
 from lowtide.machines.failures import DoesNotFitError, Memory, ProgramError
 from lowtide.machines.glue import Interface, join_samples, read_interface, split_outputs
 from lowtide.machines.parts import Board
+from lowtide.machines.profiled import Profiled, Unprofiled, plugin_for, read_profile, read_program
 from lowtide.machines.toolchain import BoardLayout, Executable, build_for_board
 
 _REMEDY: Final = "choose a larger board, or a plan that needs less"
@@ -73,7 +74,7 @@ class FlashUse:
 class BoardRun:
     """Outputs of each sample, instructions of each invoke and of init, and the memory used.
 
-    `warnings` is what the compiler said, "" if nothing.
+    `warnings` is what the compiler said, "" if nothing. `profile` is None if none was asked for.
     """
 
     board: str
@@ -83,6 +84,7 @@ class BoardRun:
     ram: RamUse
     flash: FlashUse
     warnings: str
+    profile: Profiled | Unprofiled | None = None
 
     @property
     def max_instructions(self) -> int:
@@ -115,9 +117,11 @@ class _Job:
             cached=self.cached,
         )
 
-    def emulate(self, board: Board, program: Executable, folder: Path) -> Emulation:
+    def emulate(
+        self, board: Board, program: Executable, folder: Path, plugin: str | None = None
+    ) -> Emulation:
         inputs = join_samples(self.interface, self.samples, "little", self.restart)
-        return emulate(board, program, inputs, folder, self.timeout)
+        return emulate(board, program, inputs, folder, self.timeout, plugin=plugin)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +146,7 @@ def run_on_board(
     *,
     restart: int = 0,
     cached: bool = True,
+    profile: bool = False,
 ) -> BoardRun:
     """Build the model `name` for `board`, run it on all `samples` and measure it.
 
@@ -149,6 +154,7 @@ def run_on_board(
     One instance of the model runs them in their order; before sample `restart`, if it is not the first,
     that instance is reset, which is not measured.
     With `cached`, objects of sources that did not change are those of an earlier build.
+    With `profile`, what was executed is counted in that same run, by node and function.
     Raises MissingToolError without compiler or emulator, DoesNotFitError if RAM (stack included) or
     flash is too small, ProgramError if the program crashes, hangs or returns a status other than 0,
     BuildError if the C is faulty.
@@ -160,7 +166,7 @@ def run_on_board(
             raise _flash_error(board, program)
         if program.ram_overflow or program.sizes.static_ram + _LEAST_STACK > board.ram.length:
             raise _ram_error(board, program, _measure_need(board, job))
-        run = job.emulate(board, program, Path(folder))
+        run, counted = _run(board, job, program, Path(folder), profile)
     if run.stack_is_full:
         raise _ram_error(board, program, _measure_need(board, job))
     if run.failure is not None:
@@ -169,7 +175,24 @@ def run_on_board(
         if need is not None and need.total + need.harness > board.ram.length:
             raise _ram_error(board, program, need)
         raise ProgramError(f"on {board.name}, {run.failure}", _FAULT)
-    return _result(board, job, program, run)
+    return replace(_result(board, job, program, run), profile=counted)
+
+
+def _run(
+    board: Board, job: _Job, program: Executable, folder: Path, profile: bool
+) -> tuple[Emulation, Profiled | Unprofiled | None]:
+    """Run the program; where it cannot be profiled, without."""
+    if not profile:
+        return job.emulate(board, program, folder), None
+    parts = read_program(folder, job.interface.name)
+    plugin = plugin_for(find_emulator(board), parts, folder, cached=job.cached)
+    if isinstance(plugin, Unprofiled):
+        return job.emulate(board, program, folder), plugin
+    run = job.emulate(board, program, folder, plugin)
+    counted = read_profile(board, program.elf, parts, run.said)
+    if run.failure is not None and not run.calls:  # the emulator did not even begin
+        run = job.emulate(board, program, folder)
+    return run, counted
 
 
 def _result(board: Board, job: _Job, program: Executable, run: Emulation) -> BoardRun:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.errors import ModelError
-from lowtide.ir import DType, Graph, Model
+from lowtide.ir import DType, Graph, Model, Op
 from lowtide.oracle.interpreters import (
     EngineName,
     Reference,
@@ -60,8 +61,23 @@ def reference(
     legacy = any(
         op.type in _LEGACY and graph.tensors[op.inputs[0]].dtype is DType.UINT8 for op in graph.ops
     )
-    engine: Literal["auto", "litert"] = "litert" if legacy or rounding == "litert" else "auto"
-    return reference_tensors(model.source, inputs, tensors, engine=engine, fresh=fresh)
+    chance = any(_pads_by_chance(graph, op) for op in graph.ops)
+    litert = legacy or chance or rounding == "litert"
+    engine: Literal["auto", "litert"] = "litert" if litert else "auto"
+    found = reference_tensors(model.source, inputs, tensors, engine=engine, fresh=fresh)
+    return replace(found, passed_over=_CHANCE) if chance else found
+
+
+_CHANCE = "its SPACE_TO_BATCH_ND pads with bytes that happen to be there, not with the zero point"
+
+
+def _pads_by_chance(graph: Graph, op: Op) -> bool:
+    """Whether TFLM does not know what the operator pads with: it never sets that parameter."""
+    if op.type != "SPACE_TO_BATCH_ND" or len(op.inputs) != 3 or not op.outputs:
+        return False
+    made, sides = graph.tensors[op.outputs[0]], graph.tensors[op.inputs[2]]
+    zero = made.quant.zero_point[0] if made.quant is not None else 0
+    return zero != 0 and (sides.data is None or any(sides.data))
 
 
 def _numpy_type(graph: Graph, tensor: int) -> np.dtype[Any]:

@@ -8,6 +8,8 @@ with the file's tensors; operators are numbered anew, ops[i].id == i.
 
 from lowtide.passes.boundary import drop_boundary_quantization
 from lowtide.passes.carried import carry_rows
+from lowtide.passes.dilations import fold_dilations
+from lowtide.passes.nibbles import unpack_weights
 from lowtide.passes.pads import fold_pads
 from lowtide.passes.rounding import round_once
 from lowtide.passes.variables import resolve_variables
@@ -16,8 +18,10 @@ from lowtide.passes.windows import normalise_windows
 __all__ = [
     "carry_rows",
     "drop_boundary_quantization",
+    "fold_dilations",
     "fold_pads",
     "normalise_windows",
     "resolve_variables",
     "round_once",
+    "unpack_weights",
 ]

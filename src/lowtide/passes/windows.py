@@ -38,7 +38,8 @@ def _with_window(graph: Graph, op: Op) -> Op:
     axes = []
     for axis, (size, length) in enumerate(zip(kernel, source.shape[1:3], strict=True)):
         side = "hw"[axis]
-        stride = _option(op, f"stride_{side}")
+        # Without a table of options TFLM has no strides: such an operator is refused later.
+        stride = _option(op, f"stride_{side}", 1 if op.options else 0)
         dilation = _option(op, f"dilation_{side}_factor")
         if min(size, stride, dilation) < 1:
             return op

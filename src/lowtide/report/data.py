@@ -99,15 +99,19 @@ def _placement(placement: Placement) -> dict[str, Any]:
     }
 
 
-def reordered_document(result: Reordered, output: str) -> dict[str, Any]:
-    """Schema lowtide.reorder/1. All sizes in bytes; `tflm_head` figures are TFLM's own."""
+def reordered_document(result: Reordered, output: str | None) -> dict[str, Any]:
+    """Schema lowtide.reorder/1. All sizes in bytes; `tflm_head` figures are TFLM's own.
+
+    `output` is null if no file was written; the first of `ways` is the file as it is.
+    """
     found, check = result.before.best_order, result.check
     return {
         "schema": "lowtide.reorder/1",
         "model": result.before.path,
         "output": output,
+        "better": result.better,
         "changed": result.changed,
-        "order": list(found.order),
+        "order": list(result.chosen.order),
         "peak_bytes": {"before": result.before.peak_bytes, "after": result.after.peak_bytes},
         "lower_bound_bytes": found.lower_bound_bytes,
         "proved_optimal": found.proved_optimal,
@@ -116,12 +120,23 @@ def reordered_document(result: Reordered, output: str) -> dict[str, Any]:
             "after": result.after.tflm_greedy_arena_bytes,
         },
         "offline_plan": None if result.plan is None else _placement(result.plan),
+        "arena_heads_measured": result.measured,
+        "ways": [
+            {
+                "reordered": way.reordered,
+                "offline_plan": way.plan is not None,
+                "arena_head_bytes": way.head,
+                "chosen": way is result.chosen,
+            }
+            for way in result.ways
+        ],
         "check": None
         if check is None
         else {
             "engine": check.engine,
             "samples": check.samples,
             "tensors": check.tensors,
+            "samples_again": check.again,
             "bit_exact": True,
             "tflm_head_bytes": {"before": check.head_before, "after": check.head_after},
         },

@@ -12,6 +12,7 @@ from lowtide.ir.macs import graph_macs
 from lowtide.oracle.interpreters import Difference
 from lowtide.report.complete import incomplete_note
 from lowtide.report.predicted import predicted_fields, predicted_note
+from lowtide.report.profile import profile_fields, profile_text
 from lowtide.report.text import amount, plain, table
 
 _ENGINES = {"tflm": "TensorFlow Lite Micro", "litert": "LiteRT's reference kernels"}
@@ -143,8 +144,8 @@ def _carried(state: State | None) -> str:
 
 def _difference(difference: Difference, state: State | None) -> str:
     where = f"sample {difference.sample}"
-    if state is not None and difference.sample >= state.invocations:
-        where = f"sample {difference.sample - state.invocations} again, after a reset"
+    if state is not None and difference.sample >= state.restart:
+        where = f"sample {difference.sample - state.restart} again, after a reset"
     return (
         f"tensor {difference.tensor}, element {difference.index}, {where}: "
         f"{difference.left} instead of {difference.right}"
@@ -189,8 +190,11 @@ def verified_document(compiled: Compiled, result: Verified) -> dict[str, Any]:
     }
 
 
-def ran_text(result: Ran) -> str:
-    """What was measured on the board. Instructions are not cycles, and say nothing of time alone."""
+def ran_text(result: Ran, clock: int | None = None) -> str:
+    """What was measured on the board. Instructions are not cycles, and say nothing of time alone.
+
+    With a profile, that follows; `clock` is in Hz.
+    """
     ram, flash, board = result.measured.ram, result.measured.flash, result.board
     count = result.measured.max_instructions
     rows = [
@@ -217,7 +221,8 @@ def ran_text(result: Ran) -> str:
         exact = f"outputs differ from {_ENGINES[result.engine]}: {differs}"
     head = f"{name} on {board.name} ({board.core.name}), emulated; {exact}"
     head += _rounded(result)
-    return head + "\n\n" + table("", ("measured.", "figure"), rows)
+    text = head + "\n\n" + table("", ("measured.", "figure"), rows)
+    return text if result.profile is None else f"{text}\n\n{profile_text(result.profile, clock)}"
 
 
 def _also_predicted(compiled: Compiled) -> list[tuple[str, str]]:
@@ -227,8 +232,9 @@ def _also_predicted(compiled: Compiled) -> list[tuple[str, str]]:
     return [(f"the same, predicted for a {compiled.options.target.priced_as}", f"{count:,}")]
 
 
-def ran_document(result: Ran) -> dict[str, Any]:
-    """Schema lowtide.run/1; sizes in bytes; instructions of the inference that took most."""
+def ran_document(result: Ran, clock: int | None = None) -> dict[str, Any]:
+    """Schema lowtide.run/1; sizes in bytes; instructions of the inference that took most; the clock in
+    Hz."""
     ram, flash = result.measured.ram, result.measured.flash
     return {
         "schema": "lowtide.run/1",
@@ -257,4 +263,5 @@ def ran_document(result: Ran) -> dict[str, Any]:
         "instructions": result.measured.max_instructions,
         **predicted_fields(result.compiled),
         "macs": result.macs,
+        **profile_fields(result.profile, clock),
     }

@@ -121,7 +121,7 @@ def plan_document(planned: Planned) -> dict[str, Any]:
         "tflm_variables_bytes": compiled.tflm_bytes.variables,
         "macs": plan.macs,
         "overhead": plan.macs / own if own else 1.0,
-        **predicted_fields(compiled),
+        **predicted_fields(compiled, always=True),
         "stages": [
             {
                 "operators": list(stage.operators),
@@ -142,37 +142,48 @@ def plan_document(planned: Planned) -> dict[str, Any]:
         ],
     }
     if points is not None:
-        predicts = compiled.options.cost_model is not None
-        document["front"] = [
-            {"arena_bytes": p.arena_bytes, "macs": p.macs, "overhead": p.overhead}
-            | ({"instructions_predicted": p.cost} if predicts else {})
-            for p in points
-        ]
+        document["front"] = [_point_document(compiled, point) for point in points]
     return document
+
+
+def _point_document(compiled: Compiled, point: Point) -> dict[str, Any]:
+    fields: dict[str, Any] = {
+        "arena_bytes": point.arena_bytes,
+        "macs": point.macs,
+        "overhead": point.overhead,
+    }
+    model = compiled.options.predictor
+    if model is not None:
+        fields["instructions_predicted"] = model.program(point.placed.rows.executed)
+    return fields
 
 
 def front_text(compiled: Compiled, points: Sequence[Point], *, complete: bool) -> str:
     """The front, a line per plan; the one that was chosen is marked."""
-    predicts = compiled.options.cost_model is not None
+    model = compiled.options.predictor
     rows = [
         (
             f"{p.arena_bytes + compiled.state_bytes:,}",
-            f"{p.cost if predicts else p.peak_bytes:,}",
+            f"{p.peak_bytes:,}",
             f"{p.overhead:.4f}",
             f"{p.macs:,}",
+            *([] if model is None else [f"{model.program(p.placed.rows.executed):,}"]),
             sum(c.strip_width is not None for c in p.choices),
             "<- this plan" if _same(p, compiled) else "",
         )
         for p in points
     ]
-    unit = "predicted instructions" if predicts else "MACs"
+    unit = "predicted instructions" if compiled.options.cost_model is not None else "MACs"
     ram = "arena and state" if compiled.state_bytes else "arena"
     title = f"All plans that no other beats in both {ram} and {unit}"
     if not complete:
         title += " (of the stages looked at before the effort was used up)"
-    second = "instructions, predicted" if predicts else "live, bytes"
-    columns = (f"{ram}, bytes", second, "overhead", "MACs", "stages in strips", "")
-    return table(title, columns, rows)
+    columns = [f"{ram}, bytes", "live, bytes", "overhead", "MACs", "in strips", ""]
+    if model is None:
+        return table(title, columns, rows)
+    columns.insert(4, "instr., predicted")
+    note = f"Instructions are predicted {predicted_note(compiled, always=True)}."
+    return f"{table(title, columns, rows)}\n{note}"
 
 
 def _blocks(graph: Graph, stage: Stage) -> str:

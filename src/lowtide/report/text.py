@@ -206,6 +206,20 @@ def _tflm_arena(analysis: Analysis) -> int:
     return analysis.tflm_greedy_arena_bytes if stored is None else stored
 
 
+_NOTHING_BETTER = "Nothing is better than the file as it is."
+
+
+def _passed_over(result: Reordered) -> list[str]:
+    """What would have done more than what was chosen, and TFLM's arena head for it."""
+    by = "measured" if result.measured else "predicted"
+    lines = []
+    for way in result.ways[result.ways.index(result.chosen) + 1 :]:
+        order = "the best order" if way.reordered else "the file's order"
+        offsets = ", offsets stored" if way.plan else ""
+        lines.append(f"Not better: {order}{offsets}, arena head {amount(way.head)} ({by}).")
+    return lines
+
+
 def reordered_text(result: Reordered) -> str:
     """What a rewrite gained and how it was checked."""
     before, after = result.before, result.after
@@ -222,28 +236,29 @@ def reordered_text(result: Reordered) -> str:
     note = change(arena_before, arena_after) + (", offsets stored" if result.plan else "")
     title = "arena of TFLM for these tensors, predicted"
     rows.append((title, amount(arena_before), amount(arena_after), note))
-    check = result.check
-    if check is not None and check.head_before is not None and check.head_after is not None:
-        rows.append(
-            (
-                "arena head that TFLM reports, measured",
-                amount(check.head_before),
-                amount(check.head_after),
-                change(check.head_before, check.head_after),
-            )
-        )
+    if result.measured:
+        head, new = result.ways[0].head, result.chosen.head
+        title = "arena head that TFLM reports, measured"
+        rows.append((title, amount(head), amount(new), change(head, new)))
     lines = [table("", ("figure.", "before", "after", "note."), rows), ""]
+    check = result.check
     if result.changed:
         lines.append(f"Order of the operators: {found}.")
+    elif before.best.order != before.file.order:
+        lines.append(f"The order of the operators is unchanged; the best one found: {found}.")
     else:
         lines.append(f"The order of the operators is unchanged: {found}.")
+    lines += _passed_over(result)
+    if not result.better:
+        return "\n".join([*lines, _NOTHING_BETTER])
     if check is None:
         lines.append("Not checked against the reference kernels (--no-check).")
     else:
         engine = {"tflm": "TensorFlow Lite Micro", "litert": "LiteRT's reference kernels"}
         lines.append(
             f"Checked with {engine[check.engine]}: all {check.tensors} tensors in RAM are the same, "
-            f"byte for byte, on {check.samples} input{'s' * (check.samples > 1)} (random and extreme)."
+            f"byte for byte, on {check.samples} input{'s' * (check.samples > 1)} "
+            + ("in a row, state carried." if check.again else "(random and extreme).")
         )
         if result.plan is not None and check.engine != "tflm":
             lines.append("The offline plan itself was not run: TFLM does not run this model.")

@@ -12,6 +12,7 @@ from typing import Any, Final
 from lowtide.errors import ModelError
 from lowtide.ir import DType, Graph, Metadata, Model, Op, Option, Quant, Signature, Tensor
 from lowtide.ir.soundness import verify
+from lowtide.tflite.foreign import contents
 from lowtide.tflite.options import options_of
 from lowtide.tflite.schema import schema
 from lowtide.tflite.table import REMEDY, DamagedError, File, Table
@@ -20,13 +21,13 @@ _IDENTIFIER: Final = b"TFL3"
 
 
 def load(path: str | Path) -> Model:
-    """Read and verify the model at `path`.
+    """Read and verify the model at `path`, a .tflite file or a C source with one as an array.
 
     Raises ModelError if the file cannot be read, is no .tflite file, is damaged, or breaks a rule
     of `lowtide.ir.soundness`.
     """
     try:
-        source = Path(path).read_bytes()
+        source = contents(Path(path))
     except (OSError, ValueError) as error:
         raise ModelError(
             f"cannot read {path}: {getattr(error, 'strerror', None) or error}",

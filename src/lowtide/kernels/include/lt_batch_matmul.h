@@ -1,4 +1,4 @@
-/* lt_batch_matmul.h: BATCH_MATMUL, int8, both operands made at run time.
+/* lt_batch_matmul.h: BATCH_MATMUL, int8 or int16, both operands made at run time.
  *
  * Source: tensorflow/lite/kernels/internal/reference/batch_matmul.h.
  */
@@ -12,7 +12,7 @@
  * step->in[0]: the left row, elements left_pitch apart; if left_columns is not 0, a whole matrix of
  *   so many columns, and the left "row" is its column number (step % left_columns).
  * step->in[1]: the right matrix: element (k, j) is at k * right_down + j * right_across.
- * step->out[0]: a row of `columns` bytes; overlaps no input. No scratch.
+ * step->out[0]: a row of `columns` elements; overlaps no input. No scratch.
  */
 typedef struct {
     int32_t depth;   /* elements of a left row, rows of the right matrix */
@@ -27,5 +27,8 @@ typedef struct {
 } lt_batch_matmul_s8;
 
 void lt_batch_matmul_s8_row(const void *params, const lt_step *step);
+
+/* int16, with the same params: zero points are 0, the shift is at most 14. */
+void lt_batch_matmul_s16_row(const void *params, const lt_step *step);
 
 #endif

@@ -1,4 +1,4 @@
-/* lt_binary.h: functions of two variables: ADD, SUB, MUL, MINIMUM, MAXIMUM, PRELU.
+/* lt_binary.h: functions of two variables: ADD, SUB, MUL, MINIMUM, MAXIMUM, PRELU, LOGICAL_AND, LOGICAL_OR.
  *
  * Sources, in tensorflow/lite/kernels/internal/reference: integer_ops/add.h, add.h, sub.h,
  * integer_ops/mul.h, maximum_minimum.h, prelu.h.
@@ -7,20 +7,7 @@
 #define LT_BINARY_H
 
 #include "lowtide.h"
-
-/* How two operands run along an output row of outer * inner elements: element (o, i) is made from
- * a[o * (a_step * inner + a_next) + i * a_step], and from b likewise. For example, b_step = 1 and
- * b_next = -inner repeat b for every o; b_step = 0 and b_next = 1 use one element for every o;
- * b_step = b_next = 0 use one element throughout.
- *
- * step->in[0], step->in[1]: the rows of a and b. step->out[0]: the output row; may be the memory of an
- *   operand that is not repeated. No scratch.
- */
-typedef struct {
-    uint32_t outer, inner;
-    int32_t a_next, b_next;
-    uint8_t a_step, b_step; /* 0 or 1 */
-} lt_pair;
+#include "lt_pair.h"
 
 /* ADD and SUB. The operand with the greater scale is a: rescaling it is an exact shift. Twice the sum,
  * in 2^-L of a's scale (L = 20; int16: 15), is
@@ -63,6 +50,7 @@ typedef struct {
 } lt_mul;
 
 void lt_mul_s8_pair(const void *params, const lt_step *step);
+void lt_mul_u8_pair(const void *params, const lt_step *step);
 void lt_mul_s16_pair(const void *params, const lt_step *step);
 
 /* PRELU: a - a_zero if that is >= 0, scaled by the first factor; else (a - a_zero) * (b - b_zero)
@@ -75,11 +63,16 @@ typedef struct {
 } lt_prelu;
 
 void lt_prelu_s8_pair(const void *params, const lt_step *step);
+void lt_prelu_u8_pair(const void *params, const lt_step *step);
+void lt_prelu_s16_pair(const void *params, const lt_step *step); /* b is int8 */
 
-/* MINIMUM and MAXIMUM of stored values; the params are an lt_pair. */
+/* MINIMUM and MAXIMUM of stored values; LOGICAL_AND and LOGICAL_OR are those of bytes that are 0 or 1.
+ * The params are an lt_pair. */
 void lt_min_s8_pair(const void *params, const lt_step *step);
+void lt_min_u8_pair(const void *params, const lt_step *step);
 void lt_min_s16_pair(const void *params, const lt_step *step);
 void lt_max_s8_pair(const void *params, const lt_step *step);
+void lt_max_u8_pair(const void *params, const lt_step *step);
 void lt_max_s16_pair(const void *params, const lt_step *step);
 
 #endif

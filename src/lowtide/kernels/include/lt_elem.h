@@ -17,7 +17,7 @@
 #define LT_INLINE static inline
 #endif
 
-typedef enum { LT_S8, LT_U8, LT_S16 } lt_elem;
+typedef enum { LT_S8, LT_U8, LT_S16, LT_S32 } lt_elem;
 
 /* Element i of a row. */
 LT_INLINE int32_t lt_get(const void *row, int32_t i, lt_elem type)
@@ -27,6 +27,8 @@ LT_INLINE int32_t lt_get(const void *row, int32_t i, lt_elem type)
         return ((const uint8_t *)row)[i];
     case LT_S16:
         return ((const int16_t *)row)[i];
+    case LT_S32:
+        return ((const int32_t *)row)[i];
     default:
         return ((const int8_t *)row)[i];
     }
@@ -42,10 +44,30 @@ LT_INLINE void lt_put(void *row, int32_t i, int32_t value, lt_elem type)
     case LT_S16:
         ((int16_t *)row)[i] = (int16_t)value;
         break;
+    case LT_S32:
+        ((int32_t *)row)[i] = value;
+        break;
     default:
         ((int8_t *)row)[i] = (int8_t)value;
         break;
     }
+}
+
+/* The least and the greatest value of a type. */
+LT_INLINE int32_t lt_least(lt_elem type)
+{
+    return type == LT_S8    ? INT8_MIN
+           : type == LT_U8  ? 0
+           : type == LT_S16 ? INT16_MIN
+                            : INT32_MIN;
+}
+
+LT_INLINE int32_t lt_greatest(lt_elem type)
+{
+    return type == LT_S8    ? INT8_MAX
+           : type == LT_U8  ? UINT8_MAX
+           : type == LT_S16 ? INT16_MAX
+                            : INT32_MAX;
 }
 
 /* round(a * b / 2^32) + c, halves up: one instruction where the core has SMMLAR. With a = 2 x the

@@ -26,7 +26,7 @@ void lt_dequantize_s8_row(const void *params, const lt_step *step);
 void lt_dequantize_u8_row(const void *params, const lt_step *step);
 void lt_dequantize_s16_row(const void *params, const lt_step *step);
 
-/* Integers to integers: (x - input_zero) * factor + output_zero, saturated. */
+/* Integers to integers: (x - input_zero) * factor + output_zero, saturated; int32 wraps. */
 typedef struct {
     uint32_t count;
     int32_t multiplier; /* the factor, as in lt_fixed.h */
@@ -37,5 +37,14 @@ typedef struct {
 void lt_requantize_s8_s16_row(const void *params, const lt_step *step);
 void lt_requantize_s16_s8_row(const void *params, const lt_step *step);
 void lt_requantize_s16_s16_row(const void *params, const lt_step *step);
+void lt_requantize_s8_s32_row(const void *params, const lt_step *step);
+void lt_requantize_s16_s32_row(const void *params, const lt_step *step);
+void lt_requantize_s32_s8_row(const void *params, const lt_step *step);
+void lt_requantize_s32_s16_row(const void *params, const lt_step *step);
+void lt_requantize_s32_s32_row(const void *params, const lt_step *step);
+void lt_requantize_u8_s16_row(const void *params, const lt_step *step);
+void lt_requantize_s16_u8_row(const void *params, const lt_step *step);
+void lt_requantize_u8_s32_row(const void *params, const lt_step *step);
+void lt_requantize_s32_u8_row(const void *params, const lt_step *step);
 
 #endif

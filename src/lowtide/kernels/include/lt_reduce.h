@@ -1,4 +1,5 @@
-/* lt_reduce.h: MEAN and SUM for int8 and int16, REDUCE_MAX and REDUCE_MIN for int8.
+/* lt_reduce.h: MEAN, SUM, REDUCE_MAX and REDUCE_MIN for int8, uint8 and int16; REDUCE_ALL and
+ * REDUCE_ANY are the least and the greatest of bytes that are 0 or 1.
  *
  * Source: tensorflow/lite/kernels/internal/reference/reduce.h (QuantizedMeanOrSum, ReduceGeneric).
  */
@@ -26,8 +27,13 @@ typedef struct {
 } lt_reduce;
 
 void lt_sum_s8_eat(const void *params, const lt_step *step);
+void lt_sum_u8_eat(const void *params, const lt_step *step);
 void lt_sum_s16_eat(const void *params, const lt_step *step);
 void lt_reduce_max_s8_eat(const void *params, const lt_step *step);
+void lt_reduce_max_u8_eat(const void *params, const lt_step *step);
+void lt_reduce_max_s16_eat(const void *params, const lt_step *step);
 void lt_reduce_min_s8_eat(const void *params, const lt_step *step);
+void lt_reduce_min_u8_eat(const void *params, const lt_step *step);
+void lt_reduce_min_s16_eat(const void *params, const lt_step *step);
 
 #endif

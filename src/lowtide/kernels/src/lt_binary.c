@@ -1,29 +1,7 @@
 /* lt_binary.c: see lt_binary.h. */
 #include "lt_binary.h"
 
-#include "lt_elem.h"
 #include "lt_fixed.h"
-
-/* One element of an operator, from its params and an element of each operand. */
-typedef int32_t (*element)(const void *params, int32_t a, int32_t b, lt_elem type);
-
-LT_INLINE void run(const lt_pair *p, const lt_step *step, lt_elem type, element op, const void *params)
-{
-    int32_t a = 0;
-    int32_t b = 0;
-    int32_t out = 0;
-    for (uint32_t o = 0; o < p->outer; o++) {
-        for (uint32_t i = 0; i < p->inner; i++) {
-            int32_t x = lt_get(step->in[0], a, type);
-            int32_t y = lt_get(step->in[1], b, type);
-            lt_put(step->out[0], out++, op(params, x, y, type), type);
-            a += p->a_step;
-            b += p->b_step;
-        }
-        a += p->a_next;
-        b += p->b_next;
-    }
-}
 
 /* One element of ADD or SUB, from a's share of the sum. */
 LT_INLINE int32_t add_b(const lt_addition *p, int32_t sum, int32_t b, int32_t b_factor, lt_elem type)
@@ -68,14 +46,13 @@ LT_INLINE int32_t multiply(const void *params, int32_t a, int32_t b, lt_elem typ
 LT_INLINE int32_t prelu(const void *params, int32_t a, int32_t b, lt_elem type)
 {
     const lt_prelu *p = params;
-    (void)type;
     a -= p->a_zero;
     if (a >= 0) {
         a = lt_scale(a, p->positive_multiplier, p->positive_shift);
     } else {
         a = lt_scale(a * (b - p->b_zero), p->negative_multiplier, p->negative_shift);
     }
-    return lt_clamp(a + p->output_zero, INT8_MIN, INT8_MAX);
+    return lt_clamp(a + p->output_zero, lt_least(type), lt_greatest(type));
 }
 
 LT_INLINE int32_t least(const void *params, int32_t a, int32_t b, lt_elem type)
@@ -98,13 +75,7 @@ LT_INLINE int32_t greatest(const void *params, int32_t a, int32_t b, lt_elem typ
         add_row(params, step, type);                        \
     }
 
-/* `struct_` begins with an lt_pair. */
-#define LT_PAIR(name, struct_, type, op)                    \
-    void lt_##name(const void *params, const lt_step *step) \
-    {                                                       \
-        const struct_ p = *(const struct_ *)params;         \
-        run((const lt_pair *)&p, step, type, op, &p);       \
-    }
+#define LT_PAIR(name, struct_, type, op) LT_PAIR_KERNEL(name, struct_, type, type, op)
 
 #ifndef LT_HELIUM
 LT_ROW(add_s8_row, LT_S8)
@@ -115,9 +86,19 @@ LT_PAIR(add_s8_pair, lt_addition, LT_S8, add)
 LT_PAIR(add_u8_pair, lt_addition, LT_U8, add)
 LT_PAIR(add_s16_pair, lt_addition, LT_S16, add)
 LT_PAIR(mul_s8_pair, lt_mul, LT_S8, multiply)
+LT_PAIR(mul_u8_pair, lt_mul, LT_U8, multiply)
 LT_PAIR(mul_s16_pair, lt_mul, LT_S16, multiply)
 LT_PAIR(prelu_s8_pair, lt_prelu, LT_S8, prelu)
+LT_PAIR(prelu_u8_pair, lt_prelu, LT_U8, prelu)
 LT_PAIR(min_s8_pair, lt_pair, LT_S8, least)
+LT_PAIR(min_u8_pair, lt_pair, LT_U8, least)
 LT_PAIR(min_s16_pair, lt_pair, LT_S16, least)
 LT_PAIR(max_s8_pair, lt_pair, LT_S8, greatest)
+LT_PAIR(max_u8_pair, lt_pair, LT_U8, greatest)
 LT_PAIR(max_s16_pair, lt_pair, LT_S16, greatest)
+
+void lt_prelu_s16_pair(const void *params, const lt_step *step)
+{
+    const lt_prelu p = *(const lt_prelu *)params;
+    lt_run_pair(&p.pair, step, LT_S16, LT_S8, LT_S16, prelu, &p);
+}

@@ -4,21 +4,11 @@
 #include "lt_elem.h"
 #include "lt_fixed.h"
 
-LT_INLINE int32_t least(lt_elem type)
-{
-    return type == LT_S8 ? INT8_MIN : type == LT_U8 ? 0 : INT16_MIN;
-}
-
-LT_INLINE int32_t greatest(lt_elem type)
-{
-    return type == LT_S8 ? INT8_MAX : type == LT_U8 ? UINT8_MAX : INT16_MAX;
-}
-
 LT_INLINE void quantize(const lt_quantize *p, const lt_step *step, lt_elem type)
 {
     const float *in = step->in[0];
-    int32_t low = least(type) - p->zero;
-    int32_t high = greatest(type) - p->zero;
+    int32_t low = lt_least(type) - p->zero;
+    int32_t high = lt_greatest(type) - p->zero;
     float scale = p->scale;
     for (uint32_t i = 0; i < p->count; i++) {
         float x = in[i] / scale;
@@ -46,9 +36,9 @@ LT_INLINE void dequantize(const lt_quantize *p, const lt_step *step, lt_elem typ
 LT_INLINE void requantize(const lt_requantize *p, const lt_step *step, lt_elem from, lt_elem to)
 {
     for (uint32_t i = 0; i < p->count; i++) {
-        int32_t x = lt_get(step->in[0], (int32_t)i, from) - p->input_zero;
-        x = lt_scale(x, p->multiplier, p->shift) + p->output_zero;
-        lt_put(step->out[0], (int32_t)i, lt_clamp(x, least(to), greatest(to)), to);
+        int32_t x = lt_sub(lt_get(step->in[0], (int32_t)i, from), p->input_zero);
+        x = lt_add(lt_scale(x, p->multiplier, p->shift), p->output_zero);
+        lt_put(step->out[0], (int32_t)i, lt_clamp(x, lt_least(to), lt_greatest(to)), to);
     }
 }
 
@@ -69,3 +59,12 @@ LT_ROW(dequantize_s16_row, dequantize, LT_S16)
 LT_ROW(requantize_s8_s16_row, requantize, LT_S8, LT_S16)
 LT_ROW(requantize_s16_s8_row, requantize, LT_S16, LT_S8)
 LT_ROW(requantize_s16_s16_row, requantize, LT_S16, LT_S16)
+LT_ROW(requantize_s8_s32_row, requantize, LT_S8, LT_S32)
+LT_ROW(requantize_s16_s32_row, requantize, LT_S16, LT_S32)
+LT_ROW(requantize_s32_s8_row, requantize, LT_S32, LT_S8)
+LT_ROW(requantize_s32_s16_row, requantize, LT_S32, LT_S16)
+LT_ROW(requantize_s32_s32_row, requantize, LT_S32, LT_S32)
+LT_ROW(requantize_u8_s16_row, requantize, LT_U8, LT_S16)
+LT_ROW(requantize_s16_u8_row, requantize, LT_S16, LT_U8)
+LT_ROW(requantize_u8_s32_row, requantize, LT_U8, LT_S32)
+LT_ROW(requantize_s32_u8_row, requantize, LT_S32, LT_U8)

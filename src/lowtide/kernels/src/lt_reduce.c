@@ -32,9 +32,8 @@ LT_INLINE int32_t finish(const lt_reduce *p, int32_t total, lt_elem type, kind k
     if (k != SUM) {
         return total;
     }
-    int32_t greatest = type == LT_S16 ? INT16_MAX : INT8_MAX;
     total = lt_scale(total, p->multiplier, p->shift) + p->output_zero;
-    return lt_clamp(total, -greatest - 1, greatest);
+    return lt_clamp(total, lt_least(type), lt_greatest(type));
 }
 
 LT_INLINE void eat(const lt_reduce *p, const lt_step *step, lt_elem type, kind k)
@@ -82,4 +81,29 @@ void lt_reduce_max_s8_eat(const void *params, const lt_step *step)
 void lt_reduce_min_s8_eat(const void *params, const lt_step *step)
 {
     eat(params, step, LT_S8, MIN);
+}
+
+void lt_sum_u8_eat(const void *params, const lt_step *step)
+{
+    eat(params, step, LT_U8, SUM);
+}
+
+void lt_reduce_max_u8_eat(const void *params, const lt_step *step)
+{
+    eat(params, step, LT_U8, MAX);
+}
+
+void lt_reduce_max_s16_eat(const void *params, const lt_step *step)
+{
+    eat(params, step, LT_S16, MAX);
+}
+
+void lt_reduce_min_u8_eat(const void *params, const lt_step *step)
+{
+    eat(params, step, LT_U8, MIN);
+}
+
+void lt_reduce_min_s16_eat(const void *params, const lt_step *step)
+{
+    eat(params, step, LT_S16, MIN);
 }

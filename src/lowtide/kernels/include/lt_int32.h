@@ -1,0 +1,31 @@
+/* lt_int32.h: ADD, SUB, MUL, DIV, SQUARED_DIFFERENCE, MINIMUM and MAXIMUM of int32, which has no scale,
+ * and MINIMUM and MAXIMUM of int64.
+ *
+ * Sources, in tensorflow/lite/kernels/internal/reference: add.h, sub.h, mul.h, div.h,
+ * maximum_minimum.h. Sums and products wrap.
+ */
+#ifndef LT_INT32_H
+#define LT_INT32_H
+
+#include "lt_pair.h"
+
+typedef struct {
+    lt_pair pair;
+    int32_t low, high; /* the fused activation's range */
+} lt_int32;
+
+void lt_add_s32_pair(const void *params, const lt_step *step);
+void lt_sub_s32_pair(const void *params, const lt_step *step);
+void lt_mul_s32_pair(const void *params, const lt_step *step);
+void lt_squared_difference_s32_pair(const void *params, const lt_step *step);
+
+/* a / b, towards zero. Where b is 0, which the reference does not define, the result is 0. */
+void lt_div_s32_pair(const void *params, const lt_step *step);
+
+/* The params are an lt_pair. */
+void lt_min_s32_pair(const void *params, const lt_step *step);
+void lt_max_s32_pair(const void *params, const lt_step *step);
+void lt_min_s64_pair(const void *params, const lt_step *step);
+void lt_max_s64_pair(const void *params, const lt_step *step);
+
+#endif

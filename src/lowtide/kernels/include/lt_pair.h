@@ -1,0 +1,54 @@
+/* lt_pair.h: how kernels of two operands walk them, with broadcast, and the loop that does it.
+ */
+#ifndef LT_PAIR_H
+#define LT_PAIR_H
+
+#include "lowtide.h"
+#include "lt_elem.h"
+
+/* How two operands run along an output row of outer * inner elements: element (o, i) is made from
+ * a[o * (a_step * inner + a_next) + i * a_step], and from b likewise. For example, b_step = 1 and
+ * b_next = -inner repeat b for every o; b_step = 0 and b_next = 1 use one element for every o;
+ * b_step = b_next = 0 use one element throughout.
+ *
+ * step->in[0], step->in[1]: the rows of a and b. step->out[0]: the output row; may be the memory of an
+ *   operand that is not repeated. No scratch.
+ */
+typedef struct {
+    uint32_t outer, inner;
+    int32_t a_next, b_next;
+    uint8_t a_step, b_step; /* 0 or 1 */
+} lt_pair;
+
+/* One element of an operator, from its params and an element of each operand. */
+typedef int32_t (*lt_element)(const void *params, int32_t a, int32_t b, lt_elem type);
+
+/* One output row, of type `to`, of a row of type `of_a` and one of type `of_b`; op is told of_a. */
+LT_INLINE void lt_run_pair(const lt_pair *p, const lt_step *step, lt_elem of_a, lt_elem of_b, lt_elem to,
+                           lt_element op, const void *params)
+{
+    int32_t a = 0;
+    int32_t b = 0;
+    int32_t out = 0;
+    for (uint32_t o = 0; o < p->outer; o++) {
+        for (uint32_t i = 0; i < p->inner; i++) {
+            int32_t x = lt_get(step->in[0], a, of_a);
+            int32_t y = lt_get(step->in[1], b, of_b);
+            lt_put(step->out[0], out++, op(params, x, y, of_a), to);
+            a += p->a_step;
+            b += p->b_step;
+        }
+        a += p->a_next;
+        b += p->b_next;
+    }
+}
+
+/* A kernel from type `from` to type `to`; `struct_` begins with an lt_pair. */
+#define LT_PAIR_KERNEL(name, struct_, from, to, op)           \
+    void lt_##name(const void *params, const lt_step *step)   \
+    {                                                         \
+        const struct_ p = *(const struct_ *)params;           \
+        lt_run_pair((const lt_pair *)&p, step, from, from, to, op, &p); \
+    }
+
+#endif

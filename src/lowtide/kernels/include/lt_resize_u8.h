@@ -1,0 +1,27 @@
+/* lt_resize_u8.h: RESIZE_BILINEAR, uint8, which the reference computes in single precision.
+ *
+ * Source: ResizeBilinear in tensorflow/lite/kernels/internal/reference/resize_bilinear.h: every product
+ * and every sum is rounded to a float, one half is added, the fraction is cut off.
+ */
+#ifndef LT_RESIZE_U8_H
+#define LT_RESIZE_U8_H
+
+#include "lowtide.h"
+
+/* One output row.
+ *
+ * step->in[0], step->in[1]: the upper and the lower row, of pixels of `channels` bytes.
+ * step->out[0]: a row of `width` pixels that overlaps neither. No scratch.
+ */
+typedef struct {
+    const uint16_t *left;  /* [width]: the pixel to the left of each output pixel */
+    const uint16_t *right; /* [width]: the pixel to its right */
+    const float *weight;   /* [width]: of the right pixel; that of the left one is 1 - weight */
+    const float *lower;    /* [steps]: of the lower row */
+    int32_t width;
+    int32_t channels;
+} lt_resize_bilinear_u8;
+
+void lt_resize_bilinear_u8_row(const void *params, const lt_step *step);
+
+#endif

@@ -1,0 +1,25 @@
+/* lt_select.h: SELECT and SELECT_V2: of two operands the one that a third says; elements of any type.
+ *
+ * Source: tensorflow/lite/kernels/internal/reference/select.h.
+ */
+#ifndef LT_SELECT_H
+#define LT_SELECT_H
+
+#include "lowtide.h"
+
+/* An output row of outer * inner elements of `size` bytes (1, 2, 4 or 8). The condition (bytes), a, which
+ * it takes where it is not 0, and b are walked as in lt_pair.h.
+ *
+ * step->in: a row of the condition, of a and of b. step->out[0]: the output row; may be the memory of a or b if
+ *   that is not repeated. No scratch.
+ */
+typedef struct {
+    uint32_t outer, inner;
+    int32_t c_next, a_next, b_next;
+    uint8_t c_step, a_step, b_step; /* 0 or 1 */
+    uint8_t size;
+} lt_select;
+
+void lt_select_row(const void *params, const lt_step *step);
+
+#endif

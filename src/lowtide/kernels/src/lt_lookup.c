@@ -1,0 +1,18 @@
+/* lt_lookup.c: see lt_lookup.h. */
+#include "lt_lookup.h"
+
+#include <string.h>
+
+#include "lt_fixed.h"
+
+void lt_lookup_row(const void *params, const lt_step *step)
+{
+    const lt_lookup *p = params;
+    const int32_t *index = (const int32_t *)step->in[1] + step->row % p->steps * p->count;
+    uint8_t *out = step->out[0];
+    for (int32_t i = 0; i < p->count; i++) {
+        int32_t at = lt_clamp(index[i], 0, p->size - 1);
+        memcpy(out, (const uint8_t *)step->in[0] + at * p->bytes, (size_t)p->bytes);
+        out += p->bytes;
+    }
+}

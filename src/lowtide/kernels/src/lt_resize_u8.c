@@ -1,0 +1,36 @@
+/* lt_resize_u8.c: see lt_resize_u8.h. */
+#include "lt_resize_u8.h"
+
+#include <string.h>
+
+/* x * row * column, rounded twice. What is volatile no compiler fuses with the sum that follows. */
+static float weighted(uint8_t x, float row, float column)
+{
+    volatile float first = (float)x * row;
+    volatile float product = first * column;
+    return product;
+}
+
+void lt_resize_bilinear_u8_row(const void *params, const lt_step *step)
+{
+    const lt_resize_bilinear_u8 *p = params;
+    uint8_t *out = step->out[0];
+    float lower = p->lower[step->row], upper = 1 - lower;
+    for (int32_t x = 0; x < p->width; x++, out += p->channels) {
+        int32_t left = p->left[x] * p->channels, right = p->right[x] * p->channels;
+        const uint8_t *above = step->in[0];
+        const uint8_t *below = step->in[1];
+        float weight = p->weight[x], rest = 1 - weight;
+        if (weight == 0 && lower == 0) {
+            memcpy(out, above + left, (size_t)p->channels);
+            continue;
+        }
+        for (int32_t c = 0; c < p->channels; c++) {
+            float sum = weighted(above[left + c], upper, rest);
+            sum += weighted(below[left + c], lower, rest);
+            sum += weighted(above[right + c], upper, weight);
+            sum += weighted(below[right + c], lower, weight);
+            out[c] = (uint8_t)(sum + 0.5f);
+        }
+    }
+}

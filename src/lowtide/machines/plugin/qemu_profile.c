@@ -1,0 +1,298 @@
+/* A plugin for QEMU's translator that counts what one call of a program executes.
+ *
+ * It looks at an unchanged program from outside: QEMU tells it of every block of instructions that it
+ * translates, and calls it back when one begins and when the step program's interpreter reads its table
+ * of nodes. So it knows, for every node, how often which instructions ran, and which branches were
+ * taken. Of several calls, it writes down the one that executed the most.
+ *
+ * Arguments (numbers are hexadecimal; ranges are half-open):
+ *     out=FILE             where to write
+ *     empty=ADDRESS        a function that does nothing: only its instructions are counted
+ *     call=ADDRESS         the function whose calls are counted; a call ends where `caller` goes on
+ *     caller=FROM-TO
+ *     nodes=FROM-TO/SIZE   the table of nodes, SIZE bytes each
+ *     reader=FROM-TO       code that reads the table; may be given several times
+ *
+ * What it writes: "lowtide-profile 1", "empty COUNT", "call COUNT", then a line per node and block:
+ *     NODE FIRST INSTRUCTIONS EXECUTED ENTERED LEFT
+ * NODE is -1 before the first. FIRST is an address; INSTRUCTIONS is how many follow each other from there,
+ * EXECUTED how often they ran; ENTERED, how often not from the instruction before FIRST; LEFT, how often
+ * not to the one behind the last. Blocks may overlap.
+ *
+ * QEMU's header for plugins is not installed everywhere, so what is used of it is declared here: these
+ * functions have been the same since version 1 of its interface, which changed around them.
+ */
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifndef QEMU_PLUGIN_VERSION
+#define QEMU_PLUGIN_VERSION 1
+#endif
+
+#define EXPORT __attribute__((visibility("default")))
+
+typedef uint64_t plugin_id;
+struct qemu_plugin_tb;
+struct qemu_plugin_insn;
+enum { NO_REGISTERS = 0, ANY_ACCESS = 3 }; /* nothing writes to the table; QEMU 7.2 mixes up the two */
+
+typedef void (*translated_call)(plugin_id, struct qemu_plugin_tb *);
+typedef void (*executed_call)(unsigned, void *);
+typedef void (*memory_call)(unsigned, uint32_t, uint64_t, void *);
+
+void qemu_plugin_register_vcpu_tb_trans_cb(plugin_id, translated_call);
+void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *, executed_call, int, void *);
+void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *, memory_call, int, int, void *);
+size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *);
+struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *, size_t);
+uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *);
+size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *);
+
+EXPORT int qemu_plugin_version = QEMU_PLUGIN_VERSION;
+EXPORT int qemu_plugin_install(plugin_id id, const void *info, int argc, char **argv);
+
+struct range {
+    uint64_t from, to;
+};
+
+struct record {
+    long node;
+    uint64_t executed, entered, left;
+    struct record *next;
+};
+
+/* `last` is the address of its last instruction. `end` is that of the next one, or behind it: at the end
+ * of a page QEMU adds to an instruction what it has read of the next. */
+struct block {
+    uint64_t first, last, end, instructions;
+    struct record *records; /* the one used last comes first */
+    struct block *next;
+};
+
+#define BUCKETS 4096u
+#define READERS 16
+
+static struct block *blocks[BUCKETS];
+static struct range caller, nodes, readers[READERS];
+static int reader_count;
+static uint64_t empty_at, call_at, node_bytes;
+static const char *out_path;
+
+static enum { OUTSIDE, IN_EMPTY, IN_CALL } where;
+static uint64_t counted, empty_count, most;
+static long node;
+static const struct block *last; /* the block that ran last in this call, and its record */
+static struct record *last_record;
+
+static bool inside(const struct range *range, uint64_t address)
+{
+    return address >= range->from && address < range->to;
+}
+
+static void *fresh(size_t size)
+{
+    void *const memory = calloc(1, size);
+    if (memory == NULL) {
+        fprintf(stderr, "lowtide-profile: out of memory\n");
+        exit(EXIT_FAILURE);
+    }
+    return memory;
+}
+
+/* The record of this block for the node that runs, moved to the front. */
+static struct record *record_of(struct block *block)
+{
+    struct record **link = &block->records;
+    while (*link != NULL && (*link)->node != node) {
+        link = &(*link)->next;
+    }
+    struct record *record = *link;
+    if (record == NULL) {
+        record = fresh(sizeof *record);
+        record->node = node;
+    } else {
+        *link = record->next;
+    }
+    record->next = block->records;
+    block->records = record;
+    return record;
+}
+
+static void write_call(void)
+{
+    FILE *const file = fopen(out_path, "w");
+    if (file == NULL) {
+        return; /* a missing file says so */
+    }
+    fprintf(file, "lowtide-profile 1\nempty %" PRIu64 "\ncall %" PRIu64 "\n", empty_count, counted);
+    for (uint32_t i = 0; i < BUCKETS; i++) {
+        for (const struct block *b = blocks[i]; b != NULL; b = b->next) {
+            for (const struct record *r = b->records; r != NULL; r = r->next) {
+                if (r->executed != 0) {
+                    fprintf(file, "%ld %" PRIx64 " %" PRIu64, r->node, b->first, b->instructions);
+                    fprintf(file, " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", r->executed, r->entered,
+                            r->left);
+                }
+            }
+        }
+    }
+    fclose(file);
+}
+
+static void forget_counts(void)
+{
+    for (uint32_t i = 0; i < BUCKETS; i++) {
+        for (struct block *b = blocks[i]; b != NULL; b = b->next) {
+            for (struct record *r = b->records; r != NULL; r = r->next) {
+                r->executed = r->entered = r->left = 0;
+            }
+        }
+    }
+}
+
+static void leave_call(void)
+{
+    if (where == IN_EMPTY) {
+        empty_count = counted;
+    } else if (counted > most) {
+        most = counted;
+        write_call();
+    }
+    forget_counts();
+    where = OUTSIDE;
+}
+
+static void on_block(unsigned cpu, void *data)
+{
+    struct block *const block = data;
+    (void)cpu;
+    if (where == OUTSIDE) {
+        if (block->first != call_at && block->first != empty_at) {
+            return;
+        }
+        where = block->first == call_at ? IN_CALL : IN_EMPTY;
+        counted = 0;
+        node = -1;
+        last = NULL;
+        last_record = NULL;
+    } else if (inside(&caller, block->first)) {
+        if (last_record != NULL) {
+            last_record->left++;
+        }
+        leave_call();
+        return;
+    }
+    struct record *record = block->records;
+    if (record == NULL || record->node != node) {
+        record = record_of(block);
+    }
+    record->executed++;
+    counted += block->instructions;
+    if (last == NULL) {
+        record->entered++;
+    } else if (block->first <= last->last || block->first > last->end) {
+        record->entered++;
+        last_record->left++;
+    }
+    last = block;
+    last_record = record;
+}
+
+static void on_read(unsigned cpu, uint32_t kind, uint64_t address, void *data)
+{
+    (void)cpu;
+    (void)kind;
+    (void)data;
+    if (where == IN_CALL && inside(&nodes, address)) {
+        node = (long)((address - nodes.from) / node_bytes);
+    }
+}
+
+/* The same instructions are translated again and again, in blocks that begin and end elsewhere. */
+static struct block *block_of(uint64_t first, uint64_t last_one, uint64_t end, uint64_t instructions)
+{
+    struct block **const bucket = &blocks[(first >> 1) % BUCKETS];
+    for (struct block *b = *bucket; b != NULL; b = b->next) {
+        if (b->first == first && b->end == end && b->instructions == instructions) {
+            return b;
+        }
+    }
+    struct block *const block = fresh(sizeof *block);
+    block->first = first;
+    block->last = last_one;
+    block->end = end;
+    block->instructions = instructions;
+    block->next = *bucket;
+    *bucket = block;
+    return block;
+}
+
+static void on_translation(plugin_id id, struct qemu_plugin_tb *tb)
+{
+    const size_t count = qemu_plugin_tb_n_insns(tb);
+    uint64_t first = 0, address = 0, end = 0;
+    (void)id;
+    for (size_t i = 0; i < count; i++) {
+        struct qemu_plugin_insn *const instruction = qemu_plugin_tb_get_insn(tb, i);
+        address = qemu_plugin_insn_vaddr(instruction);
+        if (i == 0) {
+            first = address;
+        }
+        end = address + qemu_plugin_insn_size(instruction);
+        for (int r = 0; r < reader_count; r++) {
+            if (inside(&readers[r], address)) {
+                qemu_plugin_register_vcpu_mem_cb(instruction, on_read, NO_REGISTERS, ANY_ACCESS, NULL);
+            }
+        }
+    }
+    struct block *const block = block_of(first, address, end, count);
+    qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, NO_REGISTERS, block);
+}
+
+static bool read_range(const char *text, struct range *range)
+{
+    return sscanf(text, "%" SCNx64 "-%" SCNx64, &range->from, &range->to) == 2;
+}
+
+static bool read_argument(const char *argument)
+{
+    if (strncmp(argument, "out=", 4) == 0) {
+        out_path = strdup(argument + 4);
+        return out_path != NULL;
+    }
+    if (strncmp(argument, "caller=", 7) == 0) {
+        return read_range(argument + 7, &caller);
+    }
+    if (strncmp(argument, "nodes=", 6) == 0) {
+        const char *const size = strchr(argument, '/');
+        return size != NULL && read_range(argument + 6, &nodes) &&
+               sscanf(size, "/%" SCNx64, &node_bytes) == 1 && node_bytes != 0;
+    }
+    if (strncmp(argument, "reader=", 7) == 0) {
+        return reader_count < READERS && read_range(argument + 7, &readers[reader_count++]);
+    }
+    return sscanf(argument, "empty=%" SCNx64, &empty_at) == 1 ||
+           sscanf(argument, "call=%" SCNx64, &call_at) == 1;
+}
+
+int qemu_plugin_install(plugin_id id, const void *info, int argc, char **argv)
+{
+    (void)info;
+    for (int i = 0; i < argc; i++) {
+        if (!read_argument(argv[i])) {
+            fprintf(stderr, "lowtide-profile: bad argument %s\n", argv[i]);
+            return 1;
+        }
+    }
+    if (out_path == NULL || call_at == 0 || caller.to == 0) {
+        fprintf(stderr, "lowtide-profile: needs out=, call= and caller=\n");
+        return 1;
+    }
+    qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);
+    return 0;
+}

@@ -1,0 +1,83 @@
+"""The operators that are compiled beside TFLM's, as text, JSON and a page of the documentation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lowtide.commands.operators import WEIGHTS, Beside, Comparison
+from lowtide.report import text
+
+COMMAND = "lowtide ops --against tflm --markdown > docs/operators.md"
+
+
+def compared_text(compared: Comparison) -> str:
+    """The table, and a line that sums it up."""
+    columns = ("operator.", "TFLM.", "lowtide.", "missing.", "why.")
+    rows = [
+        (row.name, _listed(row.tflm), _listed(row.ours), _listed(row.missing), row.reason)
+        for row in compared.rows
+    ]
+    return f"{text.table('', columns, rows)}\n\n{_summary(compared)}"
+
+
+def compared_document(compared: Comparison) -> dict[str, Any]:
+    """The same as JSON values."""
+    return {
+        "schema": "lowtide.ops-against-tflm/1",
+        "tflm_sources": compared.sources,
+        "operators": [
+            {
+                "type": row.name,
+                "custom": row.custom,
+                "tflm": row.tflm,
+                "lowtide": row.ours,
+                "missing": row.missing,
+                "reason": row.reason,
+            }
+            for row in compared.rows
+        ],
+        "float_operators_of_tflm": compared.floats,
+    }
+
+
+def compared_markdown(compared: Comparison) -> str:
+    """docs/operators.md."""
+    lines = [
+        "# Operators",
+        "",
+        "What lowtide compiles, and in which activation types, beside the integer kernels of TensorFlow",
+        f"Lite Micro, as its sources of {compared.sources} have them. This page is made by",
+        "",
+        f"    {COMMAND}",
+        "",
+        _summary(compared),
+        "Those that TFLM lacks are compared with LiteRT's reference kernels instead.",
+        "",
+        "| operator | TFLM | lowtide | missing |",
+        "| --- | --- | --- | --- |",
+    ]
+    lines += [_line(row) for row in compared.rows]
+    lines += [
+        "",
+        "TFLM has these for floats alone, so lowtide does not compile them: "
+        + ", ".join(compared.floats)
+        + ".",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _line(row: Beside) -> str:
+    missing = f"{_listed(row.missing)}: {row.reason}" if row.missing else ""
+    name = f"{row.name} (custom)" if row.custom else row.name
+    cells = (name, _listed(row.tflm), _listed(row.ours), missing)
+    return "| " + " | ".join(cells) + " |"
+
+
+def _summary(compared: Comparison) -> str:
+    have, every = compared.variants
+    return f"{have} of TFLM's {every} integer variants (operator and type) are compiled."
+
+
+def _listed(types: tuple[str, ...]) -> str:
+    return ", ".join(types).replace(WEIGHTS, "int4 weights")

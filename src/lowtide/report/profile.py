@@ -1,0 +1,195 @@
+"""Profiles as text, JSON and CSV.
+
+Cycles are always called what they are: by the core's manual, at zero wait states. A time is told only
+for a clock that the user names, and with the same words.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+from lowtide.commands.profiling import Profile, Share
+from lowtide.errors import UsageError
+from lowtide.machines.cycles import Manual
+from lowtide.machines.executed import Span
+from lowtide.machines.profiled import Unprofiled
+from lowtide.report.text import plain, table
+
+_BAR: Final = 12
+_UNITS: Final = {"k": 1_000, "M": 1_000_000, "G": 1_000_000_000}
+_MOST_HZ: Final = 10_000_000_000
+
+
+def read_clock(text: str) -> int:
+    """Hertz of "120MHz", "32.768 kHz" or "16000000". Raises UsageError."""
+    match = re.fullmatch(r"([0-9]{1,12}(?:\.[0-9]{1,9})?) ?([kMG]?)(?:Hz)?", text)
+    hertz = round(float(match[1]) * _UNITS.get(match[2], 1)) if match else 0
+    if not 0 < hertz <= _MOST_HZ:
+        raise UsageError(f"{text!r} is no clock", "give one such as 120MHz or 32.768kHz")
+    return hertz
+
+
+def profile_text(profile: Profile | Unprofiled, clock: int | None = None) -> str:
+    """Where instructions go, by operator and by kernel, and the cycles by the manual; `clock` in Hz."""
+    if isinstance(profile, Unprofiled):
+        return f"No profile: {profile.why}."
+    manual = profile.manual
+    by = f", and cycles by the {manual.core}'s manual, zero wait states" if manual else ""
+    lines = [
+        _shares_text(f"Instructions{by}, by operator", "operator.", profile, profile.operators),
+        "",
+        _shares_text(f"Instructions{by}, by kernel", "kernel.", profile, profile.kernels),
+        "",
+        f"{profile.instructions:,} instructions of one inference, counted one by one.",
+        *_cycles_text(profile, clock),
+    ]
+    return "\n".join(lines)
+
+
+def _shares_text(title: str, first: str, profile: Profile, shares: Sequence[Share]) -> str:
+    rows = []
+    for share in shares:
+        if not share.instructions:
+            continue
+        part = share.instructions / max(1, profile.instructions)
+        name = f"{_ids(share.operators)} {share.type}" if share.operators else share.name
+        rows.append(
+            (
+                plain(name),
+                f"{share.instructions:,}",
+                f"{part:.1%}",
+                "#" * round(_BAR * part),
+                f"{share.macs:,}" if share.macs else "-",
+                f"{share.instructions / share.macs:.2f}" if share.macs else "-",
+                *([f"{share.cycles.usual:,}"] if share.cycles is not None else []),
+            )
+        )
+    columns = [first, "instructions", "share", "bar.", "MACs", "per MAC"]
+    if profile.manual is not None:
+        columns.append("cycles by the manual")
+    return table(title, columns, rows)
+
+
+def _ids(operators: Sequence[int]) -> str:
+    consecutive = list(operators) == list(range(operators[0], operators[0] + len(operators)))
+    if len(operators) > 1 and consecutive:
+        return f"{operators[0]}-{operators[-1]}"
+    return " ".join(map(str, operators))
+
+
+def _cycles_text(profile: Profile, clock: int | None) -> list[str]:
+    cycles, manual = profile.cycles, profile.manual
+    if cycles is None or manual is None:
+        return [
+            "Cycles: there is no manual of this core by which to count them."
+            + (" So there is no time either." if clock is not None else "")
+        ]
+    lines = [
+        f"{cycles.usual:,} cycles by the {manual.core}'s manual, zero wait states "
+        f"(at least {cycles.least:,}, at most {cycles.most:,}).",
+        f"By the {manual.title}. Assumed, for the least, for this figure, for the most:",
+        *(f"  - {assumption}" for assumption in manual.assumptions),
+    ]
+    if clock is not None:
+        usual, least, most = (_milliseconds(c, clock) for c in _ordered(cycles))
+        lines.append(
+            f"{usual} ms ({least} to {most}) at {clock / 1e6:g} MHz, by the {manual.core}'s manual, "
+            "at zero wait states."
+        )
+    return lines
+
+
+def _ordered(cycles: Span) -> tuple[int, int, int]:
+    return cycles.usual, cycles.least, cycles.most
+
+
+def _milliseconds(cycles: int, clock: int) -> str:
+    return f"{cycles / clock * 1000:.3f}"
+
+
+def profile_fields(
+    profile: Profile | Unprofiled | None, clock: int | None = None
+) -> dict[str, Any]:
+    """Keys of a document: "profile"; none if none was asked for."""
+    if profile is None:
+        return {}
+    if isinstance(profile, Unprofiled):
+        return {"profile": None, "profile_missing": profile.why}
+    manual = profile.manual
+    document: dict[str, Any] = {
+        "instructions": profile.instructions,
+        "macs": profile.macs,
+        "manual": None if manual is None else _manual_document(manual),
+        **_cycles_fields(profile.cycles),
+        "operators": [_operator_document(share) for share in profile.operators],
+        "kernels": [_share_document(share) for share in profile.kernels],
+        "functions": [
+            {k: v for k, v in _share_document(share).items() if k != "macs"}
+            for share in profile.functions
+        ],
+    }
+    if clock is not None and profile.cycles is not None:
+        document["clock_hz"] = clock
+        document["milliseconds_by_manual_at_zero_wait_states"] = {
+            key: cycles / clock * 1000
+            for key, cycles in _cycles_fields(profile.cycles)["cycles_by_manual"].items()
+        }
+    return {"profile": document}
+
+
+def _manual_document(manual: Manual) -> dict[str, Any]:
+    return {
+        "core": manual.core,
+        "title": manual.title,
+        "wait_states": 0,
+        "assumptions": list(manual.assumptions),
+    }
+
+
+def _operator_document(share: Share) -> dict[str, Any]:
+    fields = {"operators": list(share.operators), "type": share.type or share.name}
+    more = {k: v for k, v in _share_document(share).items() if k != "name"}
+    return {**fields, "kernels": list(share.kernels), **more}
+
+
+def _share_document(share: Share) -> dict[str, Any]:
+    return {
+        "name": share.name,
+        "instructions": share.instructions,
+        "macs": share.macs,
+        **_cycles_fields(share.cycles),
+    }
+
+
+def _cycles_fields(cycles: Span | None) -> dict[str, Any]:
+    if cycles is None:
+        return {}
+    fields = {"least": cycles.least, "usual": cycles.usual, "most": cycles.most}
+    return {"cycles_by_manual": fields}
+
+
+def profile_csv(profile: Profile) -> dict[str, str]:
+    """Tables by file name: operators.csv, kernels.csv, functions.csv."""
+    named = {
+        "operators.csv": profile.operators,
+        "kernels.csv": profile.kernels,
+        "functions.csv": profile.functions,
+    }
+    return {name: _csv(shares) for name, shares in named.items()}
+
+
+def _csv(shares: Sequence[Share]) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    spans = [f"cycles_by_manual_zero_wait_states_{of}" for of in ("least", "usual", "most")]
+    writer.writerow(("name", "type", "kernels", "instructions", "macs", *spans))
+    for share in shares:
+        cycles = share.cycles
+        costs = ("", "", "") if cycles is None else (cycles.least, cycles.usual, cycles.most)
+        kernels = " ".join(share.kernels)
+        writer.writerow((share.name, share.type, kernels, share.instructions, share.macs, *costs))
+    return out.getvalue()
