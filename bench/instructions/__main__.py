@@ -24,7 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 import lowtide.plans.cost
-from bench.instructions.executed_programs import ANY, BOARDS, FIT, Case, Executed, run_all
+from bench.instructions.executed_programs import ANY, BOARDS, FIT, OWN, Case, Executed, run_all
 from bench.instructions.fit import fitted, stored, total
 from bench.shared.outside import NeedsError
 from bench.shared.programs import path_of
@@ -51,10 +51,10 @@ _INSTEAD = {
 
 
 def plans(only: Sequence[str] | None = None) -> list[Case]:
-    """Ten plans, for any core and for one with DSP instructions; or those of the networks `only`."""
+    """Ten plans, for any core and for those with own kernels; or those of the networks `only`."""
     return [
         Case(_present(network), overhead, core=core)
-        for core in (ANY, "cortex-m4")
+        for core in (ANY, *OWN)
         for network, overhead in _PLANS
         if only is None or network in only
     ]

@@ -24,13 +24,15 @@ from lowtide.tflite.read import parse
 from lowtide.zoo.builder import Act, NetBuilder
 from lowtide.zoo.quantise import Activation
 
-BOARDS = {"cortex-m4": M4, "rv32imac": "rv32-virt"}
+BOARDS = {"cortex-m4": M4, "cortex-m55": "mps3-an547", "rv32imac": "rv32-virt"}
 """Core -> the board on which its model is fitted and checked."""
 
 ANY = "any"
 _DRAWN = {"conv": 60, "depthwise": 32, "strips": 10, "block": 40}
 _DRAWN_FOR_DSP = {"conv": 48, "columns": 36, "strips": 10, "add": 6, "dense": 6}
-"""Kinds that are also compiled for a core with DSP instructions, which has kernels of its own."""
+_DRAWN_FOR_HELIUM = {"conv": 48, "depthwise": 30, "columns": 24, "strips": 10, "add": 6, "dense": 6}
+"""Kinds that are also compiled for a core with DSP instructions, or Helium: it has own kernels."""
+OWN = {"cortex-m4": _DRAWN_FOR_DSP, "cortex-m55": _DRAWN_FOR_HELIUM}
 _OTHERS = ("dense", "add", "average", "global", "max", "softmax", "mean")
 _EACH_OTHER = 4
 _MOST_MACS = 1_500_000
@@ -82,8 +84,9 @@ FIT = tuple(
     for kind, count in (*_DRAWN.items(), *((kind, _EACH_OTHER) for kind in _OTHERS))
     for number in range(count)
 ) + tuple(
-    Case(f"{kind} {number}", generated=True, core="cortex-m4")
-    for kind, count in _DRAWN_FOR_DSP.items()
+    Case(f"{kind} {number}", generated=True, core=core)
+    for core, drawn in OWN.items()
+    for kind, count in drawn.items()
     for number in range(count)
 )
 """The generated networks."""

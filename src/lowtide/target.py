@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-PORTABLE, DSP = "portable", "dsp"
-VARIANTS = (PORTABLE, DSP)
-"""Variants of kernels: C for any core, and Arm's DSP extension. Those of a kernel lt_x are in lt_x.c,
-which is always there, and in lt_x_VARIANT.c."""
+PORTABLE, DSP, HELIUM = "portable", "dsp", "helium"
+VARIANTS = (PORTABLE, DSP, HELIUM)
+"""Variants of kernels: C for any core, Arm's DSP extension, and Arm's vectors (Helium, MVE). Those of a
+kernel lt_x are in lt_x.c, which is always there, and in lt_x_VARIANT.c."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +28,24 @@ class Target:
 
     @property
     def has_dsp(self) -> bool:
-        """Whether the core surely has the DSP extension, so that kernels for it alone may be used."""
+        """Whether kernels for the DSP extension alone may be used, and are the best there are."""
         return self.variants == (DSP,)
+
+    @property
+    def has_helium(self) -> bool:
+        """Whether the core surely has Helium, so that kernels for it alone may be used."""
+        return self.variants == (DSP, HELIUM)
+
+    @property
+    def is_particular(self) -> bool:
+        """Whether kernels may be used that not every core has in a quick form."""
+        return self.has_dsp or self.has_helium
+
+
+def variants_of(best: str) -> tuple[str, ...]:
+    """The variants that may run on a core whose best one is `best`: where there is Helium, kernels
+    without a form for it use the DSP extension."""
+    return (DSP, HELIUM) if best == HELIUM else (best,)
 
 
 ANY = Target("any", VARIANTS, "cortex-m4")

@@ -27,7 +27,7 @@ from lowtide.program.tables import (
     called,
 )
 from lowtide.program.turns import flatten
-from lowtide.target import DSP, Target
+from lowtide.target import DSP, HELIUM, Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,12 +172,14 @@ def _program(name: str, fields: Mapping[str, str]) -> str:
 
 
 def _guard(target: Target) -> str:
-    """A program without the DSP kernels is refused by compilers for cores that would run them."""
-    if DSP in target.variants:
+    """A program without a variant of kernels is refused by compilers for cores that would run it."""
+    macros = {DSP: "__ARM_FEATURE_DSP", HELIUM: "__ARM_FEATURE_MVE"}
+    missing = next((macros[v] for v in macros if v not in target.variants), None)
+    if missing is None:
         return ""
     return "\n".join(
         [
-            "#if defined(__ARM_FEATURE_DSP)",
+            f"#if defined({missing})",
             f'#error "generated for {target.core}: for this core, generate it with --core any"',
             "#endif",
         ]

@@ -101,7 +101,7 @@ def lower_op(
     """
     context = Context(graph, op, target)
     if isinstance(op, BlockOp):
-        if target.has_dsp:  # what a block calls are the kernels that every core has
+        if target.is_particular:  # what a block calls are the kernels that every core has
             return block.lower(context, op, lambda n: lower_op(graph, graph.ops[n]))
         return block.lower(
             context, op, lambda n: known.get(n) or lower_op(graph, graph.ops[n], target=target)

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from lowtide.ir import DType, Tensor
 from lowtide.ir.products import bias, clamp, factors, real_factors
 from lowtide.ir.window import Axis
-from lowtide.lower import conv_fours, packed
+from lowtide.lower import conv_fours, conv_lanes, packed
 from lowtide.lower.common import Context, image_rows, per_tensor
+from lowtide.lower.lanes_work import ConvolutionLanes
 from lowtide.lower.nodes import Array, Lowered, Node, Params, Port, Value
 from lowtide.lower.work import Convolution, ConvolutionFours, Work
 from lowtide.target import DSP
@@ -148,6 +149,10 @@ def channels_s8(
 def lower_s8(context: Context, over: Footprint, channels: packed.Channels, groups: int) -> Lowered:
     """A convolution as one node; `channels.weights` is [out_c, kernel_h * kernel_w * in_c / groups]."""
     quick = packed.narrow(channels) if groups == 1 else None
+    if quick is not None and context.target.has_helium:
+        lanes = _by_lanes(context, over, channels, quick)
+        if lanes is not None:
+            return lanes
     words = None if quick is None else packed.pack_pairs(quick.weights)
     if quick is None or words is None:
         return _plain(context, over, channels, groups)
@@ -240,6 +245,48 @@ def _by_fours(
         scratch,
         one,
         ConvolutionFours(work, quads, direct),
+        _narrow(over, one, scratch),
+    )
+
+
+def _by_lanes(
+    context: Context, over: Footprint, channels: packed.Channels, quick: packed.Narrow
+) -> Lowered | None:
+    """The same by lanes, on a core with Helium."""
+    out_c, products = quick.weights.shape
+    if products > _MAX_SIZE:
+        return None
+    direct = over.taps == 1
+    rows, padding = over.source.touched(over.target.rows)
+    one = 0 if direct else products
+    scratch = one if over.out_w == 1 else 2 * one
+    return _node(
+        context,
+        over,
+        channels,
+        "lt_conv_lanes",
+        (
+            ("records", Array("int32_t", conv_lanes.records(quick), weights=True)),
+            ("products", products),
+            ("out_c", out_c),
+            ("output_zero", channels.zero),
+            ("direct", int(direct)),
+            ("lean", 0),
+        ),
+        scratch,
+        one if one < scratch else None,
+        ConvolutionLanes(
+            steps=over.target.rows,
+            rows=rows,
+            padding=padding,
+            axis=over.axis,
+            in_w=over.in_w,
+            columns=over.out_w,
+            out_c=out_c,
+            chunks=conv_lanes.chunks(products),
+            run=over.kernel_w * over.in_c,
+            direct=direct,
+        ),
         _narrow(over, one, scratch),
     )
 

@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 from lowtide.ir import DType
 from lowtide.lower import convolution, legacy, packed, wide
 from lowtide.lower import depthwise_columns as columns
+from lowtide.lower import depthwise_lanes as lanes
 from lowtide.lower.columns import of_a_window
 from lowtide.lower.common import Context, Lowering, per_tensor
+from lowtide.lower.lanes_work import DepthwiseLanes
 from lowtide.lower.nodes import Array, Lowered, Node, Params, Value
 from lowtide.lower.work import Depthwise, DepthwiseColumns, Work
 from lowtide.target import DSP
@@ -89,7 +91,40 @@ def _quick(
     node = _node(context, over, channels, "lt_depthwise_quick", fields, scratch, lean, work)
     if context.target.has_dsp and columns.fits(over.axis, over.kernel_h, over.in_c):
         node = _by_columns(node, over, quick, bias)
+    if context.target.has_helium and lanes.fits(over.axis, over.kernel_h, over.in_c):
+        node = _by_lanes(node, over, quick, channels.zero)
     return Lowered((node,))
+
+
+def _by_lanes(node: Node, over: convolution.Footprint, quick: packed.Narrow, zero: int) -> Node:
+    """The same by lanes, which takes no scratch memory."""
+    taken = "in_w", "channels", "out_w", "kernel_h", "kernel_w", "stride_w", "pad_left"
+    more = "input_zero", "low", "high"
+    fields = (
+        *lanes.fields(quick),
+        ("output_zero", zero),
+        *(field for field in node.params.fields if field[0] in (*taken, *more)),
+    )
+    work = node.work
+    assert isinstance(work, Depthwise)
+    return replace(
+        node,
+        kernel="lt_depthwise_lanes_s8_row",
+        header="lt_depthwise_lanes.h",
+        params=Params("lt_depthwise_lanes_s8", fields),
+        scratch=0,
+        lean_scratch=None,
+        work=DepthwiseLanes(
+            work.steps,
+            work.rows,
+            sum(over.source.is_whole(step) for step in range(work.steps)),
+            work.axis,
+            work.kernel_h,
+            work.in_w,
+            work.columns,
+            work.channels,
+        ),
+    )
 
 
 def _by_columns(

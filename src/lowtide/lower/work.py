@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from lowtide.ir.window import Axis
+from lowtide.lower.lanes_work import ConvolutionLanes, DepthwiseLanes
 
 Features = Mapping[str, float]
 """How many of each thing; `kernel/name` is one that a kernel does which the node's own kernel calls."""
@@ -28,7 +29,9 @@ DETAILED = frozenset(
         DEPTHWISE,
         DEPTHWISE_PLAIN,
         "lt_conv_fours_s8_row",
+        "lt_conv_lanes_s8_row",
         "lt_depthwise_columns_s8_row",
+        "lt_depthwise_lanes_s8_row",
         "lt_block_s8_row",
         "lt_separable_s8_row",
     }
@@ -371,7 +374,16 @@ class _Piece:
     padded: int
 
 
-Work = Plain | Convolution | ConvolutionFours | Depthwise | DepthwiseColumns | BlockWork
+Work = (
+    Plain
+    | Convolution
+    | ConvolutionFours
+    | ConvolutionLanes
+    | Depthwise
+    | DepthwiseColumns
+    | DepthwiseLanes
+    | BlockWork
+)
 """What a node does."""
 
 

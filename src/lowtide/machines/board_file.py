@@ -16,7 +16,7 @@ from lowtide.machines.cycles import MANUALS
 from lowtide.machines.finding import EMULATORS, TOOLCHAINS
 from lowtide.machines.parts import Board, Core, Counter, Machine, Region
 from lowtide.sizes import FORMS, bytes_in
-from lowtide.target import ANY, VARIANTS, Target
+from lowtide.target import ANY, VARIANTS, Target, variants_of
 
 _ADDRESSES: Final = 1 << 32
 _REMEDY: Final = "see the comments at the top of lowtide/machines/boards/boards.toml for the form"
@@ -140,7 +140,7 @@ def _core(table: _Table) -> Core:
     table.known("toolchain", "flags", "optimise", "kernels", "priced_as", "manual")
     variants: tuple[str, ...] = VARIANTS
     if "kernels" in table.values:
-        variants = (table.choice("kernels", VARIANTS),)
+        variants = variants_of(table.choice("kernels", VARIANTS))
     return Core(
         table.name,
         table.choice("toolchain", tuple(TOOLCHAINS)),

@@ -23,8 +23,16 @@ from typing import Any
 
 from lowtide.errors import UsageError
 from lowtide.ir.window import Axis
+from lowtide.lower.lanes_work import DepthwiseLanes
 from lowtide.lower.nodes import AnyNode, Node
-from lowtide.lower.work import BlockWork, DepthwiseColumns, Features, Plain, Work, padded_taps
+from lowtide.lower.work import (
+    BlockWork,
+    DepthwiseColumns,
+    Features,
+    Plain,
+    Work,
+    padded_taps,
+)
 
 _FILE = Path(__file__).with_name("costs.toml")
 OTHER = "other"
@@ -104,7 +112,7 @@ class CostModel:
 
     def linear(self, node: Node) -> Linear | Exact:
         """The cost of a node by the number of columns it makes."""
-        if isinstance(node.work, BlockWork | DepthwiseColumns):
+        if isinstance(node.work, BlockWork | DepthwiseColumns | DepthwiseLanes):
             return Exact(lambda columns: round(self.of(node.kernel, features(node, columns, 0))))
         none, one, two = (self.of(node.kernel, features(node, columns, 0)) for columns in (0, 1, 2))
         padded = self.of(node.kernel, features(node, 1, 1))

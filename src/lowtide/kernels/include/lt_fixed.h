@@ -18,6 +18,16 @@
 #define LT_DSP
 #endif
 
+/* Defined where there are Arm's vectors of integers (Helium, MVE), too, and a compiler that knows them. */
+#if defined(LT_DSP) && defined(__ARM_FEATURE_MVE) && (defined(__clang__) || __GNUC__ >= 12)
+#define LT_HELIUM
+#endif
+
+/* The same with vectors of floats. */
+#if defined(LT_HELIUM) && (__ARM_FEATURE_MVE & 2)
+#define LT_HELIUM_FLOAT
+#endif
+
 /* gemmlowp's SaturatingRoundingDoublingHighMul: round(a * b / 2^31), halves up. The one product that
  * saturates, INT32_MIN * INT32_MIN, cannot occur: b is a multiplier, which is never negative. */
 static inline int32_t lt_high_mul(int32_t a, int32_t b)

@@ -78,7 +78,9 @@ LT_INLINE int32_t greatest(const void *params, int32_t a, int32_t b, lt_elem typ
 
 #define LT_PAIR(name, struct_, type, op) LT_PAIR_KERNEL(name, struct_, type, type, op)
 
+#ifndef LT_HELIUM
 LT_ROW(add_s8_row, LT_S8)
+#endif
 LT_ROW(add_u8_row, LT_U8)
 LT_ROW(add_s16_row, LT_S16)
 LT_PAIR(add_s8_pair, lt_addition, LT_S8, add)

@@ -7,6 +7,10 @@
 #include "lt_elem.h"
 #include "lt_fixed.h"
 
+#ifdef LT_HELIUM
+#include <arm_mve.h>
+#endif
+
 typedef enum { AVERAGE, MAX } kind;
 
 /* The columns [first, end) that output column x looks at, padding left out. */
@@ -71,6 +75,25 @@ static void reset(const lt_pool *p, int32_t *rows, int32_t *totals, int32_t star
     }
 }
 
+/* Join a pixel, elements `in` and on of a row, to the totals of its channels. */
+LT_INLINE void join_pixel(int32_t *totals, const void *row, int32_t in, int32_t channels, lt_elem type,
+                          kind k)
+{
+    int32_t c = 0;
+#ifdef LT_HELIUM
+    if (type == LT_S8) {
+        for (; c + 4 <= channels; c += 4, in += 4) {
+            int32x4_t total = vldrwq_s32(totals + c), value = vldrbq_s32((const int8_t *)row + in);
+            total = k == AVERAGE ? vaddq_s32(total, value) : vmaxq_s32(total, value);
+            vstrwq_s32(totals + c, total);
+        }
+    }
+#endif
+    for (; c < channels; c++) {
+        totals[c] = join(totals[c], lt_get(row, in++, type), k);
+    }
+}
+
 LT_INLINE void eat(const lt_pool *p, const lt_step *step, lt_elem type, kind k)
 {
     int32_t start = k == AVERAGE ? 0 : INT32_MIN;
@@ -83,10 +106,8 @@ LT_INLINE void eat(const lt_pool *p, const lt_step *step, lt_elem type, kind k)
     for (int32_t x = 0; x < p->out_w; x++) {
         columns window_x = window(p, x);
         int32_t in = window_x.first * p->channels;
-        for (int32_t i = window_x.first; i < window_x.end; i++) {
-            for (int32_t c = 0; c < p->channels; c++) {
-                totals[c] = join(totals[c], lt_get(step->in[0], in++, type), k);
-            }
+        for (int32_t i = window_x.first; i < window_x.end; i++, in += p->channels) {
+            join_pixel(totals, step->in[0], in, p->channels, type, k);
         }
         totals += p->channels;
     }

@@ -49,7 +49,9 @@ LT_INLINE void requantize(const lt_requantize *p, const lt_step *step, lt_elem f
         body(params, step, __VA_ARGS__);                    \
     }
 
+#ifndef LT_HELIUM_FLOAT
 LT_ROW(quantize_s8_row, quantize, LT_S8)
+#endif
 LT_ROW(quantize_u8_row, quantize, LT_U8)
 LT_ROW(quantize_s16_row, quantize, LT_S16)
 LT_ROW(dequantize_s8_row, dequantize, LT_S8)
