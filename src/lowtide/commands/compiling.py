@@ -31,7 +31,7 @@ from lowtide.passes import (
     round_once,
     unpack_weights,
 )
-from lowtide.passes.simplify import PASSES, Simplified, priced, simplify, unchanged
+from lowtide.passes.simplify import PASSES, Price, Simplified, priced, simplify, unchanged
 from lowtide.place.tensors import tflm_arena_bytes, tflm_variable_bytes
 from lowtide.plans import planner
 from lowtide.plans.bound import plan_bound
@@ -323,7 +323,9 @@ def passed(model: Model, options: Options) -> Simplified:
     if not options.simplify:
         return unchanged(graph)
     prices = known_model(options.target.priced_as)
-    simplified = simplify(graph, PASSES if prices is None else priced(prices.of))
+    simplified = simplify(
+        graph, PASSES if prices is None else priced(Price(prices.of, options.target))
+    )
     return replace(simplified, graph=fold_pads(simplified.graph))  # there may be more to fold
 
 

@@ -44,6 +44,7 @@ __all__ = [
     "Holds",
     "Kept",
     "Pass",
+    "Price",
     "Same",
     "Simplified",
     "Unread",
@@ -82,7 +83,7 @@ FILE_PASSES: tuple[Pass, ...] = (
 def priced(price: Price) -> tuple[Pass, ...]:
     """All passes; constant channels stay where a core takes fewer instructions with them.
 
-    `price` is what one of something costs that a kernel does: (kernel, how often what) -> instructions.
+    `price` is what that core's kernels cost.
     """
     channels = partial(drop_channels, price=price)
     return tuple(channels if known is drop_channels else known for known in PASSES)

@@ -9,14 +9,33 @@ looked at: that the quick kernels can take them is assumed.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from lowtide.ir.graph import DType, Graph, Op
 from lowtide.ir.window import Axis
-from lowtide.lower.work import CONVOLUTION, DEPTHWISE, Convolution, Depthwise, Features
+from lowtide.lower import conv_fours, conv_lanes, depthwise_columns, depthwise_lanes
+from lowtide.lower.lanes_work import ConvolutionLanes, DepthwiseLanes
+from lowtide.lower.work import (
+    CONVOLUTION,
+    DEPTHWISE,
+    Convolution,
+    ConvolutionFours,
+    Depthwise,
+    DepthwiseColumns,
+    Features,
+)
 from lowtide.passes.simplify.flow import Dense, Flow
+from lowtide.target import ANY, Target
 
-Price = Callable[[str, Features], float]
-"""From a kernel's name and what it does to instructions; `CostModel.of` is one."""
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What kernels cost on a core: `of` takes a kernel's name and how often it does what, and returns
+    instructions (`CostModel.of` is one); `target` says which kernels there are."""
+
+    of: Callable[[str, Features], float]
+    target: Target = ANY
+
 
 _OTHER = "other"
 
@@ -29,7 +48,7 @@ def instructions(price: Price, graph: Graph, op: Op, flow: Flow, read: int, made
         products = 0
         if isinstance(flow, Dense):
             products = elements * flow.sums.weights.shape[1] * read // flow.sums.groups
-        return price(_OTHER, {"written": elements, "work": products})
+        return price.of(_OTHER, {"written": elements, "work": products})
     sums = flow.sums
     low, high = sums.clamp
     clamps = (low, high) != (-128, 127)
@@ -52,9 +71,10 @@ def instructions(price: Price, graph: Graph, op: Op, flow: Flow, read: int, made
             channels=made,
             clamps=clamps,
         )
-        return price(DEPTHWISE, work.features(columns, 0))
+        return _depthwise(price, work)
     if sums.groups > 1:
-        return price(_OTHER, {"written": elements, "work": elements * taps * read // sums.groups})
+        each = taps * read // sums.groups
+        return price.of(_OTHER, {"written": elements, "work": elements * each})
     pointwise = Convolution(
         steps=rows,
         rows=rows * axes[0].kernel,
@@ -69,4 +89,43 @@ def instructions(price: Price, graph: Graph, op: Op, flow: Flow, read: int, made
         direct=taps == 1,
         clamps=clamps,
     )
-    return price(CONVOLUTION, pointwise.features(columns, 0))
+    return _convolution(price, pointwise, axes[1].kernel * read)
+
+
+def _depthwise(price: Price, work: Depthwise) -> float:
+    """By the kernel that the core has for so many channels."""
+    sizes = work.axis, work.kernel_h, work.channels
+    if price.target.has_helium and depthwise_lanes.fits(*sizes):
+        axis, rows = work.axis, work.rows
+        shape = axis, work.kernel_h, work.in_w, work.columns, work.channels
+        lanes = DepthwiseLanes(work.steps, rows, work.steps, *shape)
+        return price.of("lt_depthwise_lanes_s8_row", lanes.features(work.columns, 0))
+    if price.target.has_dsp and depthwise_columns.fits(*sizes):
+        piece = depthwise_columns.piece(work.axis, work.columns, work.columns * work.channels)
+        by_columns = DepthwiseColumns(work, piece)
+        return price.of("lt_depthwise_columns_s8_row", by_columns.features(work.columns, 0))
+    return price.of(DEPTHWISE, work.features(work.columns, 0))
+
+
+def _convolution(price: Price, work: Convolution, run: int) -> float:
+    """The same; rows of its windows have `run` bytes."""
+    if price.target.has_helium:
+        lanes = ConvolutionLanes(
+            steps=work.steps,
+            rows=work.rows,
+            padding=0,
+            axis=work.axis,
+            in_w=work.in_w,
+            columns=work.columns,
+            out_c=work.out_c,
+            chunks=conv_lanes.chunks(work.kernel_h * run),
+            run=run,
+            direct=work.direct,
+        )
+        return price.of("lt_conv_lanes_s8_row", lanes.features(work.columns, 0))
+    ready = work.in_c % 4 == 0
+    if price.target.has_dsp and not (work.direct and work.columns == 1 and not ready):
+        quads = conv_fours.quads(work.kernel_h, run)
+        fours = ConvolutionFours(work, quads, work.direct and ready)
+        return price.of("lt_conv_fours_s8_row", fours.features(work.columns, 0))
+    return price.of(CONVOLUTION, work.features(work.columns, 0))
