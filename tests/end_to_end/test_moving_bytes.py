@@ -115,7 +115,7 @@ def test_random_networks_have_joins_of_all_kinds() -> None:
         if op.outputs[0] in assembly.untraced
     ]
     assert len(joined) >= len(programs) // 3
-    assert {kind for kind, _ in joined} == {"CONCATENATION", "SPLIT", "SPLIT_V"}
+    assert {kind for kind, _ in joined} == {"CONCATENATION", "SLICE", "SPLIT", "SPLIT_V"}
     assert sum(len(views) > 0 for _, views in joined) >= 3
     inputs = (assembly.graph.tensors[assembly.graph.inputs[0]] for assembly in programs)
     assert len({tensor.dtype for tensor in inputs}) == 4

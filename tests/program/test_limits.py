@@ -107,7 +107,8 @@ def test_the_program_has_limits_as_a_whole(
 def test_a_tall_image_is_refused() -> None:
     weights = _tensor(1, (1, 1, 1, 1), bytes(1))
     tensors = (_tensor(0, (1, 70000, 1, 1)), weights, _tensor(2, (1, 70000, 1, 1)))
-    graph = Graph("tall", tensors, (Op(0, "CONV_2D", (0, 1), (2,), {}),), (0,), (2,))
+    options = {"stride_h": 1, "stride_w": 1}
+    graph = Graph("tall", tensors, (Op(0, "CONV_2D", (0, 1), (2,), options),), (0,), (2,))
     with pytest.raises(ModelError, match=r"operator 0 \(CONV_2D\): its number of steps is 70000"):
         write(assemble(graph, (0,), schedule="operators"), "net")
 

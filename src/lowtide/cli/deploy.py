@@ -540,7 +540,6 @@ def ops(against: str | None, markdown: bool, as_json: bool) -> None:
     rows = [
         (name, sorted(kind.name.lower() for kind in lowering.types))
         for name, lowering in sorted(LOWERINGS.items())
-        if name != "TABLE"  # no file has it: simplification makes it
     ]
     if as_json:
         operators = [{"type": name, "activations": types} for name, types in rows]

@@ -83,7 +83,7 @@ LOWERINGS: dict[str, Lowering] = {
 }
 """The operators of files."""
 
-_EVERY = {**LOWERINGS, **variables.CARRYING}
+_EVERY = {**LOWERINGS, **variables.CARRYING, **unary.MADE}
 
 
 _ETHOS = "ethos-u"

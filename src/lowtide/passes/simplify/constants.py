@@ -1,6 +1,7 @@
 """Constants of constants: what can be computed once and for all, while the network is compiled.
 
-Converters leave them behind: shapes that are worked out of shapes, weights that are turned.
+Converters leave them behind: shapes that are worked out of shapes, weights that are turned. None becomes
+a float: of weights that a hybrid network makes floats it is to be said that they are integers.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from lowtide.ir.graph import Graph, Op
+from lowtide.ir.graph import DType, Graph, Op
 from lowtide.passes.rewriting import with_ops
 from lowtide.passes.simplify.functions import Values, apply, node_of
 from lowtide.passes.simplify.moving import MOVES, move, moved_inputs, pad_value, values_of
@@ -61,6 +62,8 @@ def _made(graph: Graph, op: Op) -> tuple[Values, ...] | None:
             return None
         return move(graph, op, [given[t] for t in moved_inputs(op)], fill)
     out = graph.tensors[op.outputs[0]]
+    if out.dtype is DType.FLOAT32:
+        return None
     operands = list(given.values())
     if op.type in _INTEGERS and {v.dtype.itemsize for v in operands} <= {4, 8}:
         if out.quant is not None or op.options.get("fused_activation_function", 0):

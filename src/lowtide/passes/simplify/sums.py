@@ -102,6 +102,8 @@ def sums_of(operands: Operands, *, both_roundings: bool = False) -> Sums | None:
     wanted = DType.UINT8 if source.dtype is DType.UINT8 else DType.INT8
     if source.dtype not in (DType.INT8, DType.UINT8, DType.INT16) or out.dtype is not source.dtype:
         return None
+    if op.type == "TRANSPOSE_CONV" and source.dtype is DType.INT16:
+        return None  # its sums have 64 bits, and a scaling of their own
     if filters.dtype is not wanted or filters.is_sparse or not filters.elements:
         return None
     weights = operands.constant(1).astype(np.float64)
