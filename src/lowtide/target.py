@@ -7,7 +7,7 @@ machines/boards/boards.toml; here is what every stage may ask of one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 PORTABLE, DSP, HELIUM = "portable", "dsp", "helium"
 VARIANTS = (PORTABLE, DSP, HELIUM)
@@ -19,27 +19,34 @@ kernel lt_x are in lt_x.c, which is always there, and in lt_x_VARIANT.c."""
 class Target:
     """A `core`, by name, and the `variants` of kernels that may run on it.
 
-    The cost model of the core `priced_as` predicts its instructions.
+    The cost model of the core `priced_as` predicts its instructions. With `shared`, only kernels that
+    programs for any core have are used.
     """
 
     core: str
     variants: tuple[str, ...]
     priced_as: str
+    shared: bool = False
 
     @property
     def has_dsp(self) -> bool:
         """Whether kernels for the DSP extension alone may be used, and are the best there are."""
-        return self.variants == (DSP,)
+        return self.variants == (DSP,) and not self.shared
 
     @property
     def has_helium(self) -> bool:
         """Whether the core surely has Helium, so that kernels for it alone may be used."""
-        return self.variants == (DSP, HELIUM)
+        return self.variants == (DSP, HELIUM) and not self.shared
 
     @property
     def is_particular(self) -> bool:
         """Whether kernels may be used that not every core has in a quick form."""
         return self.has_dsp or self.has_helium
+
+    @property
+    def within_blocks(self) -> Target:
+        """For what operators inside of blocks are lowered: those call kernels that all programs have."""
+        return replace(self, shared=True)
 
 
 def variants_of(best: str) -> tuple[str, ...]:

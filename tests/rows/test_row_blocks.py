@@ -30,6 +30,7 @@ from lowtide.commands import checking
 from lowtide.commands.compiling import Options, compile_model
 from lowtide.ir import Graph
 from lowtide.ir.macs import op_macs
+from lowtide.machines.board import find_target
 from lowtide.order import best_order
 from lowtide.passes import fold_pads
 from lowtide.plans.planner import least, plans_of
@@ -38,9 +39,11 @@ from lowtide.program.assemble import Assembly, assemble_rows
 from lowtide.rows.blocks import MOST_AGAIN, selections
 from lowtide.rows.prepare import Prepared, prepare
 from lowtide.rows.stages import Choice
+from lowtide.target import ANY
 from lowtide.tflite.read import parse
 from lowtide.zoo.builder import Act
 from memory import Memory
+from networks import loaded
 from random_nets import RELU6, Maker
 
 SEEDS = [(BLOCKS + n, small) for n in range(24) for small in (True, False)]
@@ -354,3 +357,13 @@ def test_networks_of_blocks_have_many() -> None:
     orders = [prepare(graph, best_order(graph).order) for graph in chained]
     assert sum(len(selections(of.blocks)[0]) > 2 for of in orders if of.blocks) >= 4
     assert Choice((0,)).blocks == ()
+
+
+@pytest.mark.parametrize("core", ["cortex-m0", "cortex-m4", "cortex-m55"])
+def test_every_core_has_the_same_blocks(core: str) -> None:
+    """Also one whose own kernels are no parts of blocks."""
+    graph = loaded("mbv2-w0.35-144-chain").graph
+    order = best_order(graph).order
+    wanted, found = (prepare(graph, order, target=t).blocks for t in (ANY, find_target(core)))
+    assert wanted
+    assert [(b.operators, b.kept) for b in found] == [(b.operators, b.kept) for b in wanted]

@@ -97,14 +97,13 @@ def lower_op(
 ) -> Lowered:
     """The nodes of `op`, for `target`. Raises ModelError if the operator or its types are not supported.
 
-    `known` are operators that were lowered, which a block may consist of.
+    `known` are operators that were lowered as they are inside of blocks, which a block may consist of.
     """
     context = Context(graph, op, target)
     if isinstance(op, BlockOp):
-        if target.is_particular:  # what a block calls are the kernels that every core has
-            return block.lower(context, op, lambda n: lower_op(graph, graph.ops[n]))
+        within = target.within_blocks
         return block.lower(
-            context, op, lambda n: known.get(n) or lower_op(graph, graph.ops[n], target=target)
+            context, op, lambda n: known.get(n) or lower_op(graph, graph.ops[n], target=within)
         )
     lowering = _EVERY.get(op.type)
     if op.custom == _ETHOS:

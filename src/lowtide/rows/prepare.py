@@ -45,6 +45,7 @@ class Prepared:
     """A graph whose operators are lowered, and the order they come in; nothing is placed yet.
 
     `wide` is the graph with `blocks` after its own operators, each an alternative to some of them.
+    `within` are the network's operators as they are lowered inside of blocks.
     `fixed` says where tensors are that have a place of their own: tensor -> (base, offset).
     """
 
@@ -57,6 +58,7 @@ class Prepared:
     preserve_input: bool
     align: int
     lowered: Mapping[int, Lowered] = field(repr=False)
+    within: Mapping[int, Lowered] = field(repr=False)
     views: Mapping[int, int]
     constants: bytes = field(repr=False)
     fixed: Mapping[int, tuple[int, int]]
@@ -202,9 +204,14 @@ def prepare(
     parts = joined(graph, lowered, views) if join else none
     kept = [n for n in order if n not in parts.operators and lowered[n].nodes]
     wide, blocks = graph, tuple[BlockOption, ...]()
+    within = dict(lowered)
+    if join and target.is_particular:
+        shared = target.within_blocks
+        windows = (op for op in graph.ops if op.window is not None)
+        within |= {op.id: lower_op(graph, op, target=shared) for op in windows}
     if join:
-        wide, blocks = find_blocks(graph, lowered, kept, _parts(parts, views))
-    lowered |= {block.op: lower_op(wide, wide.ops[block.op], lowered, target) for block in blocks}
+        wide, blocks = find_blocks(graph, within, kept, _parts(parts, views))
+    lowered |= {block.op: lower_op(wide, wide.ops[block.op], within, target) for block in blocks}
     return Prepared(
         graph=graph,
         wide=wide,
@@ -215,6 +222,7 @@ def prepare(
         preserve_input=preserve_input,
         align=align,
         lowered=lowered,
+        within=within,
         views=views,
         constants=constants,
         fixed=fixed,

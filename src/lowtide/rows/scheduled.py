@@ -101,7 +101,7 @@ def scheduled(ready: Prepared, choices: Sequence[Choice]) -> Scheduled:
                 start = len(nodes)
                 graph = cropper.graph
                 for op in run.operators:
-                    here = lower_op(graph, graph.ops[op], ready.lowered, ready.target).nodes
+                    here = lower_op(graph, graph.ops[op], ready.within, ready.target).nodes
                     nodes += [_form(ready, choice, node, cropper.origin[op]) for node in here]
                 segments.append(Segment(start, len(nodes), run.times))
         spans.append((begin, len(nodes)))
