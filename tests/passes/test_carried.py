@@ -14,6 +14,7 @@ import pytest
 from lowtide.ir import Graph
 from lowtide.ir.state import SHIFT_ROWS, WRITE_ROWS, state_order
 from lowtide.passes import carry_rows, resolve_variables
+from lowtide.passes.simplify import simplify
 from lowtide.tflite.read import parse
 from move_models import Net, Shape
 from stateful import assign, handle, read
@@ -142,3 +143,14 @@ def test_what_stays_as_it_is(what: str) -> None:
         assert types(after) == types(graph)
     else:
         assert "READ_VARIABLE" not in types(after)
+
+
+def test_a_function_whose_value_only_sets_a_variable_is_simplified() -> None:
+    """Its one reader has no output to be a function of."""
+    net = Net(np.int8)
+    given = net.input((1, 2, 1, 4))
+    state = handle(net, "old")
+    net.outputs = [largest(net, read(net, state, (1, 2, 1, 4)), 2)]
+    assign(net, state, net.op("RELU", [given], (1, 2, 1, 4), output=False))
+    graph = carry_rows(resolve_variables(parse(net.build()).graph))
+    assert types(simplify(graph).graph)[-1] == "ASSIGN_VARIABLE"

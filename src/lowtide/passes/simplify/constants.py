@@ -53,7 +53,9 @@ def _made(graph: Graph, op: Op) -> tuple[Values, ...] | None:
         wide = op.options.get("out_type") == 4  # TensorType.INT64; INT32 is 2
         made: Values = np.array(shape, "<i8" if wide else "<i4")
         return (made,) if graph.tensors[op.outputs[0]].bytes == made.nbytes else None
-    if not op.inputs or -1 in op.inputs or any(values_of(graph, t) is None for t in op.inputs):
+    if not (op.inputs and op.outputs) or -1 in op.inputs:
+        return None
+    if any(values_of(graph, t) is None for t in op.inputs):
         return None
     given = {t: values for t in op.inputs if (values := values_of(graph, t)) is not None}
     if op.type in MOVES:

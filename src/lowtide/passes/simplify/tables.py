@@ -111,7 +111,8 @@ def _goes_on(
     using = {reader.id for reader in readers.get(out, ())}
     if out in graph.outputs or len(using) != 1:
         return False
-    after = functions.get(graph.ops[using.pop()].outputs[0])
+    made, *_ = graph.ops[using.pop()].outputs or (-1,)  # none, if it only sets a variable
+    after = functions.get(made)
     return after is not None and after.root == functions[out].root and _in_bytes(graph, after)
 
 
