@@ -13,7 +13,7 @@ from typing import TextIO
 import click
 
 from lowtide import __version__
-from lowtide.cli import deploy, network
+from lowtide.cli import deploy, lists, network
 from lowtide.cli.faults import FAULT, fault_message
 from lowtide.errors import FaultError, LowtideError, UsageError
 
@@ -48,8 +48,8 @@ for _command in (
     deploy.run,
     deploy.check,
     network.zoo,
-    deploy.boards,
-    deploy.ops,
+    lists.boards,
+    lists.ops,
 ):
     app.add_command(_command)
 

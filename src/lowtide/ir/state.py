@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from lowtide.ir.graph import Graph, Op
+from lowtide.ir.graph import Graph, Op, Tensor
 
 WRITE_ROWS: Final = "WRITE_ROWS"
 """Of passes/carried.py: (a variable, a tensor) -> nothing; the tensor becomes some of its rows."""
@@ -69,3 +69,13 @@ def state_order(graph: Graph) -> tuple[frozenset[int], ...]:
             before = set(range(op.id))
         after.append(frozenset(before))
     return tuple(after)
+
+
+def carrying(graph: Graph) -> frozenset[int]:
+    """The variables that carry rows: nothing changes them but for new rows, before all is done."""
+    return frozenset(t for op in graph.ops if op.type == SHIFT_ROWS for t in op.inputs)
+
+
+def carried_row_bytes(variable: Tensor) -> int:
+    """Bytes of a row of one: rows are along its first axis that is longer than 1."""
+    return variable.bytes // next((n for n in variable.shape if n != 1), 1)

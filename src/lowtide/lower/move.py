@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from lowtide.ir import DType, Tensor
 from lowtide.ir.operands import axis_of
-from lowtide.ir.state import SHIFT_ROWS
+from lowtide.ir.state import carrying
 from lowtide.lower.common import Context
 from lowtide.lower.nodes import Array, Lowered, Node, Params, Port
 
@@ -184,8 +184,7 @@ def view_or_copy(context: Context, source: Tensor, out: Tensor) -> Lowered:
     promised = out.id in context.graph.outputs
     origin = _origin(context, source.id)
     lent = origin in context.graph.inputs or context.graph.tensors[origin].is_variable
-    carried = any(op.type == SHIFT_ROWS and source.id in op.inputs for op in context.graph.ops)
-    changes = source.is_variable and not carried
+    changes = source.is_variable and source.id not in carrying(context.graph)
     if not (source.is_constant or changes or (promised and lent)):
         return Lowered(views=((out.id, source.id),))
     rows = math.prod(out.shape[: row_dims(out.shape)])

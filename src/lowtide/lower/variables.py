@@ -10,7 +10,7 @@ import math
 
 from lowtide.errors import ModelError
 from lowtide.ir import DType, Tensor
-from lowtide.ir.state import SHIFT_ROWS, WRITE_ROWS
+from lowtide.ir.state import SHIFT_ROWS, WRITE_ROWS, carried_row_bytes
 from lowtide.lower.common import Context, Lowering
 from lowtide.lower.move import MOVABLE, copy_node, elements, port, row_dims
 from lowtide.lower.nodes import Join, Lowered, Node, Params, Port
@@ -55,7 +55,7 @@ def _write_rows(context: Context) -> Lowered:
     variable, part = _variable(context), context.input(1)
     elements(context, variable, part)
     row = context.option("row")
-    size = _row_bytes(variable)
+    size = carried_row_bytes(variable)
     rows, count = part.bytes // size, variable.bytes // size
     target = Port(variable.id, count, size, first=row)
     node = copy_node(context, Port(part.id, rows, size), target, rows)
@@ -74,7 +74,7 @@ def _shift_rows(context: Context) -> Lowered:
     nodes = []
     for number, (first, many) in enumerate(zip(rows, kept, strict=True)):
         variable = context.input(number)
-        size = _row_bytes(variable)
+        size = carried_row_bytes(variable)
         count = variable.bytes // size
         source = Port(variable.id, count, size, first=int(first), stride=0)
         target = Port(variable.id, count, size, stride=0)
@@ -91,12 +91,6 @@ def _shift_rows(context: Context) -> Lowered:
             )
         )
     return Lowered(tuple(nodes))
-
-
-def _row_bytes(variable: Tensor) -> int:
-    """Of a variable that carries rows: they are along its first axis that is longer than 1."""
-    rows = next((n for n in variable.shape if n != 1), 1)
-    return variable.bytes // rows
 
 
 def _call_once(context: Context) -> Lowered:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from lowtide.ir import DType, Graph
-from lowtide.ir.state import SHIFT_ROWS
+from lowtide.ir.state import SHIFT_ROWS, carried_row_bytes
 from lowtide.rows.prepare import Prepared
 
 
@@ -87,8 +87,7 @@ def _carried(graph: Graph) -> dict[int, tuple[int, int]]:
         rows, kept = op.options["rows"], op.options["kept"]
         assert isinstance(rows, tuple) and isinstance(kept, tuple)
         for tensor, first, many in zip(op.inputs, rows, kept, strict=True):
-            of = graph.tensors[tensor]
-            each = of.bytes // next(n for n in of.shape if n != 1)
+            each = carried_row_bytes(graph.tensors[tensor])
             found[tensor] = int(first) * each, int(many) * each
     return found
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from lowtide.ir import Graph
 from lowtide.ir.liveness import in_arena
-from lowtide.ir.state import SHIFT_ROWS
+from lowtide.ir.state import carrying
 from lowtide.lower.nodes import Crop, Lowered
 
 
@@ -32,7 +32,7 @@ def joined(graph: Graph, lowered: Mapping[int, Lowered], views: Mapping[int, int
     crops: dict[int, Crop] = {}
     operators: set[int] = set()
     wholes: set[int] = set()
-    carried = {t for op in graph.ops if op.type == SHIFT_ROWS for t in op.inputs}
+    carried = carrying(graph)
     bound = {*views, *views.values(), *graph.inputs, *graph.outputs}
     for op in graph.ops:
         join = lowered[op.id].join

@@ -1,0 +1,67 @@
+"""The commands that list what there is to choose from: boards, ops."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from lowtide.cli.options import file_option, json_option
+from lowtide.errors import UsageError
+
+
+@click.command()
+@file_option("--board-file", metavar="FILE", help_text="A TOML file with boards of your own.")
+@json_option
+def boards(board_file: Path | None, as_json: bool) -> None:
+    """List the boards that `lowtide run` knows."""
+    from lowtide.machines.board import board_rows, boards_document, load_boards
+    from lowtide.report import data, text
+
+    known = load_boards(board_file)
+    if as_json:
+        print(data.to_json(boards_document(known)))
+        return
+    columns = ("name.", "core.", "RAM", "flash", "machine.", "description.")
+    print(text.table("", columns, board_rows(known)))
+
+
+@click.command()
+@click.option(
+    "--against",
+    type=click.Choice(["tflm"]),
+    help="Beside those of TensorFlow Lite Micro, and what is missing.",
+)
+@click.option("--markdown", is_flag=True, help="With --against: as docs/operators.md has it.")
+@json_option
+def ops(against: str | None, markdown: bool, as_json: bool) -> None:
+    """List the operators that can be compiled, and for which activation types."""
+    from lowtide.lower import LOWERINGS
+    from lowtide.report import data, text
+
+    if markdown and (against is None or as_json):
+        raise UsageError(
+            "--markdown is a form of the comparison", "give --against tflm as well, and no --json"
+        )
+    if against is not None:
+        from lowtide.commands.operators import against_tflm
+        from lowtide.report import operators as page
+
+        compared = against_tflm()
+        if as_json:
+            print(data.to_json(page.compared_document(compared)))
+        elif markdown:
+            print(page.compared_markdown(compared), end="")
+        else:
+            print(page.compared_text(compared))
+        return
+    rows = [
+        (name, sorted(kind.name.lower() for kind in lowering.types))
+        for name, lowering in sorted(LOWERINGS.items())
+    ]
+    if as_json:
+        operators = [{"type": name, "activations": types} for name, types in rows]
+        print(data.to_json({"schema": "lowtide.ops/1", "operators": operators}))
+        return
+    lines = [(name, ", ".join(types)) for name, types in rows]
+    print(text.table("", ("operator.", "activations."), lines))
