@@ -43,6 +43,7 @@ for _command in (
     network.reorder,
     network.simplify,
     deploy.plan,
+    deploy.report,
     deploy.compile_command,
     deploy.verify,
     deploy.run,

@@ -308,6 +308,49 @@ def plan(
 
 @click.command(epilog=MODEL_HELP)
 @model_argument
+@file_option("-o", "file", metavar="FILE", help_text="The page to write: FILE.html.", required=True)
+@click.option("--compare", metavar="MODEL", help="Put another network beside it.")
+@click.option("--board", metavar="NAME", help="Measure it there: see `lowtide boards`.")
+@file_option("--board-file", metavar="FILE", help_text="A TOML file with boards of your own.")
+@_compile_options
+@_cache_option
+@json_option
+def report(
+    model: str,
+    file: Path,
+    compare: str | None,
+    board: str | None,
+    board_file: Path | None,
+    cached: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Write a page to show around: memory over time, RAM against work, and what to try next."""
+    from lowtide.commands.reporting import report_on
+    from lowtide.files import check_writable, write_atomically
+    from lowtide.machines.board import find_board
+    from lowtide.report import data, page
+
+    if file.suffix.lower() not in (".html", ".htm"):
+        raise UsageError(f"the report is a page of HTML, not {file.name!r}", "end it in .html")
+    check_writable(file)
+    part = None if board is None else find_board(board, board_file)
+    if part is not None and options.get("core") is None:
+        options["target"] = part.core.target
+    reported = []
+    for name in (model, *([] if compare is None else [compare])):
+        loaded, chosen = _loaded(name, dict(options))
+        with progress(f"reporting on {name}") as tell:
+            reported.append(report_on(loaded, chosen, part, tell=tell, cached=cached))
+    write_atomically(file, page.report_page(*reported).encode())
+    if as_json:
+        print(data.to_json(page.report_document(*reported)))
+    else:
+        print("\n".join([*(page.verdict_sentence(each) for each in reported), f"wrote {file}"]))
+
+
+@click.command(epilog=MODEL_HELP)
+@model_argument
 @_inputs_options(8)
 @_compile_options
 @_cache_option
