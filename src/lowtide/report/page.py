@@ -164,7 +164,7 @@ def _how(reported: Reported) -> str:
         )
     return (
         f"{text} Predicted: the arena, the state and all constants are exact; {STACK:,} B of stack "
-        f"and {CODE_PER_SOURCE:,} B of code for each source file are assumed. With --board they are measured."
+        f"and {CODE_PER_SOURCE:,} B of code for each source file are assumed. --board measures them."
     )
 
 

@@ -110,13 +110,15 @@
           draw("text", { x: left - 6, y: y(at) + 4, "text-anchor": "end", class: "dim" }, kilobytes(at)),
         );
       }
-      const paths = new Map();
+      const paths = new Map(); // with an edge, or without where it would leave nothing of the box
+      const thin = new Set();
       for (const [tensor, start, end, offset, size] of view.boxes) {
+        if (Math.min(x(end) - x(start), y(offset) - y(offset + size)) < 3) thin.add(tensor);
         const box = `M${x(start).toFixed(1)} ${y(offset).toFixed(1)}H${x(end).toFixed(1)}V${y(offset + size).toFixed(1)}H${x(start).toFixed(1)}Z`;
         paths.set(tensor, (paths.get(tensor) || "") + box);
       }
       for (const [tensor, d] of paths) {
-        const mark = tensor < 0 ? { class: "scratch" } : { class: "box", style: `fill:var(--c${view.colours[tensor]})` };
+        const mark = tensor < 0 ? { class: "scratch" } : { class: thin.has(tensor) ? "" : "box", style: `fill:var(--c${view.colours[tensor]})` };
         svg.append(draw("path", { d, ...mark }));
       }
       for (const run of view.runs.slice(1)) {
