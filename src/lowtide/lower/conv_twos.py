@@ -20,14 +20,17 @@ _LARGEST = 1 << 15  # the magnitude of an activation
 Factors = tuple[tuple[int, int], ...]
 
 
-def ordered(weights: NDArray[np.int8], kernel_h: int) -> NDArray[np.int8] | None:
-    """[channels, products] as [channels][kernel_h][fours][4], the middle two of each four swapped; None
-    if padding takes too much."""
+def is_worth(products: int, kernel_h: int) -> bool:
+    """Whether `products` in fours by rows of the window are not too many more."""
+    run = products // kernel_h
+    return -(-run // 4) * 4 <= _MORE * run
+
+
+def ordered(weights: NDArray[np.int8], kernel_h: int) -> NDArray[np.int8]:
+    """[channels, products] as [channels][kernel_h][fours][4], the middle two of each four swapped."""
     channels, products = weights.shape
     run = products // kernel_h
     padded = np.zeros((channels, kernel_h, -(-run // 4) * 4), np.int8)
-    if padded.size > _MORE * weights.size:
-        return None
     padded[:, :, :run] = weights.reshape(channels, kernel_h, run)
     fours = padded.reshape(channels, kernel_h, -1, 4)[:, :, :, [0, 2, 1, 3]]
     return np.ascontiguousarray(fours)

@@ -90,14 +90,16 @@ def _conv(
     if not narrow:
         _check(context, factors)
     sizes = ("out_c", len(weights)), ("output_zero", zero)
-    twos = conv_twos.ordered(weights, over.kernel_h) if groups == 1 else None
-    if twos is not None:
+    if groups == 1 and conv_twos.is_worth(weights.shape[1], over.kernel_h):
         return _node(
             context,
             over,
             _TWOS,
             (
-                ("weights", Array("int8_t", twos, weights=True)),
+                (
+                    "weights",
+                    Array("int8_t", conv_twos.ordered(weights, over.kernel_h), weights=True),
+                ),
                 *conv_twos.scaling(weights, bias, factors, narrow),
                 *sizes,
             ),
