@@ -37,6 +37,8 @@ _SAID_BY_PLAN = {
     "output_mode": "--output",
     "preserve_input": "--preserve-input",
     "quantized_io": "--quantized-io",
+    "input_layout": "--input-layout",
+    "output_layout": "--output-layout",
     "simplify": "--no-simplify",
     "max_overhead": "--max-overhead",
     "max_ram": "--max-ram",
@@ -50,6 +52,17 @@ _MAX_RAM = click.option(
     help="Limit arena and state together (16384, 16K or 16KiB): the plan of least cost that "
     "fits, in strips.",
 )
+
+
+def _layout(which: str, whose: str) -> Callable[[_Command], _Command]:
+    return click.option(
+        f"--{which}-layout",
+        type=click.Choice(["file", "nhwc"]),
+        default="file",
+        show_default=True,
+        help=f"nhwc: {which}s with their channels last, without the TRANSPOSE {whose}.",
+    )
+
 
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     part_options,
@@ -93,6 +106,8 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         is_flag=True,
         help="Drop a QUANTIZE or DEQUANTIZE at the model's boundary: integers in and out.",
     ),
+    _layout("input", "that PyTorch's exporters put first"),
+    _layout("output", "that PyTorch's exporters put last"),
     click.option(
         "--simplify/--no-simplify",
         default=True,
