@@ -19,6 +19,9 @@ from lowtide.passes import drop_boundary_quantization, resolve_variables
 _LEAST: Final = 0.01
 """A saving of less than this part is not worth a line."""
 
+_LEAST_FOR_WORK: Final = 0.05
+"""And one that costs work, of less than this."""
+
 _MORE_WORK: Final = 1.25
 """How many times the network's MACs an advised plan may take."""
 
@@ -92,7 +95,8 @@ def _compared(
     if made.options.target.priced_as != compiled.options.target.priced_as:
         quicker = None  # another core's instructions are no saving
     ram = compiled.ram_bytes - made.ram_bytes
-    worth = ram > _LEAST * compiled.ram_bytes
+    least = _LEAST_FOR_WORK if kind == "strips" else _LEAST
+    worth = ram > least * compiled.ram_bytes
     if kind == "core" and quicker is not None and before:
         worth = worth or quicker > _LEAST * before
     if not worth:

@@ -25,6 +25,7 @@ from lowtide.plans.planner import Point
 from lowtide.report.advised import advice_documents
 from lowtide.report.front_picture import PARTS
 from lowtide.report.memory_views import View, views_of
+from lowtide.report.profile import ids_text
 from lowtide.report.text import amount, plain, shape_text
 
 SCHEMA: Final = "lowtide.report/1"
@@ -238,7 +239,7 @@ def _operators(reported: Reported) -> list[dict[str, Any]]:
         rows.append(
             {
                 "first": key[0],
-                "ids": str(key[0]) if len(key) == 1 else f"{key[0]} to {key[-1]}",
+                "ids": ids_text(key),
                 "type": " + ".join(dict.fromkeys(plain(op.label) for op in ops)),
                 "shape": shape_text(out.shape),
                 "macs": sum(op_macs(graph, op) for op in ops),
