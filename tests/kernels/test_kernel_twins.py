@@ -19,6 +19,8 @@ _TWINS = {
     "lt_conv_fours": ("fours_unpack", "fours_two", "fours_one"),
     "lt_add_quick": ("add_quick_sums",),
     "lt_conv_twos": ("twos_pair", "twos_single"),
+    "lt_dots": ("dots_s8",),
+    "lt_svdf": ("svdf_move",),
     "lt_depthwise_s16": ("depthwise_s16_four",),
 }
 _FLAGS = ("-std=c99", "-ffunction-sections", "-nostartfiles", "-T", "board.ld", "-Wl,--gc-sections")
@@ -59,7 +61,7 @@ def test_assembly_and_c_agree(board_name: str, optimise: str, tmp_path: Path) ->
         timeout=120,
     )
     assert ran.stderr + ran.stdout == (
-        "wrong: 00000 (columns, fours, additions, roundings, twos)\n"
+        "wrong: 000000 (columns, fours, additions, roundings, twos, dots)\n"
     )
     assert ran.returncode == 0
 
