@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from lowtide.ir import DType, Tensor
 from lowtide.ir.products import bias, clamp, factors, real_factors
 from lowtide.ir.window import Axis
-from lowtide.lower import conv_fours, conv_lanes, packed
+from lowtide.lower import conv_fours, conv_lanes, images, packed
 from lowtide.lower.common import Context, image_rows, per_tensor
 from lowtide.lower.lanes_work import ConvolutionLanes
 from lowtide.lower.nodes import Array, Lowered, Node, Params, Port, Value
@@ -87,8 +87,8 @@ def footprint(context: Context) -> Footprint:
     source, out, window = context.input(0), context.output(), context.op.window
     if len(source.shape) != 4 or len(out.shape) != 4:
         raise context.unsupported("its input and output must have four dimensions")
-    if source.shape[0] != 1 or out.shape[0] != 1:
-        raise context.unsupported("its batch size must be 1")
+    if source.shape[0] != out.shape[0]:
+        raise context.unsupported("its input and output must have the same batch size")
     if 0 in (*source.shape, *context.input(1).shape):
         raise context.unsupported("it has an empty tensor")
     if window is None:
@@ -105,10 +105,9 @@ def footprint(context: Context) -> Footprint:
         raise context.unsupported(f"its sizes must be at most {_MAX_SIZE}")
     if max(rows.before, columns.before) > _MAX_PADDING:
         raise context.unsupported(f"its padding must be at most {_MAX_PADDING}")
-    count, row_bytes = image_rows(source)
     steps, out_bytes = image_rows(out)
     return Footprint(
-        Port(source.id, count, row_bytes, -rows.before, rows.stride, rows.kernel, rows.dilation),
+        images.windows(source, rows, out_h),
         Port(out.id, steps, out_bytes),
         in_w,
         in_c,
