@@ -44,6 +44,7 @@ from lowtide.lower import (
     transpose,
     transpose_conv,
     unary,
+    update,
     variables,
     views,
 )
@@ -79,6 +80,7 @@ LOWERINGS: dict[str, Lowering] = {
     **transpose.LOWERINGS,
     **transpose_conv.LOWERINGS,
     **unary.LOWERINGS,
+    **update.LOWERINGS,
     **variables.LOWERINGS,
     **views.LOWERINGS,
 }
