@@ -176,9 +176,9 @@ class _Wider(Drawn):
         shape = self.shapes[x]
         box = tuple(self.rng.randint(1, n) for n in shape)
         start = self.integers([self.rng.randint(-1, n) for n in shape])
-        piece = self.tensor(box)
+        source, piece = self.alike(shape), self.tensor(box)
         begin = self.integers([self.rng.randint(0, n - b) for n, b in zip(shape, box, strict=True)])
-        self.op("SLICE", (self.alike(shape), begin, self.integers(box)), piece)
+        self.op("SLICE", (source, begin, self.integers(box)), piece)
         self.op("DYNAMIC_UPDATE_SLICE", (x, piece, start), self.tensor(shape))
 
     def images(self) -> None:

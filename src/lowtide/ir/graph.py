@@ -135,7 +135,7 @@ class Graph:
     and a file order in which every tensor is made before it is read.
 
     `initial` holds what the subgraphs that CALL_ONCE runs assign to named variables; None if one of
-    them does anything else.
+    them does anything else. `subgraphs` are those of the file that IF and WHILE run, by their number.
     """
 
     name: str
@@ -144,6 +144,7 @@ class Graph:
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     initial: Mapping[str, bytes] | None = field(default_factory=dict, repr=False)
+    subgraphs: Mapping[int, Graph] = field(default_factory=dict, repr=False)
 
     def tensor(self, op: Op, index: int) -> Tensor | None:
         """Input `index` of `op`, or None where it is omitted."""
