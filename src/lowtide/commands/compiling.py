@@ -29,6 +29,7 @@ from lowtide.passes import (
     fold_pads,
     resolve_variables,
     round_once,
+    show_signal_state,
     unpack_weights,
 )
 from lowtide.passes.simplify import PASSES, Price, Simplified, priced, simplify, unchanged
@@ -315,7 +316,8 @@ def passed(model: Model, options: Options) -> Simplified:
     Raises ModelError for a graph that no program can have.
     """
     _check_ends(model.graph)
-    graph = fold_pads(fold_dilations(carry_rows(resolve_variables(unpack_weights(model.graph)))))
+    graph = show_signal_state(resolve_variables(unpack_weights(model.graph)))
+    graph = fold_pads(fold_dilations(carry_rows(graph)))
     if options.quantized_io:
         graph = drop_boundary_quantization(graph)
     if options.rounding == "litert":
