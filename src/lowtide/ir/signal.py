@@ -61,7 +61,7 @@ def state_of(operands: Operands) -> State | None:
             kept = wide - operands.option("frame_step")
             rows //= source.shape[-2] if len(source.shape) > 1 and source.shape[-2] else 1
         case "SignalStacker":
-            rows, kept = 1, stack_frames(operands) * operands.option("num_channels") + 1
+            rows, kept = 1, (stack_size(operands) - 1) * operands.option("num_channels") + 1
         case _:
             return (DType.UINT32, (source.elements,)) if source.elements else None
     return (DType.INT16, (rows, kept)) if rows > 0 and kept > 0 else None
@@ -88,9 +88,3 @@ def stack_size(operands: Operands) -> int:
     """Frames of a stack."""
     left, right = (operands.option(f"stacker_{side}_context") for side in ("left", "right"))
     return left + right + 1
-
-
-def stack_frames(operands: Operands) -> int:
-    """Frames that a stacker holds: the last stack, which it gives until there is a new one, and those that
-    are on their way into the next."""
-    return stack_size(operands) + operands.option("stacker_step") - 1

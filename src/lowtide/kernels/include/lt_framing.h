@@ -13,8 +13,8 @@
 #include "lowtide.h"
 
 /* step->in[0]: a row of frames * hop samples. step->out[0]: `frames` frames of `size` samples, each `hop`
- * after the last; zeros for those that there are none of yet.
- * step->out[1]: uint8, whether all are there; null but in the last step.
+ * after the last; zeros if there are not enough samples for all of them yet.
+ * step->out[1]: uint8, whether there are; null but in the last step.
  * step->out[2]: the state: `held` samples, and how many steps there were, if it `waits` for that many. */
 typedef struct {
     uint16_t size, hop, frames;
@@ -41,10 +41,10 @@ typedef struct {
 
 void lt_overlap_add_row(const void *params, const lt_step *step);
 
-/* step->in[0]: a frame of `channels` values. step->out[0]: the last stack of `size` frames; zeros before the
- * first. A new one is made every `hop` frames; to the first, the first frame is added `first` times more.
- * step->out[1]: uint8, whether it is new.
- * step->out[2]: the state: size + hop - 1 frames, and how many of them there are. */
+/* step->in[0]: a frame of `channels` values. step->out[0]: a stack of `size` frames, a new one every `hop`
+ * frames; else zeros. To the first, the first frame is added `first` times more.
+ * step->out[1]: uint8, whether there is one.
+ * step->out[2]: the state: size - 1 frames, and 1 more than there are in it, or 0 at first. */
 typedef struct {
     uint16_t channels, size, hop, first;
 } lt_stacker;

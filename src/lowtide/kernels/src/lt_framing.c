@@ -34,24 +34,25 @@ LT_SHARED void lt_framer_row(const void *params, const lt_step *step)
     int16_t *out = step->out[0];
     uint8_t *valid = step->out[1];
     int16_t *held = step->out[2];
-    uint8_t all = 1;
+    uint8_t is_valid = 1;
+    if (p->waits != 0 && held[p->held] < p->waits) {
+        uint32_t steps = (uint32_t)held[p->held] + p->frames;
+        is_valid = held[p->held] + 1 == p->waits;
+        held[p->held] = (int16_t)(steps < p->waits ? steps : p->waits);
+    }
     for (uint32_t i = 0; i < p->frames; i++) {
-        if (p->waits != 0 && held[p->held] < p->waits) {
-            held[p->held]++;
-        }
-        if (p->waits != 0 && held[p->held] < p->waits) {
-            clear(out, p->size);
-            all = 0;
-        } else {
+        if (is_valid) {
             copy(out, held, p->held);
             copy(out + p->held, in, (uint32_t)(p->size - p->held));
+        } else {
+            clear(out, p->size);
         }
         append(held, p->held, in, p->hop);
         in += p->hop;
         out += p->size;
     }
     if (valid != 0) {
-        *valid = all;
+        *valid = is_valid;
     }
 }
 
@@ -92,30 +93,25 @@ LT_SHARED void lt_overlap_add_row(const void *params, const lt_step *step)
 LT_SHARED void lt_stacker_row(const void *params, const lt_step *step)
 {
     const lt_stacker *p = params;
+    int16_t *out = step->out[0];
     uint8_t *valid = step->out[1];
-    int16_t *frames = step->out[2];
+    int16_t *held = step->out[2];
     uint32_t one = p->channels;
-    uint32_t size = p->size;
-    int16_t *held = frames + (size + p->hop - 1) * one;
-    uint32_t count = (uint32_t)*held;
-    uint32_t times = count == 0 ? 1U + p->first : 1U;
-    uint8_t is_new = 0;
-    if (count == size + p->hop - 1) { /* the last that a new stack waits for */
-        copy(frames, frames + p->hop * one, (size - 1) * one);
-        copy(frames + (size - 1) * one, step->in[0], one);
-        count = size;
-        is_new = 1;
-    } else {
-        for (; times != 0; times--, count++) {
-            copy(frames + count * one, step->in[0], one);
-        }
-        is_new = count == size;
+    int16_t *state = held + (uint32_t)(p->size - 1) * one;
+    uint32_t count = *state == 0 ? 0 : (uint32_t)*state - 1;
+    for (uint32_t more = *state == 0 ? p->first : 0; more != 0; more--, count++) {
+        copy(held + count * one, step->in[0], one);
     }
-    *held = (int16_t)count;
-    if (count < size) {
-        clear(step->out[0], size * one);
+    *valid = count + 1 == p->size;
+    if (count + 1 == p->size) {
+        copy(out, held, count * one);
+        copy(out + count * one, step->in[0], one);
+        count = (uint32_t)(p->size - p->hop);
+        copy(held, out + p->hop * one, count * one);
     } else {
-        copy(step->out[0], frames, size * one);
+        clear(out, p->size * one);
+        copy(held + count * one, step->in[0], one);
+        count++;
     }
-    *valid = is_new;
+    *state = (int16_t)(count + 1);
 }
