@@ -1,4 +1,4 @@
-"""TFLM's signal operators against TFLM: all lengths of transforms, all sizes of frames, extreme values."""
+"""TFLM's signal operators against TFLM: all lengths of transforms, sizes of frames, extreme values."""
 
 from __future__ import annotations
 
@@ -142,8 +142,8 @@ def test_filter_banks() -> None:
             kind = np.dtype(spec.dtype.lower())
             bits_of = 8 * kind.itemsize - (kind.kind == "i")
             exponents = rng.integers(0, bits_of + 1, spec.shape)
-            values = [min((1 << int(e)) + int(rng.integers(-2, 3)), (1 << bits_of) - 1) for e in exponents]
-            sample[tensor] = np.array([max(v, 0) for v in values], kind)
+            near = [(1 << int(e)) + int(rng.integers(-2, 3)) for e in exponents]
+            sample[tensor] = np.array([min(max(v, 0), (1 << bits_of) - 1) for v in near], kind)
         samples.append(sample)
     assert differences(net.build(), inputs=samples, engine="tflm") == []
 
@@ -164,7 +164,8 @@ def test_what_is_remembered() -> None:
         for hop in (1, 2, 4, 5):
             net.overlap_add(source, hop)
     stacked = net.input((3,))
-    for left, right, hop in ((0, 0, 1), (1, 1, 1), (1, 1, 2), (2, 0, 3), (0, 3, 1), (3, 4, 8), (0, 2, 2)):
+    stacks = (0, 0, 1), (1, 1, 1), (1, 1, 2), (2, 0, 3), (0, 3, 1), (3, 4, 8), (0, 2, 2)
+    for left, right, hop in stacks:
         net.stacker(stacked, left, right, hop)
     for schedule in ("rows", "operators"):
         result = verified(net, schedule=schedule)
@@ -207,8 +208,16 @@ def refusal(net: Net) -> str:
 @pytest.mark.parametrize(
     ("length", "shape", "why"),
     [
-        (14, (1, 14), "its length is 14, and it can be 4 to 32768, even, with no prime factor above 5"),
-        (2, (1, 2), "its length is 2, and it can be 4 to 32768, even, with no prime factor above 5"),
+        (
+            14,
+            (1, 14),
+            "its length is 14, and it can be 4 to 32768, even, with no prime factor above 5",
+        ),
+        (
+            2,
+            (1, 2),
+            "its length is 2, and it can be 4 to 32768, even, with no prime factor above 5",
+        ),
         (8, (1, 9), "9 samples do not fit a length of 8"),
     ],
 )

@@ -42,8 +42,8 @@ State = tuple[DType, tuple[int, ...]]
 def state_of(operands: Operands) -> State | None:
     """What the operator keeps; None if it keeps nothing, or is none that could be compiled.
 
-    A framer that is not filled with zeros at first, and a stacker, have a counter at the end of a row: how
-    many steps, or frames, it holds so far.
+    A framer that is not filled with zeros at first, and a stacker, have a counter at the end of a row:
+    how many steps, or frames, it holds so far.
     """
     op = operands.op
     if op.custom not in STATEFUL or not op.inputs or not op.outputs:

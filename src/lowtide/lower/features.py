@@ -132,7 +132,9 @@ def _filter_bank(context: Context) -> Lowered:
     known = min(len(weights), len(unweights))
     bands = zip(starts.tolist(), weight_starts.tolist(), widths.tolist(), strict=True)
     for start, weight, width in bands:
-        if width > 0 and not (0 <= start <= source.elements - width and 0 <= weight <= known - width):
+        if width > 0 and not (
+            0 <= start <= source.elements - width and 0 <= weight <= known - width
+        ):
             raise context.unsupported("a band goes beyond its energies or its weights")
     if min(weights.min(), unweights.min()) < 0:
         raise context.unsupported("a weight is below 0")
@@ -165,9 +167,11 @@ def _square_root(context: Context) -> Lowered:
 
 
 def _subtraction(context: Context) -> Lowered:
-    names = ("alternate_one_minus_smoothing", "alternate_smoothing", "clamping")
-    names += ("min_signal_remaining", "num_channels", "one_minus_smoothing", "smoothing")
-    names += ("smoothing_bits", "spectral_subtraction_bits")
+    names = (
+        *("alternate_one_minus_smoothing", "alternate_smoothing", "clamping"),
+        *("min_signal_remaining", "num_channels", "one_minus_smoothing", "smoothing"),
+        *("smoothing_bits", "spectral_subtraction_bits"),
+    )
     _check(context, names, (DType.UINT32,), (DType.UINT32,) * 2)
     source, out, noise = context.input(0), context.output(), context.output(1)
     channels = _channels(context, source, noise)

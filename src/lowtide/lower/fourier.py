@@ -1,7 +1,7 @@
 """SignalRfft and SignalIrfft: params of kernels/include/lt_fft.h, and the tables in them.
 
-Why our own cosine: the tables are rounded products of cosines, which two C libraries may tell apart where
-one is near a half; a program must be the same wherever it was compiled.
+Why our own cosine: the tables are rounded products of cosines, which two C libraries may tell apart
+where one is near a half; a program must be the same wherever it was compiled.
 """
 
 from __future__ import annotations
@@ -81,9 +81,7 @@ def tables(points: int, most: int, inverse: bool) -> tuple[NDArray[np.int64], ND
     """(turns, parts) as lt_fft.h has them: their phases are computed as kissfft computes them."""
     sign = -1.0 if inverse else 1.0
     turns = [_turn(sign * (-2 * math.pi * k / points), most) for k in range(points)]
-    parts = [
-        _turn(sign * (-math.pi * ((k + 1) / points + 0.5)), most) for k in range(points // 2)
-    ]
+    parts = [_turn(sign * (-math.pi * ((k + 1) / points + 0.5)), most) for k in range(points // 2)]
     return np.array(turns, np.int64).reshape(-1, 2), np.array(parts, np.int64).reshape(-1, 2)
 
 

@@ -1,7 +1,7 @@
 """SignalFramer, SignalDelay, SignalOverlapAdd and SignalStacker: params of kernels/include/lt_framing.h.
 
-What they remember is a variable tensor, their last input: see ir/signal.py, which says what is in it. One
-with nothing to remember has none; its kernel sees a null pointer.
+What they remember is a variable tensor, their last input: see ir/signal.py, which says what is in it.
+One with nothing to remember has none; its kernel sees a null pointer.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What TFLM leaves as it happens to be in memory, and so cannot be compared.
 
-Why: its energies have a beginning and an end, and beyond them nothing is written; nor is a frame or a stack
-for which there are not enough samples yet. What is made of such values alone is chance, too.
+Why: its energies have a beginning and an end, and beyond them nothing is written; nor is a frame or a
+stack for which there are not enough samples yet. What is made of such values alone is chance, too.
 """
 
 from __future__ import annotations

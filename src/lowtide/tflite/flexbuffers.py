@@ -14,7 +14,7 @@ _MOST: Final = 1 << 10  # names in a map
 
 
 def unpack_map(data: bytes) -> dict[str, int] | None:
-    """The map of integers and booleans that `data` holds, in its own order; None if it is no such map."""
+    """The integers and booleans that the map `data` holds, in its order; None if it is no such map."""
     try:
         return _Reader(data).map()
     except (IndexError, UnicodeDecodeError):
