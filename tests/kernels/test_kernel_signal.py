@@ -13,8 +13,9 @@ from signal_models import Net
 from lowtide.commands.checking import Verified, verify
 from lowtide.commands.compiling import Options, compile_model
 from lowtide.errors import ModelError
-from lowtide.lower.fourier import cosine, factors_of, sine
+from lowtide.lower.fourier import factors_of
 from lowtide.tflite.read import parse
+from lowtide.trigonometry import cosine, sine
 from lowtide.zoo.spec import OpSpec
 
 LENGTHS = [n for n in range(4, 130, 2) if max(factors_of(n // 2)) <= 5] + [160, 256, 480, 512, 750]

@@ -1,13 +1,11 @@
 """SignalRfft and SignalIrfft: params of kernels/include/lt_fft.h, and the tables in them.
 
-Why our own cosine: the tables are rounded products of cosines, which two C libraries may tell apart
-where one is near a half; a program must be the same wherever it was compiled.
+The tables are of exact cosines (trigonometry.py): a program must be the same wherever it was compiled.
 """
 
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from functools import lru_cache, partial
 
 import numpy as np
@@ -17,6 +15,7 @@ from lowtide.ir import DType, Tensor
 from lowtide.lower.common import Context, Lowering
 from lowtide.lower.nodes import Array, CType, Lowered, Node, Params, Port
 from lowtide.lower.work import Plain
+from lowtide.trigonometry import cosine, sine
 
 _MOST_POINTS = 16384
 _TYPES: dict[DType, tuple[int, str, CType]] = {
@@ -36,39 +35,6 @@ def factors_of(points: int) -> tuple[int, ...]:
         rest //= factor
         found.append(factor)
     return tuple(found)
-
-
-_BITS = 160
-
-
-def cosine(x: float) -> float:
-    """The float64 nearest to the cosine of a float64 up to some turns from 0."""
-    angle = int(Fraction(x) * (1 << _BITS))
-    square = angle * angle >> _BITS
-    total = term = 1 << _BITS
-    n = 0
-    while term:
-        n += 2
-        term = -(term * square >> _BITS) // (n * (n - 1))
-        total += term
-        if abs(term) <= 1:
-            break
-    return float(Fraction(total, 1 << _BITS))
-
-
-def sine(x: float) -> float:
-    """The float64 nearest to the sine."""
-    angle = int(Fraction(x) * (1 << _BITS))
-    square = angle * angle >> _BITS
-    total = term = angle
-    n = 1
-    while term:
-        n += 2
-        term = -(term * square >> _BITS) // (n * (n - 1))
-        total += term
-        if abs(term) <= 1:
-            break
-    return float(Fraction(total, 1 << _BITS))
 
 
 def _turn(phase: float, most: int) -> tuple[int, int]:
