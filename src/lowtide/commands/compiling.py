@@ -30,6 +30,7 @@ from lowtide.passes import (
     fold_pads,
     resolve_variables,
     round_once,
+    show_signal_state,
     unpack_weights,
 )
 from lowtide.passes.branches import inline_branches
@@ -326,8 +327,8 @@ def passed(model: Model, options: Options) -> Simplified:
     Raises ModelError for a graph that no program can have.
     """
     _check_ends(model.graph)
-    graph = unpack_weights(inline_branches(model.graph))
-    graph = fold_pads(fold_dilations(carry_rows(resolve_variables(graph))))
+    graph = resolve_variables(unpack_weights(inline_branches(model.graph)))
+    graph = fold_pads(fold_dilations(carry_rows(show_signal_state(graph))))
     graph = own_ends(
         graph,
         quantized_io=options.quantized_io,
