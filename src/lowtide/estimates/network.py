@@ -1,34 +1,35 @@
 """What one network needs in one input mode: the plan of least peak as the planner would find it.
 
-As `plans.planner.least`, which is what programs get by default: nothing is computed twice, and blocks run
-where they save clearly more than the stack that they take.
+As `plans.planner.least`, which is what programs get by default: nothing is computed twice, and blocks
+run where they save clearly more than the stack that they take.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
 import numpy as np
 
-from lowtide.estimate.lines import Lines, RowsOf, rows_of
-from lowtide.estimate.shapes import Shaped, shaped
-from lowtide.estimate.weighing import Ending, Stretch, Weighed, least
+from lowtide.estimates.lines import Lines, RowsOf, rows_of
+from lowtide.estimates.shapes import Shaped, shaped
+from lowtide.estimates.weighing import Ending, Stretch, Weighed, least
 from lowtide.ir import Graph
-from lowtide.ir.block import BlockOp
 from lowtide.lower import lower_op
 from lowtide.lower.lanes_work import ConvolutionLanes, DepthwiseLanes
 from lowtide.lower.nodes import AnyNode, Lowered, Node
 from lowtide.lower.work import Convolution, ConvolutionFours, Depthwise, DepthwiseColumns
 from lowtide.passes import normalise_windows
-from lowtide.rows.blocks import BlockOption, find_blocks, selections
+from lowtide.place.rows import place_rows
+from lowtide.rows.blocks import BlockOption, find_blocks, largest_of
 from lowtide.rows.joined import Joined, joined
 from lowtide.rows.prepare import InputMode
+from lowtide.rows.stages import Segment, row_lives, steps_of
+from lowtide.rows.table import row_table
 from lowtide.rows.views import resolve_views, with_exchanges
 from lowtide.target import Target
-
 
 WORTH_BLOCKS: Final = 512
 """Bytes of arena that blocks must save: as `plans.planner` has it."""
@@ -66,9 +67,7 @@ class Network:
         self.joined: Joined = joined(self.graph, self.lowered, self.views)
         crops = self.joined.crops.items()
         self.roots = {**self.views, **{t: self.views.get(c.tensor, c.tensor) for t, c in crops}}
-        self.order = [
-            n for n in order if n not in self.joined.operators and self.lowered[n].nodes
-        ]
+        self.order = [n for n in order if n not in self.joined.operators and self.lowered[n].nodes]
 
     @cached_property
     def fusible(self) -> frozenset[int]:
@@ -79,25 +78,25 @@ class Network:
             return frozenset()
         return frozenset(n for n, ws in works.items() if any(isinstance(w, _PARTS) for w in ws))
 
-    @cached_property
-    def blocks(self) -> tuple[Graph, tuple[tuple[BlockOption, ...], ...]]:
-        """The wider graph, and the sets of blocks that compute nothing twice."""
+    def _blocks(self, last: int) -> tuple[Graph, tuple[BlockOption, ...]]:
+        """The wider graph, and the largest blocks that compute nothing twice, of the first `last`
+        operators of the order."""
         within = self.lowered
+        order = self.order[:last]
         if self.target.is_particular:
             shared = self.target.within_blocks
             within = within | {
-                op.id: shaped(self.graph, op, shared).lowered
-                for op in self.graph.ops
-                if op.window is not None
+                n: shaped(self.graph, self.graph.ops[n], shared).lowered
+                for n in order
+                if self.graph.ops[n].window is not None
             }
         crops = self.joined.crops
         parts = {*crops, *(crop.tensor for crop in crops.values()), *self.roots}
-        wide, blocks = find_blocks(self.graph, within, self.order, {*parts, *self.views.values()})
-        chosen = tuple(s for s in selections(blocks) if not any(b.again for b in s))
-        for block in {block.op for selection in chosen for block in selection}:
-            op = wide.ops[block]
-            assert isinstance(op, BlockOp)
-            self.lowered[block] = lower_op(wide, op, within, self.target)
+        wide, blocks = find_blocks(self.graph, within, order, {*parts, *self.views.values()})
+        chosen = largest_of(blocks)
+        for block in chosen:
+            op = wide.ops[block.op]
+            self.lowered[block.op] = lower_op(wide, op, within, self.target)
         return wide, chosen
 
     def need(self, mode: InputMode, budget: int | None = None) -> Need:
@@ -115,59 +114,75 @@ class Network:
         endings = plain.endings(most, sure)
         ways = _Ways(plain.count, endings, [(rows, range(plain.count + 1))], most)
         way = ways.least()
-        peak = max([floor, *(stretch.peak for stretch in way)])
+        peak = rows.peak([(stretch.first, stretch.last) for stretch in way])
+        if len(lines.size) <= _FEW_ROWS:
+            peak = max(peak, self._placed(rows, way, mode))
         of_groups: list[Sequence[AnyNode]] = [rows.nodes[g.first : g.last] for g in lines.groups]
         found = Need(peak, sure, _kernels(way, [of_groups]), way)
         if peak - sure < WORTH_BLOCKS or not self.fusible:
             return found
-        return self._with_blocks(found, ways, own, of_groups, floor, mode)
+        return self._with_blocks(found, ways, of_groups, floor, mode)
+
+    def _placed(self, rows: RowsOf, way: Sequence[Stretch], mode: InputMode) -> int:
+        """The arena of the few rows of a small network: there one that does not fit a gap is a large
+        part of all, and placing them takes a millisecond or two."""
+        outside = self.graph.inputs if mode == "const" else ()
+        table = row_table(
+            self.graph, rows.nodes, self.roots, outside=outside, crops=self.joined.crops
+        )
+        groups = rows.groups
+        stages = [Segment(groups[s.first].first, groups[s.last - 1].last) for s in way]
+        steps = steps_of(table, stages)
+        lives = row_lives(table, steps)
+        return place_rows(
+            table, steps, lives, stages, align=table.align, effort=_EFFORT
+        ).arena_bytes
 
     def _with_blocks(
         self,
         plain: Need,
         ways: _Ways,
-        own: dict[int, int],
         of_groups: list[Sequence[AnyNode]],
         floor: int,
         mode: InputMode,
     ) -> Need:
         """The same with blocks, if they are worth it."""
         assert plain.peak_bytes is not None
-        wide, selections = self.blocks
-        all_nodes: list[list[Sequence[AnyNode]]] = [of_groups]
-        needs = dict(own)
-        for number, selection in enumerate(selections, start=1):
-            last_of = {block.operators[-1]: block for block in selection}
-            inside = {n for block in selection for n in block.operators}
-            order = [
-                last_of[n].op if n in last_of else n
-                for n in self.order
-                if n in last_of or n not in inside
-            ]
-            rows = self._rows(wide, order, mode)
-            lines = rows.lines()
-            members = {block.op: block.operators for block in selection}
-            place = [0]
-            for group in lines.groups:
-                place.append(place[-1] + len(members.get(group.operator, (0,))))
-            for op, need in _own_needs(lines).items():
-                for member in members.get(op, (op,)):
-                    needs[member] = min(needs.get(member, need), need)
-            weighed = Weighed(lines, place, variant=number)
-            limit = plain.peak_bytes - WORTH_BLOCKS + 1
-            ways = ways.and_of(rows, place, weighed.endings(limit, plain.bound_bytes), limit)
-            by_place: list[Sequence[AnyNode]] = [()] * len(of_groups)
-            for at, group in zip(place, lines.groups, strict=False):
-                by_place[at] = rows.nodes[group.first : group.last]
-            all_nodes.append(by_place)
-        bound = max([floor, *needs.values()])
+        limit = plain.peak_bytes - WORTH_BLOCKS + 1
+        # Only what is too large as it is matters, and what stands beside it.
+        large = [stretch for stretch in plain.stages if stretch.peak >= limit]
+        last = min(len(self.order), large[-1].last + _BESIDE)
+        wide, blocks = self._blocks(last)
+        last_of = {block.operators[-1]: block for block in blocks}
+        members = {block.op: block.operators for block in blocks}
+        inside = {n for block in blocks for n in block.operators}
+        order = [
+            last_of[n].op if n in last_of else n
+            for n in self.order[:last]
+            if n in last_of or n not in inside
+        ]
+        rows = self._rows(wide, order, mode, self.order[last:])
+        lines = rows.lines()
+        place = [0]
+        for group in lines.groups:
+            place.append(place[-1] + len(members.get(group.operator, (0,))))
+        weighed = Weighed(lines, place, variant=1)
+        ways = ways.and_of(rows, place, weighed.endings(limit, plain.bound_bytes), limit)
+        by_place: list[Sequence[AnyNode]] = [()] * len(of_groups)
+        for at, group in zip(place, lines.groups, strict=False):
+            by_place[at] = rows.nodes[group.first : group.last]
         way = ways.least()
         peak = max([floor, *(stretch.peak for stretch in way)])
         if peak + WORTH_BLOCKS > plain.peak_bytes:
-            return replace(plain, bound_bytes=bound)
-        return Need(peak, bound, _kernels(way, all_nodes), way)
+            return plain
+        return replace(
+            plain, peak_bytes=peak, nodes=_kernels(way, [of_groups, by_place]), stages=way
+        )
 
-    def _rows(self, graph: Graph, order: Sequence[int], mode: InputMode) -> RowsOf:
+    def _rows(
+        self, graph: Graph, order: Sequence[int], mode: InputMode, later: Sequence[int] = ()
+    ) -> RowsOf:
+        """The rows of the operators `order`; those of `later` read what is left."""
         outside = frozenset(graph.inputs if mode == "const" else ())
         crops = self.joined.crops
         nodes: Sequence[AnyNode] = [node for op in order for node in self.lowered[op].nodes]
@@ -181,10 +196,22 @@ class Network:
                 inputs=True,
                 outputs=False,
             )
-        return rows_of(graph, nodes, self.roots, outside, crops)
+        kept = {t for op in later for node in self.lowered[op].nodes for t in _read(node)}
+        return rows_of(graph, nodes, self.roots, outside, crops, kept)
 
 
-_TRIES = 24
+def _read(node: Node) -> Iterator[int]:
+    """The tensors that a node reads."""
+    return (port.tensor for port in node.inputs)
+
+
+_BESIDE = 3
+"""How many operators after those that need much may be part of their blocks and stages."""
+
+_FEW_ROWS, _EFFORT = 128, 20_000
+"""A network of at most so many rows has them placed, and what goes into that: see `place.rows`."""
+
+_TRIES = 12
 """How many orders of steps are worked out for stages that end with several operators."""
 
 

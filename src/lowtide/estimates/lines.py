@@ -1,10 +1,10 @@
 """Which rows each step touches, as arrays, and one order of all steps of a network.
 
-Why one order: the steps of a stage run on demand (rows/stages.py). What the last operator of a stage asks
-for is asked in the same order by whoever reads that operator's rows: so the steps of every stage are
-those of the whole network, as its last operator asks for them, without the operators outside. One pass
-over all steps serves all stages. (Where branches end side by side, the planner's order may differ by a
-row or so.)
+Why one order: the steps of a stage run on demand (rows/stages.py). What the last operator of a
+stage asks for is asked in the same order by whoever reads that operator's rows: so the steps of
+every stage are those of the whole network, as its last operator asks for them, without the
+operators outside. One pass over all steps serves all stages. (Where branches end side by side, the
+planner's order may differ by a row or so.)
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ Ints = NDArray[np.int64]
 Links = list[list[tuple[int, list[int]]]]
 """By node, the nodes that it waits for: how many steps of each must have run before each of its own."""
 
+Turns = dict[int, list[list[tuple[int, int]]]]
+"""For nodes that read rows which several nodes make: by step, which nodes they wait for, row by row."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Touches:
@@ -41,13 +44,13 @@ class _Touches:
 class Lines:
     """The rows of a network, and its steps in one order.
 
-    Row r has `size[r]` bytes; `first[r]` is the first step that touches it, `maker[r]` and `reader[r]` the
-    first group that makes it (-1: given) and the last that needs it (the number of groups: kept). Rows
-    that nothing touches are not there. The last step of `reader[r]` that touches it is `ends[r]`; where an
-    earlier group touches it still later, `longer` has the row, that group and its last step. Step t is
-    one of group `group[t]`, needs `scratch[t]` bytes of its own and touches `touched[t]`, these included.
-    Of `sinks`, nothing reads what the first group's node makes before the second group. Groups that are
-    `alone` write to a variable.
+    Row r has `size[r]` bytes; `first[r]` is the first step that touches it, `maker[r]` and
+    `reader[r]` the first group that makes it (-1: given) and the last that needs it (the number of
+    groups: kept). Rows that nothing touches are not there. The last step of `reader[r]` that
+    touches it is `ends[r]`; where an earlier group touches it still later, `longer` has the row,
+    that group and its last step. Step t is one of group `group[t]`, needs `scratch[t]` bytes of its
+    own and touches `touched[t]`, these included. Of `sinks`, nothing reads what the first group's
+    node makes before the second group. Groups that are `alone` write to a variable.
     """
 
     groups: tuple[Group, ...]
@@ -75,24 +78,55 @@ class RowsOf:
     alone: frozenset[int]
     _size: Ints
     _state: Ints
+    _cut: Ints
     _touches: _Touches
     _links: Links
+    _turns: Turns
     _steps: tuple[int, ...]
 
     def lines(self, last: int | None = None) -> Lines:
         """In the order in which the last operator asks for rows; or that of the stages that end before
         group `last`, as far as that."""
         count = len(self.groups) if last is None else last
-        nodes = len(self.nodes) if last is None else self.groups[last].first
-        sequence = _demand(self._links[:nodes], self._steps[:nodes])
+        nodes = self.groups[count].first if count < len(self.groups) else len(self.nodes)
+        sequence = _demand(self._links[:nodes], self._turns, self._steps[:nodes])
         return self._lines(count, nodes, sequence)
+
+    def peak(self, stages: Sequence[tuple[int, int]]) -> int:
+        """The most that is live if groups run in these stages, in bytes; what is kept is one piece."""
+        sequence: list[int] = []
+        for first, last in stages:
+            begin, end = self.groups[first].first, self.groups[last - 1].last
+            sequence += _demand(self._links[:end], self._turns, self._steps[:end], begin)
+        order = np.array(sequence, np.int64)
+        size, touches, steps = self._size, self._touches, len(sequence)
+        steps_of = np.array(self._steps, np.int64)
+        start = np.cumsum(steps_of) - steps_of
+        when = np.argsort(order, kind="stable")[start[touches.node] + touches.step]
+        first_touch = np.full(len(size), steps, np.int64)
+        last_touch = np.full(len(size), -1, np.int64)
+        np.minimum.at(first_touch, touches.row, when)
+        np.maximum.at(last_touch, touches.row, when)
+        given, kept = (self._state & 1) > 0, (self._state & 2) > 0
+        first_touch[given] = 0
+        pieces = np.full(int(self._cut.max(initial=-1)) + 1, steps, np.int64)
+        np.minimum.at(pieces, self._cut[kept], first_touch[kept])
+        first_touch[kept] = pieces[self._cut[kept]]
+        last_touch[kept & (last_touch >= 0)] = steps - 1
+        used = last_touch >= 0
+        change = np.zeros(steps + 1, np.int64)
+        np.add.at(change, first_touch[used], size[used])
+        np.add.at(change, last_touch[used] + 1, -size[used])
+        own = np.array([_own_scratch(n) for n in self.nodes], np.int64)
+        live = np.cumsum(change)[:steps] + own[order]
+        return max(int(live.max(initial=0)), int(size[given].sum()), int(size[kept].sum()))
 
     def _lines(self, groups: int, nodes: int, sequence: Sequence[int]) -> Lines:
         size, state, touches = self._size, self._state, self._touches
         steps, order = len(sequence), np.array(sequence, np.int64)
         of_node = np.full(len(self.nodes) + 1, len(self.groups), np.int64)
-        for number, group in enumerate(self.groups):
-            of_node[group.first : group.last] = number
+        for at, of in enumerate(self.groups):
+            of_node[of.first : of.last] = at
         maker = np.full(len(size), len(self.groups), np.int64)
         reader = np.full(len(size), -1, np.int64)
         of_touch = of_node[touches.node]
@@ -158,15 +192,16 @@ def rows_of(
     views: Mapping[int, int],
     outside: Collection[int],
     crops: Mapping[int, Crop],
-    preserve: bool = False,
+    later: Collection[int] = (),
 ) -> RowsOf:
-    """The rows of `nodes`; the rest is as for `rows.table.row_table`."""
+    """The rows of `nodes`, of which those of the tensors `later` are read afterwards; the rest is as for
+    `rows.table.row_table`."""
     cuts = cuts_of(graph, nodes, views, outside, crops)
     taken = {p.tensor for node in nodes if isinstance(node, Exchange) for p in node.inputs}
     pushed = {p.tensor for node in nodes if isinstance(node, Exchange) for p in node.outputs}
     kept = {views.get(t, t) for t in graph.outputs if t not in taken}
     given = {views.get(t, t) for t in graph.inputs if t not in pushed}
-    kept |= given if preserve else set()
+    after = {views.get(t, t) for t in later}
     align = max((graph.tensors[t].dtype.bits // 8 for t in cuts), default=1)
     sizes: list[int] = []
     counts: list[int] = []
@@ -175,7 +210,7 @@ def rows_of(
         whole = cut.count == 1 or cut.tensor in given or cut.tensor in kept
         sizes.append(cut.size if whole else -(-cut.size // align) * align)
         counts.append(cut.count)
-        state.append((cut.tensor in given) + 2 * (cut.tensor in kept))
+        state.append((cut.tensor in given) + 2 * (cut.tensor in kept or cut.tensor in after))
     at = sum(counts)
     ports: list[tuple[int, ...]] = []
     tables: dict[int, tuple[int, ...]] = {}
@@ -225,8 +260,9 @@ def rows_of(
         ),
         np.repeat(np.array(sizes, np.int64), counts),
         np.repeat(np.array(state, np.int64), counts),
+        np.repeat(np.arange(len(counts)), counts),
         touches,
-        _links(touches, steps_of, at),
+        *_links(touches, steps_of, at),
         tuple(steps_of.tolist()),
     )
 
@@ -250,10 +286,11 @@ def _touches(ports: Ints, tables: Mapping[int, tuple[int, ...]]) -> _Touches:
     return _Touches(node[which], step, row, made[which] > 0)
 
 
-def _links(touches: _Touches, steps_of: Ints, rows: int) -> Links:
+def _links(touches: _Touches, steps_of: Ints, rows: int) -> tuple[Links, Turns]:
     """Which steps wait for which."""
     nodes = len(steps_of)
     links: Links = [[] for _ in range(nodes)]
+    turns: Turns = {}
     made = touches.made
     # Makers of a row, row by row: of each only the last of its steps counts.
     row, node, step = touches.row[made], touches.node[made], touches.step[made]
@@ -271,7 +308,13 @@ def _links(touches: _Touches, steps_of: Ints, rows: int) -> Links:
     earlier = node[maker] < r_node[which]
     which, maker = which[earlier], maker[earlier]
     if not len(which):
-        return links
+        return links, turns
+    shared = np.unique(r_node[which[1:]][which[1:] == which[:-1]])
+    for reader in shared.tolist():
+        turns[reader] = [[] for _ in range(int(steps_of[reader]))]
+        mine = np.flatnonzero(r_node[which] == reader)
+        for at, of in zip(which[mine].tolist(), maker[mine].tolist(), strict=True):
+            turns[reader][int(r_step[at])].append((int(node[of]), int(step[of]) + 1))
     pair = r_node[which] * nodes + node[maker]
     pairs, seen, number = np.unique(pair, return_index=True, return_inverse=True)
     reader = pairs // nodes
@@ -285,15 +328,23 @@ def _links(touches: _Touches, steps_of: Ints, rows: int) -> Links:
         links[int(reader[at])].append(
             (int(pairs[at]) % nodes, flat[begin_at : begin_at + int(length[at])])
         )
-    return links
+    return links, turns
 
 
-def _demand(links: Sequence[Sequence[tuple[int, list[int]]]], steps_of: Sequence[int]) -> list[int]:
-    """The nodes in the order in which their steps run: see `rows.stages.demand`."""
+def _demand(
+    links: Sequence[Sequence[tuple[int, list[int]]]],
+    turns: Turns,
+    steps_of: Sequence[int],
+    first: int = 0,
+) -> list[int]:
+    """The nodes from `first` on in the order in which their steps run: see `rows.stages.demand`.
+
+    A node waits for what `links` say, or, if it is there, what `turns` say.
+    """
     nodes = len(steps_of)
-    read = {maker for mine in links for maker, _ in mine}
-    sinks = [n for n in range(nodes) if n not in read]
-    done = [0] * nodes
+    read = {maker for mine in links[first:] for maker, _ in mine}
+    sinks = [n for n in range(first, nodes) if n not in read]
+    done = [*steps_of[:first], *([0] * (nodes - first))]
     order: list[int] = []
     add = order.append
 
@@ -304,6 +355,14 @@ def _demand(links: Sequence[Sequence[tuple[int, list[int]]]], steps_of: Sequence
             step = done[at]
             if step >= goal:
                 stack.pop()
+                continue
+            if at in turns:
+                missing = next((need for need in turns[at][step] if done[need[0]] < need[1]), None)
+                if missing is not None:
+                    stack.append(missing)
+                else:
+                    add(at)
+                    done[at] += 1
                 continue
             mine = links[at]
             while step < goal:
@@ -321,8 +380,8 @@ def _demand(links: Sequence[Sequence[tuple[int, list[int]]]], steps_of: Sequence
     if len(sinks) == 1:
         run(sinks[0], steps_of[sinks[0]])
     else:
-        turns = sorted(((step / steps_of[n], n) for n in sinks for step in range(steps_of[n])))
-        for _, node in turns:
+        in_turns = sorted((step / steps_of[n], n) for n in sinks for step in range(steps_of[n]))
+        for _, node in in_turns:
             run(node, done[node] + 1)
     for node in range(nodes):
         run(node, steps_of[node])

@@ -58,6 +58,11 @@ def shaped(graph: Graph, op: Op, target: Target) -> Shaped:
         if found is not None:
             return found
     ids = tuple(dict.fromkeys((*(t for t in op.inputs if t >= 0), *op.outputs, *op.intermediates)))
+    # What shares its memory with others depends on the rest of the graph: see lower/move.py.
+    if any(t in graph.outputs for t in op.outputs) or any(
+        graph.tensors[t].is_variable for t in ids
+    ):
+        return _measured(lower_op(graph, op, target=target))
     hidden = {op.inputs[at] for at in _WEIGHTS.get(op.type, ()) if at < len(op.inputs)}
     slot = {tensor: at for at, tensor in enumerate(ids)}
     slot[-1] = -1

@@ -1,9 +1,9 @@
 """The peaks of all stages of a network at once, and the least peak of a way through them.
 
-Why so quick: let a row's contribution to what is live depend on the stage alone. In a stage of the groups
-[i, j), a row that was made before it and is read after it counts all the time; one that is made in it and
-read after it from its birth on; one that was made before and dies in it until its death; one that is made
-and dies in it in between. Summed up, that is
+Why so quick: what a row adds to what is live depends on the stage alone. In a stage of the groups
+[i, j), a row that was made before it and is read after it counts all the time; one that is made in
+it and read after it from its birth on; one that was made before and dies in it until its death; one
+that is made and dies in it in between. Summed up, that is
 
     live(i, j, t) = through(j) + P[j, t] - P[i, t],   P[k, t] = sum over groups g < k of d[g, t]
 
@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lowtide.estimate.lines import Lines
+from lowtide.estimates.lines import Lines
 
 Ints = NDArray[np.int64]
 
@@ -172,9 +172,7 @@ class Weighed:
             exact = len(open_ended) - np.searchsorted(open_ended, firsts) <= 1
             floors = np.maximum(self.through[firsts], self.through[last])
             floors = np.maximum((peaks * _OPTIMISM).astype(np.int64), floors)
-        return Ending(
-            int(place[last]), place[firsts], peaks, self._variant, last, exact, floors
-        )
+        return Ending(int(place[last]), place[firsts], peaks, self._variant, last, exact, floors)
 
     def _peaks(self, sums: Ints, last: int, firsts: Ints) -> Ints:
         """What the stages from `firsts` to `last` need."""
@@ -212,7 +210,7 @@ def least(endings: Iterable[Ending], count: int) -> tuple[Stretch, ...]:
             if exact is not None and ending.floors is not None:
                 peaks = np.where(exact, peaks, ending.floors)
             needs = np.maximum(best[ending.firsts], peaks)
-            at = int(needs.argmin())
+            at = len(needs) - 1 - int(needs[::-1].argmin())  # of equal ones the shortest
             if needs[at] < best[last]:
                 best[last] = needs[at]
                 came[last] = Stretch(
