@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from lowtide.commands.compiling import Options as Options
     from lowtide.commands.compiling import Planned as Planned
     from lowtide.commands.compiling import compile_model, planned_model
+    from lowtide.commands.cutting import part_of as part_of
     from lowtide.commands.estimating import Estimate as Estimate
     from lowtide.commands.estimating import Needs as Needs
     from lowtide.commands.estimating import estimate as estimate
@@ -78,6 +79,7 @@ _HOMES = {
     "describe": ("lowtide.report.describe", "describe"),
     "estimate": ("lowtide.commands.estimating", "estimate"),
     "load": ("lowtide.commands.reordering", "load"),
+    "part_of": ("lowtide.commands.cutting", "part_of"),
     "plan": ("lowtide.commands.compiling", "planned_model"),
     "reorder": ("lowtide.commands.reordering", "reorder"),
     "run": ("lowtide.commands.checking", "run"),
