@@ -74,8 +74,10 @@ def completion(shell: str) -> None:
     """Print what makes a shell complete lowtide's commands, options, networks and boards."""
     from click.shell_completion import get_completion_class
 
-    from lowtide.cli import app
-
     made = get_completion_class(shell)
     assert made is not None
-    print(made(app, {}, "lowtide", "_LOWTIDE_COMPLETE").source())
+    print(
+        made(
+            click.get_current_context().find_root().command, {}, "lowtide", "_LOWTIDE_COMPLETE"
+        ).source()
+    )

@@ -10,11 +10,11 @@ import html
 import json
 from collections.abc import Sequence
 from importlib import resources
+from importlib.metadata import version
 from itertools import groupby
 from pathlib import PurePath
 from typing import Any, Final
 
-from lowtide import __version__
 from lowtide.commands.compiling import Compiled, Planned
 from lowtide.commands.profiling import Profile
 from lowtide.commands.reporting import Reported
@@ -115,7 +115,7 @@ def _network(reported: Reported) -> dict[str, Any]:
             for v in compiled.assembly.variables
         ],
         "advice": advice_documents(compiled, reported.advice),
-        "made_by": f"Made by lowtide {__version__}. The file is complete: it loads nothing.",
+        "made_by": f"Made by lowtide {version('lowtide')}. The file is complete: it loads nothing.",
     }
 
 
