@@ -31,8 +31,10 @@ def test_what_vela_made() -> None:
     )
 
 
-_QUANTIZE = "`lowtide quantize MODEL.tflite -o NAME_int8.tflite --data SAMPLES.npz` makes an int8 network "
-    "of it"
+_QUANTIZE = (
+    "`lowtide quantize MODEL.tflite -o NAME_int8.tflite --data SAMPLES.npz` makes an int8 network of "
+    "it"
+)
 
 
 @pytest.mark.parametrize("first", ["FULLY_CONNECTED", "RELU"])
