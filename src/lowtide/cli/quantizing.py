@@ -17,6 +17,7 @@ from lowtide.cli.options import (
     model_argument,
     part_options,
     progress,
+    show,
 )
 from lowtide.errors import UsageError
 from lowtide.files import check_writable
@@ -118,4 +119,4 @@ def quantize(
     if as_json:
         print(to_json(quantized.quantized_document(result, str(output))))
     else:
-        print(quantized.quantized_text(result, str(output)))
+        show(quantized.quantized_text(result, str(output)))
