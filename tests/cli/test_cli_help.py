@@ -71,7 +71,6 @@ def test_completion_is_printed(shell: str) -> None:
     ("arguments", "meant"),
     [
         (("run", "zoo:figure1", "--board", "mps2-an387"), "mps2-an386"),
-        (("compile", "zoo:figure", "-o", "x"), "figure1"),
         (("compile", "zoo:figure1", "-o", "x", "--core", "cortexm4"), "cortex-m4"),
         (("plan", "zoo:figure1", "--maxram", "3"), "--max-ram"),
     ],
