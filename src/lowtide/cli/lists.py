@@ -36,7 +36,7 @@ def boards(board_file: Path | None, as_json: bool) -> None:
 @json_option
 def ops(against: str | None, markdown: bool, as_json: bool) -> None:
     """List the operators that can be compiled, and for which activation types."""
-    from lowtide.lower import LOWERINGS
+    from lowtide.lower import CUSTOM, LOWERINGS
     from lowtide.report import data, text
 
     if markdown and (against is None or as_json):
@@ -57,7 +57,7 @@ def ops(against: str | None, markdown: bool, as_json: bool) -> None:
         return
     rows = [
         (name, sorted(kind.name.lower() for kind in lowering.types))
-        for name, lowering in sorted(LOWERINGS.items())
+        for name, lowering in sorted({**LOWERINGS, **CUSTOM}.items())
     ]
     if as_json:
         operators = [{"type": name, "activations": types} for name, types in rows]

@@ -30,6 +30,7 @@ from lowtide.passes import (
     fold_pads,
     resolve_variables,
     round_once,
+    show_signal_state,
     unpack_weights,
 )
 from lowtide.passes.branches import inline_branches
@@ -324,7 +325,8 @@ def passed(model: Model, options: Options) -> Simplified:
     """
     _check_ends(model.graph)
     graph = unpack_weights(inline_branches(model.graph))
-    graph = fold_pads(fold_dilations(carry_rows(resolve_variables(graph))))
+    graph = show_signal_state(resolve_variables(graph))
+    graph = fold_pads(fold_dilations(carry_rows(graph)))
     if options.quantized_io:
         graph = drop_boundary_quantization(graph)
     if options.rounding == "litert":

@@ -12,12 +12,12 @@ from pathlib import Path
 
 from lowtide.ir import DType
 from lowtide.ir.soundness import BRANCHES
-from lowtide.lower import LOWERINGS
+from lowtide.lower import CUSTOM, LOWERINGS
 from lowtide.passes.nibbles import READERS
 
 _ORDER = (
     *(DType.INT8, DType.UINT8, DType.INT16, DType.INT32, DType.UINT32, DType.INT64),
-    *(DType.BOOL, DType.FLOAT32, DType.RESOURCE),
+    *(DType.UINT64, DType.BOOL, DType.FLOAT32, DType.RESOURCE),
 )
 
 WEIGHTS = "int4-weights"
@@ -66,13 +66,15 @@ def against_tflm() -> Comparison:
     theirs = {name: tuple(types) for name, types in known["operators"].items()}
     rows = [_row(name, theirs.get(name, ()), reasons) for name in sorted({*theirs, *LOWERINGS})]
     for name in known["custom"]:
-        reason = reasons.get(name, "no kernel yet")
-        rows.append(Beside(name, (), (), ("all",), reason, custom=True))
+        types = tuple(known["custom_types"].get(name, ()))
+        rows.append(_row(name, types, reasons, custom=True))
     return Comparison(known["sources"], tuple(rows), tuple(known["floats"]["operators"]))
 
 
-def _row(name: str, types: tuple[str, ...], reasons: dict[str, str]) -> Beside:
-    lowering = LOWERINGS.get(name)
+def _row(
+    name: str, types: tuple[str, ...], reasons: dict[str, str], *, custom: bool = False
+) -> Beside:
+    lowering = (CUSTOM if custom else LOWERINGS).get(name)
     kinds = frozenset[DType]() if lowering is None else lowering.types
     ours = tuple(kind.name.lower() for kind in _ORDER if kind in kinds)
     if name in READERS:
@@ -82,5 +84,5 @@ def _row(name: str, types: tuple[str, ...], reasons: dict[str, str]) -> Beside:
     missing = tuple(kind for kind in types if kind not in ours)
     if not types and not ours:  # control flow, which has no activations
         missing = ("all",)
-    said = {reasons.get(f"{name} {kind}", "no kernel yet") for kind in missing}
-    return Beside(name, types, ours, missing, "; ".join(sorted(said)))
+    said = {reasons.get(f"{name} {kind}", reasons.get(name, "no kernel yet")) for kind in missing}
+    return Beside(name, types, ours, missing, "; ".join(sorted(said)), custom)

@@ -25,6 +25,9 @@ from lowtide.lower import (
     concat,
     conv,
     depthwise,
+    features,
+    fourier,
+    framing,
     fully_connected,
     gather,
     images,
@@ -86,6 +89,9 @@ LOWERINGS: dict[str, Lowering] = {
 }
 """The operators of files."""
 
+CUSTOM: dict[str, Lowering] = {**features.LOWERINGS, **fourier.LOWERINGS, **framing.LOWERINGS}
+"""The custom operators of files, by the code that names them."""
+
 _EVERY = {**LOWERINGS, **variables.CARRYING, **unary.MADE}
 
 
@@ -108,7 +114,7 @@ def lower_op(
         return block.lower(
             context, op, lambda n: known.get(n) or lower_op(graph, graph.ops[n], target=within)
         )
-    lowering = _EVERY.get(op.type)
+    lowering = _lowering(op)
     if op.custom == _ETHOS:
         raise ModelError(
             f"operator {op.id} ({op.label}): Vela compiled it for an Ethos-U, which alone can run it",
@@ -128,11 +134,15 @@ def lower_op(
     return replace(lowered, nodes=nodes, columns=lowering.columns(context))
 
 
+def _lowering(op: Op) -> Lowering | None:
+    return _EVERY.get(op.type) if op.custom is None else CUSTOM.get(op.custom)
+
+
 def columns_read(graph: Graph, op: Op) -> Columns:
     """What `op` reads to make some columns of its output: `Lowered.columns`, without lowering it."""
     if isinstance(op, BlockOp):
         return (Reads(op.inputs[0], op.window.columns),)
-    lowering = _EVERY.get(op.type)
+    lowering = _lowering(op)
     return None if lowering is None else lowering.columns(Context(graph, op))
 
 

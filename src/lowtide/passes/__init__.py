@@ -13,6 +13,7 @@ from lowtide.passes.dilations import fold_dilations
 from lowtide.passes.nibbles import unpack_weights
 from lowtide.passes.pads import fold_pads
 from lowtide.passes.rounding import round_once
+from lowtide.passes.signal_state import show_signal_state
 from lowtide.passes.variables import resolve_variables
 from lowtide.passes.windows import normalise_windows
 
@@ -25,5 +26,6 @@ __all__ = [
     "normalise_windows",
     "resolve_variables",
     "round_once",
+    "show_signal_state",
     "unpack_weights",
 ]

@@ -11,7 +11,9 @@ from typing import Any, Final
 
 from lowtide.errors import ModelError
 from lowtide.ir import DType, Graph, Metadata, Model, Op, Option, Quant, Signature, Tensor
+from lowtide.ir.signal import SIGNAL
 from lowtide.ir.soundness import BRANCHES, verify
+from lowtide.tflite.flexbuffers import unpack_map
 from lowtide.tflite.foreign import contents
 from lowtide.tflite.options import options_of
 from lowtide.tflite.schema import schema
@@ -239,7 +241,7 @@ def _op(codes: _Codes, index: int, op: Table) -> Op:
         type=kind,
         inputs=op.integers("inputs"),
         outputs=op.integers("outputs"),
-        options=_options(op, kind),
+        options=_signal_options(op) if custom in SIGNAL else _options(op, kind),
         custom=custom if kind == "CUSTOM" else None,
         version=version,
         intermediates=op.integers("intermediates"),
@@ -254,6 +256,11 @@ def _options(op: Table, kind: str) -> dict[str, Option]:
     if options is None or options.kind != options_of(kind, options.kind):
         return {}
     return {name: _option(options.get(name)) for name in options.fields}
+
+
+def _signal_options(op: Table) -> dict[str, Option]:
+    """What a signal operator of TFLM says; {} where it says nothing that can be read."""
+    return {**(unpack_map(op.data("custom_options") or b"") or {})}
 
 
 def _option(value: Any) -> Option:
