@@ -8,9 +8,11 @@ from typing import Any
 import ai_edge_litert.schema_py_generated as schema
 import numpy as np
 import pytest
+from boards import board_differences
 from harness import differences
 
 from lowtide.errors import ModelError
+from lowtide.lower import lower_op
 from lowtide.passes import normalise_windows
 from lowtide.program.assemble import assemble
 from lowtide.tflite.read import parse
@@ -67,6 +69,30 @@ def test_windows(dtype: Any) -> None:
     transpose_conv(net, image, (3, 4), (3, 3), extra=(2, 1), same=False)
     transpose_conv(net, image, (2, 2), (4, 3), extra=(3, 2))
     assert differences(net.build(), samples=3, engine="tflm") == []
+
+
+def _twos() -> bytes:
+    """int16 in fours of channels: pixels in pairs and alone, with columns beyond either end."""
+    net = Net(np.int16)
+    image, wide = net.input((1, 3, 5, 4)), net.input((1, 2, 7, 8))
+    kernels = [(1, 1), (3, 4), (2, 3), (4, 5)]
+    for kernel, stride, same in itertools.product(kernels, [(1, 1), (2, 2), (1, 3)], (False, True)):
+        transpose_conv(net, image, kernel, stride, same=same, channels=5, activation=1)
+    for channels in (1, 2, 3, 4, 7):
+        transpose_conv(net, wide, (3, 4), (1, 2), channels=channels)
+    transpose_conv(net, wide, (2, 2), (3, 3), channels=6, extra=(2, 1))
+    return net.build()
+
+
+def test_twos() -> None:
+    assert differences(_twos(), samples=3, engine="tflm") == []
+    graph = normalise_windows(parse(_twos()).graph)
+    kernels = {lower_op(graph, op).nodes[0].kernel for op in graph.ops}
+    assert kernels == {"lt_transpose_conv_twos_s16_row"}
+
+
+def test_twos_on_a_board() -> None:
+    assert board_differences(_twos(), "mps2-an386", engine="tflm") == []
 
 
 @pytest.mark.parametrize(

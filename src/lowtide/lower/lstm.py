@@ -15,7 +15,7 @@ from lowtide.ir import DType
 from lowtide.lower.common import Context, Lowering, multiplier, per_tensor, quantised
 from lowtide.lower.move import port
 from lowtide.lower.nodes import Array, Lowered, Node, Params, Value
-from lowtide.lower.packed import column, int32
+from lowtide.lower.packed import MAX_NARROW, column, int32
 from lowtide.lower.unary import log2, logistic_table
 from lowtide.lower.wide import MAX_SHIFT
 
@@ -118,7 +118,24 @@ def _gates(context: Context, units: int, inputs: int) -> tuple[tuple[str, Value]
         ("multiplier", Array("int32_t", column(tuple(factors), 0))),
         ("shift", Array("int8_t", column(tuple(factors), 1))),
         ("hidden_zero", hidden_zero),
+        *(
+            ()
+            if wide
+            else (("quick", int(_fit_narrow(factors, weights + recurrent, folded + kept))),)
+        ),
     )
+
+
+def _fit_narrow(
+    factors: list[tuple[int, int]],
+    weights: list[NDArray[np.int64]],
+    biases: list[NDArray[np.int64]],
+) -> bool:
+    """Whether lt_narrow may scale all sums: twice those of the gates fit 32 bits. Products of two int16
+    do: one of them is an activation's result, which is above -32768."""
+    sums = [abs(b) + 128 * abs(w).sum(axis=1) for b, w in zip(biases, weights, strict=True)]
+    fit = all((each < 1 << 30).all() for each in sums)
+    return fit and all(-1 - MAX_NARROW <= shift <= -1 for _, shift in factors)
 
 
 def _sums(values: Sequence[NDArray[np.int64]], wide: bool) -> Array:
