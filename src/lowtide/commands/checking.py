@@ -223,15 +223,16 @@ def _from_strips(
         if part.tensor not in whole:
             whole[part.tensor] = want.copy()
         rounds = trace.rounds.get((number, made), ())
+        rows = want.reshape(-1, *want.shape[2:])[: part.rows]
         for columns, data in zip_longest(part.columns, rounds):
-            inside = want[:, : part.rows]
-            inside = inside[:, :, columns.start : columns.stop] if columns is not None else want[:0]
+            inside = rows[:, columns.start : columns.stop] if columns is not None else rows[:0]
             if columns is None or data is None or len(data) != inside.nbytes:
                 whole[part.tensor] = np.frombuffer(data or b"", np.uint8)  # of another size
                 break
             got = np.frombuffer(data, want.dtype).reshape(inside.shape)
             differs = got != inside
-            whole[part.tensor][:, : part.rows, columns.start : columns.stop][differs] = got[differs]
+            found = whole[part.tensor].reshape(-1, *want.shape[2:])[: part.rows]
+            found[:, columns.start : columns.stop][differs] = got[differs]
     return whole
 
 

@@ -30,6 +30,7 @@ from lowtide.lower import (
     framing,
     fully_connected,
     gather,
+    images,
     lstm,
     normalise,
     pad,
@@ -46,6 +47,7 @@ from lowtide.lower import (
     transpose,
     transpose_conv,
     unary,
+    update,
     variables,
     views,
 )
@@ -81,6 +83,7 @@ LOWERINGS: dict[str, Lowering] = {
     **transpose.LOWERINGS,
     **transpose_conv.LOWERINGS,
     **unary.LOWERINGS,
+    **update.LOWERINGS,
     **variables.LOWERINGS,
     **views.LOWERINGS,
 }
@@ -127,7 +130,7 @@ def lower_op(
         raise context.unsupported(f"its type is {kind.name}, and there are kernels for {names}")
     with np.errstate(over="ignore", invalid="ignore"):  # infinite factors are refused where used
         lowered = lowering.lower(context)
-    nodes = tuple(_with_work(context, lowering, node) for node in lowered.nodes)
+    nodes = tuple(images.one_by_one(_with_work(context, lowering, node)) for node in lowered.nodes)
     return replace(lowered, nodes=nodes, columns=lowering.columns(context))
 
 

@@ -10,6 +10,7 @@ from lowtide.passes.boundary import drop_boundary_quantization
 from lowtide.passes.carried import carry_rows
 from lowtide.passes.cut import cut
 from lowtide.passes.dilations import fold_dilations
+from lowtide.passes.layouts import channels_last
 from lowtide.passes.nibbles import unpack_weights
 from lowtide.passes.pads import fold_pads
 from lowtide.passes.rounding import round_once
@@ -19,6 +20,7 @@ from lowtide.passes.windows import normalise_windows
 
 __all__ = [
     "carry_rows",
+    "channels_last",
     "cut",
     "drop_boundary_quantization",
     "fold_dilations",
