@@ -14,6 +14,7 @@ from lowtide.passes.layouts import channels_last
 from lowtide.passes.nibbles import unpack_weights
 from lowtide.passes.pads import fold_pads
 from lowtide.passes.rounding import round_once
+from lowtide.passes.unsigned import unsigned_inputs
 from lowtide.passes.variables import resolve_variables
 from lowtide.passes.windows import normalise_windows
 
@@ -28,4 +29,5 @@ __all__ = [
     "resolve_variables",
     "round_once",
     "unpack_weights",
+    "unsigned_inputs",
 ]
