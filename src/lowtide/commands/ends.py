@@ -74,15 +74,14 @@ def ends_notes(file: Graph, program: Graph) -> dict[tuple[str, int], str]:
     ):
         for i, (was, now) in enumerate(zip(old, new, strict=True)):
             before, after = file.tensors[was].shape, program.tensors[now].shape
-            notes |= (
-                {(kind, i): "uint8, 128 more than in int8"} if _is_byte(program, now, file) else {}
-            )
+            said = []
             if before != after and sorted(before) == sorted(after):
                 shape = ", ".join(map(str, before))
-                turned = f"with its channels last; the file has them first, {{{shape}}}"
-                notes[kind, i] = "; ".join(
-                    [turned, *([notes[kind, i]] if (kind, i) in notes else [])]
-                )
+                said.append(f"with its channels last; the file has them first, {{{shape}}}")
+            if _is_byte(program, now, file):
+                said.append("uint8, 128 more than in int8")
+            if said:
+                notes[kind, i] = "; ".join(said)
     return notes
 
 
