@@ -25,6 +25,8 @@ from lowtide.lower import (
     concat,
     conv,
     depthwise,
+    flip,
+    flipping,
     fully_connected,
     gather,
     lstm,
@@ -83,7 +85,7 @@ LOWERINGS: dict[str, Lowering] = {
 }
 """The operators of files."""
 
-_EVERY = {**LOWERINGS, **variables.CARRYING, **unary.MADE}
+_EVERY = {**LOWERINGS, **variables.CARRYING, **unary.MADE, **flip.MADE}
 
 
 _ETHOS = "ethos-u"
@@ -99,7 +101,7 @@ def lower_op(
 
     `known` are operators that were lowered as they are inside of blocks, which a block may consist of.
     """
-    context = Context(graph, op, target)
+    context = Context(flipping.as_bytes(graph, op), op, target)
     if isinstance(op, BlockOp):
         within = target.within_blocks
         return block.lower(
@@ -120,7 +122,7 @@ def lower_op(
         names = ", ".join(sorted(kind.name for kind in kinds))
         raise context.unsupported(f"its type is {kind.name}, and there are kernels for {names}")
     with np.errstate(over="ignore", invalid="ignore"):  # infinite factors are refused where used
-        lowered = lowering.lower(context)
+        lowered = flipping.with_flips(graph, op, lowering.lower(context))
     nodes = tuple(_with_work(context, lowering, node) for node in lowered.nodes)
     return replace(lowered, nodes=nodes, columns=lowering.columns(context))
 

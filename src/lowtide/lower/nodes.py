@@ -35,7 +35,15 @@ class Params:
     fields: tuple[tuple[str, Value], ...]
 
 
-Value = int | float | Array | Params | None
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A kernel that another calls; `header` declares it."""
+
+    name: str
+    header: str
+
+
+Value = int | float | Array | Params | Kernel | None
 """A field of a params struct. An array, or the params of another kernel, is a pointer to a constant;
 None is a null pointer."""
 
@@ -97,6 +105,12 @@ class Node:
     lean_params: Params | None = None
     work: Work | None = None
     narrow_scratch: tuple[int, ...] = ()
+
+    @property
+    def headers(self) -> tuple[str, ...]:
+        """Those of its kernel and of the kernels that it calls."""
+        fields = (value for _, value in self.params.fields)
+        return (self.header, *(value.header for value in fields if isinstance(value, Kernel)))
 
     @property
     def leaner(self) -> Node:
