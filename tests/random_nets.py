@@ -13,7 +13,8 @@ import numpy as np
 
 from lowtide.zoo.builder import Act, NetBuilder
 from lowtide.zoo.quantise import Activation
-from lowtide.zoo.spec import OpSpec, TensorSpec
+from lowtide.zoo.spec import NetSpec, OpSpec, TensorSpec
+from lowtide.zoo.writer import write
 
 RELU6 = Activation.RELU6  # gives every map the same quantisation, so that all can be joined
 
@@ -63,10 +64,11 @@ class Maker(NetBuilder):
 class _Drawn:
     """One network: maps so far, and one method per thing that can be added to them."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, heads: int) -> None:
         self.rng = Random(seed)
         self.net = Maker(f"random-{seed}")
         self.count = 0
+        self.heads = heads
 
     def name(self) -> str:
         self.count += 1
@@ -130,7 +132,7 @@ class _Drawn:
     def head(self, x: Act) -> Act:
         """A reduction of some kind."""
         rng, (_, high, wide, deep) = self.rng, x.shape
-        match rng.randrange(5):
+        match rng.randrange(self.heads):
             case 0:
                 return self.net.mean(x, self.name())
             case 1:
@@ -153,7 +155,12 @@ class _Drawn:
 
 def random_network(seed: int) -> bytes:
     """The network number `seed`: 3 to 6 blocks, one to three outputs, some of which are read as well."""
-    drawn = _Drawn(seed)
+    return write(random_spec(seed))
+
+
+def random_spec(seed: int, heads: int = 5) -> NetSpec:
+    """What its file is written from; with fewer `heads`, the last kinds of reductions are left out."""
+    drawn = _Drawn(seed, heads)
     rng, net = drawn.rng, drawn.net
 
     def image(shape: tuple[int, int, int]) -> Act:
@@ -177,4 +184,4 @@ def random_network(seed: int) -> bytes:
         outputs.append(rng.choice(maps))
     if rng.random() < 0.4:
         outputs.insert(0, drawn.head(rng.choice(maps)))
-    return net.finish(*outputs)
+    return net.described(*outputs)

@@ -21,7 +21,9 @@ from lowtide.emit.bundle import bundle
 from lowtide.ir import Graph
 from lowtide.machines.host import CHECKED, TRACED
 from lowtide.machines.toolchain import build_program
-from lowtide.oracle.interpreters import Reference, random_inputs, reference_tensors
+from lowtide.oracle.interpreters import random_inputs, reference_tensors
+from lowtide.passes.flipping import flip_bytes
+from lowtide.passes.simplify import Simplified
 from lowtide.program.assemble import Assembly, assemble
 from lowtide.target import ANY, Target
 from lowtide.tflite.read import parse
@@ -79,17 +81,19 @@ def differences(
 ) -> list[str]:
     """Every tensor of the model that is not bit for bit the oracle's, as one line each.
 
-    `rewrite` is a pass over the graph that is compiled, `target` what it is compiled for: the host runs
-    what stands in for its assembly.
+    `rewrite` is a pass over the graph that is compiled, in which convolutions of uint8 are then flipped;
+    `target` is what it is compiled for: the host runs what stands in for its assembly.
     Sample 0 of the default inputs is random, 1 to 3 are all least, all greatest and all zero.
     """
-    graph = rewrite(parse(data).graph)
+    rewritten = rewrite(parse(data).graph)
+    flipped = flip_bytes(rewritten)
+    graph = flipped.graph
     assembly = assemble(graph, range(len(graph.ops)), target=target)
     if inputs is None:
         inputs = random_inputs(
             [(i, graph.tensors[i].shape, _dtype(graph, i)) for i in graph.inputs], samples, 1
         )
-    made = [t for op in graph.ops for t in op.outputs]
+    made = [t for op in rewritten.ops for t in op.outputs]
     wanted = reference_tensors(data, inputs, made, engine=engine)
     with tempfile.TemporaryDirectory() as path:
         folder = Path(path)
@@ -97,8 +101,17 @@ def differences(
         lines = []
         for number, sample in enumerate(inputs):
             rows = _run(folder, program, graph, sample)
-            lines += _compare(assembly, rows, wanted, number)
-    return lines + outside(graph, wanted)
+            lines += _compare(assembly, rows, _stored(flipped, wanted.samples[number]), number)
+    return lines + outside(rewritten, wanted)
+
+
+def _stored(flipped: Simplified, sample: Mapping[int, Array]) -> dict[int, Array]:
+    """What each tensor of the graph should hold, of those that the file has and operators make."""
+    return {
+        new.id: (sample[kept.origin] ^ 0x80).view(np.int8) if new.flipped else sample[kept.origin]
+        for new, kept in zip(flipped.graph.tensors, flipped.kept, strict=True)
+        if kept.origin in sample
+    }
 
 
 def _dtype(graph: Graph, tensor: int) -> np.dtype[Any]:
@@ -133,14 +146,17 @@ def _run(
 
 
 def _compare(
-    assembly: Assembly, rows: Mapping[int, Mapping[int, bytes]], wanted: Reference, sample: int
+    assembly: Assembly,
+    rows: Mapping[int, Mapping[int, bytes]],
+    wanted: Mapping[int, Array],
+    sample: int,
 ) -> list[str]:
     lines = []
     for op in assembly.graph.ops:
         for tensor in op.outputs:
-            if tensor in assembly.views:
+            if tensor in assembly.views or tensor not in wanted:
                 continue
-            want = wanted.samples[sample][tensor]
+            want = wanted[tensor]
             got = b"".join(data for _, data in sorted(rows.get(tensor, {}).items()))
             if got == want.tobytes():
                 continue

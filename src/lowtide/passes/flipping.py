@@ -155,7 +155,7 @@ class _Flipped:
         flips = op.type in EITHER or _has_window(self.graph, op)
         for tensor in _operands(self.graph, op):
             either = flips and not self.graph.tensors[tensor].is_constant
-            inputs[tensor] = tensor if either else self._as(tensor, flip=True)
+            inputs[tensor] = self._there(tensor) if either else self._as(tensor, flip=True)
         made, after = [], []
         for tensor in op.outputs:
             is_bytes = self.graph.tensors[tensor].dtype is DType.UINT8
@@ -167,6 +167,10 @@ class _Flipped:
         operands = set(_operands(self.graph, op))
         mine = tuple(inputs[t] if t in operands else t for t in op.inputs)
         self.ops += [replace(op, inputs=mine, outputs=tuple(made)), *after]
+
+    def _there(self, tensor: int) -> int:
+        """`tensor`, flipped if it has been."""
+        return tensor if self.tensors[tensor].flipped else self.others.get(tensor, tensor)
 
     def _as(self, tensor: int, *, flip: bool) -> int:
         """`tensor`, flipped or not."""

@@ -20,7 +20,7 @@ typedef struct {
 /* How sums become results. A copy: the compiler knows that no result that is stored changes it. */
 typedef struct {
     int32_t multiplier, shift, centre, low, high;
-    int32_t zero, narrow;
+    int32_t zero, narrow, clamps;
 } scaling;
 
 /* sum + the products of n bytes, flipped, and weights: see the header for their order. Wraps. */
@@ -106,23 +106,15 @@ static int32_t taps_edge(const lt_nine_s8 *p, const channel *of, const void *con
     return sum;
 }
 
-/* The same of three times three columns, none of which is padding. */
-static inline int32_t taps_3x3(const int8_t *a, const int8_t *b, const int8_t *c, int32_t pitch,
-                               const channel *of)
-{
-    const int16_t *w = of->w;
-    int32_t sum = lt_add(of->bias, a[0] * w[0] + b[0] * w[3] + c[0] * w[6]);
-    sum = lt_add(sum, a[pitch] * w[1] + b[pitch] * w[4] + c[pitch] * w[7]);
-    pitch *= 2;
-    return lt_add(sum, a[pitch] * w[2] + b[pitch] * w[5] + c[pitch] * w[8]);
-}
-
 static inline scaling scaling_of(const lt_nine_s8 *p)
 {
-    scaling s = {p->multiplier, p->shift, 0, p->low, p->high, p->output_zero, p->narrow};
+    scaling s = {p->multiplier, p->shift, 0, p->low, p->high, p->output_zero, p->narrow, 1};
     if (s.narrow) {
         s.shift = -1 - s.shift;
         s.centre = lt_centre(2 * s.zero + 1, s.shift);
+#ifdef LT_DSP
+        s.clamps = s.low > INT8_MIN || s.high < INT8_MAX; /* results are saturated */
+#endif
     }
     return s;
 }
@@ -139,7 +131,7 @@ static inline int8_t result(const scaling *s, int32_t sum)
     } else {
         y = lt_add(lt_scale(sum, s->multiplier, s->shift), s->zero);
     }
-    return (int8_t)lt_clamp(y, s->low, s->high);
+    return (int8_t)(s->clamps ? lt_clamp(y, s->low, s->high) : y);
 }
 
 /* Columns x to `end` - 1 of a channel, whatever the windows. */
@@ -185,6 +177,12 @@ static void run_windows(const lt_nine_s8 *p, const channel *of, const void *cons
     }
 }
 
+/* Two weights as the halves of a word. */
+static inline int32_t two_of(const int16_t *w)
+{
+    return (int32_t)(((uint32_t)w[0] & 0xFFFFU) | (uint32_t)w[1] << 16);
+}
+
 /* The same of a depthwise convolution of three times three. */
 static void run_3x3(const lt_nine_s8 *p, const channel *of, const void *const *rows, int32_t at,
                     int32_t left, int8_t *out)
@@ -193,9 +191,15 @@ static void run_3x3(const lt_nine_s8 *p, const channel *of, const void *const *r
     int32_t pitch = p->dilation_w * p->in_c, step = p->stride_w * p->in_c, out_c = p->out_c;
     const int8_t *a = (const int8_t *)rows[0] + at, *b = (const int8_t *)rows[1] + at;
     const int8_t *c = (const int8_t *)rows[2] + at;
-    const channel own = *of;
+    const int16_t *w = of->w;
+    /* Two weights in a word, so that all are in registers. */
+    const int32_t w01 = two_of(w), w23 = two_of(w + 2), w45 = two_of(w + 4), w67 = two_of(w + 6), w8 = w[8];
+    const int32_t bias = of->bias;
     for (; left > 0; left--, a += step, b += step, c += step, out += out_c) {
-        *out = result(&s, taps_3x3(a, b, c, pitch, &own));
+        int32_t sum = lt_add(bias, a[0] * (int16_t)w01 + a[pitch] * (w01 >> 16) + a[2 * pitch] * (int16_t)w23);
+        sum = lt_add(sum, b[0] * (w23 >> 16) + b[pitch] * (int16_t)w45 + b[2 * pitch] * (w45 >> 16));
+        sum = lt_add(sum, c[0] * (int16_t)w67 + c[pitch] * (w67 >> 16) + c[2 * pitch] * w8);
+        *out = result(&s, sum);
     }
 }
 
