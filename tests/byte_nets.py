@@ -1,6 +1,6 @@
 """The random networks of `random_nets` as ones of uint8, with zero points and scales of all kinds.
 
-Why made of others: what makes rows hard to schedule is the same for both types, and what is particular to
+Why made of others: what makes rows hard to schedule is the same for both types. What is particular to
 uint8 lies in its weights, which have a zero point, and in concatenations of maps of several scales.
 """
 

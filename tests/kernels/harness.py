@@ -10,6 +10,7 @@ import struct
 import subprocess
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,7 +22,7 @@ from lowtide.emit.bundle import bundle
 from lowtide.ir import Graph
 from lowtide.machines.host import CHECKED, TRACED
 from lowtide.machines.toolchain import build_program
-from lowtide.oracle.interpreters import random_inputs, reference_tensors
+from lowtide.oracle.interpreters import Reference, random_inputs, reference_tensors
 from lowtide.passes.flipping import flip_bytes
 from lowtide.passes.simplify import Simplified
 from lowtide.program.assemble import Assembly, assemble
@@ -95,23 +96,25 @@ def differences(
         )
     made = [t for op in rewritten.ops for t in op.outputs]
     wanted = reference_tensors(data, inputs, made, engine=engine)
+    stored = replace(wanted, samples=tuple(_stored(flipped, s) for s in wanted.samples))
     with tempfile.TemporaryDirectory() as path:
         folder = Path(path)
         program = _build(folder, assembly)
         lines = []
         for number, sample in enumerate(inputs):
             rows = _run(folder, program, graph, sample)
-            lines += _compare(assembly, rows, _stored(flipped, wanted.samples[number]), number)
+            lines += _compare(assembly, rows, stored, number)
     return lines + outside(rewritten, wanted)
 
 
 def _stored(flipped: Simplified, sample: Mapping[int, Array]) -> dict[int, Array]:
-    """What each tensor of the graph should hold, of those that the file has and operators make."""
-    return {
-        new.id: (sample[kept.origin] ^ 0x80).view(np.int8) if new.flipped else sample[kept.origin]
-        for new, kept in zip(flipped.graph.tensors, flipped.kept, strict=True)
-        if kept.origin in sample
-    }
+    """What each tensor of the graph that operators make should hold."""
+    found = {}
+    for tensor, kept in zip(flipped.graph.tensors, flipped.kept, strict=True):
+        value = None if kept.origin is None else sample.get(kept.origin)
+        if value is not None:
+            found[tensor.id] = (value ^ 0x80).view(np.int8) if tensor.flipped else value
+    return found
 
 
 def _dtype(graph: Graph, tensor: int) -> np.dtype[Any]:
@@ -146,17 +149,14 @@ def _run(
 
 
 def _compare(
-    assembly: Assembly,
-    rows: Mapping[int, Mapping[int, bytes]],
-    wanted: Mapping[int, Array],
-    sample: int,
+    assembly: Assembly, rows: Mapping[int, Mapping[int, bytes]], wanted: Reference, sample: int
 ) -> list[str]:
     lines = []
     for op in assembly.graph.ops:
         for tensor in op.outputs:
-            if tensor in assembly.views or tensor not in wanted:
+            if tensor in assembly.views:
                 continue
-            want = wanted[tensor]
+            want = wanted.samples[sample][tensor]
             got = b"".join(data for _, data in sorted(rows.get(tensor, {}).items()))
             if got == want.tobytes():
                 continue

@@ -99,7 +99,14 @@ def _around(
         lean_kernel=None,
         lean_params=None if node.lean_scratch is None else params(node.leaner),
         work=NineBits(
-            node.kernel, node.leaner.kernel, work, node.steps, pointers, len(nine), products
+            node.kernel,
+            node.leaner.kernel,
+            work,
+            node.steps,
+            pointers,
+            len(nine),
+            products,
+            None if multiple else over.kernel_h if over.taps > 1 else 0,
         ),
     )
 

@@ -378,7 +378,8 @@ class _Piece:
 @dataclass(frozen=True, slots=True)
 class NineBits:
     """lt_nine: what the kernel `kernel` does, `of`, in `steps` steps with so many pointers in all, and
-    then `channels` channels of `products` products each. In its lean form it calls `lean_kernel`."""
+    then `channels` channels: of taps (`rows` is None), or of pixels or windows of so many rows, 0 for
+    pixels. They have `products` products each. In its lean form it calls `lean_kernel`."""
 
     kernel: str
     lean_kernel: str
@@ -387,6 +388,7 @@ class NineBits:
     pointers: int
     channels: int
     products: int
+    rows: int | None
 
     @property
     def axis(self) -> Axis:
@@ -411,7 +413,8 @@ class NineBits:
             **{f"{self.kernel}/{name}": count for name, count in found.items()},
             "channels": self.steps * self.channels,
             "results": results,
-            "products": results * self.products,
+            "taps" if self.rows is None else "products": results * self.products,
+            "rows": results * (self.rows or 0),
         }
 
     def leaner(self) -> NineBits:

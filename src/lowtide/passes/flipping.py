@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from lowtide.ir.flipped import flipped, unflipped
 from lowtide.ir.byte_tables import BYTE_FUNCTIONS, BYTES
+from lowtide.ir.flipped import flipped, unflipped
 from lowtide.ir.graph import DType, Graph, Op, Tensor
 from lowtide.lower.flipping import EITHER
 from lowtide.passes.rewriting import readers_of, with_ops
@@ -69,7 +69,7 @@ def _is_convolution(graph: Graph, op: Op) -> bool:
         return False
     source, weights, out = (graph.tensors[t] for t in (*op.inputs[:2], op.outputs[0]))
     one_group = op.type == "DEPTHWISE_CONV_2D" or weights.shape[-1:] == source.shape[-1:]
-    known = weights.is_constant and not weights.is_sparse
+    known = weights.is_constant and not weights.is_sparse and len(weights.shape) == 4
     return one_group and known and all(map(_is_bytes, (source, weights, out)))
 
 
@@ -83,7 +83,7 @@ def _has_window(graph: Graph, op: Op) -> bool:
 
 def _is_quantised(graph: Graph, op: Op) -> bool:
     """Whether all bytes that `op` reads or makes can be flipped."""
-    tensors = [graph.tensors[t] for t in (*_operands(graph, op), *op.outputs)]
+    tensors = [graph.tensors[t] for t in (*_operands(op), *op.outputs)]
     mine = [t for t in tensors if t.dtype is DType.UINT8]
     if op.type in BYTE_FUNCTIONS and any(t.dtype not in BYTES for t in tensors):
         return False
@@ -102,7 +102,7 @@ def _is_bytes(tensor: Tensor) -> bool:
     )
 
 
-def _operands(graph: Graph, op: Op) -> Iterator[int]:
+def _operands(op: Op) -> Iterator[int]:
     """What `op` reads but for weights and tables, which stay as they are."""
     for at, tensor in enumerate(op.inputs):
         own = at and op.type in (*_CONVOLUTIONS, "FULLY_CONNECTED", "TABLE")
@@ -153,7 +153,7 @@ class _Flipped:
             return
         inputs = {}
         flips = op.type in EITHER or _has_window(self.graph, op)
-        for tensor in _operands(self.graph, op):
+        for tensor in _operands(op):
             either = flips and not self.graph.tensors[tensor].is_constant
             inputs[tensor] = self._there(tensor) if either else self._as(tensor, flip=True)
         made, after = [], []
@@ -164,7 +164,7 @@ class _Flipped:
                 after.append(Op(-1, FLIP, (made[-1],), (tensor,)))
             else:
                 made.append(tensor)
-        operands = set(_operands(self.graph, op))
+        operands = set(_operands(op))
         mine = tuple(inputs[t] if t in operands else t for t in op.inputs)
         self.ops += [replace(op, inputs=mine, outputs=tuple(made)), *after]
 

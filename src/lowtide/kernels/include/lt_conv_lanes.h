@@ -62,9 +62,9 @@ void lt_lanes_two_16(const lt_lanes *of);
 void lt_lanes_one_8(const lt_lanes *of);
 void lt_lanes_one_16(const lt_lanes *of);
 
-/* Copy n >= 0 bytes; set them to a value; flip their sign bits. */
+/* Copy n >= 0 bytes; copy them, their sign bits flipped; set them to a value. */
 void lt_lanes_copy(int8_t *to, const int8_t *from, int32_t n);
+void lt_lanes_copy_flipped(int8_t *to, const int8_t *from, int32_t n);
 void lt_lanes_fill(int8_t *to, int32_t value, int32_t n);
-void lt_lanes_flip(int8_t *bytes, int32_t n);
 
 #endif

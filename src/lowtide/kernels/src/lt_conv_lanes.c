@@ -14,15 +14,20 @@
 #define APART
 #endif
 
+static inline void copy(const lt_conv_lanes_s8 *p, int8_t *to, const int8_t *from, int32_t n)
+{
+    (p->flip != 0 ? lt_lanes_copy_flipped : lt_lanes_copy)(to, from, n);
+}
+
 /* A row of the window whose columns are apart; some are padding. */
 static void gather_pixels(const lt_conv_lanes_s8 *p, const int8_t *row, int32_t first, int8_t *to)
 {
     int32_t in_c = p->in_c;
     for (int32_t kx = p->kernel_w; kx > 0; kx--, first += p->dilation_w, to += in_c) {
         if (first >= 0 && first < p->in_w) {
-            lt_lanes_copy(to, row + first * in_c, in_c);
+            copy(p, to, row + first * in_c, in_c);
         } else {
-            lt_lanes_fill(to, p->input_zero ^ p->flip, in_c);
+            lt_lanes_fill(to, p->input_zero, in_c);
         }
     }
 }
@@ -34,30 +39,26 @@ static void gather_edge(const lt_conv_lanes_s8 *p, const int8_t *row, int32_t fi
     before = before < p->kernel_w ? before : p->kernel_w;
     after = after < 0 ? 0 : after < p->kernel_w ? after : p->kernel_w;
     int32_t inside = (p->kernel_w - before - after) * in_c;
-    lt_lanes_fill(to, p->input_zero ^ p->flip, p->kernel_w * in_c);
-    lt_lanes_copy(to + before * in_c, row + (first + before) * in_c, inside);
+    lt_lanes_fill(to, p->input_zero, p->kernel_w * in_c);
+    copy(p, to + before * in_c, row + (first + before) * in_c, inside);
 }
 
 /* The products of the pixel whose window begins in column `first`. */
 APART static void gather(const lt_conv_lanes_s8 *p, const void *const *rows, int32_t first, int8_t *to)
 {
-    int8_t *patch = to;
     int32_t run = p->kernel_w * p->in_c, whole = p->dilation_w == 1 || p->kernel_w == 1;
     int32_t inside = whole && first >= 0 && first + p->kernel_w <= p->in_w;
     for (int32_t ky = p->kernel_h; ky > 0; ky--, rows++, to += run) {
         const int8_t *row = *rows;
         if (row == NULL) {
-            lt_lanes_fill(to, p->input_zero ^ p->flip, run);
+            lt_lanes_fill(to, p->input_zero, run);
         } else if (inside) {
-            lt_lanes_copy(to, row + first * p->in_c, run);
+            copy(p, to, row + first * p->in_c, run);
         } else if (whole) {
             gather_edge(p, row, first, to);
         } else {
             gather_pixels(p, row, first, to);
         }
-    }
-    if (p->flip != 0) {
-        lt_lanes_flip(patch, p->products);
     }
 }
 
@@ -179,10 +180,10 @@ LT_SHARED void lt_lanes_fill(int8_t *to, int32_t value, int32_t n)
     }
 }
 
-LT_SHARED void lt_lanes_flip(int8_t *bytes, int32_t n)
+LT_SHARED void lt_lanes_copy_flipped(int8_t *to, const int8_t *from, int32_t n)
 {
     for (int32_t i = 0; i < n; i++) {
-        bytes[i] = (int8_t)(bytes[i] ^ 0x80);
+        to[i] = (int8_t)(from[i] ^ 0x80);
     }
 }
 

@@ -209,14 +209,14 @@ LT_SHARED NAKED void lt_lanes_fill(int8_t *to UNUSED, int32_t value UNUSED, int3
             "pop {r7, pc}");
 }
 
-/* r0 bytes, r1 how many are left. */
-LT_SHARED NAKED void lt_lanes_flip(int8_t *bytes UNUSED, int32_t n UNUSED)
+/* r0 to, r1 from, r2 bytes left. */
+LT_SHARED NAKED void lt_lanes_copy_flipped(int8_t *to UNUSED, const int8_t *from UNUSED, int32_t n UNUSED)
 {
     __asm__("push {r7, lr}\n\t"
             "vmov.i8 q1, #0x80\n\t"
-            "wlstp.8 lr, r1, 2f\n"
+            "wlstp.8 lr, r2, 2f\n"
             "1:\n\t"
-            "vldrb.u8 q0, [r0]\n\t"
+            "vldrb.u8 q0, [r1], #16\n\t"
             "veor q0, q0, q1\n\t"
             "vstrb.8 q0, [r0], #16\n\t"
             "letp lr, 1b\n"

@@ -10,6 +10,13 @@
 #include <arm_mve.h>
 #endif
 
+/* A function of its own: rare, and not to be there several times. */
+#ifdef __GNUC__
+#define APART __attribute__((noinline))
+#else
+#define APART
+#endif
+
 /* One of the channels: what is the same for all its results. */
 typedef struct {
     const int16_t *w;
@@ -26,18 +33,21 @@ typedef struct {
 /* sum + the products of n bytes, flipped, and weights: see the header for their order. Wraps. */
 static inline int32_t dot(const int8_t *x, const int16_t *w, int32_t n, int32_t flip, int32_t sum)
 {
+#ifdef LT_DSP
+    const int32_t mask = (int32_t)((uint32_t)flip * 0x01010101U);
+#endif
 #if defined(LT_HELIUM)
     static const uint16_t order[8] = {0, 2, 1, 3, 4, 6, 5, 7};
     const uint16x8_t offsets = vld1q_u16(order);
     const int16x8_t sign = vdupq_n_s16((int16_t)-flip);
     for (int32_t left = n >> 3; left > 0; left--, x += 8, w += 8) {
-        int16x8_t bytes = veorq_s16(vldrbq_gather_offset_s16(x, offsets), sign);
+        int16x8_t bytes = vldrbq_gather_offset_s16(x, offsets);
+        bytes = flip != 0 ? veorq_s16(bytes, sign) : bytes;
         sum = vmladavaq_s16(sum, bytes, vld1q_s16(w));
     }
 #elif defined(LT_DSP)
-    const uint32_t mask = (uint32_t)flip * 0x01010101U;
     for (const int8_t *end = x + (n & ~7); x != end; x += 8, w += 8) {
-        int32_t a = (int32_t)((uint32_t)lt_load(x) ^ mask), b = (int32_t)((uint32_t)lt_load(x + 4) ^ mask);
+        int32_t a = lt_load(x) ^ mask, b = lt_load(x + 4) ^ mask;
         sum = lt_dual(lt_even(a), lt_load(w), sum);
         sum = lt_dual(lt_odd(a), lt_load(w + 2), sum);
         sum = lt_dual(lt_even(b), lt_load(w + 4), sum);
@@ -46,7 +56,7 @@ static inline int32_t dot(const int8_t *x, const int16_t *w, int32_t n, int32_t 
 #endif
 #ifdef LT_DSP
     if ((n & 4) != 0) {
-        int32_t a = (int32_t)((uint32_t)lt_load(x) ^ (uint32_t)flip * 0x01010101U);
+        int32_t a = lt_load(x) ^ mask;
         sum = lt_dual(lt_even(a), lt_load(w), sum);
         sum = lt_dual(lt_odd(a), lt_load(w + 2), sum);
         x += 4;
@@ -64,14 +74,30 @@ static inline int32_t dot(const int8_t *x, const int16_t *w, int32_t n, int32_t 
     return sum;
 }
 
-/* A row of the window of which some columns are padding. */
-static int32_t dot_edge(const lt_nine_s8 *p, const int8_t *row, int32_t first, const int16_t *w, int32_t sum)
+/* sum + n weights times the input's zero point. */
+APART static int32_t padding(const lt_nine_s8 *p, const int16_t *w, int32_t n, int32_t sum)
 {
-    int32_t whole = p->kernel_w * p->in_c & ~3, k = 0;
-    for (int32_t kx = 0; kx < p->kernel_w; kx++, first += p->dilation_w) {
-        int32_t inside = row != NULL && first >= 0 && first < p->in_w;
-        for (int32_t c = 0; c < p->in_c; c++, k++) {
-            int32_t x = inside ? (int8_t)(row[first * p->in_c + c] ^ p->flip) : p->input_zero;
+    int32_t total = 0;
+    for (; n > 0; n--) {
+        total += *w++;
+    }
+    return lt_add(sum, total * p->input_zero);
+}
+
+/* A row of the window of which some columns are padding. */
+APART static int32_t dot_edge(const lt_nine_s8 *p, const int8_t *row, int32_t first, const int16_t *w,
+                              int32_t sum)
+{
+    int32_t in_c = p->in_c, whole = p->kernel_w * in_c & ~3, k = 0;
+    for (int32_t kx = p->kernel_w; kx > 0; kx--, first += p->dilation_w) {
+        int32_t inside = first >= 0 && first < p->in_w;
+        if ((in_c & 3) == 0) { /* a column has whole fours */
+            sum = inside ? dot(row + first * in_c, w + k, in_c, p->flip, sum) : padding(p, w + k, in_c, sum);
+            k += in_c;
+            continue;
+        }
+        for (int32_t c = 0; c < in_c; c++, k++) {
+            int32_t x = inside ? (int8_t)(row[first * in_c + c] ^ p->flip) : p->input_zero;
             int32_t swapped = k < whole && ((k & 3) == 1 || (k & 3) == 2);
             sum = lt_add(sum, x * w[swapped ? k ^ 3 : k]);
         }
@@ -82,10 +108,10 @@ static int32_t dot_edge(const lt_nine_s8 *p, const int8_t *row, int32_t first, c
 /* The sum of a window that begins in column `first`, some of which may be padding. */
 static int32_t window_edge(const lt_nine_s8 *p, const channel *of, const void *const *rows, int32_t first)
 {
-    int32_t sum = of->bias;
+    int32_t sum = of->bias, run = p->kernel_w * p->in_c;
     const int16_t *w = of->w;
-    for (int32_t ky = p->kernel_h; ky > 0; ky--, w += p->kernel_w * p->in_c) {
-        sum = dot_edge(p, *rows++, first, w, sum);
+    for (int32_t ky = p->kernel_h; ky > 0; ky--, rows++, w += run) {
+        sum = *rows == NULL ? padding(p, w, run, sum) : dot_edge(p, *rows, first, w, sum);
     }
     return sum;
 }
@@ -119,6 +145,11 @@ static inline scaling scaling_of(const lt_nine_s8 *p)
     return s;
 }
 
+APART static int32_t scaled(int32_t sum, int32_t multiplier, int32_t shift, int32_t zero)
+{
+    return lt_add(lt_scale(sum, multiplier, shift), zero);
+}
+
 static inline int8_t result(const scaling *s, int32_t sum)
 {
     int32_t y;
@@ -129,7 +160,7 @@ static inline int8_t result(const scaling *s, int32_t sum)
         y = lt_narrow(lt_add(sum, sum), s->multiplier, s->centre, s->shift);
 #endif
     } else {
-        y = lt_add(lt_scale(sum, s->multiplier, s->shift), s->zero);
+        y = scaled(sum, s->multiplier, s->shift, s->zero);
     }
     return (int8_t)(s->clamps ? lt_clamp(y, s->low, s->high) : y);
 }
@@ -148,7 +179,7 @@ static void run_edge(const lt_nine_s8 *p, const channel *of, const lt_step *step
 }
 
 /* So many columns of a 1 x 1 convolution. */
-static void run_pixels(const lt_nine_s8 *p, const channel *of, const int8_t *pixel, int8_t *out)
+APART static void run_pixels(const lt_nine_s8 *p, const channel *of, const int8_t *pixel, int8_t *out)
 {
     scaling s = scaling_of(p);
     int32_t pitch = p->stride_w * p->in_c, out_c = p->out_c, n = p->in_c;
@@ -158,8 +189,9 @@ static void run_pixels(const lt_nine_s8 *p, const channel *of, const int8_t *pix
     }
 }
 
-/* Some columns whose windows have no padding; the first begins `at` bytes from where the rows do. */
-static void run_windows(const lt_nine_s8 *p, const channel *of, const void *const *rows, int32_t at,
+/* Some columns whose windows have no columns of padding; the first begins `at` bytes from where the rows
+ * do. */
+APART static void run_windows(const lt_nine_s8 *p, const channel *of, const void *const *rows, int32_t at,
                         int32_t left, int8_t *out)
 {
     scaling s = scaling_of(p);
@@ -171,20 +203,14 @@ static void run_windows(const lt_nine_s8 *p, const channel *of, const void *cons
         int32_t sum = own.bias;
         const int16_t *w = own.w;
         for (const void *const *row = rows; row != last; row++, w += run) {
-            sum = dot((const int8_t *)*row + at, w, run, flip, sum);
+            sum = *row == NULL ? padding(p, w, run, sum) : dot((const int8_t *)*row + at, w, run, flip, sum);
         }
         *out = result(&s, sum);
     }
 }
 
-/* Two weights as the halves of a word. */
-static inline int32_t two_of(const int16_t *w)
-{
-    return (int32_t)(((uint32_t)w[0] & 0xFFFFU) | (uint32_t)w[1] << 16);
-}
-
-/* The same of a depthwise convolution of three times three. */
-static void run_3x3(const lt_nine_s8 *p, const channel *of, const void *const *rows, int32_t at,
+/* The same of a depthwise convolution of three times three, whose rows are all there. */
+APART static void run_3x3(const lt_nine_s8 *p, const channel *of, const void *const *rows, int32_t at,
                     int32_t left, int8_t *out)
 {
     scaling s = scaling_of(p);
@@ -192,24 +218,23 @@ static void run_3x3(const lt_nine_s8 *p, const channel *of, const void *const *r
     const int8_t *a = (const int8_t *)rows[0] + at, *b = (const int8_t *)rows[1] + at;
     const int8_t *c = (const int8_t *)rows[2] + at;
     const int16_t *w = of->w;
-    /* Two weights in a word, so that all are in registers. */
-    const int32_t w01 = two_of(w), w23 = two_of(w + 2), w45 = two_of(w + 4), w67 = two_of(w + 6), w8 = w[8];
-    const int32_t bias = of->bias;
+    const int32_t w0 = w[0], w1 = w[1], w2 = w[2], w3 = w[3], w4 = w[4], w5 = w[5], w6 = w[6], w7 = w[7];
+    const int32_t w8 = w[8], bias = of->bias;
     for (; left > 0; left--, a += step, b += step, c += step, out += out_c) {
-        int32_t sum = lt_add(bias, a[0] * (int16_t)w01 + a[pitch] * (w01 >> 16) + a[2 * pitch] * (int16_t)w23);
-        sum = lt_add(sum, b[0] * (w23 >> 16) + b[pitch] * (int16_t)w45 + b[2 * pitch] * (w45 >> 16));
-        sum = lt_add(sum, c[0] * (int16_t)w67 + c[pitch] * (w67 >> 16) + c[2 * pitch] * w8);
+        int32_t sum = lt_add(bias, a[0] * w0 + a[pitch] * w1 + a[2 * pitch] * w2);
+        sum = lt_add(sum, b[0] * w3 + b[pitch] * w4 + b[2 * pitch] * w5);
+        sum = lt_add(sum, c[0] * w6 + c[pitch] * w7 + c[2 * pitch] * w8);
         *out = result(&s, sum);
     }
 }
 
-/* All columns of a channel: those whose windows have no padding may be quick. */
+/* All columns of a channel: those whose windows have no columns of padding may be quick. */
 static void run_row(const lt_nine_s8 *p, const channel *of, const lt_step *step, int8_t *out)
 {
     int32_t three = p->filters != 0 && p->kernel_h == 3 && p->kernel_w == 3, first = 0, end = 0;
     int32_t reach = p->in_w - 1 - (p->kernel_w - 1) * p->dilation_w + p->pad_left;
     int32_t quick = (three || (p->filters == 0 && p->dilation_w == 1)) && reach >= 0;
-    for (int32_t ky = 0; ky < p->kernel_h; ky++) {
+    for (int32_t ky = 0; three && ky < 3; ky++) {
         quick = quick && step->in[ky] != NULL;
     }
     if (quick) {
@@ -220,7 +245,9 @@ static void run_row(const lt_nine_s8 *p, const channel *of, const lt_step *step,
         int32_t at = (first * p->stride_w - p->pad_left) * p->in_c + of->in;
         (three ? run_3x3 : run_windows)(p, of, step->in, at, end - first, out + first * p->out_c);
     }
-    run_edge(p, of, step, 0, first, out);
+    if (first > 0) {
+        run_edge(p, of, step, 0, first, out);
+    }
     run_edge(p, of, step, end, p->out_w, out);
 }
 

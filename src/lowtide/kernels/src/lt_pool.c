@@ -86,9 +86,15 @@ LT_INLINE void join_pixel(int32_t *totals, const void *row, int32_t in, int32_t 
 {
     int32_t c = 0;
 #ifdef LT_HELIUM
-    if (type == LT_S8) {
+    if (type == LT_S8 || type == LT_U8) {
+        const uint32x4_t sign = vdupq_n_u32((uint32_t)flip.in);
         for (; c + 4 <= channels; c += 4, in += 4) {
-            int32x4_t total = vldrwq_s32(totals + c), value = vldrbq_s32((const int8_t *)row + in);
+            int32x4_t total = vldrwq_s32(totals + c), value;
+            if (type == LT_S8) {
+                value = vldrbq_s32((const int8_t *)row + in);
+            } else {
+                value = vreinterpretq_s32_u32(veorq_u32(vldrbq_u32((const uint8_t *)row + in), sign));
+            }
             total = k == AVERAGE ? vaddq_s32(total, value) : vmaxq_s32(total, value);
             vstrwq_s32(totals + c, total);
         }
