@@ -155,7 +155,9 @@ def _compare(
     for op in assembly.graph.ops:
         for tensor in op.outputs:
             # An input of the network, flipped, is made by no operator of the file.
-            if tensor in assembly.views or (op.type == FLIP and tensor not in wanted.samples[sample]):
+            if tensor in assembly.views or (
+                op.type == FLIP and tensor not in wanted.samples[sample]
+            ):
                 continue
             want = wanted.samples[sample][tensor]
             got = b"".join(data for _, data in sorted(rows.get(tensor, {}).items()))
