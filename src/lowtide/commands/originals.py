@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from lowtide.commands.compiling import Compiled, before_bytes
 from lowtide.commands.sequences import Inputs
+from lowtide.ir import Tensor
 from lowtide.oracle.interpreters import Difference, Reference, first_difference
 from lowtide.oracle.samples import reference
 from lowtide.passes.simplify import Always, Channels, Dropped, Holds, Kept, Same, Unread
@@ -71,7 +72,11 @@ def originals(
         fresh=inputs.fresh,
     )
     kept = tuple(
-        {t: _taken(sample[k.origin], k.channels) for t, k in wanted.items() if k.origin is not None}
+        {
+            t: _stored(graph.tensors[t], _taken(sample[k.origin], k.channels))
+            for t, k in wanted.items()
+            if k.origin is not None
+        }
         | {t: (sample[origin] ^ np.int8(-128)).view(np.uint8) for t, origin in bytes_of.items()}
         | constants
         for sample in found.samples
@@ -99,7 +104,10 @@ def in_file(compiled: Compiled, difference: Difference) -> Difference:
     if channels is not None and index >= 0:
         all_of = compiled.model.graph.tensors[kept.origin].shape[-1]
         index = index // len(channels) * all_of + channels[index % len(channels)]
-    return replace(difference, tensor=kept.origin, index=index)
+    left, right = difference.left, difference.right
+    if compiled.graph.tensors[difference.tensor].flipped:
+        left, right = (x + 128 if isinstance(x, int) else x for x in (left, right))
+    return replace(difference, tensor=kept.origin, index=index, left=left, right=right)
 
 
 def _origin(compiled: Compiled, tensor: int) -> Kept:
@@ -111,6 +119,11 @@ def _origin(compiled: Compiled, tensor: int) -> Kept:
 def _named(entry: Dropped) -> tuple[int, ...]:
     """The tensors that a claim is about."""
     return (entry.tensor, entry.claim.tensor) if isinstance(entry.claim, Same) else (entry.tensor,)
+
+
+def _stored(tensor: Tensor, values: Array) -> Array:
+    """`values` of the file's as the program stores `tensor`."""
+    return (values ^ 0x80).view(np.int8) if tensor.flipped else values
 
 
 def _taken(tensor: Array, channels: Channels) -> Array:
