@@ -28,6 +28,7 @@ DETAILED = frozenset(
         CONVOLUTION,
         DEPTHWISE,
         DEPTHWISE_PLAIN,
+        "lt_conv_bytes_s8_row",
         "lt_conv_fours_s8_row",
         "lt_conv_lanes_s8_row",
         "lt_depthwise_columns_s8_row",
@@ -185,6 +186,56 @@ class ConvolutionFours:
         }
 
     def leaner(self) -> ConvolutionFours:
+        """The lean form."""
+        return replace(self, of=self.of.leaner())
+
+
+@dataclass(frozen=True, slots=True)
+class ConvolutionBytes:
+    """lt_conv_bytes: what `of` does, in fours of channels."""
+
+    of: Convolution
+
+    @property
+    def axis(self) -> Axis:
+        """The window along a row."""
+        return self.of.axis
+
+    @property
+    def in_w(self) -> int:
+        """Columns of the input."""
+        return self.of.in_w
+
+    @property
+    def columns(self) -> int:
+        """Columns that it makes."""
+        return self.of.columns
+
+    def features(self, columns: int, padded: int) -> Features:
+        """What is done to make `columns` columns."""
+        of, steps, run = self.of, self.of.steps, self.of.axis.kernel * self.of.in_c
+        pairs, singles = (0, columns) if of.lean else (columns // 2, columns % 2)
+        groups, (fours, rest) = -(-of.out_c // 4), divmod(of.kernel_h * run, 4)
+        found = {"clamped": steps * columns * of.out_c if of.clamps else 0}
+        for name, count in (("pair", steps * pairs), ("single", steps * singles)):
+            found[name] = count
+            found[f"{name}_groups"] = count * groups
+            found[f"{name}_fours"] = count * groups * fours
+            found[f"{name}_rests"] = count * groups * rest
+            found[f"{name}_elements"] = count * of.out_c
+        if of.direct:
+            return found
+        return {
+            **found,
+            "copied_rows": of.rows * columns,
+            "copied_words": of.rows * columns * (run // 4),
+            "copied_bytes": of.rows * columns * (run % 4),
+            "filled_rows": of.padding * columns,
+            "filled_words": of.padding * columns * (run // 4),
+            "edges": of.rows * padded,
+        }
+
+    def leaner(self) -> ConvolutionBytes:
         """The lean form."""
         return replace(self, of=self.of.leaner())
 
@@ -377,6 +428,7 @@ class _Piece:
 Work = (
     Plain
     | Convolution
+    | ConvolutionBytes
     | ConvolutionFours
     | ConvolutionLanes
     | Depthwise

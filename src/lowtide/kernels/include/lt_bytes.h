@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lt_bytes.h: what the quick kernels for cores without Arm's DSP extension share: lt_conv_bytes.h,
+ * lt_depthwise_bytes.h.
+ *
+ * Their weights are bytes in fours of channels, c0 to c3 (missing ones are zeros), so that each is loaded
+ * with its sign by one instruction, wherever it is. Scales are three words for a channel: the bias, where
+ * its sum starts, multiplier, and shift, 0 to 22: the factor is multiplier * 2^(-32 - shift), and 2 * (the
+ * sum) fits int32, see lt_narrow in lt_fixed.h.
+ */
+#ifndef LT_BYTES_H
+#define LT_BYTES_H
+
+#include "lt_fixed.h"
+
+/* A sum is in a register here, and nothing is loaded yet that is needed later. Compilers add products in
+ * another order, and load ahead, until they run out of registers. */
+#ifdef __GNUC__
+#define LT_NOW(sum) __asm__ volatile("" : "+r"(sum) : : "memory")
+#else
+#define LT_NOW(sum) ((void)0)
+#endif
+
+#ifdef __GNUC__
+#define LT_APART __attribute__((noinline))
+#else
+#define LT_APART
+#endif
+
+/* The result of a channel, saturated to int8; `odd` is 2 * zero + 1. */
+static inline int8_t lt_bytes_scaled(uint32_t sum, const int32_t *scale, int32_t odd)
+{
+    int32_t shift = scale[2];
+    int32_t twice = (int32_t)(sum + sum);
+    int32_t high = lt_high_word(twice, scale[1]) + (lt_centre(odd, shift) + ((int32_t)sum >> 31));
+    return lt_half_s8(high >> shift);
+}
+
+/* Limit n bytes, if the range is less than all of int8. */
+static inline void lt_bytes_clamp(int8_t *at, int32_t n, int32_t low, int32_t high)
+{
+    if (low > INT8_MIN || high < INT8_MAX) {
+        for (int8_t *end = at + n; at != end; at++) {
+            *at = (int8_t)lt_clamp(*at, low, high);
+        }
+    }
+}
+
+#endif
