@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.ir import DType
-from lowtide.lower import convolution, legacy, packed, wide
+from lowtide.lower import conv_bytes, convolution, legacy, packed, wide
 from lowtide.lower import depthwise_columns as columns
 from lowtide.lower import depthwise_lanes as lanes
 from lowtide.lower.columns import of_a_window
 from lowtide.lower.common import Context, Lowering, per_tensor
 from lowtide.lower.lanes_work import DepthwiseLanes
 from lowtide.lower.nodes import Array, Lowered, Node, Params, Value
-from lowtide.lower.work import Depthwise, DepthwiseColumns, Work
+from lowtide.lower.work import Depthwise, DepthwiseBytes, DepthwiseColumns, Work
 from lowtide.target import DSP
 
 
@@ -66,16 +66,6 @@ def _unfolded(context: Context, bias: NDArray[Any], weights: NDArray[Any]) -> ND
 def _quick(
     context: Context, over: convolution.Footprint, channels: packed.Channels, quick: packed.Narrow
 ) -> Lowered:
-    bias = packed.int32(_unfolded(context, quick.bias, 2 * quick.weights.astype(np.int64)))
-    fields: tuple[tuple[str, Value], ...] = (
-        ("weights", Array("int8_t", quick.weights.T, weights=True)),
-        ("bias", Array("int32_t", bias, weights=True)),
-        ("multiplier", Array("int32_t", quick.multiplier)),
-        ("shift", Array("int8_t", quick.shift)),
-        ("channels", over.in_c),
-        ("centre", 2 * channels.zero + 1),
-        *(field for field in over.fields if field[0] != "in_c"),
-    )
     work = Depthwise(
         steps=over.target.rows,
         rows=over.source.touched(over.target.rows)[0],
@@ -86,6 +76,18 @@ def _quick(
         channels=over.in_c,
         clamps=channels.clamps,
     )
+    if context.target.is_portable:
+        return Lowered((_by_bytes(context, over, channels, quick, work),))
+    bias = packed.int32(_unfolded(context, quick.bias, 2 * quick.weights.astype(np.int64)))
+    fields: tuple[tuple[str, Value], ...] = (
+        ("weights", Array("int8_t", quick.weights.T, weights=True)),
+        ("bias", Array("int32_t", bias, weights=True)),
+        ("multiplier", Array("int32_t", quick.multiplier)),
+        ("shift", Array("int8_t", quick.shift)),
+        ("channels", over.in_c),
+        ("centre", 2 * channels.zero + 1),
+        *(field for field in over.fields if field[0] != "in_c"),
+    )
     scratch = 8 * over.taps if DSP in context.target.variants else 0
     lean = 0 if scratch else None
     node = _node(context, over, channels, "lt_depthwise_quick", fields, scratch, lean, work)
@@ -94,6 +96,24 @@ def _quick(
     if context.target.has_helium and lanes.fits(over.axis, over.kernel_h, over.in_c):
         node = _by_lanes(node, over, quick, channels.zero)
     return Lowered((node,))
+
+
+def _by_bytes(
+    context: Context,
+    over: convolution.Footprint,
+    channels: packed.Channels,
+    quick: packed.Narrow,
+    work: Depthwise,
+) -> Node:
+    """The same with bytes as weights, on a core without DSP instructions."""
+    fields = (
+        *conv_bytes.fields(quick, channels.zero),
+        ("channels", over.in_c),
+        *(field for field in over.fields if field[0] != "in_c"),
+    )
+    return _node(
+        context, over, channels, "lt_depthwise_bytes", fields, work=DepthwiseBytes(work)
+    )
 
 
 def _by_lanes(node: Node, over: convolution.Footprint, quick: packed.Narrow, zero: int) -> Node:

@@ -31,6 +31,7 @@ DETAILED = frozenset(
         "lt_conv_bytes_s8_row",
         "lt_conv_fours_s8_row",
         "lt_conv_lanes_s8_row",
+        "lt_depthwise_bytes_s8_row",
         "lt_depthwise_columns_s8_row",
         "lt_depthwise_lanes_s8_row",
         "lt_block_s8_row",
@@ -280,6 +281,50 @@ class Depthwise:
 
 
 @dataclass(frozen=True, slots=True)
+class DepthwiseBytes:
+    """lt_depthwise_bytes: what `of` does, four channels of a pixel at once."""
+
+    of: Depthwise
+
+    @property
+    def axis(self) -> Axis:
+        """The window along a row."""
+        return self.of.axis
+
+    @property
+    def in_w(self) -> int:
+        """Columns of the input."""
+        return self.of.in_w
+
+    @property
+    def columns(self) -> int:
+        """Columns that it makes."""
+        return self.of.columns
+
+    def features(self, columns: int, padded: int) -> Features:
+        """What is done to make `columns` columns."""
+        of = self.of
+        fours, rest = divmod(of.channels, 4)
+        pixels, taps = of.steps * columns, of.steps * of.kernel_h * columns * of.axis.kernel
+        kind = "three" if of.axis.kernel == 3 else "any"
+        return {
+            "column": pixels,
+            "fours": pixels * fours,
+            f"{kind}_rows": pixels * of.kernel_h * fours,
+            f"{kind}_taps": taps * fours,
+            "edges": of.steps * of.kernel_h * padded * fours,
+            "rest": pixels * bool(rest),
+            "rest_taps": taps * bool(rest),
+            "elements": pixels * of.channels,
+            "clamped": pixels * of.channels if of.clamps else 0,
+        }
+
+    def leaner(self) -> DepthwiseBytes:
+        """There is no lean form."""
+        return self
+
+
+@dataclass(frozen=True, slots=True)
 class DepthwiseColumns:
     """lt_depthwise_columns: what `of` does, by `piece` columns at a time. Not linear in columns."""
 
@@ -432,6 +477,7 @@ Work = (
     | ConvolutionFours
     | ConvolutionLanes
     | Depthwise
+    | DepthwiseBytes
     | DepthwiseColumns
     | DepthwiseLanes
     | BlockWork

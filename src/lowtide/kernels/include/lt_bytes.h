@@ -3,21 +3,28 @@
  * lt_depthwise_bytes.h.
  *
  * Their weights are bytes in fours of channels, c0 to c3 (missing ones are zeros), so that each is loaded
- * with its sign by one instruction, wherever it is. Scales are three words for a channel: the bias, where
- * its sum starts, multiplier, and shift, 0 to 22: the factor is multiplier * 2^(-32 - shift), and 2 * (the
- * sum) fits int32, see lt_narrow in lt_fixed.h.
+ * with its sign by one instruction. Scales are three words for a channel: the bias, with the input's
+ * zero point folded in, where its sum starts, multiplier, and shift, 0 to 22: the factor is
+ * multiplier * 2^(-32 - shift), and 2 * (the sum) fits int32, see lt_narrow in lt_fixed.h.
  */
 #ifndef LT_BYTES_H
 #define LT_BYTES_H
 
 #include "lt_fixed.h"
 
-/* A sum is in a register here, and nothing is loaded yet that is needed later. Compilers add products in
- * another order, and load ahead, until they run out of registers. */
-#ifdef __GNUC__
+/* Sums are in registers here, and nothing is loaded yet that is needed later: compilers add in another
+ * order, and load ahead, until they run out of registers. Arm's cores have few, and end a product with
+ * LT_NOW. Others have many, and results to wait for: they end some products of four channels with
+ * LT_THEN. */
+#if defined(__GNUC__) && defined(__arm__)
 #define LT_NOW(sum) __asm__ volatile("" : "+r"(sum) : : "memory")
 #else
 #define LT_NOW(sum) ((void)0)
+#endif
+#if defined(__GNUC__) && !defined(__arm__)
+#define LT_THEN(a, b, c, d) __asm__ volatile("" : "+r"(a), "+r"(b), "+r"(c), "+r"(d) : : "memory")
+#else
+#define LT_THEN(a, b, c, d) ((void)0)
 #endif
 
 #ifdef __GNUC__
@@ -25,6 +32,13 @@
 #else
 #define LT_APART
 #endif
+
+/* Where the sums of four channels start. */
+#define LT_START(scales, a, b, c, d)     \
+    uint32_t a = (uint32_t)(scales)[0];  \
+    uint32_t b = (uint32_t)(scales)[3];  \
+    uint32_t c = (uint32_t)(scales)[6];  \
+    uint32_t d = (uint32_t)(scales)[9]
 
 /* The result of a channel, saturated to int8; `odd` is 2 * zero + 1. */
 static inline int8_t lt_bytes_scaled(uint32_t sum, const int32_t *scale, int32_t odd)

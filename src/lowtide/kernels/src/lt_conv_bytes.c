@@ -52,13 +52,7 @@ typedef struct {
     uint32_t sums[8]; /* of the first pixel, then of the second */
 } four;
 
-/* Where sums start, and where they go. */
-#define START(of, a, b, c, d)              \
-    uint32_t a = (uint32_t)of->scales[0];  \
-    uint32_t b = (uint32_t)of->scales[3];  \
-    uint32_t c = (uint32_t)of->scales[6];  \
-    uint32_t d = (uint32_t)of->scales[9]
-
+/* Where sums go. */
 #define FINISH(of, i, a, b, c, d) \
     do {                          \
         of->sums[i] = a;          \
@@ -93,7 +87,7 @@ typedef struct {
 LT_APART static void add_two(four *of)
 {
     const int8_t *weights = of->weights, *x0 = of->x0, *x1 = of->x1, *end = x0 + (of->products & ~3);
-    START(of, s0, s1, s2, s3);
+    LT_START(of->scales, s0, s1, s2, s3);
     uint32_t t0 = s0, t1 = s1, t2 = s2, t3 = s3;
     for (; x0 != end; x0 += 4, x1 += 4, weights += 16) {
         TWO(0);
@@ -124,7 +118,7 @@ LT_APART static void add_two(four *of)
 LT_APART static void add_two(four *of)
 {
     const int8_t *weights = of->weights, *x0 = of->x0, *x1 = of->x1, *end = x0 + (of->products & ~1);
-    START(of, t0, t1, t2, t3);
+    LT_START(of->scales, t0, t1, t2, t3);
     uint32_t s0 = t0 + (t0 << 16), s1 = t1 + (t1 << 16), s2 = t2 + (t2 << 16), s3 = t3 + (t3 << 16);
     for (; x0 != end; x0 += 2, x1 += 2, weights += 8) {
         uint32_t first = (uint32_t)x0[0] + ((uint32_t)x1[0] << 16);
@@ -165,12 +159,13 @@ LT_APART static void add_two(four *of)
         LT_NOW(s2);                                 \
         s3 += (uint32_t)(x * weights[4 * (i) + 3]); \
         LT_NOW(s3);                                 \
+        LT_THEN(s0, s1, s2, s3);                    \
     } while (0)
 
 LT_APART static void add_one(four *of)
 {
     const int8_t *weights = of->weights, *x0 = of->x0, *end = x0 + (of->products & ~3);
-    START(of, s0, s1, s2, s3);
+    LT_START(of->scales, s0, s1, s2, s3);
     for (; x0 != end; x0 += 4, weights += 16) {
         ONE(0);
         ONE(1);
