@@ -16,7 +16,9 @@
  * order, and load ahead, until they run out of registers. Arm's cores have few, and end a product with
  * LT_NOW. Others have many, and results to wait for: they end some products of four channels with
  * LT_THEN. */
-#if defined(__GNUC__) && defined(__arm__)
+#if defined(__GNUC__) && defined(LT_SHORT) /* most instructions reach eight of the registers */
+#define LT_NOW(sum) __asm__ volatile("" : "+l"(sum) : : "memory")
+#elif defined(__GNUC__) && defined(__arm__)
 #define LT_NOW(sum) __asm__ volatile("" : "+r"(sum) : : "memory")
 #else
 #define LT_NOW(sum) ((void)0)
@@ -25,6 +27,13 @@
 #define LT_THEN(a, b, c, d) __asm__ volatile("" : "+r"(a), "+r"(b), "+r"(c), "+r"(d) : : "memory")
 #else
 #define LT_THEN(a, b, c, d) ((void)0)
+#endif
+
+/* A loop that no compiler replaces by a call, memcpy say. */
+#ifdef __GNUC__
+#define LT_LOOP_AS_IT_IS(pointer) __asm__ volatile("" : "+r"(pointer))
+#else
+#define LT_LOOP_AS_IT_IS(pointer) ((void)0)
 #endif
 
 #ifdef __GNUC__

@@ -7,6 +7,25 @@
 
 #include "lt_bytes.h"
 
+/* Copy n bytes: words where they are such. */
+static inline void copy(int8_t *to, const int8_t *from, int32_t n)
+{
+#ifdef __GNUC__
+    if ((((uintptr_t)to | (uintptr_t)from) & 3) == 0) {
+        for (; n >= 16; n -= 16, to += 16, from += 16) {
+            __builtin_memcpy(__builtin_assume_aligned(to, 4), __builtin_assume_aligned(from, 4), 16);
+        }
+        for (; n >= 4; n -= 4, to += 4, from += 4) {
+            __builtin_memcpy(__builtin_assume_aligned(to, 4), __builtin_assume_aligned(from, 4), 4);
+        }
+    }
+#endif
+    for (; n > 0; n--) {
+        *to++ = *from++;
+        LT_LOOP_AS_IT_IS(to);
+    }
+}
+
 /* Copy the window of output column x into `patch`, padding as the input's zero point. */
 LT_APART static void gather(const lt_conv_bytes_s8 *p, const void *const *rows, int32_t x, int8_t *patch)
 {
@@ -18,14 +37,14 @@ LT_APART static void gather(const lt_conv_bytes_s8 *p, const void *const *rows, 
         if (row == NULL) {
             memset(patch, p->input_zero, (size_t)run);
         } else if (inside) {
-            memcpy(patch, row + first * p->in_c, (size_t)run);
+            copy(patch, row + first * p->in_c, run);
         } else {
             int32_t column = first;
             for (int32_t at = 0; at < run; at += p->in_c, column += p->dilation_w) {
                 if (column < 0 || column >= p->in_w) {
                     memset(patch + at, p->input_zero, p->in_c);
                 } else {
-                    memcpy(patch + at, row + column * p->in_c, p->in_c);
+                    copy(patch + at, row + column * p->in_c, p->in_c);
                 }
             }
         }
@@ -106,39 +125,51 @@ LT_APART static void add_two(four *of)
 #else
 
 /* Multiplications are slow elsewhere, and registers many: one multiplies both pixels, x + 2^16 * y. Of
- * two products that are added, the low halves are above -2^15 and at most 2^15, so that the sum of the
- * high ones is known, too. */
-#define PAIR(c, s, t)                                                 \
-    do {                                                              \
-        uint32_t both = first * (uint32_t)weights[c] + second * (uint32_t)weights[4 + (c)]; \
-        s += both;                                                    \
-        t += (uint32_t)((int32_t)(both + 0x7FFFU) >> 16);             \
+ * two products that are added, the low halves are above -2^15 and at most 2^15 - 2^8, so that the sum of
+ * the high ones is known, too. A sum s is of all of that, t of the second pixel alone. */
+#define PAIR(w, c, s, t)                                                                   \
+    do {                                                                                \
+        uint32_t both = first * (uint32_t)(w)[c] + second * (uint32_t)(w)[4 + (c)];     \
+        s += both;                                                                      \
+        t += (uint32_t)((int32_t)(both + 0x7FFFU) >> 16);                               \
+    } while (0)
+
+/* Two bytes of either pixel, from the i-th on, with four channels. */
+#define TWO(i)                                                     \
+    do {                                                           \
+        const int8_t *w = weights + 4 * (i);                       \
+        uint32_t first = PIXELS(i), second = PIXELS((i) + 1);      \
+        PAIR(w, 0, s0, t0);                                        \
+        PAIR(w, 1, s1, t1);                                        \
+        PAIR(w, 2, s2, t2);                                        \
+        PAIR(w, 3, s3, t3);                                        \
+        LT_THEN(s0, s1, s2, s3);                                   \
+        LT_THEN(t0, t1, t2, t3);                                   \
+    } while (0)
+
+#define PIXELS(i) ((uint32_t)x0[i] + ((uint32_t)x1[i] << 16))
+
+/* One byte with channel c. */
+#define LAST(c, s, t)                            \
+    do {                                         \
+        s += PIXELS(0) * (uint32_t)weights[c];   \
+        t += (uint32_t)(*x1 * weights[c]);       \
     } while (0)
 
 LT_APART static void add_two(four *of)
 {
-    const int8_t *weights = of->weights, *x0 = of->x0, *x1 = of->x1, *end = x0 + (of->products & ~1);
+    const int8_t *weights = of->weights, *x0 = of->x0, *x1 = of->x1, *end = x0 + (of->products & ~3);
     LT_START(of->scales, t0, t1, t2, t3);
     uint32_t s0 = t0 + (t0 << 16), s1 = t1 + (t1 << 16), s2 = t2 + (t2 << 16), s3 = t3 + (t3 << 16);
-    for (; x0 != end; x0 += 2, x1 += 2, weights += 8) {
-        uint32_t first = (uint32_t)x0[0] + ((uint32_t)x1[0] << 16);
-        uint32_t second = (uint32_t)x0[1] + ((uint32_t)x1[1] << 16);
-        PAIR(0, s0, t0);
-        PAIR(1, s1, t1);
-        PAIR(2, s2, t2);
-        PAIR(3, s3, t3);
+    for (; x0 != end; x0 += 4, x1 += 4, weights += 16) {
+        TWO(0);
+        TWO(2);
     }
-    if (of->products & 1) {
-        int32_t x = *x0, y = *x1;
-        s0 += (uint32_t)(x * weights[0]) + ((uint32_t)(y * weights[0]) << 16);
-        s1 += (uint32_t)(x * weights[1]) + ((uint32_t)(y * weights[1]) << 16);
-        s2 += (uint32_t)(x * weights[2]) + ((uint32_t)(y * weights[2]) << 16);
-        s3 += (uint32_t)(x * weights[3]) + ((uint32_t)(y * weights[3]) << 16);
-        t0 += (uint32_t)(y * weights[0]);
-        t1 += (uint32_t)(y * weights[1]);
-        t2 += (uint32_t)(y * weights[2]);
-        t3 += (uint32_t)(y * weights[3]);
-        weights += 4;
+    for (end = of->x0 + of->products; x0 != end; x0++, x1++, weights += 4) {
+        LAST(0, s0, t0);
+        LAST(1, s1, t1);
+        LAST(2, s2, t2);
+        LAST(3, s3, t3);
     }
     of->weights = weights;
     FINISH(of, 0, s0 - (t0 << 16), s1 - (t1 << 16), s2 - (t2 << 16), s3 - (t3 << 16));
@@ -212,11 +243,13 @@ LT_SHARED void lt_conv_bytes_s8_row(const void *params, const lt_step *step)
     int8_t *out = step->out[0];
     int8_t *patch = step->scratch;
     int32_t x = 0;
+#ifndef LT_SHORT /* there, two pixels have not enough registers */
     for (; !p->lean && x + 1 < p->out_w; x += 2, out += 2 * p->out_c) {
         const int8_t *x0 = source(p, step, x, patch);
         const int8_t *x1 = source(p, step, x + 1, patch + p->products);
         pixels(p, x0, x1, out);
     }
+#endif
     for (; x < p->out_w; x++, out += p->out_c) {
         pixels(p, source(p, step, x, patch), NULL, out);
     }
