@@ -13,6 +13,13 @@ from lowtide.lower import packed
 from lowtide.lower.nodes import Array, Value
 
 
+def fits(quick: packed.Narrow) -> bool:
+    """Whether no channel has -128 twice where two products are added: see lt_conv_bytes.h."""
+    channels, products = quick.weights.shape
+    pairs = quick.weights[:, : products // 4 * 4].reshape(channels, -1, 2)
+    return not (pairs == -128).all(axis=2).any()
+
+
 def fields(quick: packed.Narrow, zero: int) -> tuple[tuple[str, Value], ...]:
     """The params with weights and scales; `zero` is the output's zero point."""
     return (

@@ -153,8 +153,10 @@ def lower_s8(context: Context, over: Footprint, channels: packed.Channels, group
         lanes = _by_lanes(context, over, channels, quick)
         if lanes is not None:
             return lanes
-    if quick is not None and context.target.is_portable and quick.weights.shape[1] <= _MAX_SIZE:
-        return _by_bytes(context, over, channels, quick)
+    if quick is not None and context.target.is_portable:
+        bytes_ = _by_bytes(context, over, channels, quick)
+        if bytes_ is not None:
+            return bytes_
     words = None if quick is None else packed.pack_pairs(quick.weights)
     if quick is None or words is None:
         return _plain(context, over, channels, groups)
@@ -258,9 +260,11 @@ def _by_fours(
 
 def _by_bytes(
     context: Context, over: Footprint, channels: packed.Channels, quick: packed.Narrow
-) -> Lowered:
+) -> Lowered | None:
     """The same with bytes as weights, on a core without DSP instructions."""
     out_c, products = quick.weights.shape
+    if products > _MAX_SIZE or not conv_bytes.fits(quick):
+        return None
     work = _work(over, channels, -(-products // 4))
     one = 0 if work.direct else products
     scratch = one if over.out_w == 1 else 2 * one

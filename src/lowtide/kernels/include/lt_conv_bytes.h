@@ -3,7 +3,8 @@
  *
  * A quicker form of lt_conv.h, for programs that are made for such a core: four channels times two
  * pixels at once, or four times one. Weights and scales are as lt_bytes.h says; the compiler checks the
- * conditions there.
+ * conditions there, and that of products 2 * k and 2 * k + 1 of a channel not both weights are -128 (but
+ * for those beyond the last four).
  */
 #ifndef LT_CONV_BYTES_H
 #define LT_CONV_BYTES_H

@@ -124,14 +124,15 @@ LT_APART static void add_two(four *of)
 
 #else
 
-/* Multiplications are slow elsewhere, and registers many: one multiplies both pixels, x + 2^16 * y. Of
- * two products that are added, the low halves are above -2^15 and at most 2^15 - 2^8, so that the sum of
- * the high ones is known, too. A sum s is of all of that, t of the second pixel alone. */
-#define PAIR(w, c, s, t)                                                                   \
-    do {                                                                                \
-        uint32_t both = first * (uint32_t)(w)[c] + second * (uint32_t)(w)[4 + (c)];     \
-        s += both;                                                                      \
-        t += (uint32_t)((int32_t)(both + 0x7FFFU) >> 16);                               \
+/* Multiplications are slow elsewhere, and registers many: one multiplies both pixels, x + 2^16 * y. The
+ * sum of two products is above -2^15 and below 2^15, for either pixel, as not both weights are -128: so
+ * the second one's can be told from the other. A sum s is of all of that, t of the second pixel alone. */
+#define PAIR(w, c, s, t)                                          \
+    do {                                                          \
+        int32_t w0 = (w)[c], w1 = (w)[4 + (c)];                   \
+        uint32_t both = first * (uint32_t)w0 + second * (uint32_t)w1; \
+        s += both;                                                \
+        t += (uint32_t)((int32_t)(both + 0x7FFFU) >> 16);         \
     } while (0)
 
 /* Two bytes of either pixel, from the i-th on, with four channels. */
@@ -150,10 +151,11 @@ LT_APART static void add_two(four *of)
 #define PIXELS(i) ((uint32_t)x0[i] + ((uint32_t)x1[i] << 16))
 
 /* One byte with channel c. */
-#define LAST(c, s, t)                            \
-    do {                                         \
-        s += PIXELS(0) * (uint32_t)weights[c];   \
-        t += (uint32_t)(*x1 * weights[c]);       \
+#define LAST(c, s, t)                     \
+    do {                                  \
+        int32_t w0 = weights[c];          \
+        s += PIXELS(0) * (uint32_t)w0;    \
+        t += (uint32_t)(*x1 * w0);        \
     } while (0)
 
 LT_APART static void add_two(four *of)
