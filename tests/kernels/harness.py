@@ -109,9 +109,7 @@ def differences(
 def _lean(graph: Graph, target: Target) -> Assembly:
     ready = prepare(graph, range(len(graph.ops)), join=False, target=target)
     lowered = {
-        op: replace(
-            of, nodes=tuple(n.leaner if isinstance(n, Node) else n for n in of.nodes)
-        )
+        op: replace(of, nodes=tuple(n.leaner if isinstance(n, Node) else n for n in of.nodes))
         for op, of in ready.lowered.items()
     }
     return assemble_tensors(replace(ready, lowered=lowered), "planned")

@@ -111,9 +111,7 @@ def _by_bytes(
         ("channels", over.in_c),
         *(field for field in over.fields if field[0] != "in_c"),
     )
-    return _node(
-        context, over, channels, "lt_depthwise_bytes", fields, work=DepthwiseBytes(work)
-    )
+    return _node(context, over, channels, "lt_depthwise_bytes", fields, work=DepthwiseBytes(work))
 
 
 def _by_lanes(node: Node, over: convolution.Footprint, quick: packed.Narrow, zero: int) -> Node:

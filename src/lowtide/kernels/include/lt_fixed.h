@@ -33,9 +33,9 @@
 #define LT_HELIUM_FLOAT
 #endif
 
-/* (a * b + 2^31) >> 32 for 0 <= b. Cores without a long multiplication (Cortex-M0) make it of halves:
- * the product is ah * bh * 2^32 + (ah * bl + al * bh) * 2^16 + al * bl, and the low half of al * bl
- * carries into nothing. */
+/* (a * b + 2^31) >> 32 for 0 <= b. Cores without a long multiplication make it of halves: the product is
+ * ah * bh * 2^32 + (ah * bl + al * bh) * 2^16 + al * bl, and the low half of al * bl carries into
+ * nothing. */
 static inline int32_t lt_high_word(int32_t a, int32_t b)
 {
 #ifdef LT_SHORT
@@ -53,10 +53,24 @@ static inline int32_t lt_high_word(int32_t a, int32_t b)
 }
 
 /* gemmlowp's SaturatingRoundingDoublingHighMul: round(a * b / 2^31), halves up. The one product that
- * saturates, INT32_MIN * INT32_MIN, cannot occur: b is a multiplier, which is never negative. */
+ * saturates, INT32_MIN * INT32_MIN, cannot occur: where a may be that, b is a multiplier, never negative. */
 static inline int32_t lt_high_mul(int32_t a, int32_t b)
 {
     return (int32_t)(((int64_t)a * b + (1 << 30)) >> 31);
+}
+
+/* The same for 0 <= b. */
+static inline int32_t lt_high_by(int32_t a, int32_t b)
+{
+#ifdef LT_SHORT /* as above, one bit further down */
+    int32_t ah = a >> 16, bh = b >> 16;
+    uint32_t al = (uint32_t)a & 0xFFFFU, bl = (uint32_t)b & 0xFFFFU;
+    int32_t middle = ah * (int32_t)bl + (int32_t)(al * bl >> 16);
+    uint32_t low = ((uint32_t)middle & 0x7FFFU) + al * (uint32_t)bh + (1U << 14);
+    return ah * bh * 2 + (middle >> 15) + (int32_t)(low >> 15);
+#else
+    return lt_high_mul(a, b);
+#endif
 }
 
 /* gemmlowp's RoundingDivideByPOT: round(x / 2^exponent), halves away from zero; exponent 0 to 31. */
@@ -73,7 +87,7 @@ static inline int32_t lt_scale(int32_t x, int32_t multiplier, int32_t shift)
 {
     int32_t left = shift > 0 ? shift : 0;
     int32_t right = shift > 0 ? 0 : -shift;
-    return lt_divide_by_pot(lt_high_mul((int32_t)((uint32_t)x << left), multiplier), right);
+    return lt_divide_by_pot(lt_high_by((int32_t)((uint32_t)x << left), multiplier), right);
 }
 
 /* MultiplyByQuantizedMultiplier of 64-bit sums, |x| < 2^47: x * m, with 16 bits of the multiplier,
