@@ -38,12 +38,16 @@ ANY = "any"
 _DRAWN = {"conv": 60, "depthwise": 32, "strips": 10, "block": 40}
 _DRAWN_FOR_DSP = {"conv": 48, "columns": 36, "strips": 10, "add": 6, "dense": 6}
 _DRAWN_FOR_HELIUM = {"conv": 48, "depthwise": 30, "columns": 24, "strips": 10, "add": 6, "dense": 6}
-"""Kinds that are also compiled for a core with DSP instructions, or Helium: it has own kernels."""
 _DRAWN_FOR_BYTES = {"conv": 36, "depthwise": 24, "dense": 6}
-PORTABLE = "cortex-m0", "cortex-m3", "rv32imac"
-OWN = {"cortex-m4": _DRAWN_FOR_DSP, "cortex-m55": _DRAWN_FOR_HELIUM} | dict.fromkeys(
-    PORTABLE, _DRAWN_FOR_BYTES
-)
+"""Kinds that are also compiled for a core with DSP instructions, with Helium, or with neither: each has
+own kernels."""
+OWN = {
+    "cortex-m3": _DRAWN_FOR_BYTES,
+    "cortex-m4": _DRAWN_FOR_DSP,
+    "cortex-m55": _DRAWN_FOR_HELIUM,
+}
+_ALIKE = {"cortex-m3": ("cortex-m0", "cortex-m3", "rv32imac")}
+"""Core of OWN -> those that run the same programs."""
 _OTHERS = ("dense", "add", "average", "global", "max", "softmax", "mean")
 _EACH_OTHER = 4
 _MOST_MACS = 1_500_000
@@ -75,7 +79,8 @@ class Case:
 
     def cores(self, wanted: Sequence[str]) -> tuple[str, ...]:
         """Those of `wanted` that it runs on."""
-        return tuple(core for core in wanted if self.core in (ANY, core))
+        mine = wanted if self.core == ANY else _ALIKE.get(self.core, (self.core,))
+        return tuple(core for core in wanted if core in mine)
 
 
 @dataclass(frozen=True, slots=True)
