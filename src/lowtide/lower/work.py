@@ -226,11 +226,13 @@ class ConvolutionBytes:
             found[f"{name}_elements"] = count * of.out_c
         if of.direct:
             return found
+        # Words are copied where both ends are such.
+        words, rest = (run // 4, 0) if of.in_c % 4 == 0 else (0, run)
         return {
             **found,
             "copied_rows": of.rows * columns,
-            "copied_words": of.rows * columns * (run // 4),
-            "copied_bytes": of.rows * columns * (run % 4),
+            "copied_words": of.rows * columns * words,
+            "copied_bytes": of.rows * columns * rest,
             "filled_rows": of.padding * columns,
             "filled_words": of.padding * columns * (run // 4),
             "edges": of.rows * padded,
@@ -312,9 +314,9 @@ class DepthwiseBytes:
             "fours": pixels * fours,
             f"{kind}_rows": pixels * of.kernel_h * fours,
             f"{kind}_taps": taps * fours,
-            "edges": of.steps * of.kernel_h * padded * fours,
-            "rest": pixels * bool(rest),
-            "rest_taps": taps * bool(rest),
+            f"{kind}_edges": of.steps * of.kernel_h * padded * fours,
+            "rest": pixels * rest,
+            "rest_taps": taps * rest,
             "elements": pixels * of.channels,
             "clamped": pixels * of.channels if of.clamps else 0,
         }
