@@ -154,7 +154,8 @@ def test_plans_of_other_graphs(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as caught:
         compile_model(loaded(MODEL), Options(**read_plan(path, loaded(MODEL))))
     assert caught.value.cause == (
-        "the plan is for another graph of this model, which another version simplified"
+        "the plan is for another graph of this model, which another version simplified, or for "
+        "another part of it"
     )
     assert caught.value.remedy == "plan the model anew with `lowtide plan MODEL -o FILE`"
     for key in ("graph_sha256", "simplified"):

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from lowtide.commands.compiling import Options as Options
     from lowtide.commands.compiling import Planned as Planned
     from lowtide.commands.compiling import compile_model, planned_model
+    from lowtide.commands.cutting import part_of as part_of
     from lowtide.commands.reordering import Reordered as Reordered
     from lowtide.commands.reordering import load as load
     from lowtide.commands.reordering import reorder as reorder
@@ -70,6 +71,7 @@ _HOMES = {
     "compile": ("lowtide.commands.compiling", "compile_model"),
     "describe": ("lowtide.report.describe", "describe"),
     "load": ("lowtide.commands.reordering", "load"),
+    "part_of": ("lowtide.commands.cutting", "part_of"),
     "plan": ("lowtide.commands.compiling", "planned_model"),
     "reorder": ("lowtide.commands.reordering", "reorder"),
     "run": ("lowtide.commands.checking", "run"),

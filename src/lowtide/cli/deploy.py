@@ -17,7 +17,9 @@ from lowtide.cli.options import (
     effort_option,
     file_option,
     json_option,
+    load,
     model_argument,
+    part_options,
     progress,
 )
 from lowtide.errors import DiffersError, UsageError
@@ -49,7 +51,8 @@ _MAX_RAM = click.option(
     "fits, in strips.",
 )
 
-_OPTIONS = (
+_OPTIONS: tuple[Callable[[Any], Any], ...] = (
+    part_options,
     click.option(
         "--schedule",
         type=click.Choice(["operators", "rows"]),
@@ -181,7 +184,6 @@ _cache_option = click.option(
 def _loaded(model: str, options: dict[str, Any]) -> tuple[Any, Any]:
     """The model, and `compiling.Options` from the command line or the plan file it names."""
     from lowtide.commands.compiling import Options
-    from lowtide.commands.reordering import load
     from lowtide.machines.board import find_target
     from lowtide.plans.file import read_plan
     from lowtide.target import ANY

@@ -11,8 +11,10 @@ from lowtide.cli.options import (
     effort_option,
     file_option,
     json_option,
+    load,
     model_argument,
     out_option,
+    part_options,
     progress,
 )
 from lowtide.errors import UsageError
@@ -21,6 +23,7 @@ from lowtide.files import check_writable, make_folder, write_atomically, write_t
 
 @click.command(epilog=MODEL_HELP)
 @model_argument
+@part_options
 @json_option
 @file_option("--csv", metavar="DIR", help_text="Write the tables as CSV files into DIR.")
 @file_option(
@@ -40,7 +43,7 @@ def analyze(model: str, as_json: bool, csv: Path | None, plot: Path | None, effo
         raise UsageError(
             f"cannot make the folder {csv}: it is a file", "name a folder for the tables"
         )
-    loaded = reordering.load(model)
+    loaded = load(model)
     with progress("searching for the best order"):
         result = reordering.analyze(loaded, effort=effort)
         placements = reordering.place_tensors(loaded.graph, result.best.order)
@@ -58,6 +61,7 @@ def analyze(model: str, as_json: bool, csv: Path | None, plot: Path | None, effo
 
 @click.command(epilog=MODEL_HELP)
 @model_argument
+@part_options
 @out_option("The .tflite file to write.", required=True)
 @click.option(
     "--offline-plan", is_flag=True, help="Also store tensor offsets, as metadata that TFLM honours."
@@ -92,7 +96,7 @@ def reorder(
     from lowtide.report import data, text
 
     check_writable(output)
-    loaded = reordering.load(model)
+    loaded = load(model)
     with progress("searching for the best order and checking the result"):
         result = reordering.reorder(loaded, offline_plan=offline_plan, check=check, effort=effort)
     written = result.better or always_write
@@ -107,6 +111,7 @@ def reorder(
 
 @click.command(epilog=MODEL_HELP)
 @model_argument
+@part_options
 @file_option("-o", "--output", metavar="OUT", help_text="The .tflite file to write.", required=True)
 @click.option("--reorder", is_flag=True, help="Also put the operators in their best order.")
 @click.option(
@@ -141,11 +146,11 @@ def simplify(
     effort: float,
 ) -> None:
     """Write the model without what no input can change: its outputs stay the same, byte for byte."""
-    from lowtide.commands import reordering, simplifying
+    from lowtide.commands import simplifying
     from lowtide.report import data, simplified
 
     check_writable(output)
-    loaded = reordering.load(model)
+    loaded = load(model)
     with progress("simplifying and checking the result"):
         result = simplifying.simplify_model(
             loaded,

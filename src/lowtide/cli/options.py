@@ -11,11 +11,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from lowtide.sizes import bytes_in
+
+if TYPE_CHECKING:
+    from lowtide.ir import Model
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 MODEL_HELP = "MODEL is a .tflite file, or zoo:NAME (see `lowtide zoo`)."
@@ -77,6 +80,44 @@ effort_option = click.option(
     metavar="F",
     help="How much work searches may do, times the usual. It is counted, never timed.",
 )
+
+
+_PART = "lowtide.part"
+
+
+def part_options(command: _Command) -> _Command:
+    """--from and --until, which `load` follows."""
+
+    def keep(context: click.Context, option: click.Parameter, value: tuple[str, ...]) -> None:
+        context.meta.setdefault(_PART, {})[option.name] = value
+
+    def ends(name: str, parameter: str, help_text: str) -> Callable[[_Command], _Command]:
+        kept: Any = {"multiple": True, "expose_value": False, "callback": keep}
+        return click.option(name, parameter, metavar="TENSORS", help=help_text, **kept)
+
+    begin = ends(
+        "--from",
+        "begin",
+        "Take the part of the network that begins with these tensors: numbers or names, with commas.",
+    )
+    until = ends("--until", "until", "Take the part that ends with these tensors.")
+    return begin(until(command))
+
+
+def load(model: str) -> Model:
+    """The model that a command's argument names, or the part of it that its options say.
+
+    Raises as `lowtide.load`, and UsageError for a part that cannot be.
+    """
+    from lowtide.commands import cutting, reordering
+
+    loaded = reordering.load(model)
+    part = click.get_current_context().meta.get(_PART, {})
+    begin, until = (
+        [name for text in part.get(end, ()) for name in cutting.names_in(text, loaded.graph)]
+        for end in ("begin", "until")
+    )
+    return cutting.part_of(loaded, begin, until)
 
 
 def file_option(

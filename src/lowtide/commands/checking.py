@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.commands.compiling import Compiled, rounded_as
+from lowtide.commands.cutting import alone
 from lowtide.commands.originals import Originals, in_file, known_tensors, originals
 from lowtide.commands.profiling import Profile, profile_of
 from lowtide.commands.sequences import Inputs, State, inputs_of
@@ -27,7 +28,13 @@ from lowtide.machines.host import HostTrace, host_build, host_macs, host_trace
 from lowtide.machines.parts import Board
 from lowtide.machines.profiled import Profiled, Unprofiled
 from lowtide.machines.qemu import BoardRun, run_on_board
-from lowtide.oracle.interpreters import Difference, EngineName, Reference, first_difference
+from lowtide.oracle.interpreters import (
+    Difference,
+    EngineName,
+    OracleError,
+    Reference,
+    first_difference,
+)
 from lowtide.oracle.samples import reference, sample_inputs
 from lowtide.program.assemble import Assembly
 
@@ -96,12 +103,12 @@ def verify(
     MissingToolError without an oracle or a compiler, BuildError if the C is faulty, ProgramError if the
     program crashes, hangs or trips a sanitizer; ModelError for inputs that cannot be made.
     """
-    inputs = inputs_of(compiled, samples, 8, seed)
-    told = _originals(compiled, inputs)
-    passed_over = told.kept.passed_over
+    tensors = [*compiled.graph.inputs, *_made(compiled), *compiled.graph.outputs]
+    compiled, inputs, told, passed_over = _told(compiled, tensors, samples, 8, seed, claims=True)
     asked, compiled = compiled, rounded_as(compiled, told.kept.engine)
     if compiled is not asked:  # what never changes may depend on the rounding
-        told = _originals(compiled, inputs)
+        tensors = [*compiled.graph.inputs, *_made(compiled), *compiled.graph.outputs]
+        told = originals(compiled, inputs, tensors, claims=True)
     wanted, graph, made = told.kept, compiled.graph, _made(compiled)
     with tempfile.TemporaryDirectory(prefix="lowtide-") as folder:
         program = host_build(compiled.files, compiled.name, Path(folder), trace=True, cached=cached)
@@ -156,9 +163,30 @@ def _made(compiled: Compiled) -> dict[int, Op]:
     }
 
 
-def _originals(compiled: Compiled, inputs: Inputs) -> Originals:
-    tensors = [*compiled.graph.inputs, *_made(compiled), *compiled.graph.outputs]
-    return originals(compiled, inputs, tensors, claims=True)
+def _told(
+    compiled: Compiled,
+    tensors: list[int],
+    samples: int | None,
+    default: int,
+    seed: int,
+    *,
+    claims: bool = False,
+) -> tuple[Compiled, Inputs, Originals, str]:
+    """What the oracle makes of a program's inputs, and why it is not what was asked for first, if so.
+
+    A part of a network that no engine runs is compared as a network of its own.
+    """
+    inputs = inputs_of(compiled, samples, default, seed)
+    try:
+        told = originals(compiled, inputs, tensors, claims=claims)
+        return compiled, inputs, told, told.kept.passed_over
+    except OracleError as error:
+        if compiled.model.whole is None:
+            raise
+        why = f"the part was compared by itself, since no reference engine runs all: {error.cause}"
+    compiled = replace(compiled, model=alone(compiled.model))
+    inputs = inputs_of(compiled, samples, default, seed)
+    return compiled, inputs, originals(compiled, inputs, tensors, claims=claims), why
 
 
 def _states(model: Model, assembly: Assembly, op: Op) -> Iterator[int]:
@@ -287,8 +315,9 @@ def run(
     if isinstance(board, str):
         board = find_board(board)
     graph = compiled.graph
-    inputs = inputs_of(compiled, samples, 2, seed)
-    wanted = originals(compiled, inputs, [*graph.inputs, *graph.outputs]).kept
+    ends = [*graph.inputs, *graph.outputs]
+    compiled, inputs, told, passed_over = _told(compiled, ends, samples, 2, seed)
+    wanted = told.kept
 
     def on(part: Board, program: Compiled, profile: bool = False) -> BoardRun:
         given = program.files, program.name, _samples(graph, wanted)
@@ -311,7 +340,7 @@ def run(
         compared=compared,
         board=board,
         engine=wanted.engine,
-        passed_over=wanted.passed_over,
+        passed_over=passed_over,
         samples=inputs.counted,
         seed=seed,
         state=inputs.state,

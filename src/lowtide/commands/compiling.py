@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
+from lowtide.commands.cutting import proposed
 from lowtide.commands.savings import Savings, savings
 from lowtide.emit.bundle import README, bundle, superseded
 from lowtide.emit.exports import export
@@ -337,17 +338,27 @@ def prepared(model: Model, options: Options) -> tuple[Simplified, OrderResult, P
     if options.stages is not None:
         check_graph(graph, options.stages_of)
         order = replace(order, order=stage_order(graph, options.stages))
-    ready = prepare(
-        graph,
-        order.order,
-        input_mode=options.input_mode,
-        output_mode=options.output_mode,
-        preserve_input=options.preserve_input,
-        align=options.align,
-        join=options.schedule == "rows",
-        target=options.target,
-    )
+    try:
+        ready = prepare(
+            graph,
+            order.order,
+            input_mode=options.input_mode,
+            output_mode=options.output_mode,
+            preserve_input=options.preserve_input,
+            align=options.align,
+            join=options.schedule == "rows",
+            target=options.target,
+        )
+    except ModelError as error:
+        raise _advised(error, model, options) from None
     return simplified, order, ready
+
+
+def _advised(error: ModelError, model: Model, options: Options) -> ModelError:
+    """The same refusal, whose remedy begins with the part of the network that can be compiled."""
+    plain = replace(options, simplify=False)
+    found = proposed(model, lambda part: passed(part, plain).graph)
+    return error if found is None else ModelError(error.cause, f"{found}; or {error.remedy}")
 
 
 def _check_ends(graph: Graph) -> None:

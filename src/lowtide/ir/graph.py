@@ -185,6 +185,7 @@ class Model:
     """A loaded file: its main subgraph, and the bytes it came from.
 
     `subgraph_tensors` holds the number of tensors of every subgraph in the file, main one first.
+    If `graph` is a part of what the file holds (see `passes.cut`), `whole` is all of it.
     """
 
     path: str
@@ -194,3 +195,9 @@ class Model:
     metadata: tuple[Metadata, ...] = ()
     signatures: tuple[Signature, ...] = ()
     subgraph_tensors: tuple[int, ...] = ()
+    whole: Graph | None = field(default=None, repr=False)
+
+    @property
+    def file_graph(self) -> Graph:
+        """What the file holds: `graph`, or that of which it is a part."""
+        return self.graph if self.whole is None else self.whole

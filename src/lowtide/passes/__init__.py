@@ -8,6 +8,7 @@ with the file's tensors; operators are numbered anew, ops[i].id == i.
 
 from lowtide.passes.boundary import drop_boundary_quantization
 from lowtide.passes.carried import carry_rows
+from lowtide.passes.cut import cut
 from lowtide.passes.dilations import fold_dilations
 from lowtide.passes.nibbles import unpack_weights
 from lowtide.passes.pads import fold_pads
@@ -17,6 +18,7 @@ from lowtide.passes.windows import normalise_windows
 
 __all__ = [
     "carry_rows",
+    "cut",
     "drop_boundary_quantization",
     "fold_dilations",
     "fold_pads",

@@ -38,7 +38,8 @@ def check_graph(graph: Graph, digest: str | None) -> None:
     """Raises UsageError if a plan is for a graph of another digest; None is any graph."""
     if digest is not None and graph_digest(graph) != digest:
         raise UsageError(
-            "the plan is for another graph of this model, which another version simplified",
+            "the plan is for another graph of this model, which another version simplified, or for "
+            "another part of it",
             "plan the model anew with `lowtide plan MODEL -o FILE`",
         )
 

@@ -97,6 +97,13 @@ class Assembly:
         ends = dict.fromkeys((members[0], members[-1]))
         return " to ".join(f"{op} {self.graph.ops[op].label}" for op in ends)
 
+    def operator_of(self, entry: Entry) -> int | None:
+        """The network's operator that a node of the program is of, of a block's its first; None for one
+        that only moves or exchanges rows."""
+        if not isinstance(entry, KernelEntry):
+            return None
+        return self.members.get(entry.node.op, (entry.node.op,))[0]
+
     @property
     def plan(self) -> RowPlan | None:
         """The plan, if rows are interleaved."""
