@@ -18,6 +18,7 @@ COMMANDS = (
     "reorder",
     "simplify",
     "plan",
+    "report",
     "compile",
     "verify",
     "run",
@@ -25,6 +26,7 @@ COMMANDS = (
     "zoo",
     "boards",
     "ops",
+    "completion",
 )
 
 

@@ -29,7 +29,7 @@ from networks import loaded
 _Stage = tuple[tuple[int, ...], int | None, bool]
 """Operators, the width of strips, whether lean."""
 
-CORES = ("cortex-m0", "cortex-m3", "cortex-m4", "rv32imac")
+CORES = ("cortex-m4", "rv32imac")
 NETWORKS = [*range(18), *(BLOCKS + n for n in (0, 2, 10, 30))]
 
 
