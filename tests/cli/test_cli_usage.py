@@ -23,6 +23,7 @@ COMMANDS = (
     "verify",
     "run",
     "check",
+    "quantize",
     "zoo",
     "boards",
     "ops",

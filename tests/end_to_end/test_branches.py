@@ -118,7 +118,10 @@ def refusal(data: bytes) -> ModelError:
 
 
 def test_refusals() -> None:
-    apart = "run what is before it and what is after it as two networks, and decide between them"
+    apart = (
+        "compile what is before it and what is after it as two parts (--until, --from), and decide "
+        "between them"
+    )
     net = Net()
     error = refusal(net.build(*loop(net, None, 0)))
     assert error.cause == "operator 0 (WHILE): how often it runs depends on what is given"

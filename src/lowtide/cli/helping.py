@@ -20,6 +20,11 @@ _EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
         "model.tflite -o simpler.tflite --reorder",
         "zoo:ds-cnn-kws -o kws.tflite --always-write",
     ),
+    "quantize": (
+        "float.tflite -o model.tflite --data samples.npz",
+        "float.tflite -o model.tflite --data photographs/ --input-type uint8",
+        "float.tflite -o trial.tflite --random",
+    ),
     "plan": (
         "model.tflite --front",
         "model.tflite --input streamed --plot rows.png",

@@ -177,8 +177,9 @@ def simplify(
 @click.command(cls=HelpfulCommand)
 @click.argument("name", required=False)
 @out_option("Write the network NAME to this .tflite file.")
+@click.option("--float", "floats", is_flag=True, help="With floats: for `lowtide quantize`.")
 @json_option
-def zoo(name: str | None, output: Path | None, as_json: bool) -> None:
+def zoo(name: str | None, output: Path | None, floats: bool, as_json: bool) -> None:
     """List the built-in networks, or write one as a .tflite file."""
     from lowtide import zoo as networks
     from lowtide.report import data
@@ -190,7 +191,7 @@ def zoo(name: str | None, output: Path | None, as_json: bool) -> None:
         )
     if name is not None and output is not None:
         check_writable(output)
-        write_atomically(output, networks.build(name.removeprefix("zoo:")))
+        write_atomically(output, networks.build(name.removeprefix("zoo:"), floats=floats))
         show(f"Wrote {output}.")
         return
     rows = [{"name": n, "description": networks.describe(n)} for n in networks.names()]

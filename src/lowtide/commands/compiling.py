@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,7 +20,7 @@ from lowtide.emit.bundle import README, bundle, superseded
 from lowtide.emit.exports import export
 from lowtide.emit.names import c_name, check_name
 from lowtide.emit.readme import readme
-from lowtide.errors import ModelError, UsageError
+from lowtide.errors import FloatError, ModelError, UsageError
 from lowtide.files import make_folder, write_together
 from lowtide.ir import Graph, Model
 from lowtide.oracle.interpreters import EngineName
@@ -34,6 +35,7 @@ from lowtide.passes import (
     unpack_weights,
 )
 from lowtide.passes.branches import inline_branches
+from lowtide.passes.floats import is_float
 from lowtide.passes.simplify import PASSES, Price, Simplified, priced, simplify, unchanged
 from lowtide.place.tensors import tflm_arena_bytes, tflm_variable_bytes
 from lowtide.plans import planner
@@ -371,7 +373,13 @@ def prepared(model: Model, options: Options) -> tuple[Simplified, OrderResult, P
 
 
 def _advised(error: ModelError, model: Model, options: Options) -> ModelError:
-    """The same refusal, whose remedy begins with the part of the network that can be compiled."""
+    """The same refusal, with the part of the network that can be compiled, or what quantises it."""
+    if isinstance(error, FloatError) and is_float(model.graph):
+        nameless = model.path.startswith("<")  # made in memory
+        file = "MODEL.tflite" if nameless else model.path
+        made = f"{'NAME' if nameless else _stem(model.path)}_int8.tflite"
+        command = f"lowtide quantize {shlex.quote(file)} -o {shlex.quote(made)} --data SAMPLES.npz"
+        return FloatError(error.cause, f"`{command}` makes an int8 network of it")
     plain = replace(options, simplify=False)
     found = proposed(model, lambda part: passed(part, plain).graph)
     return error if found is None else ModelError(error.cause, f"{found}; or {error.remedy}")

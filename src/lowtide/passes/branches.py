@@ -21,7 +21,10 @@ from lowtide.passes.simplify.constants import made_of_constants
 
 _MOST_ROUNDS = 1000
 _MOST_OPERATORS = 20_000
-_REMEDY = "run what is before it and what is after it as two networks, and decide between them"
+_REMEDY = (
+    "compile what is before it and what is after it as two parts (--until, --from), and decide between "
+    "them"
+)
 
 
 def inline_branches(graph: Graph) -> Graph:

@@ -45,15 +45,18 @@ def describe(name: str) -> str:
     return _DESCRIPTIONS[name]
 
 
-def build(name: str) -> bytes:
+def build(name: str, *, floats: bool = False) -> bytes:
     """The network `name` as the contents of a .tflite file; raises UsageError for an unknown name.
 
-    The bytes depend on the name alone: weights and calibration inputs are seeded with it.
+    The bytes depend on the name alone: weights and calibration inputs are seeded with it. With `floats`,
+    it is as a training framework has it, before it is quantised; one with state has no such form.
     """
     _check(name)
     from lowtide.zoo.catalogue import BUILDERS  # numpy and the schema, only when needed
+    from lowtide.zoo.floats import with_floats
 
-    return BUILDERS[name]()
+    file = BUILDERS[name]()
+    return with_floats(file, name) if floats else file
 
 
 def _check(name: str) -> None:
