@@ -25,15 +25,30 @@ from lowtide.tflite.read import parse
 from lowtide.zoo.builder import Act, NetBuilder
 from lowtide.zoo.quantise import Activation
 
-BOARDS = {"cortex-m4": M4, "cortex-m55": "mps3-an547", "rv32imac": "rv32-virt"}
-"""Core -> the board on which its model is fitted and checked."""
+BOARDS = {
+    "cortex-m0": "microbit",
+    "cortex-m3": "mps2-an385",
+    "cortex-m4": M4,
+    "cortex-m55": "mps3-an547",
+    "rv32imac": "rv32-virt",
+}
+"""Core -> the board on which its model is fitted and checked; if it has too little memory, the roomy
+machine in its place."""
 
 ANY = "any"
 _DRAWN = {"conv": 60, "depthwise": 32, "strips": 10, "block": 40}
 _DRAWN_FOR_DSP = {"conv": 48, "columns": 36, "strips": 10, "add": 6, "dense": 6}
 _DRAWN_FOR_HELIUM = {"conv": 48, "depthwise": 30, "columns": 24, "strips": 10, "add": 6, "dense": 6}
-"""Kinds that are also compiled for a core with DSP instructions, or Helium: it has own kernels."""
-OWN = {"cortex-m4": _DRAWN_FOR_DSP, "cortex-m55": _DRAWN_FOR_HELIUM}
+_DRAWN_FOR_BYTES = {"conv": 36, "depthwise": 24, "dense": 6}
+"""Kinds that are also compiled for a core with DSP instructions, with Helium, or with neither: each has
+own kernels."""
+OWN = {
+    "cortex-m3": _DRAWN_FOR_BYTES,
+    "cortex-m4": _DRAWN_FOR_DSP,
+    "cortex-m55": _DRAWN_FOR_HELIUM,
+}
+_ALIKE = {"cortex-m3": ("cortex-m0", "cortex-m3", "rv32imac")}
+"""Core of OWN -> those that run the same programs."""
 _OTHERS = ("dense", "add", "average", "global", "max", "softmax", "mean")
 _EACH_OTHER = 4
 _MOST_MACS = 1_500_000
@@ -65,7 +80,8 @@ class Case:
 
     def cores(self, wanted: Sequence[str]) -> tuple[str, ...]:
         """Those of `wanted` that it runs on."""
-        return tuple(core for core in wanted if self.core in (ANY, core))
+        mine = wanted if self.core == ANY else _ALIKE.get(self.core, (self.core,))
+        return tuple(core for core in wanted if core in mine)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +141,9 @@ def run_case(case: Case, cores: Sequence[str]) -> Executed:
     assert plan is not None
     boards, measured = load_boards(), {}
     for core in case.cores(cores):
-        ran = checking.run(compiled, boards[BOARDS[core]], samples=1)
+        board = boards[BOARDS[core]]
+        board = board if board.roomy == board.machine else board.with_plenty
+        ran = checking.run(compiled, board, samples=1)
         assert ran.bit_exact, case
         measured[core] = ran.measured.max_instructions
     return Executed(case, dict(counts), plan.macs, compiled.arena_bytes, measured)

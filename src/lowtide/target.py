@@ -39,9 +39,14 @@ class Target:
         return self.variants == (DSP, HELIUM) and not self.shared
 
     @property
+    def is_portable(self) -> bool:
+        """Whether the core surely has neither, so that weights may be packed for plain C."""
+        return self.variants == (PORTABLE,) and not self.shared
+
+    @property
     def is_particular(self) -> bool:
         """Whether kernels may be used that not every core has in a quick form."""
-        return self.has_dsp or self.has_helium
+        return self.has_dsp or self.has_helium or self.is_portable
 
     @property
     def within_blocks(self) -> Target:

@@ -30,9 +30,11 @@ def board_differences(
     inputs: Sequence[Mapping[int, Array]] | None = None,
     engine: Literal["auto", "tflm", "litert"] = "auto",
     target: Target = ANY,
+    plenty: bool = False,
 ) -> list[str]:
     """Every output of the model, compiled for `target`, that is not bit for bit the oracle's on `board`,
-    one line each. Convolutions of uint8 are flipped."""
+    one line each. Convolutions of uint8 are flipped. With `plenty`, the board has more memory than the
+    real one, if its machine has not."""
     graph = flip_bytes(parse(data).graph).graph
     if inputs is None:
         shapes = [
@@ -44,7 +46,8 @@ def board_differences(
     # Inputs are read again for every sample, so resident ones may be overwritten.
     files = bundle(assemble(graph, range(len(graph.ops)), target=target), "net")
     samples = [[np.ascontiguousarray(s[i]).tobytes() for i in graph.inputs] for s in inputs]
-    run = run_on_board(find_board(board), files, "net", samples)
+    on = find_board(board)
+    run = run_on_board(on.with_plenty if plenty else on, files, "net", samples)
     lines = [] if not run.warnings else [run.warnings]
     for number, outputs in enumerate(run.outputs):
         for tensor, got in zip(graph.outputs, outputs, strict=True):

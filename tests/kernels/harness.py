@@ -20,12 +20,14 @@ from numpy.typing import NDArray
 from intervals import outside
 from lowtide.emit.bundle import bundle
 from lowtide.ir import Graph
+from lowtide.lower.nodes import Node
 from lowtide.machines.host import CHECKED, TRACED
 from lowtide.machines.toolchain import build_program
 from lowtide.oracle.interpreters import Reference, random_inputs, reference_tensors
 from lowtide.passes.flipping import FLIP, flip_bytes
 from lowtide.passes.simplify import Simplified
-from lowtide.program.assemble import Assembly, assemble
+from lowtide.program.assemble import Assembly, assemble, assemble_tensors
+from lowtide.rows.prepare import prepare
 from lowtide.target import ANY, Target
 from lowtide.tflite.read import parse
 
@@ -79,17 +81,20 @@ def differences(
     engine: Literal["auto", "tflm", "litert"] = "auto",
     rewrite: Callable[[Graph], Graph] = lambda graph: graph,
     target: Target = ANY,
+    lean: bool = False,
 ) -> list[str]:
     """Every tensor of the model that is not bit for bit the oracle's, as one line each.
 
     `rewrite` is a pass over the graph that is compiled, in which convolutions of uint8 are then flipped;
-    `target` is what it is compiled for: the host runs what stands in for its assembly.
+    `target` is what it is compiled for: the host runs what stands in for its assembly. If `lean`,
+    kernels that have a lean form run in it.
     Sample 0 of the default inputs is random, 1 to 3 are all least, all greatest and all zero.
     """
     rewritten = rewrite(parse(data).graph)
     flipped = flip_bytes(rewritten)
     graph = flipped.graph
-    assembly = assemble(graph, range(len(graph.ops)), target=target)
+    order = range(len(graph.ops))
+    assembly = _lean(graph, target) if lean else assemble(graph, order, target=target)
     if inputs is None:
         inputs = random_inputs(
             [(i, graph.tensors[i].shape, _dtype(graph, i)) for i in graph.inputs], samples, 1
@@ -115,6 +120,15 @@ def _stored(flipped: Simplified, sample: Mapping[int, Array]) -> dict[int, Array
         if value is not None:
             found[tensor.id] = (value ^ 0x80).view(np.int8) if tensor.flipped else value
     return found
+
+
+def _lean(graph: Graph, target: Target) -> Assembly:
+    ready = prepare(graph, range(len(graph.ops)), join=False, target=target)
+    lowered = {
+        op: replace(of, nodes=tuple(n.leaner if isinstance(n, Node) else n for n in of.nodes))
+        for op, of in ready.lowered.items()
+    }
+    return assemble_tensors(replace(ready, lowered=lowered), "planned")
 
 
 def _dtype(graph: Graph, tensor: int) -> np.dtype[Any]:

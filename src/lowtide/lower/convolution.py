@@ -17,11 +17,11 @@ from lowtide.ir import DType, Tensor
 from lowtide.ir.flipped import flipped
 from lowtide.ir.products import bias, clamp, factors, real_factors
 from lowtide.ir.window import Axis
-from lowtide.lower import conv_fours, conv_lanes, images, nibbles, packed
+from lowtide.lower import conv_bytes, conv_fours, conv_lanes, images, nibbles, packed
 from lowtide.lower.common import Context, image_rows, per_tensor
 from lowtide.lower.lanes_work import ConvolutionLanes
 from lowtide.lower.nodes import Array, Lowered, Node, Params, Port, Value
-from lowtide.lower.work import Convolution, ConvolutionFours, Work
+from lowtide.lower.work import Convolution, ConvolutionBytes, ConvolutionFours, Work
 from lowtide.target import DSP
 
 __all__ = [
@@ -170,6 +170,10 @@ def lower_s8(context: Context, over: Footprint, channels: packed.Channels, group
         lanes = _by_lanes(context, over, channels, quick)
         if lanes is not None:
             return lanes
+    if quick is not None and context.target.is_portable:
+        bytes_ = _by_bytes(context, over, channels, quick)
+        if bytes_ is not None:
+            return bytes_
     words = None if quick is None else packed.pack_pairs(quick.weights)
     if quick is None or words is None:
         return _plain(context, over, channels, groups)
@@ -190,21 +194,7 @@ def lower_s8(context: Context, over: Footprint, channels: packed.Channels, group
     fields += (("lean", 0),)
     if quads > _MAX_SIZE:
         return _plain(context, over, channels, groups)
-    rows, padding = over.source.touched(over.target.rows)
-    work = Convolution(
-        steps=over.target.rows,
-        rows=rows,
-        padding=padding,
-        axis=over.axis,
-        kernel_h=over.kernel_h,
-        in_w=over.in_w,
-        in_c=over.in_c,
-        columns=over.out_w,
-        out_c=len(channels.weights),
-        quads=quads,
-        direct=direct,
-        clamps=channels.clamps,
-    )
+    work = _work(over, channels, quads)
     fours = _by_fours(context, over, channels, quick, words, work)
     if fours is not None:
         return fours
@@ -218,6 +208,25 @@ def lower_s8(context: Context, over: Footprint, channels: packed.Channels, group
         None if direct and DSP not in context.target.variants else lean,
         work,
         _narrow(over, one, scratch),
+    )
+
+
+def _work(over: Footprint, channels: packed.Channels, quads: int) -> Convolution:
+    """What lt_conv_packed does, with `quads` fours of products."""
+    rows, padding = over.source.touched(over.target.rows)
+    return Convolution(
+        steps=over.target.rows,
+        rows=rows,
+        padding=padding,
+        axis=over.axis,
+        kernel_h=over.kernel_h,
+        in_w=over.in_w,
+        in_c=over.in_c,
+        columns=over.out_w,
+        out_c=len(channels.weights),
+        quads=quads,
+        direct=over.taps == 1,
+        clamps=channels.clamps,
     )
 
 
@@ -262,6 +271,35 @@ def _by_fours(
         scratch,
         one,
         ConvolutionFours(work, quads, direct),
+        _narrow(over, one, scratch),
+    )
+
+
+def _by_bytes(
+    context: Context, over: Footprint, channels: packed.Channels, quick: packed.Narrow
+) -> Lowered | None:
+    """The same with bytes as weights, on a core without DSP instructions."""
+    out_c, products = quick.weights.shape
+    if products > _MAX_SIZE or not conv_bytes.fits(quick):
+        return None
+    work = _work(over, channels, -(-products // 4))
+    one = 0 if work.direct else products
+    scratch = one if over.out_w == 1 else 2 * one
+    return _node(
+        context,
+        over,
+        channels,
+        "lt_conv_bytes",
+        (
+            *conv_bytes.fields(quick, channels.zero),
+            ("products", products),
+            ("out_c", out_c),
+            ("direct", int(work.direct)),
+            ("lean", 0),
+        ),
+        scratch,
+        one if one < scratch else None,
+        ConvolutionBytes(work),
         _narrow(over, one, scratch),
     )
 

@@ -14,14 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.ir import DType
-from lowtide.lower import convolution, legacy, nine, packed, wide
+from lowtide.lower import conv_bytes, convolution, legacy, nine, packed, wide
 from lowtide.lower import depthwise_columns as columns
 from lowtide.lower import depthwise_lanes as lanes
 from lowtide.lower.columns import of_a_window
 from lowtide.lower.common import Context, Lowering, per_tensor
 from lowtide.lower.lanes_work import DepthwiseLanes
 from lowtide.lower.nodes import Array, Lowered, Node, Params, Value
-from lowtide.lower.work import Depthwise, DepthwiseColumns, Work
+from lowtide.lower.work import Depthwise, DepthwiseBytes, DepthwiseColumns, Work
 from lowtide.target import DSP
 
 
@@ -47,7 +47,7 @@ def _depthwise(context: Context) -> Lowered:
         channels = convolution.channels_s8(
             context, *legacy.of_flipped(context, filters.reshape(-1, out_c).T)
         )
-        lower = partial(_by_bytes, context, over, multiple=multiple)
+        lower = partial(_eight_bits, context, over, multiple=multiple)
         return nine.lowered(context, over, channels, lower, multiple=multiple)
     if context.activation_type == DType.UINT8:
         raise legacy.refusal(context)
@@ -55,13 +55,13 @@ def _depthwise(context: Context) -> Lowered:
     if context.activation_type == DType.INT16:
         return wide.depthwise(context, over, filters, factors, multiple)
     channels = convolution.channels_s8(context, filters.reshape(-1, out_c).T, factors)
-    return _by_bytes(context, over, channels, multiple=multiple)
+    return _eight_bits(context, over, channels, multiple=multiple)
 
 
-def _by_bytes(
+def _eight_bits(
     context: Context, over: convolution.Footprint, channels: packed.Channels, *, multiple: int
 ) -> Lowered:
-    """The operator if its weights are bytes."""
+    """The operator if its weights have eight bits."""
     if over.in_c == 1:  # every output channel reads all input channels, there being only one
         return convolution.lower_s8(context, over, channels, 1)
     quick = packed.narrow(channels) if multiple == 1 else None
@@ -80,16 +80,6 @@ def _unfolded(context: Context, bias: NDArray[Any], weights: NDArray[Any]) -> ND
 def _quick(
     context: Context, over: convolution.Footprint, channels: packed.Channels, quick: packed.Narrow
 ) -> Lowered:
-    bias = packed.int32(_unfolded(context, quick.bias, 2 * quick.weights.astype(np.int64)))
-    fields: tuple[tuple[str, Value], ...] = (
-        ("weights", Array("int8_t", quick.weights.T, weights=True)),
-        ("bias", Array("int32_t", bias, weights=True)),
-        ("multiplier", Array("int32_t", quick.multiplier)),
-        ("shift", Array("int8_t", quick.shift)),
-        ("channels", over.in_c),
-        ("centre", 2 * channels.zero + 1),
-        *(field for field in over.fields if field[0] != "in_c"),
-    )
     work = Depthwise(
         steps=over.target.rows,
         rows=over.source.touched(over.target.rows)[0],
@@ -100,6 +90,18 @@ def _quick(
         channels=over.in_c,
         clamps=channels.clamps,
     )
+    if context.target.is_portable:
+        return Lowered((_by_bytes(context, over, channels, quick, work),))
+    bias = packed.int32(_unfolded(context, quick.bias, 2 * quick.weights.astype(np.int64)))
+    fields: tuple[tuple[str, Value], ...] = (
+        ("weights", Array("int8_t", quick.weights.T, weights=True)),
+        ("bias", Array("int32_t", bias, weights=True)),
+        ("multiplier", Array("int32_t", quick.multiplier)),
+        ("shift", Array("int8_t", quick.shift)),
+        ("channels", over.in_c),
+        ("centre", 2 * channels.zero + 1),
+        *(field for field in over.fields if field[0] != "in_c"),
+    )
     scratch = 8 * over.taps if DSP in context.target.variants else 0
     lean = 0 if scratch else None
     node = _node(context, over, channels, "lt_depthwise_quick", fields, scratch, lean, work)
@@ -108,6 +110,22 @@ def _quick(
     if context.target.has_helium and lanes.fits(over.axis, over.kernel_h, over.in_c):
         node = _by_lanes(node, over, quick, channels.zero)
     return Lowered((node,))
+
+
+def _by_bytes(
+    context: Context,
+    over: convolution.Footprint,
+    channels: packed.Channels,
+    quick: packed.Narrow,
+    work: Depthwise,
+) -> Node:
+    """The same with bytes as weights, on a core without DSP instructions."""
+    fields = (
+        *conv_bytes.fields(quick, channels.zero),
+        ("channels", over.in_c),
+        *(field for field in over.fields if field[0] != "in_c"),
+    )
+    return _node(context, over, channels, "lt_depthwise_bytes", fields, work=DepthwiseBytes(work))
 
 
 def _by_lanes(node: Node, over: convolution.Footprint, quick: packed.Narrow, zero: int) -> Node:

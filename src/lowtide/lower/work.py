@@ -28,8 +28,10 @@ DETAILED = frozenset(
         CONVOLUTION,
         DEPTHWISE,
         DEPTHWISE_PLAIN,
+        "lt_conv_bytes_s8_row",
         "lt_conv_fours_s8_row",
         "lt_conv_lanes_s8_row",
+        "lt_depthwise_bytes_s8_row",
         "lt_depthwise_columns_s8_row",
         "lt_depthwise_lanes_s8_row",
         "lt_block_s8_row",
@@ -191,6 +193,58 @@ class ConvolutionFours:
 
 
 @dataclass(frozen=True, slots=True)
+class ConvolutionBytes:
+    """lt_conv_bytes: what `of` does, in fours of channels."""
+
+    of: Convolution
+
+    @property
+    def axis(self) -> Axis:
+        """The window along a row."""
+        return self.of.axis
+
+    @property
+    def in_w(self) -> int:
+        """Columns of the input."""
+        return self.of.in_w
+
+    @property
+    def columns(self) -> int:
+        """Columns that it makes."""
+        return self.of.columns
+
+    def features(self, columns: int, padded: int) -> Features:
+        """What is done to make `columns` columns."""
+        of, steps, run = self.of, self.of.steps, self.of.axis.kernel * self.of.in_c
+        pairs, singles = (0, columns) if of.lean else (columns // 2, columns % 2)
+        groups, (fours, rest) = -(-of.out_c // 4), divmod(of.kernel_h * run, 4)
+        found = {"clamped": steps * columns * of.out_c if of.clamps else 0}
+        for name, count in (("pair", steps * pairs), ("single", steps * singles)):
+            found[name] = count
+            found[f"{name}_groups"] = count * groups
+            found[f"{name}_fours"] = count * groups * fours
+            found[f"{name}_rests"] = count * groups * rest
+            found[f"{name}_elements"] = count * of.out_c
+        if of.direct:
+            return found
+        # Words are copied where both ends are such.
+        words, rest = (run // 4, 0) if of.in_c % 4 == 0 else (0, run)
+        return {
+            **found,
+            "copied_rows": of.rows * columns,
+            "copied_words": of.rows * columns * words,
+            "copied_bytes": of.rows * columns * rest,
+            "filled_rows": of.padding * columns,
+            "filled_words": of.padding * columns * (run // 4),
+            "edges": of.rows * padded,
+        }
+
+    def leaner(self) -> ConvolutionBytes:
+        """The lean form."""
+        return replace(self, of=self.of.leaner())
+
+
+@dataclass(frozen=True, slots=True)
 class Depthwise:
     """lt_depthwise_quick: a list of taps per pixel, then channels four by four, the rest one by one.
 
@@ -226,6 +280,50 @@ class Depthwise:
 
     def leaner(self) -> Depthwise:
         """The lean form: another kernel does the same."""
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class DepthwiseBytes:
+    """lt_depthwise_bytes: what `of` does, four channels of a pixel at once."""
+
+    of: Depthwise
+
+    @property
+    def axis(self) -> Axis:
+        """The window along a row."""
+        return self.of.axis
+
+    @property
+    def in_w(self) -> int:
+        """Columns of the input."""
+        return self.of.in_w
+
+    @property
+    def columns(self) -> int:
+        """Columns that it makes."""
+        return self.of.columns
+
+    def features(self, columns: int, padded: int) -> Features:
+        """What is done to make `columns` columns."""
+        of = self.of
+        fours, rest = divmod(of.channels, 4)
+        pixels, taps = of.steps * columns, of.steps * of.kernel_h * columns * of.axis.kernel
+        kind = "three" if of.axis.kernel == 3 else "any"
+        return {
+            "column": pixels,
+            "fours": pixels * fours,
+            f"{kind}_rows": pixels * of.kernel_h * fours,
+            f"{kind}_taps": taps * fours,
+            f"{kind}_edges": of.steps * of.kernel_h * padded * fours,
+            "rest": pixels * rest,
+            "rest_taps": taps * rest,
+            "elements": pixels * of.channels,
+            "clamped": pixels * of.channels if of.clamps else 0,
+        }
+
+    def leaner(self) -> DepthwiseBytes:
+        """There is no lean form."""
         return self
 
 
@@ -426,9 +524,11 @@ class NineBits:
 Called = (
     Plain
     | Convolution
+    | ConvolutionBytes
     | ConvolutionFours
     | ConvolutionLanes
     | Depthwise
+    | DepthwiseBytes
     | DepthwiseColumns
     | DepthwiseLanes
 )
@@ -437,9 +537,11 @@ Called = (
 Work = (
     Plain
     | Convolution
+    | ConvolutionBytes
     | ConvolutionFours
     | ConvolutionLanes
     | Depthwise
+    | DepthwiseBytes
     | DepthwiseColumns
     | DepthwiseLanes
     | BlockWork

@@ -71,7 +71,7 @@ LT_INLINE int32_t lt_greatest(lt_elem type)
                             : INT32_MAX;
 }
 
-/* round(a * b / 2^32) + c, halves up: one instruction where the core has SMMLAR. With a = 2 x the
+/* round(a * b / 2^32) + c, halves up, for 0 <= b: one instruction where the core has SMMLAR. With a = 2 x the
  * product is gemmlowp's SaturatingRoundingDoublingHighMul of x and b. */
 LT_INLINE int32_t lt_high_mul_add(int32_t a, int32_t b, int32_t c)
 {
@@ -80,7 +80,7 @@ LT_INLINE int32_t lt_high_mul_add(int32_t a, int32_t b, int32_t c)
     __asm__("smmlar %0, %1, %2, %3" : "=r"(sum) : "r"(a), "r"(b), "r"(c));
     return sum;
 #else
-    return (int32_t)(((int64_t)a * b + INT64_C(0x80000000)) >> 32) + c;
+    return lt_high_word(a, b) + c;
 #endif
 }
 

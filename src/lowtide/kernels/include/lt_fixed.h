@@ -18,6 +18,11 @@
 #define LT_DSP
 #endif
 
+/* Defined for Arm's cores without long multiplications (Cortex-M0, M0+, M23). */
+#if defined(__thumb__) && !defined(__thumb2__)
+#define LT_SHORT
+#endif
+
 /* Defined where there are Arm's vectors of integers (Helium, MVE), too, and a compiler that knows them. */
 #if defined(LT_DSP) && defined(__ARM_FEATURE_MVE) && (defined(__clang__) || __GNUC__ >= 12)
 #define LT_HELIUM
@@ -28,11 +33,44 @@
 #define LT_HELIUM_FLOAT
 #endif
 
+/* (a * b + 2^31) >> 32 for 0 <= b. Cores without a long multiplication make it of halves: the product is
+ * ah * bh * 2^32 + (ah * bl + al * bh) * 2^16 + al * bl, and the low half of al * bl carries into
+ * nothing. */
+static inline int32_t lt_high_word(int32_t a, int32_t b)
+{
+#ifdef LT_SHORT
+    int32_t ah = a >> 16, bh = b >> 16;
+    uint32_t al = (uint32_t)a & 0xFFFFU, bl = (uint32_t)b & 0xFFFFU;
+    int32_t middle = ah * (int32_t)bl + (int32_t)(al * bl >> 16);
+    uint32_t low = ((uint32_t)middle & 0xFFFFU) + al * (uint32_t)bh + (1U << 15);
+    return ah * bh + (middle >> 16) + (int32_t)(low >> 16);
+#elif defined(LT_DSP)
+    return (int32_t)(((int64_t)a * b + ((int64_t)1 << 31)) >> 32);
+#else
+    int64_t product = (int64_t)a * b;
+    return (int32_t)(product >> 32) + (int32_t)((uint32_t)product >> 31);
+#endif
+}
+
 /* gemmlowp's SaturatingRoundingDoublingHighMul: round(a * b / 2^31), halves up. The one product that
- * saturates, INT32_MIN * INT32_MIN, cannot occur: b is a multiplier, which is never negative. */
+ * saturates, INT32_MIN * INT32_MIN, cannot occur: where a may be that, b is a multiplier, never negative. */
 static inline int32_t lt_high_mul(int32_t a, int32_t b)
 {
     return (int32_t)(((int64_t)a * b + (1 << 30)) >> 31);
+}
+
+/* The same for 0 <= b. */
+static inline int32_t lt_high_by(int32_t a, int32_t b)
+{
+#ifdef LT_SHORT /* as above, one bit further down */
+    int32_t ah = a >> 16, bh = b >> 16;
+    uint32_t al = (uint32_t)a & 0xFFFFU, bl = (uint32_t)b & 0xFFFFU;
+    int32_t middle = ah * (int32_t)bl + (int32_t)(al * bl >> 16);
+    uint32_t low = ((uint32_t)middle & 0x7FFFU) + al * (uint32_t)bh + (1U << 14);
+    return ah * bh * 2 + (middle >> 15) + (int32_t)(low >> 15);
+#else
+    return lt_high_mul(a, b);
+#endif
 }
 
 /* gemmlowp's RoundingDivideByPOT: round(x / 2^exponent), halves away from zero; exponent 0 to 31. */
@@ -49,7 +87,7 @@ static inline int32_t lt_scale(int32_t x, int32_t multiplier, int32_t shift)
 {
     int32_t left = shift > 0 ? shift : 0;
     int32_t right = shift > 0 ? 0 : -shift;
-    return lt_divide_by_pot(lt_high_mul((int32_t)((uint32_t)x << left), multiplier), right);
+    return lt_divide_by_pot(lt_high_by((int32_t)((uint32_t)x << left), multiplier), right);
 }
 
 /* MultiplyByQuantizedMultiplier of 64-bit sums, |x| < 2^47: x * m, with 16 bits of the multiplier,
@@ -111,8 +149,7 @@ static inline int32_t lt_sub(int32_t a, int32_t b)
  * for x = -1 and m = 2^30, where 0 - 1 rounds to 0 all the same. 2x must not overflow, nor the sum. */
 static inline int32_t lt_narrow(int32_t twice, int32_t multiplier, int32_t centre, int32_t shift)
 {
-    int32_t high = (int32_t)(((int64_t)twice * multiplier + ((int64_t)1 << 31)) >> 32);
-    return (high + (centre + (twice >> 31))) >> shift >> 1;
+    return (lt_high_word(twice, multiplier) + (centre + (twice >> 31))) >> shift >> 1;
 }
 
 /* (2 * zero + 1) << shift, for lt_narrow. */
@@ -168,6 +205,18 @@ static inline int32_t lt_dual(int32_t a, int32_t b, int32_t sum)
 static inline int32_t lt_clamp(int32_t x, int32_t low, int32_t high)
 {
     return x < low ? low : x > high ? high : x;
+}
+
+/* x / 2, halves down, saturated to int8. */
+static inline int8_t lt_half_s8(int32_t x)
+{
+#if defined(__thumb2__) && defined(__GNUC__)
+    __asm__("ssat %0, #8, %1, asr #1" : "=r"(x) : "r"(x));
+    return (int8_t)x;
+#else
+    x >>= 1;
+    return (int8_t)((uint32_t)x + 128U > 255U ? (x >> 31) ^ 127 : x); /* seldom: one comparison */
+#endif
 }
 
 #endif

@@ -4,9 +4,13 @@
 
 #include <string.h>
 
-#include "lt_fixed.h"
+#include "lt_bytes.h"
 
 #ifndef LT_DSP
+
+#if defined(__GNUC__) && defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define LT_LOW_FIRST
+#endif
 
 /* Copy the window of output column x into `patch`, padding as the input's zero point. */
 static void gather(const lt_conv_packed_s8 *p, const void *const *rows, int32_t x, int8_t *patch)
@@ -44,40 +48,76 @@ static int8_t finish(const lt_conv_packed_s8 *p, int32_t c, int32_t sum)
     return (int8_t)lt_clamp(y, p->low, p->high);
 }
 
-
-/* Four products of one pixel with a pair of channels. */
-static inline void four(const int32_t *weights, const int8_t *x, uint32_t *raw, uint32_t *low)
+/* Half i of the four of a word and the next, and its low byte, w0: halves are of products 0, 2, 1, 3. */
+static inline int32_t half(const int32_t *weights, int32_t i)
 {
-    int32_t a = (int16_t)weights[0], b = (int16_t)weights[1];
-    int32_t c = weights[0] >> 16, d = weights[1] >> 16;
-    *raw += (uint32_t)(x[0] * a) + (uint32_t)(x[1] * b) + (uint32_t)(x[2] * c) + (uint32_t)(x[3] * d);
-    *low += (uint32_t)(x[0] * (int8_t)a) + (uint32_t)(x[1] * (int8_t)b);
-    *low += (uint32_t)(x[2] * (int8_t)c) + (uint32_t)(x[3] * (int8_t)d);
+#ifdef LT_LOW_FIRST
+    int16_t value;
+    __builtin_memcpy(&value, __builtin_assume_aligned((const int8_t *)weights + 2 * i, 2), 2);
+    return value;
+#else
+    return i & 1 ? weights[i >> 1] >> 16 : (int16_t)weights[i >> 1];
+#endif
 }
 
-/* All channels of one pixel, x0, or of two, to out and out + out_c. */
-static inline void pixels(const lt_conv_packed_s8 *p, const int8_t *x0, const int8_t *x1, int two,
-                          int8_t *out)
+static inline int32_t low_byte(const int32_t *weights, int32_t i)
+{
+#ifdef LT_LOW_FIRST
+    return ((const int8_t *)weights)[2 * i];
+#else
+    return (int8_t)half(weights, i);
+#endif
+}
+
+/* Product k of a four, with half i, of one pixel or of two. */
+#define ADD(k, i)                                     \
+    do {                                              \
+        int32_t h = half(weights, i), w = low_byte(weights, i); \
+        int32_t x = x0[k];                            \
+        raw0 += (uint32_t)(x * h);                    \
+        LT_NOW(raw0);                                 \
+        low0 += (uint32_t)(x * w);                    \
+        LT_NOW(low0);                                 \
+        if (two) {                                    \
+            x = x1[k];                                \
+            raw1 += (uint32_t)(x * h);                \
+            LT_NOW(raw1);                             \
+            low1 += (uint32_t)(x * w);                \
+            LT_NOW(low1);                             \
+        }                                             \
+    } while (0)
+
+#define FOUR                             \
+    do {                                 \
+        ADD(0, 0);                       \
+        ADD(1, 2);                       \
+        ADD(2, 1);                       \
+        ADD(3, 3);                       \
+        LT_THEN(raw0, low0, raw1, low1); \
+    } while (0)
+
+/* All channels of one pixel or of two, to out and out + out_c. */
+static inline void pixels(const lt_conv_packed_s8 *p, const int8_t *first, const int8_t *second,
+                          int two, int8_t *out)
 {
     int32_t depth = p->kernel_h * p->kernel_w * p->in_c;
     int32_t rest = depth & 3;
     const int32_t *weights = p->weights;
     int8_t tail0[4] = {0, 0, 0, 0}, tail1[4] = {0, 0, 0, 0};
     for (int32_t i = 0; i < rest; i++) {
-        tail0[i] = x0[depth - rest + i];
-        tail1[i] = x1[depth - rest + i];
+        tail0[i] = first[depth - rest + i];
+        tail1[i] = second[depth - rest + i];
     }
     for (int32_t c = 0; c < p->out_c; c += 2) {
         uint32_t raw0 = 0, low0 = 0, raw1 = 0, low1 = 0;
-        for (int32_t k = 0; k < depth - rest; k += 4, weights += 2) {
-            four(weights, x0 + k, &raw0, &low0);
-            if (two) {
-                four(weights, x1 + k, &raw1, &low1);
-            }
+        const int8_t *x0 = first, *x1 = second;
+        for (const int8_t *end = x0 + (depth - rest); x0 != end; x0 += 4, x1 += 4, weights += 2) {
+            FOUR;
         }
         if (rest != 0) {
-            four(weights, tail0, &raw0, &low0);
-            four(weights, tail1, &raw1, &low1);
+            x0 = tail0;
+            x1 = tail1;
+            FOUR;
             weights += 2;
         }
         out[c] = finish(p, c, (int32_t)low0);

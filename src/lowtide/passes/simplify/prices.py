@@ -22,8 +22,10 @@ from lowtide.lower.work import (
     CONVOLUTION,
     DEPTHWISE,
     Convolution,
+    ConvolutionBytes,
     ConvolutionFours,
     Depthwise,
+    DepthwiseBytes,
     DepthwiseColumns,
     Features,
 )
@@ -99,6 +101,9 @@ def instructions(price: Price, graph: Graph, op: Op, flow: Flow, read: int, made
 def _depthwise(price: Price, work: Depthwise) -> float:
     """By the kernel that the core has for so many channels."""
     sizes = work.axis, work.kernel_h, work.channels
+    if price.target.is_portable:
+        by_bytes = DepthwiseBytes(work)
+        return price.of("lt_depthwise_bytes_s8_row", by_bytes.features(work.columns, 0))
     if price.target.has_helium and depthwise_lanes.fits(*sizes):
         axis, rows = work.axis, work.rows
         shape = axis, work.kernel_h, work.in_w, work.columns, work.channels
@@ -113,6 +118,9 @@ def _depthwise(price: Price, work: Depthwise) -> float:
 
 def _convolution(price: Price, work: Convolution, run: int) -> float:
     """The same; rows of its windows have `run` bytes."""
+    if price.target.is_portable:
+        by_bytes = ConvolutionBytes(work)
+        return price.of("lt_conv_bytes_s8_row", by_bytes.features(work.columns, 0))
     if price.target.has_helium:
         lanes = ConvolutionLanes(
             steps=work.steps,
