@@ -29,7 +29,7 @@ BOARDS = {"cortex-m4": M4, "cortex-m55": "mps3-an547", "rv32imac": "rv32-virt"}
 
 ANY = "any"
 _DRAWN = {"conv": 60, "depthwise": 32, "strips": 10, "block": 40}
-_DRAWN_FOR_DSP = {"conv": 48, "columns": 36, "strips": 10, "add": 6, "dense": 6}
+_DRAWN_FOR_DSP = {"conv": 48, "columns": 36, "strips": 10, "block": 30, "add": 6, "dense": 6}
 _DRAWN_FOR_HELIUM = {"conv": 48, "depthwise": 30, "columns": 24, "strips": 10, "add": 6, "dense": 6}
 """Kinds that are also compiled for a core with DSP instructions, or Helium: it has own kernels."""
 OWN = {"cortex-m4": _DRAWN_FOR_DSP, "cortex-m55": _DRAWN_FOR_HELIUM}
