@@ -88,6 +88,8 @@ def test_what_is_written_is_read_again(options: Options, tmp_path: Path) -> None
         "output_mode": options.output_mode,
         "preserve_input": options.preserve_input,
         "quantized_io": options.quantized_io,
+        "input_layout": "file",
+        "output_layout": "file",
         "simplify": True,
         "stages_of": graph_digest(written.compiled.graph),
     }
@@ -110,6 +112,8 @@ def test_a_plan_by_hand(tmp_path: Path) -> None:
         "output_mode": "resident",
         "preserve_input": False,
         "quantized_io": False,
+        "input_layout": "file",
+        "output_layout": "file",
         "simplify": False,
         "stages_of": None,
     }
@@ -154,7 +158,8 @@ def test_plans_of_other_graphs(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as caught:
         compile_model(loaded(MODEL), Options(**read_plan(path, loaded(MODEL))))
     assert caught.value.cause == (
-        "the plan is for another graph of this model, which another version simplified"
+        "the plan is for another graph of this model, which another version simplified, or for "
+        "another part of it"
     )
     assert caught.value.remedy == "plan the model anew with `lowtide plan MODEL -o FILE`"
     for key in ("graph_sha256", "simplified"):

@@ -47,7 +47,11 @@ def test_tensors_inside_of_blocks_are_compared(network: str, options: Options) -
     ("right", "wrong", "kind"),
     (
         ("b->expand(b->params, high - old, &expanding);", "*(int8_t *)to ^= 1;", "CONV_2D"),
-        ("b->depthwise(b->params, low - first, high - low, &inner);", "*(int8_t *)made ^= 1;", "DEPTHWISE_CONV_2D"),
+        (
+            "b->depthwise(b->params, low - first, high - low, &inner);",
+            "*(int8_t *)made ^= 1;",
+            "DEPTHWISE_CONV_2D",
+        ),
     ),
 )
 def test_a_fault_inside_of_a_block_is_found_there(right: str, wrong: str, kind: str) -> None:

@@ -15,7 +15,8 @@ from lowtide.machines.board import find_board
 from lowtide.machines.qemu import BoardRun, run_on_board
 from lowtide.program.tables import called
 from lowtide.program.turns import expand
-from networks import compiled
+from lowtide.rows.prepare import InputMode
+from networks import compiled, present
 
 BOARD = find_board("mps2-an386")
 SLICED = Options(name="net", slices=True, target=BOARD.core.target)
@@ -65,9 +66,7 @@ def test_the_same_bytes_at_every_cut(tmp_path: Path) -> None:
     run_main(tmp_path, [program], body, data)
 
 
-@pytest.mark.parametrize("network", ["ds-cnn-kws", "figure1"])
-def test_the_same_bytes_at_random_budgets(network: str, tmp_path: Path) -> None:
-    body = f"""
+_RANDOM_BUDGETS = f"""
     static net_t m;
     uint32_t seed = 7;
     CHECK(net_init(&m, arena, sizeof arena) == LT_OK);
@@ -81,8 +80,12 @@ def test_the_same_bytes_at_random_budgets(network: str, tmp_path: Path) -> None:
         CHECK(status == LT_OK && {_RIGHT.format("round % 3")});
     }}
 """
+
+
+@pytest.mark.parametrize("network", ["ds-cnn-kws", "figure1"])
+def test_the_same_bytes_at_random_budgets(network: str, tmp_path: Path) -> None:
     program = compiled(network, SLICED)
-    run_main(tmp_path, [program], body, _MEMORY + c_samples("data", network))
+    run_main(tmp_path, [program], _RANDOM_BUDGETS, _MEMORY + c_samples("data", network))
 
 
 def test_rows_in_and_out_within_slices(tmp_path: Path) -> None:
@@ -170,7 +173,7 @@ def test_state_goes_on_from_slice_to_slice(tmp_path: Path) -> None:
 def _sliced(program: Compiled, budget: int) -> dict[str, bytes]:
     """The bundle, whose net_invoke runs one slice: so that a board measures each."""
     code = program.files["net.c"].decode()
-    (call,) = re.findall(r"return (lt_slice_run\(.*\));", code)
+    call = re.findall(r"return (lt_slice_run\(.*\));", code)[0]
     start = code.index("    m->at.node = LT_NONE;\n    lt_position at;")
     end = code.index("}", start)
     one = f"    const uint32_t budget = {budget};\n    return {call} < 0;\n"
@@ -201,3 +204,75 @@ def test_slices_on_a_board_are_as_long_as_they_are_asked_for() -> None:
         assert max(slices) <= 1.5 * budget + max(costs)
         assert abs(sums[used] / plain.max_instructions - 1) <= 0.01
         assert measured.ram.total_bytes - plain.ram.total_bytes <= 32
+
+
+@pytest.mark.soak
+def test_the_same_bytes_at_random_budgets_of_a_large_network(tmp_path: Path) -> None:
+    """200 runs of te_vww, where the shared networks are there, each in slices of its own lengths."""
+    for network in present("te_vww"):
+        program = compiled(network, SLICED)
+        run_main(
+            tmp_path, [program], _RANDOM_BUDGETS, _MEMORY + c_samples("data", network), ["-O2"]
+        )
+
+
+_WATCHED = """
+static const char *const types[] = NET_OPERATORS;
+static long seen[sizeof types / sizeof *types];
+static int steps, last, end_at;
+static int made(void *context, int op, int row)
+{
+    if (context != seen || op < -1 || op >= (int)(sizeof types / sizeof *types) || row < 0) {
+        last = -2;
+    }
+    if (op >= 0) {
+        seen[op]++;
+    }
+    return ++steps == end_at;
+}
+"""
+
+
+@pytest.mark.parametrize("mode", ["resident", "streamed"])
+def test_who_watches_is_told_of_each_step_and_may_end_the_slice(
+    mode: InputMode, tmp_path: Path
+) -> None:
+    rows = ""
+    if mode == "streamed":
+        rows = """
+static int pull(void *context, int input, int row, void *to)
+{
+    (void)input;
+    memcpy(to, (const uint8_t *)context + row * NET_INPUT_0_ROW_BYTES, NET_INPUT_0_ROW_BYTES);
+    return LT_OK;
+}
+"""
+    give = "memcpy(net_input(&m, 0), data_in[end_at % 3], NET_INPUT_0_BYTES);"
+    if mode == "streamed":
+        give = "CHECK(net_set_pull(&m, pull, (void *)(uintptr_t)data_in[end_at % 3]) == LT_OK);"
+    body = f"""
+    static net_t m;
+    CHECK(net_init(&m, arena, sizeof arena) == LT_OK);
+    CHECK(net_invoke_watched(&m, 1, NULL, seen) == LT_ERROR_ARGUMENT);
+    for (end_at = 0; end_at <= NET_STEPS; end_at++) {{
+        {give}
+        steps = last = 0;
+        int status = net_invoke_watched(&m, UINT32_MAX, made, seen);
+        if (0 < end_at && end_at < NET_STEPS) {{
+            CHECK(status == LT_MORE && steps == end_at);
+            status = net_invoke_watched(&m, UINT32_MAX, made, seen);
+        }}
+        CHECK(status == LT_OK && steps == NET_STEPS && last == 0);
+        CHECK({_RIGHT.format("end_at % 3")});
+    }}
+    for (size_t op = 0; op < sizeof types / sizeof *types; op++) {{
+        CHECK(strcmp(types[op], WANTED[op]) == 0);
+        CHECK(seen[op] % (NET_STEPS + 1) == 0); /* each run the same */
+    }}
+    CHECK(seen[0] > 0);
+"""
+    program = compiled("ds-cnn-kws", replace(SLICED, input_mode=mode))
+    names = ", ".join(f'"{op.label}"' for op in program.assembly.graph.ops)
+    wanted = f"static const char *const WANTED[] = {{{names}}};\n"
+    data = _MEMORY + c_samples("data", "ds-cnn-kws") + _WATCHED + rows + wanted
+    run_main(tmp_path, [program], body, data)

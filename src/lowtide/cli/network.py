@@ -6,21 +6,26 @@ from pathlib import Path
 
 import click
 
+from lowtide.cli.helping import HelpfulCommand
 from lowtide.cli.options import (
     MODEL_HELP,
     effort_option,
     file_option,
     json_option,
+    load,
     model_argument,
     out_option,
+    part_options,
     progress,
+    show,
 )
 from lowtide.errors import UsageError
 from lowtide.files import check_writable, make_folder, write_atomically, write_together
 
 
-@click.command(epilog=MODEL_HELP)
+@click.command(cls=HelpfulCommand, epilog=MODEL_HELP)
 @model_argument
+@part_options
 @json_option
 @file_option("--csv", metavar="DIR", help_text="Write the tables as CSV files into DIR.")
 @file_option(
@@ -40,7 +45,7 @@ def analyze(model: str, as_json: bool, csv: Path | None, plot: Path | None, effo
         raise UsageError(
             f"cannot make the folder {csv}: it is a file", "name a folder for the tables"
         )
-    loaded = reordering.load(model)
+    loaded = load(model)
     with progress("searching for the best order"):
         result = reordering.analyze(loaded, effort=effort)
         placements = reordering.place_tensors(loaded.graph, result.best.order)
@@ -53,11 +58,12 @@ def analyze(model: str, as_json: bool, csv: Path | None, plot: Path | None, effo
     if as_json:
         print(data.to_json(data.analysis_document(result, placements)))
     else:
-        print(analysis_text(result, placements))
+        show(analysis_text(result, placements))
 
 
-@click.command(epilog=MODEL_HELP)
+@click.command(cls=HelpfulCommand, epilog=MODEL_HELP)
 @model_argument
+@part_options
 @out_option("The .tflite file to write.", required=True)
 @click.option(
     "--offline-plan", is_flag=True, help="Also store tensor offsets, as metadata that TFLM honours."
@@ -92,7 +98,7 @@ def reorder(
     from lowtide.report import data, text
 
     check_writable(output)
-    loaded = reordering.load(model)
+    loaded = load(model)
     with progress("searching for the best order and checking the result"):
         result = reordering.reorder(loaded, offline_plan=offline_plan, check=check, effort=effort)
     written = result.better or always_write
@@ -101,12 +107,13 @@ def reorder(
     if as_json:
         print(data.to_json(data.reordered_document(result, str(output) if written else None)))
     else:
-        print(text.reordered_text(result))
-        print(f"Wrote {output}." if written else "No file was written.")
+        show(text.reordered_text(result))
+        show(f"Wrote {output}." if written else "No file was written.")
 
 
-@click.command(epilog=MODEL_HELP)
+@click.command(cls=HelpfulCommand, epilog=MODEL_HELP)
 @model_argument
+@part_options
 @file_option("-o", "--output", metavar="OUT", help_text="The .tflite file to write.", required=True)
 @click.option("--reorder", is_flag=True, help="Also put the operators in their best order.")
 @click.option(
@@ -141,11 +148,11 @@ def simplify(
     effort: float,
 ) -> None:
     """Write the model without what no input can change: its outputs stay the same, byte for byte."""
-    from lowtide.commands import reordering, simplifying
+    from lowtide.commands import simplifying
     from lowtide.report import data, simplified
 
     check_writable(output)
-    loaded = reordering.load(model)
+    loaded = load(model)
     with progress("simplifying and checking the result"):
         result = simplifying.simplify_model(
             loaded,
@@ -163,15 +170,16 @@ def simplify(
         where = str(output) if written else None
         print(data.to_json(simplified.simplified_document(result, where)))
     else:
-        print(simplified.simplified_text(result))
-        print(f"Wrote {output}." if written else "Nothing was written.")
+        show(simplified.simplified_text(result))
+        show(f"Wrote {output}." if written else "Nothing was written.")
 
 
-@click.command()
+@click.command(cls=HelpfulCommand)
 @click.argument("name", required=False)
 @out_option("Write the network NAME to this .tflite file.")
+@click.option("--float", "floats", is_flag=True, help="With floats: for `lowtide quantize`.")
 @json_option
-def zoo(name: str | None, output: Path | None, as_json: bool) -> None:
+def zoo(name: str | None, output: Path | None, floats: bool, as_json: bool) -> None:
     """List the built-in networks, or write one as a .tflite file."""
     from lowtide import zoo as networks
     from lowtide.report import data
@@ -183,8 +191,8 @@ def zoo(name: str | None, output: Path | None, as_json: bool) -> None:
         )
     if name is not None and output is not None:
         check_writable(output)
-        write_atomically(output, networks.build(name.removeprefix("zoo:")))
-        print(f"Wrote {output}.")
+        write_atomically(output, networks.build(name.removeprefix("zoo:"), floats=floats))
+        show(f"Wrote {output}.")
         return
     rows = [{"name": n, "description": networks.describe(n)} for n in networks.names()]
     if as_json:
@@ -192,4 +200,4 @@ def zoo(name: str | None, output: Path | None, as_json: bool) -> None:
         return
     width = max(len(row["name"]) for row in rows)
     for row in rows:
-        print(f"zoo:{row['name']:<{width}}  {row['description']}")
+        show(f"zoo:{row['name']:<{width}}  {row['description']}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import shutil
 import sys
 import threading
 import time
@@ -11,11 +12,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from lowtide.cli.helping import ModelName
 from lowtide.sizes import bytes_in
+
+if TYPE_CHECKING:
+    from lowtide.ir import Model
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 MODEL_HELP = "MODEL is a .tflite file, or zoo:NAME (see `lowtide zoo`)."
@@ -67,7 +72,7 @@ class Share(click.types.StringParamType):
         return Fraction(match[1]) / (100 if match[2] else 1)
 
 
-model_argument = click.argument("model", metavar="MODEL")
+model_argument = click.argument("model", metavar="MODEL", type=ModelName())
 json_option = click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
 effort_option = click.option(
     "--effort",
@@ -77,6 +82,44 @@ effort_option = click.option(
     metavar="F",
     help="How much work searches may do, times the usual. It is counted, never timed.",
 )
+
+
+_PART = "lowtide.part"
+
+
+def part_options(command: _Command) -> _Command:
+    """--from and --until, which `load` follows."""
+
+    def keep(context: click.Context, option: click.Parameter, value: tuple[str, ...]) -> None:
+        context.meta.setdefault(_PART, {})[option.name] = value
+
+    def ends(name: str, parameter: str, help_text: str) -> Callable[[_Command], _Command]:
+        kept: Any = {"multiple": True, "expose_value": False, "callback": keep}
+        return click.option(name, parameter, metavar="TENSORS", help=help_text, **kept)
+
+    begin = ends(
+        "--from",
+        "begin",
+        "Take the part of the network that begins with these tensors: numbers or names, with commas.",
+    )
+    until = ends("--until", "until", "Take the part that ends with these tensors.")
+    return begin(until(command))
+
+
+def load(model: str) -> Model:
+    """The model that a command's argument names, or the part of it that its options say.
+
+    Raises as `lowtide.load`, and UsageError for a part that cannot be.
+    """
+    from lowtide.commands import cutting, reordering
+
+    loaded = reordering.load(model)
+    part = click.get_current_context().meta.get(_PART, {})
+    begin, until = (
+        [name for text in part.get(end, ()) for name in cutting.names_in(text, loaded.graph)]
+        for end in ("begin", "until")
+    )
+    return cutting.part_of(loaded, begin, until)
 
 
 def file_option(
@@ -116,17 +159,27 @@ def out_option(help_text: str, *, required: bool = False) -> Callable[[_Command]
     return lambda command: after(before(command))
 
 
+def show(text: str) -> None:
+    """Print `text` on standard output, no wider than the terminal."""
+    from lowtide.report.terminal import fitted
+
+    print(fitted(text))
+
+
 FIRST_WAIT = 2.0
 NEXT_WAIT = 5.0
-"""Seconds after which it is said what is going on, and said again."""
+IN_PLACE_WAIT = 0.5
+"""Seconds after which it is said what is going on, and said again, on a terminal in place."""
 
 
 @contextmanager
 def progress(what: str) -> Iterator[Callable[[str], None]]:
-    """Say on stderr what is going on, once it takes longer than FIRST_WAIT.
+    """Say on stderr what is going on once it takes longer than FIRST_WAIT, on a terminal in one line.
 
     What it gives can be told in more detail what that is.
     """
+    in_place = sys.stderr.isatty()
+    said = [False]
     stop = threading.Event()
     begin = time.monotonic()
     detail = [""]
@@ -136,8 +189,9 @@ def progress(what: str) -> Iterator[Callable[[str], None]]:
         while not stop.wait(wait):
             now = f"{what}{detail[0]} ({time.monotonic() - begin:.0f} s)"
             with contextlib.suppress(OSError):  # nobody listens any more
-                print(f"lowtide: {now}", file=sys.stderr, flush=True)
-            wait = NEXT_WAIT
+                _say(f"lowtide: {now}", in_place)
+                said[0] = True
+            wait = IN_PLACE_WAIT if in_place else NEXT_WAIT
 
     thread = threading.Thread(target=tell, daemon=True)
     thread.start()
@@ -150,3 +204,15 @@ def progress(what: str) -> Iterator[Callable[[str], None]]:
     finally:
         stop.set()
         thread.join()
+        if in_place and said[0]:
+            with contextlib.suppress(OSError):
+                _say("", in_place)
+
+
+def _say(text: str, in_place: bool) -> None:
+    """A line on stderr; in place: over the one before."""
+    if in_place:
+        across = shutil.get_terminal_size((80, 24)).columns
+        print(f"\r\x1b[K{text[: across - 1]}", end="", file=sys.stderr, flush=True)
+    else:
+        print(text, file=sys.stderr, flush=True)

@@ -7,8 +7,8 @@ Compiled --+--> host build, sanitizers on --> every tensor against the oracle   
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.commands.compiling import Compiled, rounded_as
+from lowtide.commands.cutting import alone
 from lowtide.commands.originals import Originals, in_file, known_tensors, originals
 from lowtide.commands.profiling import Profile, profile_of
 from lowtide.commands.sequences import Inputs, State, inputs_of
@@ -27,8 +28,15 @@ from lowtide.machines.host import HostTrace, host_build, host_macs, host_trace
 from lowtide.machines.parts import Board
 from lowtide.machines.profiled import Profiled, Unprofiled
 from lowtide.machines.qemu import BoardRun, run_on_board
-from lowtide.oracle.interpreters import Difference, EngineName, Reference, first_difference
+from lowtide.oracle.interpreters import (
+    Difference,
+    EngineName,
+    OracleError,
+    Reference,
+    first_difference,
+)
 from lowtide.oracle.samples import reference, sample_inputs
+from lowtide.oracle.unwritten import agreed, flags
 from lowtide.program.assemble import Assembly
 
 Array = NDArray[Any]
@@ -96,12 +104,12 @@ def verify(
     MissingToolError without an oracle or a compiler, BuildError if the C is faulty, ProgramError if the
     program crashes, hangs or trips a sanitizer; ModelError for inputs that cannot be made.
     """
-    inputs = inputs_of(compiled, samples, 8, seed)
-    told = _originals(compiled, inputs)
-    passed_over = told.kept.passed_over
+    tensors = [*compiled.graph.inputs, *_made(compiled), *compiled.graph.outputs]
+    compiled, inputs, told, passed_over = _told(compiled, tensors, samples, 8, seed, claims=True)
     asked, compiled = compiled, rounded_as(compiled, told.kept.engine)
     if compiled is not asked:  # what never changes may depend on the rounding
-        told = _originals(compiled, inputs)
+        tensors = [*compiled.graph.inputs, *_made(compiled), *compiled.graph.outputs]
+        told = originals(compiled, inputs, tensors, claims=True)
     wanted, graph, made = told.kept, compiled.graph, _made(compiled)
     with tempfile.TemporaryDirectory(prefix="lowtide-") as folder:
         program = host_build(compiled.files, compiled.name, Path(folder), trace=True, cached=cached)
@@ -117,7 +125,7 @@ def verify(
         arrays |= {
             t: _array(trace.outputs[number][graph.outputs.index(t)], sample[t]) for t in outputs
         }
-        got.append(arrays)
+        got.append(agreed(graph, sample, arrays))
     checked = [*compared, *outputs]
     limited = Reference(wanted.engine, tuple({t: s[t] for t in checked} for s in wanted.samples))
     difference = first_difference(Reference(wanted.engine, tuple(got)), limited)
@@ -156,9 +164,30 @@ def _made(compiled: Compiled) -> dict[int, Op]:
     }
 
 
-def _originals(compiled: Compiled, inputs: Inputs) -> Originals:
-    tensors = [*compiled.graph.inputs, *_made(compiled), *compiled.graph.outputs]
-    return originals(compiled, inputs, tensors, claims=True)
+def _told(
+    compiled: Compiled,
+    tensors: list[int],
+    samples: int | None,
+    default: int,
+    seed: int,
+    *,
+    claims: bool = False,
+) -> tuple[Compiled, Inputs, Originals, str]:
+    """What the oracle makes of a program's inputs, and why it is not what was asked for first, if so.
+
+    A part of a network that no engine runs is compared as a network of its own.
+    """
+    inputs = inputs_of(compiled, samples, default, seed)
+    try:
+        told = originals(compiled, inputs, tensors, claims=claims)
+        return compiled, inputs, told, told.kept.passed_over
+    except OracleError as error:
+        if compiled.model.whole is None:
+            raise
+        why = f"the part was compared by itself, since no reference engine runs all: {error.cause}"
+    compiled = replace(compiled, model=alone(compiled.model))
+    inputs = inputs_of(compiled, samples, default, seed)
+    return compiled, inputs, originals(compiled, inputs, tensors, claims=claims), why
 
 
 def _states(model: Model, assembly: Assembly, op: Op) -> Iterator[int]:
@@ -173,7 +202,7 @@ def _states(model: Model, assembly: Assembly, op: Op) -> Iterator[int]:
 def _handed_over(graph: Graph, trace: HostTrace, wanted: Reference) -> Difference | None:
     """The first difference in what the program gave its caller: NAME_output, or rows taken."""
     got = tuple(
-        {t: _array(data, sample[t]) for t, data in zip(graph.outputs, outputs, strict=True)}
+        agreed(graph, sample, _outputs(graph, outputs, sample))
         for outputs, sample in zip(trace.outputs, wanted.samples, strict=True)
     )
     outputs = tuple({t: sample[t] for t in graph.outputs} for sample in wanted.samples)
@@ -194,15 +223,16 @@ def _from_strips(
         if part.tensor not in whole:
             whole[part.tensor] = want.copy()
         rounds = trace.rounds.get((number, made), ())
+        rows = want.reshape(-1, *want.shape[2:])[: part.rows]
         for columns, data in zip_longest(part.columns, rounds):
-            inside = want[:, : part.rows]
-            inside = inside[:, :, columns.start : columns.stop] if columns is not None else want[:0]
+            inside = rows[:, columns.start : columns.stop] if columns is not None else rows[:0]
             if columns is None or data is None or len(data) != inside.nbytes:
                 whole[part.tensor] = np.frombuffer(data or b"", np.uint8)  # of another size
                 break
             got = np.frombuffer(data, want.dtype).reshape(inside.shape)
             differs = got != inside
-            whole[part.tensor][:, : part.rows, columns.start : columns.stop][differs] = got[differs]
+            found = whole[part.tensor].reshape(-1, *want.shape[2:])[: part.rows]
+            found[:, columns.start : columns.stop][differs] = got[differs]
     return whole
 
 
@@ -228,6 +258,11 @@ def _macs(compiled: Compiled) -> int:
 def _samples(graph: Graph, reference: Reference) -> list[list[bytes]]:
     """Per sample, the bytes of each input of the compiled graph, as the oracle had them."""
     return [[sample[t].tobytes() for t in graph.inputs] for sample in reference.samples]
+
+
+def _outputs(graph: Graph, made: Sequence[bytes], like: Mapping[int, Array]) -> dict[int, Array]:
+    """The outputs of one sample, as arrays of the types of `like`."""
+    return {t: _array(data, like[t]) for t, data in zip(graph.outputs, made, strict=True)}
 
 
 def _array(data: bytes, like: Array) -> Array:
@@ -287,8 +322,9 @@ def run(
     if isinstance(board, str):
         board = find_board(board)
     graph = compiled.graph
-    inputs = inputs_of(compiled, samples, 2, seed)
-    wanted = originals(compiled, inputs, [*graph.inputs, *graph.outputs]).kept
+    ends = [*dict.fromkeys([*graph.inputs, *graph.outputs, *flags(graph)])]
+    compiled, inputs, told, passed_over = _told(compiled, ends, samples, 2, seed)
+    wanted = told.kept
 
     def on(part: Board, program: Compiled, profile: bool = False) -> BoardRun:
         given = program.files, program.name, _samples(graph, wanted)
@@ -299,7 +335,7 @@ def run(
     if compared is not compiled:  # not measured, and double arithmetic may not fit the part
         made = on(board.with_plenty, compared)
     got = [
-        {t: _array(data, sample[t]) for t, data in zip(graph.outputs, outputs, strict=True)}
+        agreed(graph, sample, _outputs(graph, outputs, sample))
         for outputs, sample in zip(made.outputs, wanted.samples, strict=True)
     ]
     expected = tuple({t: sample[t] for t in graph.outputs} for sample in wanted.samples)
@@ -311,7 +347,7 @@ def run(
         compared=compared,
         board=board,
         engine=wanted.engine,
-        passed_over=wanted.passed_over,
+        passed_over=passed_over,
         samples=inputs.counted,
         seed=seed,
         state=inputs.state,

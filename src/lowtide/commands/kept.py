@@ -49,7 +49,9 @@ def _read(kept: bytes) -> Compiled:
 
 def _key(model: Model, options: Options) -> str:
     source = hashlib.sha256(model.source).digest()
-    return hashlib.sha256(repr((_lowtide(), model.path, source, options)).encode()).hexdigest()
+    ends = model.graph.inputs, model.graph.outputs  # of a part of the file's network
+    told = (_lowtide(), model.path, source, ends, options)
+    return hashlib.sha256(repr(told).encode()).hexdigest()
 
 
 @cache

@@ -17,6 +17,7 @@ from typing import Literal
 from lowtide import zoo
 from lowtide.commands.analysis import Analysis, analysis_of
 from lowtide.commands.analysis import analyze as analyze
+from lowtide.commands.cutting import as_file
 from lowtide.commands.sequences import inputs_for
 from lowtide.errors import DiffersError, LowtideError, ModelError
 from lowtide.files import write_atomically
@@ -150,8 +151,10 @@ def reorder(
     better is what TFLM says: it allocates each of them, if it is installed and has all operators, and
     else its planner is predicted. With `check`, old and new model are run and every tensor compared;
     raises DiffersError if one differs, OracleError if neither reference engine runs the model.
-    `effort` is a factor of what the search for the order may do.
+    `effort` is a factor of what the search for the order may do. Of a part of a network, a file with
+    that part alone is made first.
     """
+    model = as_file(model, check=check)
     before = analyze(model, effort=effort)
     ways, measured = _weighed(_ways(model, before, offline_plan))
     peaks = {False: before.file.peak_bytes, True: before.best.peak_bytes}

@@ -12,11 +12,13 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from lowtide.commands.cutting import as_file
 from lowtide.commands.reordering import Reordered, reorder, with_offline_plan
 from lowtide.commands.savings import Savings, savings
 from lowtide.errors import DiffersError, LowtideError, MissingToolError
 from lowtide.files import write_atomically
 from lowtide.ir import DType, Model
+from lowtide.ir.soundness import graph_of
 from lowtide.oracle.interpreters import (
     EngineName,
     OracleError,
@@ -96,12 +98,14 @@ def simplify_model(
     operators by their position. With `reordered`, its operators are put in their best order, too, and
     with `offline_plan` tensor offsets are stored, as by `lowtide.reorder`; one that the file has is made
     anew. Without anything to simplify nothing of that is done, but with `always`.
+    Of a part of a network, a file with that part alone is made first.
 
     With `check`, both files are run in TFLM and LiteRT, as far as they can run the network, on `samples`
     random and extreme inputs. Raises DiffersError if an output differs, OracleError if no reference
     engine runs the network, MissingToolError if there is none.
     """
-    graph = normalise_windows(model.graph)
+    model = as_file(model, check=check)
+    graph = normalise_windows(graph_of(model))
     found = simplify(graph, FILE_PASSES)
     told = savings(model, graph, found)
     if not told.anything and not always:

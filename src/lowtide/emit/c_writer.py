@@ -42,7 +42,7 @@ class Source:
 def write(assembly: Assembly, name: str) -> Source:
     """C for `assembly`, all names prefixed with `name`. Raises ModelError if it is too large."""
     check(assembly)
-    headers = tuple(sorted({node.header for _, node in _calls(assembly)}))
+    headers = tuple(sorted({h for _, node in _calls(assembly) for h in node.headers}))
     code = _code(assembly, name, headers)
     return Source(header(assembly, name), code, (modes(assembly).header, *headers))
 
@@ -145,14 +145,23 @@ def _code(assembly: Assembly, name: str, headers: Sequence[str]) -> str:
                 "place_shift": f"{shift}",
             },
         ),
-        *(
-            [_table(f"static const uint32_t {name}_costs[]", "", [[c] for c in assembly.costs])]
-            if assembly.costs is not None
-            else []
-        ),
+        *(_slices(assembly, name, assembly.costs) if assembly.costs is not None else []),
         interface.functions(assembly, name, constants, initial),
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def _slices(assembly: Assembly, name: str, costs: Sequence[int]) -> list[str]:
+    """What runs in slices need of each node: what a step costs, and whose it is."""
+    operators = [assembly.operator_of(entry) for entry in assembly.nodes]
+    return [
+        _table(f"static const uint32_t {name}_costs[]", "", [[c] for c in costs]),
+        _table(
+            f"static const int16_t {name}_operators[]",
+            "",
+            [[-1 if op is None else op] for op in operators],
+        ),
+    ]
 
 
 def _program(name: str, fields: Mapping[str, str]) -> str:

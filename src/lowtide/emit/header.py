@@ -7,14 +7,17 @@ from dataclasses import dataclass
 from lowtide.emit.literals import comment, float_literal
 from lowtide.ir import DType, Tensor
 from lowtide.program.assemble import Assembly
-from lowtide.program.tables import ExchangeEntry
+from lowtide.program.tables import ExchangeEntry, called
+from lowtide.program.turns import expand
 
 _C_TYPES = {
     DType.INT8: "int8_t",
     DType.UINT8: "uint8_t",
     DType.INT16: "int16_t",
     DType.INT32: "int32_t",
+    DType.UINT32: "uint32_t",
     DType.INT64: "int64_t",
+    DType.UINT64: "uint64_t",
     DType.FLOAT32: "float",
     DType.BOOL: "uint8_t",
 }
@@ -70,8 +73,9 @@ def header(assembly: Assembly, name: str) -> str:
             *(
                 line
                 for i, tensor in enumerate(ids)
-                for line in _described(
-                    f"{upper}_{kind}_{i}", graph.tensors[tensor], rows.get((kind, i))
+                for line in (
+                    *_noted(kind, i, assembly.notes.get((kind, i))),
+                    *_described(f"{upper}_{kind}_{i}", graph.tensors[tensor], rows.get((kind, i))),
                 )
             ),
         )
@@ -112,7 +116,7 @@ typedef struct {{
         *([_pushed(name)] if how.pushes else []),
         f"""\
 /* Run the network once. */
-int {name}_invoke({name}_t *m);{_slices(name, how)}
+int {name}_invoke({name}_t *m);{_slices(assembly, name, how)}
 
 #ifdef __cplusplus
 }}
@@ -212,10 +216,18 @@ const void *{name}_output(const {name}_t *m, int i);"""
     return [given, taken]
 
 
-def _slices(name: str, how: Modes) -> str:
-    """NAME_invoke_some, if there is one."""
+def _slices(assembly: Assembly, name: str, how: Modes) -> str:
+    """NAME_invoke_some and NAME_invoke_watched, if there are any."""
     if not how.slices:
         return ""
+    kernels = [called(entry) is not None for entry in assembly.nodes]
+    steps = sum(kernels[node] for node in expand(assembly.turns))
+    labels = [
+        comment(op.label).translate({ord(c): "_" for c in '"\\'}) for op in assembly.graph.ops
+    ]
+    types = ", \\\n     ".join(
+        ", ".join(f'"{x}"' for x in labels[i : i + 4]) for i in range(0, len(labels), 4)
+    )
     rows = (
         "\n * Callbacks are called within slices, and must not return LT_MORE." if how.stops else ""
     )
@@ -225,7 +237,20 @@ def _slices(name: str, how: Modes) -> str:
  * come to about `budget` instructions, as predicted, and at least one step. The arena is in use all the
  * while, and inputs stay as they were given. {name}_init, {name}_reset and {name}_invoke
  * give up a run under way.{rows} */
-int {name}_invoke_some({name}_t *m, uint32_t budget);"""
+int {name}_invoke_some({name}_t *m, uint32_t budget);
+
+/* int made(void *context, int op, int row): operator `op` has made a row, or come to step `row` of its
+ * work, or, if `op` is -1, rows were moved. Called {name.upper()}_STEPS times in a run. Return 0, or
+ * anything else to end the slice. */
+typedef int (*{name}_made_t)(void *context, int op, int row);
+#define {name.upper()}_STEPS {steps}
+
+/* Operators by their numbers, as an initialiser; of several that run as one, `op` is the first. */
+#define {name.upper()}_OPERATORS \\
+    {{{types}}}
+
+/* The same, and `made` is told of each step: for progress, or to end slices by a clock. */
+int {name}_invoke_watched({name}_t *m, uint32_t budget, {name}_made_t made, void *context);"""
 
 
 def _pushed(name: str) -> str:
@@ -269,6 +294,10 @@ def streamed_rows(assembly: Assembly) -> dict[tuple[str, int], int]:
         for e in assembly.nodes
         if isinstance(e, ExchangeEntry)
     }
+
+
+def _noted(kind: str, number: int, note: str | None) -> list[str]:
+    return [] if note is None else [f"/* {kind.capitalize()} {number}: {note}. */"]
 
 
 def _described(prefix: str, tensor: Tensor, rows: int | None) -> list[str]:

@@ -175,22 +175,33 @@ int {name}_invoke({name}_t *m)
 
 
 def _slice(assembly: Assembly, name: str) -> str:
-    """NAME_invoke_some."""
+    """NAME_invoke_some and NAME_invoke_watched."""
     stops = modes(assembly).stops
-    call = f"lt_slice_run(&{name}_sliced, &m->at, m, budget)"
+    call = "lt_slice_run({}, &m->at, m, budget)"
     missing, exchange = f"{_missing(assembly)} || m->bases[0] == NULL", "NULL"
     if stops:
-        call = f"lt_slice_stream_invoke(&{name}_sliced, m, budget)"
+        call = "lt_slice_stream_invoke({}, m, budget)"
         missing, exchange = _missing(assembly), "lt_slice_stream_exchange"
+    sliced = f"&{name}_program, {name}_costs, {exchange}"
     return f"""\
-static const lt_sliced {name}_sliced = {{&{name}_program, {name}_costs, {exchange}}};
+static const lt_sliced {name}_sliced = {{{sliced}, NULL}};
 
 int {name}_invoke_some({name}_t *m, uint32_t budget)
 {{
     if ({missing}) {{
         return LT_ERROR_ARGUMENT;
     }}
-    return {call};
+    return {call.format(f"&{name}_sliced")};
+}}
+
+int {name}_invoke_watched({name}_t *m, uint32_t budget, {name}_made_t made, void *context)
+{{
+    const lt_watch watch = {{made, context, {name}_operators}};
+    const lt_sliced watched = {{{sliced}, &watch}};
+    if ({missing} || made == NULL) {{
+        return LT_ERROR_ARGUMENT;
+    }}
+    return {call.format("&watched")};
 }}"""
 
 

@@ -24,7 +24,8 @@ class Interface:
 
     With `sets_inputs` the model does not own its inputs: NAME_set_input is told where they are. With
     `pulls` it asks for their rows, with `pushes` it takes them from NAME_push_rows as well; with `takes`
-    it hands over the rows of its outputs. `state_bytes` is 0 if it keeps nothing between invocations.
+    it hands over the rows of its outputs; with `slices` it has NAME_invoke_some. `state_bytes` is 0 if
+    it keeps nothing between invocations.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Interface:
     pulls: bool = False
     pushes: bool = False
     takes: bool = False
+    slices: bool = False
 
 
 def read_interface(bundle: Mapping[str, bytes], name: str) -> Interface:
@@ -61,7 +63,7 @@ def read_interface(bundle: Mapping[str, bytes], name: str) -> Interface:
         tuple(size(f"OUTPUT_{i}_BYTES") for i in range(size("OUTPUTS"))),
         *(
             re.search(rf"\b{name}_{function}\s*\(", header) is not None
-            for function in ("set_input", "set_pull", "push_rows", "set_take")
+            for function in ("set_input", "set_pull", "push_rows", "set_take", "invoke_some")
         ),
     )
 
@@ -107,6 +109,7 @@ def model_header(interface: Interface) -> str:
             f"#define HARNESS_OUTPUT_ROW_BYTES {{{rows}}}",
         ]
     exchange = "\n".join([*inputs, *outputs])
+    some = f"\n#define HARNESS_INVOKE_SOME {name}_invoke_some" if interface.slices else ""
     state = ""
     if interface.state_bytes:
         state = f"""
@@ -116,7 +119,7 @@ def model_header(interface: Interface) -> str:
     return f"""#include "{name}.h"
 #define HARNESS_MODEL_TYPE {name}_t
 #define HARNESS_INIT {name}_init
-#define HARNESS_INVOKE {name}_invoke
+#define HARNESS_INVOKE {name}_invoke{some}
 {exchange}
 #define HARNESS_ARENA_SIZE {interface.arena_bytes}u
 #define HARNESS_ARENA_ALIGN {prefix}_ARENA_ALIGN{state}

@@ -30,10 +30,11 @@ def sample_inputs(
 ) -> list[dict[int, Array]]:
     """Inputs of `model` to test with, by tensor id: random ones, and all-least, all-greatest, zero.
 
+    Of a part of a network, they are those of the whole one.
     With `walking`, most of them change slowly from one to the next: see `walking_inputs`.
     Raises ModelError for an input type of which no array can be made.
     """
-    graph = model.graph
+    graph = model.file_graph
     kinds = [(i, graph.tensors[i].shape, _numpy_type(graph, i)) for i in graph.inputs]
     try:
         return (walking_inputs if walking else random_inputs)(kinds, samples, seed)
@@ -52,12 +53,13 @@ def reference(
     rounding: EngineName = "tflm",
     fresh: Sequence[int] | None = None,
 ) -> Reference:
-    """`tensors` of `model` as TFLM computes them, or as LiteRT does what TFLM lacks.
+    """`tensors` of `model`, or of the network that it is a part of, as TFLM computes them, or as LiteRT
+    does what TFLM lacks.
 
     Where LiteRT's `rounding` is asked for, it is the one to ask. Which samples meet a `fresh`
     interpreter is as in `reference_tensors`: by default, all do.
     """
-    graph = model.graph
+    graph = model.file_graph
     legacy = any(
         op.type in _LEGACY and graph.tensors[op.inputs[0]].dtype is DType.UINT8 for op in graph.ops
     )

@@ -51,9 +51,10 @@ def resolve_variables(graph: Graph) -> Graph:
 
 
 def _settled(graph: Graph, tensors: Iterable[Tensor]) -> bool:
-    """True if all that CALL_ONCE does is in the variables' initial contents."""
+    """True if all that CALL_ONCE does is in the initial contents of variables that somebody uses."""
     held = {tensor.name for tensor in tensors if tensor.initial is not None}
-    return graph.initial is not None and set(graph.initial) <= held
+    used = {str(op.options.get("shared_name") or "") for op in graph.ops if op.type == "VAR_HANDLE"}
+    return graph.initial is not None and used.intersection(graph.initial) <= held
 
 
 def _held(graph: Graph, op: Op) -> Tensor | None:

@@ -38,7 +38,8 @@ def check_graph(graph: Graph, digest: str | None) -> None:
     """Raises UsageError if a plan is for a graph of another digest; None is any graph."""
     if digest is not None and graph_digest(graph) != digest:
         raise UsageError(
-            "the plan is for another graph of this model, which another version simplified",
+            "the plan is for another graph of this model, which another version simplified, or for "
+            "another part of it",
             "plan the model anew with `lowtide plan MODEL -o FILE`",
         )
 
@@ -88,6 +89,8 @@ def read_plan(path: Path, model: Model) -> dict[str, Any]:
             "output_mode": _one_of(document["output"], "resident", "streamed"),
             "preserve_input": _flag(document.get("preserve_input", False)),
             "quantized_io": _flag(document.get("quantized_io", False)),
+            "input_layout": _one_of(document.get("input_layout", "file"), "file", "nhwc"),
+            "output_layout": _one_of(document.get("output_layout", "file"), "file", "nhwc"),
             "simplify": _flag(document.get("simplified", False)),
             "stages_of": _digest(document.get("graph_sha256")),
         }

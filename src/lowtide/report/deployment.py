@@ -11,6 +11,7 @@ from lowtide.commands.sequences import State
 from lowtide.ir.macs import graph_macs
 from lowtide.oracle.interpreters import Difference
 from lowtide.report.complete import incomplete_note
+from lowtide.report.part import network_name, part_fields
 from lowtide.report.predicted import predicted_fields, predicted_note
 from lowtide.report.profile import profile_fields, profile_text
 from lowtide.report.saved import saved_lines, savings_document
@@ -34,7 +35,7 @@ def compiled_text(
         else f"rows scheduled in {len(plan.stages)} stages"
     )
     lines = [
-        f"{plain(compiled.model.path)}: {len(graph.ops)} operators, {graph_macs(graph):,} MACs",
+        f"{network_name(compiled.model)}: {len(graph.ops)} operators, {graph_macs(graph):,} MACs",
         f"arena {amount(compiled.arena_bytes)}{proof}, {how}",
         *_state(compiled),
         *saved_lines(compiled.savings),
@@ -80,6 +81,7 @@ def compiled_document(
     return {
         "schema": "lowtide.compile/1",
         "model": compiled.model.path,
+        **part_fields(compiled.model),
         "output": output,
         "name": compiled.name,
         "files": sorted(compiled.files),
@@ -109,7 +111,7 @@ def verified_text(compiled: Compiled, result: Verified) -> str:
     """One line, or where the first difference is."""
     engine = _ENGINES[result.engine]
     inputs = f"{result.samples} input{'s' * (result.samples > 1)}"
-    name = plain(compiled.model.path)
+    name = network_name(compiled.model)
     if result.mismatch is None:
         return (
             f"{name}: bit-exact. All {result.tensors} tensors are those of {engine}, byte for byte, "
@@ -188,6 +190,7 @@ def verified_document(compiled: Compiled, result: Verified) -> dict[str, Any]:
     return {
         "schema": "lowtide.verify/1",
         "model": compiled.model.path,
+        **part_fields(compiled.model),
         "bit_exact": result.bit_exact,
         "engine": result.engine,
         "rounding": result.compared.options.rounding,
@@ -235,7 +238,7 @@ def ran_text(result: Ran, clock: int | None = None) -> str:
         ("MACs", f"{result.macs:,}"),
         ("instructions per MAC", f"{count / result.macs:.2f}" if result.macs else "-"),
     ]
-    name = plain(result.compiled.model.path)
+    name = network_name(result.compiled.model)
     exact = f"outputs bit-exact to {_ENGINES[result.engine]} on {result.samples} inputs"
     exact += _carried(result.state)
     if result.difference is not None:
@@ -261,6 +264,7 @@ def ran_document(result: Ran, clock: int | None = None) -> dict[str, Any]:
     return {
         "schema": "lowtide.run/1",
         "model": result.compiled.model.path,
+        **part_fields(result.compiled.model),
         "board": result.board.name,
         "bit_exact": result.bit_exact,
         "engine": result.engine,

@@ -12,6 +12,7 @@ from lowtide.plans.file import SCHEMA, graph_digest, model_digest
 from lowtide.plans.placer import Point
 from lowtide.program.assemble import Assembly, ByOperators, ByRows
 from lowtide.report.complete import incomplete_note
+from lowtide.report.part import network_name, part_fields
 from lowtide.report.predicted import predicted_fields, predicted_note
 from lowtide.report.saved import saved_lines, savings_document
 from lowtide.report.text import amount, change, plain, table
@@ -67,7 +68,7 @@ def plan_text(planned: Planned) -> str:
     lines = [
         table("Stages, run one after the other", columns, rows),
         "",
-        f"{plain(compiled.model.path)}, input {options.input_mode}, output {options.output_mode}: "
+        f"{network_name(compiled.model)}, input {options.input_mode}, output {options.output_mode}: "
         f"{overhead}",
         f"arena, rows placed one by one         {amount(arena):>12}  {proof}",
         *_state(compiled),
@@ -105,11 +106,14 @@ def plan_document(planned: Planned) -> dict[str, Any]:
     document: dict[str, Any] = {
         "schema": SCHEMA,
         "model": compiled.model.path,
+        **part_fields(compiled.model),
         "sha256": model_digest(compiled.model),
         "input": compiled.options.input_mode,
         "output": compiled.options.output_mode,
         "preserve_input": compiled.options.preserve_input,
         "quantized_io": compiled.options.quantized_io,
+        "input_layout": compiled.options.input_layout,
+        "output_layout": compiled.options.output_layout,
         "simplified": compiled.options.simplify,
         "graph_sha256": graph_digest(compiled.simplified.graph),
         "arena_bytes": compiled.arena_bytes,

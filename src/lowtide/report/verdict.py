@@ -6,6 +6,7 @@ from typing import Any, Final
 from xml.etree import ElementTree
 
 from lowtide.commands.verdict import NAMES, SCHEMA, Finding, Name, Verdict
+from lowtide.report.part import network_name, part_fields
 from lowtide.report.text import amount, plain, table
 
 _TITLES: Final[dict[Name, str]] = {
@@ -18,7 +19,7 @@ _TITLES: Final[dict[Name, str]] = {
 def verdict_text(verdict: Verdict) -> str:
     """A row for each figure and what it is compared with."""
     figures = verdict.figures
-    name = plain(verdict.compiled.model.path)
+    name = network_name(verdict.compiled.model)
     how = "measured" if figures.measured else "predicted"
     where = f"on {figures.where}" if figures.measured else f"for {figures.where}"
     head = f"{name}: {'passed' if verdict.passed else 'FAILED'}; {how} {where}"
@@ -51,6 +52,7 @@ def verdict_document(verdict: Verdict) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "model": verdict.compiled.model.path,
+        **part_fields(verdict.compiled.model),
         "passed": verdict.passed,
         "measured": figures.measured,
         "where": figures.where,

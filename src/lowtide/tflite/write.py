@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from lowtide.errors import ModelError
-from lowtide.ir.graph import DType, Graph, Model, Op, Tensor
+from lowtide.ir.graph import DType, Graph, Model, Op, Signature, Tensor
 from lowtide.tflite.options import options_of
 from lowtide.tflite.pack import pack
 from lowtide.tflite.schema import schema
@@ -23,19 +23,30 @@ Table = dict[str, Any]
 
 
 def with_graph(
-    model: Model, graph: Graph, origins: Sequence[int | None], without: Collection[str] = ()
+    model: Model,
+    graph: Graph,
+    origins: Sequence[int | None],
+    without: Collection[str] = (),
+    *,
+    signatures: Sequence[Signature] | None = None,
+    every_tensor: bool = False,
 ) -> bytes:
     """The file of `model` with `graph` as its main subgraph, and no metadata of the names `without`.
 
     `origins[i]` is the tensor of the file that tensor i of `graph` is, some channels aside; None if the
-    file has none. Raises ModelError for a file that keeps data outside of itself, or that has fields
-    that are not known here.
+    file has none. `signatures`, with tensors by their numbers in `graph`, take the place of the file's.
+    With `every_tensor`, tensors that nothing refers to stay, so that all keep their numbers.
+
+    Raises ModelError for a file that keeps data outside of itself, or that has fields that are not known
+    here.
     """
     values = unpack(File(model.source).root)
     _refuse_outside_data(values)
     main = values["subgraphs"][0]
     buffers = _Buffers(values.get("buffers") or [{}])
-    used = _used(graph, values)
+    if signatures is not None:
+        values["signature_defs"] = [_signature(entry) for entry in signatures] or None
+    used = [t.id for t in graph.tensors] if every_tensor else _used(graph, values)
     number = {tensor: i for i, tensor in enumerate(used)}
     codes = _Codes(values.get("operator_codes") or [])
     tensors = [
@@ -115,7 +126,12 @@ class _Codes:
         self.known: dict[object, int] = {}
 
     def kept(self, index: int) -> int:
-        return self._number(index, self.old[index])
+        """A kind of the old file, in both fields: some readers know the new one alone, and take an
+        operator of an old file, which has not got it, for an ADD."""
+        old = self.old[index]
+        code = max(old.get("builtin_code", 0), old.get("deprecated_builtin_code", 0))
+        both = {"builtin_code": code, "deprecated_builtin_code": min(code, _LAST_SHORT_CODE)}
+        return self._number(index, {**old, **both})
 
     def added(self, kind: str, version: int) -> int:
         code = _value("BuiltinOperator", kind)
@@ -152,6 +168,8 @@ def _tensor(
     else:
         table = dict(main["tensors"][origin])
     old = None if origin is None else model.graph.tensors[origin]
+    if old is not None and old.name != tensor.name:
+        table["name"] = tensor.name
     if old is None or old.shape != tensor.shape:
         table["shape"] = tensor.shape
         if table.get("shape_signature"):
@@ -161,6 +179,18 @@ def _tensor(
     else:
         table["buffer"] = buffers.added(tensor.data)
     return table
+
+
+def _signature(signature: Signature) -> Table:
+    def pairs(entries: Sequence[tuple[str, int]]) -> list[Table]:
+        return [{"name": name, "tensor_index": tensor} for name, tensor in entries]
+
+    return {
+        "signature_key": signature.key,
+        "subgraph_index": signature.subgraph,
+        "inputs": pairs(signature.inputs),
+        "outputs": pairs(signature.outputs),
+    }
 
 
 def _operator(model: Model, main: Table, op: Op, number: Mapping[int, int], codes: _Codes) -> Table:

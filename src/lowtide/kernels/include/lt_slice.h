@@ -14,12 +14,23 @@
 extern "C" {
 #endif
 
+/* Who watches a run: `made` is told of each step which operator made a row, from the table `operators`
+ * (-1: rows were moved), and the number of the row, or of the step that the operator came to. Anything but
+ * 0 ends the slice. */
+typedef struct {
+    int (*made)(void *context, int op, int row);
+    void *context;
+    const int16_t *operators;
+} lt_watch;
+
 /* A program that can run in slices: what a step of each of its nodes costs, and, if it has exchanges, what
- * makes the one that the run stopped at. It returns LT_OK, or anything but LT_MORE to give up the run. */
+ * makes the one that the run stopped at. It returns LT_OK, or anything but LT_MORE to give up the run. And
+ * who watches, or null. */
 typedef struct {
     const lt_program *program;
     const uint32_t *costs;
     int (*exchange)(const lt_program *program, void *net);
+    const lt_watch *watch;
 } lt_sliced;
 
 /* Run a slice of the instance `net`: LT_MORE, or LT_OK at the end of the run, or what an exchange

@@ -7,6 +7,7 @@
 LT_SHARED int lt_slice_run(const lt_sliced *sliced, lt_position *at, void *net, uint32_t budget)
 {
     const lt_program *const program = sliced->program;
+    const lt_watch *const watch = sliced->watch;
     uint8_t **const bases = bases_of(program, net);
     uint16_t *const next = next_of(program, net);
     void **const pointers = (void **)(void *)((char *)net + program->pointers);
@@ -46,7 +47,12 @@ LT_SHARED int lt_slice_run(const lt_sliced *sliced, lt_position *at, void *net, 
                     return LT_MORE;
                 }
                 budget = cost < budget ? budget - cost : 0;
-                run_step(program, node, next[node->counter]++, bases, pointers);
+                const uint16_t row = next[node->counter]++;
+                run_step(program, node, row, bases, pointers);
+                if (watch != NULL &&
+                    watch->made(watch->context, watch->operators[turn->node], row) != 0) {
+                    budget = 0;
+                }
             }
             at->done = 0;
         }
