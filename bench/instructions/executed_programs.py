@@ -37,7 +37,7 @@ machine in its place."""
 
 ANY = "any"
 _DRAWN = {"conv": 60, "depthwise": 32, "strips": 10, "block": 40}
-_DRAWN_FOR_DSP = {"conv": 48, "columns": 36, "strips": 10, "add": 6, "dense": 6}
+_DRAWN_FOR_DSP = {"conv": 48, "columns": 36, "strips": 10, "block": 30, "add": 6, "dense": 6}
 _DRAWN_FOR_HELIUM = {"conv": 48, "depthwise": 30, "columns": 24, "strips": 10, "add": 6, "dense": 6}
 _DRAWN_FOR_BYTES = {"conv": 36, "depthwise": 24, "dense": 6}
 """Kinds that are also compiled for a core with DSP instructions, with Helium, or with neither: each has

@@ -31,7 +31,7 @@ BOARDS = {
 @dataclass(frozen=True, slots=True)
 class SpeedJob:
     """A network (zoo:NAME, or the name of a shared model) on a core; where there are limits of RAM, its
-    input is const and its output streamed."""
+    input is const, its output streamed, and the plan the one of fewest instructions as predicted."""
 
     network: str
     core: str
@@ -72,6 +72,7 @@ def _do(job: SpeedJob) -> tuple[SpeedJob, Outcome, float]:
             output_mode="streamed" if limited else "resident",
             quantized_io=job.network == FLOAT_BOUNDARY,
             max_ram=job.max_ram,
+            cost="instructions" if limited else "macs",
         )
         compiled = compile_model(reordering.load(path_of(job.network)), options)
         ran = checking.run(compiled, board, profile=True)

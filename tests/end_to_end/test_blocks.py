@@ -46,8 +46,12 @@ def test_tensors_inside_of_blocks_are_compared(network: str, options: Options) -
 @pytest.mark.parametrize(
     ("right", "wrong", "kind"),
     (
-        ("lt_conv_packed_s8_row(&part, &step);", "*(int8_t *)to ^= 1;", "CONV_2D"),
-        ("depthwise(&core, p->lean, &inner);", "*(int8_t *)made ^= 1;", "DEPTHWISE_CONV_2D"),
+        ("b->expand(b->params, high - old, &expanding);", "*(int8_t *)to ^= 1;", "CONV_2D"),
+        (
+            "b->depthwise(b->params, low - first, high - low, &inner);",
+            "*(int8_t *)made ^= 1;",
+            "DEPTHWISE_CONV_2D",
+        ),
     ),
 )
 def test_a_fault_inside_of_a_block_is_found_there(right: str, wrong: str, kind: str) -> None:

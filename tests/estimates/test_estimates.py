@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -95,15 +96,23 @@ def test_estimates_are_near_the_program(name: str) -> None:
 
 
 def test_most_random_networks_are_near_too() -> None:
+    """Of networks of some hundred bytes, as kernels are in their normal forms: by default those at the
+    peak run in smaller ones, which estimates do not know."""
     near = 0
     for seed in range(20):
         model = parse(random_network(seed))
         mode = MODES[seed % 3]
         needs = lowtide.estimate(model, inputs=(mode,)).needs[mode]
-        compiled = compile_model(model, Options(input_mode=mode, simplify=False))
+        options = Options(input_mode=mode, simplify=False)
+        compiled = compile_model(model, options)
         assert needs.ram_bytes is not None
         assert needs.bound_bytes <= compiled.ram_bytes
-        near += abs(needs.ram_bytes - compiled.ram_bytes) <= 0.03 * compiled.ram_bytes
+        plan = compiled.assembly.plan
+        assert plan is not None
+        normal = tuple(replace(stage.choice, limits=()) for stage in plan.stages)
+        before = compile_model(model, replace(options, stages=normal)).ram_bytes
+        assert compiled.ram_bytes <= before
+        near += abs(needs.ram_bytes - before) <= 0.03 * before
     assert near >= 19
 
 

@@ -29,7 +29,7 @@ static const lt_conv_packed_s8 tiny_net_params_0 = {
     .out_c = 2,
     .centre = -255,
     .direct = 0,
-    .lean = 0,
+    .lean = 1,
     .in_w = 4,
     .in_c = 2,
     .out_w = 4,
@@ -65,7 +65,7 @@ static const lt_conv_packed_s8 tiny_net_params_2 = {
     .out_c = 2,
     .centre = -39,
     .direct = 1,
-    .lean = 0,
+    .lean = 1,
     .in_w = 1,
     .in_c = 8,
     .out_w = 1,
@@ -134,7 +134,7 @@ static const lt_turn tiny_net_turns[] = { /* node, steps */
 };
 
 static const uint16_t tiny_net_places[] = {
-    132, 140, 0, 8,
+    52, 60, 0, 8,
 };
 
 #ifdef LT_TRACE

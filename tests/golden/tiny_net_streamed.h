@@ -14,7 +14,7 @@ extern "C" {
 
 /* The arena, memory that the caller gives: bytes, and the alignment of its start. Between two runs
  * it may serve something else, once the outputs in it were read. */
-#define TINY_NET_ARENA_SIZE 140
+#define TINY_NET_ARENA_SIZE 60
 #define TINY_NET_ARENA_ALIGN 16
 
 #define TINY_NET_INPUTS 1

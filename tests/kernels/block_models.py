@@ -29,6 +29,7 @@ from lowtide.passes import fold_pads
 from lowtide.program.assemble import Assembly, assemble_rows
 from lowtide.rows.prepare import InputMode, OutputMode, Prepared, prepare
 from lowtide.rows.stages import Choice, Fused
+from lowtide.target import ANY, Target
 from lowtide.tflite.read import parse
 from lowtide.zoo.spec import NetSpec, OpSpec
 from lowtide.zoo.writer import write
@@ -80,7 +81,8 @@ class Unit:
 @dataclass(frozen=True)
 class Chain:
     """A stage of `units`, from an input of `shape` to an output: in strips of `strip` columns if that is
-    not 0, lean or not; if `framed`, between two convolutions that are in no block."""
+    not 0, lean or not; if `framed`, between two convolutions that are in no block. Its blocks
+    take at most `limit` bytes of scratch memory."""
 
     units: tuple[Unit, ...]
     shape: tuple[int, int, int] = (7, 9, 4)
@@ -88,6 +90,7 @@ class Chain:
     lean: bool = False
     framed: bool = False
     zero: int = 3
+    limit: int | None = None
 
 
 @dataclass
@@ -156,11 +159,19 @@ def model_of(net: Models, *outputs: int) -> Model:
 
 
 def prepared(
-    graph: Graph, input_mode: InputMode = "const", output_mode: OutputMode = "resident"
+    graph: Graph,
+    input_mode: InputMode = "const",
+    output_mode: OutputMode = "resident",
+    target: Target = ANY,
 ) -> Prepared:
     """The graph with its blocks, operators in the order of the file."""
     return prepare(
-        graph, range(len(graph.ops)), input_mode=input_mode, output_mode=output_mode, align=4
+        graph,
+        range(len(graph.ops)),
+        input_mode=input_mode,
+        output_mode=output_mode,
+        align=4,
+        target=target,
     )
 
 
@@ -178,6 +189,7 @@ def assembled(ready: Prepared, net: Net, chains: Sequence[Chain]) -> Assembly:
                 Fused(tuple(makers[tensor] for tensor in made), unit.kept)
                 for unit, made in zip(chain.units, units, strict=True)
             ),
+            () if chain.limit is None else tuple((makers[made[0]], chain.limit) for made in units),
         )
         for chain, units, first, last in zip(chains, net.members, [0, *ends], ends, strict=False)
     ]
@@ -192,19 +204,21 @@ def differences(
     board: str = "",
     input_mode: InputMode = "const",
     output_mode: OutputMode = "resident",
+    target: Target = ANY,
 ) -> list[str]:
     """The chains whose output is not the oracle's, as one line each, and one if MACs are not the plan's.
 
-    On the host, with sanitizers; or on `board`.
+    On the host, with sanitizers; or on `board`. Compiled for `target`; blocks are guarded only
+    if it is any core.
     """
     net = Net(Models(seed))
     for chain in chains:
         net.add(chain)
     model = model_of(net.models, *net.outputs)
     graph = fold_pads(model.graph)
-    program = assembled(prepared(graph, input_mode, output_mode), net, chains)
+    program = assembled(prepared(graph, input_mode, output_mode, target), net, chains)
     assert program.plan is not None
-    lines = _too_small(program)
+    lines = _too_small(program) if target == ANY else []
     inputs = sample_inputs(model, samples, seed)
     given = [[np.ascontiguousarray(sample[t]).tobytes() for t in graph.inputs] for sample in inputs]
     files = bundle(program, "net")

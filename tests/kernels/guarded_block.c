@@ -200,7 +200,7 @@ void guarded_block(const void *params, const lt_step *step)
 
 void guarded_separable(const void *params, const lt_step *step)
 {
-    const lt_separable_s8 *p = params;
+    const lt_block_s8 *p = params;
     const lt_depthwise_quick_s8 *core = p->depthwise;
     const void *in[LT_BLOCK_ROWS];
     int32_t scratch = words(core->out_w * core->channels);
@@ -208,7 +208,7 @@ void guarded_separable(const void *params, const lt_step *step)
         fail("the params are not as lt_block.h says");
     }
     for (int32_t i = 0; i < core->kernel_h; i++) {
-        in[i] = guard(step->in[i], core->in_w * core->channels, 0, odd);
+        in[i] = guard(step->in[i], p->in_w * core->channels, 0, odd);
     }
     void *out = rubbish(step->out[0], p->pieces * core->out_w * p->project->out_c, odd);
     scratch += kernels(NULL, 0, core, p->lean, p->project);

@@ -308,8 +308,8 @@ def scratch_changes(of: Prepared, program: Assembly) -> bool:
     """Whether strips need other scratch memory than their operators do as a whole; or, if it is a block,
     as that many columns of the whole: its pieces may be narrower at the sides."""
     assert program.plan is not None
-    lean = {
-        op: stage.lean and not set(stage.choice.normal).intersection(of.members(op))
+    limits = {
+        op: stage.choice.limit(of.members(op))
         for stage in program.plan.stages
         for op in of.chosen(stage.choice)
     }
@@ -317,8 +317,11 @@ def scratch_changes(of: Prepared, program: Assembly) -> bool:
         if entry.node.op < len(of.wide.ops):
             continue
         number = origin(of, program, entry.node.op)
-        own = [node.leaner if lean[number] else node for node in of.lowered[number].nodes]
-        if own[0].narrow_scratch and not lean[number]:
+        limit = limits[number]
+        own = [n if limit is None else n.within(limit) for n in of.lowered[number].nodes]
+        if limit:
+            continue  # a strip may have another form
+        if own[0].narrow_scratch and limit is None:
             made = (program.program_graph.ops[entry.node.op].outputs, of.wide.ops[number].outputs)
             columns, _ = (program.program_graph.tensors[t].shape[2] for (t,) in made)
             own = [replace(node, scratch=node.narrow_scratch[columns]) for node in own]
@@ -333,6 +336,10 @@ def scatter(patch: pytest.MonkeyPatch, seed: int) -> None:
     hurry(patch)
     keys = [lambda box: (crc32(b"%d %d" % (seed, box)),)]
     patch.setattr("lowtide.place.rows._keys", lambda *_: list(keys))
+
+
+LIMITS = (0, 40, 100, 250, 700, 10_000)
+"""Bytes of scratch memory."""
 
 
 def random_plan(of: Prepared, seed: int) -> tuple[Choice, ...]:
@@ -355,6 +362,6 @@ def random_plan(of: Prepared, seed: int) -> tuple[Choice, ...]:
             if found is None or stripes(of.wide, stage, *found, width) is None:
                 width = None  # a strip would read nothing
         choice = of.choice(stage, width, lean=rng.random() < 0.4)
-        normal = tuple(op for op in choice.operators if choice.lean and rng.random() < 0.2)
-        choices.append(replace(choice, normal=normal))
+        limits = tuple((op, rng.choice(LIMITS)) for op in choice.operators if rng.random() < 0.2)
+        choices.append(replace(choice, limits=limits))
     return tuple(choices)

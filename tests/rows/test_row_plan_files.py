@@ -83,7 +83,7 @@ def test_the_networks_above_have_blocks() -> None:
     assert len(blocks) > 20
     assert {len(block.operators) for block in blocks} == {2, 3}
     assert sum(block.kept_rows > 0 for block in blocks) > 5
-    assert any(c.blocks and c.strip_width and c.normal for plan in plans for c in plan)
+    assert any(c.blocks and c.strip_width and c.limits for plan in plans for c in plan)
 
 
 @cache
@@ -177,23 +177,26 @@ def test_blocks_of_operators_that_are_not_in_the_stage(tmp_path: Path) -> None:
         assert caught.value.remedy == "list it among the stage's operators"
 
 
-def test_operators_that_are_to_be_normal_elsewhere(tmp_path: Path) -> None:
+def test_limits_of_operators_that_are_elsewhere(tmp_path: Path) -> None:
     path = tmp_path / "plan.json"
-    assert compile_file(changed(lean=True, normal=[0]), path).arena_bytes
+    limits = [{"operator": number, "at_most_bytes": 200} for number in (0, 3)]
+    assert compile_file(changed(lean=True, scratch=limits[:1]), path).arena_bytes
     with pytest.raises(UsageError) as caught:
-        compile_file(changed(lean=True, normal=[0, 3]), path)
-    assert caught.value.cause == ("operator 3 is to be normal in a stage, but is not in the stage")
+        compile_file(changed(lean=True, scratch=limits), path)
+    assert caught.value.cause == (
+        "the scratch memory of operator 3 is limited in a stage, but it is not in the stage"
+    )
     assert caught.value.remedy == "list it among the stage's operators"
-    for normal in (None, 0, "0", [-1], [True], [0.0]):
+    for wrong in (None, 0, ["0"], [0], [{"operator": 0}], [limits[0] | {"at_most_bytes": -1}]):
         with pytest.raises(UsageError, match="is damaged"):
-            compile_file(changed(normal=normal), path)
+            compile_file(changed(scratch=wrong), path)
 
 
 def test_a_plan_without_what_is_new(tmp_path: Path) -> None:
     """Plans that were written before there were blocks have none."""
     document = deepcopy(whole_block())
     for stage in document["stages"]:
-        del stage["blocks"], stage["normal"]
+        del stage["blocks"], stage["scratch"]
     plan = compile_file(document, tmp_path / "plan.json").assembly.plan
     assert plan is not None
     assert [stage.choice for stage in plan.stages] == [Choice((0, 1, 2)), Choice((3,))]

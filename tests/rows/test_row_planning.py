@@ -23,8 +23,10 @@ from lowtide.passes import fold_pads
 from lowtide.place.rows import FULL, QUICK
 from lowtide.place.variables import state_bytes, variables_of
 from lowtide.plans.cost import load_model
+from lowtide.plans.forms import costs, is_worth
 from lowtide.plans.placed import PlacedPlan, stage_tops
-from lowtide.plans.planner import Plans, Point, front, least, plans_of, within_cost, within_ram
+from lowtide.plans.placer import Point
+from lowtide.plans.planner import Plans, front, least, plans_of, within_cost, within_ram
 from lowtide.plans.search import cheapest, choices_of, unbeaten_paths
 from lowtide.program.assemble import assemble_rows
 from lowtide.rows.prepare import Prepared, prepare
@@ -186,18 +188,17 @@ def test_the_front_of_a_real_network_is_close_to_what_limits_find(name: str) -> 
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_lean_operators_are_normal_where_there_is_room(seed: int) -> None:
-    """Only those of lean stages, for no more arena and no other work."""
+def test_operators_run_in_larger_forms_where_there_is_room(seed: int) -> None:
+    """For no more arena and no other work."""
     of, _ = points(seed)
     point = within_cost(plans(of), math.inf)
     for choice in point.choices:
-        assert set(choice.normal) <= set(choice.operators)
-        assert choice.lean or not choice.normal
-    plain = plans(of).placer.best(tuple(replace(choice, normal=()) for choice in point.choices))
+        assert {op for op, _ in choice.limits} <= set(choice.operators)
+    plain = plans(of).placer.best(tuple(replace(choice, limits=()) for choice in point.choices))
     assert point.macs == plain.macs
     assert point.arena_bytes <= plain.arena_bytes
     roomy = within_ram(plans(of), 10 * plain.arena_bytes)
-    assert all(not choice.lean or choice.normal for choice in roomy.choices)
+    assert all(not choice.lean or choice.limits for choice in roomy.choices)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -284,7 +285,9 @@ def test_without_strips_it_is_the_least_of_those_that_compute_nothing_twice(
     if any(choice.blocks for choice in point.choices):
         assert point.arena_bytes <= min(with_blocks, without - WORTH_BLOCKS)
     else:
-        assert point.arena_bytes == without < with_blocks + WORTH_BLOCKS
+        assert point.arena_bytes <= without < with_blocks + WORTH_BLOCKS
+    bare = plans(of).placer.quick(tuple(replace(c, limits=()) for c in point.choices))
+    assert is_worth(costs(plans(of).placer, point), costs(plans(of).placer, bare))
     hurry(monkeypatch)
     whole = [
         program.plan.peak_bytes
@@ -292,7 +295,7 @@ def test_without_strips_it_is_the_least_of_those_that_compute_nothing_twice(
         if program.plan is not None
         and all(c.strip_width is None and again.isdisjoint(of.chosen(c)) for c in choices)
     ]
-    assert path.peak == min(whole) <= point.peak_bytes
+    assert path.peak == min(whole) <= bare.peak_bytes
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -300,7 +303,7 @@ def test_what_is_the_least_ram_is_enough_ram(seed: int, monkeypatch: pytest.Monk
     """The arena that one limit gives is one that the other finds, badly placed as plans may be."""
     of, _ = points(seed)
     for quick in (QUICK, 0):
-        monkeypatch.setattr("lowtide.plans.planner.QUICK", quick)
+        monkeypatch.setattr("lowtide.plans.placer.QUICK", quick)
         for most in (1.0, 1.3, float("inf")):
             small = within_cost(plans(of), most)
             found = within_ram(plans(of), small.arena_bytes)
@@ -321,7 +324,7 @@ def test_full_effort_is_never_worse(monkeypatch: pytest.MonkeyPatch) -> None:
 
     for quick, full in ((1, 2), (2, 1)):
         ways = {QUICK: higher(quick), FULL: higher(full)}
-        monkeypatch.setattr("lowtide.plans.planner.placed", lambda _, effort, w=ways: w[effort])
+        monkeypatch.setattr("lowtide.plans.placer.placed", lambda _, effort, w=ways: w[effort])
         assert plans(of).placer.best(choices).placed is ways[QUICK if quick < full else FULL]
 
 

@@ -43,7 +43,8 @@ from lowtide.plans import planner
 from lowtide.plans.bound import plan_bound
 from lowtide.plans.cost import CostModel, known_model, load_model
 from lowtide.plans.file import check_graph, graph_digest, stage_order, with_views
-from lowtide.plans.planner import Plans, Point, Tell
+from lowtide.plans.placer import Point, Tell
+from lowtide.plans.planner import Plans
 from lowtide.program.assemble import Assembly, Schedule, assemble_placed, assemble_tensors
 from lowtide.program.tables import called
 from lowtide.rows.prepare import InputMode, OutputMode, Prepared, prepare
@@ -463,7 +464,7 @@ def planned_model(
     complete = _complete(options, order, plans)
     compiled = compiled_of(model, options, name, order, assembly, simplified, complete=complete)
     tell("looking for a lower bound")
-    bound = plan_bound(ready, point.placed, effort=options.effort * (0.1 if front else 1.0))
+    bound = plan_bound(point.placed, effort=options.effort * (0.1 if front else 1.0))
     return Planned(compiled, points, plans.complete, compiled.tflm_bytes.arena, bound)
 
 

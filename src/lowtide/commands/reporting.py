@@ -25,7 +25,7 @@ from lowtide.machines.parts import Board
 from lowtide.place import Placement
 from lowtide.place.greedy import greedy
 from lowtide.place.tensors import tflm_problem
-from lowtide.plans.planner import Point, Tell
+from lowtide.plans.placer import Point, Tell
 
 TIGHT = 1.5
 """The plan that shows what room work can buy takes at most so many times the network's MACs."""

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from lowtide.ir import Graph
 from lowtide.lower.nodes import AnyNode, Crop, Exchange, Node, Port
+from lowtide.lower.work import Plain
 from lowtide.rows.groups import Group, groups_of
 from lowtide.rows.table import cuts_of
 
@@ -154,6 +155,7 @@ class RowsOf:
         once = np.unique(when * max(1, len(size)) + row)
         np.add.at(touched, once // max(1, len(size)), size[once % max(1, len(size))])
         own = np.array([_own_scratch(n) for n in self.nodes], np.int64)
+        firm = np.array([_firm_scratch(n) for n in self.nodes], np.int64)
         scratch = own[order] if steps else np.zeros(0, np.int64)
         return Lines(
             groups=self.groups[:groups],
@@ -165,7 +167,7 @@ class RowsOf:
             longer=longer,
             group=of_node[order],
             scratch=scratch,
-            touched=touched + scratch,
+            touched=touched + (firm[order] if steps else scratch),
             sinks=self._sinks(of_node),
             alone=self.alone,
             given_bytes=int(size[(state & 1) > 0].sum()),
@@ -179,6 +181,12 @@ class RowsOf:
             for maker, _ in self._links[reader]:
                 waits[maker] = reader
         return np.stack([of_node[:-1], of_node[np.array(waits, np.int64)]], axis=1)
+
+
+def _firm_scratch(node: AnyNode) -> int:
+    """The same of kernels that have one form; others may do with less, or none."""
+    has_forms = isinstance(node, Node) and not isinstance(node.work, Plain | None)
+    return 0 if has_forms else _own_scratch(node)
 
 
 def _own_scratch(node: AnyNode) -> int:

@@ -96,7 +96,7 @@ class Network:
         chosen = largest_of(blocks)
         for block in chosen:
             op = wide.ops[block.op]
-            self.lowered[block.op] = lower_op(wide, op, within, self.target)
+            self.lowered[block.op] = lower_op(wide, op, (dict(self.lowered), within), self.target)
         return wide, chosen
 
     def need(self, mode: InputMode, budget: int | None = None) -> Need:

@@ -118,7 +118,11 @@ def _measured(lowered: Lowered) -> Shaped:
     arrays: dict[int, int] = {}
     fields = sum(_measure(node.params, arrays) for node in lowered.nodes)
     nodes = tuple(
-        replace(node, params=_NO_PARAMS, lean_params=None, lean_scratch=None)
+        replace(
+            node,
+            params=_NO_PARAMS,
+            forms=tuple(replace(form, params=_NO_PARAMS) for form in node.forms),
+        )
         for node in lowered.nodes
     )
     return Shaped(replace(lowered, nodes=nodes), sum(arrays.values()), fields)

@@ -5,9 +5,9 @@ Adding an operator is adding an entry to its family's LOWERINGS.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
+from functools import partial
 
 import numpy as np
 
@@ -100,21 +100,21 @@ _EVERY = {**LOWERINGS, **variables.CARRYING, **unary.MADE, **flip.MADE}
 _ETHOS = "ethos-u"
 """The custom operator that stands for all that Vela compiled."""
 
-_NONE: Mapping[int, Lowered] = MappingProxyType({})
-
 
 def lower_op(
-    graph: Graph, op: Op, known: Mapping[int, Lowered] = _NONE, target: Target = ANY
+    graph: Graph, op: Op, known: Sequence[Mapping[int, Lowered]] = (), target: Target = ANY
 ) -> Lowered:
     """The nodes of `op`, for `target`. Raises ModelError if the operator or its types are not supported.
 
-    `known` are operators that were lowered as they are inside of blocks, which a block may consist of.
+    `known` are operators that were lowered, for the target and for what all programs have: a block calls
+    the former's kernels where it can, else the latter's.
     """
     context = Context(flipping.as_bytes(graph, op), op, target)
     if isinstance(op, BlockOp):
-        within = target.within_blocks
+        ways = known or ({}, {})
+        targets = target, target.within_blocks
         return block.lower(
-            context, op, lambda n: known.get(n) or lower_op(graph, graph.ops[n], target=within)
+            context, op, [partial(_part, graph, *way) for way in zip(ways, targets, strict=True)]
         )
     lowering = _lowering(op)
     if op.custom == _ETHOS:
@@ -134,6 +134,10 @@ def lower_op(
         lowered = flipping.with_flips(graph, op, lowering.lower(context))
     nodes = tuple(images.one_by_one(_with_work(context, lowering, node)) for node in lowered.nodes)
     return replace(lowered, nodes=nodes, columns=lowering.columns(context))
+
+
+def _part(graph: Graph, known: Mapping[int, Lowered], target: Target, number: int) -> Lowered:
+    return known.get(number) or lower_op(graph, graph.ops[number], target=target)
 
 
 def _lowering(op: Op) -> Lowering | None:

@@ -1,81 +1,227 @@
-"""Blocks (ir/block.py): kernels/include/lt_block.h.
+"""Blocks (ir/block.py): lt_block.h, and for cores with Arm's DSP extension lt_block_fours.h, both in
+kernels/include.
 
-The operators of a block are lowered as they are, and then told how few columns they are to make.
+The operators of a block are lowered as they are, and then told how few columns they are to make: most
+pixels at a time in its normal form, fewer in others, down to one, and with kernels that need less
+scratch memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
 
 from lowtide.ir import Graph
 from lowtide.ir.block import BlockOp
+from lowtide.lower import depthwise_columns
 from lowtide.lower.common import Context
 from lowtide.lower.nodes import Lowered, Node, Params, Port, Reads, Value
-from lowtide.lower.work import BlockWork, Convolution, Depthwise, Work, pieces
+from lowtide.lower.work import (
+    COLUMNS,
+    CONVOLUTION,
+    DEPTHWISE,
+    DEPTHWISE_PLAIN,
+    FOURS,
+    MOST_PIXELS,
+    BlockWork,
+    Convolution,
+    ConvolutionFours,
+    Depthwise,
+    DepthwiseColumns,
+    pieces,
+)
 
 MOST_ROWS = 8
 """LT_BLOCK_ROWS in lt_block.h: the tallest kernel."""
 
+_FEWEST = 3
+"""Pixels at a time from which on a depthwise convolution by columns is the quicker one."""
 
-def _scratch(graph: Graph, op: BlockOp, columns: int, kernels: int, *, lean: bool) -> int:
-    """Bytes of scratch memory of the block `op` if it makes `columns` columns; `kernels` is what its
-    kernels need. First the windows of the rows it computes, then the pixels between the depthwise
-    convolution and the pointwise one after it."""
-    piece = 1 if lean else pieces(columns)
-    channels = graph.tensors[graph.ops[op.depthwise].outputs[0]].shape[3]
-    needs = 0
-    if op.expand is not None:
-        fresh = op.window.rows.kernel - op.kept
+_BY_FOURS = "lt_block_fours_s8"
+_RANKS = (COLUMNS, DEPTHWISE, DEPTHWISE_PLAIN)
+"""Depthwise kernels that blocks call, the one of most scratch memory first."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """The nodes of a block's operators, each in all its forms, the one of most scratch memory first."""
+
+    expand: tuple[Node, ...]
+    cores: tuple[Node, ...]
+    project: tuple[Node, ...]
+
+    @property
+    def by_fours(self) -> bool:
+        """Whether the pointwise ones go by fours of channels."""
+        return all(node.kernel == FOURS for node in (*self.expand, *self.project))
+
+    @property
+    def are_alike(self) -> bool:
+        """Whether there are block kernels that call these."""
+        convolutions = (*self.expand, *self.project)
+        packed = all(node.kernel == CONVOLUTION for node in convolutions)
+        known = (DEPTHWISE, DEPTHWISE_PLAIN) if packed else _RANKS
+        return (packed or self.by_fours) and all(node.kernel in known for node in self.cores)
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """A block's parts, each in a form, for at most `most` pixels at a time."""
+
+    most: int
+    expand: Node | None
+    core: Node
+    project: Node | None
+
+    def scratch(self, graph: Graph, op: BlockOp, columns: int) -> int:
+        """Bytes of scratch memory to make `columns` columns. First the windows of the rows it computes,
+        then the pixels between the depthwise convolution and the pointwise one after it, then what the
+        kernels need."""
+        piece = pieces(columns, self.most)
+        channels = graph.tensors[graph.ops[op.depthwise].outputs[0]].shape[3]
         reach = len(op.window.columns.touched(range(piece)))
-        window = min(reach, graph.tensors[op.inputs[0]].shape[2])
-        needs += -(-fresh * window * channels // 4) * 4
-    if op.project is not None:
-        needs += -(-piece * channels // 4) * 4
-    return needs + kernels
+        kernels = self.core.scratch
+        if self.core.kernel == COLUMNS:
+            kernels = depthwise_columns.scratch(op.window.columns, piece, piece)
+        needs = 0
+        if op.expand is not None:
+            fresh = op.window.rows.kernel - op.kept
+            window = min(reach, graph.tensors[op.inputs[0]].shape[2])
+            needs += -(-fresh * window * channels // 4) * 4
+        if op.project is not None:
+            needs += -(-piece * channels // 4) * 4
+        for part, many in ((self.expand, reach), (self.project, piece)):
+            if part is not None:
+                kernels = max(kernels, part.scratch if many > 1 else part.leaner.scratch)
+        return needs + kernels
+
+    def price(self, op: BlockOp, columns: int) -> float:
+        """Instructions for a pixel, very nearly enough to compare the forms of one block."""
+        axis, piece = op.window.columns, pieces(columns, self.most)
+        work = self.core.work
+        many = (work.of if isinstance(work, DepthwiseColumns) else work).channels  # type: ignore[union-attr]
+        taps = axis.kernel * op.window.rows.kernel
+        each = {
+            COLUMNS: 12.5 * taps + 8,
+            DEPTHWISE: 12 * taps + 70,
+            DEPTHWISE_PLAIN: 24 * taps + 200,
+        }
+        cost = piece * many / 4 * each[self.core.kernel] + 400.0
+        if self.core.kernel == COLUMNS:
+            cost += many / 4 * (110 + 17 * (piece * axis.stride + axis.kernel - axis.stride))
+        cost += _pointwise(self.expand, piece * axis.stride) * (op.window.rows.kernel - op.kept)
+        return (cost + _pointwise(self.project, piece)) / piece
 
 
-def lower(context: Context, op: BlockOp, part: Callable[[int], Lowered]) -> Lowered:
-    """The node of a block; `part(n)` is what operator n, which the block stands for, is lowered to."""
-    graph = context.graph
-    parts = {
-        name: part(number).nodes[0]
-        for name, number in (
-            ("expand", op.expand),
-            ("depthwise", op.depthwise),
-            ("project", op.project),
-        )
-        if number is not None
-    }
-    columns = context.output().shape[2]
-    kernels = max(part.scratch for part in parts.values())
-    narrow = (_scratch(graph, op, n, kernels, lean=False) for n in range(1, columns + 1))
-    source, targets, steps = _ports(context, op)
-    node = Node(
-        op=op.id,
-        kernel="lt_separable_s8_row" if op.expand is None else "lt_block_s8_row",
-        header="lt_block.h",
-        params=_params(context, op, parts, lean=False),
-        inputs=(source,),
-        outputs=targets,
-        steps=steps,
-        scratch=_scratch(graph, op, columns, kernels, lean=False),
-        scratch_lasts=False,
-        lean_scratch=_scratch(graph, op, columns, 0, lean=True),
-        narrow_scratch=(0, *narrow),
-        lean_params=_params(context, op, parts, lean=True),
-        work=_work(context, op, {name: part.work for name, part in parts.items()}),
+def _pointwise(part: Node | None, columns: int) -> float:
+    """Instructions for so many pixels, as above."""
+    if part is None:
+        return 0
+    work = part.work
+    of = work.of if isinstance(work, ConvolutionFours) else work
+    assert isinstance(of, Convolution)
+    pairs, singles = (0, columns) if of.lean else divmod(columns, 2)
+    groups, quads = of.out_c / 4, of.quads
+    return (
+        100
+        + pairs * (60 + 12 * quads)
+        + groups * (pairs * (73 + 25 * quads) + singles * (43 + 17 * quads))
     )
+
+
+def _forms(graph: Graph, op: BlockOp, columns: int, parts: _Parts) -> tuple[_Form, ...]:
+    """The forms worth having: the normal one first, then those that are dearer and need less scratch."""
+    found = [_normal(parts, columns)]
+    others = sorted(
+        _all_forms(parts, columns),
+        key=lambda f: (f.price(op, columns), f.scratch(graph, op, columns)),
+    )
+    least = found[0].scratch(graph, op, columns)
+    for form in others:
+        if (scratch := form.scratch(graph, op, columns)) < least:
+            least = scratch
+            found.append(form)
+    return tuple(found)
+
+
+def _normal(parts: _Parts, columns: int) -> _Form:
+    cores = _cores(parts, pieces(columns))
+    expand, project = (part[0] if part else None for part in (parts.expand, parts.project))
+    return _Form(MOST_PIXELS, expand, cores[0], project)
+
+
+def _cores(parts: _Parts, piece: int) -> list[Node]:
+    return [node for node in parts.cores if node.kernel != COLUMNS or piece >= _FEWEST]
+
+
+def _all_forms(parts: _Parts, columns: int) -> Iterator[_Form]:
+    """By fours, each part in any form for any number of pixels. Else all are in their normal form, or
+    one pixel at a time in that of least scratch memory."""
+    expands, projects = parts.expand or (None,), parts.project or (None,)
+    if not parts.by_fours:
+        yield _Form(1, expands[-1], parts.cores[-1], projects[-1])
+        return
+    for most in {pieces(columns, most): most for most in range(1, MOST_PIXELS + 1)}:
+        for expand, core, project in product(expands, _cores(parts, most), projects):
+            yield _Form(most, expand, core, project)
+
+
+def lower(context: Context, op: BlockOp, ways: Sequence[Callable[[int], Lowered]]) -> Lowered:
+    """The node of a block. `ways` are ways to lower the operators that the block stands for, by their
+    numbers: it calls the kernels of the first one that it can."""
+    parts = next(parts for way in ways if (parts := _parts(op, way)).are_alike)
+    columns = context.output().shape[2]
+    graph = context.graph
+    node, *forms = (_node(context, op, form) for form in _forms(graph, op, columns, parts))
+    narrow = (_normal(parts, n).scratch(graph, op, n) for n in range(1, columns + 1))
+    node = replace(node, forms=tuple(forms), narrow_scratch=(0, *narrow))
     return Lowered((node,), columns=(Reads(op.inputs[0], op.window.columns),))
 
 
-def _work(context: Context, op: BlockOp, parts: Mapping[str, Work | None]) -> BlockWork:
+def _parts(op: BlockOp, part: Callable[[int], Lowered]) -> _Parts:
+    def forms(number: int | None) -> tuple[Node, ...]:
+        if number is None:
+            return ()
+        node = part(number).nodes[0]
+        kinds = {form.kernel: form for form in (node, *node.forms)}
+        if number == op.depthwise:
+            known = [kinds[name] for name in _RANKS if name in kinds]
+            return tuple(known) if len(known) == len(kinds) else tuple(kinds.values())
+        return tuple(dict.fromkeys((replace(node, forms=()), node.leaner)))
+
+    return _Parts(forms(op.expand), forms(op.depthwise), forms(op.project))
+
+
+def _node(context: Context, op: BlockOp, form: _Form) -> Node:
+    columns = context.output().shape[2]
+    source, targets, steps = _ports(context, op)
+    parts = [part for part in (form.expand, form.project) if part is not None]
+    kind = "_fours" if all(part.kernel == FOURS for part in parts) else ""
+    return Node(
+        op=op.id,
+        kernel=f"lt_separable{kind}_s8_row" if op.expand is None else f"lt_block{kind}_s8_row",
+        header=f"lt_block{kind}.h",
+        params=_params(context, op, form, f"lt_block{kind}_s8"),
+        inputs=(source,),
+        outputs=targets,
+        steps=steps,
+        scratch=form.scratch(context.graph, op, columns),
+        scratch_lasts=False,
+        work=_work(context, op, form),
+    )
+
+
+def _work(context: Context, op: BlockOp, form: _Form) -> BlockWork:
     made, source, window = context.output().shape, context.input(0).shape, op.window
-    expand, core, project = (parts.get(name) for name in ("expand", "depthwise", "project"))
-    assert expand is None or isinstance(expand, Convolution)
-    assert isinstance(core, Depthwise)
-    assert project is None or isinstance(project, Convolution)
+    expand, project = (None if part is None else part.work for part in (form.expand, form.project))
+    core = form.core.work
+    assert expand is None or isinstance(expand, Convolution | ConvolutionFours)
+    assert isinstance(core, Depthwise | DepthwiseColumns)
+    assert project is None or isinstance(project, Convolution | ConvolutionFours)
     reads = (window.rows.reads(range(row, row + 1), source[1]) for row in range(made[1]))
+    if isinstance(core, Depthwise):
+        core = replace(core, rows=sum(map(len, reads)))
     return BlockWork(
         made=made[1],
         columns=made[2],
@@ -84,8 +230,10 @@ def _work(context: Context, op: BlockOp, parts: Mapping[str, Work | None]) -> Bl
         expanded_rows=op.expanded_rows,
         keeps=bool(op.kept),
         expand=expand,
-        depthwise=replace(core, rows=sum(map(len, reads))),
+        depthwise=core,
         project=project,
+        most=form.most,
+        plain=form.core.kernel == DEPTHWISE_PLAIN,
     )
 
 
@@ -115,26 +263,25 @@ def _ahead(op: BlockOp) -> int:
     return max(0, -(-(op.kept - rows.before) // rows.stride)) if op.kept else 0
 
 
-def _params(context: Context, op: BlockOp, parts: Mapping[str, Node], *, lean: bool) -> Params:
+def _params(context: Context, op: BlockOp, form: _Form, ctype: str) -> Params:
     source, columns = context.input(0), context.output().shape[2]
-    piece = 1 if lean else pieces(columns)
-    own = {
-        name: _with(part.leaner.params if lean else part.params, out_w=piece)
-        for name, part in parts.items()
+    piece = pieces(columns, form.most)
+    parts = {
+        name: None if part is None else _with(part.params, out_w=piece)
+        for name, part in (("expand", form.expand), ("project", form.project))
     }
-    if op.expand is None:
-        core = _with(own["depthwise"], in_w=source.shape[2], pad_left=op.window.columns.before)
-        separable: dict[str, Value] = {
-            "depthwise": core,
-            "project": own["project"],
-            "pieces": columns // piece,
-            "lean": int(lean),
+    core = _with(form.core.params, out_w=piece, piece=piece)
+    cores: dict[str, Value] = {"depthwise": core}
+    if ctype == _BY_FOURS:
+        by_columns = form.core.kernel == COLUMNS
+        cores = {
+            "columns": core if by_columns else None,
+            "depthwise": None if by_columns else core,
         }
-        return Params("lt_separable_s8", tuple(separable.items()))
     fields: dict[str, Value] = {
-        "expand": own["expand"],
-        "depthwise": own["depthwise"],
-        "project": own.get("project"),
+        "expand": parts["expand"],
+        **cores,
+        "project": parts["project"],
         "in_h": source.shape[1],
         "in_w": source.shape[2],
         "pieces": columns // piece,
@@ -144,11 +291,11 @@ def _params(context: Context, op: BlockOp, parts: Mapping[str, Node], *, lean: b
         "pad_top": op.window.rows.before,
         "pad_left": op.window.columns.before,
         "stride_h": op.window.rows.stride,
-        "lean": int(lean),
+        "lean": int(form.core.kernel == DEPTHWISE_PLAIN),
     }
-    return Params("lt_block_s8", tuple(fields.items()))
+    return Params(ctype, tuple(fields.items()))
 
 
 def _with(params: Params, **values: int) -> Params:
-    """The same params but for some fields."""
+    """The same params but for some fields, of those that they have."""
     return replace(params, fields=tuple((n, values.get(n, v)) for n, v in params.fields))

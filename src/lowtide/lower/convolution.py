@@ -7,7 +7,7 @@ conditions hold and lt_conv.h where they do not.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -415,11 +415,21 @@ def _node(
         steps=over.target.rows,
         scratch=scratch,
         scratch_lasts=False,
-        lean_scratch=lean_scratch,
         work=work,
         narrow_scratch=narrow_scratch,
     )
+    if lean_scratch is not None:
+        in_detail = Convolution | ConvolutionBytes | ConvolutionFours | ConvolutionLanes
+        leaner = work.leaner() if isinstance(work, in_detail) else work
+        node = replace(node, forms=(_lean(node, lean_scratch, leaner),))
     return Lowered((node,))
+
+
+def _lean(node: Node, scratch: int, work: Work | None) -> Node:
+    """The form for one pixel after the other."""
+    fields = tuple((name, 1 if name == "lean" else v) for name, v in node.params.fields)
+    params = replace(node.params, fields=fields)
+    return replace(node, params=params, scratch=scratch, work=work, narrow_scratch=())
 
 
 def dense(context: Context, rows: int, depth: int, source: Tensor, out: Tensor) -> Footprint:

@@ -103,8 +103,11 @@ def _quick(
         *(field for field in over.fields if field[0] != "in_c"),
     )
     scratch = 8 * over.taps if DSP in context.target.variants else 0
-    lean = 0 if scratch else None
-    node = _node(context, over, channels, "lt_depthwise_quick", fields, scratch, lean, work)
+    node = _node(context, over, channels, "lt_depthwise_quick", fields, scratch, work)
+    if scratch:
+        node = replace(
+            node, forms=(replace(node, kernel="lt_depthwise_quick_s8_plain", scratch=0),)
+        )
     if context.target.has_dsp and columns.fits(over.axis, over.kernel_h, over.in_c):
         node = _by_columns(node, over, quick, bias)
     if context.target.has_helium and lanes.fits(over.axis, over.kernel_h, over.in_c):
@@ -145,7 +148,7 @@ def _by_lanes(node: Node, over: convolution.Footprint, quick: packed.Narrow, zer
         header="lt_depthwise_lanes.h",
         params=Params("lt_depthwise_lanes_s8", fields),
         scratch=0,
-        lean_scratch=None,
+        forms=(),
         work=DepthwiseLanes(
             work.steps,
             work.rows,
@@ -162,12 +165,33 @@ def _by_lanes(node: Node, over: convolution.Footprint, quick: packed.Narrow, zer
 def _by_columns(
     node: Node, over: convolution.Footprint, quick: packed.Narrow, bias: NDArray[np.int32]
 ) -> Node:
-    """The same by columns; its lean form is that of `node`."""
-    piece = columns.piece(over.axis, over.out_w, over.target.row_bytes)
+    """The same by columns, in pieces of any size; the forms of least scratch memory are `node`'s."""
+    normal = columns.piece(over.axis, over.out_w, over.target.row_bytes)
+    records = columns.fields(quick, bias)
+    made = {
+        piece: _in_pieces(node, over, records, piece)
+        for piece in (normal, *columns.other_pieces(over.out_w, normal))
+    }
+    smaller = (replace(node, forms=()), *node.forms)
+    forms = (*(of for piece, of in made.items() if piece != normal), *smaller)
+    return replace(
+        made[normal],
+        forms=forms,
+        narrow_scratch=tuple(columns.scratch(over.axis, n, normal) for n in range(over.out_w + 1)),
+    )
+
+
+def _in_pieces(
+    node: Node,
+    over: convolution.Footprint,
+    records: tuple[tuple[str, Value], ...],
+    piece: int,
+) -> Node:
+    """A node by columns, `piece` of them at a time."""
     taken = "in_w", "channels", "out_w", "stride_w", "pad_left"
     more = "centre", "input_zero", "low", "high"
     fields = (
-        *columns.fields(quick, bias),
+        *records,
         ("piece", piece),
         *(field for field in node.params.fields if field[0] in (*taken, *more)),
     )
@@ -179,9 +203,8 @@ def _by_columns(
         header="lt_depthwise_columns.h",
         params=Params("lt_depthwise_columns_s8", fields),
         scratch=columns.scratch(over.axis, over.out_w, piece),
-        lean_params=node.params,
+        forms=(),
         work=DepthwiseColumns(work, piece),
-        narrow_scratch=tuple(columns.scratch(over.axis, n, piece) for n in range(over.out_w + 1)),
     )
 
 
@@ -208,7 +231,6 @@ def _node(
     family: str,
     fields: tuple[tuple[str, Value], ...],
     scratch: int = 0,
-    lean_scratch: int | None = None,
     work: Work | None = None,
 ) -> Node:
     _, input_zero = per_tensor(context, context.input(0))
@@ -223,8 +245,6 @@ def _node(
         steps=over.target.rows,
         scratch=scratch,
         scratch_lasts=False,
-        lean_scratch=lean_scratch,
-        lean_kernel=f"{family}_s8_plain",
         work=work,
     )
 

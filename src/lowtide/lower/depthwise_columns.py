@@ -16,6 +16,7 @@ from lowtide.lower.nodes import Array, Value
 _COLUMN = 24
 """Bytes of an unpacked column of four channels."""
 
+_FEWEST = 3
 _ROOM = 264
 _SHARE = 3 / 8
 """Scratch memory may be so many bytes, or this part of the row that is made: then no more than what
@@ -29,11 +30,18 @@ def fits(axis: Axis, kernel_h: int, channels: int) -> bool:
 
 
 def piece(axis: Axis, columns: int, row_bytes: int) -> int:
-    """How many columns to make at a time: all, or equal parts of them, as scratch
+    """How many columns to make at a time where nobody says more: all, or equal parts of them, as scratch
     memory allows."""
     room = max(_ROOM, int(_SHARE * row_bytes)) // _COLUMN
     most = max(1, (room - axis.kernel) // axis.stride + 1)
     return -(-columns // -(-columns // most))
+
+
+def other_pieces(columns: int, normal: int) -> tuple[int, ...]:
+    """Other numbers of columns worth making at a time: all in equal parts, the largest first. With fewer
+    than three, most columns would be unpacked twice."""
+    parts = dict.fromkeys(-(-columns // count) for count in range(1, columns + 1))
+    return tuple(n for n in parts if n >= _FEWEST and n != normal)
 
 
 def scratch(axis: Axis, columns: int, most: int) -> int:

@@ -55,14 +55,12 @@ def one_by_one(node: Node) -> Node:
     port = next((port for port in node.inputs if port.images is not None), None)
     if port is None or port.images is None:
         return node
-    lean = None if node.lean_scratch is None else _params(node.leaner, port, port.images)
     return replace(
         node,
         kernel="lt_images_row",
         header="lt_images.h",
         params=_params(node, port, port.images),
-        lean_kernel=None,
-        lean_params=lean,
+        forms=tuple(one_by_one(form) for form in node.forms),
     )
 
 

@@ -119,7 +119,3 @@ class DepthwiseLanes:
                 ends = ((max(0, f), min(width, f + axis.kernel)) for f in firsts)
                 found.append((len(firsts), sum(max(0, end - begin) for begin, end in ends)))
         return tuple(found)
-
-    def leaner(self) -> DepthwiseLanes:
-        """There is no lean form."""
-        return self

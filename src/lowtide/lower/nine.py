@@ -88,27 +88,29 @@ def _around(
 
     products = over.taps if multiple else over.taps * over.in_c
     size = node.steps * over.target.row_bytes
-    work = node.work or Plain(over.out_w, size, size * products)
-    assert not isinstance(work, BlockWork | NineBits)
     pointers = node.steps * sum(port.count for port in (*node.inputs, *node.outputs))
-    return replace(
-        node,
-        kernel="lt_nine_s8_row",
-        header="lt_nine.h",
-        params=params(node),
-        lean_kernel=None,
-        lean_params=None if node.lean_scratch is None else params(node.leaner),
-        work=NineBits(
-            node.kernel,
-            node.leaner.kernel,
-            work,
-            node.steps,
-            pointers,
-            len(nine),
-            products,
-            None if multiple else over.kernel_h if over.taps > 1 else 0,
-        ),
-    )
+
+    def wrapped(of: Node) -> Node:
+        work = of.work or Plain(over.out_w, size, size * products)
+        assert not isinstance(work, BlockWork | NineBits)
+        return replace(
+            of,
+            kernel="lt_nine_s8_row",
+            header="lt_nine.h",
+            params=params(of),
+            forms=tuple(map(wrapped, of.forms)),
+            work=NineBits(
+                of.kernel,
+                work,
+                of.steps,
+                pointers,
+                len(nine),
+                products,
+                None if multiple else over.kernel_h if over.taps > 1 else 0,
+            ),
+        )
+
+    return wrapped(node)
 
 
 def _by_fours(weights: NDArray[np.int16], kernel_h: int) -> NDArray[np.int16]:

@@ -8,13 +8,13 @@ kernels/include/lowtide.h.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from numpy.typing import NDArray
 
 from lowtide.ir.window import Axis
-from lowtide.lower.work import Plain, Work
+from lowtide.lower.work import Work
 
 CType = Literal["int8_t", "uint8_t", "int16_t", "uint16_t", "int32_t", "int64_t", "float"]
 
@@ -107,9 +107,10 @@ class Node:
     `scratch` is in bytes; its contents matter from one step to the next if `scratch_lasts`. An
     operator may become several nodes (a concatenation of rows) or none (a reshape).
 
-    With a `lean_scratch` there is a lean form, which needs that much: another kernel of the same params,
-    other params, or the field `lean` in them set. `work` is what the kernel does, for the cost model. If
-    its scratch memory depends on how many columns it makes, `narrow_scratch[n]` is what n of them need.
+    `forms` are other nodes that do the same: other kernels, or other params, which need less scratch
+    memory and more instructions, or the other way round. `work` is what the kernel does, for the cost
+    model. If its scratch memory depends on how many columns it makes, `narrow_scratch[n]` is what n of
+    them need.
     """
 
     op: int
@@ -121,11 +122,9 @@ class Node:
     steps: int
     scratch: int = 0
     scratch_lasts: bool = True
-    lean_scratch: int | None = None
-    lean_kernel: str | None = None
-    lean_params: Params | None = None
     work: Work | None = None
     narrow_scratch: tuple[int, ...] = ()
+    forms: tuple[Node, ...] = field(default=(), repr=False)
 
     @property
     def works(self) -> Kernel:
@@ -141,21 +140,19 @@ class Node:
 
     @property
     def leaner(self) -> Node:
-        """The node in its lean form, where there is one: less scratch memory, more instructions."""
-        if self.lean_scratch is None:
+        """The form of least scratch memory."""
+        return self.within(0)
+
+    def within(self, scratch: int) -> Node:
+        """The form of the most scratch memory that is at most `scratch` bytes, else of the least; the
+        last of those that need as much."""
+        if not self.forms:
             return self
-        fields = tuple((name, 1 if name == "lean" else v) for name, v in self.params.fields)
-        params = self.lean_params or replace(self.params, fields=fields)
-        kernel = self.lean_kernel or self.kernel
-        work = None if self.work is None or isinstance(self.work, Plain) else self.work.leaner()
-        return replace(
-            self,
-            kernel=kernel,
-            params=params,
-            scratch=self.lean_scratch,
-            lean_scratch=None,
-            work=work or self.work,
-        )
+        forms = (*self.forms[::-1], self)
+        fitting = [node for node in forms if node.scratch <= scratch]
+        if fitting:
+            return max(fitting, key=lambda node: node.scratch)
+        return min(forms, key=lambda node: node.scratch)
 
 
 def _called(params: Params) -> Iterator[Kernel]:

@@ -22,21 +22,25 @@ Features = Mapping[str, float]
 """How many of each thing; `kernel/name` is one that a kernel does which the node's own kernel calls."""
 
 CONVOLUTION = "lt_conv_packed_s8_row"
+FOURS = "lt_conv_fours_s8_row"
 DEPTHWISE, DEPTHWISE_PLAIN = "lt_depthwise_quick_s8_row", "lt_depthwise_quick_s8_plain"
+COLUMNS = "lt_depthwise_columns_s8_row"
 DETAILED = frozenset(
     {
         CONVOLUTION,
         DEPTHWISE,
         DEPTHWISE_PLAIN,
+        FOURS,
+        COLUMNS,
         "lt_conv_bytes_s8_row",
-        "lt_conv_fours_s8_row",
         "lt_conv_lanes_s8_row",
         "lt_depthwise_bytes_s8_row",
-        "lt_depthwise_columns_s8_row",
         "lt_depthwise_lanes_s8_row",
         "lt_block_s8_row",
+        "lt_block_fours_s8_row",
         "lt_separable_s8_row",
         "lt_nine_s8_row",
+        "lt_separable_fours_s8_row",
     }
 )
 """Kernels whose work is counted in detail: all whose work is not `Plain`."""
@@ -278,10 +282,6 @@ class Depthwise:
             "clamped": steps * columns * self.channels if self.clamps else 0,
         }
 
-    def leaner(self) -> Depthwise:
-        """The lean form: another kernel does the same."""
-        return self
-
 
 @dataclass(frozen=True, slots=True)
 class DepthwiseBytes:
@@ -321,10 +321,6 @@ class DepthwiseBytes:
             "elements": pixels * of.channels,
             "clamped": pixels * of.channels if of.clamps else 0,
         }
-
-    def leaner(self) -> DepthwiseBytes:
-        """There is no lean form."""
-        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,10 +363,6 @@ class DepthwiseColumns:
             "clamped": of.steps * columns * of.channels if of.clamps else 0,
         }
 
-    def leaner(self) -> Depthwise:
-        """The lean form."""
-        return self.of.leaner()
-
 
 def _sum_1(n: int) -> int:
     """Instructions of lt_columns_sum_1: a turn is of three windows, and may begin in its middle."""
@@ -386,9 +378,9 @@ MOST_PIXELS = 8
 """The most pixels of a row that a block makes at a time."""
 
 
-def pieces(width: int) -> int:
-    """How many of `width` pixels a block makes at a time: the most that divide it."""
-    return next(n for n in range(MOST_PIXELS, 0, -1) if width % n == 0)
+def pieces(width: int, most: int = MOST_PIXELS) -> int:
+    """How many of `width` pixels a block makes at a time, at most `most`: the most that divide it."""
+    return next(n for n in range(most, 0, -1) if width % n == 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -396,7 +388,8 @@ class BlockWork:
     """A block: what the kernels that it calls do. Not linear in columns: how many of them divide into
     which pieces decides what the calls cost.
 
-    `made` are the rows it makes, `expanded_rows` those it expands, `axis` the depthwise window.
+    `made` are the rows it makes, `expanded_rows` those it expands, `axis` the depthwise window. It makes
+    at most `most` pixels at a time; with `plain`, the depthwise kernel is that without scratch memory.
     """
 
     made: int
@@ -405,47 +398,42 @@ class BlockWork:
     axis: Axis
     expanded_rows: int
     keeps: bool
-    expand: Convolution | None
-    depthwise: Depthwise
-    project: Convolution | None
-    lean: bool = False
+    expand: Convolution | ConvolutionFours | None
+    depthwise: Depthwise | DepthwiseColumns
+    project: Convolution | ConvolutionFours | None
+    most: int = MOST_PIXELS
+    plain: bool = False
 
     def features(self, columns: int, padded: int) -> Features:
         """What is done to make `columns` columns. Columns of padding are counted if those are all that
         the block makes; else there are none."""
         del padded
-        piece = 1 if self.lean else pieces(max(1, columns))
+        piece = pieces(max(1, columns), self.most)
         count = columns // piece
         calls = self.made * count
         cuts = self._pieces(columns, piece)
         found: dict[str, float] = {"piece": calls}
-        each = dict(
-            replace(self.depthwise, steps=self.made).features(
-                columns, sum(cut.padded for cut in cuts)
-            )
-        )
-        each["window"] *= count  # each call lists the taps of its first window
-        _add(found, DEPTHWISE_PLAIN if self.lean else DEPTHWISE, calls, each)
+        core = self.depthwise
+        if isinstance(core, DepthwiseColumns):
+            of = replace(core.of, steps=calls, in_w=1 << 16)  # it reads all columns of a piece
+            _add(found, COLUMNS, calls, DepthwiseColumns(of, piece).features(piece, 0))
+        else:
+            padded = sum(cut.padded for cut in cuts)
+            each = dict(replace(core, steps=self.made).features(columns, padded))
+            each["window"] *= count  # each call lists the taps of its first window
+            _add(found, DEPTHWISE_PLAIN if self.plain else DEPTHWISE, calls, each)
         if self.project is not None:
-            _add(found, CONVOLUTION, calls, self._calls(self.project, calls, piece))
+            _called(found, self.project, calls, piece)
         if self.expand is not None:
             for part, times in Counter(cut.expanded for cut in cuts if cut.expanded).items():
-                calls = self.expanded_rows * times
-                _add(found, CONVOLUTION, calls, self._calls(self.expand, calls, part))
+                _called(found, self.expand, self.expanded_rows * times, part)
             moved = sum(cut.moved for cut in cuts)
             if self.keeps:
                 moved += sum(cut.expanded for cut in cuts)
             found["fresh"] = self.expanded_rows * count
-            found["copied"] = self.expanded_rows * moved * self.depthwise.channels
+            channels = core.of.channels if isinstance(core, DepthwiseColumns) else core.channels
+            found["copied"] = self.expanded_rows * moved * channels
         return found
-
-    def leaner(self) -> BlockWork:
-        """The lean form: one pixel at a time."""
-        return replace(self, lean=True)
-
-    def _calls(self, of: Convolution, calls: int, columns: int) -> Features:
-        """A pointwise convolution that is called so often, for so many columns."""
-        return replace(of, steps=calls, rows=0, padding=0, lean=self.lean).features(columns, 0)
 
     def _pieces(self, columns: int, piece: int) -> list[_Piece]:
         """The pieces of a row."""
@@ -477,10 +465,9 @@ class _Piece:
 class NineBits:
     """lt_nine: what the kernel `kernel` does, `of`, in `steps` steps with so many pointers in all, and
     then `channels` channels: of taps (`rows` is None), or of pixels or windows of so many rows, 0 for
-    pixels. They have `products` products each. In its lean form it calls `lean_kernel`."""
+    pixels. They have `products` products each."""
 
     kernel: str
-    lean_kernel: str
     of: Called
     steps: int
     pointers: int
@@ -515,11 +502,6 @@ class NineBits:
             "rows": results * (self.rows or 0),
         }
 
-    def leaner(self) -> NineBits:
-        """The lean form."""
-        of = self.of if isinstance(self.of, Plain) else self.of.leaner()
-        return replace(self, kernel=self.lean_kernel, of=of)
-
 
 Called = (
     Plain
@@ -548,6 +530,19 @@ Work = (
     | NineBits
 )
 """What a node does."""
+
+
+def _called(
+    found: dict[str, float], of: Convolution | ConvolutionFours, calls: int, columns: int
+) -> None:
+    """Add a pointwise convolution that is called so often, for so many columns."""
+    if isinstance(of, ConvolutionFours):
+        # Of a window of one row, where it is read: the rows are those of each call.
+        part = replace(of, of=replace(of.of, steps=calls, rows=calls, padding=0))
+        _add(found, FOURS, calls, part.features(columns, 0))
+    else:
+        part_of = replace(of, steps=calls, rows=0, padding=0)
+        _add(found, CONVOLUTION, calls, part_of.features(columns, 0))
 
 
 def _add(found: dict[str, float], kernel: str, calls: int, features: Features) -> None:

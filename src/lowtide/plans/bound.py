@@ -14,12 +14,10 @@ No order can need less than that for any step. A few steps of every node are loo
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from lowtide.effort import Budget, budget
 from lowtide.order.bounds import Network
 from lowtide.plans.placed import PlacedPlan
-from lowtide.rows.prepare import Prepared
 from lowtide.rows.stages import live_bytes, row_lives
 from lowtide.rows.table import RowTable
 
@@ -30,24 +28,13 @@ WORK = 6_000_000
 """Arcs that may be looked at by default."""
 
 
-def plan_bound(ready: Prepared, placed: PlacedPlan, *, effort: float = 1.0) -> int:
+def plan_bound(placed: PlacedPlan, *, effort: float = 1.0) -> int:
     """Bytes that no order of a plan's steps can do without: the simple bound, or a stronger one where
     there are no strips. `effort` is a factor of what the search for it may spend."""
     plan = placed.plan
     if any(stage.strip_width is not None for stage in plan.stages):
         return plan.lower_bound_bytes
-    chosen = (ready.chosen(stage.choice) for stage in plan.stages)
-    table = ready.variant({op for ops in chosen for op in ops if op >= len(ready.graph.ops)}).table
-    lean = [stage.choice for stage in plan.stages for _ in range(stage.first, stage.last)]
-    table = replace(
-        table,
-        scratch=tuple(
-            least if choice.lean and not set(choice.normal) & set(ready.members(op)) else normal
-            for choice, op, normal, least in zip(
-                lean, plan.operators, table.scratch, table.lean_scratch, strict=True
-            )
-        ),
-    )
+    table = placed.rows.table
     live = live_bytes(table, plan.steps, row_lives(table, plan.steps))
     crowded = sorted(range(len(plan.steps)), key=lambda at: -live[at + 1])
     hints = [plan.steps[at] for at in crowded]

@@ -76,7 +76,10 @@ def read_plan(path: Path, model: Model) -> dict[str, Any]:
                     Fused(tuple(map(_whole, block["operators"])), _whole(block["kept_rows"]))
                     for block in stage.get("blocks", ())
                 ),
-                tuple(map(_whole, stage.get("normal", ()))),
+                tuple(
+                    (_whole(limit["operator"]), _whole(limit["at_most_bytes"], "amount of bytes"))
+                    for limit in stage.get("scratch", ())
+                ),
             )
             for stage in document["stages"]
         )
@@ -100,9 +103,9 @@ def read_plan(path: Path, model: Model) -> dict[str, Any]:
     return fields
 
 
-def _whole(value: object) -> int:
+def _whole(value: object, what: str = "operator's number") -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise ValueError(f"{value!r} is no operator's number")
+        raise ValueError(f"{value!r} is no {what}")
     return value
 
 
@@ -188,9 +191,10 @@ def with_views(ready: Prepared, stages: Sequence[Choice]) -> tuple[Choice, ...]:
         )
     alone = {g.operator for g in ready.groups if {*range(g.first, g.last)} & ready.table.alone}
     for stage in stages:
-        if beside := set(stage.normal).difference(stage.operators):
+        if beside := {op for op, _ in stage.limits}.difference(stage.operators):
             raise UsageError(
-                f"operator {min(beside)} is to be normal in a stage, but is not in the stage",
+                f"the scratch memory of operator {min(beside)} is limited in a stage, but it is not "
+                "in the stage",
                 "list it among the stage's operators",
             )
         if len(stage.operators) > 1 and alone.intersection(stage.operators):

@@ -11,34 +11,26 @@ depends on nothing that was asked before.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import accumulate
 
 from lowtide.errors import InfeasibleError
 from lowtide.ir.macs import graph_macs
-from lowtide.place.rows import FULL, QUICK
 from lowtide.place.variables import state_bytes, variables_of
 from lowtide.plans.cost import CostModel
-from lowtide.plans.placed import PlacedPlan, placed, stage_tops
+from lowtide.plans.forms import costs, fitted, is_worth, quickened
+from lowtide.plans.placed import stage_tops
+from lowtide.plans.placer import Placer, Point, Tell
 from lowtide.plans.search import Path, cheapest, choices_of, unbeaten_paths
 from lowtide.plans.space import Edge, Space, space_of, without_strips
 from lowtide.rows.prepare import Prepared
-from lowtide.rows.scheduled import scheduled
-from lowtide.rows.stages import Choice
-
-Tell = Callable[[str], None]
-"""Is told what is going on."""
 
 _TRIES = 12
 """How many plans are placed in search of one that fits, or of a smaller one."""
 
 _FULL_TRIES = 4
 """How many plans that nearly fit are placed with full effort."""
-
-_SHARES = (1, 0.75, 0.5, 0.25)
-"""Of the lean operators that may have room for their normal form, how many are tried in it."""
 
 _FULL = 0.8
 """The part of what lies below its highest row that a stage needs, for this to count as its need."""
@@ -50,66 +42,6 @@ _FRONT_TRIES = 1
 _NEAR = 0.02
 _FINER = 0.98
 """A next point of the front needs at most this much of the last one's arena."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Point:
-    """A plan that was placed. `overhead` is its MACs over the network's own; `cost` is what plans are
-    compared by, MACs or instructions as a model predicts them."""
-
-    macs: int
-    overhead: float
-    peak_bytes: int
-    choices: tuple[Choice, ...]
-    placed: PlacedPlan = field(repr=False)
-    cost: int
-
-    @property
-    def arena_bytes(self) -> int:
-        """Bytes of arena."""
-        return self.placed.arena_bytes
-
-
-class Placer:
-    """Places plans of one network, each once; with a `model`, they cost the instructions it predicts.
-
-    `effort` is a factor of what goes into each.
-    """
-
-    def __init__(self, ready: Prepared, model: CostModel | None, effort: float, tell: Tell) -> None:
-        self._ready = ready
-        self._model = model
-        self._effort = effort
-        self._tell = tell
-        self._quick: dict[tuple[Choice, ...], Point] = {}
-        self._best: dict[tuple[Choice, ...], Point] = {}
-
-    def quick(self, choices: tuple[Choice, ...]) -> Point:
-        """The plan of these stages, placed in short time."""
-        if choices not in self._quick:
-            self._tell(f"placing plan {len(self._quick) + 1}")
-            plan = placed(scheduled(self._ready, choices), effort=int(QUICK * self._effort))
-            macs = plan.plan.macs
-            cost = macs
-            if self._model is not None:
-                cost = self._model.program(plan.rows.executed)
-            own = graph_macs(self._ready.graph) or 1
-            self._quick[choices] = Point(
-                macs, macs / own, plan.plan.peak_bytes, choices, plan, cost
-            )
-        return self._quick[choices]
-
-    def best(self, choices: tuple[Choice, ...]) -> Point:
-        """The plan of these stages, placed as well as can be."""
-        if choices not in self._best:
-            quick = best = self.quick(choices)
-            if quick.arena_bytes > quick.placed.placement.lower_bound_bytes:
-                best = replace(
-                    quick, placed=placed(quick.placed.rows, effort=int(FULL * self._effort))
-                )
-            # More effort goes other ways, which need not be better.
-            self._best[choices] = min(best, quick, key=lambda p: p.arena_bytes)
-        return self._best[choices]
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,9 +122,10 @@ def plans_of(
 
 
 def least(plans: Plans) -> Point:
-    """The plan of least arena that computes nothing twice, without strips and lean forms.
+    """The plan of least arena that computes nothing twice, without strips.
 
-    Blocks are worth it only if they save clearly more arena than their kernels need stack.
+    Blocks are worth it only if they save clearly more arena than their kernels need stack, and forms of
+    less scratch memory if what they save is worth their instructions (`plans.forms`).
     """
     path = cheapest(plans.plain, blocks=False)
     assert path is not None
@@ -200,10 +133,11 @@ def least(plans: Plans) -> Point:
     path = unbeaten_paths(plans.plain)[-1]
     if path.peak + _WORTH_BLOCKS <= plain.arena_bytes:
         found, _ = _least(plans, plans.plain, path, path.cost, _FRONT_TRIES)
-        best = plans.placer.best(found.choices)
-        if best.arena_bytes + _WORTH_BLOCKS <= plain.arena_bytes:
+        best = fitted(plans.placer, found)
+        less, than = (costs(plans.placer, point) for point in (best, plain))
+        if less.ram + _WORTH_BLOCKS <= than.ram and is_worth(less, than):
             return best
-    return plans.placer.best(plain.choices)
+    return fitted(plans.placer, plain)
 
 
 def within_cost(plans: Plans, most: float) -> Point:
@@ -228,7 +162,7 @@ def within_cost(plans: Plans, most: float) -> Point:
     if found[-1][0].peak < best.arena_bytes:
         of_least_peak = plans.placer.best(choices_of(found[-1][0], plans.ready))
         best = min(best, of_least_peak, key=lambda p: (p.arena_bytes, p.cost))
-    return _quickened(plans, best, best.arena_bytes)
+    return quickened(plans.placer, best, best.arena_bytes)
 
 
 def within_ram(plans: Plans, most: int, max_overhead: float = float("inf")) -> Point:
@@ -249,7 +183,7 @@ def within_ram(plans: Plans, most: int, max_overhead: float = float("inf")) -> P
         if nearest.arena_bytes > most:
             raise _too_little(plans, most, state, max_overhead, nearest, best)
         best = nearest
-    return plans.placer.best(_quickened(plans, best, most).choices)
+    return plans.placer.best(quickened(plans.placer, best, most).choices)
 
 
 def front(plans: Plans, also: Iterable[Point] = ()) -> list[Point]:
@@ -340,59 +274,6 @@ def _placed(plans: Plans, path: Path, needs: dict[Edge, int]) -> Point:
         if edge.peak >= _FULL * top or (top, edge.peak) == highest:
             needs[edge] = max(edge.peak, top)
     return point
-
-
-def _quickened(plans: Plans, point: Point, most: int) -> Point:
-    """The plan with as few lean operators as `most` bytes of arena allow, as far as tried."""
-    ready = plans.ready
-    room = _room(point, most)
-    lean = {
-        member
-        for choice in point.choices
-        if choice.lean
-        for op in ready.chosen(choice)
-        if (more := _more_scratch(ready, op)) and more <= room.get(op, 0)
-        for member in ready.members(op)
-    }
-    ranked = sorted(
-        (op for op in room if lean.issuperset(ready.members(op))),
-        key=lambda op: _more_scratch(ready, op) - room[op],
-    )
-    for share in _SHARES:
-        kept = {m for op in ranked[: round(len(ranked) * share)] for m in ready.members(op)}
-        if not kept:
-            break
-        choices = tuple(
-            replace(c, normal=tuple(op for op in c.operators if op in kept)) if c.lean else c
-            for c in point.choices
-        )
-        quick = plans.placer.quick(choices)
-        if quick.peak_bytes <= most < quick.arena_bytes:
-            quick = plans.placer.best(choices)
-        if quick.arena_bytes <= most and quick.cost <= point.cost:
-            return quick
-    return point
-
-
-def _room(point: Point, most: int) -> dict[int, int]:
-    """Operator -> bytes below `most` that are free in all its steps."""
-    plan = point.placed.plan
-    change = [0] * (len(plan.steps) + 3)
-    for block in point.placed.placement.blocks:
-        change[block.start] += block.size
-        change[block.end] -= block.size
-    live = list(accumulate(change))
-    room: dict[int, int] = {}
-    for slot, (node, _) in enumerate(plan.steps, start=1):
-        op = plan.operators[node]
-        room[op] = min(room.get(op, most), most - live[slot])
-    return room
-
-
-def _more_scratch(ready: Prepared, operator: int) -> int:
-    """Bytes that an operator's normal form needs beyond its lean form; 0 if it has none."""
-    nodes = ready.lowered[operator].nodes if operator >= 0 else ()
-    return max((node.scratch - node.leaner.scratch for node in nodes), default=0)
 
 
 def _too_little(

@@ -11,7 +11,7 @@ from pathlib import Path
 from lowtide.commands.compiling import Compiled
 from lowtide.files import write_atomically
 from lowtide.ir.macs import graph_macs
-from lowtide.plans.planner import Point
+from lowtide.plans.placer import Point
 from lowtide.report import picture
 from lowtide.report.predicted import predicted_note
 

@@ -21,7 +21,7 @@ from lowtide.commands.reporting import Reported
 from lowtide.emit.footprint import CODE_PER_SOURCE, STACK, constants, flash_bytes
 from lowtide.ir.macs import op_macs
 from lowtide.lower.nodes import Node
-from lowtide.plans.planner import Point
+from lowtide.plans.placer import Point
 from lowtide.report.advised import advice_documents
 from lowtide.report.front_picture import PARTS
 from lowtide.report.memory_views import View, views_of

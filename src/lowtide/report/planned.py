@@ -9,7 +9,7 @@ from lowtide.commands.compiling import Compiled, Planned
 from lowtide.ir import Graph
 from lowtide.ir.macs import graph_macs
 from lowtide.plans.file import SCHEMA, graph_digest, model_digest
-from lowtide.plans.planner import Point
+from lowtide.plans.placer import Point
 from lowtide.program.assemble import Assembly, ByOperators, ByRows
 from lowtide.report.complete import incomplete_note
 from lowtide.report.part import network_name, part_fields
@@ -136,7 +136,9 @@ def plan_document(planned: Planned) -> dict[str, Any]:
                 "operators": list(stage.operators),
                 "strip_width": stage.strip_width,
                 "lean": stage.lean,
-                "normal": list(stage.choice.normal),
+                "scratch": [
+                    {"operator": op, "at_most_bytes": most} for op, most in stage.choice.limits
+                ],
                 "blocks": [
                     {"operators": list(block.operators), "kept_rows": block.kept_rows}
                     for block in stage.blocks

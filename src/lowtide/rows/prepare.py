@@ -211,7 +211,8 @@ def prepare(
         within |= {op.id: lower_op(graph, op, target=shared) for op in windows}
     if join:
         wide, blocks = find_blocks(graph, within, kept, _parts(parts, views))
-    lowered |= {block.op: lower_op(wide, wide.ops[block.op], within, target) for block in blocks}
+    known = (dict(lowered), within)
+    lowered |= {block.op: lower_op(wide, wide.ops[block.op], known, target) for block in blocks}
     return Prepared(
         graph=graph,
         wide=wide,

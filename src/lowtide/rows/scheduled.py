@@ -74,6 +74,7 @@ def scheduled(ready: Prepared, choices: Sequence[Choice]) -> Scheduled:
     """
     chosen = [ready.chosen(choice) for choice in choices]
     variant = ready.variant({op for ops in chosen for op in ops if op >= len(ready.graph.ops)})
+    known = (ready.lowered, ready.within)
     cropper = Cropper(ready.wide, ready.joined.crops)
     nodes: list[AnyNode] = []
     segments: list[Segment] = []
@@ -101,7 +102,7 @@ def scheduled(ready: Prepared, choices: Sequence[Choice]) -> Scheduled:
                 start = len(nodes)
                 graph = cropper.graph
                 for op in run.operators:
-                    here = lower_op(graph, graph.ops[op], ready.within, ready.target).nodes
+                    here = lower_op(graph, graph.ops[op], known, ready.target).nodes
                     nodes += [_form(ready, choice, node, cropper.origin[op]) for node in here]
                 segments.append(Segment(start, len(nodes), run.times))
         spans.append((begin, len(nodes)))
@@ -149,8 +150,10 @@ def _operator(node: AnyNode) -> int:
 
 def _form(ready: Prepared, choice: Choice, node: AnyNode, operator: int) -> AnyNode:
     """The node of an operator of the wider graph in the form that the choice says."""
-    lean = choice.lean and not set(choice.normal).intersection(ready.members(operator))
-    return node.leaner if lean and isinstance(node, Node) else node
+    if not isinstance(node, Node):
+        return node
+    limit = choice.limit(ready.members(operator))
+    return node if limit is None else node.within(limit)
 
 
 def _stripes(

@@ -42,16 +42,24 @@ class Fused:
 class Choice:
     """Operators that run together, in strips of `strip_width` columns if that is not None.
 
-    With `lean`, kernels that have a lean form run in it: less scratch memory, more instructions; but not
-    those of the `normal` operators. Some of the operators may run as `blocks`, which are normal if one
-    of their operators is.
+    Kernels that have several forms run in their normal one, or with `lean` in that of least scratch
+    memory. But `limits` says of some operators how many bytes of it they may take: those run in the form
+    of the most that is no more. Some of the operators may run as `blocks`, whose limit is that of the
+    first of their operators.
     """
 
     operators: tuple[int, ...]
     strip_width: int | None = None
     lean: bool = False
     blocks: tuple[Fused, ...] = ()
-    normal: tuple[int, ...] = ()
+    limits: tuple[tuple[int, int], ...] = ()
+
+    def limit(self, members: Sequence[int]) -> int | None:
+        """Bytes of scratch memory that the operator, or block, of these operators of the network may
+        take; None if it is to run in its normal form."""
+        limits = dict(self.limits)
+        found = next((limits[member] for member in members if member in limits), None)
+        return 0 if found is None and self.lean else found
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,19 +40,27 @@ typedef struct {
 
 void lt_block_s8_row(const void *params, const lt_step *step);
 
-/* The same without `expand`: a depthwise convolution and the pointwise one after it.
+/* The same without `expand`, which is null: a depthwise convolution and the pointwise one after it.
  *
  * step->in: kernel_h rows, null where they are padding. step->out[0]: a row of pieces * piece pixels.
  * step->scratch: P pixels of the depthwise convolution's output, rounded up to 4 bytes, then what the
- *   kernels need; aligned to 4.
+ *   kernels need; aligned to 4. No rows are kept.
  */
-typedef struct {
-    const lt_depthwise_quick_s8 *depthwise; /* out_w = P; the rest as for whole rows */
-    const lt_conv_packed_s8 *project;       /* out_w = P */
-    uint16_t pieces;
-    uint8_t lean;
-} lt_separable_s8;
-
 void lt_separable_s8_row(const void *params, const lt_step *step);
+
+/* Blocks of any kernels: what the functions above do with those that `params`, of whatever type, are for.
+ * Pointwise kernels make so many columns; the depthwise one makes `piece` of them, of rows of in_w pixels. */
+typedef struct {
+    const void *params;
+    void (*expand)(const void *params, int32_t columns, const lt_step *step);
+    void (*project)(const void *params, int32_t columns, const lt_step *step); /* null: there is none */
+    void (*depthwise)(const void *params, int32_t pad_left, int32_t in_w, const lt_step *step);
+    int32_t in_h, in_w, pieces, piece, kept, ahead, pad_top, pad_left, stride_h; /* as above */
+    int32_t stride_w, kernel_h, kernel_w, channels; /* of the depthwise convolution */
+    int32_t in_c, out_c;                            /* of the block */
+} lt_block;
+
+void lt_block_run(const lt_block *block, const lt_step *step);
+void lt_separable_run(const lt_block *block, const lt_step *step);
 
 #endif

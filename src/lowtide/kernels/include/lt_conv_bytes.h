@@ -32,6 +32,7 @@ typedef struct {
     int8_t low, high; /* the fused activation's range */
     uint8_t direct;   /* the kernel is 1 x 1 without padding: pixels are used where they are */
     uint8_t lean;     /* less scratch memory, more instructions */
+    uint8_t flip;     /* 0x80: what is gathered is uint8, its sign bit is flipped; 0 if direct */
 } lt_conv_bytes_s8;
 
 void lt_conv_bytes_s8_row(const void *params, const lt_step *step);

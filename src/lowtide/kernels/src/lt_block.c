@@ -15,69 +15,47 @@ static int8_t *past(int8_t *at, int32_t bytes)
     return at + ((bytes + 3) & ~3);
 }
 
-static void depthwise(const lt_depthwise_quick_s8 *p, int32_t lean, const lt_step *step)
+static int32_t inside(const lt_block *b, int32_t column)
 {
-    if (lean) {
-        lt_depthwise_quick_s8_plain(p, step);
-    } else {
-        lt_depthwise_quick_s8_row(p, step);
-    }
+    return column < 0 ? 0 : smaller(column, b->in_w);
 }
 
-/* Expand columns `first` to `last` - 1 of a row into `to`. */
-static void expand(const lt_block_s8 *p, const void *row, int32_t first, int32_t last, void *to,
-                   void *scratch)
+LT_SHARED void lt_block_run(const lt_block *b, const lt_step *step)
 {
-    lt_conv_packed_s8 part = *p->expand;
-    const void *in = (const int8_t *)row + first * part.in_c;
-    lt_step step = {&in, &to, scratch, 0};
-    part.out_w = (uint16_t)(last - first);
-    if (last > first) {
-        lt_conv_packed_s8_row(&part, &step);
-    }
-}
-
-static int32_t inside(const lt_block_s8 *p, int32_t column)
-{
-    return column < 0 ? 0 : smaller(column, p->in_w);
-}
-
-LT_SHARED void lt_block_s8_row(const void *params, const lt_step *step)
-{
-    const lt_block_s8 *p = params;
-    lt_depthwise_quick_s8 core = *p->depthwise;
     const void *rows[LT_BLOCK_ROWS];
-    int32_t size = core.channels, kept = p->kept, fresh = core.kernel_h - kept;
-    int32_t moved = p->piece * core.stride_w, width = moved - core.stride_w + core.kernel_w;
-    int32_t top = (step->row - p->ahead) * p->stride_h - p->pad_top; /* the window's first row */
-    int32_t room = smaller(width, p->in_w) * size;
+    int32_t size = b->channels, kept = b->kept, fresh = b->kernel_h - kept;
+    int32_t moved = b->piece * b->stride_w, width = moved - b->stride_w + b->kernel_w;
+    int32_t top = (step->row - b->ahead) * b->stride_h - b->pad_top; /* the window's first row */
+    int32_t room = smaller(width, b->in_w) * size;
     int8_t *windows = step->scratch;
     int8_t *between = past(windows, fresh * room);
-    void *scratch = p->project != NULL ? past(between, p->piece * size) : between;
+    void *scratch = b->project != NULL ? past(between, b->piece * size) : between;
     int8_t *out = step->out[0];
     void *made = between;
     lt_step inner = {rows, &made, scratch, 0};
     /* A piece reads columns `low` to `high` - 1; those before `old` are there from the last one. */
-    for (int32_t x = 0, old = 0, low = 0; x < p->pieces; x++) {
-        int32_t first = x * moved - p->pad_left, before = low;
-        int32_t high = inside(p, first + width), next = inside(p, first + moved);
-        low = inside(p, first);
-        core.pad_left = (int16_t)(low - first);
-        core.in_w = (uint16_t)(high - low);
-        if (x + 1 == p->pieces) {
+    for (int32_t x = 0, old = 0, low = 0; x < b->pieces; x++) {
+        int32_t first = x * moved - b->pad_left, before = low;
+        int32_t high = inside(b, first + width), next = inside(b, first + moved);
+        low = inside(b, first);
+        if (x + 1 == b->pieces) {
             next = high; /* nothing is read again */
         }
         for (int32_t i = 0; i < fresh; i++) {
             int8_t *window = windows + i * room;
             rows[kept + i] = NULL;
             if (step->in[i] != NULL) {
+                const void *in = (const int8_t *)step->in[i] + old * b->in_c;
+                void *to = window + (old - low) * size;
+                lt_step expanding = {&in, &to, scratch, 0};
                 memmove(window, window + (low - before) * size, (size_t)((old - low) * size));
-                expand(p, step->in[i], old, high, window + (old - low) * size, scratch);
+                if (high > old) {
+                    b->expand(b->params, high - old, &expanding);
+                }
                 rows[kept + i] = window;
 #ifdef LT_TRACE
-                if (step->row == 0 || i >= fresh - p->stride_h) { /* made for the first time */
-                    lt_trace_inner(0, (top + kept + i) * p->pieces + x, window + (old - low) * size,
-                                   (high - old) * size);
+                if (step->row == 0 || i >= fresh - b->stride_h) { /* made for the first time */
+                    lt_trace_inner(0, (top + kept + i) * b->pieces + x, to, (high - old) * size);
                 }
 #endif
             }
@@ -85,25 +63,23 @@ LT_SHARED void lt_block_s8_row(const void *params, const lt_step *step)
         for (int32_t i = 0; i < kept; i++) {
             int32_t y = top + i;
             rows[i] = NULL;
-            if (y >= 0 && y < p->in_h) {
+            if (y >= 0 && y < b->in_h) {
                 rows[i] = (int8_t *)step->out[1 + y % kept] + low * size;
             }
         }
         if (out != NULL) {
-            made = p->project != NULL ? between : out;
-            depthwise(&core, p->lean, &inner);
+            made = b->project != NULL ? between : out;
+            b->depthwise(b->params, low - first, high - low, &inner);
 #ifdef LT_TRACE
-            lt_trace_inner(1, (step->row - p->ahead) * p->pieces + x, made, p->piece * size);
+            lt_trace_inner(1, (step->row - b->ahead) * b->pieces + x, made, b->piece * size);
 #endif
-            if (p->project != NULL) {
+            if (b->project != NULL) {
                 const void *pixels = between;
                 void *to = out;
                 lt_step last = {&pixels, &to, scratch, 0};
-                lt_conv_packed_s8_row(p->project, &last);
-                out += p->piece * p->project->out_c;
-            } else {
-                out += p->piece * size;
+                b->project(b->params, b->piece, &last);
             }
+            out += b->piece * b->out_c;
         }
         for (int32_t i = fresh > kept ? fresh - kept : 0; i < fresh; i++) {
             int32_t y = top + kept + i;
@@ -116,21 +92,81 @@ LT_SHARED void lt_block_s8_row(const void *params, const lt_step *step)
     }
 }
 
-LT_SHARED void lt_separable_s8_row(const void *params, const lt_step *step)
+LT_SHARED void lt_separable_run(const lt_block *b, const lt_step *step)
 {
-    const lt_separable_s8 *p = params;
-    lt_depthwise_quick_s8 core = *p->depthwise;
     void *between = step->scratch, *to = step->out[0];
     const void *pixels = between;
-    void *scratch = past(step->scratch, core.out_w * core.channels);
+    void *scratch = past(step->scratch, b->piece * b->channels);
     lt_step first = {step->in, &between, scratch, 0}, last = {&pixels, &to, scratch, 0};
-    for (int32_t x = 0; x < p->pieces; x++) {
-        depthwise(&core, p->lean, &first);
+    for (int32_t x = 0; x < b->pieces; x++) {
+        b->depthwise(b->params, b->pad_left - x * b->piece * b->stride_w, b->in_w, &first);
 #ifdef LT_TRACE
-        lt_trace_inner(1, step->row * p->pieces + x, between, core.out_w * core.channels);
+        lt_trace_inner(1, step->row * b->pieces + x, between, b->piece * b->channels);
 #endif
-        lt_conv_packed_s8_row(p->project, &last);
-        core.pad_left = (int16_t)(core.pad_left - core.out_w * core.stride_w);
-        to = (int8_t *)to + core.out_w * p->project->out_c;
+        b->project(b->params, b->piece, &last);
+        to = (int8_t *)to + b->piece * b->out_c;
     }
+}
+
+static void expand(const void *params, int32_t columns, const lt_step *step)
+{
+    lt_conv_packed_s8 part = *((const lt_block_s8 *)params)->expand;
+    part.out_w = (uint16_t)columns;
+    lt_conv_packed_s8_row(&part, step);
+}
+
+static void project(const void *params, int32_t columns, const lt_step *step)
+{
+    (void)columns; /* as many as its params say */
+    lt_conv_packed_s8_row(((const lt_block_s8 *)params)->project, step);
+}
+
+static void depthwise(const void *params, int32_t pad_left, int32_t in_w, const lt_step *step)
+{
+    const lt_block_s8 *p = params;
+    lt_depthwise_quick_s8 part = *p->depthwise;
+    part.pad_left = (int16_t)pad_left;
+    part.in_w = (uint16_t)in_w;
+    if (p->lean) {
+        lt_depthwise_quick_s8_plain(&part, step);
+    } else {
+        lt_depthwise_quick_s8_row(&part, step);
+    }
+}
+
+static lt_block block_of(const lt_block_s8 *p)
+{
+    const lt_depthwise_quick_s8 *core = p->depthwise;
+    lt_block of = {p,
+                   expand,
+                   p->project != NULL ? project : NULL,
+                   depthwise,
+                   p->in_h,
+                   p->in_w,
+                   p->pieces,
+                   p->piece,
+                   p->kept,
+                   p->ahead,
+                   p->pad_top,
+                   p->pad_left,
+                   p->stride_h,
+                   core->stride_w,
+                   core->kernel_h,
+                   core->kernel_w,
+                   core->channels,
+                   p->expand != NULL ? p->expand->in_c : core->channels,
+                   p->project != NULL ? p->project->out_c : core->channels};
+    return of;
+}
+
+LT_SHARED void lt_block_s8_row(const void *params, const lt_step *step)
+{
+    lt_block of = block_of(params);
+    lt_block_run(&of, step);
+}
+
+LT_SHARED void lt_separable_s8_row(const void *params, const lt_step *step)
+{
+    lt_block of = block_of(params);
+    lt_separable_run(&of, step);
 }

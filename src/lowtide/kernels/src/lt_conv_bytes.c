@@ -26,6 +26,14 @@ static inline void copy(int8_t *to, const int8_t *from, int32_t n)
     }
 }
 
+/* Flip the sign bits of n bytes. */
+static void flip(int8_t *bytes, int32_t n)
+{
+    for (const int8_t *end = bytes + n; bytes != end; bytes++) {
+        *bytes = (int8_t)(*bytes ^ 0x80);
+    }
+}
+
 /* Copy the window of output column x into `patch`, padding as the input's zero point. */
 LT_APART static void gather(const lt_conv_bytes_s8 *p, const void *const *rows, int32_t x, int8_t *patch)
 {
@@ -35,20 +43,23 @@ LT_APART static void gather(const lt_conv_bytes_s8 *p, const void *const *rows, 
     for (int32_t ky = 0; ky < p->kernel_h; ky++) {
         const int8_t *row = rows[ky];
         if (row == NULL) {
-            memset(patch, p->input_zero, (size_t)run);
+            memset(patch, p->input_zero ^ p->flip, (size_t)run);
         } else if (inside) {
             copy(patch, row + first * p->in_c, run);
         } else {
             int32_t column = first;
             for (int32_t at = 0; at < run; at += p->in_c, column += p->dilation_w) {
                 if (column < 0 || column >= p->in_w) {
-                    memset(patch + at, p->input_zero, p->in_c);
+                    memset(patch + at, p->input_zero ^ p->flip, p->in_c);
                 } else {
                     copy(patch + at, row + column * p->in_c, p->in_c);
                 }
             }
         }
         patch += run;
+    }
+    if (p->flip != 0) {
+        flip(patch - p->products, p->products);
     }
 }
 
