@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from lowtide.emit.header import modes
-from lowtide.lower.nodes import Array
+from lowtide.lower.nodes import Array, Node, Params
 from lowtide.program.assemble import Assembly
 from lowtide.program.tables import called
 from lowtide.program.turns import flatten
@@ -27,15 +27,24 @@ _POSITION: Final = 28
 
 def constants(assembly: Assembly) -> list[tuple[bool, int]]:
     """(is weights, bytes) of each constant array, equal ones once."""
+    params = (node.params for node in filter(None, map(called, assembly.nodes)))
+    return [*_arrays(params), (True, len(assembly.constants))]
+
+
+def bytes_of(nodes: Iterable[Node]) -> int:
+    """Bytes of the constant arrays of `nodes`, equal ones once."""
+    return sum(size for _, size in _arrays(node.params for node in nodes))
+
+
+def _arrays(params: Iterable[Params]) -> list[tuple[bool, int]]:
     seen: dict[tuple[str, bytes], tuple[bool, int]] = {}
     width = {"int8_t": 1, "uint8_t": 1, "int16_t": 2, "uint16_t": 2, "int64_t": 8}
-    for node in filter(None, map(called, assembly.nodes)):
-        for _, value in node.params.fields:
+    for one in params:
+        for _, value in one.fields:
             if isinstance(value, Array):
                 size = value.values.size * width.get(value.ctype, 4)
                 seen[value.ctype, value.values.tobytes()] = (value.weights, size)
-    sizes = list(seen.values())
-    return [*sizes, (True, len(assembly.constants))]
+    return list(seen.values())
 
 
 def instance_bytes(assembly: Assembly) -> int:

@@ -65,11 +65,6 @@ class Port:
             inside += sum(0 <= at + i * self.dilation < self.rows for i in range(self.count))
         return inside, steps * self.count - inside
 
-    def is_whole(self, step: int) -> bool:
-        """Whether no row of a step's window is padding."""
-        at = self.first + step * self.stride if self.table is None else self.table[step]
-        return at >= 0 and at + (self.count - 1) * self.dilation < self.rows
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Node:
