@@ -35,7 +35,7 @@ def transpose_conv(
 ) -> int:
     """`extra` rows and columns beyond the smallest output that has this input."""
     rng = np.random.default_rng(len(net.tensors))
-    _, height, width, depth = net.tensors[source].shape
+    batch, height, width, depth = net.tensors[source].shape
     sides = zip((height, width), kernel, stride, extra, strict=True)
     if same:
         size = [(n - 1) * s + 1 + e for n, _, s, e in sides]
@@ -43,7 +43,7 @@ def transpose_conv(
         size = [(n - 1) * s + k + e for n, k, s, e in sides]
     weights = rng.integers(-127, 128, (channels, *kernel, depth))
     scales = (scale * rng.uniform(0.5, 1.5, channels)).astype(np.float32)
-    shape = (1, *size, channels)
+    shape = (batch, *size, channels)
     inputs = [net.const(shape), net.const(weights, np.int8, quant=(scales, 0)), source]
     if bias:
         kind = np.int64 if net.dtype == np.int16 else np.int32

@@ -5,7 +5,7 @@ Constants, tables and the instance are known: their types are C's own. Code is n
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from lowtide.emit.header import modes
@@ -27,8 +27,7 @@ _POSITION: Final = 28
 
 def constants(assembly: Assembly) -> list[tuple[bool, int]]:
     """(is weights, bytes) of each constant array, equal ones once."""
-    params = (node.params for node in filter(None, map(called, assembly.nodes)))
-    return [*_arrays(params), (True, len(assembly.constants))]
+    return [*_arrays(_called(assembly)), (True, len(assembly.constants))]
 
 
 def bytes_of(nodes: Iterable[Node]) -> int:
@@ -39,12 +38,25 @@ def bytes_of(nodes: Iterable[Node]) -> int:
 def _arrays(params: Iterable[Params]) -> list[tuple[bool, int]]:
     seen: dict[tuple[str, bytes], tuple[bool, int]] = {}
     width = {"int8_t": 1, "uint8_t": 1, "int16_t": 2, "uint16_t": 2, "int64_t": 8}
-    for one in params:
+    for one in _all(params):
         for _, value in one.fields:
             if isinstance(value, Array):
                 size = value.values.size * width.get(value.ctype, 4)
                 seen[value.ctype, value.values.tobytes()] = (value.weights, size)
     return list(seen.values())
+
+
+def _called(assembly: Assembly) -> list[Params]:
+    return [node.params for node in filter(None, map(called, assembly.nodes))]
+
+
+def _all(params: Iterable[Params]) -> Iterator[Params]:
+    """`params`, and those that they point to: a block has its operators'."""
+    pending = list(params)
+    while pending:
+        one = pending.pop()
+        yield one
+        pending += [value for _, value in one.fields if isinstance(value, Params)]
 
 
 def instance_bytes(assembly: Assembly) -> int:
@@ -59,7 +71,7 @@ def flash_bytes(assembly: Assembly, files: Iterable[str]) -> int:
     """Bytes of constants, tables and code; the code of each source among `files` is assumed."""
     places = {row.places for row in assembly.rows if row.places}
     tables = {port.table for port in assembly.ports if port.table}
-    params = {id(node.params): node.params for node in filter(None, map(called, assembly.nodes))}
+    params = {id(params): params for params in _all(_called(assembly))}
     program = (
         12 * (len(assembly.rows) + len(assembly.nodes))
         + 10 * len(assembly.ports)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.ir import DType
-from lowtide.lower import conv_twos
+from lowtide.lower import conv_twos, images
 from lowtide.lower.common import (
     Context,
     Lowering,
@@ -43,10 +43,9 @@ def _transpose_conv(context: Context) -> Lowered:
             f"its input is {source.shape[1]} x {source.shape[2]}, but should be "
             f"{wanted_h} x {wanted_w}"
         )
-    rows, row_bytes = image_rows(source)
     steps, out_bytes = image_rows(out)
     window = -(-kernel_h // stride_h)
-    first = [(y + pad_top) // stride_h - window + 1 for y in range(steps)]
+    first = [(y + pad_top) // stride_h - window + 1 for y in range(out.shape[1])]
     low, high = activation_range(context, out, context.option("fused_activation_function"))
     wide = source.dtype is DType.INT16
     zeros: tuple[tuple[str, Value], ...] = (
@@ -82,7 +81,7 @@ def _transpose_conv(context: Context) -> Lowered:
         kernel=f"{family}_row",
         header=f"{family if wide and twos is None else family.rpartition('_')[0]}.h",
         params=params,
-        inputs=(Port(source.id, rows, row_bytes, count=window, table=tuple(first)),),
+        inputs=(images.windows_from(source, first, window),),
         outputs=(Port(out.id, steps, out_bytes),),
         steps=steps,
     )
@@ -97,8 +96,8 @@ def _check(context: Context) -> None:
         raise context.unsupported(f"its weights are of type {filters.dtype.name}")
     if any(len(t.shape) != 4 or t.bytes == 0 for t in tensors):
         raise context.unsupported("its input, weights and output are not of four dimensions")
-    if source.shape[0] != 1 or out.shape[0] != 1:
-        raise context.unsupported("its batch size must be 1")
+    if source.shape[0] != out.shape[0]:
+        raise context.unsupported("its input and output must have the same batch size")
     if (out.shape[3], source.shape[3]) != (filters.shape[0], filters.shape[3]):
         raise context.unsupported("its weights do not match its input's and output's channels")
     taps = context.op.window
