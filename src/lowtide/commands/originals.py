@@ -14,7 +14,7 @@ from typing import Any, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from lowtide.commands.compiling import Compiled
+from lowtide.commands.compiling import Compiled, before_bytes
 from lowtide.commands.sequences import Inputs
 from lowtide.oracle.interpreters import Difference, Reference, first_difference
 from lowtide.oracle.samples import reference
@@ -59,7 +59,9 @@ def originals(
         if (data := graph.tensors[tensor].data) is not None
     }
     wanted = {t: _origin(compiled, t) for t in tensors if t not in constants}
+    bytes_of = _bytes_given(compiled)
     asked = [kept.origin for kept in wanted.values() if kept.origin is not None]
+    asked += bytes_of.values()
     asked += [t for entry in dropped for t in _named(entry) if model.graph.tensors[t].data is None]
     found = reference(
         model,
@@ -70,12 +72,22 @@ def originals(
     )
     kept = tuple(
         {t: _taken(sample[k.origin], k.channels) for t, k in wanted.items() if k.origin is not None}
+        | {t: (sample[origin] ^ np.int8(-128)).view(np.uint8) for t, origin in bytes_of.items()}
         | constants
         for sample in found.samples
     )
     return Originals(
         replace(found, samples=kept), len({e.tensor for e in dropped}), _broken(found, dropped)
     )
+
+
+def _bytes_given(compiled: Compiled) -> dict[int, int]:
+    """Inputs of uint8 in place of the file's of int8: the program's tensor -> the file's."""
+    if compiled.options.input_type == "file":
+        return {}
+    of_file = before_bytes(compiled.model, compiled.options).inputs
+    pairs = zip(compiled.graph.inputs, of_file, strict=True)
+    return {new: old for new, old in pairs if _origin(compiled, new).origin is None}
 
 
 def in_file(compiled: Compiled, difference: Difference) -> Difference:
