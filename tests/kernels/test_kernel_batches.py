@@ -107,7 +107,6 @@ def test_windows_stay_in_their_image() -> None:
     assert port == Port(x, 8, 6, -1, 1, 3, images=Images(4, 4))
     assert [list(port.inside(step)) for step in range(3, 6)] == [[2, 3], [4, 5], [4, 5, 6]]
     assert port.touched(8) == (20, 4)
-    assert not port.is_whole(3)
     # Nothing lies beyond an image, so there is nothing between the interpreter and the kernel.
     assert apart.kernel == pointwise.kernel == "lt_conv_packed_s8_row"
     assert apart.inputs == (Port(x, 8, 6, 0, 2, 2),)

@@ -31,7 +31,7 @@ def _windows(net: Models) -> None:
         x = net.input(1, height, 5, 12, zero=127)
         for stride in [(1, 1), (2, 2)]:
             net.depthwise(x, 1, (3, 3), Layer(stride=stride, zero=-128, activation=RELU))
-    for size in ((3, 3), (4, 5), (9, 8)):
+    for size in ((3, 3), (4, 5), (9, 8), (8, 14), (5, 1), (3, 2)):
         x = net.input(1, *size, 8, zero=-7)
         for kernel in [(5, 5), (7, 7), (1, 2), (2, 4), (4, 1)]:
             for stride in [(1, 1), (2, 2)]:

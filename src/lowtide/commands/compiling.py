@@ -19,10 +19,12 @@ from lowtide.commands.savings import Savings, savings
 from lowtide.emit.bundle import README, bundle, superseded
 from lowtide.emit.exports import export
 from lowtide.emit.names import c_name, check_name
+from lowtide.emit.one_core import Gain, gains
 from lowtide.emit.readme import readme
 from lowtide.errors import FloatError, ModelError, UsageError
 from lowtide.files import make_folder, write_together
 from lowtide.ir import Graph, Model
+from lowtide.machines.board import find_target
 from lowtide.oracle.interpreters import EngineName
 from lowtide.order import OrderResult, best_order
 from lowtide.passes import (
@@ -41,7 +43,7 @@ from lowtide.passes.simplify import PASSES, Price, Simplified, priced, simplify,
 from lowtide.place.tensors import tflm_arena_bytes, tflm_variable_bytes
 from lowtide.plans import planner
 from lowtide.plans.bound import plan_bound
-from lowtide.plans.cost import CostModel, known_model, load_model
+from lowtide.plans.cost import CostModel, known_model, load_model, priced_cores
 from lowtide.plans.file import check_graph, graph_digest, stage_order, with_views
 from lowtide.plans.placer import Point, Tell
 from lowtide.plans.planner import Plans
@@ -509,8 +511,14 @@ def compiled_of(
         assembly = replace(assembly, costs=_step_costs(assembly, options.target))
     assembly = replace(assembly, notes=ends_notes(model.graph, assembly.graph))
     files = bundle(assembly, name)
-    files[README] = readme(assembly, name, files, options.preserve_input).encode()
+    saved = _gains(assembly) if options.target == ANY else ()
+    files[README] = readme(assembly, name, files, options.preserve_input, saved).encode()
     return Compiled(model, name, options, order, assembly, files, simplified, complete)
+
+
+def _gains(assembly: Assembly) -> tuple[Gain, ...]:
+    """What programs for the cores that can be priced would save."""
+    return gains(assembly.graph, map(find_target, priced_cores()))
 
 
 def _step_costs(assembly: Assembly, target: Target) -> tuple[int, ...]:

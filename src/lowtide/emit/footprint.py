@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from lowtide.emit.header import modes
-from lowtide.lower.nodes import Array, Params
+from lowtide.lower.nodes import Array, Node, Params
 from lowtide.program.assemble import Assembly
 from lowtide.program.tables import called
 from lowtide.program.turns import flatten
@@ -27,24 +27,36 @@ _POSITION: Final = 28
 
 def constants(assembly: Assembly) -> list[tuple[bool, int]]:
     """(is weights, bytes) of each constant array, equal ones once."""
+    return [*_arrays(_called(assembly)), (True, len(assembly.constants))]
+
+
+def bytes_of(nodes: Iterable[Node]) -> int:
+    """Bytes of the constant arrays of `nodes`, equal ones once."""
+    return sum(size for _, size in _arrays(node.params for node in nodes))
+
+
+def _arrays(params: Iterable[Params]) -> list[tuple[bool, int]]:
     seen: dict[tuple[str, bytes], tuple[bool, int]] = {}
     width = {"int8_t": 1, "uint8_t": 1, "int16_t": 2, "uint16_t": 2, "int64_t": 8}
-    for params in _all_params(assembly):
-        for _, value in params.fields:
+    for one in _all(params):
+        for _, value in one.fields:
             if isinstance(value, Array):
                 size = value.values.size * width.get(value.ctype, 4)
                 seen[value.ctype, value.values.tobytes()] = (value.weights, size)
-    sizes = list(seen.values())
-    return [*sizes, (True, len(assembly.constants))]
+    return list(seen.values())
 
 
-def _all_params(assembly: Assembly) -> Iterator[Params]:
-    """The params of all nodes, and those that they point to: a block has its operators'."""
-    pending = [node.params for node in filter(None, map(called, assembly.nodes))]
+def _called(assembly: Assembly) -> list[Params]:
+    return [node.params for node in filter(None, map(called, assembly.nodes))]
+
+
+def _all(params: Iterable[Params]) -> Iterator[Params]:
+    """`params`, and those that they point to: a block has its operators'."""
+    pending = list(params)
     while pending:
-        params = pending.pop()
-        yield params
-        pending += [value for _, value in params.fields if isinstance(value, Params)]
+        one = pending.pop()
+        yield one
+        pending += [value for _, value in one.fields if isinstance(value, Params)]
 
 
 def instance_bytes(assembly: Assembly) -> int:
@@ -59,7 +71,7 @@ def flash_bytes(assembly: Assembly, files: Iterable[str]) -> int:
     """Bytes of constants, tables and code; the code of each source among `files` is assumed."""
     places = {row.places for row in assembly.rows if row.places}
     tables = {port.table for port in assembly.ports if port.table}
-    params = {id(params): params for params in _all_params(assembly)}
+    params = {id(params): params for params in _all(_called(assembly))}
     program = (
         12 * (len(assembly.rows) + len(assembly.nodes))
         + 10 * len(assembly.ports)

@@ -7,12 +7,19 @@ from collections.abc import Iterable
 from lowtide.emit.bundle import listed
 from lowtide.emit.footprint import constants
 from lowtide.emit.header import modes
+from lowtide.emit.one_core import Gain, paragraph
 from lowtide.ir import Tensor
 from lowtide.program.assemble import Assembly
 
 
-def readme(assembly: Assembly, name: str, files: Iterable[str], preserve_input: bool) -> str:
-    """Markdown text about a program and the `files` of its bundle.
+def readme(
+    assembly: Assembly,
+    name: str,
+    files: Iterable[str],
+    preserve_input: bool,
+    saved: tuple[Gain, ...] = (),
+) -> str:
+    """Markdown text about a program and the `files` of its bundle; `saved` is what one for a core would.
 
     Figures are exact where they say so, and computed, not measured.
     """
@@ -116,7 +123,7 @@ make all of them with the same.
 | weights, in flash | {weights} | exact |
 | tables of constants, in flash | {tables} | exact, without the step program |
 | code and step program, in flash | | depends on the compiler; measure it with `lowtide run` |
-
+{paragraph(saved)}
 ## Licence
 
 The runtime and what lowtide generates are Apache-2.0 (`LICENSE`). The constants in `{name}.c` are those

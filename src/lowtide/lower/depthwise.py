@@ -111,7 +111,7 @@ def _quick(
     if context.target.has_dsp and columns.fits(over.axis, over.kernel_h, over.in_c):
         node = _by_columns(node, over, quick, bias)
     if context.target.has_helium and lanes.fits(over.axis, over.kernel_h, over.in_c):
-        node = _by_lanes(node, over, quick, channels.zero)
+        node = _by_lanes(node, quick, channels.zero)
     return Lowered((node,))
 
 
@@ -131,7 +131,7 @@ def _by_bytes(
     return _node(context, over, channels, "lt_depthwise_bytes", fields, work=DepthwiseBytes(work))
 
 
-def _by_lanes(node: Node, over: convolution.Footprint, quick: packed.Narrow, zero: int) -> Node:
+def _by_lanes(node: Node, quick: packed.Narrow, zero: int) -> Node:
     """The same by lanes, which takes no scratch memory."""
     taken = "in_w", "channels", "out_w", "kernel_h", "kernel_w", "stride_w", "pad_left"
     more = "input_zero", "low", "high"
@@ -152,7 +152,6 @@ def _by_lanes(node: Node, over: convolution.Footprint, quick: packed.Narrow, zer
         work=DepthwiseLanes(
             work.steps,
             work.rows,
-            sum(over.source.is_whole(step) for step in range(work.steps)),
             work.axis,
             work.kernel_h,
             work.in_w,

@@ -62,13 +62,11 @@ class ConvolutionLanes:
 class DepthwiseLanes:
     """lt_depthwise_lanes: pairs of pixels, of which the last may make one again. Not linear in columns.
 
-    `rows` are those of all its windows over all steps that are no padding; `whole` steps have no row of
-    padding.
+    `rows` are those of all its windows over all steps that are no padding.
     """
 
     steps: int
     rows: int
-    whole: int
     axis: Axis
     kernel_h: int
     in_w: int
@@ -82,40 +80,41 @@ class DepthwiseLanes:
         found: dict[str, float] = {"pairs": steps * pairs, "pair_rows": steps * pairs * kernel_h}
         seen = self._edges(columns) if columns == self.columns or padded else ()
         if (kernel_h, axis.kernel) == (3, 3):
-            return {
-                **found,
-                "three_groups": steps * pairs * groups,
-                "three_rows": self.rows * pairs * groups,
-                "three_edges": self.rows * len(seen) * groups,
+            one = sum(missing == 1 for _, missing in seen)
+            found |= {
+                "three_groups": steps * (pairs - len(seen) + one) * groups,
+                "three_rows": self.rows * (pairs - len(seen) + one) * groups,
+                "three_edges": self.rows * one * groups,
             }
-        inner = pairs - len(seen)
-        inside = self.whole * inner
-        edges = steps * pairs - inside
-        cut = self.rows - self.whole * kernel_h
-        taps = self.rows * sum(taps for _, taps in seen) + cut * inner * 2 * axis.kernel
-        made = steps * sum(pixels for pixels, _ in seen) + (steps - self.whole) * inner * 2
+            whole, edges = 0, len(seen) - one
+            taps = self.rows * sum(taps for taps, missing in seen if missing > 1) * groups
+        else:
+            whole = pairs - len(seen) if axis.kernel in (5, 7) else 0
+            edges = pairs - whole
+            taps = self.rows * sum(taps for taps, _ in seen) * groups
+            taps += self.rows * (edges - len(seen)) * 2 * axis.kernel * groups
+        nulls = steps * kernel_h - self.rows
         return {
             **found,
-            "inside_groups": inside * groups,
-            "inside_rows": inside * groups * kernel_h,
-            "inside_taps": inside * groups * kernel_h * axis.kernel,
-            "edge_groups": edges * groups,
-            "edge_all": edges * groups * kernel_h * axis.kernel,
-            "edge_pixels": made * groups,
-            "edge_rows": made * groups * kernel_h,
-            "edge_taps": taps * groups,
+            "whole_groups": steps * whole * groups,
+            "whole_taps": self.rows * whole * groups * axis.kernel,
+            "edge_groups": steps * edges * groups,
+            "edge_rows": self.rows * edges * groups,
+            "edge_taps": taps,
+            "padded_taps": nulls * (whole + edges) * groups * axis.kernel,
         }
 
     def _edges(self, columns: int) -> tuple[tuple[int, int], ...]:
-        """Of each pair that has columns of padding, how many pixels it makes, and of how many columns
-        that are none."""
+        """Of each pair that has columns of padding: how many taps of the pixels that it makes are none,
+        and how many columns are."""
         axis, width, found = self.axis, self.in_w, []
         reach = axis.stride + axis.kernel
         for x in range(0, columns, 2):
             at = x if x + 1 < columns or x == 0 else x - 1
             first = at * axis.stride - axis.before
-            if first < 0 or first + reach > width:
+            missing = max(0, -first) + max(0, first + reach - width)
+            if missing:
                 firsts = (first, first + axis.stride)[x - at :]
                 ends = ((max(0, f), min(width, f + axis.kernel)) for f in firsts)
-                found.append((len(firsts), sum(max(0, end - begin) for begin, end in ends)))
+                found.append((sum(max(0, end - begin) for begin, end in ends), missing))
         return tuple(found)

@@ -95,10 +95,6 @@ class Port:
         inside = sum(len(self.inside(step)) for step in range(steps))
         return inside, steps * self.count - inside
 
-    def is_whole(self, step: int) -> bool:
-        """Whether no row of a step's window is padding."""
-        return len(self.inside(step)) == self.count
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Node:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 _LABEL: Final = re.compile(r"^([0-9a-f]+) <(.+)>:$")
-_LINE: Final = re.compile(r"^\s*([0-9a-f]+):\t([0-9a-f]+(?: [0-9a-f]+)*) *\t(\S+)\s*(.*)$")
+_LINE: Final = re.compile(r"^\s*([0-9a-f]+):\t([0-9a-f]+(?: [0-9a-f]+)*) *\t+(\S+)\s*(.*)$")
 _COMMENT: Final = re.compile(r"\s*(?:[;@]| <|# [0-9a-f]+ ).*$")
 _IT: Final = re.compile(r"^it[te]{0,3}$")
 

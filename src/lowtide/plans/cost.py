@@ -185,6 +185,11 @@ def _models() -> dict[str, Any]:
     return tomllib.loads(_FILE.read_text("utf-8")) if _FILE.exists() else {}
 
 
+def priced_cores() -> tuple[str, ...]:
+    """The cores that there are models of."""
+    return tuple(sorted(_models()))
+
+
 def known_model(core: str) -> CostModel | None:
     """The model of a core, if there is one."""
     return load_model(core) if core in _models() else None

@@ -144,72 +144,138 @@ static inline int32x4_t scaled(int32x4_t sum, const int32_t *scale, const lt_tap
     return vminq_s32(sum, vdupq_n_s32(of->high));
 }
 
-/* What windows would add to a sum that are all padding: the other way round, what is left out of the
- * biases where padding is left out of the sum. */
-static inline int32x4_t all_padding(const lt_taps *of, const int8_t *w)
+/* The taps of a row of two windows: none is read by either before `second` and from `last` on; the second
+ * window alone reads those from `second` on, both, or neither, those between, the first one those up to `last`. */
+typedef struct {
+    int32_t second, middle, first, last, both;
+} edges;
+
+static int32_t limited(int32_t x, int32_t low, int32_t high)
 {
-    int32x4_t sum = vdupq_n_s32(0);
-    for (int32_t left = of->kernel_h * of->kernel_w; left > 0; left--, w += 4) {
-        sum = vaddq_s32(sum, vldrbq_s32(w));
-    }
-    return vmulq_n_s32(sum, of->padding);
+    return x < low ? low : x > high ? high : x;
 }
 
-/* Four channels of the window that begins in column `first` of those that are read, without padding. */
-static int32x4_t edge(int32x4_t sum, const lt_taps *of, int32_t c, const int8_t *w, int32_t first)
+static edges edges_of(const lt_taps *of)
 {
-    int32_t from = first < of->from ? of->from - first : 0, pitch = of->pitch;
-    int32_t to = of->to - first < of->kernel_w ? of->to - first : of->kernel_w;
-    int32_t skipped = (first + from - of->from) * pitch + c;
-    for (int32_t ky = 0; ky < of->kernel_h; ky++, w += 4 * of->kernel_w) {
-        const int8_t *x = of->rows[ky], *weights = w + 4 * from;
-        if (x != NULL) {
-            x += skipped;
-            for (int32_t left = to - from; left > 0; left--, weights += 4, x += pitch) {
-                int32x4_t column = vsubq_n_s32(vldrbq_s32(x), of->padding);
-                sum = vaddq_s32(sum, vmulq_s32(column, vldrbq_s32(weights)));
-            }
-        }
+    int32_t width = of->kernel_w;
+    int32_t second = limited(of->from - of->stride, 0, width), end = limited(of->to - of->stride, second, width);
+    int32_t first = limited(of->from, 0, width), last = limited(of->to, first, width);
+    if (of->again) { /* the first is there */
+        first = last = end;
+    } else if (of->other == 0) { /* there is no second */
+        second = end = first;
+    }
+    edges found = {second, first < end ? first : end, first < end ? end : first, last, first < end};
+    return found;
+}
+
+/* sum + n taps. */
+static inline int32x4_t taps(int32x4_t sum, const int8_t *x, const int8_t *w, int32_t n, int32_t pitch)
+{
+    for (; n > 0; n--, x += pitch, w += 4) {
+        sum = vaddq_s32(sum, vmulq_s32(vldrbq_s32(x), vldrbq_s32(w)));
     }
     return sum;
 }
 
-/* Both windows, which have no padding. */
-static inline void inside(const lt_taps *of, int32_t c, const int8_t *w, int32x4_t sums[2])
+/* sum + n weights. */
+static inline int32x4_t weights_of(int32x4_t sum, const int8_t *w, int32_t n)
 {
-    int32_t pitch = of->pitch, next = of->stride * pitch;
-    for (int32_t ky = 0; ky < of->kernel_h; ky++) {
-        const int8_t *x = of->rows[ky] + c;
-        for (int32_t kx = of->kernel_w; kx > 0; kx--, x += pitch, w += 4) {
-            int32x4_t weights = vldrbq_s32(w);
-            sums[0] = vaddq_s32(sums[0], vmulq_s32(vldrbq_s32(x), weights));
-            sums[1] = vaddq_s32(sums[1], vmulq_s32(vldrbq_s32(x + next), weights));
-        }
+    for (; n > 0; n--, w += 4) {
+        sum = vaddq_s32(sum, vldrbq_s32(w));
     }
+    return sum;
 }
+
+/* Four channels of both windows, of which some columns or rows are padding. */
+static void edge(const lt_taps *of, const edges *at, int32_t c, const int8_t *w, int32x4_t sums[2])
+{
+    int32x4_t one = vdupq_n_s32(0), other = one, pads = one, one_pads = one, other_pads = one;
+    int32_t pitch = of->pitch, next = of->stride * pitch;
+    for (int32_t ky = 0; ky < of->kernel_h; ky++, w += 4 * of->kernel_w) {
+        if (of->rows[ky] == NULL) {
+            pads = weights_of(pads, w, of->kernel_w);
+            continue;
+        }
+        const int8_t *x = of->rows[ky] + c - of->from * pitch;
+        pads = weights_of(pads, w, at->second);
+        int32_t k = at->second, n = at->middle - k;
+        one_pads = weights_of(one_pads, w + 4 * k, n);
+        other = taps(other, x + k * pitch + next, w + 4 * k, n, pitch);
+        k = at->middle, n = at->first - k;
+        if (at->both) {
+            const int8_t *from = x + k * pitch, *weights = w + 4 * k;
+            for (; n > 0; n--, from += pitch, weights += 4) {
+                int32x4_t weight = vldrbq_s32(weights);
+                one = vaddq_s32(one, vmulq_s32(vldrbq_s32(from), weight));
+                other = vaddq_s32(other, vmulq_s32(vldrbq_s32(from + next), weight));
+            }
+        } else {
+            pads = weights_of(pads, w + 4 * k, n);
+        }
+        k = at->first, n = at->last - k;
+        one = taps(one, x + k * pitch, w + 4 * k, n, pitch);
+        other_pads = weights_of(other_pads, w + 4 * k, n);
+        pads = weights_of(pads, w + 4 * at->last, of->kernel_w - at->last);
+    }
+    sums[0] = vaddq_s32(one, vmulq_n_s32(vaddq_s32(pads, one_pads), of->padding));
+    sums[1] = vaddq_s32(other, vmulq_n_s32(vaddq_s32(pads, other_pads), of->padding));
+}
+
+/* A column of a row of two windows: of the first alone, of both, of the second alone; `v` are the weights
+ * that met this column's neighbour in the first window, then its own. */
+#define START(v, at)                                                                                 \
+    column = vldrbq_s32(x), x += pitch, v = vldrbq_s32(w + (at));                                    \
+    one = vaddq_s32(one, vmulq_s32(column, v));
+#define STEP(v, at)                                                                                  \
+    column = vldrbq_s32(x), x += pitch, other = vaddq_s32(other, vmulq_s32(column, v));              \
+    v = vldrbq_s32(w + (at)), one = vaddq_s32(one, vmulq_s32(column, v));
+#define END(v) column = vldrbq_s32(x), x += pitch, other = vaddq_s32(other, vmulq_s32(column, v));
+/* Four channels of both windows, of which some rows are padding and no columns. */
+#define WHOLE(name, width, COLUMNS)                                                                  \
+    static void name(const lt_taps *of, int32_t c, const int8_t *w, int32x4_t sums[2])               \
+    {                                                                                                \
+        int32x4_t one = vdupq_n_s32(0), other = one, pads = one, column, p, q;                       \
+        int32_t pitch = of->pitch;                                                                   \
+        for (int32_t ky = 0; ky < of->kernel_h; ky++, w += 4 * (width)) {                            \
+            const int8_t *x = of->rows[ky];                                                          \
+            if (x == NULL) {                                                                         \
+                pads = weights_of(pads, w, width);                                                   \
+                continue;                                                                            \
+            }                                                                                        \
+            x += c;                                                                                  \
+            COLUMNS                                                                                  \
+        }                                                                                            \
+        pads = vmulq_n_s32(pads, of->padding);                                                       \
+        sums[0] = vaddq_s32(one, pads);                                                              \
+        sums[1] = vaddq_s32(other, pads);                                                            \
+        (void)q;                                                                                     \
+    }
+
+WHOLE(whole_5_1, 5, START(p, 0) STEP(p, 4) STEP(p, 8) STEP(p, 12) STEP(p, 16) END(p))
+WHOLE(whole_5_2, 5, START(p, 0) START(q, 4) STEP(p, 8) STEP(q, 12) STEP(p, 16) END(q) END(p))
+WHOLE(whole_7_1, 7,
+      START(p, 0) STEP(p, 4) STEP(p, 8) STEP(p, 12) STEP(p, 16) STEP(p, 20) STEP(p, 24) END(p))
+WHOLE(whole_7_2, 7,
+      START(p, 0) START(q, 4) STEP(p, 8) STEP(q, 12) STEP(p, 16) STEP(q, 20) STEP(p, 24) END(q) END(p))
 
 LT_SHARED void lt_taps_any(const lt_taps *of)
 {
     const int8_t *w = (const int8_t *)of->records;
     int32_t words = of->kernel_h * of->kernel_w;
-    int32_t whole = of->from == 0 && of->to == of->kernel_w + of->stride;
-    for (int32_t ky = 0; ky < of->kernel_h; ky++) {
-        whole &= of->rows[ky] != NULL;
-    }
+    int32_t wide = of->kernel_w == 7, two = of->stride == 2;
+    int32_t whole = of->from == 0 && of->to == of->kernel_w + of->stride && (wide || of->kernel_w == 5);
+    edges at = edges_of(of);
     for (int32_t c = 0; c < 4 * of->groups; c += 4, w += 4 * words + 48) {
         const int32_t *scale = (const int32_t *)(const void *)w + words;
-        int32x4_t sums[2] = {vdupq_n_s32(0), vdupq_n_s32(0)};
+        int32x4_t sums[2];
         if (whole) {
-            inside(of, c, w, sums);
+            (wide ? two ? whole_7_2 : whole_7_1 : two ? whole_5_2 : whole_5_1)(of, c, w, sums);
         } else {
-            int32x4_t padding = all_padding(of, w);
-            if (!of->again) {
-                sums[0] = edge(padding, of, c, w, 0);
-            }
-            sums[1] = edge(padding, of, c, w, of->stride);
+            edge(of, &at, c, w, sums);
         }
         vstrbq_s32(of->out + of->other + c, scaled(sums[1], scale, of));
-        if (whole || !of->again) {
+        if (!of->again) {
             vstrbq_s32(of->out + c, scaled(sums[0], scale, of));
         }
     }

@@ -17,12 +17,16 @@ LT_SHARED void lt_quantize_s8_row(const void *params, const lt_step *step)
     float32x4_t low = vdupq_n_f32((float)(INT8_MIN - p->zero)), high = vdupq_n_f32((float)(INT8_MAX - p->zero));
     for (int32_t left = (int32_t)p->count; left > 0; left -= 4, in += 4, out += 4) {
         mve_pred16_t some = vctp32q((uint32_t)left);
-        float32x4_t x = vldrwq_z_f32(in, some);
-        /* There is no division of vectors. */
-        float quotients[4] = {vgetq_lane_f32(x, 0) / scale, vgetq_lane_f32(x, 1) / scale,
-                              vgetq_lane_f32(x, 2) / scale, vgetq_lane_f32(x, 3) / scale};
+        register float32x4_t x __asm__("q0") = vldrwq_z_f32(in, some);
+        /* There is no division of vectors: their lanes are registers of their own. */
+        __asm__("vdiv.f32 s0, s0, %1\n\t"
+                "vdiv.f32 s1, s1, %1\n\t"
+                "vdiv.f32 s2, s2, %1\n\t"
+                "vdiv.f32 s3, s3, %1"
+                : "+w"(x)
+                : "t"(scale));
         /* What is no number becomes the least, as in lt_quantize.c. */
-        x = vminnmq_f32(vmaxnmq_f32(vldrwq_f32(quotients), low), high);
+        x = vminnmq_f32(vmaxnmq_f32(x, low), high);
         /* To nearest, halves away from zero. */
         vstrbq_p_s32(out, vaddq_n_s32(vcvtaq_s32_f32(x), p->zero), some);
     }

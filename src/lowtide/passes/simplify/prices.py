@@ -107,7 +107,7 @@ def _depthwise(price: Price, work: Depthwise) -> float:
     if price.target.has_helium and depthwise_lanes.fits(*sizes):
         axis, rows = work.axis, work.rows
         shape = axis, work.kernel_h, work.in_w, work.columns, work.channels
-        lanes = DepthwiseLanes(work.steps, rows, work.steps, *shape)
+        lanes = DepthwiseLanes(work.steps, rows, *shape)
         return price.of("lt_depthwise_lanes_s8_row", lanes.features(work.columns, 0))
     if price.target.has_dsp and depthwise_columns.fits(*sizes):
         piece = depthwise_columns.piece(work.axis, work.columns, work.columns * work.channels)

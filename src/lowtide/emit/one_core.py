@@ -1,0 +1,72 @@
+"""What a program for any core would save if it were made for one: instructions, and bytes of constants.
+
+Why computed: only the reader knows the core; a program for any core holds nothing of the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from lowtide.emit.footprint import bytes_of
+from lowtide.ir import Graph
+from lowtide.lower import lower_op
+from lowtide.lower.nodes import Node
+from lowtide.plans.cost import CostModel, load_model
+from lowtide.target import ANY, Target
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """Predicted instructions of all operators on a core, and bytes of their constants, as a program for
+    any core has them and as one for that core has. Operators are one after the other, rows whole."""
+
+    core: str
+    instructions: tuple[int, int]
+    constants: tuple[int, int]
+
+
+def gains(graph: Graph, targets: Iterable[Target]) -> tuple[Gain, ...]:
+    """What each of the `targets` would save, if at least 1 % of the instructions. `graph` is one that
+    can be lowered as it is."""
+    shared = _nodes(graph, ANY)
+    found = []
+    for target in targets:
+        model, own = load_model(target.priced_as), _nodes(graph, target)
+        before, after = _instructions(model, shared), _instructions(model, own)
+        if 100 * after < 99 * before:
+            sizes = bytes_of(shared), bytes_of(own)
+            found.append(Gain(target.core, (before, after), sizes))
+    return tuple(found)
+
+
+def _nodes(graph: Graph, target: Target) -> list[Node]:
+    lowered = (lower_op(graph, op, target=target) for op in graph.ops)
+    return [node for one in lowered for node in one.nodes if isinstance(node, Node)]
+
+
+def _instructions(model: CostModel, nodes: list[Node]) -> int:
+    return sum(model.node(node) for node in nodes)
+
+
+def paragraph(found: tuple[Gain, ...]) -> str:
+    """The section of the README; empty if there is nothing to be saved."""
+    if not found:
+        return ""
+    rows = "\n".join(
+        f"| `--core {gain.core}` | {round(100 - 100 * gain.instructions[1] / gain.instructions[0])} % "
+        f"| {gain.constants[0]} | {gain.constants[1]} |"
+        for gain in found
+    )
+    return f"""
+## For one core
+
+This program runs on any core. Made for one, it has kernels of that core's own:
+
+| | fewer instructions | weights and tables, bytes, as it is | made for the core |
+| --- | ---: | ---: | ---: |
+{rows}
+
+Instructions are predicted and bytes computed, both operator by operator, without the step program;
+`lowtide run` measures them. The arena may differ, too.
+"""
