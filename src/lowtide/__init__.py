@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from lowtide.commands.cutting import part_of as part_of
     from lowtide.commands.quantizing import Quantized as Quantized
     from lowtide.commands.quantizing import quantize_model
+    from lowtide.commands.quantizing import samples_for as samples_for
     from lowtide.commands.reordering import Reordered as Reordered
     from lowtide.commands.reordering import load as load
     from lowtide.commands.reordering import reorder as reorder
@@ -80,6 +81,7 @@ _HOMES = {
     "quantize": ("lowtide.commands.quantizing", "quantize_model"),
     "reorder": ("lowtide.commands.reordering", "reorder"),
     "run": ("lowtide.commands.checking", "run"),
+    "samples_for": ("lowtide.commands.quantizing", "samples_for"),
     "simplify": ("lowtide.commands.simplifying", "simplify_model"),
     "verify": ("lowtide.commands.checking", "verify"),
 }
