@@ -90,8 +90,8 @@ def samples_for(
     most: int = 256,
     image_range: tuple[float, float] = (0.0, 1.0),
 ) -> Dataset:
-    """At most `most` samples for the inputs of `model`, from a file or folder as `lowtide quantize` takes
-    it with --data; without `path` 64 of noise, for trials alone.
+    """At most `most` samples for the inputs of `model`, from what `lowtide quantize --data` takes;
+    without `path` 64 of noise, for trials alone.
 
     Raises UsageError for what cannot be used, MissingToolError for images without Pillow.
     """
