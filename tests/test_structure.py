@@ -23,6 +23,7 @@ ROOMS = (
         "effort",
         "sizes",
         "target",
+        "trigonometry",
         "ir",
         "tflite",
         "zoo",
@@ -31,7 +32,8 @@ ROOMS = (
         "passes",
         "rows",
     ),
-    *("place", "plans", "program", "kernels", "emit", "oracle", "machines", "commands", "report"),
+    *("place", "plans", "program", "kernels", "emit", "estimates"),
+    *("oracle", "machines", "commands", "report"),
     *("__init__", "cli", "__main__"),
 )
 """`__init__` names what programs import, which is all before it; the command line asks its version."""

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from lowtide.commands.compiling import Planned as Planned
     from lowtide.commands.compiling import compile_model, planned_model
     from lowtide.commands.cutting import part_of as part_of
+    from lowtide.commands.estimating import Estimate as Estimate
+    from lowtide.commands.estimating import Needs as Needs
+    from lowtide.commands.estimating import estimate as estimate
     from lowtide.commands.quantizing import Quantized as Quantized
     from lowtide.commands.quantizing import quantize_model
     from lowtide.commands.quantizing import samples_for as samples_for
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
     from lowtide.commands.simplifying import SimplifiedFile as SimplifiedFile
     from lowtide.commands.simplifying import simplify_model
     from lowtide.errors import LowtideError as LowtideError
+    from lowtide.estimates.builder import Shapes as Shapes
     from lowtide.ir import DType as DType
     from lowtide.ir import Graph as Graph
     from lowtide.ir import Model as Model
@@ -58,9 +62,11 @@ _HOMES = {
     "Analysis": ("lowtide.commands.analysis", "Analysis"),
     "Compiled": ("lowtide.commands.compiling", "Compiled"),
     "DType": ("lowtide.ir", "DType"),
+    "Estimate": ("lowtide.commands.estimating", "Estimate"),
     "Graph": ("lowtide.ir", "Graph"),
     "LowtideError": ("lowtide.errors", "LowtideError"),
     "Model": ("lowtide.ir", "Model"),
+    "Needs": ("lowtide.commands.estimating", "Needs"),
     "Op": ("lowtide.ir", "Op"),
     "Options": ("lowtide.commands.compiling", "Options"),
     "OrderResult": ("lowtide.order", "OrderResult"),
@@ -68,6 +74,7 @@ _HOMES = {
     "Quantized": ("lowtide.commands.quantizing", "Quantized"),
     "Ran": ("lowtide.commands.checking", "Ran"),
     "Reordered": ("lowtide.commands.reordering", "Reordered"),
+    "Shapes": ("lowtide.estimates.builder", "Shapes"),
     "SimplifiedFile": ("lowtide.commands.simplifying", "SimplifiedFile"),
     "Tensor": ("lowtide.ir", "Tensor"),
     "Verified": ("lowtide.commands.checking", "Verified"),
@@ -75,6 +82,7 @@ _HOMES = {
     "best_order": ("lowtide.order", "best_order"),
     "compile": ("lowtide.commands.compiling", "compile_model"),
     "describe": ("lowtide.report.describe", "describe"),
+    "estimate": ("lowtide.commands.estimating", "estimate"),
     "load": ("lowtide.commands.reordering", "load"),
     "part_of": ("lowtide.commands.cutting", "part_of"),
     "plan": ("lowtide.commands.compiling", "planned_model"),

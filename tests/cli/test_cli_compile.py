@@ -16,7 +16,7 @@ import pytest
 from command import call, fine, refused, run
 
 from lowtide.commands.compiling import Options
-from lowtide.lower import LOWERINGS
+from lowtide.lower import CUSTOM, LOWERINGS
 from lowtide.report.saved import savings_document
 from networks import compiled, float_network, loaded
 
@@ -303,7 +303,7 @@ def test_ops_lists_what_can_be_compiled() -> None:
     del listed["operator"]
     kinds = {
         name: ", ".join(sorted(kind.name.lower() for kind in lowering.types))
-        for name, lowering in LOWERINGS.items()
+        for name, lowering in {**LOWERINGS, **CUSTOM}.items()
     }
     assert listed == kinds
     assert list(listed) == sorted(listed)

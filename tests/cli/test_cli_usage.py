@@ -18,13 +18,16 @@ COMMANDS = (
     "reorder",
     "simplify",
     "plan",
+    "report",
     "compile",
     "verify",
     "run",
     "check",
+    "quantize",
     "zoo",
     "boards",
     "ops",
+    "completion",
 )
 
 

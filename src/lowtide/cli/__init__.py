@@ -15,18 +15,12 @@ import click
 from lowtide import __version__
 from lowtide.cli import deploy, lists, network, quantizing
 from lowtide.cli.faults import FAULT, fault_message
+from lowtide.cli.helping import HelpfulGroup
 from lowtide.errors import FaultError, LowtideError, UsageError
 
 
-class _Group(click.Group):
-    """Lists its commands in the order of use, not of the alphabet."""
-
-    def list_commands(self, _ctx: click.Context) -> list[str]:
-        return list(self.commands)
-
-
 @click.group(
-    cls=_Group,
+    cls=HelpfulGroup,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -43,6 +37,7 @@ for _command in (
     network.reorder,
     network.simplify,
     deploy.plan,
+    deploy.report,
     deploy.compile_command,
     deploy.verify,
     deploy.run,
@@ -51,6 +46,7 @@ for _command in (
     network.zoo,
     lists.boards,
     lists.ops,
+    lists.completion,
 ):
     app.add_command(_command)
 
@@ -62,6 +58,8 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):  # names in the model may be in any script
             stream.reconfigure(errors="backslashreplace")
     try:
+        if "_LOWTIDE_COMPLETE" in os.environ:  # a shell asks what may follow
+            app(prog_name="lowtide")
         # Not app(): click would take a closed pipe for an error.
         with app.make_context("lowtide", sys.argv[1:]) as context:
             app.invoke(context)

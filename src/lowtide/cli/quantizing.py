@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from lowtide.cli.helping import HelpfulCommand
 from lowtide.cli.options import (
     MODEL_HELP,
     file_option,
@@ -16,6 +17,7 @@ from lowtide.cli.options import (
     model_argument,
     part_options,
     progress,
+    show,
 )
 from lowtide.errors import UsageError
 from lowtide.files import check_writable
@@ -38,7 +40,7 @@ class _Range(click.types.StringParamType):
         return self.fail(f"{value!r} is no range of numbers, such as -1:1.", param, ctx)
 
 
-@click.command(epilog=MODEL_HELP)
+@click.command(cls=HelpfulCommand, epilog=MODEL_HELP)
 @model_argument
 @part_options
 @file_option("-o", "output", metavar="OUT", help_text="The .tflite file to write.", required=True)
@@ -112,4 +114,4 @@ def quantize(
     if as_json:
         print(to_json(quantized.quantized_document(result, str(output))))
     else:
-        print(quantized.quantized_text(result, str(output)))
+        show(quantized.quantized_text(result, str(output)))

@@ -31,8 +31,10 @@ from lowtide.passes import (
     fold_pads,
     resolve_variables,
     round_once,
+    show_signal_state,
     unpack_weights,
 )
+from lowtide.passes.branches import inline_branches
 from lowtide.passes.floats import is_float
 from lowtide.passes.simplify import PASSES, Price, Simplified, priced, simplify, unchanged
 from lowtide.place.tensors import tflm_arena_bytes, tflm_variable_bytes
@@ -299,7 +301,7 @@ def compile_model(model: Model, options: Options | None = None) -> Compiled:
 def rounded_as(compiled: Compiled, rounding: EngineName) -> Compiled:
     """The same program, stage by stage, but for the rounding of dense layers; itself if it has none."""
     options = compiled.options
-    if rounding == options.rounding or round_once(compiled.model.graph) is compiled.model.graph:
+    if rounding == options.rounding or _rounds_alike(compiled.model.graph):
         return compiled
     options = replace(options, rounding=rounding)
     plan = compiled.assembly.plan
@@ -308,6 +310,12 @@ def rounded_as(compiled: Compiled, rounding: EngineName) -> Compiled:
         stages = tuple(stage.choice for stage in plan.stages)
         options = replace(options, stages=stages, stages_of=None, max_ram=None, max_overhead=None)
     return compile_model(compiled.model, options)
+
+
+def _rounds_alike(graph: Graph) -> bool:
+    """Whether nothing in the graph is rounded in two ways."""
+    graph = inline_branches(graph)
+    return round_once(graph) is graph
 
 
 def _complete(options: Options, order: OrderResult, plans: Plans | None) -> bool:
@@ -319,7 +327,8 @@ def _complete(options: Options, order: OrderResult, plans: Plans | None) -> bool
 
 def before_bytes(model: Model, options: Options) -> Graph:
     """The graph with the ends that the caller wants, but for their type: its inputs are the file's."""
-    graph = fold_pads(fold_dilations(carry_rows(resolve_variables(unpack_weights(model.graph)))))
+    graph = resolve_variables(unpack_weights(inline_branches(model.graph)))
+    graph = fold_pads(fold_dilations(carry_rows(show_signal_state(graph))))
     return own_ends(
         graph,
         quantized_io=options.quantized_io,

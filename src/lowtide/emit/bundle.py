@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from lowtide.emit.c_writer import write
 from lowtide.emit.runtime import LICENSE, kernel_files, license_text
 from lowtide.program.assemble import Assembly
+from lowtide.target import Target
 
 _INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 _ANY_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">]+)[">]', re.MULTILINE)
@@ -27,18 +28,25 @@ def bundle(assembly: Assembly, name: str) -> dict[str, bytes]:
     source = write(assembly, name)
     texts = {f"{name}.h": source.header, f"{name}.c": source.code}
     library = kernel_files()
-    variants = assembly.target.variants
-    pending = ["lowtide.h", *source.runtime_headers]
+    texts |= {file: library[file] for file in sources(source.runtime_headers, assembly.target)}
+    texts[LICENSE] = license_text()
+    return {file: texts[file].encode() for file in sorted(texts)}
+
+
+def sources(headers: Iterable[str], target: Target) -> tuple[str, ...]:
+    """The runtime's files that a program for `target` needs which includes these headers of it."""
+    library = kernel_files()
+    found: dict[str, None] = {}
+    pending = ["lowtide.h", *headers]
     while pending:
         header = pending.pop()
         stem = header.removesuffix(".h")
-        for file, text in library.items():
-            mine = file in (header, f"{stem}.c", *(f"{stem}_{kind}.c" for kind in variants))
-            if mine and file not in texts and _owner(file, library) == stem:
-                texts[file] = text
-                pending += [h for h in _INCLUDE.findall(text) if h in library]
-    texts[LICENSE] = license_text()
-    return {file: texts[file].encode() for file in sorted(texts)}
+        names = {header, f"{stem}.c", *(f"{stem}_{kind}.c" for kind in target.variants)}
+        for file in sorted(names & library.keys()):
+            if file not in found and _owner(file, library) == stem:
+                found[file] = None
+                pending += [h for h in _INCLUDE.findall(library[file]) if h in library]
+    return tuple(found)
 
 
 def listed(files: Iterable[str], name: str) -> str:

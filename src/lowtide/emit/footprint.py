@@ -5,11 +5,11 @@ Constants, tables and the instance are known: their types are C's own. Code is n
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from lowtide.emit.header import modes
-from lowtide.lower.nodes import Array
+from lowtide.lower.nodes import Array, Params
 from lowtide.program.assemble import Assembly
 from lowtide.program.tables import called
 from lowtide.program.turns import flatten
@@ -29,13 +29,22 @@ def constants(assembly: Assembly) -> list[tuple[bool, int]]:
     """(is weights, bytes) of each constant array, equal ones once."""
     seen: dict[tuple[str, bytes], tuple[bool, int]] = {}
     width = {"int8_t": 1, "uint8_t": 1, "int16_t": 2, "uint16_t": 2, "int64_t": 8}
-    for node in filter(None, map(called, assembly.nodes)):
-        for _, value in node.params.fields:
+    for params in _all_params(assembly):
+        for _, value in params.fields:
             if isinstance(value, Array):
                 size = value.values.size * width.get(value.ctype, 4)
                 seen[value.ctype, value.values.tobytes()] = (value.weights, size)
     sizes = list(seen.values())
     return [*sizes, (True, len(assembly.constants))]
+
+
+def _all_params(assembly: Assembly) -> Iterator[Params]:
+    """The params of all nodes, and those that they point to: a block has its operators'."""
+    pending = [node.params for node in filter(None, map(called, assembly.nodes))]
+    while pending:
+        params = pending.pop()
+        yield params
+        pending += [value for _, value in params.fields if isinstance(value, Params)]
 
 
 def instance_bytes(assembly: Assembly) -> int:
@@ -50,7 +59,7 @@ def flash_bytes(assembly: Assembly, files: Iterable[str]) -> int:
     """Bytes of constants, tables and code; the code of each source among `files` is assumed."""
     places = {row.places for row in assembly.rows if row.places}
     tables = {port.table for port in assembly.ports if port.table}
-    params = {id(node.params): node.params for node in filter(None, map(called, assembly.nodes))}
+    params = {id(params): params for params in _all_params(assembly)}
     program = (
         12 * (len(assembly.rows) + len(assembly.nodes))
         + 10 * len(assembly.ports)

@@ -15,7 +15,9 @@ _C_TYPES = {
     DType.UINT8: "uint8_t",
     DType.INT16: "int16_t",
     DType.INT32: "int32_t",
+    DType.UINT32: "uint32_t",
     DType.INT64: "int64_t",
+    DType.UINT64: "uint64_t",
     DType.FLOAT32: "float",
     DType.BOOL: "uint8_t",
 }

@@ -96,7 +96,7 @@ def selections(blocks: Sequence[BlockOption]) -> list[tuple[BlockOption, ...]]:
     The largest blocks from the front; the same of which the first computes twice, the first two, and so
     on, and all; and those without the pointwise convolution before, or without the one after.
     """
-    largest = _disjoint(sorted(blocks, key=lambda b: (-len(b.operators), -b.kept)))
+    largest = largest_of(blocks)
     found = [largest]
     again = {b.operators: b for b in blocks if b.again}
     able = [b for b in largest if b.kept]
@@ -107,6 +107,11 @@ def selections(blocks: Sequence[BlockOption]) -> list[tuple[BlockOption, ...]]:
     found.append(_disjoint([b for b in blocks if b.projects and not b.expands]))
     found.append(_disjoint([b for b in blocks if b.expands and not b.projects and not b.again]))
     return [chosen for chosen in dict.fromkeys(found) if chosen]
+
+
+def largest_of(blocks: Sequence[BlockOption]) -> tuple[BlockOption, ...]:
+    """The largest blocks from the front, which keep rows where they can."""
+    return _disjoint(sorted(blocks, key=lambda b: (-len(b.operators), -b.kept)))
 
 
 MOST_AGAIN = 6
@@ -141,6 +146,8 @@ def _is_depthwise(lowered: Lowered) -> bool:
     return (
         axis.dilation == 1
         and port.dilation == 1
+        and port.table is None
+        and port.images is None  # one image
         and axis.stride <= axis.kernel
         and port.stride <= port.count <= MOST_ROWS
         and axis.before < (work.columns - 1) * axis.stride + axis.kernel  # else it reads nothing

@@ -28,6 +28,8 @@ _DESCRIPTIONS: dict[str, str] = {
     "attention-block-256": "multi-head self-attention with residual, 256 tokens, 4 heads, width 64",
     "branchy-cell": "two NAS-style cells with many concats, operators in a wasteful order, 48x48x3",
     "streaming-wake-word": "streaming wake word, state in five variables, 3 rows of 40 features a call",
+    "streaming-voice-activity": "the same, smaller: whether there is a voice, state in four variables",
+    "audio-front-end": "10 ms of sound at 16 kHz to 40 features, by TFLM's signal operators, with state",
     "lstm-gestures": "LSTM of 16 units that keeps its state between calls, 8x6, 5 classes",
 }
 

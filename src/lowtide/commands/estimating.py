@@ -1,0 +1,165 @@
+"""What a network will need, in milliseconds: behind `lowtide.estimate`, `lowtide fit`, `lowtide sweep`.
+
+network -> passes -> best order -> estimates.network (rows and stages, without weights) -> figures
+
+Nothing is placed, but in networks of a handful of rows, and nothing written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+from lowtide.commands.compiling import Options, passed
+from lowtide.commands.reordering import load
+from lowtide.emit.footprint import STACK
+from lowtide.estimates.figures import flash_bytes, instructions
+from lowtide.estimates.network import Network
+from lowtide.ir import Graph, Model
+from lowtide.ir.macs import graph_macs
+from lowtide.ir.soundness import graph_of
+from lowtide.order import best_order
+from lowtide.passes import resolve_variables
+from lowtide.place.tensors import tflm_arena_bytes, tflm_variable_bytes
+from lowtide.place.variables import place_variables, state_bytes
+from lowtide.plans.cost import known_model
+from lowtide.rows.prepare import InputMode
+from lowtide.target import ANY, Target
+from lowtide.tflite.read import parse
+
+MODES: Final[tuple[InputMode, ...]] = ("resident", "const", "streamed")
+
+INSTANCE: Final = 128
+"""Bytes that are assumed for NAME_t, the instance of a program."""
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What a program will take with its input in one mode, in bytes and instructions.
+
+    `ram_bytes` are arena and state; no program that computes nothing twice takes less than
+    `bound_bytes` of them. `instructions` is None if no model predicts them. Where the budget is surely
+    too small, all but the bound is None.
+    """
+
+    bound_bytes: int
+    ram_bytes: int | None = None
+    flash_bytes: int | None = None
+    instructions: int | None = None
+
+    @property
+    def total_ram_bytes(self) -> int | None:
+        """With the instance and the stack, as they are assumed."""
+        return None if self.ram_bytes is None else self.ram_bytes + INSTANCE + STACK
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a network will take; all sizes in bytes.
+
+    `needs` has an entry per input mode asked for. `order_peak_bytes` is the peak of the best order of
+    whole operators, `order_bound_bytes` what no order can beat; `tflm_bytes` what TFLM's own planner
+    takes for tensors and state, operators in the file's order. These, and `macs`, are None where inputs
+    alone are too large for the budget. `state_bytes` outlive a run, and are part of `ram_bytes`.
+    """
+
+    name: str
+    operators: int
+    weights_bytes: int
+    target: Target
+    needs: Mapping[InputMode, Needs]
+    budget: int | None = None
+    macs: int | None = None
+    order_peak_bytes: int | None = None
+    order_bound_bytes: int | None = None
+    tflm_bytes: int | None = None
+    state_bytes: int = 0
+    network: Network | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def fits(self) -> bool | None:
+        """Whether arena and state keep to the budget in one of the modes; None without a budget."""
+        if self.budget is None:
+            return None
+        sizes = (needs.ram_bytes for needs in self.needs.values())
+        return any(size is not None and size <= self.budget for size in sizes)
+
+
+def estimate(
+    graph: Graph | Model | bytes | str | Path,
+    budget: int | None = None,
+    *,
+    inputs: Sequence[InputMode] = MODES,
+    target: Target = ANY,
+    simplify: bool = False,
+    effort: float = 1.0,
+) -> Estimate:
+    """What a network will take as a program, in each of the input modes `inputs`, in milliseconds.
+
+    `graph` is a graph (such as `Shapes` makes), a model, the bytes of a file, or its name, as `load`
+    takes it. With a `budget`, in bytes of arena and state, a mode is given up as soon as it is known
+    not to fit. `target` is the core to compile for; with `simplify`, what no input can change is left
+    out first, which takes longer than the rest. `effort` is a factor of what the search for the best
+    order may do.
+
+    Raises ModelError for a network that cannot be compiled, as `compile` does.
+    """
+    model = _model(graph)
+    source = graph_of(model)
+    given = _inputs_bytes(source)
+    needs: dict[InputMode, Needs] = {}
+    if budget is not None and given > budget and "resident" in inputs:
+        needs["resident"] = Needs(given)
+    found = Estimate(
+        model.path, len(source.ops), source.weights_bytes, target, needs, budget=budget
+    )
+    if len(needs) == len(inputs):
+        return found
+    ready = passed(model, Options(simplify=simplify, target=target)).graph
+    order = best_order(ready, effort=effort)
+    network = Network(ready, order.order, target)
+    state = state_bytes(place_variables(ready, order.order, network.roots, 1))
+    costs = known_model(target.priced_as)
+    for mode in inputs:
+        if mode in needs:
+            continue
+        need = network.need(mode, None if budget is None else budget - state)
+        if need.peak_bytes is None:
+            needs[mode] = Needs(need.bound_bytes + state)
+            continue
+        needs[mode] = Needs(
+            bound_bytes=need.bound_bytes + state,
+            ram_bytes=need.peak_bytes + state,
+            flash_bytes=flash_bytes(network, need, streamed=mode == "streamed"),
+            instructions=None if costs is None else instructions(need, costs),
+        )
+    variables = tflm_variable_bytes(resolve_variables(source))
+    return replace(
+        found,
+        needs={mode: needs[mode] for mode in inputs},
+        macs=graph_macs(source),
+        order_peak_bytes=order.peak_bytes,
+        order_bound_bytes=order.lower_bound_bytes,
+        tflm_bytes=tflm_arena_bytes(source, range(len(source.ops))) + variables,
+        state_bytes=state,
+        network=network,
+    )
+
+
+def _model(given: Graph | Model | bytes | str | Path) -> Model:
+    match given:
+        case Model():
+            return given
+        case Graph():
+            return Model(given.name, given, b"")
+        case bytes():
+            return parse(given)
+        case _:
+            return load(given)
+
+
+def _inputs_bytes(graph: Graph) -> int:
+    """Bytes of all inputs, which are there before anything runs."""
+    return sum(graph.tensors[tensor].bytes for tensor in set(graph.inputs))

@@ -1,0 +1,103 @@
+"""Flash and instructions of a program that is not there yet.
+
+Weights, biases and scales are known, code is assumed as `emit.footprint` assumes it; the tables of the
+step program are guessed from how many nodes, ports and rows there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Final
+
+from lowtide.emit.bundle import sources
+from lowtide.emit.footprint import CODE_PER_SOURCE
+from lowtide.estimates.network import Need, Network
+from lowtide.estimates.shapes import Shaped
+from lowtide.ir import Graph
+from lowtide.ir.liveness import in_arena
+from lowtide.lower.lanes_work import DepthwiseLanes
+from lowtide.lower.nodes import Node
+from lowtide.lower.work import BlockWork, DepthwiseColumns
+from lowtide.plans.cost import CostModel, features
+from lowtide.target import Target
+
+_ROW, _NODE, _PORT, _TURN, _FIELD, _PLACE = 12, 12, 10, 4, 4, 2
+"""Bytes of a row of each table, as in `emit.footprint`."""
+
+_BLOCK_FIELDS: Final = 12
+_TURNS_OF_FUSED: Final = 2
+"""Turns per node of a stage whose steps interleave, beside one for each node."""
+_ROWS_OF_TENSOR: Final = 1.6
+"""How often a tensor is in the table of rows: others make it than read it."""
+
+
+def instructions(need: Need, model: CostModel) -> int:
+    """Instructions of one inference, as the cost model has them."""
+    return round(sum(_cost(node, model) for node in need.nodes))
+
+
+def _cost(node: Node, model: CostModel) -> float:
+    if isinstance(node.work, BlockWork | DepthwiseColumns | DepthwiseLanes):
+        return model.of(node.kernel, features(node, node.work.columns, 0))
+    return model.of(node.kernel, features(node))
+
+
+def flash_bytes(network: Network, need: Need, *, streamed: bool = False) -> int:
+    """Bytes of constants, tables and code."""
+    shapes = {n: network.shapes[n] for n in network.order}
+    nodes = need.nodes
+    headers = frozenset(node.header for node in nodes) | ({"lt_stream.h"} if streamed else set())
+    constants = _constants(network.graph, shapes, network) + _weights(shapes)
+    ports = {port for node in nodes for port in (*node.inputs, *node.outputs)}
+    tensors = {port.tensor for port in ports}
+    fields = sum(shape.fields for shape in shapes.values())
+    fields += _BLOCK_FIELDS * sum(isinstance(node.work, BlockWork) for node in nodes)
+    fused = [s for s in need.stages if s.last - s.first > 1]
+    inside = sum(s.last - s.first for s in fused)
+    turns = len(nodes) + _TURNS_OF_FUSED * inside
+    return (
+        constants
+        + _ROW * round(_ROWS_OF_TENSOR * len(tensors))
+        + _NODE * len(nodes)
+        + _PORT * len(ports)
+        + _FIELD * fields
+        + _TURN * turns
+        + _PLACE * _rows_apart(need)
+        + CODE_PER_SOURCE * (1 + _sources(headers, network.target))
+    )
+
+
+def _rows_apart(need: Need) -> int:
+    """Rows of tensors made and read in one stage: each has a place of its own."""
+    fused = {stretch.first for stretch in need.stages if stretch.last - stretch.first > 1}
+    if not fused:
+        return 0
+    made = {port.tensor: port.rows for node in need.nodes for port in node.outputs}
+    return sum(made.values()) // 2
+
+
+def _weights(shapes: Mapping[int, Shaped]) -> int:
+    """Bytes of what params point to; that of equal weights once."""
+    seen: dict[object, int] = {}
+    for number, shape in shapes.items():
+        seen[shape.weights or number] = shape.constants
+    return sum(seen.values())
+
+
+def _constants(graph: Graph, shapes: Mapping[int, Shaped], network: Network) -> int:
+    """Bytes of constants that ports read, or that are outputs."""
+    read: Sequence[int] = [
+        port.tensor
+        for shape in shapes.values()
+        for node in shape.lowered.nodes
+        for port in node.inputs
+    ]
+    found = {network.views.get(t, t) for t in (*read, *graph.outputs)}
+    constant = (graph.tensors[t] for t in found if not in_arena(graph.tensors[t]))
+    return sum(-(-len(t.data) // 16) * 16 for t in constant if t.data is not None)
+
+
+@cache
+def _sources(headers: frozenset[str], target: Target) -> int:
+    return sum(name.endswith(".c") for name in sources(sorted(headers), target))

@@ -1,0 +1,215 @@
+"""Estimates against what is compiled: nodes, arenas, flash, instructions; bounds and budgets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import lowtide
+from lowtide.commands.compiling import Options, compile_model, passed
+from lowtide.commands.estimating import MODES
+from lowtide.emit.footprint import flash_bytes
+from lowtide.errors import ModelError, UsageError
+from lowtide.estimates import network, shapes
+from lowtide.estimates.builder import Shapes
+from lowtide.ir import Graph
+from lowtide.lower import lower_op
+from lowtide.lower.nodes import Node
+from lowtide.passes import normalise_windows
+from lowtide.plans import planner
+from lowtide.plans.cost import load_model
+from lowtide.target import ANY, Target
+from lowtide.tflite.read import parse
+from random_nets import random_network
+
+ZOO = ("figure1", "ds-cnn-kws", "attention-block", "lstm-gestures", "streaming-wake-word")
+M4 = Target("cortex-m4", ("dsp",), "cortex-m4")
+
+
+def inverted(blocks: int = 4) -> Graph:
+    """A small network of inverted residuals, as a search would put it together."""
+    net = Shapes("candidate")
+    x = net.conv(net.input((48, 48, 3)), 16, kernel=3, stride=2)
+    for _ in range(blocks):
+        y = net.conv(net.depthwise(net.conv(x, 96)), 16, activation="none")
+        x = net.add(x, y)
+    parts = [net.max_pool(x), net.average_pool(x)]
+    return net.graph(net.softmax(net.dense(net.mean(net.concat(parts)), 10)))
+
+
+def seen(node: Node) -> tuple[object, ...]:
+    """What an estimate asks of a node."""
+    ports = node.inputs, node.outputs
+    return node.kernel, node.header, *ports, node.steps, node.scratch, node.scratch_lasts, node.work
+
+
+@pytest.mark.parametrize("target", [ANY, M4], ids=lambda target: target.core)
+@pytest.mark.parametrize("name", [*ZOO, "mobilenet-v1-0.25-96", "resnet8"])
+def test_nodes_are_those_of_the_lowering(name: str, target: Target) -> None:
+    model = lowtide.load(f"zoo:{name}")
+    graph = normalise_windows(passed(model, Options(simplify=False)).graph)
+    for op in graph.ops:
+        lowered, shaped = lower_op(graph, op, target=target), shapes.shaped(graph, op, target)
+        assert list(map(seen, shaped.lowered.nodes)) == list(map(seen, lowered.nodes))
+        assert shaped.lowered.views == lowered.views
+        assert shaped.lowered.join == lowered.join
+
+
+def test_weights_too_large_for_a_quick_kernel_are_seen() -> None:
+    graph = inverted(1)
+    op = graph.ops[0]
+    weights = graph.tensors[op.inputs[1]]
+    assert weights.data is not None
+    heavy = bytes([0x80]) * len(weights.data)
+    tensors = list(graph.tensors)
+    tensors[weights.id] = lowtide.Tensor(
+        **{**{f: getattr(weights, f) for f in weights.__slots__}, "data": heavy}
+    )
+    changed = normalise_windows(
+        Graph(graph.name, tuple(tensors), graph.ops, graph.inputs, graph.outputs)
+    )
+    op = changed.ops[0]
+    (node,) = shapes.shaped(changed, op, ANY).lowered.nodes
+    assert node.kernel == lower_op(changed, op).nodes[0].kernel == "lt_conv_s8_row"
+
+
+@pytest.mark.parametrize("name", ZOO)
+def test_estimates_are_near_the_program(name: str) -> None:
+    model, costs = lowtide.load(f"zoo:{name}"), load_model("cortex-m4")
+    found = lowtide.estimate(model)
+    for mode in MODES:
+        needs = found.needs[mode]
+        compiled = compile_model(model, Options(input_mode=mode, simplify=False))
+        assert needs.ram_bytes is not None
+        assert needs.flash_bytes is not None
+        assert needs.instructions is not None
+        assert needs.bound_bytes <= compiled.ram_bytes
+        assert needs.ram_bytes == pytest.approx(compiled.ram_bytes, rel=0.03)
+        flash = flash_bytes(compiled.assembly, compiled.files)
+        assert needs.flash_bytes == pytest.approx(flash, rel=0.1)
+        executed = costs.program(compiled.assembly.executed)
+        assert needs.instructions == pytest.approx(executed, rel=0.1)
+    assert found.state_bytes == compiled.state_bytes
+    assert found.tflm_bytes == compiled.tflm_bytes.ram
+
+
+def test_most_random_networks_are_near_too() -> None:
+    near = 0
+    for seed in range(20):
+        model = parse(random_network(seed))
+        mode = MODES[seed % 3]
+        needs = lowtide.estimate(model, inputs=(mode,)).needs[mode]
+        compiled = compile_model(model, Options(input_mode=mode, simplify=False))
+        assert needs.ram_bytes is not None
+        assert needs.bound_bytes <= compiled.ram_bytes
+        near += abs(needs.ram_bytes - compiled.ram_bytes) <= 0.03 * compiled.ram_bytes
+    assert near >= 19
+
+
+def test_a_network_of_shapes_is_estimated_as_it_is_compiled() -> None:
+    graph = inverted()
+    found = lowtide.estimate(graph, inputs=("const",))
+    model = lowtide.Model(graph.name, graph, b"")
+    compiled = compile_model(model, Options(input_mode="const", simplify=False))
+    assert found.needs["const"].ram_bytes == pytest.approx(compiled.ram_bytes, rel=0.03)
+    assert found.name == "candidate"
+
+
+def test_what_was_asked_before_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = inverted()
+    first = lowtide.estimate(graph)
+    lowtide.estimate("zoo:resnet8")
+    assert lowtide.estimate(graph) == first
+    monkeypatch.setattr(shapes, "_known", {})
+    assert lowtide.estimate(graph) == first
+
+
+def test_a_file_its_bytes_and_its_model_are_the_same(tmp_path: Path) -> None:
+    model = lowtide.load("zoo:ds-cnn-kws")
+    file = tmp_path / "kws.tflite"
+    file.write_bytes(model.source)
+    needs = lowtide.estimate(model).needs
+    assert lowtide.estimate(model.source).needs == needs
+    assert lowtide.estimate(file).needs == needs
+    assert lowtide.estimate(str(file)).needs == needs
+
+
+def test_a_budget_that_inputs_exceed_is_answered_without_looking(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("lowtide.commands.estimating.best_order", None)
+    found = lowtide.estimate(inverted(), 6911, inputs=("resident",))
+    assert found.fits is False
+    assert found.needs["resident"] == lowtide.Needs(bound_bytes=6912)
+
+
+def test_a_budget_below_the_bound_stops_before_stages_are_weighed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(network, "Weighed", None)
+    found = lowtide.estimate(inverted(), 500, inputs=("const",))
+    assert found.fits is False
+    assert found.needs["const"].ram_bytes is None
+    assert found.needs["const"].bound_bytes > 500
+
+
+def test_a_budget_that_is_enough_fits() -> None:
+    graph = inverted()
+    needs = lowtide.estimate(graph).needs["const"]
+    assert needs.ram_bytes is not None
+    assert lowtide.estimate(graph, needs.ram_bytes).fits is True
+    assert lowtide.estimate(graph, needs.ram_bytes - 1, inputs=("const",)).fits is False
+    assert lowtide.estimate(graph).fits is None
+    assert needs.total_ram_bytes == needs.ram_bytes + 1152
+
+
+def test_what_changes_nothing_is_left_out_if_wanted() -> None:
+    graph = inverted()  # weights are zeros: every channel is constant
+    whole = lowtide.estimate(graph, inputs=("const",)).needs["const"]
+    less = lowtide.estimate(graph, inputs=("const",), simplify=True).needs["const"]
+    assert (less.flash_bytes or 0) < (whole.flash_bytes or 0)
+
+
+def test_blocks_are_worth_what_the_planner_says() -> None:
+    assert planner._WORTH_BLOCKS == network.WORTH_BLOCKS
+
+
+def test_an_operator_without_kernel_is_refused_by_its_own_number() -> None:
+    graph = inverted()
+    ops = (*graph.ops[:-1], lowtide.Op(len(graph.ops) - 1, "FFT2D", *_ends(graph)))
+    with pytest.raises(ModelError) as error:
+        lowtide.estimate(Graph("odd", graph.tensors, ops, graph.inputs, graph.outputs))
+    last = len(graph.ops) - 1
+    assert error.value.cause == f"operator {last} (FFT2D): lowtide has no kernel for this operator"
+
+
+def _ends(graph: Graph) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    return graph.ops[-1].inputs, graph.ops[-1].outputs
+
+
+def test_shapes_that_do_not_fit_together_are_refused() -> None:
+    net = Shapes()
+    x = net.input((8, 8, 4))
+    with pytest.raises(UsageError) as error:
+        net.add(x, net.conv(x, 8))
+    assert str(error.value) == (
+        "shapes (8, 8, 4) and (8, 8, 8) cannot be added\n"
+        "  remedy: give both sides the same height, width and channels"
+    )
+    with pytest.raises(UsageError) as error:
+        net.concat([x, net.max_pool(x)])
+    assert str(error.value) == (
+        "the tensors to join differ in more than their last dimension\n"
+        "  remedy: give all of them the same height and width"
+    )
+    with pytest.raises(UsageError) as error:
+        net.conv(x, 4, kernel=9, padding="valid")
+    assert str(error.value) == (
+        'a window of 9 does not fit a map of 8\n  remedy: use padding="same", or a smaller kernel'
+    )
+    with pytest.raises(UsageError) as error:
+        net.conv(net.dense(x, 3), 4)
+    assert str(error.value) == (
+        "a tensor of shape (3,) is no map\n  remedy: give one of height, width and channels"
+    )
