@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from lowtide.commands.estimating import estimate as estimate
     from lowtide.commands.quantizing import Quantized as Quantized
     from lowtide.commands.quantizing import quantize_model
+    from lowtide.commands.quantizing import samples_for as samples_for
     from lowtide.commands.reordering import Reordered as Reordered
     from lowtide.commands.reordering import load as load
     from lowtide.commands.reordering import reorder as reorder
@@ -88,6 +89,7 @@ HOMES = {
     "quantize": ("lowtide.commands.quantizing", "quantize_model"),
     "reorder": ("lowtide.commands.reordering", "reorder"),
     "run": ("lowtide.commands.checking", "run"),
+    "samples_for": ("lowtide.commands.quantizing", "samples_for"),
     "simplify": ("lowtide.commands.simplifying", "simplify_model"),
     "verify": ("lowtide.commands.checking", "verify"),
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from lowtide.commands.checking import verify
 from lowtide.commands.compiling import compile_model
 from lowtide.commands.cutting import part_of
 from lowtide.commands.datasets import Dataset, random_samples
-from lowtide.commands.quantizing import EndType, Quantized, _error, quantize_model
+from lowtide.commands.quantizing import EndType, Quantized, _error, quantize_model, samples_for
 from lowtide.errors import FloatError, ModelError, UsageError
 from lowtide.ir import DType, Model, Op
 from lowtide.oracle.interpreters import reference_tensors
@@ -129,6 +130,15 @@ def test_ranges_have_all_that_was_seen() -> None:
     assert quant is not None
     reach = (127 - quant.zero_point[0]) * quant.scale[0]
     assert reach == pytest.approx(1.0, abs=0.02)
+
+
+def test_samples_for_a_model(tmp_path: Path) -> None:
+    (shape,) = (floats().graph.tensors[t].shape for t in floats().graph.inputs)
+    np.save(tmp_path / "a.npy", np.zeros((5, *shape[1:])))
+    assert len(samples_for(floats(), tmp_path / "a.npy", most=3).samples) == 3
+    assert len(samples_for(floats(), str(tmp_path / "a.npy")).samples) == 5
+    noise_of = samples_for(floats())
+    assert (noise_of.is_random, len(noise_of.samples)) == (True, 64)
 
 
 def test_few_samples_are_compared_on_themselves() -> None:

@@ -84,7 +84,7 @@ def quantize(
     as_json: bool,
 ) -> None:
     """Make a network of integers of a float or hybrid one, and say what is lost and what it needs."""
-    from lowtide.commands import cutting, datasets, quantizing
+    from lowtide.commands import cutting, quantizing
     from lowtide.report import quantized
     from lowtide.report.data import to_json
 
@@ -101,12 +101,7 @@ def quantize(
     loaded = cutting.as_file(load(model))
     if data is None:
         print(f"lowtide: WARNING: {quantized.RANDOM_WARNING}", file=sys.stderr)
-        given = datasets.random_samples(loaded.graph, min(samples, 64))
-    else:
-        names = [name for name, _ in cutting.signature_of(loaded).inputs]
-        given = datasets.load_samples(
-            data, loaded.graph, names, most=samples, image_range=image_range
-        )
+    given = quantizing.samples_for(loaded, data, most=samples, image_range=image_range)
     with progress("quantising, comparing and planning"):
         result = quantizing.quantize_model(
             loaded,

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from lowtide.commands.compiling import Planned, planned_model
 from lowtide.commands.cutting import as_file, part_sentence, signature_of
-from lowtide.commands.datasets import Dataset, Sample
+from lowtide.commands.datasets import Dataset, Sample, load_samples, random_samples
 from lowtide.errors import LowtideError, ModelError, UsageError
 from lowtide.files import write_atomically
 from lowtide.ir import DType, Graph, Model, Op, Quant, Tensor
@@ -81,6 +81,24 @@ class Quantized:
     def write(self, path: str | Path) -> None:
         """Write the .tflite file, whole or not at all. Raises UsageError if it cannot be written."""
         write_atomically(Path(path), self.model.source)
+
+
+def samples_for(
+    model: Model,
+    path: str | Path | None = None,
+    *,
+    most: int = 256,
+    image_range: tuple[float, float] = (0.0, 1.0),
+) -> Dataset:
+    """At most `most` samples for the inputs of `model`, from what `lowtide quantize --data` takes;
+    without `path` 64 of noise, for trials alone.
+
+    Raises UsageError for what cannot be used, MissingToolError for images without Pillow.
+    """
+    if path is None:
+        return random_samples(model.graph, min(most, 64))
+    names = [name for name, _ in signature_of(model).inputs]
+    return load_samples(Path(path), model.graph, names, most=most, image_range=image_range)
 
 
 def quantize_model(
