@@ -13,7 +13,7 @@ from typing import TextIO
 import click
 
 from lowtide import __version__
-from lowtide.cli import deploy, lists, network
+from lowtide.cli import deploy, lists, many, network
 from lowtide.cli.faults import FAULT, fault_message
 from lowtide.errors import FaultError, LowtideError, UsageError
 
@@ -47,6 +47,7 @@ for _command in (
     deploy.verify,
     deploy.run,
     deploy.check,
+    many.fit,
     network.zoo,
     lists.boards,
     lists.ops,

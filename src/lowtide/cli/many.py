@@ -1,0 +1,78 @@
+"""The commands for many networks, or many parts: fit, sweep."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from lowtide.cli.options import MODEL_HELP, Factor, file_option, json_option, progress
+from lowtide.errors import UsageError
+
+
+@click.command(epilog=MODEL_HELP)
+@click.argument("models", metavar="MODEL...", nargs=-1, required=True)
+@click.option(
+    "--boards",
+    "names",
+    metavar="NAME,...",
+    help="Only these microcontrollers, or all that begin so (default: all that are known).",
+)
+@click.option(
+    "--more-work",
+    type=Factor(min=1.0, max=100),
+    default=2.0,
+    show_default=True,
+    metavar="F",
+    help="Where RAM is short, compute rows twice, up to F times the network's MACs (1: never).",
+)
+@click.option(
+    "--simplify/--no-simplify",
+    default=True,
+    help="Leave out what no input can change (default), or compute all that the file says.",
+)
+@file_option(
+    "-o", "file", metavar="FILE", help_text="Write the table to FILE: .csv, .html or .json."
+)
+@json_option
+def fit(
+    models: tuple[str, ...],
+    names: str | None,
+    more_work: float,
+    simplify: bool,
+    file: Path | None,
+    as_json: bool,
+) -> None:
+    """Say which microcontrollers will do: networks by parts, and what is left or missing."""
+    from lowtide.commands.fitting import fits
+    from lowtide.commands.reordering import load
+    from lowtide.files import check_writable, write_atomically
+    from lowtide.machines.mcus import find_mcu, load_mcus
+    from lowtide.report import data, fitting
+
+    writers = {
+        ".csv": fitting.fit_csv,
+        ".html": fitting.fit_html,
+        ".json": lambda found: data.to_json(fitting.fit_document(found)) + "\n",
+    }
+    if file is not None:
+        if file.suffix not in writers:
+            raise UsageError(
+                f"the format of {file} is unknown", f"use one of: {', '.join(writers)}"
+            )
+        check_writable(file)
+    mcus = list(load_mcus().values())
+    if names is not None:
+        wanted = [name.strip() for name in names.split(",")]
+        mcus = []
+        for name in wanted:
+            begins = [m for m in load_mcus().values() if name and m.name.startswith(name.upper())]
+            mcus += begins or [find_mcu(name)]
+    with progress("estimating") as tell:
+        found = []
+        for model in models:
+            tell(model)
+            found += fits(load(model), mcus, simplify=simplify, more_work=more_work)
+    if file is not None:
+        write_atomically(file, writers[file.suffix](found).encode())
+    print(data.to_json(fitting.fit_document(found)) if as_json else fitting.fit_text(found))
