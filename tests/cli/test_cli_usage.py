@@ -22,6 +22,8 @@ COMMANDS = (
     "verify",
     "run",
     "check",
+    "fit",
+    "sweep",
     "zoo",
     "boards",
     "ops",

@@ -21,7 +21,7 @@ from lowtide.plans import planner
 from lowtide.plans.cost import load_model
 from lowtide.target import ANY, Target
 from lowtide.tflite.read import parse
-from tests.random_nets import random_network
+from random_nets import random_network
 
 ZOO = ("figure1", "ds-cnn-kws", "attention-block", "lstm-gestures", "streaming-wake-word")
 M4 = Target("cortex-m4", ("dsp",), "cortex-m4")

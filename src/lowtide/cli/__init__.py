@@ -48,6 +48,7 @@ for _command in (
     deploy.run,
     deploy.check,
     many.fit,
+    many.sweep,
     network.zoo,
     lists.boards,
     lists.ops,

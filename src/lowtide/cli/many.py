@@ -76,3 +76,75 @@ def fit(
     if file is not None:
         write_atomically(file, writers[file.suffix](found).encode())
     print(data.to_json(fitting.fit_document(found)) if as_json else fitting.fit_text(found))
+
+
+@click.command()
+@click.argument("inputs", metavar="INPUTS...", nargs=-1, required=True)
+@click.option("--jobs", type=click.IntRange(1, 4096), default=1, show_default=True, metavar="N")
+@click.option(
+    "--engine",
+    type=click.Choice(["local", "ray", "dask"]),
+    default="local",
+    show_default=True,
+    help="Processes of this computer, or a cluster's.",
+)
+@click.option("--plan", "planned", is_flag=True, help="Plan each program, not only estimate it.")
+@click.option("--run", "board", metavar="BOARD", help="Run each program on this emulated board.")
+@click.option("--simplify", is_flag=True, help="Leave out what no input can change.")
+@file_option(
+    "-o",
+    "file",
+    metavar="FILE",
+    help_text="The table: .parquet, .csv or .jsonl. What it has already is not made again.",
+    required=True,
+)
+@json_option
+def sweep(
+    inputs: tuple[str, ...],
+    jobs: int,
+    engine: str,
+    planned: bool,
+    board: str | None,
+    simplify: bool,
+    file: Path,
+    as_json: bool,
+) -> None:
+    """Estimate thousands of networks: files, folders, patterns, or @FILE, a list of them."""
+    import time
+    from dataclasses import asdict
+
+    from lowtide.commands.sweeping import sweep as sweep_all
+
+    if planned and board is not None:
+        raise UsageError("--run plans each program already", "leave out --plan")
+    if board is not None:
+        from lowtide.machines.board import find_board
+
+        find_board(board)
+    begin = time.monotonic()
+    with progress("sweeping") as tell:
+
+        def told(done: int, total: int, errors: int) -> None:
+            left = (time.monotonic() - begin) / done * (total - done)
+            wrong = f", {errors:,} with an error" if errors else ""
+            tell(f"{done:,} of {total:,} networks{wrong}, about {left:.0f} s left")
+
+        found = sweep_all(
+            inputs,
+            file,
+            jobs=jobs,
+            engine=engine,  # type: ignore[arg-type]
+            asked="run" if board is not None else "plan" if planned else "estimate",
+            board=board or "",
+            simplify=simplify,
+            tell=told,
+        )
+    known = f", {found.known:,} of them known before" if found.known else ""
+    if as_json:
+        from lowtide.report import data
+
+        print(data.to_json({"schema": "lowtide.sweep/1", "file": str(file), **asdict(found)}))
+    else:
+        print(f"{file}: {found.rows:,} rows, {found.errors:,} with an error{known}")
+    if not found.complete:
+        raise KeyboardInterrupt
