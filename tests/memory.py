@@ -298,7 +298,7 @@ class Memory:
         if tensor in self._columns:
             tensor, rounds = self._columns[tensor]
             of, columns = self.assembly.graph.tensors[tensor], rounds[self._round]
-            column = of.bytes // of.shape[1] // of.shape[2]
+            column = of.bytes // of.shape[0] // of.shape[1] // of.shape[2]
             row, inside = np.divmod(at, len(columns) * column)
             at = (row * of.shape[2] + columns.start) * column + inside
         while tensor in self._joins:

@@ -111,7 +111,14 @@ class Net:
             self.outputs += made
         return made[0] if made else -1
 
-    def build(self) -> bytes:
+    def branch(self) -> Net:
+        """A subgraph of the same file, to be given to `build`."""
+        made = Net(self.dtype, self.quant[0], self.quant[1])
+        made.buffers, made.codes = self.buffers, self.codes
+        return made
+
+    def build(self, *branches: Net) -> bytes:
+        """The file; its subgraphs 1 and on are `branches`."""
         codes = [getattr(schema.BuiltinOperator, kind) for kind in self.codes]
         model = schema.ModelT(
             version=3,
@@ -121,12 +128,13 @@ class Net:
             ],
             subgraphs=[
                 schema.SubGraphT(
-                    name="main",
-                    tensors=self.tensors,
-                    operators=self.operators,
-                    inputs=self.inputs,
-                    outputs=self.outputs,
+                    name=f"branch{number}" if number else "main",
+                    tensors=net.tensors,
+                    operators=net.operators,
+                    inputs=net.inputs,
+                    outputs=net.outputs,
                 )
+                for number, net in enumerate((self, *branches))
             ],
             buffers=self.buffers,
         )

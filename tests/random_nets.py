@@ -13,13 +13,22 @@ import numpy as np
 
 from lowtide.zoo.builder import Act, NetBuilder
 from lowtide.zoo.quantise import Activation
-from lowtide.zoo.spec import OpSpec, TensorSpec
+from lowtide.zoo.spec import OpSpec, Quant, TensorSpec
 
 RELU6 = Activation.RELU6  # gives every map the same quantisation, so that all can be joined
 
 
 class Maker(NetBuilder):
-    """A builder that also splits, pads and dilates."""
+    """A builder that also splits, pads and dilates, and may make all maps for a batch of images."""
+
+    batch = 1
+
+    def _add_activation(self, name: str, shape: tuple[int, ...], quant: Quant) -> int:
+        return super()._add_activation(name, (self.batch, *shape[1:]), quant)
+
+    def _int32(self, name: str, values: tuple[int, ...]) -> int:
+        shaped = name.endswith("/Reshape/shape")
+        return super()._int32(name, (self.batch, *values[1:]) if shaped else values)
 
     def split(self, x: Act, name: str, axis: int, parts: int) -> list[Act]:
         """SPLIT into equal parts along `axis`."""
@@ -151,10 +160,14 @@ class _Drawn:
                 return self.net.batch_matmul(weights, tokens, self.name())
 
 
-def random_network(seed: int) -> bytes:
-    """The network number `seed`: 3 to 6 blocks, one to three outputs, some of which are read as well."""
+def random_network(seed: int, batch: int = 1) -> bytes:
+    """The network number `seed`: 3 to 6 blocks, one to three outputs, some of which are read as well.
+
+    It is for `batch` images at a time.
+    """
     drawn = _Drawn(seed)
     rng, net = drawn.rng, drawn.net
+    net.batch = batch
 
     def image(shape: tuple[int, int, int]) -> Act:
         return net.input((1, *shape))

@@ -161,7 +161,7 @@ def _compare(
             continue
         whole = wanted[part.tensor]
         for number, columns in enumerate(part.columns):
-            inside = whole[:, : part.rows, columns.start : columns.stop]
+            inside = whole.reshape(-1, *whole.shape[2:])[: part.rows, columns.start : columns.stop]
             want = np.ascontiguousarray(inside).tobytes()
             if any(len(made[r]) != len(part.columns) for r in made):
                 lines.append(f"tensor {part.tensor} is not made {len(part.columns)} times")

@@ -88,6 +88,8 @@ def test_what_is_written_is_read_again(options: Options, tmp_path: Path) -> None
         "output_mode": options.output_mode,
         "preserve_input": options.preserve_input,
         "quantized_io": options.quantized_io,
+        "input_layout": "file",
+        "output_layout": "file",
         "simplify": True,
         "stages_of": graph_digest(written.compiled.graph),
     }
@@ -110,6 +112,8 @@ def test_a_plan_by_hand(tmp_path: Path) -> None:
         "output_mode": "resident",
         "preserve_input": False,
         "quantized_io": False,
+        "input_layout": "file",
+        "output_layout": "file",
         "simplify": False,
         "stages_of": None,
     }

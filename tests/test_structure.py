@@ -23,6 +23,7 @@ ROOMS = (
         "effort",
         "sizes",
         "target",
+        "trigonometry",
         "ir",
         "tflite",
         "zoo",

@@ -27,7 +27,9 @@ class _Wider(Drawn):
             self.reversed,
             self.indexed,
             self.counted,
+            self.updated,
         ]
+        wider += [self.images, self.images, self.windowed, self.windowed, self.pooled]
         wider += [self.difference, self.selected, self.cast_and_back, self.normalised, self.placed]
         self.kinds = [*self.kinds[:8], *wider, *wider, *[self.map_view] * 3]
 
@@ -167,6 +169,76 @@ class _Wider(Drawn):
         options: Options = {"output_type": 2}
         places = self.op(kind, (x, self.integers(axis)), self.other(kept, "INT32"), options)
         self.op("CAST", (places,), self.tensor(kept))
+
+    def updated(self) -> None:
+        """A box of a tensor replaced; it may reach beyond the tensor, and is then moved back."""
+        x = self.pick()
+        shape = self.shapes[x]
+        box = tuple(self.rng.randint(1, n) for n in shape)
+        start = self.integers([self.rng.randint(-1, n) for n in shape])
+        source, piece = self.alike(shape), self.tensor(box)
+        begin = self.integers([self.rng.randint(0, n - b) for n, b in zip(shape, box, strict=True)])
+        self.op("SLICE", (source, begin, self.integers(box)), piece)
+        self.op("DYNAMIC_UPDATE_SLICE", (x, piece, start), self.tensor(shape))
+
+    def images(self) -> None:
+        """A batch of maps."""
+        x = self.pick()
+        elements = int(np.prod(self.shapes[x]))
+        batch = self.rng.choice([n for n in (2, 3, 4, 6) if elements % n == 0] or [1])
+        shape = (batch, *self.map(elements // batch)[1:])
+        self.add("RESHAPE", (x, self.integers(shape)), shape)
+
+    def windows(self) -> tuple[int, Shape, Shape, Options] | None:
+        """A map, of any batch; the size of a window, that of what it makes, and options."""
+        maps = [(t, s) for t, s in self.shapes.items() if len(s) == 4]
+        if not maps:
+            return None
+        batched = [(t, s) for t, s in maps if s[0] > 1]
+        x, shape = self.rng.choice(batched if batched and self.rng.random() < 0.7 else maps)
+        same = self.rng.random() < 0.6
+        size = tuple(self.rng.randint(1, 3 if same else min(3, n)) for n in shape[1:3])
+        stride = tuple(self.rng.choice((1, 1, 2)) for _ in size)
+        made = tuple(
+            -(-n // s) if same else (n - k + s) // s
+            for n, k, s in zip(shape[1:3], size, stride, strict=True)
+        )
+        options: Options = {"padding": int(not same), "stride_h": stride[0], "stride_w": stride[1]}
+        return x, size, (shape[0], *made, shape[3]), options
+
+    def pooled(self) -> None:
+        found = self.windows()
+        if found is None:
+            return
+        x, size, made, options = found
+        options |= {"filter_height": size[0], "filter_width": size[1]}
+        kind = self.rng.choice(("MAX_POOL_2D", "AVERAGE_POOL_2D"))
+        self.add(kind, (x,), made, table="Pool2D", options=options)
+
+    def weights(self, shape: Shape, products: int) -> int:
+        """Random ones, for sums that spread over their type."""
+        count = int(np.prod(shape))
+        data = np.array([self.rng.randint(-127, 127) for _ in range(count)], np.int8).reshape(shape)
+        scales = np.array([1 / (73 * products**0.5)], np.float32)
+        self.tensors.append(TensorSpec(f"t{len(self.tensors)}", shape, "INT8", scales, data=data))
+        return len(self.tensors) - 1
+
+    def windowed(self) -> None:
+        found = self.windows()
+        if found is None:
+            return
+        x, size, made, options = found
+        deep = made[3]
+        if self.rng.random() < 0.5:
+            weights = self.weights((1, *size, deep), size[0] * size[1])
+            options |= {"depth_multiplier": 1}
+            self.add(
+                "DEPTHWISE_CONV_2D", (x, weights), made, table="DepthwiseConv2D", options=options
+            )
+        else:
+            wide = self.rng.randint(1, 3)
+            weights = self.weights((wide, *size, deep), size[0] * size[1] * deep)
+            self.add("CONV_2D", (x, weights), (*made[:3], wide), table="Conv2D", options=options)
 
     def counted(self) -> None:
         x = self.pick()

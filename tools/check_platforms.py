@@ -2,8 +2,8 @@
 
 For every system and Python that it is meant for, resolve what the base needs: pip's choice of wheels
 from the index that it is set up with; nothing is installed. And see that there are wheels of what the
-extras `verify` and `plot` bring there. Prints a line for each; fails, with pip's words, if one is not to
-be had.
+extras `verify`, `plot` and `quantize` bring there. Prints a line for each; fails, with pip's words, if
+one is not to be had.
 
 (pip evaluates the markers of packages for the system that it runs on; only those of lowtide's own
 requirements are evaluated here for the system asked about.)
@@ -70,7 +70,9 @@ def main() -> None:
     for system, machine, tags in SYSTEMS:
         for python in PYTHONS:
             base = resolve(project["dependencies"], tags, python)
-            more = applying([*extras["verify"], *extras["plot"]], system, machine)
+            more = applying(
+                [*extras["verify"], *extras["plot"], *extras["quantize"]], system, machine
+            )
             brought = resolve(more, tags, python, "--no-deps")
             shown, added = (
                 " ".join(f"{name} {version}" for name, version in sorted(found.items()))

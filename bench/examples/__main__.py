@@ -44,8 +44,24 @@ _COMMANDS = {
     "verify": f"verify {_CELL}",
     "run": f"run {_CELL} {_BOARD}",
     "profile": f"run {_SMALL} {_BOARD} --profile",
+    "quantize": "quantize resnet8.tflite -o resnet8_int8.tflite --data samples.npz",
+    "quantize-run": f"run resnet8_int8.tflite {_BOARD}",
 }
 """Example -> the command, after `lowtide`."""
+
+_FLOATS = (
+    ("-m", "lowtide", *["zoo", "resnet8", "--float", "-o", "resnet8.tflite"]),
+    (
+        "-c",
+        "import numpy; numpy.savez('samples.npz', "
+        "numpy.random.default_rng(1).uniform(-1, 1, (64, 32, 32, 3)))",
+    ),
+)
+_BEFORE = {
+    "quantize": _FLOATS,
+    "quantize-run": (*_FLOATS, ("-m", "lowtide", *_COMMANDS["quantize"].split())),
+}
+"""Example -> what runs before it in the same folder, and is not shown: arguments of Python."""
 
 _SCRIPTS = {
     "python-analyze": (
@@ -133,6 +149,8 @@ def _command(name: str) -> str:
 
 def _ran(name: str, folder: str) -> subprocess.CompletedProcess[str]:
     environment: Mapping[str, str] = {**os.environ, "COLUMNS": str(_WIDTH)}
+    for before in _BEFORE.get(name, ()):
+        subprocess.run([sys.executable, *before], cwd=folder, check=True, capture_output=True)
     if name in _COMMANDS:
         what, given = ["-m", "lowtide", *_COMMANDS[name].split()], ""
     else:

@@ -354,6 +354,14 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "compile": partial(_example, "compile"),
     "verify": partial(_example, "verify"),
     "run": partial(_example, "run"),
+    "quantize": partial(_example, "quantize"),
+    "quantize-run": partial(
+        _example,
+        "quantize-run",
+        ("outputs bit-exact", 1),
+        ("RAM in all", 1),
+        ("flash in all", 2),
+    ),
     "profile": partial(
         _example, "profile", ("Instructions, and", 0), ("one inference, counted", 2)
     ),

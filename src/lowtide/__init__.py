@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from lowtide.commands.estimating import Estimate as Estimate
     from lowtide.commands.estimating import Needs as Needs
     from lowtide.commands.estimating import estimate as estimate
+    from lowtide.commands.quantizing import Quantized as Quantized
+    from lowtide.commands.quantizing import quantize_model
     from lowtide.commands.reordering import Reordered as Reordered
     from lowtide.commands.reordering import load as load
     from lowtide.commands.reordering import reorder as reorder
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
 
     compile = compile_model  # noqa: A001  # as `re` has one
     plan = planned_model
+    quantize = quantize_model
     simplify = simplify_model
 
 __version__ = version("lowtide")
@@ -67,6 +70,7 @@ _HOMES = {
     "Options": ("lowtide.commands.compiling", "Options"),
     "OrderResult": ("lowtide.order", "OrderResult"),
     "Planned": ("lowtide.commands.compiling", "Planned"),
+    "Quantized": ("lowtide.commands.quantizing", "Quantized"),
     "Ran": ("lowtide.commands.checking", "Ran"),
     "Reordered": ("lowtide.commands.reordering", "Reordered"),
     "Shapes": ("lowtide.estimates.builder", "Shapes"),
@@ -81,6 +85,7 @@ _HOMES = {
     "load": ("lowtide.commands.reordering", "load"),
     "part_of": ("lowtide.commands.cutting", "part_of"),
     "plan": ("lowtide.commands.compiling", "planned_model"),
+    "quantize": ("lowtide.commands.quantizing", "quantize_model"),
     "reorder": ("lowtide.commands.reordering", "reorder"),
     "run": ("lowtide.commands.checking", "run"),
     "simplify": ("lowtide.commands.simplifying", "simplify_model"),

@@ -57,6 +57,10 @@ class ModelError(LowtideError):
     exit_code = 3
 
 
+class FloatError(ModelError):
+    """An operator computes with floats: the network is to be quantised first."""
+
+
 class MissingToolError(LowtideError):
     """A program or package that the command needs is not installed."""
 

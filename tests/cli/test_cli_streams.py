@@ -148,6 +148,7 @@ def test_where_messages_go_does_not_change_the_exit_code(arguments: tuple[str, .
                 stdout=subprocess.PIPE,
                 stderr=messages,
                 preexec_fn=(lambda: os.close(2)) if messages is None else None,
+                env=dict(os.environ),  # without what a library may have set: COLUMNS
                 check=False,
                 timeout=60,
             )

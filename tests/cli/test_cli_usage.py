@@ -18,15 +18,18 @@ COMMANDS = (
     "reorder",
     "simplify",
     "plan",
+    "report",
     "compile",
     "verify",
     "run",
     "check",
     "fit",
     "sweep",
+    "quantize",
     "zoo",
     "boards",
     "ops",
+    "completion",
 )
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import lowtide
 from lowtide.commands.operators import against_tflm
-from lowtide.lower import LOWERINGS
+from lowtide.lower import CUSTOM, LOWERINGS
 from lowtide.report.operators import COMMAND, compared_document, compared_markdown, compared_text
 
 PAGE = Path(__file__).parents[2] / "docs" / "operators.md"
@@ -44,7 +44,9 @@ def test_what_is_missing() -> None:
     assert rows["DIV"].missing == ("int8",)
     assert rows["DIV"].reason.startswith("for most scales the reference shifts")
     assert rows["SignalPCAN"].custom
-    assert rows["WHILE"].missing == ("all",)
+    assert (rows["WHILE"].ours, rows["WHILE"].missing) == (("as part of the network",), ())
+    assert rows["SignalRfft"].ours == ("int16", "int32")
+    assert {name for name, row in rows.items() if row.custom and not row.missing} == {*CUSTOM}
     assert {*LOWERINGS} <= rows.keys()
     assert all(row.reason for row in compared.rows if row.missing)
     have, every = compared.variants

@@ -11,23 +11,28 @@ from wider_nets import wider_network
 
 SOAK = range(1000, 1600)
 BATCH = 20
+WAYS = (
+    Options(name="net", schedule="operators"),
+    Options(name="net"),
+    Options(name="net", max_overhead=3.0, simplify=False),
+    Options(name="net", input_mode="streamed", output_mode="streamed"),
+)
 
 
-def check(seed: int, schedule: str) -> None:
-    assert schedule in ("rows", "operators")
-    options = Options(schedule="rows" if schedule == "rows" else "operators", name="net")
-    compiled = compile_model(parse(wider_network(seed), path=f"wider-{seed}"), options)
-    result = verify(compiled, samples=3)
-    assert result.bit_exact, (seed, schedule)
+def check(seed: int) -> None:
+    compiled = compile_model(
+        parse(wider_network(seed), path=f"wider-{seed}"), WAYS[seed % len(WAYS)]
+    )
+    assert verify(compiled, samples=3).bit_exact, seed
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_wider(seed: int) -> None:
-    check(seed, "rows" if seed % 2 else "operators")
+    check(seed)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("first", SOAK[::BATCH])
 def test_many_wider(first: int) -> None:
     for seed in range(first, first + BATCH):
-        check(seed, ("rows", "operators")[seed % 2])
+        check(seed)

@@ -71,9 +71,9 @@ class Models:
         self.inputs.append(self._tensor(shape, self.dtype, scales=scales, zero_point=zero))
         return self.inputs[-1]
 
-    def bytes(self) -> bytes:
-        """The file; every layer's output is an output of the network."""
-        outputs = tuple(op.outputs[0] for op in self.ops)
+    def bytes(self, outputs: tuple[int, ...] = ()) -> bytes:
+        """The file; unless others are given, every layer's output is an output of the network."""
+        outputs = outputs or tuple(op.outputs[0] for op in self.ops)
         return write(
             NetSpec("test", tuple(self.tensors), tuple(self.ops), tuple(self.inputs), outputs)
         )
@@ -82,9 +82,9 @@ class Models:
         self, x: int, out_c: int, kernel: tuple[int, int], layer: Layer = PLAIN, **more: Any
     ) -> int:
         """CONV_2D; `groups` in `more` cuts the channels."""
-        _, height, width, in_c = self.tensors[x].shape
+        batch, height, width, in_c = self.tensors[x].shape
         shape = (out_c, *kernel, in_c // more.get("groups", 1))
-        out = (1, *_out(height, width, kernel, layer), out_c)
+        out = (batch, *_out(height, width, kernel, layer), out_c)
         options = _window_options(layer)
         return self._layer("CONV_2D", x, shape, 0, out, layer, "Conv2DOptions", options)
 
@@ -92,9 +92,9 @@ class Models:
         self, x: int, multiple: int, kernel: tuple[int, int], layer: Layer = PLAIN
     ) -> int:
         """DEPTHWISE_CONV_2D."""
-        _, height, width, in_c = self.tensors[x].shape
+        batch, height, width, in_c = self.tensors[x].shape
         shape = (1, *kernel, in_c * multiple)
-        out = (1, *_out(height, width, kernel, layer), in_c * multiple)
+        out = (batch, *_out(height, width, kernel, layer), in_c * multiple)
         options = _window_options(layer) | {"depth_multiplier": multiple}
         return self._layer(
             "DEPTHWISE_CONV_2D", x, shape, 3, out, layer, "DepthwiseConv2DOptions", options

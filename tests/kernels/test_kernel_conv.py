@@ -162,13 +162,13 @@ def _refusal(net: Models) -> str:
     return str(caught.value)
 
 
-def test_batches_are_refused() -> None:
+def test_another_batch_is_refused() -> None:
     net = Models(12)
     net.tensors.clear()
     x = net.input(1, 4, 4, 2)
     net.conv(x, 2, (1, 1))
     net.tensors[x] = type(net.tensors[x])("t0", (2, 4, 4, 2), "INT8", net.tensors[x].scales)
-    assert "batch size must be 1" in _refusal(net)
+    assert "its input and output must have the same batch size" in _refusal(net)
 
 
 def test_wrong_output_is_refused() -> None:

@@ -9,7 +9,7 @@ import pytest
 from boards import board_differences
 from conv_models import RELU, RELU6, SAME, VALID, Layer, Models
 
-BOARDS = ["mps2-an386", "mps2-an385", "rv32-virt"]
+BOARDS = ["mps2-an386", "mps2-an385", "mps3-an547", "rv32-virt"]
 
 
 def _windows(net: Models) -> None:

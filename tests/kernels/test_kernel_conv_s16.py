@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from boards import board_differences
 from conv_models import NONE, RELU, RELU6, SAME, VALID, Layer, Models
 from harness import differences
 
@@ -90,6 +93,64 @@ def test_zero_points() -> None:
     for bias_type in BIASES:
         net.dense(x, 3, 20, Layer(bias_type=bias_type, zero=1000))
     assert differences(net.bytes()) == []
+
+
+def _channels() -> bytes:
+    """Every number of products and channels modulo what the kernels take at once, with and without
+    padding, sums of each kind."""
+    net = Models(7, "INT16")
+    for width, in_c in ((1, 4), (5, 1), (6, 2), (7, 3), (5, 4), (6, 7), (5, 8), (4, 12)):
+        x = net.input(1, 4, width, in_c)
+        for number, out_c in enumerate((1, 2, 3, 4, 5, 8, 11)):
+            bias = BIASES[number % 3]
+            net.conv(x, out_c, (1, 1), Layer(bias_type=bias))
+            for padding in (SAME, VALID) if width > 2 else (SAME,):
+                net.conv(x, out_c, (2, 3), Layer(padding=padding, bias_type=bias, activation=RELU))
+                net.conv(x, out_c, (3, 2), Layer(padding=padding, bias_type="INT64", stride=(1, 2)))
+            net.conv(x, out_c, (2, 3), Layer(dilation=(1, 2), bias_type=bias))
+        for kernel in [(3, 3), (1, 4)]:
+            net.depthwise(x, 1, kernel, Layer(bias_type="INT64", activation=RELU6))
+            net.depthwise(x, 1, kernel, Layer(bias_type=None, stride=(2, 2)))
+            net.depthwise(x, 1, kernel, Layer(bias_type=None, dilation=(1, 2), real=0.75))
+    for depth in (1, 3, 4, 30, 700):
+        x = net.input(2, depth)
+        for out_c in (1, 2, 5, 8):
+            for bias in BIASES:
+                net.dense(x, out_c, depth, Layer(bias_type=bias))
+    return net.bytes()
+
+
+def test_channels() -> None:
+    assert differences(_channels()) == []
+
+
+@pytest.mark.parametrize("board", ["mps2-an386", "mps3-an547", "rv32-virt"])
+def test_channels_on_boards(board: str) -> None:
+    assert board_differences(_channels(), board) == []
+
+
+@pytest.mark.parametrize(
+    ("weight", "bias", "real", "is_short"),
+    [
+        (127, 0, 2.0**-8, True),
+        (127, 0, 2.0**-1 * 1.01, False),  # the factor is above 1/2
+        (127, 0, 2.0**-18, True),
+        (127, 0, 2.0**-19, False),  # more than 32 bits to shift by
+        (64, (1 << 31) - (64 * 32 << 15) - 1, 2.0**-12, True),
+        (64, (1 << 31) - (64 * 32 << 15), 2.0**-12, False),
+        (-64, -(1 << 31) + (64 * 32 << 15), 2.0**-12, False),
+    ],
+)
+def test_sums_of_32_bits_are_proved(weight: int, bias: int, real: float, is_short: bool) -> None:
+    net = Models(8, "INT16")
+    layer = Layer(bias_type="INT64", weights=np.array(weight), bias=np.array(bias), real=real)
+    layer = replace(layer, per_channel=False)
+    net.dense(net.input(1, 32, scale=2.0**-10), 2, 32, layer)
+    graph = normalise_windows(parse(net.bytes()).graph)
+    (node,) = lower_op(graph, graph.ops[0]).nodes
+    assert (dict(node.params.fields)["shift"] is None) == is_short
+    extremes = [{0: np.full((1, 32), value, np.int16)} for value in (-32768, 32767)]
+    assert differences(net.bytes(), inputs=extremes) == []
 
 
 def test_narrow_bias_of_depthwise_is_refused() -> None:

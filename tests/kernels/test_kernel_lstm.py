@@ -38,7 +38,10 @@ def lstm(
         return net.const(values, np.int8, quant=(weight_scale * rng.uniform(0.5, 1.5), 0))
 
     def bias() -> int:
-        return net.const(rng.integers(-9999, 9999, units), quant=(weight_scale / 2, 0))
+        wide = net.dtype == np.int16
+        values = rng.integers(-9999, 9999, units) * (300 if wide else 1)
+        kind = np.int64 if wide else np.int32
+        return net.const(values, kind, quant=(weight_scale / 2, 0))
 
     state = (batches, units)
     operands = [
@@ -79,6 +82,25 @@ def test_lstm() -> None:
     assert differences(net.build(), engine="tflm") == []
 
 
+def test_int16() -> None:
+    net = Net(np.int16, scale=0.0001)
+    one, many = net.input((1, 6, 5)), net.input((3, 4, 5))
+    hidden = (1 / 32768, 0)
+    lstm(net, one, 4, calls=2, hidden=hidden)
+    lstm(net, one, 4, time_major=True, calls=2, hidden=hidden)
+    lstm(net, many, 7, calls=2, hidden=hidden)
+    lstm(net, many, 7, time_major=True, calls=2, hidden=hidden)
+    lstm(net, one, 1, hidden=hidden)
+    for exponent in (-15, -13, -12, -10, -9):
+        lstm(net, one, 6, cell_exponent=exponent, hidden=hidden)
+    for scale in (1e-5, 0.001, 0.3, 5.0):
+        lstm(net, one, 6, weight_scale=scale, hidden=hidden)
+    lstm(net, one, 6, weight_scale=0.1, clip=0.25, hidden=hidden)
+    for other in ((1 / 128, 0), (1 / 3000, 77), (1 / 20000, -9)):
+        lstm(net, one, 6, hidden=other)
+    assert differences(net.build(), engine="tflm") == []
+
+
 def refusal(**fields: Any) -> str:
     net = Net()
     lstm(net, net.input((1, 6, 5)), 4, **fields)
@@ -92,10 +114,14 @@ def test_refusals() -> None:
     assert refusal(activation=1) == "its activation is not tanh"
     assert refusal(cell_exponent=2) == "its cell state has scale 4 and zero point 0"
     assert refusal(clip=1e-9) == "its cell clip, 1e-09, is below the cell state's scale"
+    wide = Net(np.int16, scale=0.9)
+    lstm(wide, wide.input((1, 6, 5)), 4, weight_scale=10.0, hidden=(1 / 32768, 0))
+    with pytest.raises(ModelError, match="a factor of its sums is 16384 or more"):
+        assemble(parse(wide.build()).graph, (0,))
     net = Net(np.float32)
     lstm(net, net.input((1, 6, 5)), 4)
     graph = parse(net.build()).graph
     with pytest.raises(ModelError) as caught:
         assemble(graph, (0,))
-    assert "its type is FLOAT32, and there are kernels for INT8" in caught.value.cause
+    assert "its type is FLOAT32, and there are kernels for INT16, INT8" in caught.value.cause
     assert "quantise its activations, too" in caught.value.remedy

@@ -9,6 +9,7 @@ from pathlib import Path
 import ai_edge_litert.schema_py_generated as schema
 import harness
 import numpy as np
+import pytest
 
 from lowtide.ir import Graph
 from lowtide.oracle.interpreters import random_inputs, reference_tensors
@@ -51,7 +52,7 @@ def slide(size: int, window: int, stride: int) -> int:
 
 def convolution(net: Net, source: int, kernel: tuple[int, int], stride: int, dilation: int) -> int:
     rng = np.random.default_rng(len(net.tensors))
-    _, height, width, channels = net.tensors[source].shape
+    batch, height, width, channels = net.tensors[source].shape
     weights = rng.integers(-127, 128, (5, *kernel, channels))
     scales = rng.uniform(0.001, 0.003, 5).astype(np.float32)
     filters = net.const(weights, np.int8, quant=(scales, 0))
@@ -65,13 +66,13 @@ def convolution(net: Net, source: int, kernel: tuple[int, int], stride: int, dil
         fusedActivationFunction=1,
     )
     span = [(k - 1) * dilation + 1 for k in kernel]
-    shape = (1, slide(height, span[0], stride), slide(width, span[1], stride), 5)
+    shape = (batch, slide(height, span[0], stride), slide(width, span[1], stride), 5)
     return net.op("CONV_2D", [source, filters, bias], shape, options=options)
 
 
 def depthwise(net: Net, source: int, kernel: tuple[int, int], stride: int) -> int:
     rng = np.random.default_rng(len(net.tensors))
-    _, height, width, channels = net.tensors[source].shape
+    batch, height, width, channels = net.tensors[source].shape
     weights = rng.integers(-127, 128, (1, *kernel, channels))
     scales = rng.uniform(0.001, 0.003, channels).astype(np.float32)
     filters = net.const(weights, np.int8, quant=(scales, 0), axis=3)
@@ -80,22 +81,23 @@ def depthwise(net: Net, source: int, kernel: tuple[int, int], stride: int) -> in
     options = schema.DepthwiseConv2DOptionsT(
         padding=1, strideH=stride, strideW=stride, depthMultiplier=1
     )
-    shape = (1, slide(height, kernel[0], stride), slide(width, kernel[1], stride), channels)
+    shape = (batch, slide(height, kernel[0], stride), slide(width, kernel[1], stride), channels)
     return net.op("DEPTHWISE_CONV_2D", [source, filters, bias], shape, options=options)
 
 
 def max_pool(net: Net, source: int, window: tuple[int, int], stride: int) -> int:
-    _, height, width, channels = net.tensors[source].shape
+    batch, height, width, channels = net.tensors[source].shape
     options = schema.Pool2DOptionsT(
         padding=1, strideH=stride, strideW=stride, filterHeight=window[0], filterWidth=window[1]
     )
-    shape = (1, slide(height, window[0], stride), slide(width, window[1], stride), channels)
+    shape = (batch, slide(height, window[0], stride), slide(width, window[1], stride), channels)
     return net.op("MAX_POOL_2D", [source], shape, options=options)
 
 
-def test_convolutions_do_the_pad_before_them() -> None:
+@pytest.mark.parametrize("batch", [1, 3])
+def test_convolutions_do_the_pad_before_them(batch: int) -> None:
     net = Net(zero=-5)
-    image = net.input((1, 9, 7, 4))
+    image = net.input((batch, 9, 7, 4))
     for sides in _SIDES:
         convolution(net, padded(net, image, sides), (3, 3), 2, 1)
         convolution(net, padded(net, image, sides), (2, 3), 1, 2)
@@ -108,9 +110,10 @@ def test_convolutions_do_the_pad_before_them() -> None:
     assert differences(data, graph) == []
 
 
-def test_pools_do_a_pad_of_the_least_value() -> None:
+@pytest.mark.parametrize("batch", [1, 3])
+def test_pools_do_a_pad_of_the_least_value(batch: int) -> None:
     net = Net(zero=-128)
-    image = net.input((1, 9, 7, 4))
+    image = net.input((batch, 9, 7, 4))
     for sides in _SIDES:
         max_pool(net, padded(net, image, sides), (4, 5), 1)
         max_pool(net, padded(net, image, sides), (5, 6), 5)

@@ -36,7 +36,7 @@ def pool(
     net: Net, source: int, kernel: tuple[int, int], stride: tuple[int, int], **options: int
 ) -> None:
     """Both kinds of pooling of `source`, where a window fits."""
-    _, height, width, channels = net.tensors[source].shape
+    batch, height, width, channels = net.tensors[source].shape
     padding, activation = options.get("padding", VALID), options.get("activation", 0)
     if padding == VALID:
         if kernel[0] > height or kernel[1] > width:
@@ -48,7 +48,7 @@ def pool(
         net.add(
             kind,
             [source],
-            net.like(source, (1, rows, columns, channels)),
+            net.like(source, (batch, rows, columns, channels)),
             padding=padding,
             filterHeight=kernel[0],
             filterWidth=kernel[1],
@@ -90,7 +90,7 @@ def test_global_pooling_eats_rows() -> None:
 @pytest.mark.parametrize(
     ("change", "cause"),
     [
-        ({"batch": 2}, "its batch is 2, and the kernel takes 1"),
+        ({"batch": 2}, "its input and output must have the same batch size"),
         ({"scale": 0.06}, "its output is quantised in another way than its input"),
         ({"stride": 0}, "a window's size or stride is below 1"),
         ({"columns": 3}, "its output should be 2 x 2 elements"),
@@ -102,7 +102,7 @@ def test_refusals(change: dict[str, float], cause: str) -> None:
     net = Net()
     batch = int(change.get("batch", 1))
     source = net.input((batch, int(change.get("height", 4)), 4, 3), "int8", 0.05)
-    shape = (batch, 2, int(change.get("columns", 2)), 3)
+    shape = (1, 2, int(change.get("columns", 2)), 3)
     net.add(
         "MAX_POOL_2D",
         [source],

@@ -8,9 +8,11 @@ from typing import Any
 import ai_edge_litert.schema_py_generated as schema
 import numpy as np
 import pytest
+from boards import board_differences
 from harness import differences
 
 from lowtide.errors import ModelError
+from lowtide.lower import lower_op
 from lowtide.passes import normalise_windows
 from lowtide.program.assemble import assemble
 from lowtide.tflite.read import parse
@@ -33,7 +35,7 @@ def transpose_conv(
 ) -> int:
     """`extra` rows and columns beyond the smallest output that has this input."""
     rng = np.random.default_rng(len(net.tensors))
-    _, height, width, depth = net.tensors[source].shape
+    batch, height, width, depth = net.tensors[source].shape
     sides = zip((height, width), kernel, stride, extra, strict=True)
     if same:
         size = [(n - 1) * s + 1 + e for n, _, s, e in sides]
@@ -41,7 +43,7 @@ def transpose_conv(
         size = [(n - 1) * s + k + e for n, k, s, e in sides]
     weights = rng.integers(-127, 128, (channels, *kernel, depth))
     scales = (scale * rng.uniform(0.5, 1.5, channels)).astype(np.float32)
-    shape = (1, *size, channels)
+    shape = (batch, *size, channels)
     inputs = [net.const(shape), net.const(weights, np.int8, quant=(scales, 0)), source]
     if bias:
         kind = np.int64 if net.dtype == np.int16 else np.int32
@@ -67,6 +69,30 @@ def test_windows(dtype: Any) -> None:
     transpose_conv(net, image, (3, 4), (3, 3), extra=(2, 1), same=False)
     transpose_conv(net, image, (2, 2), (4, 3), extra=(3, 2))
     assert differences(net.build(), samples=3, engine="tflm") == []
+
+
+def _twos() -> bytes:
+    """int16 in fours of channels: pixels in pairs and alone, with columns beyond either end."""
+    net = Net(np.int16)
+    image, wide = net.input((1, 3, 5, 4)), net.input((1, 2, 7, 8))
+    kernels = [(1, 1), (3, 4), (2, 3), (4, 5)]
+    for kernel, stride, same in itertools.product(kernels, [(1, 1), (2, 2), (1, 3)], (False, True)):
+        transpose_conv(net, image, kernel, stride, same=same, channels=5, activation=1)
+    for channels in (1, 2, 3, 4, 7):
+        transpose_conv(net, wide, (3, 4), (1, 2), channels=channels)
+    transpose_conv(net, wide, (2, 2), (3, 3), channels=6, extra=(2, 1))
+    return net.build()
+
+
+def test_twos() -> None:
+    assert differences(_twos(), samples=3, engine="tflm") == []
+    graph = normalise_windows(parse(_twos()).graph)
+    kernels = {lower_op(graph, op).nodes[0].kernel for op in graph.ops}
+    assert kernels == {"lt_transpose_conv_twos_s16_row"}
+
+
+def test_twos_on_a_board() -> None:
+    assert board_differences(_twos(), "mps2-an386", engine="tflm") == []
 
 
 @pytest.mark.parametrize(

@@ -18,13 +18,18 @@ _TWINS = {
     "lt_depthwise_columns": ("columns_unpack", "columns_sum_1", "columns_sum_2"),
     "lt_conv_fours": ("fours_unpack", "fours_two", "fours_one"),
     "lt_add_quick": ("add_quick_sums",),
+    "lt_conv_twos": ("twos_pair", "twos_single"),
+    "lt_dots": ("dots_s8",),
+    "lt_svdf": ("svdf_move",),
+    "lt_depthwise_s16": ("depthwise_s16_four",),
 }
 _FLAGS = ("-std=c99", "-ffunction-sections", "-nostartfiles", "-T", "board.ld", "-Wl,--gc-sections")
 _HOST = ("-nographic", "-semihosting-config", "enable=on,target=native")
 
 
 def _twin(stem: str) -> str:
-    names = *_TWINS[stem], f"{stem.removeprefix('lt_')}_s8_row"
+    rows = (f"{stem.removeprefix('lt_').removesuffix('_s16')}_{kind}_row" for kind in ("s8", "s16"))
+    names = *_TWINS[stem], *rows
     renamed = [f"#define lt_{name} twin_{name}" for name in names]
     return "\n".join(['#include "lt_fixed.h"', "#undef LT_DSP", *renamed, f'#include "{stem}.c"\n'])
 
@@ -55,7 +60,9 @@ def test_assembly_and_c_agree(board_name: str, optimise: str, tmp_path: Path) ->
         check=False,
         timeout=120,
     )
-    assert ran.stderr + ran.stdout == "wrong: 0000 (columns, fours, additions, roundings)\n"
+    assert ran.stderr + ran.stdout == (
+        "wrong: 000000 (columns, fours, additions, roundings, twos, dots)\n"
+    )
     assert ran.returncode == 0
 
 

@@ -5,8 +5,12 @@
 #include "harness.h"
 #include "lt_add_quick.h"
 #include "lt_conv_fours.h"
+#include "lt_conv_twos.h"
 #include "lt_depthwise_columns.h"
+#include "lt_depthwise_s16.h"
+#include "lt_dots.h"
 #include "lt_fixed.h"
+#include "lt_svdf.h"
 
 #ifndef LT_DSP
 #error this board has no assembly to test
@@ -19,6 +23,13 @@ void twin_fours_unpack(int32_t *to, const int8_t *pixel0, const int8_t *pixel1, 
 void twin_fours_two(lt_fours *of);
 void twin_fours_one(lt_fours *of);
 void twin_add_quick_sums(const lt_add_quick_s8 *p, const int8_t *a, const int8_t *b, int8_t *out);
+void twin_twos_pair(int32_t *sums, const int8_t *w, int32_t channel, const int16_t *x, int32_t pixel,
+                    int32_t fours);
+void twin_twos_single(int32_t *sums, const int8_t *w, int32_t channel, const int16_t *x, int32_t fours);
+void twin_depthwise_s16_four(const lt_depthwise_s16 *p, const void *const *rows, int32_t first,
+                             int32_t from, int32_t to, int32_t c, int32_t *sums);
+void twin_dots_s8(int32_t *sums, const int8_t *w, int32_t row, const int8_t *x, int32_t n);
+int32_t twin_svdf_move(int8_t *state, const int8_t *times, int32_t n, int32_t newest, int32_t sum);
 
 static uint32_t seed = 1;
 
@@ -166,6 +177,62 @@ static int32_t additions(void)
     return differs();
 }
 
+/* Sums of int16 products, which wrap: with every number of fours, from any address of a half. */
+static int32_t twos(void)
+{
+    static int8_t w[4 * 40];
+    static int16_t x[3 * 40];
+    int32_t wrong = 0, count = drawn(0, 10), channel = drawn(0, 41), pixel = drawn(0, 79);
+    for (int32_t i = 0; i < 4 * 40; i++) {
+        w[i] = (int8_t)drawn(-128, 128);
+    }
+    for (int32_t i = 0; i < 3 * 40; i++) {
+        x[i] = (int16_t)drawn(-32768, 32768);
+    }
+    memset(mine, 0x55, sizeof mine);
+    for (int32_t i = 0; i < 4; i++) {
+        mine[0][1 + i] = mine[1][1 + i] = drawn(INT32_MIN, INT32_MAX);
+    }
+    lt_twos_pair(mine[0] + 1, w, channel, x + 1, pixel, count);
+    twin_twos_pair(mine[1] + 1, w, channel, x + 1, pixel, count);
+    wrong += differs();
+    lt_twos_single(mine[0] + 1, w, channel, x + 1, count);
+    twin_twos_single(mine[1] + 1, w, channel, x + 1, count);
+    wrong += differs();
+    int32_t from = drawn(0, 3), to = drawn(0, 4);
+    const void *rows[3] = {x, count & 1 ? NULL : x + 30, x + 61};
+    lt_depthwise_s16 p = {0};
+    p.weights = w;
+    p.in_c = (uint16_t)drawn(4, 7);
+    p.kernel_h = p.kernel_w = 3;
+    p.dilation_w = (uint16_t)drawn(1, 3);
+    for (int32_t i = 0; i < 4; i++) {
+        mine[0][1 + i] = mine[1][1 + i] = drawn(-(1 << 24), 1 << 24);
+    }
+    lt_depthwise_s16_four(&p, rows, 1, from, to, p.in_c - 4, mine[0] + 1);
+    twin_depthwise_s16_four(&p, rows, 1, from, to, p.in_c - 4, mine[1] + 1);
+    return wrong + differs();
+}
+
+/* A matrix times a vector of any size, from any address, and a filter's state. */
+static int32_t dots(void)
+{
+    int32_t wrong = 0, n = drawn(0, 40), row = drawn(0, 60), at = drawn(0, 4), sums[2] = {0, 0};
+    memset(mine, 0x55, sizeof mine);
+    for (uint32_t i = 0; i < sizeof source; i++) {
+        source[i] = (int8_t)drawn(-128, 128);
+    }
+    for (int32_t i = 0; i < 4; i++) {
+        mine[0][1 + i] = mine[1][1 + i] = drawn(INT32_MIN, INT32_MAX);
+    }
+    lt_dots_s8(mine[0] + 1, source + at, row, source + 250, n);
+    twin_dots_s8(mine[1] + 1, source + at, row, source + 250, n);
+    wrong += differs();
+    sums[0] = lt_svdf_move((int8_t *)mine[0] + 3, source + at, n + 1, row, at);
+    sums[1] = twin_svdf_move((int8_t *)mine[1] + 3, source + at, n + 1, row, at);
+    return wrong + differs() + (sums[0] != sums[1]);
+}
+
 /* Every sum below 1024, and some of any size, by factors at both ends: as gemmlowp rounds twice. */
 static int32_t roundings(int32_t shift, int32_t zero)
 {
@@ -200,19 +267,21 @@ void harness_fault(uint32_t cause, uint32_t pc, uint32_t detail, uint32_t addres
 
 void harness_run(void)
 {
-    int32_t wrong[4] = {0, 0, 0, 0};
+    int32_t wrong[6] = {0, 0, 0, 0, 0, 0};
     for (int32_t i = 0; i < ROUNDS; i++) {
         wrong[0] += columns();
         wrong[1] += fours();
         wrong[2] += additions();
+        wrong[4] += twos();
+        wrong[5] += dots();
     }
     for (int32_t shift = 0; shift < 23; shift++) {
         for (int32_t zero = -128; zero < 128; zero += 51) {
             wrong[3] += roundings(shift, zero);
         }
     }
-    char text[] = "wrong: .... (columns, fours, additions, roundings)\n";
-    for (int32_t i = 0; i < 4; i++) {
+    char text[] = "wrong: ...... (columns, fours, additions, roundings, twos, dots)\n";
+    for (int32_t i = 0; i < 6; i++) {
         text[7 + i] = wrong[i] == 0 ? '0' : '1';
     }
     finish(text, 0);

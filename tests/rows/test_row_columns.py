@@ -278,7 +278,6 @@ MAP = (1, 4, 6, 3)
         ("CONCATENATION", _maps(MAP, MAP, (1, 4, 12, 3)), (0, 1), {"axis": -2}),
         ("CONCATENATION", [*_maps(MAP), _constant(1, MAP), *_maps(MAP)], (0, 1), {"axis": 3}),
         ("ADD", _maps(MAP, (1, 1, 6, 3), MAP), (0, 1), {}),
-        ("ADD", _maps((2, 4, 6, 3), (2, 4, 6, 3)), (0, 0), {}),
         ("ADD", _maps((4, 6, 3), (4, 6, 3)), (0, 0), {}),
         ("MUL", [*_maps(MAP), _constant(1, (1, 1, 6, 1)), *_maps(MAP)], (0, 1), {}),
         ("MUL", [*_maps(MAP), _constant(1, MAP), *_maps(MAP)], (0, 1), {}),
@@ -348,3 +347,9 @@ def test_widths_are_the_least_of_each_number_of_strips() -> None:
         for width in range(whole, 0, -1):
             least[-(-whole // width)] = width
         assert widths(whole) == sorted(least[n] for n in least if n > 1)
+
+
+def test_batches_can_be_cut_into_strips() -> None:
+    tensors = _maps((2, 4, 6, 3), (2, 4, 6, 3))
+    op = Op(0, "ADD", (0, 0), (1,))
+    assert columns_read(Graph("yes", tuple(tensors), (op,), (0,), (1,)), op) == (Reads(0), Reads(0))

@@ -17,6 +17,7 @@ from typing import Any
 import ai_edge_litert.schema_py_generated as schema
 import numpy as np
 import pytest
+from quantised import QUANTISED
 
 from lowtide import zoo
 from lowtide.errors import UsageError
@@ -161,7 +162,7 @@ def test_file_is_what_a_converter_writes(name: str) -> None:
     assert names[graph.outputs[0]] == b"StatefulPartitionedCall:0"
 
 
-@pytest.mark.parametrize("name", zoo.names())
+@pytest.mark.parametrize("name", QUANTISED)
 def test_quantisation_follows_the_int8_specification(name: str) -> None:
     network = _read(name)
     quant = [tensor.quantization for tensor in network.tensors]

@@ -13,20 +13,14 @@ from typing import TextIO
 import click
 
 from lowtide import __version__
-from lowtide.cli import deploy, lists, many, network
+from lowtide.cli import deploy, lists, many, network, quantizing
 from lowtide.cli.faults import FAULT, fault_message
+from lowtide.cli.helping import HelpfulGroup
 from lowtide.errors import FaultError, LowtideError, UsageError
 
 
-class _Group(click.Group):
-    """Lists its commands in the order of use, not of the alphabet."""
-
-    def list_commands(self, _ctx: click.Context) -> list[str]:
-        return list(self.commands)
-
-
 @click.group(
-    cls=_Group,
+    cls=HelpfulGroup,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -43,15 +37,18 @@ for _command in (
     network.reorder,
     network.simplify,
     deploy.plan,
+    deploy.report,
     deploy.compile_command,
     deploy.verify,
     deploy.run,
     deploy.check,
     many.fit,
     many.sweep,
+    quantizing.quantize,
     network.zoo,
     lists.boards,
     lists.ops,
+    lists.completion,
 ):
     app.add_command(_command)
 
@@ -63,6 +60,8 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):  # names in the model may be in any script
             stream.reconfigure(errors="backslashreplace")
     try:
+        if "_LOWTIDE_COMPLETE" in os.environ:  # a shell asks what may follow
+            app(prog_name="lowtide")
         # Not app(): click would take a closed pipe for an error.
         with app.make_context("lowtide", sys.argv[1:]) as context:
             app.invoke(context)

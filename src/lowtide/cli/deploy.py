@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+from lowtide.cli.helping import HelpfulCommand, complete_boards, complete_cores
 from lowtide.cli.options import (
     MODEL_HELP,
     Bytes,
@@ -21,6 +22,7 @@ from lowtide.cli.options import (
     model_argument,
     part_options,
     progress,
+    show,
 )
 from lowtide.errors import DiffersError, UsageError
 
@@ -37,6 +39,8 @@ _SAID_BY_PLAN = {
     "output_mode": "--output",
     "preserve_input": "--preserve-input",
     "quantized_io": "--quantized-io",
+    "input_layout": "--input-layout",
+    "output_layout": "--output-layout",
     "simplify": "--no-simplify",
     "max_overhead": "--max-overhead",
     "max_ram": "--max-ram",
@@ -50,6 +54,17 @@ _MAX_RAM = click.option(
     help="Limit arena and state together (16384, 16K or 16KiB): the plan of least cost that "
     "fits, in strips.",
 )
+
+
+def _layout(which: str, whose: str) -> Callable[[_Command], _Command]:
+    return click.option(
+        f"--{which}-layout",
+        type=click.Choice(["file", "nhwc"]),
+        default="file",
+        show_default=True,
+        help=f"nhwc: {which}s with their channels last, without the TRANSPOSE {whose}.",
+    )
+
 
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     part_options,
@@ -93,6 +108,8 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         is_flag=True,
         help="Drop a QUANTIZE or DEQUANTIZE at the model's boundary: integers in and out.",
     ),
+    _layout("input", "that PyTorch's exporters put first"),
+    _layout("output", "that PyTorch's exporters put last"),
     click.option(
         "--simplify/--no-simplify",
         default=True,
@@ -122,6 +139,7 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option(
         "--core",
         metavar="NAME",
+        shell_complete=complete_cores,
         help="The core to compile for: its kernels, scratch memory and prices (default: any core; "
         "with run, that of the board).",
     ),
@@ -242,7 +260,7 @@ def _compiled_once(model: str, cached: bool, options: dict[str, Any]) -> Any:
         return compiled_once(loaded, chosen, cached=cached)
 
 
-@click.command("compile", epilog=MODEL_HELP)
+@click.command("compile", cls=HelpfulCommand, epilog=MODEL_HELP)
 @model_argument
 @file_option("-o", "folder", metavar="DIR", help_text="Folder for the C files.", required=True)
 @click.option(
@@ -267,10 +285,10 @@ def compile_command(
     if as_json:
         print(data.to_json(deployment.compiled_document(compiled, str(folder), removed)))
     else:
-        print(deployment.compiled_text(compiled, str(folder), removed))
+        show(deployment.compiled_text(compiled, str(folder), removed))
 
 
-@click.command(epilog=MODEL_HELP)
+@click.command(cls=HelpfulCommand, epilog=MODEL_HELP)
 @model_argument
 @file_option("-o", "file", metavar="FILE", help_text="Write the plan to FILE, for --plan.")
 @click.option("--front", is_flag=True, help="Show all plans worth having: arena against cost.")
@@ -323,11 +341,59 @@ def plan(
         print(document)
         return
     if points is not None:
-        print(planning.front_text(compiled, points, complete=planned.complete) + "\n")
-    print(planning.plan_text(planned))
+        show(planning.front_text(compiled, points, complete=planned.complete) + "\n")
+    show(planning.plan_text(planned))
 
 
-@click.command(epilog=MODEL_HELP)
+@click.command(cls=HelpfulCommand, epilog=MODEL_HELP)
+@model_argument
+@file_option("-o", "file", metavar="FILE", help_text="The page to write: FILE.html.", required=True)
+@click.option("--compare", metavar="MODEL", help="Put another network beside it.")
+@click.option(
+    "--board",
+    metavar="NAME",
+    help="Measure it there: see `lowtide boards`.",
+    shell_complete=complete_boards,
+)
+@file_option("--board-file", metavar="FILE", help_text="A TOML file with boards of your own.")
+@_compile_options
+@_cache_option
+@json_option
+def report(
+    model: str,
+    file: Path,
+    compare: str | None,
+    board: str | None,
+    board_file: Path | None,
+    cached: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Write a page to show around: memory over time, RAM against work, and what to try next."""
+    from lowtide.commands.reporting import report_on
+    from lowtide.files import check_writable, write_atomically
+    from lowtide.machines.board import find_board
+    from lowtide.report import data, page
+
+    if file.suffix.lower() not in (".html", ".htm"):
+        raise UsageError(f"the report is a page of HTML, not {file.name!r}", "end it in .html")
+    check_writable(file)
+    part = None if board is None else find_board(board, board_file)
+    if part is not None and options.get("core") is None:
+        options["target"] = part.core.target
+    reported = []
+    for name in (model, *([] if compare is None else [compare])):
+        loaded, chosen = _loaded(name, dict(options))
+        with progress(f"reporting on {name}") as tell:
+            reported.append(report_on(loaded, chosen, part, tell=tell, cached=cached))
+    write_atomically(file, page.report_page(*reported).encode())
+    if as_json:
+        print(data.to_json(page.report_document(*reported)))
+    else:
+        show("\n".join([*(page.verdict_sentence(each) for each in reported), f"wrote {file}"]))
+
+
+@click.command(cls=HelpfulCommand, epilog=MODEL_HELP)
 @model_argument
 @_inputs_options(8)
 @_compile_options
@@ -346,7 +412,7 @@ def verify(
     if as_json:
         print(data.to_json(deployment.verified_document(compiled, result)))
     else:
-        print(deployment.verified_text(compiled, result))
+        show(deployment.verified_text(compiled, result))
     if not result.bit_exact:
         raise DiffersError(
             f"{model}: the generated C differs from the oracle",
@@ -354,9 +420,14 @@ def verify(
         )
 
 
-@click.command(epilog=MODEL_HELP)
+@click.command(cls=HelpfulCommand, epilog=MODEL_HELP)
 @model_argument
-@click.option("--board", metavar="NAME", help="See `lowtide boards`.")
+@click.option(
+    "--board",
+    metavar="NAME",
+    help="See `lowtide boards`.",
+    shell_complete=complete_boards,
+)
 @_mcu_option
 @file_option("--board-file", metavar="FILE", help_text="A TOML file with boards of your own.")
 @click.option(
@@ -416,7 +487,7 @@ def run(
     if as_json:
         print(data.to_json(deployment.ran_document(result, hertz)))
     else:
-        print(deployment.ran_text(result, hertz))
+        show(deployment.ran_text(result, hertz))
     if not result.bit_exact:
         raise DiffersError(
             f"{model}: the outputs on {board} differ from the oracle's",
@@ -424,7 +495,7 @@ def run(
         )
 
 
-@click.command(epilog=MODEL_HELP)
+@click.command(cls=HelpfulCommand, epilog=MODEL_HELP)
 @model_argument
 @click.option("--max-ram", type=Bytes(), metavar="BYTES", help="Most RAM in all, as 20K.")
 @click.option("--max-flash", type=Bytes(), metavar="BYTES", help="Most flash in all, as 256K.")
@@ -497,7 +568,7 @@ def check(
     if junit is not None:
         written[junit] = report.verdict_junit(result)
     write_together(written)
-    print(document if as_json else report.verdict_text(result))
+    print(document) if as_json else show(report.verdict_text(result))
     if not result.passed:
         raise verdicts.ExceedsError(
             f"{model}: {report.failures(result)}",

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import click
 
-from lowtide.cli.options import file_option, json_option
+from lowtide.cli.helping import HelpfulCommand
+from lowtide.cli.options import file_option, json_option, show
 from lowtide.errors import UsageError
 
 
-@click.command()
+@click.command(cls=HelpfulCommand)
 @file_option("--board-file", metavar="FILE", help_text="A TOML file with boards of your own.")
 @click.option("--mcus", is_flag=True, help="List microcontrollers instead, for --mcu and `fit`.")
 @json_option
@@ -27,7 +28,7 @@ def boards(board_file: Path | None, mcus: bool, as_json: bool) -> None:
         print(data.to_json(boards_document(known)))
         return
     columns = ("name.", "core.", "RAM", "flash", "machine.", "description.")
-    print(text.table("", columns, board_rows(known)))
+    show(text.table("", columns, board_rows(known)))
 
 
 def _list_mcus(as_json: bool) -> None:
@@ -51,10 +52,10 @@ def _list_mcus(as_json: bool) -> None:
         )
         for mcu in known
     ]
-    print(text.table("", ("part.", "core.", "RAM", "flash", "source."), rows))
+    show(text.table("", ("part.", "core.", "RAM", "flash", "source."), rows))
 
 
-@click.command()
+@click.command(cls=HelpfulCommand)
 @click.option(
     "--against",
     type=click.Choice(["tflm"]),
@@ -64,7 +65,7 @@ def _list_mcus(as_json: bool) -> None:
 @json_option
 def ops(against: str | None, markdown: bool, as_json: bool) -> None:
     """List the operators that can be compiled, and for which activation types."""
-    from lowtide.lower import LOWERINGS
+    from lowtide.lower import CUSTOM, LOWERINGS
     from lowtide.report import data, text
 
     if markdown and (against is None or as_json):
@@ -81,15 +82,30 @@ def ops(against: str | None, markdown: bool, as_json: bool) -> None:
         elif markdown:
             print(page.compared_markdown(compared), end="")
         else:
-            print(page.compared_text(compared))
+            show(page.compared_text(compared))
         return
     rows = [
         (name, sorted(kind.name.lower() for kind in lowering.types))
-        for name, lowering in sorted(LOWERINGS.items())
+        for name, lowering in sorted({**LOWERINGS, **CUSTOM}.items())
     ]
     if as_json:
         operators = [{"type": name, "activations": types} for name, types in rows]
         print(data.to_json({"schema": "lowtide.ops/1", "operators": operators}))
         return
     lines = [(name, ", ".join(types)) for name, types in rows]
-    print(text.table("", ("operator.", "activations."), lines))
+    show(text.table("", ("operator.", "activations."), lines))
+
+
+@click.command(cls=HelpfulCommand)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print what makes a shell complete lowtide's commands, options, networks and boards."""
+    from click.shell_completion import get_completion_class
+
+    made = get_completion_class(shell)
+    assert made is not None
+    print(
+        made(
+            click.get_current_context().find_root().command, {}, "lowtide", "_LOWTIDE_COMPLETE"
+        ).source()
+    )

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import click
 
+from lowtide.cli.helping import HelpfulCommand
 from lowtide.cli.options import MODEL_HELP, Factor, file_option, json_option, progress
 from lowtide.errors import UsageError
 
 
-@click.command(epilog=MODEL_HELP)
+@click.command(cls=HelpfulCommand, epilog=MODEL_HELP)
 @click.argument("models", metavar="MODEL...", nargs=-1, required=True)
 @click.option(
     "--boards",
@@ -78,7 +79,7 @@ def fit(
     print(data.to_json(fitting.fit_document(found)) if as_json else fitting.fit_text(found))
 
 
-@click.command()
+@click.command(cls=HelpfulCommand)
 @click.argument("inputs", metavar="INPUTS...", nargs=-1, required=True)
 @click.option("--jobs", type=click.IntRange(1, 4096), default=1, show_default=True, metavar="N")
 @click.option(

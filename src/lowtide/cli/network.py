@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from lowtide.cli.helping import HelpfulCommand
 from lowtide.cli.options import (
     MODEL_HELP,
     effort_option,
@@ -16,12 +17,13 @@ from lowtide.cli.options import (
     out_option,
     part_options,
     progress,
+    show,
 )
 from lowtide.errors import UsageError
 from lowtide.files import check_writable, make_folder, write_atomically, write_together
 
 
-@click.command(epilog=MODEL_HELP)
+@click.command(cls=HelpfulCommand, epilog=MODEL_HELP)
 @model_argument
 @part_options
 @json_option
@@ -56,10 +58,10 @@ def analyze(model: str, as_json: bool, csv: Path | None, plot: Path | None, effo
     if as_json:
         print(data.to_json(data.analysis_document(result, placements)))
     else:
-        print(analysis_text(result, placements))
+        show(analysis_text(result, placements))
 
 
-@click.command(epilog=MODEL_HELP)
+@click.command(cls=HelpfulCommand, epilog=MODEL_HELP)
 @model_argument
 @part_options
 @out_option("The .tflite file to write.", required=True)
@@ -105,11 +107,11 @@ def reorder(
     if as_json:
         print(data.to_json(data.reordered_document(result, str(output) if written else None)))
     else:
-        print(text.reordered_text(result))
-        print(f"Wrote {output}." if written else "No file was written.")
+        show(text.reordered_text(result))
+        show(f"Wrote {output}." if written else "No file was written.")
 
 
-@click.command(epilog=MODEL_HELP)
+@click.command(cls=HelpfulCommand, epilog=MODEL_HELP)
 @model_argument
 @part_options
 @file_option("-o", "--output", metavar="OUT", help_text="The .tflite file to write.", required=True)
@@ -168,15 +170,16 @@ def simplify(
         where = str(output) if written else None
         print(data.to_json(simplified.simplified_document(result, where)))
     else:
-        print(simplified.simplified_text(result))
-        print(f"Wrote {output}." if written else "Nothing was written.")
+        show(simplified.simplified_text(result))
+        show(f"Wrote {output}." if written else "Nothing was written.")
 
 
-@click.command()
+@click.command(cls=HelpfulCommand)
 @click.argument("name", required=False)
 @out_option("Write the network NAME to this .tflite file.")
+@click.option("--float", "floats", is_flag=True, help="With floats: for `lowtide quantize`.")
 @json_option
-def zoo(name: str | None, output: Path | None, as_json: bool) -> None:
+def zoo(name: str | None, output: Path | None, floats: bool, as_json: bool) -> None:
     """List the built-in networks, or write one as a .tflite file."""
     from lowtide import zoo as networks
     from lowtide.report import data
@@ -188,8 +191,8 @@ def zoo(name: str | None, output: Path | None, as_json: bool) -> None:
         )
     if name is not None and output is not None:
         check_writable(output)
-        write_atomically(output, networks.build(name.removeprefix("zoo:")))
-        print(f"Wrote {output}.")
+        write_atomically(output, networks.build(name.removeprefix("zoo:"), floats=floats))
+        show(f"Wrote {output}.")
         return
     rows = [{"name": n, "description": networks.describe(n)} for n in networks.names()]
     if as_json:
@@ -197,4 +200,4 @@ def zoo(name: str | None, output: Path | None, as_json: bool) -> None:
         return
     width = max(len(row["name"]) for row in rows)
     for row in rows:
-        print(f"zoo:{row['name']:<{width}}  {row['description']}")
+        show(f"zoo:{row['name']:<{width}}  {row['description']}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import shutil
 import sys
 import threading
 import time
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from lowtide.cli.helping import ModelName
 from lowtide.sizes import bytes_in
 
 if TYPE_CHECKING:
@@ -70,7 +72,7 @@ class Share(click.types.StringParamType):
         return Fraction(match[1]) / (100 if match[2] else 1)
 
 
-model_argument = click.argument("model", metavar="MODEL")
+model_argument = click.argument("model", metavar="MODEL", type=ModelName())
 json_option = click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
 effort_option = click.option(
     "--effort",
@@ -157,17 +159,27 @@ def out_option(help_text: str, *, required: bool = False) -> Callable[[_Command]
     return lambda command: after(before(command))
 
 
+def show(text: str) -> None:
+    """Print `text` on standard output, no wider than the terminal."""
+    from lowtide.report.terminal import fitted
+
+    print(fitted(text))
+
+
 FIRST_WAIT = 2.0
 NEXT_WAIT = 5.0
-"""Seconds after which it is said what is going on, and said again."""
+IN_PLACE_WAIT = 0.5
+"""Seconds after which it is said what is going on, and said again, on a terminal in place."""
 
 
 @contextmanager
 def progress(what: str) -> Iterator[Callable[[str], None]]:
-    """Say on stderr what is going on, once it takes longer than FIRST_WAIT.
+    """Say on stderr what is going on once it takes longer than FIRST_WAIT, on a terminal in one line.
 
     What it gives can be told in more detail what that is.
     """
+    in_place = sys.stderr.isatty()
+    said = [False]
     stop = threading.Event()
     begin = time.monotonic()
     detail = [""]
@@ -177,8 +189,9 @@ def progress(what: str) -> Iterator[Callable[[str], None]]:
         while not stop.wait(wait):
             now = f"{what}{detail[0]} ({time.monotonic() - begin:.0f} s)"
             with contextlib.suppress(OSError):  # nobody listens any more
-                print(f"lowtide: {now}", file=sys.stderr, flush=True)
-            wait = NEXT_WAIT
+                _say(f"lowtide: {now}", in_place)
+                said[0] = True
+            wait = IN_PLACE_WAIT if in_place else NEXT_WAIT
 
     thread = threading.Thread(target=tell, daemon=True)
     thread.start()
@@ -191,3 +204,15 @@ def progress(what: str) -> Iterator[Callable[[str], None]]:
     finally:
         stop.set()
         thread.join()
+        if in_place and said[0]:
+            with contextlib.suppress(OSError):
+                _say("", in_place)
+
+
+def _say(text: str, in_place: bool) -> None:
+    """A line on stderr; in place: over the one before."""
+    if in_place:
+        across = shutil.get_terminal_size((80, 24)).columns
+        print(f"\r\x1b[K{text[: across - 1]}", end="", file=sys.stderr, flush=True)
+    else:
+        print(text, file=sys.stderr, flush=True)

@@ -7,7 +7,7 @@ Compiled --+--> host build, sanitizers on --> every tensor against the oracle   
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from pathlib import Path
@@ -36,6 +36,7 @@ from lowtide.oracle.interpreters import (
     first_difference,
 )
 from lowtide.oracle.samples import reference, sample_inputs
+from lowtide.oracle.unwritten import agreed, flags
 from lowtide.program.assemble import Assembly
 
 Array = NDArray[Any]
@@ -124,7 +125,7 @@ def verify(
         arrays |= {
             t: _array(trace.outputs[number][graph.outputs.index(t)], sample[t]) for t in outputs
         }
-        got.append(arrays)
+        got.append(agreed(graph, sample, arrays))
     checked = [*compared, *outputs]
     limited = Reference(wanted.engine, tuple({t: s[t] for t in checked} for s in wanted.samples))
     difference = first_difference(Reference(wanted.engine, tuple(got)), limited)
@@ -201,7 +202,7 @@ def _states(model: Model, assembly: Assembly, op: Op) -> Iterator[int]:
 def _handed_over(graph: Graph, trace: HostTrace, wanted: Reference) -> Difference | None:
     """The first difference in what the program gave its caller: NAME_output, or rows taken."""
     got = tuple(
-        {t: _array(data, sample[t]) for t, data in zip(graph.outputs, outputs, strict=True)}
+        agreed(graph, sample, _outputs(graph, outputs, sample))
         for outputs, sample in zip(trace.outputs, wanted.samples, strict=True)
     )
     outputs = tuple({t: sample[t] for t in graph.outputs} for sample in wanted.samples)
@@ -222,15 +223,16 @@ def _from_strips(
         if part.tensor not in whole:
             whole[part.tensor] = want.copy()
         rounds = trace.rounds.get((number, made), ())
+        rows = want.reshape(-1, *want.shape[2:])[: part.rows]
         for columns, data in zip_longest(part.columns, rounds):
-            inside = want[:, : part.rows]
-            inside = inside[:, :, columns.start : columns.stop] if columns is not None else want[:0]
+            inside = rows[:, columns.start : columns.stop] if columns is not None else rows[:0]
             if columns is None or data is None or len(data) != inside.nbytes:
                 whole[part.tensor] = np.frombuffer(data or b"", np.uint8)  # of another size
                 break
             got = np.frombuffer(data, want.dtype).reshape(inside.shape)
             differs = got != inside
-            whole[part.tensor][:, : part.rows, columns.start : columns.stop][differs] = got[differs]
+            found = whole[part.tensor].reshape(-1, *want.shape[2:])[: part.rows]
+            found[:, columns.start : columns.stop][differs] = got[differs]
     return whole
 
 
@@ -256,6 +258,11 @@ def _macs(compiled: Compiled) -> int:
 def _samples(graph: Graph, reference: Reference) -> list[list[bytes]]:
     """Per sample, the bytes of each input of the compiled graph, as the oracle had them."""
     return [[sample[t].tobytes() for t in graph.inputs] for sample in reference.samples]
+
+
+def _outputs(graph: Graph, made: Sequence[bytes], like: Mapping[int, Array]) -> dict[int, Array]:
+    """The outputs of one sample, as arrays of the types of `like`."""
+    return {t: _array(data, like[t]) for t, data in zip(graph.outputs, made, strict=True)}
 
 
 def _array(data: bytes, like: Array) -> Array:
@@ -315,7 +322,7 @@ def run(
     if isinstance(board, str):
         board = find_board(board)
     graph = compiled.graph
-    ends = [*graph.inputs, *graph.outputs]
+    ends = [*dict.fromkeys([*graph.inputs, *graph.outputs, *flags(graph)])]
     compiled, inputs, told, passed_over = _told(compiled, ends, samples, 2, seed)
     wanted = told.kept
 
@@ -328,7 +335,7 @@ def run(
     if compared is not compiled:  # not measured, and double arithmetic may not fit the part
         made = on(board.with_plenty, compared)
     got = [
-        {t: _array(data, sample[t]) for t, data in zip(graph.outputs, outputs, strict=True)}
+        agreed(graph, sample, _outputs(graph, outputs, sample))
         for outputs, sample in zip(made.outputs, wanted.samples, strict=True)
     ]
     expected = tuple({t: sample[t] for t in graph.outputs} for sample in wanted.samples)

@@ -7,31 +7,35 @@ from __future__ import annotations
 
 import contextlib
 import math
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
 from lowtide.commands.cutting import proposed
+from lowtide.commands.ends import Layout, ends_notes, own_ends
 from lowtide.commands.savings import Savings, savings
 from lowtide.emit.bundle import README, bundle, superseded
 from lowtide.emit.exports import export
 from lowtide.emit.names import c_name, check_name
 from lowtide.emit.readme import readme
-from lowtide.errors import ModelError, UsageError
+from lowtide.errors import FloatError, ModelError, UsageError
 from lowtide.files import make_folder, write_together
 from lowtide.ir import Graph, Model
 from lowtide.oracle.interpreters import EngineName
 from lowtide.order import OrderResult, best_order
 from lowtide.passes import (
     carry_rows,
-    drop_boundary_quantization,
     fold_dilations,
     fold_pads,
     resolve_variables,
     round_once,
+    show_signal_state,
     unpack_weights,
 )
+from lowtide.passes.branches import inline_branches
+from lowtide.passes.floats import is_float
 from lowtide.passes.simplify import PASSES, Price, Simplified, priced, simplify, unchanged
 from lowtide.place.tensors import tflm_arena_bytes, tflm_variable_bytes
 from lowtide.plans import planner
@@ -56,7 +60,8 @@ class Options:
     compacting. `input_mode` says where inputs live: resident in the arena; const, in memory of the
     caller's that stays readable; or streamed, their rows given as they are needed. `output_mode`:
     resident, or streamed, their rows handed over as they are made. `preserve_input` keeps resident
-    inputs intact. `quantized_io` drops a QUANTIZE or DEQUANTIZE at the model's boundary.
+    inputs intact. `quantized_io` drops a QUANTIZE or DEQUANTIZE at the model's boundary. A layout of
+    nhwc drops a TRANSPOSE there, so that inputs or outputs have their channels last.
 
     By default nothing is computed twice. With `max_overhead`, stages may run in strips, for the least
     RAM at no more than that many times the network's MACs (infinity is allowed); with `max_ram`, for
@@ -82,6 +87,8 @@ class Options:
     output_mode: OutputMode = "resident"
     preserve_input: bool = False
     quantized_io: bool = False
+    input_layout: Layout = "file"
+    output_layout: Layout = "file"
     align: int = 16
     name: str | None = None
     max_overhead: float | None = None
@@ -292,7 +299,7 @@ def compile_model(model: Model, options: Options | None = None) -> Compiled:
 def rounded_as(compiled: Compiled, rounding: EngineName) -> Compiled:
     """The same program, stage by stage, but for the rounding of dense layers; itself if it has none."""
     options = compiled.options
-    if rounding == options.rounding or round_once(compiled.model.graph) is compiled.model.graph:
+    if rounding == options.rounding or _rounds_alike(compiled.model.graph):
         return compiled
     options = replace(options, rounding=rounding)
     plan = compiled.assembly.plan
@@ -301,6 +308,12 @@ def rounded_as(compiled: Compiled, rounding: EngineName) -> Compiled:
         stages = tuple(stage.choice for stage in plan.stages)
         options = replace(options, stages=stages, stages_of=None, max_ram=None, max_overhead=None)
     return compile_model(compiled.model, options)
+
+
+def _rounds_alike(graph: Graph) -> bool:
+    """Whether nothing in the graph is rounded in two ways."""
+    graph = inline_branches(graph)
+    return round_once(graph) is graph
 
 
 def _complete(options: Options, order: OrderResult, plans: Plans | None) -> bool:
@@ -316,9 +329,14 @@ def passed(model: Model, options: Options) -> Simplified:
     Raises ModelError for a graph that no program can have.
     """
     _check_ends(model.graph)
-    graph = fold_pads(fold_dilations(carry_rows(resolve_variables(unpack_weights(model.graph)))))
-    if options.quantized_io:
-        graph = drop_boundary_quantization(graph)
+    graph = resolve_variables(unpack_weights(inline_branches(model.graph)))
+    graph = fold_pads(fold_dilations(carry_rows(show_signal_state(graph))))
+    graph = own_ends(
+        graph,
+        quantized_io=options.quantized_io,
+        input_layout=options.input_layout,
+        output_layout=options.output_layout,
+    )
     if options.rounding == "litert":
         graph = round_once(graph)
     if not options.simplify:
@@ -355,7 +373,13 @@ def prepared(model: Model, options: Options) -> tuple[Simplified, OrderResult, P
 
 
 def _advised(error: ModelError, model: Model, options: Options) -> ModelError:
-    """The same refusal, whose remedy begins with the part of the network that can be compiled."""
+    """The same refusal, with the part of the network that can be compiled, or what quantises it."""
+    if isinstance(error, FloatError) and is_float(model.graph):
+        nameless = model.path.startswith("<")  # made in memory
+        file = "MODEL.tflite" if nameless else model.path
+        made = f"{'NAME' if nameless else _stem(model.path)}_int8.tflite"
+        command = f"lowtide quantize {shlex.quote(file)} -o {shlex.quote(made)} --data SAMPLES.npz"
+        return FloatError(error.cause, f"`{command}` makes an int8 network of it")
     plain = replace(options, simplify=False)
     found = proposed(model, lambda part: passed(part, plain).graph)
     return error if found is None else ModelError(error.cause, f"{found}; or {error.remedy}")
@@ -468,6 +492,7 @@ def compiled_of(
     """The bundle of an assembled program; `complete` is as in `Compiled`."""
     if options.slices:
         assembly = replace(assembly, costs=_step_costs(assembly, options.target))
+    assembly = replace(assembly, notes=ends_notes(model.graph, assembly.graph))
     files = bundle(assembly, name)
     files[README] = readme(assembly, name, files, options.preserve_input).encode()
     return Compiled(model, name, options, order, assembly, files, simplified, complete)

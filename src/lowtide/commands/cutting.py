@@ -6,7 +6,7 @@ Model, names of tensors -> their numbers -> passes.cut -> Model whose `whole` is
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -172,12 +172,13 @@ def proposed(model: Model, passed: Callable[[Model], Graph]) -> str | None:
     """What of `model` is supported, and how to cut it out, as a sentence; None if no part worth it is.
 
     `passed` gives the graph of a model after the passes that come before lowering. Of the parts between
-    unsupported operators it is the one with the most MACs, and it is tried.
+    unsupported operators it is the one with more than half of all MACs, and it is tried.
     """
     if model.whole is not None:
         return None  # it is a cut already
     try:
-        found = _largest(normalise_windows(passed(model)))
+        graph = normalise_windows(passed(model))
+        found = _largest(graph, _refused(graph))
         if found is None:
             return None
         begin, until = found
@@ -188,12 +189,22 @@ def proposed(model: Model, passed: Callable[[Model], Graph]) -> str | None:
             lower_op(graph, op)
     except LowtideError:
         return None
+    return _sentence(begin, until, "is supported")
+
+
+def part_sentence(graph: Graph, refused: Collection[int], what: str) -> str | None:
+    """The same for a graph of which the operators `refused` cannot be what all others can."""
+    found = _largest(graph, refused)
+    return None if found is None else _sentence(*found, what)
+
+
+def _sentence(begin: Sequence[int], until: Sequence[int], what: str) -> str:
     words, options = [], []
     for ids, word, option in ((begin, "from", "--from"), (until, "up to", "--until")):
         if ids:
             words.append(f"{word} {_listed(ids)}")
             options.append(f"{option} {','.join(map(str, ids))}")
-    return f"everything {' '.join(words)} is supported: `{' '.join(options)}`"
+    return f"everything {' '.join(words)} {what}: `{' '.join(options)}`"
 
 
 def _listed(ids: Sequence[int]) -> str:
@@ -202,18 +213,25 @@ def _listed(ids: Sequence[int]) -> str:
     return f"tensors {', '.join(map(str, ids[:-1]))} and {ids[-1]}"
 
 
-def _largest(graph: Graph) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """The inputs and outputs of the part to keep; () stands for the network's own.
-
-    An operator's level is the greatest number of unsupported ones on a way to it, itself included. What
-    is supported on one level is a part that no way leaves and enters again.
-    """
+def _refused(graph: Graph) -> set[int]:
+    """The operators that cannot be lowered."""
     refused = set()
     for op in graph.ops:
         try:
             lower_op(graph, op)
         except LowtideError:
             refused.add(op.id)
+    return refused
+
+
+def _largest(
+    graph: Graph, refused: Collection[int]
+) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """The inputs and outputs of the part to keep; () stands for the network's own.
+
+    An operator's level is the greatest number of refused ones on a way to it, itself included. What is
+    not refused on one level is a part that no way leaves and enters again.
+    """
     if not refused:
         return None
     levels: dict[int, int] = {}  # of tensors

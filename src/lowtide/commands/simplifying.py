@@ -18,6 +18,7 @@ from lowtide.commands.savings import Savings, savings
 from lowtide.errors import DiffersError, LowtideError, MissingToolError
 from lowtide.files import write_atomically
 from lowtide.ir import DType, Model
+from lowtide.ir.soundness import graph_of
 from lowtide.oracle.interpreters import (
     EngineName,
     OracleError,
@@ -104,7 +105,7 @@ def simplify_model(
     engine runs the network, MissingToolError if there is none.
     """
     model = as_file(model, check=check)
-    graph = normalise_windows(model.graph)
+    graph = normalise_windows(graph_of(model))
     found = simplify(graph, FILE_PASSES)
     told = savings(model, graph, found)
     if not told.anything and not always:

@@ -15,7 +15,9 @@ _C_TYPES = {
     DType.UINT8: "uint8_t",
     DType.INT16: "int16_t",
     DType.INT32: "int32_t",
+    DType.UINT32: "uint32_t",
     DType.INT64: "int64_t",
+    DType.UINT64: "uint64_t",
     DType.FLOAT32: "float",
     DType.BOOL: "uint8_t",
 }
@@ -71,8 +73,9 @@ def header(assembly: Assembly, name: str) -> str:
             *(
                 line
                 for i, tensor in enumerate(ids)
-                for line in _described(
-                    f"{upper}_{kind}_{i}", graph.tensors[tensor], rows.get((kind, i))
+                for line in (
+                    *_noted(kind, i, assembly.notes.get((kind, i))),
+                    *_described(f"{upper}_{kind}_{i}", graph.tensors[tensor], rows.get((kind, i))),
                 )
             ),
         )
@@ -291,6 +294,10 @@ def streamed_rows(assembly: Assembly) -> dict[tuple[str, int], int]:
         for e in assembly.nodes
         if isinstance(e, ExchangeEntry)
     }
+
+
+def _noted(kind: str, number: int, note: str | None) -> list[str]:
+    return [] if note is None else [f"/* {kind.capitalize()} {number}: {note}. */"]
 
 
 def _described(prefix: str, tensor: Tensor, rows: int | None) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lowtide.errors import UsageError
-from lowtide.lower.nodes import Array, Params, Value
+from lowtide.lower.nodes import Array, Kernel, Params, Value
 
 
 class Arrays:
@@ -85,6 +85,8 @@ def value_literal(value: Value, arrays: Arrays) -> str:
             return arrays.name(value)
         case Params():
             return f"&{arrays.struct(value)}"
+        case Kernel():
+            return value.name
         case None:
             return "NULL"
         case bool() | int():

@@ -62,7 +62,8 @@ they have been read. Write them anew before each call (or compile with `--preser
         outputs = """Outputs lie in the arena and are valid until the next call or the next write to an
 input."""
     shapes = "\n".join(
-        f"| {kind} {i} | {_type(graph.tensors[t])} | {graph.tensors[t].bytes} |"
+        f"| {kind} {i} | {_type(graph.tensors[t])}{_note(assembly, kind, i)} | "
+        f"{graph.tensors[t].bytes} |"
         for kind, tensors in (("input", graph.inputs), ("output", graph.outputs))
         for i, t in enumerate(tensors)
     )
@@ -177,6 +178,11 @@ def _target(assembly: Assembly) -> str:
     """What the figures hold for."""
     core = assembly.target.core
     return "any core (as much as the neediest has to have)" if core == "any" else f"a {core}"
+
+
+def _note(assembly: Assembly, kind: str, number: int) -> str:
+    note = assembly.notes.get((kind.upper(), number))
+    return "" if note is None else f"; {note}"
 
 
 def _type(tensor: Tensor) -> str:

@@ -71,7 +71,7 @@ class Tensor:
     `data` holds a constant's bytes as stored (row-major, little-endian; a compressed form where
     `is_sparse`), else None. Tensors of one `buffer` (its index in the file) share their contents. A
     variable tensor keeps its contents between invocations; it starts as `initial`, or as zero. `shape`
-    is empty for a scalar.
+    is empty for a scalar. Weights `of_nibbles` are int8 here, and have four bits in the file.
     """
 
     id: int
@@ -84,6 +84,7 @@ class Tensor:
     is_variable: bool = False
     is_sparse: bool = False
     initial: bytes | None = field(default=None, repr=False)
+    of_nibbles: bool = False
 
     @property
     def elements(self) -> int:
@@ -135,7 +136,7 @@ class Graph:
     and a file order in which every tensor is made before it is read.
 
     `initial` holds what the subgraphs that CALL_ONCE runs assign to named variables; None if one of
-    them does anything else.
+    them does anything else. `subgraphs` are those of the file that IF and WHILE run, by their number.
     """
 
     name: str
@@ -144,6 +145,7 @@ class Graph:
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     initial: Mapping[str, bytes] | None = field(default_factory=dict, repr=False)
+    subgraphs: Mapping[int, Graph] = field(default_factory=dict, repr=False)
 
     def tensor(self, op: Op, index: int) -> Tensor | None:
         """Input `index` of `op`, or None where it is omitted."""

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lowtide.errors import ModelError
+from lowtide.errors import FloatError, ModelError
 from lowtide.ir.graph import DType, Graph, Op, Quant, Tensor
 
 _FLOATS = frozenset({DType.FLOAT32, DType.FLOAT16, DType.FLOAT64, DType.BFLOAT16})
@@ -109,7 +109,8 @@ class Operands:
                 "quantise the model to int8 first (full integer quantisation with a representative "
                 "data set); " + remedy
             )
-        return ModelError(f"operator {self.op.id} ({self.op.label}): {why}", remedy)
+        kind = FloatError if self.activation_type in _FLOATS else ModelError
+        return kind(f"operator {self.op.id} ({self.op.label}): {why}", remedy)
 
 
 def _is_hybrid(graph: Graph) -> bool:

@@ -30,9 +30,19 @@ CONTROL_FLOW = frozenset(
 )
 
 
-def verify(graph: Graph) -> Graph:
-    """Return `graph` itself if it is sound, else raise ModelError with the first fault found."""
-    if not graph.ops:
+BRANCHES = {
+    "IF": ("then_subgraph_index", "else_subgraph_index"),
+    "WHILE": ("cond_subgraph_index", "body_subgraph_index"),
+}
+"""Those that `passes.branches` makes part of the network, and the options that name their subgraphs."""
+
+
+def verify(graph: Graph, *, main: bool = True) -> Graph:
+    """Return `graph` itself if it is sound, else raise ModelError with the first fault found.
+
+    One that is not the `main` subgraph may have no operators.
+    """
+    if main and not graph.ops:
         raise ModelError(
             "the model's main subgraph has no operators: there is nothing to schedule",
             "check that the export kept the network, and not only its signature",
@@ -41,10 +51,27 @@ def verify(graph: Graph) -> Graph:
     _check_makers_and_order(graph)
     _check_sizes(graph)
     for op in graph.ops:
-        if op.type in CONTROL_FLOW:
-            raise ModelError(
-                f"{_name(op)} runs another subgraph, and lowtide schedules the main subgraph only",
-                "inline or unroll the control flow before the conversion",
+        names = BRANCHES.get(op.type)
+        there = names is not None and all(op.options.get(n) in graph.subgraphs for n in names)
+        if op.type in CONTROL_FLOW and not there:
+            _refuse(op, "inline or unroll the control flow before the conversion")
+    return graph
+
+
+def _refuse(op: Op, remedy: str) -> None:
+    raise ModelError(
+        f"{_name(op)} runs another subgraph, and lowtide schedules the main subgraph only", remedy
+    )
+
+
+def _check_flow(graph: Graph) -> Graph:
+    """`graph`, which runs no subgraphs; else raises ModelError."""
+    for op in graph.ops:
+        if op.type in BRANCHES:
+            _refuse(
+                op,
+                "`lowtide compile` makes it part of the network; for this command, inline or unroll "
+                "the control flow before the conversion",
             )
     return graph
 
@@ -52,12 +79,13 @@ def verify(graph: Graph) -> Graph:
 def graph_of(model: Model | Graph) -> Graph:
     """The graph of a loaded model, which is sound, or a graph made by hand, verified here.
 
-    Raises ModelError for an unsound graph, UsageError for anything that is neither.
+    Raises ModelError for an unsound graph or one that runs others, UsageError for anything that is
+    neither.
     """
     if isinstance(model, Model):
-        return model.graph
+        return _check_flow(model.graph)
     if isinstance(model, Graph):
-        return verify(model)
+        return _check_flow(verify(model))
     raise UsageError(
         f"{model!r} is neither a loaded model nor a graph", "load it first: lowtide.load(path)"
     )

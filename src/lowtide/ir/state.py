@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from lowtide.ir.graph import Graph, Op, Tensor
+from lowtide.ir.signal import SIGNAL, STATEFUL
 
 WRITE_ROWS: Final = "WRITE_ROWS"
 """Of passes/carried.py: (a variable, a tensor) -> nothing; the tensor becomes some of its rows."""
@@ -31,7 +32,8 @@ _CELLS = ("LSTM", "RNN", "SVDF")
 def writes_variables(op: Op) -> bool:
     """Whether `op` may change variables among its inputs."""
     changes = op.type in ("ASSIGN_VARIABLE", WRITE_ROWS, SHIFT_ROWS)
-    return changes or op.custom is not None or any(cell in op.type for cell in _CELLS)
+    unknown = op.type == "CUSTOM" and op.custom not in SIGNAL
+    return changes or unknown or op.custom in STATEFUL or any(cell in op.type for cell in _CELLS)
 
 
 def state_order(graph: Graph) -> tuple[frozenset[int], ...]:
@@ -56,7 +58,7 @@ def state_order(graph: Graph) -> tuple[frozenset[int], ...]:
         if op.type in _STATEFUL and not (keys and op.type.endswith("_VARIABLE")):
             keys, changes = keys | {"state"}, True
             keys |= set(names.values()) if op.type == "CALL_ONCE" else set()
-        if op.custom is not None:
+        if op.custom is not None and (op.custom not in SIGNAL or changes):
             keys.add(op.custom)
         before = {changed[key] for key in keys if key in changed}
         if changes:

@@ -25,8 +25,12 @@ from lowtide.lower import (
     concat,
     conv,
     depthwise,
+    features,
+    fourier,
+    framing,
     fully_connected,
     gather,
+    images,
     lstm,
     normalise,
     pad,
@@ -43,6 +47,7 @@ from lowtide.lower import (
     transpose,
     transpose_conv,
     unary,
+    update,
     variables,
     views,
 )
@@ -78,10 +83,14 @@ LOWERINGS: dict[str, Lowering] = {
     **transpose.LOWERINGS,
     **transpose_conv.LOWERINGS,
     **unary.LOWERINGS,
+    **update.LOWERINGS,
     **variables.LOWERINGS,
     **views.LOWERINGS,
 }
 """The operators of files."""
+
+CUSTOM: dict[str, Lowering] = {**features.LOWERINGS, **fourier.LOWERINGS, **framing.LOWERINGS}
+"""The custom operators of files, by the code that names them."""
 
 _EVERY = {**LOWERINGS, **variables.CARRYING, **unary.MADE}
 
@@ -105,7 +114,7 @@ def lower_op(
         return block.lower(
             context, op, lambda n: known.get(n) or lower_op(graph, graph.ops[n], target=within)
         )
-    lowering = _EVERY.get(op.type)
+    lowering = _lowering(op)
     if op.custom == _ETHOS:
         raise ModelError(
             f"operator {op.id} ({op.label}): Vela compiled it for an Ethos-U, which alone can run it",
@@ -121,15 +130,19 @@ def lower_op(
         raise context.unsupported(f"its type is {kind.name}, and there are kernels for {names}")
     with np.errstate(over="ignore", invalid="ignore"):  # infinite factors are refused where used
         lowered = lowering.lower(context)
-    nodes = tuple(_with_work(context, lowering, node) for node in lowered.nodes)
+    nodes = tuple(images.one_by_one(_with_work(context, lowering, node)) for node in lowered.nodes)
     return replace(lowered, nodes=nodes, columns=lowering.columns(context))
+
+
+def _lowering(op: Op) -> Lowering | None:
+    return _EVERY.get(op.type) if op.custom is None else CUSTOM.get(op.custom)
 
 
 def columns_read(graph: Graph, op: Op) -> Columns:
     """What `op` reads to make some columns of its output: `Lowered.columns`, without lowering it."""
     if isinstance(op, BlockOp):
         return (Reads(op.inputs[0], op.window.columns),)
-    lowering = _EVERY.get(op.type)
+    lowering = _lowering(op)
     return None if lowering is None else lowering.columns(Context(graph, op))
 
 

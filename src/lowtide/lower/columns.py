@@ -59,6 +59,6 @@ def _maps(context: Context) -> list[int] | None:
 
 
 def is_map(graph: Graph, tensor: int) -> bool:
-    """Whether it is a feature map [1, H, W, C] of one image."""
+    """Whether it is a feature map [N, H, W, C]."""
     of = graph.tensors[tensor]
-    return len(of.shape) == 4 and of.shape[0] == 1 and of.bytes > 0 and not of.is_variable
+    return len(of.shape) == 4 and of.bytes > 0 and not of.is_variable

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from lowtide.ir import DType, Tensor
 from lowtide.ir.products import bias, clamp, factors, real_factors
 from lowtide.ir.window import Axis
-from lowtide.lower import conv_fours, conv_lanes, packed
+from lowtide.lower import conv_fours, conv_lanes, images, nibbles, packed
 from lowtide.lower.common import Context, image_rows, per_tensor
 from lowtide.lower.lanes_work import ConvolutionLanes
 from lowtide.lower.nodes import Array, Lowered, Node, Params, Port, Value
@@ -87,8 +87,8 @@ def footprint(context: Context) -> Footprint:
     source, out, window = context.input(0), context.output(), context.op.window
     if len(source.shape) != 4 or len(out.shape) != 4:
         raise context.unsupported("its input and output must have four dimensions")
-    if source.shape[0] != 1 or out.shape[0] != 1:
-        raise context.unsupported("its batch size must be 1")
+    if source.shape[0] != out.shape[0]:
+        raise context.unsupported("its input and output must have the same batch size")
     if 0 in (*source.shape, *context.input(1).shape):
         raise context.unsupported("it has an empty tensor")
     if window is None:
@@ -105,10 +105,9 @@ def footprint(context: Context) -> Footprint:
         raise context.unsupported(f"its sizes must be at most {_MAX_SIZE}")
     if max(rows.before, columns.before) > _MAX_PADDING:
         raise context.unsupported(f"its padding must be at most {_MAX_PADDING}")
-    count, row_bytes = image_rows(source)
     steps, out_bytes = image_rows(out)
     return Footprint(
-        Port(source.id, count, row_bytes, -rows.before, rows.stride, rows.kernel, rows.dilation),
+        images.windows(source, rows, out_h),
         Port(out.id, steps, out_bytes),
         in_w,
         in_c,
@@ -148,6 +147,8 @@ def channels_s8(
 
 def lower_s8(context: Context, over: Footprint, channels: packed.Channels, groups: int) -> Lowered:
     """A convolution as one node; `channels.weights` is [out_c, kernel_h * kernel_w * in_c / groups]."""
+    if nibbles.fits(context, channels.weights, groups):
+        return _of_nibbles(context, over, channels)
     quick = packed.narrow(channels) if groups == 1 else None
     if quick is not None and context.target.has_helium:
         lanes = _by_lanes(context, over, channels, quick)
@@ -298,6 +299,24 @@ def _pixels(context: Context, over: Footprint, direct: bool, columns: int) -> in
     if DSP in context.target.variants:
         return 4 if direct or over.in_c % 4 == 0 else 5
     return 0 if direct else 2
+
+
+def _of_nibbles(context: Context, over: Footprint, channels: packed.Channels) -> Lowered:
+    """The same with weights of four bits."""
+    fields: tuple[tuple[str, Value], ...] = (
+        ("weights", Array("uint8_t", nibbles.packed(channels.weights), weights=True)),
+        ("bias", Array("int32_t", packed.int32(channels.bias), weights=True)),
+        ("multiplier", Array("int32_t", packed.column(channels.factors, 0))),
+        ("shift", Array("int8_t", packed.column(channels.factors, 1))),
+        ("out_c", len(channels.weights)),
+        ("output_zero", channels.zero),
+        ("lean", 0),
+    )
+    one = 0 if over.taps == 1 else over.taps * over.in_c
+    scratch = one if over.out_w == 1 else 2 * one
+    lean = one if one < scratch else None
+    narrow = _narrow(over, one, scratch)
+    return _node(context, over, channels, "lt_conv_nibbles", fields, scratch, lean, None, narrow)
 
 
 def _plain(context: Context, over: Footprint, channels: packed.Channels, groups: int) -> Lowered:

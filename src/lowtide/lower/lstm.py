@@ -1,10 +1,12 @@
-"""UNIDIRECTIONAL_SEQUENCE_LSTM: params of kernels/include/lt_lstm.h.
+"""UNIDIRECTIONAL_SEQUENCE_LSTM: params of kernels/include/lt_lstm.h, lt_lstm_s16.h.
 
 A step is one point in time of one batch; both states are variable tensors, written in place. What
 TFLM refuses is refused here: peepholes, projections, layer normalisation, missing gates.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +15,9 @@ from lowtide.ir import DType
 from lowtide.lower.common import Context, Lowering, multiplier, per_tensor, quantised
 from lowtide.lower.move import port
 from lowtide.lower.nodes import Array, Lowered, Node, Params, Value
-from lowtide.lower.packed import column, int32
+from lowtide.lower.packed import MAX_NARROW, column, int32
 from lowtide.lower.unary import log2, logistic_table
+from lowtide.lower.wide import MAX_SHIFT
 
 _INPUT, _HIDDEN, _CELL = 0, 18, 19
 # In the order of lt_lstm.h: forget, input, cell, output.
@@ -36,14 +39,15 @@ def _lstm(context: Context) -> Lowered:
     inputs, units = source.shape[2], out.shape[2]
     steps = batches * times
     states = [r % batches if time_major else r // times for r in range(steps)]
+    family = "lt_lstm_s16" if source.dtype is DType.INT16 else "lt_lstm_s8"
     params = Params(
-        "lt_lstm_s8",
+        family,
         (*_gates(context, units, inputs), *_cell(context), ("inputs", inputs), ("units", units)),
     )
     node = Node(
         op=context.op.id,
-        kernel="lt_lstm_s8_row",
-        header="lt_lstm.h",
+        kernel=f"{family}_row",
+        header="lt_lstm_s16.h" if source.dtype is DType.INT16 else "lt_lstm.h",
         params=params,
         inputs=(port(source, steps, range(steps)),),
         outputs=(
@@ -64,8 +68,10 @@ def _check(context: Context) -> None:
         raise context.unsupported("it has peepholes, a projection or layer normalisation")
     if context.option("fused_activation_function") != _TANH:
         raise context.unsupported("its activation is not tanh")
-    if (out.dtype, hidden.dtype, cell.dtype) != (DType.INT8, DType.INT8, DType.INT16):
-        raise context.unsupported("its output and states are not int8, int8 and int16")
+    kind = source.dtype
+    if (out.dtype, hidden.dtype, cell.dtype) != (kind, kind, DType.INT16):
+        name = kind.name.lower()
+        raise context.unsupported(f"its output and states are not {name}, {name} and int16")
     if not (hidden.is_variable and cell.is_variable):
         raise context.unsupported("its states are no variables")
     if len(source.shape) != 3 or len(out.shape) != 3 or source.shape[:2] != out.shape[:2]:
@@ -84,8 +90,10 @@ def _gates(context: Context, units: int, inputs: int) -> tuple[tuple[str, Value]
     weights = [_matrix(context, i, (units, inputs)) for i in _WEIGHTS]
     recurrent = [_matrix(context, i, (units, units)) for i in _RECURRENT]
     biases = [context.constant(i).astype(np.int64).reshape(-1) for i in _BIASES]
-    if any(context.input(i).dtype is not DType.INT32 for i in _BIASES):
-        raise context.unsupported("its biases are not int32")
+    wide = source.dtype is DType.INT16
+    bias_type = DType.INT64 if wide else DType.INT32
+    if any(context.input(i).dtype is not bias_type for i in _BIASES):
+        raise context.unsupported(f"its biases are not {bias_type.name.lower()}")
     if any(len(bias) != units for bias in biases):
         raise context.unsupported(f"a bias is not one value for each of {units} units")
     _, input_zero = per_tensor(context, source)
@@ -98,17 +106,44 @@ def _gates(context: Context, units: int, inputs: int) -> tuple[tuple[str, Value]
         multiplier(context, _UNIT_SCALE * _UNIT_SCALE / cell_scale),
         multiplier(context, _UNIT_SCALE * _UNIT_SCALE / hidden_scale),
     ]
+    if wide and any(shift > MAX_SHIFT for _, shift in factors[: 2 * len(_WEIGHTS)]):
+        raise context.unsupported(f"a factor of its sums is {1 << MAX_SHIFT} or more")
     folded = [b - input_zero * w.sum(axis=1) for b, w in zip(biases, weights, strict=True)]
     kept = [-hidden_zero * w.sum(axis=1) for w in recurrent]
     return (
         ("weights", Array("int8_t", np.array(weights).astype(np.int8), weights=True)),
         ("recurrent", Array("int8_t", np.array(recurrent).astype(np.int8), weights=True)),
-        ("bias", Array("int32_t", int32(np.array(folded)), weights=True)),
-        ("recurrent_bias", Array("int32_t", int32(np.array(kept)), weights=True)),
+        ("bias", _sums(folded, wide)),
+        ("recurrent_bias", _sums(kept, wide) if hidden_zero or not wide else None),
         ("multiplier", Array("int32_t", column(tuple(factors), 0))),
         ("shift", Array("int8_t", column(tuple(factors), 1))),
         ("hidden_zero", hidden_zero),
+        *(
+            ()
+            if wide
+            else (("quick", int(_fit_narrow(factors, weights + recurrent, folded + kept))),)
+        ),
     )
+
+
+def _fit_narrow(
+    factors: list[tuple[int, int]],
+    weights: list[NDArray[np.int64]],
+    biases: list[NDArray[np.int64]],
+) -> bool:
+    """Whether lt_narrow may scale all sums: twice those of the gates fit 32 bits. Products of two int16
+    do: one of them is an activation's result, which is above -32768."""
+    sums = [abs(b) + 128 * abs(w).sum(axis=1) for b, w in zip(biases, weights, strict=True)]
+    fit = all((each < 1 << 30).all() for each in sums)
+    return fit and all(-1 - MAX_NARROW <= shift <= -1 for _, shift in factors)
+
+
+def _sums(values: Sequence[NDArray[np.int64]], wide: bool) -> Array:
+    """What sums begin with."""
+    every = np.array(values)
+    if wide:
+        return Array("int64_t", every, weights=True)
+    return Array("int32_t", int32(every), weights=True)
 
 
 def _matrix(context: Context, index: int, shape: tuple[int, int]) -> NDArray[np.int64]:
@@ -149,4 +184,4 @@ def _cell(context: Context) -> tuple[tuple[str, Value], ...]:
     )
 
 
-LOWERINGS = {"UNIDIRECTIONAL_SEQUENCE_LSTM": Lowering(_lstm, frozenset({DType.INT8}))}
+LOWERINGS = {"UNIDIRECTIONAL_SEQUENCE_LSTM": Lowering(_lstm, frozenset({DType.INT8, DType.INT16}))}

@@ -35,9 +35,25 @@ class Params:
     fields: tuple[tuple[str, Value], ...]
 
 
-Value = int | float | Array | Params | None
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A kernel that another one calls, and the header that declares it."""
+
+    name: str
+    header: str
+
+
+Value = int | float | Array | Params | Kernel | None
 """A field of a params struct. An array, or the params of another kernel, is a pointer to a constant;
 None is a null pointer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Images:
+    """A batch: the first `steps` steps are for the first `rows` rows, the next for the next ones, ..."""
+
+    rows: int
+    steps: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +61,7 @@ class Port:
     """A tensor as one node sees it: cut into `rows` rows of `row_bytes` bytes.
 
     Step r's window is `count` rows, `dilation` apart, from first + r * stride, or from table[r] if
-    there is a table. Rows outside [0, rows) are padding.
+    there is a table. Rows outside [0, rows) are padding, and those of other `images` than the step's.
     """
 
     tensor: int
@@ -56,19 +72,31 @@ class Port:
     count: int = 1
     dilation: int = 1
     table: tuple[int, ...] | None = None
+    images: Images | None = None
+
+    def window(self, step: int) -> range:
+        """The rows of a step's window, padding included."""
+        at = self.first + step * self.stride if self.table is None else self.table[step]
+        return range(at, at + self.count * self.dilation, self.dilation)
+
+    def inside(self, step: int) -> range:
+        """Those of them that are no padding."""
+        window, low, high = self.window(step), 0, self.rows
+        if self.images is not None:
+            low = step // self.images.steps * self.images.rows
+            high = low + self.images.rows
+        first = max(0, -(-(low - window.start) // self.dilation))
+        stop = max(first, -(-(high - window.start) // self.dilation))
+        return window[first:stop]
 
     def touched(self, steps: int) -> tuple[int, int]:
         """Rows of the windows of so many steps: those that exist, and those that are padding."""
-        inside = 0
-        for step in range(steps):
-            at = self.first + step * self.stride if self.table is None else self.table[step]
-            inside += sum(0 <= at + i * self.dilation < self.rows for i in range(self.count))
+        inside = sum(len(self.inside(step)) for step in range(steps))
         return inside, steps * self.count - inside
 
     def is_whole(self, step: int) -> bool:
         """Whether no row of a step's window is padding."""
-        at = self.first + step * self.stride if self.table is None else self.table[step]
-        return at >= 0 and at + (self.count - 1) * self.dilation < self.rows
+        return len(self.inside(step)) == self.count
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,6 +125,17 @@ class Node:
     lean_params: Params | None = None
     work: Work | None = None
     narrow_scratch: tuple[int, ...] = ()
+
+    @property
+    def works(self) -> Kernel:
+        """The kernel that does the work: another one that this one calls, or itself."""
+        called = (value for _, value in self.params.fields if isinstance(value, Kernel))
+        return next(called, Kernel(self.kernel, self.header))
+
+    @property
+    def headers(self) -> frozenset[str]:
+        """The headers of all kernels that run."""
+        return frozenset((self.header, self.works.header))
 
     @property
     def leaner(self) -> Node:

@@ -18,7 +18,7 @@ from lowtide.ir.fixed_point import high_mul, scale
 
 _LEAST, _GREATEST = -128, 127
 _INT32 = 1 << 31
-_MAX_SHIFT = 22  # of lt_narrow: (2 * zero + 1) << 22 fits 32 bits
+MAX_NARROW = 22  # the greatest shift of lt_narrow: (2 * zero + 1) << 22 fits 32 bits
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,7 +99,7 @@ def _constant(channels: Channels, ends: tuple[int, int], m: int, s: int) -> int 
 
 def _fits(ends: tuple[int, int], m: int, s: int, zero: int) -> bool:
     shift = -1 - s
-    if not 0 <= shift <= _MAX_SHIFT:
+    if not 0 <= shift <= MAX_NARROW:
         return False
     centre = (2 * zero + 1) << shift
     return all(

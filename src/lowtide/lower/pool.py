@@ -10,8 +10,9 @@ from dataclasses import replace
 from functools import partial
 
 from lowtide.ir import DType, Tensor
+from lowtide.lower import images
 from lowtide.lower.columns import of_a_window
-from lowtide.lower.common import Context, Lowering, activation_range
+from lowtide.lower.common import Context, Lowering, activation_range, image_rows
 from lowtide.lower.elementwise import row_count, same_type, scale_zero, suffix
 from lowtide.lower.move import port
 from lowtide.lower.nodes import Lowered, Node, Params, Port
@@ -54,37 +55,42 @@ def _pool(context: Context, *, kind: str) -> Lowered:
         ),
     )
     name = f"lt_{kind}_pool_{suffix(source.dtype)}"
+    steps, out_bytes = image_rows(out)
     apart = rows.stride >= rows.kernel or out_h == 1
     if apart and (rows.kernel - 1) * columns.kernel > _SMALL_WINDOW:
-        windows = [rows.reads(range(y, y + 1), in_h) for y in range(out_h)]
+        first = [rows.reads(range(y, y + 1), in_h) for y in range(out_h)]
+        windows = [
+            range(image * in_h + window.start, image * in_h + window.stop)
+            for image in range(out.shape[0])
+            for window in first
+        ]
         eaten = _eat(context, f"{name}_eat", params, windows, 4 + 4 * out_w * channels)
         (node,) = eaten.nodes
         taps = node.steps * columns.kernel
         work = Plain(out_w, out.bytes, taps * out_w * channels)
         return replace(eaten, nodes=(replace(node, work=work),))
-    taken = Port(source.id, in_h, source.bytes // in_h, -rows.before, rows.stride, rows.kernel)
     node = Node(
         op=context.op.id,
         kernel=f"{name}_row",
         header="lt_pool.h",
         params=params,
-        inputs=(taken,),
-        outputs=(Port(out.id, out_h, out.bytes // out_h),),
-        steps=out_h,
-        work=Plain(out_w, out.bytes, out_h * rows.kernel * columns.kernel * out_w * channels),
+        inputs=(images.windows(source, rows, out_h),),
+        outputs=(Port(out.id, steps, out_bytes),),
+        steps=steps,
+        work=Plain(out_w, out.bytes, steps * rows.kernel * columns.kernel * out_w * channels),
     )
     return Lowered((node,))
 
 
 def _check(context: Context, source: Tensor, out: Tensor) -> None:
-    """What the reference demands of the tensors, and one image."""
+    """What the reference demands of the tensors."""
     same_type(context, source, out)
     if len(source.shape) != 4 or len(out.shape) != 4:
         raise context.unsupported("its tensors should have 4 dimensions")
     row_count(context, source)
     row_count(context, out)
-    if source.shape[0] != 1 or out.shape[0] != 1:
-        raise context.unsupported(f"its batch is {source.shape[0]}, and the kernel takes 1")
+    if source.shape[0] != out.shape[0]:
+        raise context.unsupported("its input and output must have the same batch size")
     if source.shape[3] != out.shape[3]:
         raise context.unsupported("its output has another number of channels than its input")
     (in_scale, in_zero), (out_scale, out_zero) = (
@@ -100,14 +106,15 @@ def _eat(
 ) -> Lowered:
     """A node whose steps are the input rows in `windows`; the last of each makes an output row."""
     source, out = context.input(0), context.output()
+    rows, _ = image_rows(source)
     made = last_makes([len(window) for window in windows])
     node = Node(
         op=context.op.id,
         kernel=kernel,
         header="lt_pool.h",
         params=params,
-        inputs=(port(source, source.shape[1], [row for window in windows for row in window]),),
-        outputs=(port(out, out.shape[1], made),),
+        inputs=(port(source, rows, [row for window in windows for row in window]),),
+        outputs=(port(out, image_rows(out)[0], made),),
         steps=len(made),
         scratch=scratch,
     )

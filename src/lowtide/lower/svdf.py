@@ -64,10 +64,14 @@ def _params(context: Context, ctype: CType, sizes: tuple[int, int, int, int]) ->
         bias = context.constant(_BIAS).astype(np.int64).reshape(-1)
     if len(bias) != units:
         raise context.unsupported(f"its bias has {len(bias)} values for {units} units")
+    weights, over_time = (context.constant(i).astype(np.int64) for i in (_FEATURES, _TIMES))
+    input_zero = per_tensor(context, context.input(_INPUT))[1]
+    bias = bias - state_zero * over_time.reshape(units, -1).sum(axis=1)
     return Params(
         "lt_svdf",
         (
             ("features", Array("int8_t", context.constant(_FEATURES), weights=True)),
+            ("start", Array("int32_t", int32(-input_zero * weights.sum(axis=1)), weights=True)),
             ("times", Array(ctype, context.constant(_TIMES), weights=True)),
             ("bias", Array("int32_t", int32(bias), weights=True)),
             *zip(("inputs", "units", "rank", "memory"), sizes, strict=True),
@@ -75,7 +79,6 @@ def _params(context: Context, ctype: CType, sizes: tuple[int, int, int, int]) ->
             ("output_multiplier", output_factor[0]),
             ("state_shift", state_factor[1]),
             ("output_shift", output_factor[1]),
-            ("input_zero", per_tensor(context, context.input(_INPUT))[1]),
             ("output_zero", output_zero),
             ("state_zero", state_zero),
         ),

@@ -1,4 +1,4 @@
-"""TRANSPOSE_CONV: params of kernels/include/lt_transpose_conv.h and lt_transpose_conv_s16.h.
+"""TRANSPOSE_CONV: params of lt_transpose_conv.h, ..._s16.h and ..._twos.h in kernels/include.
 
 Its input 0, the output's shape, is not read: the output has one.
 """
@@ -6,8 +6,10 @@ Its input 0, the output's shape, is not read: the output has one.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lowtide.ir import DType
+from lowtide.lower import conv_twos, images
 from lowtide.lower.common import (
     Context,
     Lowering,
@@ -41,10 +43,9 @@ def _transpose_conv(context: Context) -> Lowered:
             f"its input is {source.shape[1]} x {source.shape[2]}, but should be "
             f"{wanted_h} x {wanted_w}"
         )
-    rows, row_bytes = image_rows(source)
     steps, out_bytes = image_rows(out)
     window = -(-kernel_h // stride_h)
-    first = [(y + pad_top) // stride_h - window + 1 for y in range(steps)]
+    first = [(y + pad_top) // stride_h - window + 1 for y in range(out.shape[1])]
     low, high = activation_range(context, out, context.option("fused_activation_function"))
     wide = source.dtype is DType.INT16
     zeros: tuple[tuple[str, Value], ...] = (
@@ -53,12 +54,12 @@ def _transpose_conv(context: Context) -> Lowered:
     )
     if wide and any(zero for _, zero in zeros):
         raise context.unsupported("an int16 tensor has a zero point other than 0")
-    family = f"lt_transpose_conv_{suffix(source.dtype)}"
+    twos = _by_twos(context, weights) if wide else None
+    family = f"lt_transpose_conv_{'twos_s16' if twos is not None else suffix(source.dtype)}"
     params = Params(
         family,
         (
-            ("weights", Array("int8_t", weights, weights=True)),
-            *_requantisation(context, out_c, wide),
+            *(twos or _each(context, weights, wide)),
             ("in_w", source.shape[2]),
             ("in_c", in_c),
             ("out_w", out.shape[2]),
@@ -78,9 +79,9 @@ def _transpose_conv(context: Context) -> Lowered:
     node = Node(
         op=context.op.id,
         kernel=f"{family}_row",
-        header="lt_transpose_conv_s16.h" if wide else "lt_transpose_conv.h",
+        header=f"{family if wide and twos is None else family.rpartition('_')[0]}.h",
         params=params,
-        inputs=(Port(source.id, rows, row_bytes, count=window, table=tuple(first)),),
+        inputs=(images.windows_from(source, first, window),),
         outputs=(Port(out.id, steps, out_bytes),),
         steps=steps,
     )
@@ -95,8 +96,8 @@ def _check(context: Context) -> None:
         raise context.unsupported(f"its weights are of type {filters.dtype.name}")
     if any(len(t.shape) != 4 or t.bytes == 0 for t in tensors):
         raise context.unsupported("its input, weights and output are not of four dimensions")
-    if source.shape[0] != 1 or out.shape[0] != 1:
-        raise context.unsupported("its batch size must be 1")
+    if source.shape[0] != out.shape[0]:
+        raise context.unsupported("its input and output must have the same batch size")
     if (out.shape[3], source.shape[3]) != (filters.shape[0], filters.shape[3]):
         raise context.unsupported("its weights do not match its input's and output's channels")
     taps = context.op.window
@@ -108,7 +109,37 @@ def _check(context: Context) -> None:
         raise context.unsupported("its weights have a zero point other than 0")
 
 
-def _requantisation(context: Context, channels: int, wide: bool) -> tuple[tuple[str, Value], ...]:
+def _by_twos(context: Context, weights: NDArray[np.int8]) -> tuple[tuple[str, Value], ...] | None:
+    """The params of lt_transpose_conv_twos.h with weights and scales, or None without its conditions.
+    `weights` is [out_c, kernel_h, kernel_w, in_c]."""
+    channels, _, _, in_c = weights.shape
+    bias, factors = _requantisation(context, channels, True)
+    flat = weights.reshape(channels, -1)
+    quick = conv_twos.short(flat, bias, factors) if in_c % 4 == 0 else None
+    if quick is None:
+        return None
+    return (
+        ("weights", Array("int8_t", conv_twos.ordered(flat, 1), weights=True)),
+        ("start", Array("int32_t", int32(bias), weights=True)),
+        ("factor", Array("int32_t", quick)),
+    )
+
+
+def _each(context: Context, weights: NDArray[np.int8], wide: bool) -> tuple[tuple[str, Value], ...]:
+    """The params of the other kernels with weights and scales."""
+    bias, factors = _requantisation(context, len(weights), wide)
+    sums = Array("int64_t", bias, weights=True) if wide else None
+    return (
+        ("weights", Array("int8_t", weights, weights=True)),
+        ("bias", sums or Array("int32_t", int32(bias), weights=True)),
+        ("multiplier", Array("int32_t", column(factors, 0))),
+        ("shift", Array("int8_t", column(factors, 1))),
+    )
+
+
+def _requantisation(
+    context: Context, channels: int, wide: bool
+) -> tuple[NDArray[np.int64], conv_twos.Factors]:
     """Bias and factors per channel: PopulateConvolutionQuantizationParams, kernel_util.cc."""
     input_scale, _ = per_tensor(context, context.input(_INPUT))
     output_scale, _ = per_tensor(context, context.output())
@@ -125,12 +156,7 @@ def _requantisation(context: Context, channels: int, wide: bool) -> tuple[tuple[
     factors = tuple(multiplier(context, input_scale * scale / output_scale) for scale in scales)
     if wide and any(shift > MAX_SHIFT for _, shift in factors):
         raise context.unsupported(f"a factor of its sums is {1 << MAX_SHIFT} or more")
-    sums = Array("int64_t", bias, weights=True) if wide else None
-    return (
-        ("bias", sums or Array("int32_t", int32(bias), weights=True)),
-        ("multiplier", Array("int32_t", column(factors, 0))),
-        ("shift", Array("int8_t", column(factors, 1))),
-    )
+    return bias, factors
 
 
 LOWERINGS = {

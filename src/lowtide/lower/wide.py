@@ -1,4 +1,5 @@
-"""int16 convolutions and dense layers with int8 weights: params of lt_conv_s16.h, lt_depthwise_s16.h.
+"""int16 convolutions and dense layers with int8 weights: params of lt_conv_twos.h, lt_conv_s16.h and
+lt_depthwise_s16.h.
 
 Why apart: sums have 64 bits and are scaled with 16 bits of the multiplier, unless the bias is int32.
 """
@@ -10,23 +11,24 @@ from numpy.typing import NDArray
 
 from lowtide.ir import DType
 from lowtide.ir.products import is_narrow
-from lowtide.lower import convolution, packed
+from lowtide.lower import conv_twos, convolution, packed
 from lowtide.lower.common import Context, per_tensor
 from lowtide.lower.nodes import Array, Lowered, Node, Params, Value
 
 MAX_SHIFT = 14  # of lt_scale_wide
-Factors = tuple[tuple[int, int], ...]
+Factors = conv_twos.Factors
+_TWOS = "lt_conv_twos_s16"
 
 
-def _scaling(context: Context, factors: Factors, narrow: bool) -> tuple[tuple[str, Value], ...]:
-    if not narrow and any(shift > MAX_SHIFT for _, shift in factors):
+def _check(context: Context, factors: Factors) -> None:
+    if any(shift > MAX_SHIFT for _, shift in factors):
         raise context.unsupported(f"a factor of its sums is {1 << MAX_SHIFT} or more")
-    low, high = convolution.clamp(context)
+
+
+def _scaling(factors: Factors) -> tuple[tuple[str, Value], ...]:
     return (
         ("multiplier", Array("int32_t", packed.column(factors, 0))),
         ("shift", Array("int8_t", packed.column(factors, 1))),
-        ("low", low),
-        ("high", high),
     )
 
 
@@ -37,10 +39,12 @@ def _node(
     fields: tuple[tuple[str, Value], ...],
     scratch: int,
 ) -> Lowered:
+    low, high = convolution.clamp(context)
+    fields += ("low", low), ("high", high)
     node = Node(
         op=context.op.id,
         kernel=f"{family}_row",
-        header=f"{family}.h",
+        header=f"{family.removesuffix('_s16')}.h" if family == _TWOS else f"{family}.h",
         params=Params(family, (*fields, *over.fields)),
         inputs=(over.source,),
         outputs=(over.target,),
@@ -83,14 +87,31 @@ def _conv(
     groups: int,
 ) -> Lowered:
     narrow = is_narrow(context)
+    if not narrow:
+        _check(context, factors)
+    sizes = ("out_c", len(weights)), ("output_zero", zero)
+    if groups == 1 and conv_twos.is_worth(weights.shape[1], over.kernel_h):
+        return _node(
+            context,
+            over,
+            _TWOS,
+            (
+                (
+                    "weights",
+                    Array("int8_t", conv_twos.ordered(weights, over.kernel_h), weights=True),
+                ),
+                *conv_twos.scaling(weights, bias, factors, narrow),
+                *sizes,
+            ),
+            0,
+        )
     fields: tuple[tuple[str, Value], ...] = (
         ("weights", Array("int8_t", weights, weights=True)),
         ("bias", None if narrow else Array("int64_t", bias, weights=True)),
         ("bias_32", Array("int32_t", packed.int32(bias), weights=True) if narrow else None),
-        *_scaling(context, factors, narrow),
-        ("out_c", len(weights)),
+        *_scaling(factors),
         ("groups", groups),
-        ("output_zero", zero),
+        *sizes,
     )
     scratch = 0 if over.taps == 1 else 2 * over.taps * over.in_c
     return _node(context, over, "lt_conv_s16", fields, scratch)
@@ -105,10 +126,10 @@ def depthwise(
 ) -> Lowered:
     """DEPTHWISE_CONV_2D; `weights` is [1, kernel_h, kernel_w, out_c]. The bias has 64 bits."""
     bias = convolution.bias(context, weights.shape[3], DType.INT64)
+    _check(context, factors)
     fields: tuple[tuple[str, Value], ...] = (
         ("weights", Array("int8_t", weights, weights=True)),
-        ("bias", Array("int64_t", bias, weights=True)),
-        *_scaling(context, factors, False),
+        *conv_twos.scaling(weights.reshape(-1, len(bias)).T, bias, factors, False),
         ("filters", multiple),
     )
     return _node(context, over, "lt_depthwise_s16", fields, 0)

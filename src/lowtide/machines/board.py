@@ -47,13 +47,18 @@ def find_board(name: str, extra: Path | None = None) -> Board:
 
 def find_target(core: str) -> Target:
     """The target of that core of boards.toml, or of any core. Raises UsageError if there is none."""
-    known = {ANY.core: ANY}
-    known |= {
-        name: found.target for name, found in read_cores({"boards.toml": _own_text()}).items()
-    }
+    known = targets()
     if core not in known:
-        raise UsageError(f"there is no core {core!r}", f"use one of: {', '.join(known)}")
+        close = difflib.get_close_matches(core, known, n=2, cutoff=0.6)
+        meant = f"did you mean {' or '.join(close)}? " if close else ""
+        raise UsageError(f"there is no core {core!r}", f"{meant}use one of: {', '.join(known)}")
     return known[core]
+
+
+def targets() -> dict[str, Target]:
+    """Core -> its target: those of boards.toml, and any core."""
+    cores = read_cores({"boards.toml": _own_text()})
+    return {ANY.core: ANY, **{name: found.target for name, found in cores.items()}}
 
 
 def _own_text() -> str:

@@ -1,1 +1,1 @@
-"""The reference interpreters, each call in a process of its own."""
+"""The reference interpreters and the quantiser, each call in a process of its own."""

@@ -10,14 +10,17 @@ from lowtide.passes.boundary import drop_boundary_quantization
 from lowtide.passes.carried import carry_rows
 from lowtide.passes.cut import cut
 from lowtide.passes.dilations import fold_dilations
+from lowtide.passes.layouts import channels_last
 from lowtide.passes.nibbles import unpack_weights
 from lowtide.passes.pads import fold_pads
 from lowtide.passes.rounding import round_once
+from lowtide.passes.signal_state import show_signal_state
 from lowtide.passes.variables import resolve_variables
 from lowtide.passes.windows import normalise_windows
 
 __all__ = [
     "carry_rows",
+    "channels_last",
     "cut",
     "drop_boundary_quantization",
     "fold_dilations",
@@ -25,5 +28,6 @@ __all__ = [
     "normalise_windows",
     "resolve_variables",
     "round_once",
+    "show_signal_state",
     "unpack_weights",
 ]

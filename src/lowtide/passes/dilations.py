@@ -65,7 +65,7 @@ def _window(graph: Graph, first: Op, op: Op, last: Op) -> Window | None:
     between, out = graph.tensors[op.outputs[0]], graph.tensors[last.outputs[0]]
     if source.quant is None or source.quant != sorted_.quant or between.quant != out.quant:
         return None
-    if len(source.shape) != 4 or len(out.shape) != 4 or source.shape[0] != 1:
+    if len(source.shape) != 4 or len(out.shape) != 4 or source.shape[0] != out.shape[0]:
         return None
     rows = _axis(op.window.rows, blocks[0], pads[0], crops[0])
     columns = _axis(op.window.columns, blocks[1], pads[1], crops[1])

@@ -1,7 +1,8 @@
-"""Weights of four bits become weights of eight, with the same values.
+"""Weights of four bits become weights of eight, with the same values, and a mark.
 
-Why: every kernel then has them, on every core. It costs flash, half of what is saved against int8, and
-no RAM: TFLM unpacks them into its arena, while it runs.
+Why: every pass and every kernel then has them. Those of convolutions and dense layers are packed again
+when they are lowered (lower/nibbles.py), and unpacked by the kernel; those of depthwise convolutions,
+which are few, cost flash, and no RAM: TFLM unpacks them into its arena, while it runs.
 """
 
 from __future__ import annotations
@@ -40,4 +41,5 @@ def _unpacked(tensor: Tensor) -> Tensor:
     pairs = np.frombuffer(tensor.data, np.int8)
     low, high = (pairs << 4).astype(np.int8) >> 4, pairs >> 4
     values = np.stack([low, high], axis=1).reshape(-1)[: tensor.elements]
-    return replace(tensor, dtype=DType.INT8, data=values.astype(np.int8).tobytes())
+    data = values.astype(np.int8).tobytes()
+    return replace(tensor, dtype=DType.INT8, data=data, of_nibbles=True)

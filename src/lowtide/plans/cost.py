@@ -110,12 +110,16 @@ class CostModel:
             cost += each.get(own, 0.0) * count
         return cost
 
+    def _made(self, node: Node, columns: int, padded: int = 0) -> float:
+        """The cost of so many columns of what a node makes."""
+        return self.of(node.works.name, features(node, columns, padded))
+
     def linear(self, node: Node) -> Linear | Exact:
         """The cost of a node by the number of columns it makes."""
         if isinstance(node.work, BlockWork | DepthwiseColumns | DepthwiseLanes):
-            return Exact(lambda columns: round(self.of(node.kernel, features(node, columns, 0))))
-        none, one, two = (self.of(node.kernel, features(node, columns, 0)) for columns in (0, 1, 2))
-        padded = self.of(node.kernel, features(node, 1, 1))
+            return Exact(lambda columns: round(self._made(node, columns)))
+        none, one, two = (self._made(node, columns) for columns in (0, 1, 2))
+        padded = self._made(node, 1, 1)
         column = (two - none) / 2
         return Linear(
             round(none),
@@ -159,6 +163,8 @@ def features(node: Node, columns: int | None = None, padded: int | None = None) 
     work, steps = node.work, node.steps
     pointers = sum(port.count for port in (*node.inputs, *node.outputs))
     own = {"step": steps, "pointer": steps * pointers}
+    if node.works.name != node.kernel:
+        own[f"{node.kernel}/step"] = steps
     if work is None:
         return own
     many = work.columns if columns is None else columns

@@ -86,6 +86,8 @@ def read_plan(path: Path, model: Model) -> dict[str, Any]:
             "output_mode": _one_of(document["output"], "resident", "streamed"),
             "preserve_input": _flag(document.get("preserve_input", False)),
             "quantized_io": _flag(document.get("quantized_io", False)),
+            "input_layout": _one_of(document.get("input_layout", "file"), "file", "nhwc"),
+            "output_layout": _one_of(document.get("output_layout", "file"), "file", "nhwc"),
             "simplify": _flag(document.get("simplified", False)),
             "stages_of": _digest(document.get("graph_sha256")),
         }

@@ -60,7 +60,8 @@ class Assembly:
     own: `members` says which operators each is, `parts` which columns of which tensor, `inner` the
     two tensors inside of a block, -1 for one that is not there. `counters` and
     `bases` are the lengths of the arrays of that name that the program needs. `costs` has, for a
-    program that can run in slices, the predicted instructions of a step of each node.
+    program that can run in slices, the predicted instructions of a step of each node. `notes` say, of
+    ("INPUT" or "OUTPUT", index), how it differs from what the file has.
     """
 
     graph: Graph
@@ -89,6 +90,7 @@ class Assembly:
     inner: Mapping[int, tuple[int, int]] = field(default_factory=dict)
     members: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     costs: tuple[int, ...] | None = None
+    notes: Mapping[tuple[str, int], str] = field(default_factory=dict)
 
     def operators(self, operator: int) -> str:
         """What an operator of the program graph does, in the network's terms: "3 CONV_2D", or, for a

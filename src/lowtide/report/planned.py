@@ -112,6 +112,8 @@ def plan_document(planned: Planned) -> dict[str, Any]:
         "output": compiled.options.output_mode,
         "preserve_input": compiled.options.preserve_input,
         "quantized_io": compiled.options.quantized_io,
+        "input_layout": compiled.options.input_layout,
+        "output_layout": compiled.options.output_layout,
         "simplified": compiled.options.simplify,
         "graph_sha256": graph_digest(compiled.simplified.graph),
         "arena_bytes": compiled.arena_bytes,

@@ -56,7 +56,7 @@ def _shares_text(title: str, first: str, profile: Profile, shares: Sequence[Shar
         if not share.instructions:
             continue
         part = share.instructions / max(1, profile.instructions)
-        name = f"{_ids(share.operators)} {share.type}" if share.operators else share.name
+        name = f"{ids_text(share.operators)} {share.type}" if share.operators else share.name
         rows.append(
             (
                 plain(name),
@@ -74,7 +74,8 @@ def _shares_text(title: str, first: str, profile: Profile, shares: Sequence[Shar
     return table(title, columns, rows)
 
 
-def _ids(operators: Sequence[int]) -> str:
+def ids_text(operators: Sequence[int]) -> str:
+    """Numbers of operators that run as one: "3-5", or "1 4 7"."""
     consecutive = list(operators) == list(range(operators[0], operators[0] + len(operators)))
     if len(operators) > 1 and consecutive:
         return f"{operators[0]}-{operators[-1]}"

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Iterable, Sequence
-
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+from collections.abc import Sequence
 
 from lowtide.commands.analysis import Analysis, Timeline
 from lowtide.commands.reordering import Placements, Reordered
 from lowtide.report.saved import advice_lines
+from lowtide.report.terminal import USUAL, width
+from lowtide.report.terminal import plain as plain
+from lowtide.report.terminal import table as table
 
-_WIDTH = 100
-_BAR = 20
+_BAR, _SHORT_BAR = 20, 12
 
 
 def amount(count: int) -> str:
@@ -30,35 +27,6 @@ def change(before: int, after: int) -> str:
 def shape_text(shape: Sequence[int]) -> str:
     """ "1x7x7x64", or "scalar"."""
     return "x".join(map(str, shape)) or "scalar"
-
-
-def plain(text: str) -> str:
-    """`text` with what a terminal might take for a command replaced: names are other people's."""
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
-
-
-def render(table: Table) -> str:
-    """A table as plain text, the same on every terminal."""
-    console = Console(file=io.StringIO(), width=_WIDTH, color_system=None, highlight=False)
-    console.print(table)
-    text = console.file.getvalue()  # type: ignore[attr-defined]  # it is the StringIO above
-    return "\n".join(line.rstrip() for line in text.rstrip().splitlines())
-
-
-def table(title: str, columns: Iterable[str], rows: Iterable[Sequence[object]]) -> str:
-    """A plain table; a column whose name ends in "." holds text, others are right-aligned."""
-    made = Table(box=None, pad_edge=False)
-    for column in columns:
-        text = column.endswith(".")
-        made.add_column(
-            column.rstrip("."),
-            justify="left" if text else "right",
-            overflow="fold" if text else "ellipsis",
-            no_wrap=not text,
-        )
-    for row in rows:
-        made.add_row(*(Text(plain(str(cell))) for cell in row))
-    return "\n".join([*([title] if title else []), render(made)])
 
 
 def analysis_text(analysis: Analysis, placements: Placements | None = None) -> str:
@@ -79,7 +47,12 @@ def steps_text(title: str, line: Timeline) -> str:
     """One row per step: working set in bytes, as a bar, and by tensor ids; the peak is marked."""
     rows = []
     for number, step in enumerate(line.steps):
-        bar = "#" * max(1, round(_BAR * step.bytes / max(1, line.peak_bytes)))
+        bar = "#" * max(
+            1,
+            round(
+                (_BAR if width() >= USUAL else _SHORT_BAR) * step.bytes / max(1, line.peak_bytes)
+            ),
+        )
         mark = " <- peak" if number == line.peak_step else ""
         ids = " ".join(map(str, step.working_set))
         rows.append(

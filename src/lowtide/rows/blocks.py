@@ -146,6 +146,8 @@ def _is_depthwise(lowered: Lowered) -> bool:
     return (
         axis.dilation == 1
         and port.dilation == 1
+        and port.table is None
+        and port.images is None  # one image
         and axis.stride <= axis.kernel
         and port.stride <= port.count <= MOST_ROWS
         and axis.before < (work.columns - 1) * axis.stride + axis.kernel  # else it reads nothing

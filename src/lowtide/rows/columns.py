@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from lowtide.ir import Graph, Op
 from lowtide.ir.block import BlockOp
 from lowtide.ir.macs import op_macs
+from lowtide.lower.common import image_rows
 from lowtide.lower.nodes import Reads
 
 
@@ -107,7 +108,7 @@ def stripes(
 def column_macs(graph: Graph, op: Op) -> tuple[int, int]:
     """MACs of an operator in strips per column that it makes, and per column that it reads."""
     if isinstance(op, BlockOp):
-        rows = graph.tensors[op.outputs[0]].shape[1]
+        rows, _ = image_rows(graph.tensors[op.outputs[0]])
         return op.macs(rows, 1, 0), op.macs(0, 0, 1)
     return op_macs(graph, op) // graph.tensors[op.outputs[0]].shape[2], 0
 

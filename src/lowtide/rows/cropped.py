@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from lowtide.ir import Graph, Op, Tensor
 from lowtide.ir.block import BlockOp
+from lowtide.lower.common import image_rows
 from lowtide.lower.nodes import Crop
 from lowtide.rows.columns import Stripes, runs
 
@@ -100,7 +101,7 @@ class Cropper:
                 output = self._columns(target, strip.made[i])
                 instances[target] = output
             made = tuple(s.made[i] for s in same)
-            self.parts[output] = Part(target, made, self._tensors[target].shape[1])
+            self.parts[output] = Part(target, made, image_rows(self._tensors[target])[0])
             read = len(strip.read[i][0]) if strip.read[i] else 0
             operators.append(self._operator(op, tuple(inputs), output, padding, read))
             new = self._ops[operators[-1]]
@@ -123,7 +124,7 @@ class Cropper:
         found = []
         for maker, columns, rows in (
             (op.expand, read, op.expanded_height),
-            (op.depthwise, made, self._tensors[op.outputs[0]].shape[1]),
+            (op.depthwise, made, image_rows(self._tensors[op.outputs[0]])[0]),
         ):
             if maker is None or (maker == op.depthwise and op.project is None):
                 found.append(-1)
@@ -160,8 +161,8 @@ class Cropper:
         """A tensor that is `columns` of `tensor`, in the memory of `root`, which begins at `origin`."""
         made = self._columns(tensor, columns)
         offset = (columns.start - origin) * self._column_bytes(tensor)
-        of = self._tensors[root]
-        self.crops[made] = Crop(root, of.bytes // of.shape[1], offset, moves=moves)
+        _, pitch = image_rows(self._tensors[root])
+        self.crops[made] = Crop(root, pitch, offset, moves=moves)
         return made
 
     def _columns(self, tensor: int, columns: range) -> int:
@@ -172,4 +173,4 @@ class Cropper:
 
     def _column_bytes(self, tensor: int) -> int:
         of = self._graph.tensors[tensor]
-        return of.bytes // of.shape[1] // of.shape[2]
+        return image_rows(of)[1] // of.shape[2]

@@ -205,7 +205,7 @@ def prepare(
     kept = [n for n in order if n not in parts.operators and lowered[n].nodes]
     wide, blocks = graph, tuple[BlockOption, ...]()
     within = dict(lowered)
-    if join and target.is_particular:
+    if join and (target.is_particular or any(t.of_nibbles for t in graph.tensors)):
         shared = target.within_blocks
         windows = (op for op in graph.ops if op.window is not None)
         within |= {op.id: lower_op(graph, op, target=shared) for op in windows}

@@ -223,9 +223,7 @@ class _Seen:
                 continue
             crop = self.crops.get(port.tensor)
             pitch, before = (port.row_bytes, 0) if crop is None else (crop.pitch, crop.row)
-            at = port.first + step * port.stride if port.table is None else port.table[step]
-            for row in range(at, at + port.count * port.dilation, port.dilation):
-                if 0 <= row < port.rows:
-                    byte = (row + before) * pitch
-                    rows[cut.first + (byte // cut.size if cut.size else 0)] = None
+            for row in port.inside(step):
+                byte = (row + before) * pitch
+                rows[cut.first + (byte // cut.size if cut.size else 0)] = None
         return tuple(rows)

@@ -11,13 +11,17 @@ from typing import Any, Final
 
 from lowtide.errors import ModelError
 from lowtide.ir import DType, Graph, Metadata, Model, Op, Option, Quant, Signature, Tensor
-from lowtide.ir.soundness import verify
+from lowtide.ir.signal import SIGNAL
+from lowtide.ir.soundness import BRANCHES, verify
+from lowtide.tflite.flexbuffers import unpack_map
 from lowtide.tflite.foreign import contents
 from lowtide.tflite.options import options_of
 from lowtide.tflite.schema import schema
 from lowtide.tflite.table import REMEDY, DamagedError, File, Table
 
 _IDENTIFIER: Final = b"TFL3"
+_DEEPEST: Final = 4
+"""How deep IF and WHILE may stand in others."""
 
 
 def load(path: str | Path) -> Model:
@@ -102,6 +106,7 @@ def _model(source: bytes, path: str) -> Model:
             inputs=main.integers("inputs"),
             outputs=main.integers("outputs"),
             initial=_initial(codes, buffers, subgraphs, ops),
+            subgraphs=_branches(codes, buffers, subgraphs, ops, (0,)),
         )
     )
     return Model(
@@ -142,6 +147,38 @@ def _initial(
                 return None
             values[names[op.inputs[0]]] = data
     return values
+
+
+def _branches(
+    codes: _Codes,
+    buffers: _Buffers,
+    subgraphs: tuple[Table, ...],
+    ops: tuple[Op, ...],
+    within: tuple[int, ...],
+) -> dict[int, Graph]:
+    """The subgraphs that IF and WHILE among `ops` run, but for those `within` which they stand."""
+    found: dict[int, Graph] = {}
+    for index in (op.options.get(name) for op in ops for name in BRANCHES.get(op.type, ())):
+        known = isinstance(index, int) and 0 <= index < len(subgraphs)
+        if not isinstance(index, int) or not known or index in within or index in found:
+            continue
+        raw = subgraphs[index]
+        inner = tuple(_op(codes, i, op) for i, op in enumerate(raw.tables("operators")))
+        deeper = (*within, index)
+        found[index] = verify(
+            Graph(
+                name=raw.text("name"),
+                tensors=tuple(_tensor(buffers, i, t) for i, t in enumerate(raw.tables("tensors"))),
+                ops=inner,
+                inputs=raw.integers("inputs"),
+                outputs=raw.integers("outputs"),
+                subgraphs=_branches(codes, buffers, subgraphs, inner, deeper)
+                if len(deeper) <= _DEEPEST
+                else {},
+            ),
+            main=False,
+        )
+    return found
 
 
 def _tensor(buffers: _Buffers, index: int, tensor: Table) -> Tensor:
@@ -204,7 +241,7 @@ def _op(codes: _Codes, index: int, op: Table) -> Op:
         type=kind,
         inputs=op.integers("inputs"),
         outputs=op.integers("outputs"),
-        options=_options(op, kind),
+        options=_signal_options(op) if custom in SIGNAL else _options(op, kind),
         custom=custom if kind == "CUSTOM" else None,
         version=version,
         intermediates=op.integers("intermediates"),
@@ -219,6 +256,11 @@ def _options(op: Table, kind: str) -> dict[str, Option]:
     if options is None or options.kind != options_of(kind, options.kind):
         return {}
     return {name: _option(options.get(name)) for name in options.fields}
+
+
+def _signal_options(op: Table) -> dict[str, Option]:
+    """What a signal operator of TFLM says; {} where it says nothing that can be read."""
+    return {**(unpack_map(op.data("custom_options") or b"") or {})}
 
 
 def _option(value: Any) -> Option:

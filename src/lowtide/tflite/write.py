@@ -126,7 +126,12 @@ class _Codes:
         self.known: dict[object, int] = {}
 
     def kept(self, index: int) -> int:
-        return self._number(index, self.old[index])
+        """A kind of the old file, in both fields: some readers know the new one alone, and take an
+        operator of an old file, which has not got it, for an ADD."""
+        old = self.old[index]
+        code = max(old.get("builtin_code", 0), old.get("deprecated_builtin_code", 0))
+        both = {"builtin_code": code, "deprecated_builtin_code": min(code, _LAST_SHORT_CODE)}
+        return self._number(index, {**old, **both})
 
     def added(self, kind: str, version: int) -> int:
         code = _value("BuiltinOperator", kind)
@@ -163,6 +168,8 @@ def _tensor(
     else:
         table = dict(main["tensors"][origin])
     old = None if origin is None else model.graph.tensors[origin]
+    if old is not None and old.name != tensor.name:
+        table["name"] = tensor.name
     if old is None or old.shape != tensor.shape:
         table["shape"] = tensor.shape
         if table.get("shape_signature"):

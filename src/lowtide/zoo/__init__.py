@@ -28,6 +28,8 @@ _DESCRIPTIONS: dict[str, str] = {
     "attention-block-256": "multi-head self-attention with residual, 256 tokens, 4 heads, width 64",
     "branchy-cell": "two NAS-style cells with many concats, operators in a wasteful order, 48x48x3",
     "streaming-wake-word": "streaming wake word, state in five variables, 3 rows of 40 features a call",
+    "streaming-voice-activity": "the same, smaller: whether there is a voice, state in four variables",
+    "audio-front-end": "10 ms of sound at 16 kHz to 40 features, by TFLM's signal operators, with state",
     "lstm-gestures": "LSTM of 16 units that keeps its state between calls, 8x6, 5 classes",
 }
 
@@ -43,15 +45,18 @@ def describe(name: str) -> str:
     return _DESCRIPTIONS[name]
 
 
-def build(name: str) -> bytes:
+def build(name: str, *, floats: bool = False) -> bytes:
     """The network `name` as the contents of a .tflite file; raises UsageError for an unknown name.
 
-    The bytes depend on the name alone: weights and calibration inputs are seeded with it.
+    The bytes depend on the name alone: weights and calibration inputs are seeded with it. With `floats`,
+    it is as a training framework has it, before it is quantised; one with state has no such form.
     """
     _check(name)
     from lowtide.zoo.catalogue import BUILDERS  # numpy and the schema, only when needed
+    from lowtide.zoo.floats import with_floats
 
-    return BUILDERS[name]()
+    file = BUILDERS[name]()
+    return with_floats(file, name) if floats else file
 
 
 def _check(name: str) -> None:

@@ -9,11 +9,12 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from lowtide.zoo.attention import attention_block
+from lowtide.zoo.audio import front_end
 from lowtide.zoo.branchy import branchy_cell, figure1
 from lowtide.zoo.chains import MBV2, MN2_320K, MN2_VWW5, chain, classifier
 from lowtide.zoo.mlperf import ds_cnn, mobilenet_v1, resnet8
 from lowtide.zoo.mobilenet_v2 import mobilenet_v2
-from lowtide.zoo.stateful import lstm_gestures, wake_word
+from lowtide.zoo.stateful import lstm_gestures, voice_activity, wake_word
 
 BUILDERS: Mapping[str, Callable[[], bytes]] = {
     "figure1": figure1,
@@ -32,6 +33,8 @@ BUILDERS: Mapping[str, Callable[[], bytes]] = {
     "attention-block-256": partial(attention_block, 256),
     "branchy-cell": branchy_cell,
     "streaming-wake-word": wake_word,
+    "streaming-voice-activity": voice_activity,
+    "audio-front-end": front_end,
     "lstm-gestures": lstm_gestures,
 }
 """Every name of `lowtide.zoo.names()` with the function that builds its file."""

@@ -48,7 +48,7 @@ class OpSpec:
     """One operator: `kind` is a schema name (CONV_2D), tensors are indices into the network's list.
 
     `options` are the fields of the schema's table `options_type`, in the schema's spelling. An
-    omitted input is -1.
+    omitted input is -1. An operator of kind CUSTOM has the name `custom`, and its options are integers.
     """
 
     kind: str
@@ -58,6 +58,7 @@ class OpSpec:
     options_type: str
     options: Mapping[str, Option] = field(default_factory=dict)
     intermediates: tuple[int, ...] = ()
+    custom: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -202,10 +202,20 @@ def wake_word() -> bytes:
     After a convolution over time come blocks of depthwise convolutions of several lengths side by
     side, each on its share of the channels, and a pointwise one.
     """
-    net = StatefulBuilder("streaming-wake-word")
+    return _streaming("streaming-wake-word", 32, ((5,), (7, 11), (9, 15)), 48)
+
+
+def voice_activity() -> bytes:
+    """Whether there is a voice, of the same features and of the same kind, but smaller."""
+    return _streaming("streaming-voice-activity", 24, ((5,), (7, 9)), 32)
+
+
+def _streaming(name: str, stem: int, blocks: tuple[tuple[int, ...], ...], wide: int) -> bytes:
+    """A network of such blocks, with so many channels after the first convolution, and after others."""
+    net = StatefulBuilder(name)
     x = net.reshape(net.input((1, 3, 40)), "features", (1, 3, 1, 40))
-    x = net.conv(net.keep(x, "stem/state", 2), "stem", 32, (5, 1), (3, 1), _RELU, same=False)
-    for number, lengths in enumerate(((5,), (7, 11), (9, 15))):
+    x = net.conv(net.keep(x, "stem/state", 2), "stem", stem, (5, 1), (3, 1), _RELU, same=False)
+    for number, lengths in enumerate(blocks):
         name = f"block_{number}"
         x = net.keep(x, f"{name}/state", max(lengths) - 1)
         parts = net.split_channels(x, name, len(lengths)) if len(lengths) > 1 else [x]
@@ -218,9 +228,9 @@ def wake_word() -> bytes:
             quant = quantise.from_range(-4.0, 4.0)
             made.append(net.depthwise(part, label, (length, 1), same=False, quant=quant))
         x = net.concat(made, name) if len(made) > 1 else made[0]
-        x = net.conv(x, f"{name}/pointwise", 48, 1, 1, _RELU)
+        x = net.conv(x, f"{name}/pointwise", wide, 1, 1, _RELU)
     x = net.keep(x, "head/state", 4)
-    x = net.reshape(x, "head/flatten", (1, 5 * 48))
+    x = net.reshape(x, "head/flatten", (1, 5 * wide))
     return net.finish(net.probabilities(x, 2, 2.0))
 
 

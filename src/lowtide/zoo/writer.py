@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from lowtide.tflite.flexbuffers import pack_map
 from lowtide.tflite.pack import pack
 from lowtide.tflite.schema import schema
 from lowtide.zoo.spec import NetSpec, OpSpec, TensorSpec
@@ -22,9 +23,9 @@ def write(net: NetSpec) -> bytes:
     if net.initial:
         call = OpSpec("CALL_ONCE", 1, (), (), "CallOnceOptions", {"init_subgraph_index": 1})
         parts = [replace(net, ops=(call, *net.ops)), _beginning(net)]
-    codes: dict[tuple[str, int], int] = {}
+    codes: dict[tuple[str, int, str], int] = {}
     for op in (op for part in parts for op in part.ops):
-        codes.setdefault((op.kind, op.version), len(codes))
+        codes.setdefault((op.kind, op.version, op.custom), len(codes))
     buffers: list[dict[str, Any]] = [{}]  # buffer 0 is by convention the empty one
     subgraphs = [
         {
@@ -32,7 +33,7 @@ def write(net: NetSpec) -> bytes:
             "tensors": [_tensor(tensor, buffers) for tensor in part.tensors],
             "inputs": part.inputs,
             "outputs": part.outputs,
-            "operators": [_operator(op, codes[op.kind, op.version]) for op in part.ops],
+            "operators": [_operator(op, codes[op.kind, op.version, op.custom]) for op in part.ops],
         }
         for part in parts
     ]
@@ -40,7 +41,7 @@ def write(net: NetSpec) -> bytes:
         {
             "version": _SCHEMA_VERSION,
             "description": f"lowtide zoo: {net.name}",
-            "operator_codes": [_operator_code(kind, version) for kind, version in codes],
+            "operator_codes": [_operator_code(*code) for code in codes],
             "subgraphs": subgraphs,
             "buffers": buffers,
             "signature_defs": None if net.signature is None else [_signature(net, net.signature)],
@@ -84,9 +85,10 @@ def _tensor(tensor: TensorSpec, buffers: list[dict[str, Any]]) -> dict[str, Any]
     return table
 
 
-def _operator_code(kind: str, version: int) -> dict[str, int]:
+def _operator_code(kind: str, version: int, custom: str) -> dict[str, Any]:
     code = _value("BuiltinOperator", kind)
     return {
+        "custom_code": custom or None,
         "builtin_code": code,
         "deprecated_builtin_code": min(code, _LAST_SHORT_CODE),  # the field old runtimes read
         "version": version,
@@ -94,13 +96,16 @@ def _operator_code(kind: str, version: int) -> dict[str, int]:
 
 
 def _operator(op: OpSpec, opcode_index: int) -> dict[str, Any]:
-    return {
+    table: dict[str, Any] = {
         "opcode_index": opcode_index,
         "inputs": op.inputs,
         "outputs": op.outputs,
         "intermediates": op.intermediates or None,
-        "builtin_options": (op.options_type, op.options),
     }
+    if op.custom:
+        integers = {name: value for name, value in op.options.items() if isinstance(value, int)}
+        return {**table, "custom_options": pack_map(integers)}
+    return {**table, "builtin_options": (op.options_type, op.options)}
 
 
 def _signature(net: NetSpec, key: str) -> dict[str, Any]:

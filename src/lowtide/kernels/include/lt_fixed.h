@@ -61,6 +61,28 @@ static inline int32_t lt_scale_wide(int64_t x, int32_t multiplier, int32_t shift
     return (int32_t)(uint32_t)((uint64_t)((x * reduced + ((int64_t)1 << (right - 1))) >> right));
 }
 
+/* Saturated to int16. */
+static inline int32_t lt_clamp_s16(int32_t x)
+{
+#ifdef LT_DSP
+    __asm__("ssat %0, #16, %0" : "+r"(x));
+    return x;
+#else
+    return x < INT16_MIN ? INT16_MIN : x > INT16_MAX ? INT16_MAX : x;
+#endif
+}
+
+/* round(a * b / 2^32) + c, halves up, saturated to int16; the sum must not overflow. */
+static inline int32_t lt_high_s16(int32_t a, int32_t b, int32_t c)
+{
+#ifdef LT_DSP
+    __asm__("smmlar %0, %1, %2, %0" : "+r"(c) : "r"(a), "r"(b));
+#else
+    c += (int32_t)(((int64_t)a * b + ((int64_t)1 << 31)) >> 32);
+#endif
+    return lt_clamp_s16(c);
+}
+
 /* x rounded, halves away from zero, and limited to a million: for what LiteRT scales as double. */
 static inline int32_t lt_nearest(double x)
 {

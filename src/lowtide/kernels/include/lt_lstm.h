@@ -29,6 +29,7 @@ typedef struct {
     int16_t clip; /* the cell state is limited to [-clip, clip] if clip > 0 */
     uint8_t tanh_shift;
     int8_t hidden_zero;
+    uint8_t quick; /* all factors and sums fit lt_narrow */
 } lt_lstm_s8;
 
 void lt_lstm_s8_row(const void *params, const lt_step *step);

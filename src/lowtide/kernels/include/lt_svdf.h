@@ -18,16 +18,21 @@
  */
 typedef struct {
     const int8_t *features; /* [units * rank][inputs] */
+    const int32_t *start;   /* [units * rank], the input's zero point folded in */
     const void *times;      /* [units * rank][memory], of the state's type */
-    const int32_t *bias;    /* [units] */
+    const int32_t *bias;    /* [units], the state's zero point folded in */
     uint16_t inputs, units, rank, memory;
     int32_t state_multiplier, output_multiplier;
     int8_t state_shift, output_shift;
-    int8_t input_zero, output_zero;
+    int8_t output_zero;
     int16_t state_zero;
 } lt_svdf;
 
 void lt_svdf_state8_row(const void *params, const lt_step *step);
 void lt_svdf_state16_row(const void *params, const lt_step *step);
+
+/* The part of it that has another form where there is a DSP extension: move the n - 1 >= 0 newest values
+ * of a filter's state down, put a new one behind them, and return sum + all of them times `times`. */
+int32_t lt_svdf_move(int8_t *state, const int8_t *times, int32_t n, int32_t newest, int32_t sum);
 
 #endif

@@ -4,17 +4,8 @@
 
 #include <string.h>
 
+#include "lt_dots.h"
 #include "lt_fixed.h"
-
-/* The sum, modulo 2^32, of products of two runs of n bytes. */
-static uint32_t dot(const int8_t *a, const int8_t *b, int32_t n)
-{
-    uint32_t sum = 0;
-    for (int32_t i = 0; i < n; i++) {
-        sum += (uint32_t)(a[i] * b[i]);
-    }
-    return sum;
-}
 
 /* Copy the window of output column x into `patch`, padding as the input's zero point. */
 static void im2col(const lt_conv_s8 *p, const void *const *rows, int32_t x, int8_t *patch)
@@ -33,32 +24,50 @@ static void im2col(const lt_conv_s8 *p, const void *const *rows, int32_t x, int8
     }
 }
 
+/* Output channels c to c + 3 of one group, or c alone if `next` is 0. */
+static void make(const lt_conv_s8 *p, const int8_t *window, int32_t c, int32_t next, int8_t *out)
+{
+    int32_t taps = p->kernel_h * p->kernel_w, filters = p->out_c / p->groups;
+    int32_t depth = p->in_c / p->groups; /* channels that one filter reads */
+    const int8_t *weights = p->weights + c * taps * depth;
+    int32_t sums[4];
+    window += c / filters * depth;
+    for (int32_t i = 0; i < 4; i++) {
+        sums[i] = p->bias[c + next * i];
+    }
+    if (p->groups == 1) { /* its pixels are side by side */
+        depth *= taps;
+        taps = 1;
+    }
+    for (int32_t tap = 0; tap < taps; tap++) {
+        lt_dots_s8(sums, weights + tap * depth, next * taps * depth, window + tap * p->in_c, depth);
+    }
+    for (int32_t i = 0; i <= 3 * next; i++) {
+        int32_t y = lt_scale(sums[i], p->multiplier[c + i], p->shift[c + i]);
+        out[c + i] = (int8_t)lt_clamp(lt_add(y, p->output_zero), p->low, p->high);
+    }
+}
+
 LT_SHARED void lt_conv_s8_row(const void *params, const lt_step *step)
 {
     const lt_conv_s8 *p = params;
     const int8_t *input = step->in[0];
     int8_t *patch = step->scratch;
     int8_t *out = step->out[0];
-    int32_t taps = p->kernel_h * p->kernel_w;
-    int32_t depth = p->in_c / p->groups; /* channels that one filter reads */
-    int32_t filters = p->out_c / p->groups;
-    for (int32_t x = 0; x < p->out_w; x++) {
+    int32_t taps = p->kernel_h * p->kernel_w, filters = p->out_c / p->groups;
+    int32_t next = filters < 4 ? 0 : 1;
+    for (int32_t x = 0; x < p->out_w; x++, out += p->out_c) {
         const int8_t *window = patch;
-        LT_MACS(taps * depth * p->out_c);
+        LT_MACS(taps * (p->in_c / p->groups) * p->out_c);
         if (taps == 1) {
             window = input + x * p->stride_w * p->in_c;
         } else {
             im2col(p, step->in, x, patch);
         }
-        for (int32_t c = 0; c < p->out_c; c++) {
-            const int8_t *weights = p->weights + c * taps * depth;
-            uint32_t sum = (uint32_t)p->bias[c];
-            for (int32_t tap = 0; tap < taps; tap++) {
-                sum += dot(window + tap * p->in_c + c / filters * depth, weights, depth);
-                weights += depth;
+        for (int32_t c = 0; c < p->out_c; c += filters) {
+            for (int32_t i = 0; i < filters; i += 1 + 3 * next) {
+                make(p, window, c + lt_dots_first(i, filters), next, out);
             }
-            int32_t y = lt_scale((int32_t)sum, p->multiplier[c], p->shift[c]);
-            *out++ = (int8_t)lt_clamp(lt_add(y, p->output_zero), p->low, p->high);
         }
     }
 }

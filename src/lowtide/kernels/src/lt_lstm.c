@@ -4,28 +4,44 @@
 
 #include <string.h>
 
+#include "lt_dots.h"
 #include "lt_fixed.h"
 #include "lt_unary.h"
 
 enum { FORGET, INPUT, CELL, OUTPUT, GATES };
 
-static int32_t saturate(int32_t x)
+/* A factor of the params. */
+typedef struct {
+    int32_t multiplier, shift, quick;
+} factor;
+
+static inline factor factor_of(const lt_lstm_s8 *p, int32_t k)
 {
-    return lt_clamp(x, INT16_MIN, INT16_MAX);
+    factor by = {p->multiplier[k], p->shift[k], p->quick};
+    return by;
 }
 
-/* x times factor k of the params. */
-static int32_t scale(const lt_lstm_s8 *p, int32_t x, int32_t k)
+static inline int32_t scale(int32_t x, factor by)
 {
-    return lt_scale(x, p->multiplier[k], p->shift[k]);
-}
-
-static int32_t dot(int32_t sum, const int8_t *a, const int8_t *b, int32_t n)
-{
-    for (int32_t i = 0; i < n; i++) {
-        sum += a[i] * b[i];
+    if (by.quick) {
+        int32_t shift = -1 - by.shift;
+        return lt_narrow(lt_add(x, x), by.multiplier, lt_centre(1, shift), shift);
     }
-    return sum;
+    return lt_scale(x, by.multiplier, by.shift);
+}
+
+/* Biases + weights * in of four rows from the first one on, scaled and saturated; `next` is 1, or 0 for the
+ * same row four times. */
+static void product(const int32_t *bias, const int8_t *weights, const int8_t *in, int32_t n,
+                    int32_t next, factor by, int32_t *sums)
+{
+    for (int32_t i = 0; i < 4; i++, bias += next) {
+        sums[i] = *bias;
+    }
+    lt_dots_s8(sums, weights, next * n, in, n);
+    for (int32_t i = 0; i < 4; i++) {
+        sums[i] = lt_clamp_s16(scale(sums[i], by));
+    }
 }
 
 /* A function of int16 on all units, in place. */
@@ -48,13 +64,17 @@ static void gate(const lt_lstm_s8 *p, int32_t g, const int8_t *in, const int8_t 
 {
     const int8_t *weights = p->weights + g * p->units * p->inputs;
     const int8_t *recurrent = p->recurrent + g * p->units * p->units;
-    for (int32_t u = 0; u < p->units; u++) {
-        int32_t given = dot(p->bias[g * p->units + u], weights + u * p->inputs, in, p->inputs);
-        int32_t kept =
-            dot(p->recurrent_bias[g * p->units + u], recurrent + u * p->units, hidden, p->units);
-        given = saturate(scale(p, given, g));
-        kept = saturate(scale(p, kept, GATES + g));
-        to[u] = (int16_t)saturate(given + kept);
+    factor by_in = factor_of(p, g), by_hidden = factor_of(p, GATES + g);
+    int32_t next = p->units < 4 ? 0 : 1;
+    for (int32_t u = 0; u < p->units; u += 1 + 3 * next) {
+        int32_t given[4], kept[4];
+        int32_t first = lt_dots_first(u, p->units), at = g * p->units + first;
+        product(p->bias + at, weights + first * p->inputs, in, p->inputs, next, by_in, given);
+        product(p->recurrent_bias + at, recurrent + first * p->units, hidden, p->units, next, by_hidden,
+                kept);
+        for (int32_t i = 0; i <= 3 * next; i++) {
+            to[first + i] = (int16_t)lt_clamp_s16(given[i] + kept[i]);
+        }
     }
     apply(p, g == CELL ? lt_tanh_s16_row : lt_logistic_s16_row, 3, 0, to, to);
 }
@@ -67,18 +87,20 @@ LT_SHARED void lt_lstm_s8_row(const void *params, const lt_step *step)
     int8_t *out = step->out[0];
     int16_t *gates = step->scratch;
     int32_t n = p->units;
+    factor by_forget = factor_of(p, 2 * GATES), by_input = factor_of(p, 2 * GATES + 1);
+    factor by_output = factor_of(p, 2 * GATES + 2);
     for (int32_t g = 0; g < GATES; g++) {
         gate(p, g, step->in[0], hidden, gates + g * n);
     }
     for (int32_t u = 0; u < n; u++) {
-        int32_t kept = saturate(scale(p, gates[FORGET * n + u] * cell[u], 2 * GATES));
+        int32_t kept = lt_clamp_s16(scale(gates[FORGET * n + u] * cell[u], by_forget));
         int32_t added = gates[INPUT * n + u] * gates[CELL * n + u];
-        int32_t sum = saturate(kept + saturate(scale(p, added, 2 * GATES + 1)));
+        int32_t sum = lt_clamp_s16(kept + lt_clamp_s16(scale(added, by_input)));
         cell[u] = (int16_t)(p->clip > 0 ? lt_clamp(sum, -p->clip, p->clip) : sum);
     }
     apply(p, lt_tanh_s16_row, p->tanh_multiplier, p->tanh_shift, cell, gates);
     for (int32_t u = 0; u < n; u++) {
-        int32_t made = scale(p, gates[u] * gates[OUTPUT * n + u], 2 * GATES + 2) + p->hidden_zero;
+        int32_t made = scale(gates[u] * gates[OUTPUT * n + u], by_output) + p->hidden_zero;
         out[u] = (int8_t)lt_clamp(made, INT8_MIN, INT8_MAX);
     }
     memcpy(hidden, out, (size_t)n);

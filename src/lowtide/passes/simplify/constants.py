@@ -20,6 +20,19 @@ from lowtide.passes.simplify.result import Dropped, Holds, Simplified, changed, 
 _INTEGERS: Final = {"ADD": np.add, "SUB": np.subtract, "MUL": np.multiply}
 """Of int32 and int64, where they wrap, as the reference's do."""
 
+_CHOICES: Final = {
+    "LESS": np.less,
+    "LESS_EQUAL": np.less_equal,
+    "GREATER": np.greater,
+    "GREATER_EQUAL": np.greater_equal,
+    "EQUAL": np.equal,
+    "NOT_EQUAL": np.not_equal,
+    "LOGICAL_AND": np.logical_and,
+    "LOGICAL_OR": np.logical_or,
+    "LOGICAL_NOT": np.logical_not,
+}
+"""Of int32, int64 and bool without a scale."""
+
 
 def fold_constants(graph: Graph) -> Simplified:
     """With the results of operators on constants as constants; a graph output is made at run time."""
@@ -30,7 +43,7 @@ def fold_constants(graph: Graph) -> Simplified:
     for op in graph.ops:
         if len(gone) == len(graph.ops) - 1 or any(t in graph.outputs for t in op.outputs):
             continue
-        made = _made(now, op)
+        made = made_of_constants(now, op)
         if made is None:
             continue
         for out, values in zip(op.outputs, made, strict=True):
@@ -46,7 +59,7 @@ def fold_constants(graph: Graph) -> Simplified:
     return changed(graph, new, dropped=told, saved={"operators on constants": len(gone)})
 
 
-def _made(graph: Graph, op: Op) -> tuple[Values, ...] | None:
+def made_of_constants(graph: Graph, op: Op) -> tuple[Values, ...] | None:
     """What `op` makes, if all that it reads is known."""
     if op.type == "SHAPE":
         shape = graph.tensors[op.inputs[0]].shape
@@ -74,6 +87,13 @@ def _made(graph: Graph, op: Op) -> tuple[Values, ...] | None:
         whole = all(v.dtype.kind == "i" for v in pair) and pair[0].dtype == pair[1].dtype
         one = _INTEGERS[op.type](*pair) if whole else None
         return (one,) if one is not None and one.shape == out.shape else None
+    if op.type in _CHOICES:
+        plain = all(graph.tensors[t].quant is None for t in op.inputs)
+        kinds = {graph.tensors[t].dtype for t in op.inputs}
+        if not plain or len(kinds) != 1 or not kinds <= {DType.INT32, DType.INT64, DType.BOOL}:
+            return None
+        chosen: Values = np.asarray(_CHOICES[op.type](*(given[t] for t in op.inputs)))
+        return (chosen,) if chosen.shape == out.shape and out.dtype is DType.BOOL else None
     node = node_of(graph, op)
     result = None if node is None else apply(graph, node, given)
     if result is None or result.nbytes != out.bytes:

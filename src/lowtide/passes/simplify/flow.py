@@ -25,7 +25,7 @@ from lowtide.passes.simplify.bounding import channels_of
 from lowtide.passes.simplify.interval import Integers
 from lowtide.passes.simplify.sums import Sums, sums_of
 
-_EFFECTS = CONTROL_FLOW | {"VAR_HANDLE", "CALL_ONCE", "CUSTOM"}
+_EFFECTS = CONTROL_FLOW | {"VAR_HANDLE", "CALL_ONCE"}
 
 
 def has_effects(op: Op) -> bool:

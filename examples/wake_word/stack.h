@@ -1,0 +1,19 @@
+/* stack.h: how much stack a call took. On a computer it is not measured: 0. */
+#ifndef STACK_H
+#define STACK_H
+
+#ifdef BOARD
+void stack_paint(void);
+unsigned stack_used(void);
+#else
+static inline void stack_paint(void)
+{
+}
+
+static inline unsigned stack_used(void)
+{
+    return 0;
+}
+#endif
+
+#endif

@@ -1,0 +1,159 @@
+"""How commands help: examples, options in groups, and what a shell completes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import click
+from click.shell_completion import CompletionItem
+
+_EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
+    "analyze": ("model.tflite", "zoo:ds-cnn-kws --plot memory.png", "model.tflite --json"),
+    "reorder": (
+        "model.tflite -o smaller.tflite",
+        "model.tflite -o smaller.tflite --offline-plan",
+        "zoo:figure1 -o figure1.tflite --always-write",
+    ),
+    "simplify": (
+        "model.tflite -o simpler.tflite",
+        "model.tflite -o simpler.tflite --reorder",
+        "zoo:ds-cnn-kws -o kws.tflite --always-write",
+    ),
+    "quantize": (
+        "float.tflite -o model.tflite --data samples.npz",
+        "float.tflite -o model.tflite --data photographs/ --input-type uint8",
+        "float.tflite -o trial.tflite --random",
+    ),
+    "plan": (
+        "model.tflite --front",
+        "model.tflite --input streamed --plot rows.png",
+        "model.tflite --max-ram 16K -o plan.json",
+    ),
+    "report": (
+        "model.tflite -o report.html",
+        "model.tflite -o report.html --board mps2-an386",
+        "model.tflite -o report.html --compare other.tflite",
+    ),
+    "compile": (
+        "model.tflite -o model",
+        "model.tflite -o model --input streamed --core cortex-m4",
+        "model.tflite -o library --export arduino",
+    ),
+    "verify": (
+        "model.tflite",
+        "model.tflite --input streamed --samples 20",
+        "zoo:streaming-wake-word",
+    ),
+    "run": (
+        "model.tflite --board mps2-an386",
+        "model.tflite --board mps2-an386 --profile",
+        "model.tflite --board microbit --max-ram 12K",
+    ),
+    "check": (
+        "model.tflite --max-ram 20K --max-flash 256K",
+        "model.tflite --board mps2-an386 -o baseline.json",
+        "model.tflite --baseline baseline.json --tolerance 2%",
+    ),
+    "zoo": ("", "--json", "figure1 -o figure1.tflite"),
+    "boards": ("", "--json", "--board-file my-boards.toml"),
+    "ops": ("", "--against tflm", "--json"),
+}
+"""Command -> what may follow it, from the plainest."""
+
+_GROUPS: Final[dict[str, tuple[str, ...]]] = {
+    "What is compiled": (
+        *(
+            "begin",
+            "until",
+            "simplify",
+            "quantized_io",
+            "input_layout",
+            "output_layout",
+            "input_type",
+        ),
+        *("rounding", "plan_file"),
+    ),
+    "How rows come and go": ("input_mode", "output_mode", "preserve_input"),
+    "RAM and work": (
+        *("max_ram", "max_overhead", "cost", "schedule", "allocator", "align", "effort"),
+        *("max_flash", "max_instructions", "baseline", "tolerance"),
+    ),
+    "The part, and the C": ("board", "board_file", "mcu", "core", "name", "slices", "package"),
+    "Checks": ("samples", "seed", "check", "cached", "profile", "clock"),
+}
+"""Title -> parameters; all others come first, as the command's own."""
+
+
+class HelpfulCommand(click.Command):
+    """A command whose help shows examples, and its options in groups."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Arguments are in the usage; options stand below the titles of `_GROUPS`."""
+        group_of = {name: title for title, names in _GROUPS.items() for name in names}
+        found: dict[str, list[tuple[str, str]]] = {"Options": [], **{t: [] for t in _GROUPS}}
+        for param in self.get_params(ctx):
+            record = None if isinstance(param, click.Argument) else param.get_help_record(ctx)
+            if record is not None:
+                found[group_of.get(param.name or "", "Options")].append(record)
+        for title, records in found.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """What a MODEL is, and examples."""
+        super().format_epilog(ctx, formatter)
+        examples = _EXAMPLES.get(ctx.info_name or "", ())
+        if examples:
+            with formatter.section("Examples"):
+                for example in examples:
+                    formatter.write(f"  {ctx.command_path} {example}".rstrip() + "\n")
+
+
+class HelpfulGroup(click.Group):
+    """Lists its commands in the order of use, not of the alphabet."""
+
+    command_class = HelpfulCommand
+
+    def list_commands(self, _ctx: click.Context) -> list[str]:
+        """In the order in which they were added."""
+        return list(self.commands)
+
+
+class ModelName(click.Path):
+    """A .tflite file, or zoo:NAME; completed as both."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=str)
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Networks of the zoo where that has begun, else files."""
+        if incomplete.startswith("zoo:") or (incomplete and "zoo:".startswith(incomplete)):
+            from lowtide.zoo import names
+
+            return [
+                CompletionItem(f"zoo:{n}") for n in names() if f"zoo:{n}".startswith(incomplete)
+            ]
+        return super().shell_complete(ctx, param, incomplete)
+
+
+def complete_boards(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    """The boards that begin so."""
+    from lowtide.machines.board import load_boards
+
+    return _beginning(load_boards(None), incomplete)
+
+
+def complete_cores(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    """The cores that begin so."""
+    from lowtide.machines.board import targets
+
+    return _beginning(targets(), incomplete)
+
+
+def _beginning(names: Any, incomplete: str) -> list[str]:
+    found: Sequence[str] = sorted(names)
+    return [name for name in found if name.startswith(incomplete)]

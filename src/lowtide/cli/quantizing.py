@@ -1,0 +1,122 @@
+"""The command that makes integers of float networks: quantize."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from lowtide.cli.helping import HelpfulCommand
+from lowtide.cli.options import (
+    MODEL_HELP,
+    file_option,
+    json_option,
+    load,
+    model_argument,
+    part_options,
+    progress,
+    show,
+)
+from lowtide.errors import UsageError
+from lowtide.files import check_writable
+
+_END = click.Choice(["float32", "int8", "uint8", "int16"])
+
+
+class _Range(click.types.StringParamType):
+    """Two numbers as LOW:HIGH."""
+
+    name = "range"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            low, high = map(float, str(value).split(":"))
+            if low < high:
+                return low, high
+        except ValueError:
+            pass
+        return self.fail(f"{value!r} is no range of numbers, such as -1:1.", param, ctx)
+
+
+@click.command(cls=HelpfulCommand, epilog=MODEL_HELP)
+@model_argument
+@part_options
+@file_option("-o", "output", metavar="OUT", help_text="The .tflite file to write.", required=True)
+@file_option(
+    "--data",
+    metavar="SAMPLES",
+    help_text="What the network will see: a .npz file with an array for each input, a .npy file, or a "
+    "folder of .npy files, images or .wav files.",
+)
+@click.option("--random", "noise", is_flag=True, help="Random samples instead: for trials alone.")
+@click.option("--int16", is_flag=True, help="Activations of 16 bits instead of 8.")
+@click.option("--input-type", type=_END, help="Type of the inputs (default: the activations').")
+@click.option("--output-type", type=_END, help="Type of the outputs (default: the activations').")
+@click.option(
+    "--samples",
+    type=click.IntRange(1, 100_000),
+    default=256,
+    show_default=True,
+    help="How many to take at most, evenly spread; with --random, how many to make (at most 64). One in "
+    "four is held back, to compare on.",
+)
+@click.option(
+    "--image-range",
+    type=_Range(),
+    default="0:1",
+    show_default=True,
+    metavar="LOW:HIGH",
+    help="What the pixels 0 and 255 are to the network.",
+)
+@json_option
+def quantize(
+    model: str,
+    output: Path,
+    data: Path | None,
+    noise: bool,
+    int16: bool,
+    input_type: Any,
+    output_type: Any,
+    samples: int,
+    image_range: tuple[float, float],
+    as_json: bool,
+) -> None:
+    """Make a network of integers of a float or hybrid one, and say what is lost and what it needs."""
+    from lowtide.commands import cutting, datasets, quantizing
+    from lowtide.report import quantized
+    from lowtide.report.data import to_json
+
+    if (data is None) != noise:
+        raise UsageError(
+            "no samples are given to calibrate with"
+            if data is None
+            else "--data and --random are two",
+            "give --data SAMPLES, or --random for a trial"
+            if data is None
+            else "leave out one of them",
+        )
+    check_writable(output)
+    loaded = cutting.as_file(load(model))
+    if data is None:
+        print(f"lowtide: WARNING: {quantized.RANDOM_WARNING}", file=sys.stderr)
+        given = datasets.random_samples(loaded.graph, min(samples, 64))
+    else:
+        names = [name for name, _ in cutting.signature_of(loaded).inputs]
+        given = datasets.load_samples(
+            data, loaded.graph, names, most=samples, image_range=image_range
+        )
+    with progress("quantising, comparing and planning"):
+        result = quantizing.quantize_model(
+            loaded,
+            given,
+            bits=16 if int16 else 8,
+            input_type=input_type,
+            output_type=output_type,
+        )
+    result.write(output)
+    if as_json:
+        print(to_json(quantized.quantized_document(result, str(output))))
+    else:
+        show(quantized.quantized_text(result, str(output)))

@@ -1,0 +1,63 @@
+"""A program's inputs and outputs where they are not the file's: what the caller does in its stead.
+
+Why apart: each of these changes the C interface, so each is said in the header, and refused where there
+is nothing to change.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from lowtide.errors import UsageError
+from lowtide.ir import Graph
+from lowtide.passes import channels_last, drop_boundary_quantization
+
+Layout = Literal["file", "nhwc"]
+"""How an image lies in memory: as the file has it, or with its channels last."""
+
+
+def own_ends(
+    graph: Graph, *, quantized_io: bool, input_layout: Layout, output_layout: Layout
+) -> Graph:
+    """The graph without the conversions and turns at its boundary that the caller wants to do.
+
+    Raises UsageError where an image is to have its channels last, and there is no TRANSPOSE to drop.
+    """
+    dropped = drop_boundary_quantization(graph) if quantized_io else graph
+    for layout, which in ((input_layout, "input"), (output_layout, "output")):
+        if layout == "nhwc":
+            turned = _turned(dropped, which)
+            if turned is dropped:
+                raise _nothing_to_turn(graph, which)
+            dropped = turned
+    return drop_boundary_quantization(dropped) if quantized_io else dropped
+
+
+def _turned(graph: Graph, which: str) -> Graph:
+    return channels_last(graph, inputs=which == "input", outputs=which == "output")
+
+
+def _nothing_to_turn(graph: Graph, which: str) -> UsageError:
+    bare = drop_boundary_quantization(graph)
+    return UsageError(
+        f"--{which}-layout nhwc: no {which} of the network passes a TRANSPOSE between channels first "
+        "and last",
+        f"leave it out: the program has the {which} as the file has it"
+        if _turned(bare, which) is bare
+        else "give --quantized-io as well, as floats are converted before or behind it",
+    )
+
+
+def ends_notes(file: Graph, program: Graph) -> dict[tuple[str, int], str]:
+    """What a caller must know of inputs and outputs that are not as in the file: by kind and index."""
+    notes = {}
+    for kind, old, new in (
+        ("INPUT", file.inputs, program.inputs),
+        ("OUTPUT", file.outputs, program.outputs),
+    ):
+        for i, (was, now) in enumerate(zip(old, new, strict=True)):
+            before, after = file.tensors[was].shape, program.tensors[now].shape
+            if before != after and sorted(before) == sorted(after):
+                shape = ", ".join(map(str, before))
+                notes[kind, i] = f"with its channels last; the file has them first, {{{shape}}}"
+    return notes

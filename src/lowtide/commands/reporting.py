@@ -1,0 +1,136 @@
+"""What `lowtide report` shows of a network, gathered: orders, plans, the front, figures, advice.
+
+Why one value: the page and the JSON document are made of the same figures, and what is shown was all
+computed with the same options. Nothing here formats.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from lowtide.commands.advising import Advice, advice
+from lowtide.commands.analysis import Analysis, analyze
+from lowtide.commands.checking import Ran, run
+from lowtide.commands.compiling import (
+    Compiled,
+    Options,
+    Planned,
+    compile_model,
+    planned_model,
+)
+from lowtide.commands.verdict import Figures, predicted
+from lowtide.errors import LowtideError, UsageError
+from lowtide.ir import Model
+from lowtide.machines.parts import Board
+from lowtide.place import Placement
+from lowtide.place.greedy import greedy
+from lowtide.place.tensors import tflm_problem
+from lowtide.plans.planner import Point, Tell
+
+TIGHT = 1.5
+"""The plan that shows what room work can buy takes at most so many times the network's MACs."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reported:
+    """What is told of one network.
+
+    `tflm` and `ordered` are what TFLM's planner makes of whole tensors, in the file's order and in the
+    best one. `planned` is the program by the options that were given, with its front; `streamed` the
+    same with its input streamed, None if it is already; `tight` the least arena for at most `TIGHT`
+    times the MACs, None if that is no less. `figures` are of `planned`: measured, if `ran` is there.
+    """
+
+    analysis: Analysis
+    tflm: Placement = field(repr=False)
+    ordered: Placement = field(repr=False)
+    planned: Planned
+    streamed: Planned | None
+    tight: Compiled | None
+    figures: Figures
+    ran: Ran | None
+    advice: tuple[Advice, ...]
+
+    @property
+    def compiled(self) -> Compiled:
+        """The program."""
+        return self.planned.compiled
+
+
+def report_on(
+    model: Model,
+    options: Options | None = None,
+    board: Board | None = None,
+    *,
+    tell: Tell = lambda _: None,
+    cached: bool = True,
+) -> Reported:
+    """Analyse and plan `model` in all the ways that a report compares; measure it on `board`, if given.
+
+    Raises UsageError for options without rows; else as `planned_model` and, with a board, as `run`.
+    """
+    options = options or Options()
+    if options.schedule != "rows":
+        raise UsageError(
+            "a report shows how rows are scheduled", "leave out --schedule and --allocator"
+        )
+    tell("looking for the best order")
+    analysis = analyze(model, effort=options.effort)
+    graph = analysis.graph
+    tflm = greedy(tflm_problem(graph, analysis.file.order))
+    ordered = greedy(tflm_problem(graph, analysis.best.order))
+    planned = planned_model(model, options, front=options.stages is None, tell=tell)
+    compiled = planned.compiled
+    streamed = None
+    if options.input_mode != "streamed" and options.stages is None:
+        other = replace(options, input_mode="streamed", preserve_input=False)
+        streamed = _if_possible(model, other, tell)
+    made: dict[Options, Compiled] = {}
+    if streamed is not None:
+        made[streamed.compiled.options] = streamed.compiled
+    ran = None
+    if board is not None:
+        tell(f"measuring on {board.name}")
+        ran = run(compiled, board.with_plenty, cached=cached, profile=True)
+    tell("trying other options")
+    return Reported(
+        analysis=analysis,
+        tflm=tflm,
+        ordered=ordered,
+        planned=planned,
+        streamed=streamed,
+        tight=_tight(planned),
+        figures=predicted(compiled) if ran is None else _measured(ran),
+        ran=ran,
+        advice=advice(compiled, lambda other: made.get(other) or compile_model(model, other)),
+    )
+
+
+def _if_possible(model: Model, options: Options, tell: Tell) -> Planned | None:
+    try:
+        return planned_model(model, options, front=True, tell=tell)
+    except LowtideError:
+        return None
+
+
+def _tight(planned: Planned) -> Compiled | None:
+    """The plan of the front that takes the least RAM for not too much work."""
+    compiled = planned.compiled
+    points: tuple[Point, ...] = planned.points or ()
+    within = [p for p in points if p.overhead <= TIGHT and p.arena_bytes < compiled.arena_bytes]
+    if not within:
+        return None
+    best = min(within, key=lambda p: (p.arena_bytes, p.cost))
+    return compile_model(
+        compiled.model,
+        replace(compiled.options, stages=best.choices, max_overhead=None, max_ram=None),
+    )
+
+
+def _measured(ran: Ran) -> Figures:
+    found = ran.measured
+    return Figures(
+        *(found.ram.total_bytes, found.flash.total_bytes, found.max_instructions, ran.board.name),
+        measured=True,
+        bit_exact=ran.bit_exact,
+    )

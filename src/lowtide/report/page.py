@@ -1,0 +1,308 @@
+"""The report of a network as one file of HTML, which needs nothing else, and as a JSON document.
+
+Why the page is drawn from the document: who reads the figures by program gets what people see. Names in
+a model are other people's: they are data in the page, never markup.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Sequence
+from importlib import resources
+from importlib.metadata import version
+from itertools import groupby
+from pathlib import PurePath
+from typing import Any, Final
+
+from lowtide.commands.compiling import Compiled, Planned
+from lowtide.commands.profiling import Profile
+from lowtide.commands.reporting import Reported
+from lowtide.emit.footprint import CODE_PER_SOURCE, STACK, constants, flash_bytes
+from lowtide.ir.macs import op_macs
+from lowtide.lower.nodes import Node
+from lowtide.plans.planner import Point
+from lowtide.report.advised import advice_documents
+from lowtide.report.front_picture import PARTS
+from lowtide.report.memory_views import View, views_of
+from lowtide.report.profile import ids_text
+from lowtide.report.text import amount, plain, shape_text
+
+SCHEMA: Final = "lowtide.report/1"
+
+
+def report_document(*reported: Reported) -> dict[str, Any]:
+    """Schema lowtide.report/1: what the page shows of one network, or of two. Sizes in bytes."""
+    return {"schema": SCHEMA, "networks": [_network(each) for each in reported]}
+
+
+def report_page(*reported: Reported) -> str:
+    """The page of one network, or of two side by side: HTML with everything in it."""
+    document = json.dumps(report_document(*reported), separators=(",", ":"))
+    names = " and ".join(_name(each.compiled) for each in reported)
+    parts = {
+        "title": html.escape(f"{names}: lowtide's report"),
+        "style": _part("page.css"),
+        "script": _part("page.js"),
+        # Nothing in a script element ends it but "</", and nothing is a comment but "<!--".
+        "data": document.replace("<", "\\u003c"),
+    }
+    page = _part("page.html")
+    pieces = page.split("{{")
+    made = [pieces[0]]
+    for piece in pieces[1:]:
+        key, _, rest = piece.partition("}}")
+        made += [parts[key], rest]
+    return "".join(made)
+
+
+def _part(name: str) -> str:
+    return (resources.files("lowtide.report") / "page" / name).read_text("utf-8")
+
+
+def _name(compiled: Compiled) -> str:
+    return plain(PurePath(compiled.model.path).name)
+
+
+def _network(reported: Reported) -> dict[str, Any]:
+    compiled, figures = reported.compiled, reported.figures
+    views = views_of(reported)
+    how = f"measured on {figures.where}" if figures.measured else f"predicted for {figures.where}"
+    instructions = "unknown" if figures.instructions is None else f"{figures.instructions:,}"
+    return {
+        "name": _name(compiled),
+        "path": compiled.model.path,
+        "verdict": verdict_sentence(reported),
+        "how": _how(reported),
+        "ram_bytes": figures.ram_bytes,
+        "flash_bytes": figures.flash_bytes,
+        "instructions": figures.instructions,
+        "measured": figures.measured,
+        "arena_bytes": compiled.arena_bytes,
+        "state_bytes": compiled.state_bytes,
+        "figures": [
+            {"name": "RAM in all", "shown": amount(figures.ram_bytes), "note": how},
+            {"name": "Flash in all", "shown": amount(figures.flash_bytes), "note": how},
+            {"name": "Instructions of one run", "shown": instructions, "note": how},
+            {
+                "name": "TensorFlow Lite Micro's RAM",
+                "shown": amount(compiled.tflm_bytes.ram),
+                "note": "its arena for tensors and variables, predicted",
+            },
+        ],
+        "compared": [
+            ["RAM in all, bytes", figures.ram_bytes],
+            ["arena and state, bytes", compiled.ram_bytes],
+            ["the same with the input streamed", _streamed_ram(reported)],
+            ["TensorFlow Lite Micro's tensors and variables, predicted", compiled.tflm_bytes.ram],
+            [f"flash in all, bytes, {how}", figures.flash_bytes],
+            [f"instructions of one run, {how}", figures.instructions],
+            ["MACs of one run", compiled.savings.macs.after],
+            ["bytes of weights", compiled.savings.weights.after],
+            ["operators", len(compiled.graph.ops)],
+        ],
+        "views": [_view(view) for view in views],
+        "parts": [{"name": name, "bytes": size} for name, size in PARTS],
+        "fronts": _fronts(reported),
+        "operators": _operators(reported),
+        "operators_note": "Numbers are those of the operators after simplification"
+        + (", in a block those of all its operators. " if compiled.assembly.members else ". ")
+        + _predicted_note(reported),
+        "graph": _graph(compiled),
+        "flash": _flash(reported),
+        "state": [
+            {"name": plain(compiled.assembly.program_graph.tensors[v.tensor].name), "bytes": v.size}
+            for v in compiled.assembly.variables
+        ],
+        "advice": advice_documents(compiled, reported.advice),
+        "made_by": f"Made by lowtide {version('lowtide')}. The file is complete: it loads nothing.",
+    }
+
+
+def verdict_sentence(reported: Reported) -> str:
+    """What the reader wants to know first: how much RAM, which parts have it, and how it is less."""
+    compiled, figures = reported.compiled, reported.figures
+    need, tflm = figures.ram_bytes, compiled.tflm_bytes.ram
+    sizes = [(name, size) for name, size in PARTS if size >= need]
+    about = "" if figures.measured else "about "
+    text = f"Needs {about}{amount(need)} of RAM in all"
+    if sizes:
+        name, size = sizes[0]
+        text += f": fits a part with {name.partition(':')[0]}, with {size - need:,} B to spare"
+    text += f". TensorFlow Lite Micro's tensors alone take {amount(tflm)}"
+    if tflm > compiled.ram_bytes:
+        text += f", {tflm / max(1, compiled.ram_bytes):.1f} times as much as here"
+    text += "."
+    streamed = _streamed_ram(reported)
+    if streamed is not None and sizes:
+        extra = need - compiled.ram_bytes
+        smaller = [(n, s) for n, s in PARTS if streamed + extra <= s < sizes[0][1]]
+        if smaller:
+            text += f" With its input given row by row it fits {smaller[0][0].partition(':')[0]}."
+    return text
+
+
+def _streamed_ram(reported: Reported) -> int | None:
+    return None if reported.streamed is None else reported.streamed.compiled.ram_bytes
+
+
+def _how(reported: Reported) -> str:
+    figures, options = reported.figures, reported.compiled.options
+    text = (
+        f"Compiled for {options.target.core if options.target.core != 'any' else 'any core'}, "
+        f"input {options.input_mode}, output {options.output_mode}."
+    )
+    if reported.ran is not None:
+        exact = (
+            "byte for byte those of the reference kernels"
+            if figures.bit_exact
+            else "NOT those of the reference kernels"
+        )
+        return (
+            f"{text} Measured on {reported.ran.board.description} ({figures.where}), emulated; "
+            f"its outputs are {exact}, on {reported.ran.samples} inputs. RAM in all is the arena, the "
+            "state, the instance, data and the stack."
+        )
+    return (
+        f"{text} Predicted: the arena, the state and all constants are exact; {STACK:,} B of stack "
+        f"and {CODE_PER_SOURCE:,} B of code for each source file are assumed. --board measures them."
+    )
+
+
+def _view(view: View) -> dict[str, Any]:
+    return {
+        "key": view.key,
+        "title": view.title,
+        "caption": view.caption,
+        "ram_bytes": view.ram_bytes,
+        "arena_bytes": view.arena_bytes,
+        "state_bytes": view.state_bytes,
+        "slots": len(view.steps),
+        "peak_slot": view.peak_slot,
+        "peak_bytes": view.peak_bytes,
+        "peak": [
+            {"name": h.name, "bytes": h.bytes, "pieces": h.pieces, "why": h.why} for h in view.peak
+        ],
+        "steps": [[label, sum(1 for _ in group)] for label, group in groupby(view.steps)],
+        "boxes": [[b.tensor, b.start, b.end, b.offset, b.size] for b in view.boxes],
+        "runs": [[r.stage, r.start, r.end] for r in view.runs],
+        "names": {str(tensor): list(name) for tensor, name in view.names.items()},
+        "colours": {str(tensor): colour for tensor, colour in view.colours.items()},
+    }
+
+
+def _fronts(reported: Reported) -> list[dict[str, Any]]:
+    found = [reported.planned, *([] if reported.streamed is None else [reported.streamed])]
+    return [
+        {
+            "title": f"input {planned.compiled.options.input_mode}",
+            "points": [_point(planned, point) for point in planned.points or ()],
+        }
+        for planned in found
+    ]
+
+
+def _point(planned: Planned, point: Point) -> dict[str, Any]:
+    compiled = planned.compiled
+    model = compiled.options.predictor
+    return {
+        "ram_bytes": point.arena_bytes + compiled.state_bytes,
+        "macs": point.macs,
+        "overhead": point.overhead,
+        "instructions": None if model is None else model.program(point.placed.rows.executed),
+    }
+
+
+def _operators(reported: Reported) -> list[dict[str, Any]]:
+    """A row for each operator, or for those that run as one, in the network's order."""
+    compiled = reported.compiled
+    assembly, graph = compiled.assembly, compiled.graph
+    model = compiled.options.predictor
+    nodes: dict[tuple[int, ...], list[tuple[Node, int]]] = {}
+    for node, times in assembly.executed:
+        if node.op >= 0:
+            key = assembly.members.get(node.op, (node.op,))
+            nodes.setdefault(tuple(key), []).append((node, times))
+    measured: dict[tuple[int, ...], int] = {}
+    if reported.ran is not None and isinstance(reported.ran.profile, Profile):
+        measured = {s.operators: s.instructions for s in reported.ran.profile.operators}
+    rows = []
+    for key in sorted(nodes):
+        ops = [graph.ops[op] for op in key]
+        out = graph.tensors[ops[-1].outputs[0]]
+        weights = {
+            t: graph.tensors[t].bytes
+            for op in ops
+            for t in op.inputs
+            if t >= 0 and graph.tensors[t].is_constant
+        }
+        rows.append(
+            {
+                "first": key[0],
+                "ids": ids_text(key),
+                "type": " + ".join(dict.fromkeys(plain(op.label) for op in ops)),
+                "shape": shape_text(out.shape),
+                "macs": sum(op_macs(graph, op) for op in ops),
+                "weights_bytes": sum(weights.values()),
+                "output_bytes": out.bytes,
+                "instructions": None if model is None else model.program(nodes[key]),
+                "measured": measured.get(key),
+            }
+        )
+    return rows
+
+
+def _predicted_note(reported: Reported) -> str:
+    if reported.ran is not None and isinstance(reported.ran.profile, Profile):
+        return f"Instructions were counted on {reported.figures.where}, emulated."
+    model = reported.compiled.options.predictor
+    if model is None:
+        return "There is no cost model for this core."
+    return (
+        f"Instructions are predicted for a {model.core}, off by at most {model.worst_error:.1%} in the "
+        "plans that were measured."
+    )
+
+
+def _graph(compiled: Compiled) -> list[dict[str, Any]]:
+    """The operators in the order they begin, with the operators that make what they read."""
+    graph, plan = compiled.graph, compiled.assembly.plan
+    makers = {t: op.id for op in graph.ops for t in op.outputs}
+    stage_of: dict[int, int] = {}
+    for number, stage in enumerate(plan.stages if plan is not None else ()):
+        stage_of |= dict.fromkeys(stage.operators, number)
+    order = [*compiled.assembly.order]
+    order.sort(key=lambda op: stage_of.get(op, -1))
+    return [
+        {
+            "id": op,
+            "type": plain(graph.ops[op].label),
+            "shape": shape_text(graph.tensors[graph.ops[op].outputs[0]].shape)
+            if graph.ops[op].outputs
+            else "",
+            "stage": stage_of.get(op),
+            "sources": sorted({makers[t] for t in graph.ops[op].inputs if t in makers}),
+        }
+        for op in order
+    ]
+
+
+def _flash(reported: Reported) -> dict[str, Any]:
+    if reported.ran is not None:
+        found = reported.ran.measured.flash
+        parts: Sequence[tuple[str, int]] = (
+            ("code", found.code_bytes),
+            ("weights", found.weights_bytes),
+            ("tables and other constants", found.constant_bytes),
+            ("data that is copied to RAM", found.data_bytes),
+        )
+        note = f"Flash, measured: the program linked for {reported.figures.where}"
+    else:
+        compiled = reported.compiled
+        sizes = constants(compiled.assembly)
+        weights = sum(size for is_weights, size in sizes if is_weights)
+        code = CODE_PER_SOURCE * sum(name.endswith(".c") for name in compiled.files)
+        rest = flash_bytes(compiled.assembly, compiled.files) - weights - code
+        parts = (("weights", weights), ("tables and other constants", rest), ("code", code))
+        note = "Flash, predicted: constants are exact, code is assumed"
+    return {"parts": [{"name": name, "bytes": size} for name, size in parts], "note": note}

@@ -1,0 +1,461 @@
+// The page that `lowtide report` writes. Data is in #data, schema lowtide.report/1; all text of it goes
+// through textContent, as names in a model are other people's. Nothing is loaded.
+"use strict";
+(() => {
+  const documents = JSON.parse(document.getElementById("data").textContent).networks;
+  const page = document.getElementById("page");
+  const two = documents.length > 1;
+  const redraws = [];
+
+  const make = (name, attributes = {}, ...children) => fill(document.createElement(name), attributes, children);
+  const draw = (name, attributes = {}, ...children) =>
+    fill(document.createElementNS("http://www.w3.org/2000/svg", name), attributes, children);
+  function fill(element, attributes, children) {
+    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+    element.append(...children.flat().filter((child) => child !== null && child !== undefined));
+    return element;
+  }
+  const count = (n) => Math.round(n).toLocaleString("en-US");
+  const bytes = (n) => `${count(n)} B`;
+  const millions = (n) => (n >= 1e7 ? `${(n / 1e6).toFixed(1)} M` : n >= 1e5 ? `${(n / 1e6).toFixed(2)} M` : count(n));
+  const percent = (part) => `${(100 * part).toFixed(1)} %`;
+
+  // Where ticks go on an axis from 0 to `most`, at steps that are easily read, `binary` or decimal.
+  function ticks(most, wanted, binary) {
+    const raw = most / wanted;
+    const base = binary ? 2 ** Math.floor(Math.log2(Math.max(1, raw))) : 10 ** Math.floor(Math.log10(Math.max(1e-9, raw)));
+    const step = (binary ? [1, 2, 4] : [1, 2, 5, 10]).map((k) => k * base).find((s) => s >= raw) || raw;
+    const found = [];
+    for (let at = 0; at <= most * 1.0001; at += step) found.push(at);
+    return found;
+  }
+  const kilobytes = (n) => (n % 1024 === 0 && n ? `${n / 1024} KB` : n >= 1024 ? `${(n / 1024).toFixed(1)} KB` : `${n} B`);
+
+  function table(columns, rows, caption, sortable = false) {
+    const head = make("tr");
+    const body = make("tbody");
+    const cells = (row) =>
+      row.map((cell, i) => {
+        const classes = [columns[i].text ? "text" : "", columns[i].wrap ? "wrap" : ""].join(" ").trim();
+        return make("td", classes ? { class: classes } : {}, cell.node ?? String(cell.shown ?? cell));
+      });
+    const show = (sorted) => body.replaceChildren(...sorted.map((row) => make("tr", {}, cells(row))));
+    columns.forEach((column, i) => {
+      const cell = make("th", { scope: "col", ...(column.text ? { class: "text" } : {}) });
+      if (!sortable) {
+        cell.append(column.name);
+      } else {
+        const button = make("button", { type: "button" }, column.name);
+        button.addEventListener("click", () => {
+          const up = cell.getAttribute("aria-sort") === "descending";
+          head.querySelectorAll("th").forEach((th) => th.removeAttribute("aria-sort"));
+          cell.setAttribute("aria-sort", up ? "ascending" : "descending");
+          const value = (row) => row[i].value ?? row[i].shown ?? row[i];
+          const order = (a, b) => (typeof value(a) === "number" ? value(a) - value(b) : String(value(a)).localeCompare(String(value(b))));
+          show([...rows].sort((a, b) => (up ? order(a, b) : order(b, a))));
+        });
+        cell.append(button);
+      }
+      head.append(cell);
+    });
+    show(rows);
+    const made = make("table", {}, make("caption", { class: "dim text" }, caption), make("thead", {}, head), body);
+    made.querySelector("caption").style.textAlign = "left";
+    return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption }, made);
+  }
+
+  // A plot that is drawn anew whenever its width changes: `paint(svg, width)` returns its height.
+  function plot(label, paint) {
+    const tip = make("div", { class: "tip", hidden: "" });
+    const holder = make("div", { class: "plot" });
+    const svg = draw("svg", { role: "img", "aria-label": label });
+    holder.append(svg, tip);
+    const redraw = () => {
+      const width = Math.max(280, Math.floor(holder.clientWidth || 800));
+      svg.replaceChildren();
+      const height = paint(svg, width, tip);
+      svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    };
+    redraws.push(redraw);
+    return { holder, svg, tip, redraw };
+  }
+
+  function place(tip, holder, x, y, text) {
+    tip.textContent = text;
+    tip.hidden = false;
+    const width = holder.clientWidth;
+    tip.style.left = `${Math.max(0, Math.min(x + 12, width - tip.offsetWidth))}px`;
+    tip.style.top = `${Math.max(0, y - tip.offsetHeight - 10)}px`;
+  }
+
+  // Memory over time: a way of running is chosen, its boxes drawn to a scale that all share.
+  function memory(network, number, most) {
+    const views = network.views;
+    let view = views.find((v) => v.key === "rows") || views[0];
+    let zoomed = false;
+    const caption = make("p");
+    const result = make("p", { role: "status" });
+    const details = make("div");
+    const name = (tensor) => (tensor < 0 ? ["scratch", "memory of a kernel"] : view.names[tensor]);
+    let scale = null;
+    const shown = plot(`Memory over time of ${network.name}`, (svg, width) => {
+      const left = 62, right = 8, top = 26, height = 380, bottom = 34;
+      const high = (zoomed ? view.ram_bytes : most) * 1.04 || 1;
+      const x = (slot) => left + ((width - left - right) * slot) / view.slots;
+      const y = (address) => top + (height - top - bottom) * (1 - address / high);
+      scale = { x, y, high, left, width, right, top, height, bottom };
+      for (const at of ticks(high, 6, true)) {
+        svg.append(
+          draw("line", { x1: left, x2: width - right, y1: y(at), y2: y(at), class: "grid" }),
+          draw("text", { x: left - 6, y: y(at) + 4, "text-anchor": "end", class: "dim" }, kilobytes(at)),
+        );
+      }
+      const paths = new Map(); // with an edge, or without where it would leave nothing of the box
+      const thin = new Set();
+      for (const [tensor, start, end, offset, size] of view.boxes) {
+        if (Math.min(x(end) - x(start), y(offset) - y(offset + size)) < 3) thin.add(tensor);
+        const box = `M${x(start).toFixed(1)} ${y(offset).toFixed(1)}H${x(end).toFixed(1)}V${y(offset + size).toFixed(1)}H${x(start).toFixed(1)}Z`;
+        paths.set(tensor, (paths.get(tensor) || "") + box);
+      }
+      for (const [tensor, d] of paths) {
+        const mark = tensor < 0 ? { class: "scratch" } : { class: thin.has(tensor) ? "" : "box", style: `fill:var(--c${view.colours[tensor]})` };
+        svg.append(draw("path", { d, ...mark }));
+      }
+      for (const run of view.runs.slice(1)) {
+        svg.append(draw("line", { x1: x(run[1]), x2: x(run[1]), y1: y(view.arena_bytes), y2: y(0), class: "grid" }));
+      }
+      for (const [tensor, label, slot, address] of labels(view, x, y)) {
+        svg.append(draw("text", { x: x(slot), y: y(address) + 4, "text-anchor": "middle", class: "label" }, label));
+      }
+      for (const part of network.parts) {
+        if (part.bytes < high && part.bytes > high / 12) {
+          svg.append(
+            draw("line", { x1: left, x2: width - right, y1: y(part.bytes), y2: y(part.bytes), class: "part" }),
+            draw("text", { x: width - right, y: y(part.bytes) - 4, "text-anchor": "end", class: "dim label" }, part.name),
+          );
+        }
+      }
+      const peak = x(view.peak_slot + 0.5);
+      const end = peak > width / 2;
+      svg.append(
+        draw("line", { x1: left, x2: width - right, y1: y(view.ram_bytes), y2: y(view.ram_bytes), class: "top" }),
+        draw("line", { x1: peak, x2: peak, y1: y(0), y2: top - 8, class: "peak" }),
+        draw("text", { x: peak + (end ? -5 : 5), y: top - 12, "text-anchor": end ? "end" : "start", class: "peaktext" },
+          `peak: ${bytes(view.peak_bytes)} live`),
+        draw("line", { x1: left, x2: width - right, y1: y(0), y2: y(0), class: "axis" }),
+        draw("text", { x: left, y: height - 8, class: "dim" }, "step 0: the input is given"),
+        draw("text", { x: width - right, y: height - 8, "text-anchor": "end", class: "dim" }, `step ${count(view.slots - 1)}`),
+      );
+      return height;
+    });
+    const found = (event) => {
+      const frame = shown.svg.getBoundingClientRect();
+      const px = ((event.clientX - frame.left) * scale.width) / frame.width;
+      const py = ((event.clientY - frame.top) * scale.height) / frame.height;
+      const slot = Math.floor(((px - scale.left) / (scale.width - scale.left - scale.right)) * view.slots);
+      const address = (1 - (py - scale.top) / (scale.height - scale.top - scale.bottom)) * scale.high;
+      const box = view.boxes.find(([, start, end, offset, size]) => start <= slot && slot < end && offset <= address && address < offset + size);
+      return { box, slot, px: event.clientX - frame.left, py: event.clientY - frame.top };
+    };
+    const hover = (event) => {
+      const { box, slot, px, py } = found(event);
+      if (!box) {
+        shown.tip.hidden = true;
+        return;
+      }
+      const [tensor, start, end, offset, size] = box;
+      const [short, origin] = name(tensor);
+      place(shown.tip, shown.holder, px, py,
+        `${short} ${origin ? `(${origin})` : ""}\n${bytes(size)} at address ${count(offset)}\nsteps ${count(start)} to ${count(end - 1)}\nstep ${count(slot)}: ${step(view, slot)}`);
+    };
+    shown.svg.addEventListener("pointermove", hover);
+    shown.svg.addEventListener("pointerdown", hover);
+    shown.svg.addEventListener("pointerleave", () => { shown.tip.hidden = true; });
+
+    const update = () => {
+      caption.textContent = view.caption;
+      const first = views[0];
+      const less = view === first || !first.ram_bytes ? "" : `, ${percent(1 - view.ram_bytes / first.ram_bytes)} less than ${first.title}`;
+      result.textContent = `${view.title}: ${bytes(view.ram_bytes)} of RAM${view.state_bytes ? `, ${bytes(view.state_bytes)} of it state` : ""}${less}.`;
+      const rows = view.peak.map((held) => [{ shown: held.name }, { shown: bytes(held.bytes), value: held.bytes }, held.pieces, { shown: held.why }]);
+      details.replaceChildren(
+        table(
+          [{ name: "in memory", text: true }, { name: "bytes" }, { name: "pieces" }, { name: "for", text: true, wrap: true }],
+          rows,
+          `The peak, step ${count(view.peak_slot)}: ${step(view, view.peak_slot)}`,
+        ),
+      );
+      shown.svg.setAttribute("aria-label",
+        `Memory over time, ${view.title}: ${bytes(view.ram_bytes)}; the peak is in step ${view.peak_slot}, ${step(view, view.peak_slot)}. The table below says what is in memory then.`);
+      shown.redraw();
+    };
+    const choices = make("fieldset", { class: "noprint" }, make("legend", { class: "dim" }, "Way of running it"));
+    for (const each of views) {
+      const input = make("input", { type: "radio", name: `view${number}`, value: each.key });
+      input.checked = each === view;
+      input.addEventListener("change", () => { view = each; update(); });
+      choices.append(make("label", { class: "choice" }, input, make("span", {}, `${each.title}: ${bytes(each.ram_bytes)}`)));
+    }
+    const zoom = make("input", { type: "checkbox" });
+    zoom.addEventListener("change", () => { zoomed = zoom.checked; shown.redraw(); });
+    requestAnimationFrame(update);
+    return [
+      choices, caption, result, shown.holder,
+      make("p", { class: "noprint" }, make("label", {}, zoom, " as high as the picture allows")),
+      make("p", { class: "dim" }, "Each box is a tensor, or a row of one: as wide as the steps it is needed for, as high as its bytes, at its address. Hover or tap to see which. Grey: scratch memory of kernels. State, which stays, lies on top."),
+      details,
+    ];
+  }
+
+  function step(view, slot) {
+    let at = 0;
+    for (const [label, length] of view.steps) {
+      at += length;
+      if (slot < at) return label;
+    }
+    return "";
+  }
+
+  // The largest box of each tensor that has room for its name.
+  function labels(view, x, y) {
+    const best = new Map();
+    for (const [tensor, start, end, offset, size] of view.boxes) {
+      if (tensor < 0) continue;
+      const wide = x(end) - x(start), high = y(offset) - y(offset + size);
+      const label = view.names[tensor][0];
+      if (wide < 8 * label.length || high < 14) continue;
+      const old = best.get(tensor);
+      if (!old || wide * high > old[4]) best.set(tensor, [tensor, label, (start + end) / 2, offset + size / 2, wide * high]);
+    }
+    return best.values();
+  }
+
+  // RAM against work, for the plans that no other beats in both.
+  function front(network) {
+    const lines = network.fronts.filter((f) => f.points.length);
+    if (!lines.length) return [];
+    const cost = (p) => p.instructions ?? p.macs;
+    const unit = lines[0].points[0].instructions === null ? "MACs" : "instructions, predicted";
+    const all = lines.flatMap((f) => f.points);
+    const shown = plot(`RAM against ${unit}; the table below has the figures.`, (svg, width) => {
+      const left = 62, right = 14, top = 12, height = 300, bottom = 44;
+      const low = Math.min(...all.map(cost)), far = Math.max(...all.map(cost));
+      const span = far - low || low || 1;
+      const high = Math.max(...all.map((p) => p.ram_bytes)) * 1.12;
+      const x = (c) => left + 8 + ((width - left - right - 16) * (c - low)) / span;
+      const y = (r) => top + (height - top - bottom) * (1 - r / high);
+      for (const at of ticks(high, 5, true)) {
+        svg.append(draw("line", { x1: left, x2: width - right, y1: y(at), y2: y(at), class: "grid" }),
+          draw("text", { x: left - 6, y: y(at) + 4, "text-anchor": "end", class: "dim" }, kilobytes(at)));
+      }
+      for (const part of network.parts) {
+        if (part.bytes < high && part.bytes > high / 12) {
+          svg.append(draw("line", { x1: left, x2: width - right, y1: y(part.bytes), y2: y(part.bytes), class: "part" }),
+            draw("text", { x: width - right, y: y(part.bytes) - 4, "text-anchor": "end", class: "dim label" }, part.name));
+        }
+      }
+      lines.forEach((line, i) => {
+        const points = [...line.points].sort((a, b) => cost(a) - cost(b));
+        let d = `M${x(cost(points[0]))} ${y(points[0].ram_bytes)}`;
+        for (const p of points.slice(1)) d += `H${x(cost(p))}V${y(p.ram_bytes)}`;
+        svg.append(draw("path", { d: `${d}H${width - right}`, class: i ? "second" : "step" }));
+        for (const p of points) {
+          const dot = i
+            ? draw("circle", { cx: x(cost(p)), cy: y(p.ram_bytes), r: 5, class: "second" })
+            : draw("rect", { x: x(cost(p)) - 4.5, y: y(p.ram_bytes) - 4.5, width: 9, height: 9, class: "dot" });
+          const text = `${line.title}\n${bytes(p.ram_bytes)} of RAM\n${millions(cost(p))} ${unit}\n${p.overhead.toFixed(3)} times the MACs`;
+          dot.addEventListener("pointerenter", (event) => {
+            const frame = shown.svg.getBoundingClientRect();
+            place(shown.tip, shown.holder, event.clientX - frame.left, event.clientY - frame.top, text);
+          });
+          dot.addEventListener("pointerleave", () => { shown.tip.hidden = true; });
+          svg.append(dot);
+        }
+        const end = x(cost(points[0])) > width * 0.6;
+        svg.append(draw("text", { x: x(cost(points[0])) + (end ? 5 : -5), y: y(points[0].ram_bytes) - 9, "text-anchor": end ? "end" : "start", class: "label" },
+          `${i ? "\u25cf" : "\u25a0"} ${line.title}`));
+      });
+      svg.append(draw("line", { x1: left, x2: width - right, y1: y(0), y2: y(0), class: "axis" }));
+      for (const [c, anchor] of [[low, "start"], [far, "end"]]) {
+        svg.append(draw("text", { x: x(c), y: height - 26, "text-anchor": anchor, class: "dim" }, millions(c)));
+        if (low === far) break;
+      }
+      svg.append(draw("text", { x: (left + width) / 2, y: height - 8, "text-anchor": "middle", class: "dim" }, unit));
+      return height;
+    });
+    requestAnimationFrame(shown.redraw);
+    const rows = lines.flatMap((line) => line.points.map((p) => [
+      { shown: line.title }, { shown: bytes(p.ram_bytes), value: p.ram_bytes },
+      { shown: p.instructions === null ? "-" : count(p.instructions), value: p.instructions ?? 0 },
+      { shown: count(p.macs), value: p.macs }, { shown: p.overhead.toFixed(4), value: p.overhead }]));
+    const figures = table(
+      [{ name: "plans", text: true }, { name: "RAM" }, { name: "instructions, predicted" }, { name: "MACs" }, { name: "times the network's" }],
+      rows, "Plans that no other beats in both", true);
+    return [
+      make("h2", {}, "RAM against work"),
+      make("p", {}, "Less RAM than nothing computed twice takes costs work: some rows and columns are computed again. Each mark is a plan."),
+      shown.holder,
+      make("details", {}, make("summary", {}, "All plans as a table"), figures),
+    ];
+  }
+
+  function operators(network) {
+    const measured = network.operators.some((o) => o.measured !== null);
+    const total = network.operators.reduce((sum, o) => sum + (o.measured ?? o.instructions ?? 0), 0) || 1;
+    const largest = Math.max(...network.operators.map((o) => (o.measured ?? o.instructions ?? 0) / total), 0.01);
+    const columns = [
+      { name: "operator", text: true }, { name: "type", text: true }, { name: "output" }, { name: "MACs" },
+      { name: "weights, B" }, { name: "output, B" },
+      { name: measured ? "instructions, measured" : "instructions, predicted" }, { name: "share", text: true },
+    ];
+    const rows = network.operators.map((o) => {
+      const value = o.measured ?? o.instructions ?? 0;
+      const bar = make("span", { class: "bar", style: `width:${((60 * value) / total / largest).toFixed(1)}px`, "aria-hidden": "true" });
+      return [
+        { shown: o.ids, value: o.first }, { shown: o.type }, { shown: o.shape, value: o.output_bytes }, { shown: count(o.macs), value: o.macs },
+        { shown: count(o.weights_bytes), value: o.weights_bytes }, { shown: count(o.output_bytes), value: o.output_bytes },
+        { shown: value ? count(value) : "-", value }, { node: make("span", {}, percent(value / total), bar), value },
+      ];
+    });
+    return [
+      make("h2", {}, "Operators"),
+      make("p", { class: "dim" }, network.operators_note),
+      table(columns, rows, "Operators of the program, a press on a column's name sorts", true),
+    ];
+  }
+
+  // Operators from top to bottom in the order they begin, stages as frames, skips as arcs at the side.
+  function drawn(network) {
+    const nodes = network.graph;
+    const shown = plot(`The network as ${nodes.length} operators from top to bottom; the table of operators lists them.`, (svg, width) => {
+      const high = 22, top = 10, middle = Math.min(width * 0.62, 460);
+      const at = new Map(nodes.map((node, i) => [node.id, i]));
+      const y = (i) => top + high * i + high / 2;
+      let begin = 0;
+      nodes.forEach((node, i) => {
+        if (i + 1 === nodes.length || nodes[i + 1].stage !== node.stage) {
+          if (node.stage !== null) {
+            svg.append(draw("rect", { x: 1, y: top + high * begin + 2, width: middle, height: high * (i + 1 - begin) - 4, rx: 5, class: "band" }));
+            svg.append(draw("text", { x: 8, y: y(begin) + 4, class: "dim" }, `stage ${node.stage}`));
+          }
+          begin = i + 1;
+        }
+      });
+      const lanes = [];
+      for (const node of nodes) {
+        for (const source of node.sources) {
+          const [a, b] = [at.get(source), at.get(node.id)];
+          if (a === undefined || b === undefined) continue;
+          if (b - a === 1) {
+            svg.append(draw("line", { x1: 92, x2: 92, y1: y(a) + 8, y2: y(b) - 8, class: "edge" }));
+            continue;
+          }
+          let lane = lanes.findIndex((until) => until <= Math.min(a, b));
+          if (lane < 0) lane = lanes.length;
+          lanes[lane] = Math.max(a, b);
+          const out = Math.min(middle + 14 + 11 * lane, width - 4);
+          svg.append(draw("path", { d: `M${middle + 2} ${y(a)}C${out} ${y(a)} ${out} ${y(a)} ${out} ${(y(a) + y(b)) / 2}S${out} ${y(b)} ${middle + 2} ${y(b)}`, class: "edge" }));
+        }
+      }
+      nodes.forEach((node, i) => {
+        svg.append(draw("text", { x: 100, y: y(i) + 4 }, `${node.id} ${node.type}`));
+        svg.append(draw("text", { x: middle - 8, y: y(i) + 4, "text-anchor": "end", class: "dim" }, node.shape));
+      });
+      return top * 2 + high * nodes.length;
+    });
+    requestAnimationFrame(shown.redraw);
+    return [
+      make("h2", {}, "The network"),
+      make("p", {}, "Operators in the order they begin. Those in one frame run interleaved, row by row; an arc is a tensor that is read further down."),
+      make("details", {}, make("summary", {}, `${nodes.length} operators`), shown.holder),
+    ];
+  }
+
+  function flash(network) {
+    const parts = network.flash.parts.filter((p) => p.bytes);
+    const sum = parts.reduce((all, p) => all + p.bytes, 0) || 1;
+    const shown = plot(`Flash: ${parts.map((p) => `${p.name} ${bytes(p.bytes)}`).join(", ")}`, (svg, width) => {
+      let x = 0;
+      parts.forEach((part, i) => {
+        const wide = (width * part.bytes) / sum;
+        svg.append(draw("rect", { x, y: 0, width: wide, height: 26, class: "box", style: `fill:var(--c${[0, 1, 2, 7][i % 4]})` }));
+        x += wide;
+      });
+      return 28;
+    });
+    requestAnimationFrame(shown.redraw);
+    const rows = parts.map((p) => [{ shown: p.name }, { shown: bytes(p.bytes), value: p.bytes }, { shown: percent(p.bytes / sum) }]);
+    const state = network.state.map((v) => [{ shown: v.name }, { shown: bytes(v.bytes), value: v.bytes }]);
+    return [
+      make("h2", {}, "Flash and state"),
+      shown.holder,
+      table([{ name: "part", text: true }, { name: "bytes" }, { name: "share" }], rows, network.flash.note),
+      state.length ? table([{ name: "variable", text: true }, { name: "bytes" }], state, "State, kept from one run to the next") : null,
+    ];
+  }
+
+  function next(network) {
+    if (!network.advice.length) return [];
+    const items = network.advice.map((entry) => {
+      const button = make("button", { type: "button", class: "copy" }, "Copy");
+      button.addEventListener("click", () => {
+        const done = () => { button.textContent = "Copied"; };
+        if (navigator.clipboard) navigator.clipboard.writeText(entry.command).then(done, () => select(code));
+        else select(code);
+      });
+      const code = make("code", {}, entry.command);
+      return make("li", {}, make("b", {}, entry.gain), make("div", {}, entry.why), make("div", { class: "command" }, code, button));
+    });
+    return [make("h2", {}, "What to try next"), make("ul", { class: "next" }, items)];
+  }
+
+  function select(element) {
+    const range = document.createRange();
+    range.selectNodeContents(element);
+    getSelection().removeAllRanges();
+    getSelection().addRange(range);
+  }
+
+  function head(network) {
+    const figures = network.figures.map((f) => make("li", {}, f.name, make("b", {}, f.shown), make("span", { class: "dim" }, f.note)));
+    return [
+      make(two ? "h2" : "h1", {}, network.name),
+      make("p", { class: "verdict" }, network.verdict),
+      make("ul", { class: "figures" }, figures),
+      make("p", { class: "dim" }, network.how),
+    ];
+  }
+
+  function compared() {
+    const [a, b] = documents;
+    const rows = a.compared.map(([name, value], i) => {
+      const other = b.compared[i][1];
+      const known = value !== null && other !== null;
+      return [{ shown: name }, value === null ? "-" : count(value), other === null ? "-" : count(other),
+        known && value ? `${other >= value ? "+" : "\u2212"}${percent(Math.abs(other / value - 1))}` : "-"];
+    });
+    return make("section", {}, make("h1", {}, `${a.name} and ${b.name}`),
+      table([{ name: "figure", text: true }, { name: a.name }, { name: b.name }, { name: "change" }], rows, "Both networks in figures"));
+  }
+
+  const most = Math.max(...documents.flatMap((d) => d.views.map((v) => v.ram_bytes)));
+  if (two) page.append(compared());
+  const parts = [
+    head,
+    (network, i) => [make("h2", {}, "Memory over time"), ...memory(network, i, most)],
+    front, next, operators, flash, drawn,
+  ];
+  for (const part of parts) {
+    const cells = documents.map((network, i) => make("div", {}, part(network, i)));
+    if (cells.some((cell) => cell.childNodes.length)) page.append(make("section", { class: `pair${two ? " two" : ""}` }, cells));
+  }
+  page.append(make("p", { class: "dim" }, documents[0].made_by));
+  let width = innerWidth;
+  const again = () => redraws.forEach((redraw) => redraw());
+  addEventListener("resize", () => { if (innerWidth !== width) { width = innerWidth; again(); } });
+  addEventListener("beforeprint", () => {
+    document.querySelectorAll("details").forEach((d) => { d.open = true; });
+    again();
+  });
+  document.querySelectorAll("details").forEach((d) => d.addEventListener("toggle", again));
+})();

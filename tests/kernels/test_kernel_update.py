@@ -1,0 +1,77 @@
+"""DYNAMIC_UPDATE_SLICE against the oracle: every rank and type, boxes inside, at the edge and beyond."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from harness import differences
+
+from lowtide.errors import ModelError
+from lowtide.program.assemble import assemble
+from lowtide.tflite.read import parse
+from move_models import Net, Shape
+
+CASES: tuple[tuple[Shape, Shape], ...] = (
+    ((7,), (3,)),
+    ((4, 5), (1, 5)),
+    ((4, 5), (2, 3)),
+    ((3, 4, 5), (1, 2, 5)),
+    ((3, 4, 5), (3, 4, 5)),
+    ((2, 3, 4, 5), (1, 2, 2, 3)),
+    ((2, 3, 4, 5), (2, 1, 4, 5)),
+    ((2, 2, 3, 2, 4), (1, 2, 2, 1, 3)),
+    ((2, 2, 2, 3, 2, 3), (1, 2, 1, 2, 2, 2)),
+)
+
+
+def starts(shape: Shape, box: Shape) -> list[list[int]]:
+    """Where a box may begin: at the front, at the end, and beyond either."""
+    ends = [n - b for n, b in zip(shape, box, strict=True)]
+    return [[0] * len(shape), ends, [-3] * len(shape), [n + 9 for n in shape]]
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.int64])
+def test_boxes(dtype: Any) -> None:
+    net = Net(dtype)
+    indices = {}
+    for number, (shape, box) in enumerate(CASES):
+        source, part = net.input(shape, dtype), net.input(box, dtype)
+        kind = (np.int32, np.int64)[number % 2]
+        start = net.input((len(shape),), kind)
+        indices[start] = shape, box, kind
+        net.op("DYNAMIC_UPDATE_SLICE", [source, part, start], shape)
+        middle = [n // 2 for n in shape]
+        net.op("DYNAMIC_UPDATE_SLICE", [source, part, net.const(middle, kind)], shape)
+    rng = np.random.default_rng(1)
+    samples = []
+    for sample in range(4):
+        given = {}
+        for i in net.inputs:
+            if i in indices:
+                shape, box, kind = indices[i]
+                given[i] = np.array(starts(shape, box)[sample], kind)
+            else:
+                size = net.tensors[i].shape
+                given[i] = rng.integers(-100, 100, size).astype(dtype)
+        samples.append(given)
+    assert differences(net.build(), inputs=samples) == []
+
+
+def test_refusals() -> None:
+    def refusal(box: Shape, indices: int, kind: Any = np.int32, rank: int = 2) -> str:
+        net = Net()
+        shape = (4,) * rank
+        operands = [net.input(shape), net.input(box), net.input((indices,), kind)]
+        net.op("DYNAMIC_UPDATE_SLICE", operands, shape)
+        graph = parse(net.build()).graph
+        with pytest.raises(ModelError) as caught:
+            assemble(graph, range(len(graph.ops)))
+        return caught.value.cause.removeprefix("operator 0 (DYNAMIC_UPDATE_SLICE): ")
+
+    assert refusal((5, 2), 2) == "it puts no [5, 2] into [4, 4]"
+    assert refusal((2,), 2) == "it puts no [2] into [4, 4]"
+    assert refusal((1,) * 7, 7, rank=7) == f"it puts no {[1] * 7} into {[4] * 7}"
+    assert refusal((2, 2), 3) == "its indices are not an int32 or int64 per dimension"
+    assert refusal((2, 2), 2, np.int16) == "its indices are not an int32 or int64 per dimension"

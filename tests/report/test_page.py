@@ -1,0 +1,244 @@
+"""The report's page in a real browser: it hovers, switches, sorts, prints, and everybody can read it."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_core_python.sync_playwright import Axe  # type: ignore[import-untyped]  # it has no types
+from selenium import webdriver
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.remote.webelement import WebElement
+
+from lowtide.commands.reporting import Reported, report_on
+from lowtide.errors import UsageError
+from lowtide.ir import Model
+from lowtide.report.memory_views import views_of
+from lowtide.report.page import report_document, report_page
+from networks import model_of
+
+_OPTIONS = (
+    *("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"),
+    *("--window-size=1100,1400", "--force-device-scale-factor=1"),
+)
+
+
+@pytest.fixture(scope="module")
+def reported() -> Reported:
+    return report_on(model_of("figure1"))
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[webdriver.Chrome]:
+    options = webdriver.ChromeOptions()
+    for option in _OPTIONS:
+        options.add_argument(option)
+    options.binary_location = "/usr/bin/chromium"
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    service = webdriver.ChromeService("/usr/bin/chromedriver")
+    driver = webdriver.Chrome(options=options, service=service)
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture
+def page(browser: webdriver.Chrome, reported: Reported, tmp_path: Path) -> webdriver.Chrome:
+    return _open(browser, tmp_path, reported)
+
+
+def _open(browser: webdriver.Chrome, folder: Path, *reported: Reported) -> webdriver.Chrome:
+    file = folder / "report.html"
+    file.write_text(report_page(*reported), "utf-8")
+    _log(browser, "browser")
+    _log(browser, "performance")
+    browser.get(file.as_uri())
+    _drawn(browser)
+    return browser
+
+
+def _log(browser: webdriver.Chrome, kind: str) -> list[dict[str, Any]]:
+    return browser.get_log(kind)  # type: ignore[no-any-return,no-untyped-call]  # it has no types
+
+
+def _drawn(browser: webdriver.Chrome) -> None:
+    """Wait for two frames: what is asked for in one is drawn in the next."""
+    browser.execute_async_script(
+        "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(done));"
+    )
+
+
+def _texts(browser: webdriver.Chrome, selector: str) -> list[str]:
+    return [element.text for element in browser.find_elements(By.CSS_SELECTOR, selector)]
+
+
+def _column(table: WebElement, number: int) -> list[str]:
+    return [
+        cell.text for cell in table.find_elements(By.CSS_SELECTOR, f"tbody td:nth-child({number})")
+    ]
+
+
+def test_nothing_is_loaded_and_nothing_is_complained_of(page: webdriver.Chrome) -> None:
+    assert _log(page, "browser") == []
+    sent = [json.loads(entry["message"])["message"] for entry in _log(page, "performance")]
+    urls = [
+        m["params"]["request"]["url"] for m in sent if m["method"] == "Network.requestWillBeSent"
+    ]
+    assert [url for url in urls if not url.startswith(("file:", "data:"))] == []
+    assert page.title == "figure1: lowtide's report"
+
+
+def test_each_way_of_running_can_be_chosen(page: webdriver.Chrome, reported: Reported) -> None:
+    views = views_of(reported)
+    assert [view.key for view in views] == ["tflm", "order", "rows", "streamed", "tight"]
+    pictures = set()
+    for choice, view in zip(
+        page.find_elements(By.CSS_SELECTOR, "fieldset input"), views, strict=True
+    ):
+        choice.click()
+        status = page.find_element(By.CSS_SELECTOR, "[role=status]").text
+        assert status.startswith(f"{view.title}: {view.ram_bytes:,} B of RAM")
+        pictures.add(page.find_element(By.CSS_SELECTOR, ".plot svg").get_attribute("innerHTML"))
+        label = page.find_element(By.CSS_SELECTOR, ".plot svg").get_attribute("aria-label")
+        assert label is not None and f"{view.ram_bytes:,} B" in label
+        at_peak = _texts(page, "section:nth-of-type(2) tbody td:first-child")
+        assert at_peak == [held.name for held in view.peak]
+    assert len(pictures) == len(views)
+
+
+def test_the_tensor_below_the_pointer_is_told(page: webdriver.Chrome, reported: Reported) -> None:
+    page.find_element(By.CSS_SELECTOR, "fieldset input[value=tflm]").click()
+    picture = page.find_element(By.CSS_SELECTOR, ".plot svg")
+    tip = page.find_element(By.CSS_SELECTOR, ".plot .tip")
+    assert not tip.is_displayed()
+    view = views_of(reported)[0]
+    width, height = 8 + 62, 26 + 34  # what is not the picture itself: margins
+    size = picture.size
+    for box in view.boxes:
+        x = 62 + (size["width"] - width) * (box.start + box.end) / 2 / len(view.steps)
+        high = 1.04 * view.ram_bytes
+        y = 26 + (size["height"] - height) * (1 - (box.offset + box.size / 2) / high)
+        move = ActionChains(page, duration=0)
+        move.move_to_element_with_offset(
+            picture, round(x - size["width"] / 2), round(y - size["height"] / 2)
+        ).perform()
+        assert tip.is_displayed()
+        first, where, steps, _ = tip.text.splitlines()
+        assert first == "{} ({})".format(*view.names[box.tensor])
+        assert where == f"{box.size:,} B at address {box.offset:,}"
+        assert steps == f"steps {box.start} to {box.end - 1}"
+    ActionChains(page, duration=0).move_to_element(page.find_element(By.TAG_NAME, "h1")).perform()
+    assert not tip.is_displayed()
+
+
+def test_a_press_on_a_column_sorts(page: webdriver.Chrome, reported: Reported) -> None:
+    (table,) = [
+        table
+        for table in page.find_elements(By.TAG_NAME, "table")
+        if table.find_element(By.TAG_NAME, "caption").text.startswith("Operators")
+    ]
+    document = report_document(reported)["networks"][0]["operators"]
+    heads = {th.text: th for th in table.find_elements(By.CSS_SELECTOR, "th")}
+    macs = sorted((row["macs"] for row in document), reverse=True)
+    assert len(set(macs)) > 3
+    for expected, direction in ((macs, "descending"), (macs[::-1], "ascending")):
+        head = next(th for name, th in heads.items() if name.startswith("MACs"))
+        head.find_element(By.TAG_NAME, "button").click()
+        assert head.get_attribute("aria-sort") == direction
+        assert _column(table, 4) == [f"{n:,}" for n in expected]
+
+
+def test_it_prints(page: webdriver.Chrome) -> None:
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        assert not page.find_element(By.TAG_NAME, "fieldset").is_displayed()
+        assert all(not b.is_displayed() for b in page.find_elements(By.CLASS_NAME, "copy"))
+        made = page.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})
+    finally:
+        page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    pdf = base64.b64decode(made["data"])
+    assert pdf.startswith(b"%PDF") and len(pdf) > 20_000
+    assert all(d.get_attribute("open") for d in page.find_elements(By.TAG_NAME, "details"))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_no_fault(page: webdriver.Chrome, scheme: str) -> None:
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+    for details in page.find_elements(By.TAG_NAME, "summary"):
+        details.click()
+    page.execute_script(Axe().axe_script)
+    found: dict[str, Any] = page.execute_async_script(
+        "const done = arguments[0]; axe.run().then(done);"
+    )
+    assert [(v["id"], v["nodes"][0]["html"]) for v in found["violations"]] == []
+    assert len(found["passes"]) > 10
+
+
+@pytest.mark.parametrize("width", [320, 390, 768])
+def test_a_phone_needs_no_scrolling_sideways(page: webdriver.Chrome, width: int) -> None:
+    page.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": True},
+    )
+    try:
+        page.refresh()
+        _drawn(page)
+        wide = page.execute_script("return document.documentElement.scrollWidth")
+        assert wide <= width
+    finally:
+        page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_two_networks_side_by_side(
+    browser: webdriver.Chrome, reported: Reported, tmp_path: Path
+) -> None:
+    other = report_on(model_of("ds-cnn-kws"))
+    page = _open(browser, tmp_path, reported, other)
+    assert _log(page, "browser") == []
+    assert page.find_element(By.TAG_NAME, "h1").text == "figure1 and ds-cnn-kws"
+    table = page.find_element(By.TAG_NAME, "table")
+    documents = report_document(reported, other)["networks"]
+    for column, document in enumerate(documents, start=2):
+        figures = [value for _, value in document["compared"]]
+        assert _column(table, column) == ["-" if f is None else f"{f:,}" for f in figures]
+    assert len(page.find_elements(By.TAG_NAME, "fieldset")) == 2
+    first, second = page.find_elements(By.CSS_SELECTOR, "section:nth-of-type(3) > div")
+    assert first.location["y"] == second.location["y"] < 1400
+
+
+def test_names_are_never_markup(
+    browser: webdriver.Chrome, reported: Reported, tmp_path: Path
+) -> None:
+    """Tensors and files may be called anything."""
+    evil = "</script><img src=x onerror=alert(1)><!--{{data}}"
+    model = reported.compiled.model
+    graph = model.graph
+    tensors = tuple(replace(t, name=evil) for t in graph.tensors)
+    named: Model = replace(model, path=evil, graph=replace(graph, tensors=tensors))
+    page = _open(browser, tmp_path, report_on(named))
+    assert _log(page, "browser") == []
+    assert page.find_elements(By.TAG_NAME, "img") == []
+    assert (
+        page.find_element(By.TAG_NAME, "h1").text
+        == "script><img src=x onerror=alert(1)><!--{{data}}"
+    )
+
+
+def test_it_is_small_and_complete(reported: Reported) -> None:
+    text = report_page(reported)
+    assert len(text.encode()) < 1_000_000
+    assert "{{" not in text.split("<script>")[0]
+    assert "http" not in text.replace("http://www.w3.org/2000/svg", "")
+
+
+def test_a_report_is_of_rows() -> None:
+    from lowtide.commands.compiling import Options
+
+    with pytest.raises(UsageError, match="a report shows how rows are scheduled"):
+        report_on(model_of("figure1"), Options(schedule="operators"))
