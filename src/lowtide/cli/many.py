@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -51,7 +53,7 @@ def fit(
     from lowtide.machines.mcus import find_mcu, load_mcus
     from lowtide.report import data, fitting
 
-    writers = {
+    writers: dict[str, Callable[[Any], str]] = {
         ".csv": fitting.fit_csv,
         ".html": fitting.fit_html,
         ".json": lambda found: data.to_json(fitting.fit_document(found)) + "\n",
@@ -70,7 +72,7 @@ def fit(
             begins = [m for m in load_mcus().values() if name and m.name.startswith(name.upper())]
             mcus += begins or [find_mcu(name)]
     with progress("estimating") as tell:
-        found = []
+        found: list[Any] = []
         for model in models:
             tell(model)
             found += fits(load(model), mcus, simplify=simplify, more_work=more_work)

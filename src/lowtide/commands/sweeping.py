@@ -261,7 +261,11 @@ class _Journal:
         if not output.exists():
             return
         for row in read_rows(output):
-            if row.get("sha256") not in self and row.get("version") and row.get("error") != ENDED:
+            if (
+                str(row.get("sha256")) not in self
+                and row.get("version")
+                and row.get("error") != ENDED
+            ):
                 self.add(row)
 
     def add(self, row: Row) -> None:
