@@ -54,6 +54,10 @@ bench: $(STAMP) ## Measure everything, print it, store the documents' figures (a
 figures: $(STAMP) ## Write the stored figures into README.md and docs/
 	bench/run figures
 
+.PHONY: docs
+docs: $(STAMP) ## Build the documentation's site into build/site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+
 .PHONY: clean
 clean: ## Remove what the other targets made
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

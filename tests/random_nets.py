@@ -13,7 +13,8 @@ import numpy as np
 
 from lowtide.zoo.builder import Act, NetBuilder
 from lowtide.zoo.quantise import Activation
-from lowtide.zoo.spec import OpSpec, Quant, TensorSpec
+from lowtide.zoo.spec import NetSpec, OpSpec, Quant, TensorSpec
+from lowtide.zoo.writer import write
 
 RELU6 = Activation.RELU6  # gives every map the same quantisation, so that all can be joined
 
@@ -72,10 +73,11 @@ class Maker(NetBuilder):
 class _Drawn:
     """One network: maps so far, and one method per thing that can be added to them."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, heads: int) -> None:
         self.rng = Random(seed)
         self.net = Maker(f"random-{seed}")
         self.count = 0
+        self.heads = heads
 
     def name(self) -> str:
         self.count += 1
@@ -139,7 +141,7 @@ class _Drawn:
     def head(self, x: Act) -> Act:
         """A reduction of some kind."""
         rng, (_, high, wide, deep) = self.rng, x.shape
-        match rng.randrange(5):
+        match rng.randrange(self.heads):
             case 0:
                 return self.net.mean(x, self.name())
             case 1:
@@ -165,7 +167,12 @@ def random_network(seed: int, batch: int = 1) -> bytes:
 
     It is for `batch` images at a time.
     """
-    drawn = _Drawn(seed)
+    return write(random_spec(seed, batch))
+
+
+def random_spec(seed: int, batch: int = 1, heads: int = 5) -> NetSpec:
+    """What its file is written from; with fewer `heads`, the last kinds of reductions are left out."""
+    drawn = _Drawn(seed, heads)
     rng, net = drawn.rng, drawn.net
     net.batch = batch
 
@@ -190,4 +197,4 @@ def random_network(seed: int, batch: int = 1) -> bytes:
         outputs.append(rng.choice(maps))
     if rng.random() < 0.4:
         outputs.insert(0, drawn.head(rng.choice(maps)))
-    return net.finish(*outputs)
+    return net.described(*outputs)

@@ -90,6 +90,7 @@ def test_what_is_written_is_read_again(options: Options, tmp_path: Path) -> None
         "quantized_io": options.quantized_io,
         "input_layout": "file",
         "output_layout": "file",
+        "input_type": "file",
         "simplify": True,
         "stages_of": graph_digest(written.compiled.graph),
     }
@@ -114,6 +115,7 @@ def test_a_plan_by_hand(tmp_path: Path) -> None:
         "quantized_io": False,
         "input_layout": "file",
         "output_layout": "file",
+        "input_type": "file",
         "simplify": False,
         "stages_of": None,
     }

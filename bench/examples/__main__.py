@@ -29,6 +29,7 @@ _WIDTH = 100
 _CHAIN = "zoo:mbv2-w0.35-144-chain"
 _SMALL = "zoo:ds-cnn-kws"
 _CELL = "zoo:branchy-cell"
+_CAMERA = "zoo:mobilenet-v1-0.25-96"
 _BOARD = "--board mps2-an386"
 
 _COMMANDS = {
@@ -44,6 +45,13 @@ _COMMANDS = {
     "verify": f"verify {_CELL}",
     "run": f"run {_CELL} {_BOARD}",
     "profile": f"run {_SMALL} {_BOARD} --profile",
+    "tutorial-analyze": f"analyze {_CAMERA}",
+    "tutorial-plan": f"plan {_CAMERA}",
+    "tutorial-streamed": f"plan {_CAMERA} --input streamed",
+    "tutorial-front": f"plan {_CAMERA} --input streamed --front",
+    "tutorial-compile": f"compile {_CAMERA} --input streamed --core cortex-m4 --name vww -o vww",
+    "tutorial-verify": f"verify {_CAMERA} --input streamed",
+    "tutorial-run": f"run {_CAMERA} --input streamed {_BOARD}",
     "quantize": "quantize resnet8.tflite -o resnet8_int8.tflite --data samples.npz",
     "quantize-run": f"run resnet8_int8.tflite {_BOARD}",
 }

@@ -354,6 +354,18 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "compile": partial(_example, "compile"),
     "verify": partial(_example, "verify"),
     "run": partial(_example, "run"),
+    "tutorial-analyze": partial(_example, "tutorial-analyze", ("figure ", 4), ("Peak in", 3)),
+    "tutorial-plan": partial(_example, "tutorial-plan", ("input resident", 5)),
+    "tutorial-streamed": partial(_example, "tutorial-streamed", ("input streamed", 2)),
+    "tutorial-front": partial(_example, "tutorial-front", ("All plans", 0)),
+    "tutorial-compile": partial(_example, "tutorial-compile"),
+    "tutorial-verify": partial(_example, "tutorial-verify"),
+    "tutorial-run": partial(
+        _example,
+        "tutorial-run",
+        ("bit-exact", 1),
+        *((figure, 1) for figure in ("RAM in all", "flash in all", "instructions of one")),
+    ),
     "quantize": partial(_example, "quantize"),
     "quantize-run": partial(
         _example,

@@ -4,7 +4,8 @@
     bench/run instructions --json    {"schema": "lowtide.bench.instructions/1", ...}
     bench/run instructions --store   also write the documents' figures, docs/figures/instructions.json
     bench/run instructions --fit     fit the models anew from generated networks, check, and store them;
-                                     with --core only those of some cores
+                                     with --core only those of some cores, with --kinds only the kernels
+                                     that some kinds of generated networks have, unchecked
 
 Exit code 1 if a prediction is off by more than 5 %. Programs run on emulated boards; instructions are
 repeatable, they are not cycles. The model of MACs alone has one coefficient, fitted on the very plans it
@@ -16,7 +17,9 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +32,7 @@ from bench.instructions.fit import fitted, stored, total
 from bench.shared.outside import NeedsError
 from bench.shared.programs import path_of
 from bench.shared.stored import board_tools, store_figures
-from lowtide.plans.cost import CostModel, load_model
+from lowtide.plans.cost import OTHER, CostModel, load_model
 
 _MOST = 0.05
 _MBV2, _MN2 = "zoo:mbv2-w0.35-144-chain", "zoo:mn2-vww5-80-chain"
@@ -115,9 +118,14 @@ def main() -> int:
         choices=[network for network, _ in _PLANS],
         help="only plans of these networks",
     )
+    kinds = sorted({case.network.partition(" ")[0] for case in FIT})
+    parser.add_argument("--kinds", metavar="KIND", nargs="+", choices=kinds, help="with --fit")
     parser.add_argument("--core", choices=sorted(BOARDS), action="append", help="only these cores")
     arguments = parser.parse_args()
     cores = arguments.core or sorted(BOARDS)
+    if arguments.kinds:
+        _fit_some(arguments.kinds, cores)
+        return 0
     samples = run_all(FIT, cores) if arguments.fit else []
     if arguments.only and (arguments.fit or arguments.store):
         parser.error("--fit and --store need all plans")
@@ -143,6 +151,21 @@ def main() -> int:
     else:
         _show(rows, cores)
     return int(_worst(rows) > _MOST)
+
+
+def _fit_some(kinds: Sequence[str], cores: Sequence[str]) -> None:
+    """Price the kernels of those kinds of networks, and leave all others as they are."""
+    samples = run_all([case for case in FIT if case.network.partition(" ")[0] in kinds], cores)
+    file = Path(lowtide.plans.cost.__file__).with_name("costs.toml")
+    models = []
+    for core in tomllib.loads(file.read_text("utf-8")):
+        model = load_model(core)
+        if core in cores:
+            found = fitted(core, BOARDS[core], samples).kernels
+            known = {name: each for name, each in found.items() if name != OTHER}
+            model = replace(model, kernels=dict(sorted({**model.kernels, **known}.items())))
+        models.append((model, model.worst_error))
+    file.write_text(stored(models), "utf-8")
 
 
 def _show(rows: Sequence[Mapping[str, object]], cores: Sequence[str]) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from random import Random
 
+from bench.instructions.signal_networks import KINDS, signal_network
 from bench.shared.programs import M4, Program, path_of
 from bench.shared.work import in_two_processes, note
 from lowtide.commands import checking, reordering
@@ -81,7 +82,7 @@ class Executed:
 
 FIT = tuple(
     Case(f"{kind} {number}", generated=True)
-    for kind, count in (*_DRAWN.items(), *((kind, _EACH_OTHER) for kind in _OTHERS))
+    for kind, count in (*_DRAWN.items(), *((kind, _EACH_OTHER) for kind in (*_OTHERS, *KINDS)))
     for number in range(count)
 ) + tuple(
     Case(f"{kind} {number}", generated=True, core=core)
@@ -134,6 +135,8 @@ def generated(name: str) -> tuple[Model, Options]:
     """The generated network of that name, and how to compile it."""
     kind, _, number = name.partition(" ")
     rng = Random(name)
+    if kind in KINDS:
+        return parse(signal_network(kind, rng), path=name), Options(name="fit")
     net = NetBuilder(name.replace(" ", "_"))
     lean = int(number) % 2 == 1
     choices: tuple[Choice, ...] | None = None

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 
 __version__ = version("lowtide")
 
-_HOMES = {
+HOMES = {
     "Analysis": ("lowtide.commands.analysis", "Analysis"),
     "Compiled": ("lowtide.commands.compiling", "Compiled"),
     "DType": ("lowtide.ir", "DType"),
@@ -93,15 +93,15 @@ _HOMES = {
 }
 """Public name -> where it is defined, and its name there."""
 
-__all__ = [*_HOMES, "__version__"]
+__all__ = [*HOMES, "__version__"]
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+    return sorted({*globals(), *HOMES})
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        home, there = _HOMES[name]
+    if name in HOMES:
+        home, there = HOMES[name]
         return getattr(import_module(home), there)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

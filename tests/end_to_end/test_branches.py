@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import ai_edge_litert.schema_py_generated as schema
@@ -12,6 +13,7 @@ from lowtide.commands.analysis import analyze
 from lowtide.commands.checking import verify
 from lowtide.commands.compiling import Options, compile_model
 from lowtide.errors import ModelError
+from lowtide.passes.branches import inline_branches
 from lowtide.tflite.read import parse
 from move_models import Net
 
@@ -163,6 +165,20 @@ def test_refusals() -> None:
     error = refusal(with_branch(True, another))
     assert error.cause == (
         "operator 0 (IF): its then_subgraph_index names no subgraph of 1 inputs and 1 outputs"
+    )
+
+
+def test_what_keeps_a_state_that_no_file_shows_cannot_be_unrolled() -> None:
+    net = Net()
+    graph = parse(net.build(*loop(net, 5, 0))).graph
+    body = graph.subgraphs[2]
+    custom = replace(body.ops[0], type="CUSTOM", custom="SignalStacker")
+    body = replace(body, ops=(custom, *body.ops[1:]))
+    with pytest.raises(ModelError) as caught:
+        inline_branches(replace(graph, subgraphs={**graph.subgraphs, 2: body}))
+    assert caught.value.cause == (
+        "operator 0 (WHILE): it has a SignalStacker, and each of its rounds would keep a state of "
+        "its own"
     )
 
 

@@ -41,6 +41,7 @@ static const lt_conv_packed_s8 tiny_net_params_0 = {
     .input_zero = -1,
     .low = -128,
     .high = 127,
+    .flip = 0,
 };
 
 /* Node 1: operator 1 MAX_POOL_2D, makes [1, 2, 2, 2]: pool/MaxPool */
@@ -76,6 +77,7 @@ static const lt_conv_packed_s8 tiny_net_params_2 = {
     .input_zero = -128,
     .low = -128,
     .high = 127,
+    .flip = 0,
 };
 
 /* Node 3: operator 4 SOFTMAX, makes [1, 2]: StatefulPartitionedCall:0 */
@@ -86,7 +88,8 @@ static const lt_softmax_8 tiny_net_params_3 = {
     .multiplier = 1877557504,
     .shift = 20,
     .reach = 256,
-    .flip = 128,
+    .in_flip = 128,
+    .out_flip = 128,
 };
 
 static const lt_kind tiny_net_kinds[] = { /* run, inputs, outputs */

@@ -15,6 +15,7 @@ from lowtide.emit.bundle import bundle
 from lowtide.machines.board import find_board
 from lowtide.machines.qemu import run_on_board
 from lowtide.oracle.interpreters import random_inputs, reference_tensors
+from lowtide.passes.flipping import flip_bytes
 from lowtide.program.assemble import assemble
 from lowtide.target import ANY, Target
 from lowtide.tflite.read import parse
@@ -31,8 +32,8 @@ def board_differences(
     target: Target = ANY,
 ) -> list[str]:
     """Every output of the model, compiled for `target`, that is not bit for bit the oracle's on `board`,
-    one line each."""
-    graph = parse(data).graph
+    one line each. Convolutions of uint8 are flipped."""
+    graph = flip_bytes(parse(data).graph).graph
     if inputs is None:
         shapes = [
             (i, graph.tensors[i].shape, np.dtype(graph.tensors[i].dtype.name.lower()))

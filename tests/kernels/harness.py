@@ -10,6 +10,7 @@ import struct
 import subprocess
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,6 +23,8 @@ from lowtide.ir import Graph
 from lowtide.machines.host import CHECKED, TRACED
 from lowtide.machines.toolchain import build_program
 from lowtide.oracle.interpreters import Reference, random_inputs, reference_tensors
+from lowtide.passes.flipping import FLIP, flip_bytes
+from lowtide.passes.simplify import Simplified
 from lowtide.program.assemble import Assembly, assemble
 from lowtide.target import ANY, Target
 from lowtide.tflite.read import parse
@@ -79,26 +82,39 @@ def differences(
 ) -> list[str]:
     """Every tensor of the model that is not bit for bit the oracle's, as one line each.
 
-    `rewrite` is a pass over the graph that is compiled, `target` what it is compiled for: the host runs
-    what stands in for its assembly.
+    `rewrite` is a pass over the graph that is compiled, in which convolutions of uint8 are then flipped;
+    `target` is what it is compiled for: the host runs what stands in for its assembly.
     Sample 0 of the default inputs is random, 1 to 3 are all least, all greatest and all zero.
     """
-    graph = rewrite(parse(data).graph)
+    rewritten = rewrite(parse(data).graph)
+    flipped = flip_bytes(rewritten)
+    graph = flipped.graph
     assembly = assemble(graph, range(len(graph.ops)), target=target)
     if inputs is None:
         inputs = random_inputs(
             [(i, graph.tensors[i].shape, _dtype(graph, i)) for i in graph.inputs], samples, 1
         )
-    made = [t for op in graph.ops for t in op.outputs]
+    made = [t for op in rewritten.ops for t in op.outputs]
     wanted = reference_tensors(data, inputs, made, engine=engine)
+    stored = replace(wanted, samples=tuple(_stored(flipped, s) for s in wanted.samples))
     with tempfile.TemporaryDirectory() as path:
         folder = Path(path)
         program = _build(folder, assembly)
         lines = []
         for number, sample in enumerate(inputs):
             rows = _run(folder, program, graph, sample)
-            lines += _compare(assembly, rows, wanted, number)
-    return lines + outside(graph, wanted)
+            lines += _compare(assembly, rows, stored, number)
+    return lines + outside(rewritten, wanted)
+
+
+def _stored(flipped: Simplified, sample: Mapping[int, Array]) -> dict[int, Array]:
+    """What each tensor of the graph that operators make should hold."""
+    found = {}
+    for tensor, kept in zip(flipped.graph.tensors, flipped.kept, strict=True):
+        value = None if kept.origin is None else sample.get(kept.origin)
+        if value is not None:
+            found[tensor.id] = (value ^ 0x80).view(np.int8) if tensor.flipped else value
+    return found
 
 
 def _dtype(graph: Graph, tensor: int) -> np.dtype[Any]:
@@ -138,7 +154,10 @@ def _compare(
     lines = []
     for op in assembly.graph.ops:
         for tensor in op.outputs:
-            if tensor in assembly.views:
+            # An input of the network, flipped, is made by no operator of the file.
+            if tensor in assembly.views or (
+                op.type == FLIP and tensor not in wanted.samples[sample]
+            ):
                 continue
             want = wanted.samples[sample][tensor]
             got = b"".join(data for _, data in sorted(rows.get(tensor, {}).items()))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 import pytest
 from boards import board_differences
 from conv_models import RELU, RELU6, SAME, VALID, Layer, Models
+
+from lowtide.machines.board import find_target
 
 BOARDS = ["mps2-an386", "mps2-an385", "mps3-an547", "rv32-virt"]
 
@@ -72,21 +72,36 @@ def test_int8(board: str) -> None:
     assert board_differences(net.bytes(), board) == []
 
 
-@pytest.mark.parametrize("dtype", ["UINT8", "INT16"])
-def test_other_types(dtype: str) -> None:
-    net = Models(2, dtype)
-    legacy = dtype == "UINT8"
-    x = net.input(1, 5, 6, 5, zero=99 if legacy else 0)
+def test_int16() -> None:
+    net = Models(2, "INT16")
+    x = net.input(1, 5, 6, 5)
     for stride in [(1, 1), (2, 2)]:
-        layer = Layer(
-            stride=stride,
-            per_channel=not legacy,
-            zero=77 if legacy else 0,
-            weights_zero=130 if legacy else 0,
-            bias_type="INT32" if legacy else "INT64",
-        )
+        layer = Layer(stride=stride, bias_type="INT64")
         net.conv(x, 3, (3, 3), layer)
         net.depthwise(x, 2, (3, 3), layer)
         net.dense(x, 3, 150, layer)
-    engine: Literal["litert", "tflm"] = "litert" if legacy else "tflm"
-    assert board_differences(net.bytes(), "mps2-an386", engine=engine) == []
+    assert board_differences(net.bytes(), "mps2-an386", engine="tflm") == []
+
+
+@pytest.mark.parametrize("weights_zero", [128, 130, 255])
+@pytest.mark.parametrize(
+    ("board", "core"),
+    [
+        *(("mps2-an386", "cortex-m4"), ("mps3-an547", "cortex-m55")),
+        *(("mps2-an386", "any"), ("mps3-an547", "any"), ("rv32-virt", "any")),
+    ],
+)
+def test_uint8(board: str, core: str, weights_zero: int) -> None:
+    """By the kernels of int8: weights of nine bits, and bytes that are flipped where they are read."""
+    net = Models(2, "UINT8")
+    for in_c in (3, 4, 5, 8, 17):
+        x = net.input(1, 5, 9, in_c, zero=99)
+        for stride in [(1, 1), (2, 2)]:
+            layer = Layer(stride=stride, per_channel=False, zero=77, weights_zero=weights_zero)
+            net.depthwise(net.conv(x, 8, (3, 3), layer), 1, (3, 3), layer)
+            net.conv(net.depthwise(x, 2, (3, 3), layer), 3, (1, 1), layer)
+            net.depthwise(x, 1, (1, 2), layer)
+            net.conv(x, 5, (2, 1), layer)
+        net.dense(x, 3, 45 * in_c, layer)
+    target = find_target(core)
+    assert board_differences(net.bytes(), board, engine="litert", target=target) == []

@@ -11,6 +11,7 @@ from harness import differences
 
 from lowtide.errors import ModelError
 from lowtide.lower import lower_op
+from lowtide.machines.board import find_target
 from lowtide.passes import normalise_windows
 from lowtide.tflite.read import parse
 
@@ -20,7 +21,11 @@ def _plain(**fields: object) -> Layer:
     return Layer(**values)
 
 
-def test_windows() -> None:
+TARGETS = pytest.mark.parametrize("core", ["any", "cortex-m3", "cortex-m4", "cortex-m55"])
+
+
+@TARGETS
+def test_windows(core: str) -> None:
     """Kernels, strides, dilations and paddings over one odd-sized image."""
     net = Models(1, "UINT8")
     x = net.input(1, 7, 9, 3, zero=100)
@@ -41,7 +46,7 @@ def test_windows() -> None:
         for kernel in [(1, 1), (3, 3)]:
             net.conv(y, 3, kernel, _plain())
             net.depthwise(y, 1, kernel, _plain())
-    assert differences(net.bytes(), engine="litert") == []
+    assert differences(net.bytes(), engine="litert", target=find_target(core)) == []
 
 
 def test_dense() -> None:
@@ -59,7 +64,8 @@ def test_dense() -> None:
     assert differences(net.bytes(), engine="litert") == []
 
 
-def test_arithmetic() -> None:
+@TARGETS
+def test_arithmetic(core: str) -> None:
     """Zero points at both ends, activations, saturation, factors of all sizes."""
     net = Models(3, "UINT8")
     for zero_in in (0, 128, 255):
@@ -83,7 +89,7 @@ def test_arithmetic() -> None:
             net.conv(x, 4, (1, 1), layer)
             net.depthwise(x, 1, (1, 1), layer)
             net.dense(x, 4, 48, layer)
-    assert differences(net.bytes(), engine="litert") == []
+    assert differences(net.bytes(), engine="litert", target=find_target(core)) == []
 
 
 @pytest.mark.parametrize("kind", ["groups", "scales"])

@@ -16,7 +16,7 @@ from lowtide.machines.finding import find_compiler
 # The C of each file under other names: as on a core without the instructions.
 _TWINS = {
     "lt_depthwise_columns": ("columns_unpack", "columns_sum_1", "columns_sum_2"),
-    "lt_conv_fours": ("fours_unpack", "fours_two", "fours_one"),
+    "lt_conv_fours": ("fours_unpack", "fours_unpack_flipped", "fours_two", "fours_one"),
     "lt_add_quick": ("add_quick_sums",),
     "lt_conv_twos": ("twos_pair", "twos_single"),
     "lt_dots": ("dots_s8",),

@@ -20,6 +20,7 @@ void twin_columns_unpack(const lt_columns_source *from, int32_t *to, int32_t cou
 void twin_columns_sum_1(lt_columns_sums *sums, int32_t n);
 void twin_columns_sum_2(lt_columns_sums *sums, int32_t n);
 void twin_fours_unpack(int32_t *to, const int8_t *pixel0, const int8_t *pixel1, int32_t words);
+void twin_fours_unpack_flipped(int32_t *to, const int8_t *pixel0, const int8_t *pixel1, int32_t words);
 void twin_fours_two(lt_fours *of);
 void twin_fours_one(lt_fours *of);
 void twin_add_quick_sums(const lt_add_quick_s8 *p, const int8_t *a, const int8_t *b, int8_t *out);
@@ -123,6 +124,10 @@ static int32_t fours(void)
     memset(mine, 0x55, sizeof mine);
     lt_fours_unpack(mine[0] + 1, source + 1, source + 30, quads);
     twin_fours_unpack(mine[1] + 1, source + 1, source + 30, quads);
+    wrong += differs();
+    memset(mine, 0x55, sizeof mine);
+    lt_fours_unpack_flipped(mine[0] + 1, source + 1, source + 30, quads);
+    twin_fours_unpack_flipped(mine[1] + 1, source + 1, source + 30, quads);
     wrong += differs();
     for (int32_t i = 0; i < groups * quads * 4; i++) {
         int32_t low = 256 * drawn(-127, 128) + drawn(-128, 128);

@@ -41,6 +41,7 @@ _SAID_BY_PLAN = {
     "quantized_io": "--quantized-io",
     "input_layout": "--input-layout",
     "output_layout": "--output-layout",
+    "input_type": "--input-type",
     "simplify": "--no-simplify",
     "max_overhead": "--max-overhead",
     "max_ram": "--max-ram",
@@ -110,6 +111,13 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     ),
     _layout("input", "that PyTorch's exporters put first"),
     _layout("output", "that PyTorch's exporters put last"),
+    click.option(
+        "--input-type",
+        type=click.Choice(["file", "uint8"]),
+        default="file",
+        show_default=True,
+        help="uint8: pixels as a camera gives them, for inputs of int8.",
+    ),
     click.option(
         "--simplify/--no-simplify",
         default=True,

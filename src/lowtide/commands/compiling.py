@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from lowtide.commands.cutting import proposed
-from lowtide.commands.ends import Layout, ends_notes, own_ends
+from lowtide.commands.ends import InputType, Layout, ends_notes, own_ends, with_bytes
 from lowtide.commands.savings import Savings, savings
 from lowtide.emit.bundle import README, bundle, superseded
 from lowtide.emit.exports import export
@@ -35,8 +35,9 @@ from lowtide.passes import (
     unpack_weights,
 )
 from lowtide.passes.branches import inline_branches
+from lowtide.passes.flipping import flip_bytes
 from lowtide.passes.floats import is_float
-from lowtide.passes.simplify import PASSES, Price, Simplified, priced, simplify, unchanged
+from lowtide.passes.simplify import PASSES, Price, Simplified, priced, simplify, then, unchanged
 from lowtide.place.tensors import tflm_arena_bytes, tflm_variable_bytes
 from lowtide.plans import planner
 from lowtide.plans.bound import plan_bound
@@ -61,7 +62,8 @@ class Options:
     caller's that stays readable; or streamed, their rows given as they are needed. `output_mode`:
     resident, or streamed, their rows handed over as they are made. `preserve_input` keeps resident
     inputs intact. `quantized_io` drops a QUANTIZE or DEQUANTIZE at the model's boundary. A layout of
-    nhwc drops a TRANSPOSE there, so that inputs or outputs have their channels last.
+    nhwc drops a TRANSPOSE there, so that inputs or outputs have their channels last. With an
+    `input_type` of uint8, inputs of int8 are given as uint8.
 
     By default nothing is computed twice. With `max_overhead`, stages may run in strips, for the least
     RAM at no more than that many times the network's MACs (infinity is allowed); with `max_ram`, for
@@ -89,6 +91,7 @@ class Options:
     quantized_io: bool = False
     input_layout: Layout = "file"
     output_layout: Layout = "file"
+    input_type: InputType = "file"
     align: int = 16
     name: str | None = None
     max_overhead: float | None = None
@@ -323,29 +326,40 @@ def _complete(options: Options, order: OrderResult, plans: Plans | None) -> bool
     return order.proved_optimal and (plans is None or plans.complete)
 
 
+def before_bytes(model: Model, options: Options) -> Graph:
+    """The graph with the ends that the caller wants, but for their type: its inputs are the file's."""
+    graph = resolve_variables(unpack_weights(inline_branches(model.graph)))
+    graph = fold_pads(fold_dilations(carry_rows(show_signal_state(graph))))
+    return own_ends(
+        graph,
+        quantized_io=options.quantized_io,
+        input_layout=options.input_layout,
+        output_layout=options.output_layout,
+    )
+
+
 def passed(model: Model, options: Options) -> Simplified:
     """The graph after all passes, and what simplification did to it.
 
     Raises ModelError for a graph that no program can have.
     """
     _check_ends(model.graph)
-    graph = resolve_variables(unpack_weights(inline_branches(model.graph)))
-    graph = fold_pads(fold_dilations(carry_rows(show_signal_state(graph))))
-    graph = own_ends(
-        graph,
-        quantized_io=options.quantized_io,
-        input_layout=options.input_layout,
-        output_layout=options.output_layout,
-    )
+    graph = with_bytes(before_bytes(model, options), options.input_type)
     if options.rounding == "litert":
         graph = round_once(graph)
     if not options.simplify:
-        return unchanged(graph)
+        return _flipped(unchanged(graph))
     prices = known_model(options.target.priced_as)
     simplified = simplify(
         graph, PASSES if prices is None else priced(Price(prices.of, options.target))
     )
-    return replace(simplified, graph=fold_pads(simplified.graph))  # there may be more to fold
+    folded = fold_pads(simplified.graph)  # there may be more to fold
+    return _flipped(replace(simplified, graph=folded))
+
+
+def _flipped(simplified: Simplified) -> Simplified:
+    """With uint8 as int8, where that is quicker."""
+    return then(simplified, flip_bytes(simplified.graph))
 
 
 def prepared(model: Model, options: Options) -> tuple[Simplified, OrderResult, Prepared]:

@@ -9,11 +9,14 @@ from __future__ import annotations
 from typing import Literal
 
 from lowtide.errors import UsageError
-from lowtide.ir import Graph
-from lowtide.passes import channels_last, drop_boundary_quantization
+from lowtide.ir import DType, Graph
+from lowtide.passes import channels_last, drop_boundary_quantization, unsigned_inputs
 
 Layout = Literal["file", "nhwc"]
 """How an image lies in memory: as the file has it, or with its channels last."""
+
+InputType = Literal["file", "uint8"]
+"""Of what type inputs are: as the file has them, or uint8 where the network computes with int8."""
 
 
 def own_ends(
@@ -48,6 +51,20 @@ def _nothing_to_turn(graph: Graph, which: str) -> UsageError:
     )
 
 
+def with_bytes(graph: Graph, input_type: InputType) -> Graph:
+    """The graph with inputs of that type. Raises UsageError for uint8 where none is of int8."""
+    if input_type == "file":
+        return graph
+    found = unsigned_inputs(graph)
+    if found is graph:
+        kinds = ", ".join(dict.fromkeys(graph.tensors[t].dtype.name for t in graph.inputs))
+        raise UsageError(
+            f"--input-type uint8: the network has no int8 input with a scale, but {kinds or 'none'}",
+            "leave it out, or give --quantized-io as well if floats are converted first",
+        )
+    return found
+
+
 def ends_notes(file: Graph, program: Graph) -> dict[tuple[str, int], str]:
     """What a caller must know of inputs and outputs that are not as in the file: by kind and index."""
     notes = {}
@@ -57,7 +74,17 @@ def ends_notes(file: Graph, program: Graph) -> dict[tuple[str, int], str]:
     ):
         for i, (was, now) in enumerate(zip(old, new, strict=True)):
             before, after = file.tensors[was].shape, program.tensors[now].shape
+            said = []
             if before != after and sorted(before) == sorted(after):
                 shape = ", ".join(map(str, before))
-                notes[kind, i] = f"with its channels last; the file has them first, {{{shape}}}"
+                said.append(f"with its channels last; the file has them first, {{{shape}}}")
+            if _is_byte(program, now, file):
+                said.append("uint8, 128 more than in int8")
+            if said:
+                notes[kind, i] = "; ".join(said)
     return notes
+
+
+def _is_byte(program: Graph, tensor: int, file: Graph) -> bool:
+    """Whether it is of uint8 in place of int8."""
+    return program.tensors[tensor].dtype is DType.UINT8 and tensor >= len(file.tensors)

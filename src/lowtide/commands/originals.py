@@ -14,8 +14,9 @@ from typing import Any, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from lowtide.commands.compiling import Compiled
+from lowtide.commands.compiling import Compiled, before_bytes
 from lowtide.commands.sequences import Inputs
+from lowtide.ir import Tensor
 from lowtide.oracle.interpreters import Difference, Reference, first_difference
 from lowtide.oracle.samples import reference
 from lowtide.passes.simplify import Always, Channels, Dropped, Holds, Kept, Same, Unread
@@ -59,7 +60,9 @@ def originals(
         if (data := graph.tensors[tensor].data) is not None
     }
     wanted = {t: _origin(compiled, t) for t in tensors if t not in constants}
+    bytes_of = _bytes_given(compiled)
     asked = [kept.origin for kept in wanted.values() if kept.origin is not None]
+    asked += bytes_of.values()
     asked += [t for entry in dropped for t in _named(entry) if model.graph.tensors[t].data is None]
     found = reference(
         model,
@@ -69,13 +72,27 @@ def originals(
         fresh=inputs.fresh,
     )
     kept = tuple(
-        {t: _taken(sample[k.origin], k.channels) for t, k in wanted.items() if k.origin is not None}
+        {
+            t: _stored(graph.tensors[t], _taken(sample[k.origin], k.channels))
+            for t, k in wanted.items()
+            if k.origin is not None
+        }
+        | {t: (sample[origin] ^ np.int8(-128)).view(np.uint8) for t, origin in bytes_of.items()}
         | constants
         for sample in found.samples
     )
     return Originals(
         replace(found, samples=kept), len({e.tensor for e in dropped}), _broken(found, dropped)
     )
+
+
+def _bytes_given(compiled: Compiled) -> dict[int, int]:
+    """Inputs of uint8 in place of the file's of int8: the program's tensor -> the file's."""
+    if compiled.options.input_type == "file":
+        return {}
+    of_file = before_bytes(compiled.model, compiled.options).inputs
+    pairs = zip(compiled.graph.inputs, of_file, strict=True)
+    return {new: old for new, old in pairs if _origin(compiled, new).origin is None}
 
 
 def in_file(compiled: Compiled, difference: Difference) -> Difference:
@@ -87,7 +104,10 @@ def in_file(compiled: Compiled, difference: Difference) -> Difference:
     if channels is not None and index >= 0:
         all_of = compiled.model.graph.tensors[kept.origin].shape[-1]
         index = index // len(channels) * all_of + channels[index % len(channels)]
-    return replace(difference, tensor=kept.origin, index=index)
+    left, right = difference.left, difference.right
+    if compiled.graph.tensors[difference.tensor].flipped:
+        left, right = (x + 128 if isinstance(x, int) else x for x in (left, right))
+    return replace(difference, tensor=kept.origin, index=index, left=left, right=right)
 
 
 def _origin(compiled: Compiled, tensor: int) -> Kept:
@@ -99,6 +119,11 @@ def _origin(compiled: Compiled, tensor: int) -> Kept:
 def _named(entry: Dropped) -> tuple[int, ...]:
     """The tensors that a claim is about."""
     return (entry.tensor, entry.claim.tensor) if isinstance(entry.claim, Same) else (entry.tensor,)
+
+
+def _stored(tensor: Tensor, values: Array) -> Array:
+    """`values` of the file's as the program stores `tensor`."""
+    return (values ^ 0x80).view(np.int8) if tensor.flipped else values
 
 
 def _taken(tensor: Array, channels: Channels) -> Array:

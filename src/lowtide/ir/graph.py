@@ -71,7 +71,8 @@ class Tensor:
     `data` holds a constant's bytes as stored (row-major, little-endian; a compressed form where
     `is_sparse`), else None. Tensors of one `buffer` (its index in the file) share their contents. A
     variable tensor keeps its contents between invocations; it starts as `initial`, or as zero. `shape`
-    is empty for a scalar. Weights `of_nibbles` are int8 here, and have four bits in the file.
+    is empty for a scalar. Weights `of_nibbles` are int8 here, and have four bits in the file. What is
+    `flipped` is uint8 as int8, the sign bit of each byte flipped: see `passes.flipping`.
     """
 
     id: int
@@ -84,6 +85,7 @@ class Tensor:
     is_variable: bool = False
     is_sparse: bool = False
     initial: bytes | None = field(default=None, repr=False)
+    flipped: bool = False
     of_nibbles: bool = False
 
     @property

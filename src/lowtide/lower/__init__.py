@@ -26,6 +26,8 @@ from lowtide.lower import (
     conv,
     depthwise,
     features,
+    flip,
+    flipping,
     fourier,
     framing,
     fully_connected,
@@ -92,7 +94,7 @@ LOWERINGS: dict[str, Lowering] = {
 CUSTOM: dict[str, Lowering] = {**features.LOWERINGS, **fourier.LOWERINGS, **framing.LOWERINGS}
 """The custom operators of files, by the code that names them."""
 
-_EVERY = {**LOWERINGS, **variables.CARRYING, **unary.MADE}
+_EVERY = {**LOWERINGS, **variables.CARRYING, **unary.MADE, **flip.MADE}
 
 
 _ETHOS = "ethos-u"
@@ -108,7 +110,7 @@ def lower_op(
 
     `known` are operators that were lowered as they are inside of blocks, which a block may consist of.
     """
-    context = Context(graph, op, target)
+    context = Context(flipping.as_bytes(graph, op), op, target)
     if isinstance(op, BlockOp):
         within = target.within_blocks
         return block.lower(
@@ -129,7 +131,7 @@ def lower_op(
         names = ", ".join(sorted(kind.name for kind in kinds))
         raise context.unsupported(f"its type is {kind.name}, and there are kernels for {names}")
     with np.errstate(over="ignore", invalid="ignore"):  # infinite factors are refused where used
-        lowered = lowering.lower(context)
+        lowered = flipping.with_flips(graph, op, lowering.lower(context))
     nodes = tuple(images.one_by_one(_with_work(context, lowering, node)) for node in lowered.nodes)
     return replace(lowered, nodes=nodes, columns=lowering.columns(context))
 

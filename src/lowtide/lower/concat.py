@@ -1,4 +1,4 @@
-"""CONCATENATION and PACK: params of kernels/include/lt_move.h and lt_concat_u8.h.
+"""CONCATENATION and PACK: params of kernels/include/lt_move.h, lt_lut.h and lt_concat_u8.h.
 
 Along the elements of a row, one step joins a row of each input. Along the rows, each input is copied
 by a node of its own, so that its rows can be moved as they are made.
@@ -66,12 +66,10 @@ def _join(context: Context, parts: list[Part], axis: int) -> Lowered:
     if not parts_tables:
         return Lowered()
     dims = row_dims(out.shape)
-    if any(table is not None for table in tables):
-        dims = min(dims, axis)  # the kernel that requantises joins along the elements of a row
     if axis >= dims:
         return Lowered((_along_row(context, parts_tables, axis, dims),))
     nodes, at = [], 0
-    for tensor, shape, _ in parts_tables:
+    for tensor, shape, table in parts_tables:
         rows = math.prod(shape[:dims])
         picks = picks_of(
             (*(0,) * axis, at, *(0,) * (dims - axis - 1)),
@@ -80,9 +78,16 @@ def _join(context: Context, parts: list[Part], axis: int) -> Lowered:
             out.shape[:dims],
         )
         target = port(out, math.prod(out.shape[:dims]), picks)
-        nodes.append(copy_node(context, port(tensor, rows, range(rows)), target, rows))
+        node = copy_node(context, port(tensor, rows, range(rows)), target, rows)
+        nodes.append(node if table is None else _requantised(node, target.row_bytes, table))
         at += shape[axis]
     return Lowered(tuple(nodes))
+
+
+def _requantised(copy: Node, size: int, table: NDArray[np.uint8]) -> Node:
+    """A node that copies rows of `size` bytes, each byte through a table."""
+    params = Params("lt_lut", (("count", size), ("table", Array("uint8_t", table))))
+    return replace(copy, kernel="lt_lut_8_row", header="lt_lut.h", params=params)
 
 
 def _along_row(

@@ -1,9 +1,9 @@
-"""CONV_2D: kernels/include/lt_conv_packed.h, lt_conv.h, lt_conv_u8.h, lt_conv_s16.h."""
+"""CONV_2D: kernels/include/lt_conv_packed.h, lt_conv.h, lt_nine.h, lt_conv_s16.h."""
 
 from __future__ import annotations
 
 from lowtide.ir import DType
-from lowtide.lower import convolution, legacy, wide
+from lowtide.lower import convolution, legacy, nine, wide
 from lowtide.lower.columns import of_a_window
 from lowtide.lower.common import Context, Lowering
 from lowtide.lower.nodes import Lowered
@@ -24,10 +24,15 @@ def _conv_2d(context: Context) -> Lowered:
     out_c, _, _, depth = filters.shape
     over = convolution.footprint(context)
     groups = _groups(context, out_c, depth)
-    if context.activation_type == DType.UINT8:
-        return legacy.conv(context, over, filters)
-    factors = convolution.factors(context, out_c)
     filters = filters.reshape(out_c, -1)
+    if context.output().flipped:
+        channels = convolution.channels_s8(context, *legacy.of_flipped(context, filters))
+        return nine.lowered(
+            context, over, channels, lambda few: convolution.lower_s8(context, over, few, 1)
+        )
+    if context.activation_type == DType.UINT8:
+        raise legacy.refusal(context, one_group=groups == 1)
+    factors = convolution.factors(context, out_c)
     if context.activation_type == DType.INT16:
         return wide.conv(context, over, filters, factors, groups)
     channels = convolution.channels_s8(context, filters, factors)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.ir import DType, Tensor
+from lowtide.ir.flipped import flipped
 from lowtide.ir.products import bias, clamp, factors, real_factors
 from lowtide.ir.window import Axis
 from lowtide.lower import conv_fours, conv_lanes, images, nibbles, packed
@@ -44,7 +45,10 @@ _MAX_PADDING = (1 << 15) - 1
 
 @dataclass(frozen=True, slots=True)
 class Footprint:
-    """Which pixels a convolution reads: of the input for each output row, of a row for each column."""
+    """Which pixels a convolution reads: of the input for each output row, of a row for each column.
+
+    `flip` is the bit to flip in each byte that is read: of uint8, if results are flipped.
+    """
 
     source: Port
     target: Port
@@ -56,6 +60,7 @@ class Footprint:
     stride_w: int
     dilation_w: int
     pad_left: int
+    flip: int = 0
 
     @property
     def fields(self) -> tuple[tuple[str, Value], ...]:
@@ -117,15 +122,18 @@ def footprint(context: Context) -> Footprint:
         columns.stride,
         columns.dilation,
         columns.before,
+        0x80 if out.flipped and not source.flipped else 0,
     )
 
 
 def weights(context: Context, rank: int | None = None) -> NDArray[Any]:
-    """The constant weights: uint8 for uint8 activations, else int8. Checks also the output's type."""
+    """The constant weights: uint8 for uint8 activations, flipped or not, else int8. Checks also the
+    output's type."""
     filters, out = context.input(1), context.output()
-    if context.input(0).dtype not in TYPES or out.dtype != context.input(0).dtype:
+    same = out.dtype == context.input(0).dtype or out.flipped
+    if context.input(0).dtype not in TYPES or not same:
         raise context.unsupported("its input and output must have the same type")
-    wanted = DType.UINT8 if out.dtype == DType.UINT8 else DType.INT8
+    wanted = DType.UINT8 if out.dtype == DType.UINT8 or out.flipped else DType.INT8
     if filters.dtype != wanted or filters.is_sparse:
         kind = "sparse" if filters.is_sparse else filters.dtype.name
         raise context.unsupported(f"its weights are {kind}; there are kernels for {wanted.name}")
@@ -134,11 +142,19 @@ def weights(context: Context, rank: int | None = None) -> NDArray[Any]:
     return context.constant(1)
 
 
+def read_zero(context: Context) -> int:
+    """The zero point of what is read, flipped if results are."""
+    source = context.input(0)
+    if context.output().flipped and not source.flipped:
+        source = flipped(source)
+    return per_tensor(context, source)[1]
+
+
 def channels_s8(
-    context: Context, filters: NDArray[np.int8], scaling: tuple[tuple[int, int], ...]
+    context: Context, filters: NDArray[Any], scaling: tuple[tuple[int, int], ...]
 ) -> packed.Channels:
-    """Requantisation of int8 operators; `filters` is [channels, products]."""
-    _, input_zero = per_tensor(context, context.input(0))
+    """Requantisation of int8 operators; `filters` is [channels, products], int8 or, flipped, wider."""
+    input_zero = read_zero(context)
     _, output_zero = per_tensor(context, context.output())
     sums = filters.astype(np.int64).sum(axis=1)
     folded = bias(context, len(filters), DType.INT32) - input_zero * sums
@@ -297,7 +313,7 @@ def _pixels(context: Context, over: Footprint, direct: bool, columns: int) -> in
     if columns == 1:
         return 0 if direct else 1
     if DSP in context.target.variants:
-        return 4 if direct or over.in_c % 4 == 0 else 5
+        return 4 if direct or (over.in_c % 4 == 0 and not over.flip) else 5
     return 0 if direct else 2
 
 
@@ -344,12 +360,12 @@ def _node(
     work: Work | None = None,
     narrow_scratch: tuple[int, ...] = (),
 ) -> Lowered:
-    _, input_zero = per_tensor(context, context.input(0))
     fields += (
         *over.fields,
-        ("input_zero", input_zero),
+        ("input_zero", read_zero(context)),
         ("low", channels.low),
         ("high", channels.high),
+        *((("flip", over.flip),) if family != "lt_conv_nibbles" else ()),
     )
     node = Node(
         op=context.op.id,

@@ -1,4 +1,4 @@
-"""DEPTHWISE_CONV_2D: lt_depthwise_columns.h, lt_depthwise_quick.h, lt_depthwise.h, ..._u8.h, ..._s16.h
+"""DEPTHWISE_CONV_2D: lt_depthwise_columns.h, lt_depthwise_quick.h, lt_depthwise.h, ..._s16.h, lt_nine.h
 in kernels/include.
 
 With a single input channel it is an ordinary convolution, and lowered as one.
@@ -7,13 +7,14 @@ With a single input channel it is an ordinary convolution, and lowered as one.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.ir import DType
-from lowtide.lower import convolution, legacy, packed, wide
+from lowtide.lower import convolution, legacy, nine, packed, wide
 from lowtide.lower import depthwise_columns as columns
 from lowtide.lower import depthwise_lanes as lanes
 from lowtide.lower.columns import of_a_window
@@ -42,12 +43,25 @@ def _depthwise(context: Context) -> Lowered:
     out_c = filters.shape[3]
     over = convolution.footprint(context)
     multiple = _multiple(context, filters)
+    if context.output().flipped:
+        channels = convolution.channels_s8(
+            context, *legacy.of_flipped(context, filters.reshape(-1, out_c).T)
+        )
+        lower = partial(_by_bytes, context, over, multiple=multiple)
+        return nine.lowered(context, over, channels, lower, multiple=multiple)
     if context.activation_type == DType.UINT8:
-        return legacy.depthwise(context, over, filters, multiple)
+        raise legacy.refusal(context)
     factors = convolution.factors(context, out_c)
     if context.activation_type == DType.INT16:
         return wide.depthwise(context, over, filters, factors, multiple)
     channels = convolution.channels_s8(context, filters.reshape(-1, out_c).T, factors)
+    return _by_bytes(context, over, channels, multiple=multiple)
+
+
+def _by_bytes(
+    context: Context, over: convolution.Footprint, channels: packed.Channels, *, multiple: int
+) -> Lowered:
+    """The operator if its weights are bytes."""
     if over.in_c == 1:  # every output channel reads all input channels, there being only one
         return convolution.lower_s8(context, over, channels, 1)
     quick = packed.narrow(channels) if multiple == 1 else None

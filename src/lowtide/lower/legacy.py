@@ -11,11 +11,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lowtide.errors import ModelError
 from lowtide.ir import DType
 from lowtide.ir.products import byte_factor, byte_scale
 from lowtide.lower import convolution, packed
 from lowtide.lower.common import Context, floats_of, per_tensor
 from lowtide.lower.nodes import Array, Lowered, Node, Params, Value
+
+
+def of_flipped(
+    context: Context, filters: NDArray[Any]
+) -> tuple[NDArray[np.int16], tuple[tuple[int, int], ...]]:
+    """Weights less their zero point, which take up to nine bits, and the factor of each channel, for
+    kernels of int8; `filters` is [channels, products]."""
+    _, zero = byte_scale(context, 1)
+    return filters.astype(np.int16) - zero, (byte_factor(context),) * len(filters)
 
 
 def _zeros(context: Context) -> tuple[tuple[str, Value], ...]:
@@ -30,31 +40,6 @@ def _zeros(context: Context) -> tuple[tuple[str, Value], ...]:
     )
 
 
-def _node(
-    context: Context,
-    over: convolution.Footprint,
-    family: str,
-    fields: tuple[tuple[str, Value], ...],
-    scratch: int = 0,
-) -> Lowered:
-    node = Node(
-        op=context.op.id,
-        kernel=f"{family}_row",
-        header=f"{family}.h",
-        params=Params(family, (*fields, *_zeros(context))),
-        inputs=(over.source,),
-        outputs=(over.target,),
-        steps=over.target.rows,
-        scratch=scratch,
-    )
-    return Lowered((node,))
-
-
-def _scaling(context: Context) -> tuple[tuple[str, Value], ...]:
-    factor, shift = byte_factor(context)
-    return ("multiplier", factor), ("shift", shift)
-
-
 def _array(weights: NDArray[Any]) -> tuple[str, Value]:
     return "weights", Array("uint8_t", weights, weights=True)
 
@@ -63,29 +48,14 @@ def _bias(values: NDArray[Any]) -> tuple[str, Value]:
     return "bias", Array("int32_t", packed.int32(values), weights=True)
 
 
-def conv(context: Context, over: convolution.Footprint, weights: NDArray[Any]) -> Lowered:
-    """CONV_2D; `weights` is [out_c, kernel_h, kernel_w, in_c]."""
-    out_c = len(weights)
-    if weights.shape[3] != over.in_c:
-        raise context.unsupported("uint8 convolutions must have one group")
-    _, zero = byte_scale(context, 1)
-    sums = (weights.reshape(out_c, -1).astype(np.int64) - zero).sum(axis=1)
-    bias = convolution.bias(context, out_c, DType.INT32) - byte_scale(context, 0)[1] * sums
-    fields = (_array(weights), _bias(bias), *_scaling(context), ("out_c", out_c), *over.fields)
-    scratch = 0 if over.taps == 1 else over.taps * over.in_c
-    return _node(context, over, "lt_conv_u8", fields, scratch)
-
-
-def depthwise(
-    context: Context, over: convolution.Footprint, weights: NDArray[Any], multiple: int
-) -> Lowered:
-    """DEPTHWISE_CONV_2D; `weights` is [1, kernel_h, kernel_w, out_c]."""
-    bias = convolution.bias(context, weights.shape[3], DType.INT32)
-    fields = (
-        *(_array(weights), _bias(bias), *_scaling(context)),
-        *(("filters", multiple), *over.fields),
-    )
-    return _node(context, over, "lt_depthwise_u8", fields)
+def refusal(context: Context, *, one_group: bool = True) -> ModelError:
+    """Why a convolution of uint8 is not one of int8 (passes/flipping.py). Raises other ModelErrors."""
+    if not one_group:
+        return context.unsupported("uint8 convolutions must have one group")
+    for index in (0, 1):
+        byte_scale(context, index)
+    per_tensor(context, context.output())
+    return context.unsupported("its input and output must not be variables")
 
 
 def fully_connected(
@@ -100,5 +70,16 @@ def fully_connected(
         *zip(("scale", "scale_1", "scale_2"), parts, strict=True),
         ("depth", depth),
         ("out_c", out_c),
+        ("in_flip", 0),
+        ("out_flip", 0),
     )
-    return _node(context, over, "lt_fully_connected_u8", fields)
+    node = Node(
+        op=context.op.id,
+        kernel="lt_fully_connected_u8_row",
+        header="lt_fully_connected_u8.h",
+        params=Params("lt_fully_connected_u8", (*fields, *_zeros(context))),
+        inputs=(over.source,),
+        outputs=(over.target,),
+        steps=over.target.rows,
+    )
+    return Lowered((node,))

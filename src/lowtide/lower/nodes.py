@@ -7,6 +7,7 @@ kernels/include/lowtide.h.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -128,14 +129,15 @@ class Node:
 
     @property
     def works(self) -> Kernel:
-        """The kernel that does the work: another one that this one calls, or itself."""
-        called = (value for _, value in self.params.fields if isinstance(value, Kernel))
-        return next(called, Kernel(self.kernel, self.header))
+        """The kernel that does the work: the one that is called image by image, or itself."""
+        if self.params.ctype != "lt_images":
+            return Kernel(self.kernel, self.header)
+        return next(_called(self.params))
 
     @property
     def headers(self) -> frozenset[str]:
         """The headers of all kernels that run."""
-        return frozenset((self.header, self.works.header))
+        return frozenset((self.header, *(kernel.header for kernel in _called(self.params))))
 
     @property
     def leaner(self) -> Node:
@@ -154,6 +156,15 @@ class Node:
             lean_scratch=None,
             work=work or self.work,
         )
+
+
+def _called(params: Params) -> Iterator[Kernel]:
+    """The kernels that a kernel of `params` calls, and those that they call."""
+    for _, value in params.fields:
+        if isinstance(value, Kernel):
+            yield value
+        elif isinstance(value, Params):
+            yield from _called(value)
 
 
 @dataclass(frozen=True, slots=True)

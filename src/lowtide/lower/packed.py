@@ -25,11 +25,11 @@ MAX_NARROW = 22  # the greatest shift of lt_narrow: (2 * zero + 1) << 22 fits 32
 class Channels:
     """What the requantisation of each output channel needs; bias with the input's zero point folded in.
 
-    `weights` is [channels, products], int8; the result of a channel is
-    clamp(scale(bias + sum(x * w), multiplier, shift) + zero, low, high).
+    `weights` is [channels, products], of at most nine bits, of eight but where lower/nine.py has them;
+    the result of a channel is clamp(scale(bias + sum(x * w), multiplier, shift) + zero, low, high).
     """
 
-    weights: NDArray[np.int8]
+    weights: NDArray[Any]
     bias: NDArray[np.int64]
     factors: tuple[tuple[int, int], ...]
     zero: int
@@ -60,7 +60,7 @@ def narrow(channels: Channels) -> Narrow | None:
     wide = channels.weights.astype(np.int64)
     least = channels.bias + np.minimum(wide * _LEAST, wide * _GREATEST).sum(axis=1)
     most = channels.bias + np.maximum(wide * _LEAST, wide * _GREATEST).sum(axis=1)
-    weights = channels.weights.copy()
+    weights = channels.weights.astype(np.int8)
     bias, multiplier, shift = [], [], []
     for c, (m, s) in enumerate(channels.factors):
         ends = int(least[c]), int(most[c])
@@ -82,6 +82,17 @@ def narrow(channels: Channels) -> Narrow | None:
         np.array(bias, np.int32),
         np.array(multiplier, np.int32),
         np.array(shift, np.int8),
+    )
+
+
+def fits(channels: Channels) -> bool:
+    """Whether all sums meet the conditions of lt_narrow."""
+    wide = channels.weights.astype(np.int64)
+    least = channels.bias + np.minimum(wide * _LEAST, wide * _GREATEST).sum(axis=1)
+    most = channels.bias + np.maximum(wide * _LEAST, wide * _GREATEST).sum(axis=1)
+    return all(
+        _fits((int(low), int(high)), m, s, channels.zero)
+        for low, high, (m, s) in zip(least, most, channels.factors, strict=True)
     )
 
 

@@ -15,7 +15,7 @@ from lowtide.lower.columns import of_a_window
 from lowtide.lower.common import Context, Lowering, activation_range, image_rows
 from lowtide.lower.elementwise import row_count, same_type, scale_zero, suffix
 from lowtide.lower.move import port
-from lowtide.lower.nodes import Lowered, Node, Params, Port
+from lowtide.lower.nodes import Lowered, Node, Params, Port, Value
 from lowtide.lower.work import Plain
 
 _SMALL_WINDOW = 8
@@ -40,20 +40,21 @@ def _pool(context: Context, *, kind: str) -> Lowered:
     if max(*source.shape, *out.shape, rows.kernel, columns.kernel, columns.stride) > _MOST:
         raise context.unsupported(f"a size exceeds {_MOST}")
     low, high = activation_range(context, out, context.option("fused_activation_function"))
-    params = Params(
-        "lt_pool",
-        (
-            ("in_w", in_w),
-            ("out_w", out_w),
-            ("channels", channels),
-            ("kernel_h", rows.kernel),
-            ("kernel_w", columns.kernel),
-            ("stride_w", columns.stride),
-            ("pad_left", columns.before),
-            ("low", low),
-            ("high", high),
-        ),
+    fields: tuple[tuple[str, Value], ...] = (
+        ("in_w", in_w),
+        ("out_w", out_w),
+        ("channels", channels),
+        ("kernel_h", rows.kernel),
+        ("kernel_w", columns.kernel),
+        ("stride_w", columns.stride),
+        ("pad_left", columns.before),
+        ("low", low),
+        ("high", high),
     )
+    params = Params("lt_pool", fields)
+    if source.dtype is DType.UINT8:
+        inner = tuple((f"pool.{name}", value) for name, value in fields)
+        params = Params("lt_pool_u8", (*inner, ("in_flip", 0), ("out_flip", 0)))
     name = f"lt_{kind}_pool_{suffix(source.dtype)}"
     steps, out_bytes = image_rows(out)
     apart = rows.stride >= rows.kernel or out_h == 1

@@ -103,13 +103,14 @@ def _narrow(context: Context, scale: float, beta: float) -> tuple[tuple[str, Val
             values.pop()
         reach = len(values)
         exps = Array("int32_t", np.array(values))
-    flip = 0x80 if context.input(0).dtype is DType.INT8 else 0
+    signed = [0x80 if t.dtype is DType.INT8 else 0 for t in (context.input(0), context.output())]
     return (
         ("table", exps),
         ("multiplier", multiplier),
         ("shift", shift),
         ("reach", reach),
-        ("flip", flip),
+        ("in_flip", signed[0]),
+        ("out_flip", signed[1]),
     )
 
 

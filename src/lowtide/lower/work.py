@@ -34,6 +34,7 @@ DETAILED = frozenset(
         "lt_depthwise_lanes_s8_row",
         "lt_block_s8_row",
         "lt_separable_s8_row",
+        "lt_nine_s8_row",
     }
 )
 """Kernels whose work is counted in detail: all whose work is not `Plain`."""
@@ -374,6 +375,65 @@ class _Piece:
     padded: int
 
 
+@dataclass(frozen=True, slots=True)
+class NineBits:
+    """lt_nine: what the kernel `kernel` does, `of`, in `steps` steps with so many pointers in all, and
+    then `channels` channels: of taps (`rows` is None), or of pixels or windows of so many rows, 0 for
+    pixels. They have `products` products each. In its lean form it calls `lean_kernel`."""
+
+    kernel: str
+    lean_kernel: str
+    of: Called
+    steps: int
+    pointers: int
+    channels: int
+    products: int
+    rows: int | None
+
+    @property
+    def axis(self) -> Axis:
+        """The window along a row."""
+        return self.of.axis
+
+    @property
+    def in_w(self) -> int:
+        """Columns of the input."""
+        return 0 if isinstance(self.of, Plain) else self.of.in_w
+
+    @property
+    def columns(self) -> int:
+        """Columns that it makes."""
+        return self.of.columns
+
+    def features(self, columns: int, padded: int) -> Features:
+        """What is done to make `columns` columns."""
+        found = {"step": self.steps, "pointer": self.pointers, **self.of.features(columns, padded)}
+        results = self.steps * columns * self.channels
+        return {
+            **{f"{self.kernel}/{name}": count for name, count in found.items()},
+            "channels": self.steps * self.channels,
+            "results": results,
+            "taps" if self.rows is None else "products": results * self.products,
+            "rows": results * (self.rows or 0),
+        }
+
+    def leaner(self) -> NineBits:
+        """The lean form."""
+        of = self.of if isinstance(self.of, Plain) else self.of.leaner()
+        return replace(self, kernel=self.lean_kernel, of=of)
+
+
+Called = (
+    Plain
+    | Convolution
+    | ConvolutionFours
+    | ConvolutionLanes
+    | Depthwise
+    | DepthwiseColumns
+    | DepthwiseLanes
+)
+"""What a node does that calls no other kernel."""
+
 Work = (
     Plain
     | Convolution
@@ -383,6 +443,7 @@ Work = (
     | DepthwiseColumns
     | DepthwiseLanes
     | BlockWork
+    | NineBits
 )
 """What a node does."""
 

@@ -15,6 +15,7 @@ from lowtide.passes.nibbles import unpack_weights
 from lowtide.passes.pads import fold_pads
 from lowtide.passes.rounding import round_once
 from lowtide.passes.signal_state import show_signal_state
+from lowtide.passes.unsigned import unsigned_inputs
 from lowtide.passes.variables import resolve_variables
 from lowtide.passes.windows import normalise_windows
 
@@ -30,4 +31,5 @@ __all__ = [
     "round_once",
     "show_signal_state",
     "unpack_weights",
+    "unsigned_inputs",
 ]

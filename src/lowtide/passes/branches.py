@@ -97,6 +97,12 @@ class _Inlined:
         count = len(op.inputs)
         test = _branch(of, op, "cond_subgraph_index", count, 1)
         body = _branch(of, op, "body_subgraph_index", count, count)
+        custom = next((inner.label for inner in (*test.ops, *body.ops) if inner.custom), None)
+        if custom is not None:
+            raise ModelError(
+                f"{_name(op)}: it has a {custom}, and each of its rounds would keep a state of its own",
+                _REMEDY,
+            )
         values = list(op.inputs)
         for _ in range(_MOST_ROUNDS):
             before = len(self.ops)

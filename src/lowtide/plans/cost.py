@@ -29,6 +29,7 @@ from lowtide.lower.work import (
     BlockWork,
     DepthwiseColumns,
     Features,
+    NineBits,
     Plain,
     Work,
     padded_taps,
@@ -116,7 +117,8 @@ class CostModel:
 
     def linear(self, node: Node) -> Linear | Exact:
         """The cost of a node by the number of columns it makes."""
-        if isinstance(node.work, BlockWork | DepthwiseColumns | DepthwiseLanes):
+        work = node.work.of if isinstance(node.work, NineBits) else node.work
+        if isinstance(work, BlockWork | DepthwiseColumns | DepthwiseLanes):
             return Exact(lambda columns: round(self._made(node, columns)))
         none, one, two = (self._made(node, columns) for columns in (0, 1, 2))
         padded = self._made(node, 1, 1)

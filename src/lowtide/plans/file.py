@@ -88,6 +88,7 @@ def read_plan(path: Path, model: Model) -> dict[str, Any]:
             "quantized_io": _flag(document.get("quantized_io", False)),
             "input_layout": _one_of(document.get("input_layout", "file"), "file", "nhwc"),
             "output_layout": _one_of(document.get("output_layout", "file"), "file", "nhwc"),
+            "input_type": _one_of(document.get("input_type", "file"), "file", "uint8"),
             "simplify": _flag(document.get("simplified", False)),
             "stages_of": _digest(document.get("graph_sha256")),
         }

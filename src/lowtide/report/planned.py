@@ -114,6 +114,7 @@ def plan_document(planned: Planned) -> dict[str, Any]:
         "quantized_io": compiled.options.quantized_io,
         "input_layout": compiled.options.input_layout,
         "output_layout": compiled.options.output_layout,
+        "input_type": compiled.options.input_type,
         "simplified": compiled.options.simplify,
         "graph_sha256": graph_digest(compiled.simplified.graph),
         "arena_bytes": compiled.arena_bytes,

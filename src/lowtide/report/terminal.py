@@ -23,7 +23,12 @@ _KEPT = 2
 
 def width() -> int:
     """Columns of standard output's terminal, or those that the environment asks for."""
-    return max(_LEAST, min(_MOST, shutil.get_terminal_size((USUAL, 24)).columns))
+    return max(_LEAST, min(_MOST, _asked() or USUAL))
+
+
+def _asked() -> int:
+    """The same, 0 where nobody asks."""
+    return shutil.get_terminal_size((0, 0)).columns
 
 
 def plain(text: str) -> str:
@@ -84,9 +89,9 @@ def _rendered(made: Any, across: int) -> str:
 
 def fitted(text: str) -> str:
     """`text` with lines that are too long broken between words, the rest of each set in."""
-    across = width()
-    if across >= USUAL:
+    if not _asked():
         return text
+    across = width()
     return "\n".join(
         line if len(line) <= across else _broken(line, across) for line in text.split("\n")
     )

@@ -83,8 +83,8 @@ def gains() -> Integers:
     return np.array(table[:125])
 
 
-class _Net:
-    """The network under construction: tensors by number."""
+class SignalNet:
+    """A network under construction: tensors by number."""
 
     def __init__(self) -> None:
         self.tensors: list[TensorSpec] = []
@@ -118,7 +118,7 @@ class _Net:
 
 def front_end() -> bytes:
     """10 ms of new sound, (1, 160) int16, -> 40 features int8, as a .tflite file."""
-    net = _Net()
+    net = SignalNet()
     sound = net.tensor("serving_default_input_0:0", (1, HOP), "INT16")
     frame = net.tensor("frame", (1, 1, FRAME), "INT16")
     full = net.tensor("frame_is_full", (), "BOOL")
@@ -148,7 +148,7 @@ def front_end() -> bytes:
     roots = net.tensor("roots", (CHANNELS,), "UINT32")
     net.signal("FilterBankSquareRoot", [bank, scale], [roots])
     net_of = [net.tensor(name, (CHANNELS,), "UINT32") for name in ("clean", "noise")]
-    net.signal("FilterBankSpectralSubtraction", [roots], net_of, **_following())
+    net.signal("FilterBankSpectralSubtraction", [roots], net_of, **following())
     loud = net.tensor("amplified", (CHANNELS,), "UINT32")
     shift = _GAIN_BITS - _CORRECTION - 12
     net.signal("PCAN", [*net_of, net.const("gains", gains())], [loud], snr_shift=shift)
@@ -157,7 +157,7 @@ def front_end() -> bytes:
     return write(_quantised(net, sound, x))
 
 
-def _following() -> dict[str, Option]:
+def following() -> dict[str, Option]:
     """How the noise is followed."""
     one = 1 << _SMOOTHED
     even, odd = (int(part * one) for part in _SMOOTHING)
@@ -174,7 +174,7 @@ def _following() -> dict[str, Option]:
     }
 
 
-def _quantised(net: _Net, sound: int, x: int) -> NetSpec:
+def _quantised(net: SignalNet, sound: int, x: int) -> NetSpec:
     """Logarithms, of which 26 * 25.6 = 666 are 26 in real numbers, to int8: all in int32."""
 
     def made(name: str) -> int:

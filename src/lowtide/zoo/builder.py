@@ -254,22 +254,24 @@ class NetBuilder:
 
     def finish(self, *outputs: Act) -> bytes:
         """The .tflite file of the network with the given graph outputs."""
+        return write(self.described(*outputs))
+
+    def described(self, *outputs: Act) -> NetSpec:
+        """What that file is written from."""
         for position, act in enumerate(outputs):
             old = self._tensors[act.id]
             label = f"StatefulPartitionedCall:{position}"
             self._tensors[act.id] = TensorSpec(
                 label, old.shape, old.dtype, old.scales, old.zero_point
             )
-        return write(
-            NetSpec(
-                name=self.name,
-                tensors=tuple(self._tensors),
-                ops=tuple(self._ops),
-                inputs=tuple(self._inputs),
-                outputs=tuple(act.id for act in outputs),
-                signature="serving_default" if self._signature else None,
-                initial=tuple(self._initial),
-            )
+        return NetSpec(
+            name=self.name,
+            tensors=tuple(self._tensors),
+            ops=tuple(self._ops),
+            inputs=tuple(self._inputs),
+            outputs=tuple(act.id for act in outputs),
+            signature="serving_default" if self._signature else None,
+            initial=tuple(self._initial),
         )
 
     def _label(self, name: str, part: str) -> str:

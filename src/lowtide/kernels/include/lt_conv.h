@@ -31,6 +31,7 @@ typedef struct {
     int8_t input_zero;
     int8_t output_zero;
     int8_t low, high; /* the fused activation's range */
+    uint8_t flip;     /* not 1 x 1: 0x80 if input bytes' sign bits are to be flipped, else 0 */
 } lt_conv_s8;
 
 void lt_conv_s8_row(const void *params, const lt_step *step);

@@ -42,6 +42,7 @@ typedef struct {
     int8_t low, high; /* the fused activation's range */
     uint8_t direct;   /* 1 x 1 without padding, in_c a multiple of 4: one pixel is used where it is */
     uint8_t lean;     /* less scratch memory, more instructions */
+    uint8_t flip;     /* not direct: 0x80 if input bytes' sign bits are to be flipped, else 0 */
 } lt_conv_fours_s8;
 
 void lt_conv_fours_s8_row(const void *params, const lt_step *step);
@@ -51,6 +52,9 @@ void lt_conv_fours_s8_row(const void *params, const lt_step *step);
 /* `words` >= 1 words of bytes of two pixels, from any address, as halves: [words][4], bytes 0 and 2 of
  * either pixel, then bytes 1 and 3. */
 void lt_fours_unpack(int32_t *to, const int8_t *pixel0, const int8_t *pixel1, int32_t words);
+
+/* The same of bytes whose sign bits are to be flipped. */
+void lt_fours_unpack_flipped(int32_t *to, const int8_t *pixel0, const int8_t *pixel1, int32_t words);
 
 /* Some fours of channels of one or two pixels. `weights` and `scales` become those that follow. */
 typedef struct {

@@ -35,6 +35,7 @@ typedef struct {
     int8_t low, high; /* the fused activation's range */
     uint8_t direct;   /* 1 x 1 without padding: pixels are used where they are */
     uint8_t lean;     /* less scratch memory, more instructions */
+    uint8_t flip;     /* not direct: 0x80 if input bytes' sign bits are to be flipped, else 0 */
 } lt_conv_lanes_s8;
 
 void lt_conv_lanes_s8_row(const void *params, const lt_step *step);
@@ -61,8 +62,9 @@ void lt_lanes_two_16(const lt_lanes *of);
 void lt_lanes_one_8(const lt_lanes *of);
 void lt_lanes_one_16(const lt_lanes *of);
 
-/* Copy n >= 0 bytes; set them to a value. */
+/* Copy n >= 0 bytes; copy them, their sign bits flipped; set them to a value. */
 void lt_lanes_copy(int8_t *to, const int8_t *from, int32_t n);
+void lt_lanes_copy_flipped(int8_t *to, const int8_t *from, int32_t n);
 void lt_lanes_fill(int8_t *to, int32_t value, int32_t n);
 
 #endif

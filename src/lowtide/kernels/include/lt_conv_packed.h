@@ -26,7 +26,7 @@
  * step->in: kernel_h rows of in_w * in_c bytes, null where the row is padding.
  * step->out[0]: a row of out_w * out_c bytes; overlaps no input row.
  * step->scratch: with d = 4 * quads, 0 bytes if direct and out_w == 1; d if only the latter; else, with
- *   the DSP extension, 4 * d if direct or in_c is a multiple of 4, and 5 * d if not; in plain C 0 if
+ *   the DSP extension, 4 * d if direct or in_c is a multiple of 4 (and bytes are not flipped), else 5 * d; in plain C 0 if
  *   direct, else 2 * d; aligned to 4. If lean, which takes one pixel at a time and twice the
  *   instructions, 0 if direct, else d.
  */
@@ -44,6 +44,7 @@ typedef struct {
     int8_t low, high; /* the fused activation's range */
     uint8_t direct;   /* the kernel is 1 x 1 without padding: pixels are used where they are */
     uint8_t lean;     /* less scratch memory, more instructions */
+    uint8_t flip;     /* not direct: 0x80 if input bytes' sign bits are to be flipped, else 0 */
 } lt_conv_packed_s8;
 
 void lt_conv_packed_s8_row(const void *params, const lt_step *step);

@@ -24,6 +24,7 @@ typedef struct {
     uint16_t depth, out_c;
     uint8_t input_zero, weights_zero, output_zero;
     uint8_t low, high; /* the fused activation's range */
+    uint8_t in_flip, out_flip; /* 0x80 if bytes are there with their sign bit flipped, else 0 */
 } lt_fully_connected_u8;
 
 void lt_fully_connected_u8_row(const void *params, const lt_step *step);

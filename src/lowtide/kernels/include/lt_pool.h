@@ -19,6 +19,12 @@ typedef struct {
     int16_t low, high; /* the fused activation's range */
 } lt_pool;
 
+/* The params of the kernels for uint8. */
+typedef struct {
+    lt_pool pool;
+    uint8_t in_flip, out_flip; /* 0x80 if bytes are there with their sign bit flipped, else 0 */
+} lt_pool_u8;
+
 /* One output row.
  *
  * step->in: kernel_h rows of in_w * channels elements, null where the row is padding (at the start or

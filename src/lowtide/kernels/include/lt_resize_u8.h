@@ -21,6 +21,7 @@ typedef struct {
     const float *lower;    /* [steps]: of the lower row */
     int32_t width;
     int32_t channels;
+    uint8_t in_flip, out_flip; /* 0x80 if bytes are there with their sign bit flipped, else 0 */
 } lt_resize_bilinear_u8;
 
 void lt_resize_bilinear_u8_row(const void *params, const lt_step *step);

@@ -17,7 +17,9 @@ static void im2col(const lt_conv_s8 *p, const void *const *rows, int32_t x, int8
             if (row == NULL || column < 0 || column >= p->in_w) {
                 memset(patch, p->input_zero, p->in_c);
             } else {
-                memcpy(patch, row + column * p->in_c, p->in_c);
+                for (int32_t c = 0; c < p->in_c; c++) {
+                    patch[c] = (int8_t)(row[column * p->in_c + c] ^ p->flip);
+                }
             }
             patch += p->in_c;
         }

@@ -15,30 +15,31 @@
 #endif
 
 /* Bytes 0 and 2, or 1 and 3 from the second on, as halves. */
-static inline int32_t two_of(const int8_t *x)
+static inline int32_t two_of(const int8_t *x, uint32_t flip)
 {
 #ifdef LT_DSP
-    return lt_even(lt_load(x));
+    return lt_even((int32_t)((uint32_t)lt_load(x) ^ flip * 0x01010101U));
 #else
-    return (int32_t)(((uint32_t)x[0] & 0xFFFFU) | (uint32_t)x[2] << 16);
+    uint32_t low = (uint32_t)(int8_t)((uint32_t)x[0] ^ flip);
+    return (int32_t)((low & 0xFFFFU) | (uint32_t)(int8_t)((uint32_t)x[2] ^ flip) << 16);
 #endif
 }
 
-static inline int32_t others_of(const int8_t *x)
+static inline int32_t others_of(const int8_t *x, uint32_t flip)
 {
 #ifdef LT_DSP
-    return lt_odd(lt_load(x));
+    return lt_odd((int32_t)((uint32_t)lt_load(x) ^ flip * 0x01010101U));
 #else
-    return two_of(x + 1);
+    return two_of(x + 1, flip);
 #endif
 }
 
 /* Unpack one of two pixels. */
-static void unpack(int32_t *to, const int8_t *from, int32_t words)
+static void unpack(int32_t *to, const int8_t *from, int32_t words, uint32_t flip)
 {
     for (; words > 0; words--, to += 4, from += 4) {
-        to[0] = two_of(from);
-        to[2] = others_of(from);
+        to[0] = two_of(from, flip);
+        to[2] = others_of(from, flip);
     }
 }
 
@@ -58,7 +59,7 @@ APART static void unpack_pixels(const lt_conv_fours_s8 *p, const int8_t *row, in
     int32_t words = p->in_c >> 2;
     for (int32_t kx = p->kernel_w; kx > 0; kx--, first += p->dilation_w, to += 4 * words) {
         if (first >= 0 && first < p->in_w) {
-            unpack(to, row + first * p->in_c, words);
+            unpack(to, row + first * p->in_c, words, p->flip);
         } else {
             unpack_zeros(to, p->input_zero, words);
         }
@@ -75,16 +76,16 @@ APART static void unpack_bytes(const lt_conv_fours_s8 *p, const int8_t *row, int
         int32_t inside = first >= 0 && first < p->in_w;
         const int8_t *pixel = inside ? row + first * p->in_c : NULL;
         for (int32_t c = 0; c < p->in_c; c++) {
-            bytes[k++] = pixel != NULL ? pixel[c] : p->input_zero;
+            bytes[k++] = (int8_t)(pixel != NULL ? pixel[c] ^ p->flip : p->input_zero);
             if (k == 4) {
-                unpack(to, bytes, 1);
+                unpack(to, bytes, 1, 0);
                 to += 4;
                 k = 0;
             }
         }
     }
     if (k != 0) {
-        unpack(to, bytes, 1); /* weights beyond the last byte are 0 */
+        unpack(to, bytes, 1, 0); /* weights beyond the last byte are 0 */
     }
 }
 
@@ -97,7 +98,7 @@ static inline int32_t is_inside(const lt_conv_fours_s8 *p, int32_t first)
 static void unpack_one(const lt_conv_fours_s8 *p, const int8_t *row, int32_t first, int32_t *to)
 {
     if (is_inside(p, first)) {
-        unpack(to, row + first * p->in_c, p->words);
+        unpack(to, row + first * p->in_c, p->words, p->flip);
     } else if ((p->in_c & 3) == 0) {
         unpack_pixels(p, row, first, to);
     } else {
@@ -115,6 +116,8 @@ APART static void unpack_two(const lt_conv_fours_s8 *p, const void *const *rows,
         if (row == NULL) {
             unpack_zeros(to, p->input_zero, p->words);
             unpack_zeros(to + 1, p->input_zero, p->words);
+        } else if (both && p->flip != 0) {
+            lt_fours_unpack_flipped(to, row + first * p->in_c, row + second * p->in_c, p->words);
         } else if (both) {
             lt_fours_unpack(to, row + first * p->in_c, row + second * p->in_c, p->words);
         } else {
@@ -138,7 +141,7 @@ static void copy_pixels(const lt_conv_fours_s8 *p, const int8_t *row, int32_t fi
         if (first >= 0 && first < p->in_w) {
             const int8_t *pixel = row + first * p->in_c;
             for (int32_t c = 0; c < p->in_c; c++) {
-                to[c] = pixel[c];
+                to[c] = (int8_t)(pixel[c] ^ p->flip);
             }
         } else {
             fill(to, p->input_zero, p->in_c);
@@ -161,7 +164,10 @@ APART static const int8_t *window(const lt_conv_fours_s8 *p, const void *const *
             fill(to, p->input_zero, 4 * words);
         } else if (is_inside(p, first)) {
             for (int32_t i = 0; i < 4 * words; i += 4) {
-                __builtin_memcpy(to + i, row + first * p->in_c + i, 4);
+                uint32_t word;
+                __builtin_memcpy(&word, row + first * p->in_c + i, 4);
+                word ^= p->flip * 0x01010101U;
+                __builtin_memcpy(to + i, &word, 4);
             }
         } else {
             copy_pixels(p, row, first, to);
@@ -236,8 +242,15 @@ LT_SHARED void lt_conv_fours_s8_row(const void *params, const lt_step *step)
 
 LT_SHARED void lt_fours_unpack(int32_t *to, const int8_t *pixel0, const int8_t *pixel1, int32_t words)
 {
-    unpack(to, pixel0, words);
-    unpack(to + 1, pixel1, words);
+    unpack(to, pixel0, words, 0);
+    unpack(to + 1, pixel1, words, 0);
+}
+
+LT_SHARED void lt_fours_unpack_flipped(int32_t *to, const int8_t *pixel0, const int8_t *pixel1,
+                                       int32_t words)
+{
+    unpack(to, pixel0, words, 0x80);
+    unpack(to + 1, pixel1, words, 0x80);
 }
 
 /* sum + the products of both halves of two words, wrapping. */
@@ -295,8 +308,8 @@ LT_SHARED void lt_fours_one(lt_fours *of)
             int32_t sums[2] = {start[0], start[1]}, halves[2];
             for (int32_t k = 0; k < of->quads; k++, w += 4) {
                 const int8_t *x = (const int8_t *)of->x + 4 * k;
-                halves[0] = two_of(x);
-                halves[1] = others_of(x);
+                halves[0] = two_of(x, 0);
+                halves[1] = others_of(x, 0);
                 sums[1] = dual(w[2], halves[1], dual(w[0], halves[0], sums[1]));
                 sums[0] = dual(low_bytes(w[2]), halves[1], dual(low_bytes(w[0]), halves[0], sums[0]));
             }

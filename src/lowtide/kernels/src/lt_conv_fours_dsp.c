@@ -37,6 +37,29 @@ LT_SHARED NAKED void lt_fours_unpack(int32_t *to UNUSED, const int8_t *pixel0 UN
             "bx lr");
 }
 
+/* The same; r12 sign bits. */
+#define UNPACK_FLIPPED                                                                               \
+    "ldr r6, [r1], #4\n\t"                                                                           \
+    "ldr r7, [r2], #4\n\t"                                                                           \
+    "eor r6, r6, r12\n\t"                                                                            \
+    "eor r7, r7, r12\n\t"                                                                            \
+    "sxtb16 r4, r6\n\t"                                                                              \
+    "sxtb16 r5, r7\n\t"                                                                              \
+    "sxtb16 r6, r6, ror #8\n\t"                                                                      \
+    "sxtb16 r7, r7, ror #8\n\t"                                                                      \
+    "stmia r0!, {r4-r7}\n\t"
+LT_SHARED NAKED void lt_fours_unpack_flipped(int32_t *to UNUSED, const int8_t *pixel0 UNUSED,
+                                             const int8_t *pixel1 UNUSED, int32_t words UNUSED)
+{
+    __asm__("push {r4-r7}\n\t"
+            "mov r12, #0x80808080\n"
+            "1:\n\t" UNPACK_FLIPPED
+            "subs r3, r3, #1\n\t"
+            "bne 1b\n\t"
+            "pop {r4-r7}\n\t"
+            "bx lr");
+}
+
 /* Sums of two pixels: of c0 low r2, r3; of c0 and c1 raw r4, r5; of c2 low r6, r7; of c2 and c3 raw r8,
  * r9. r0 weights, r1 halves; r10, r11 weights of the pairs; r12, lr halves of the pixels. */
 #define HALVES_2                                                                                     \

@@ -14,13 +14,18 @@
 #define APART
 #endif
 
+static inline void copy(const lt_conv_lanes_s8 *p, int8_t *to, const int8_t *from, int32_t n)
+{
+    (p->flip != 0 ? lt_lanes_copy_flipped : lt_lanes_copy)(to, from, n);
+}
+
 /* A row of the window whose columns are apart; some are padding. */
 static void gather_pixels(const lt_conv_lanes_s8 *p, const int8_t *row, int32_t first, int8_t *to)
 {
     int32_t in_c = p->in_c;
     for (int32_t kx = p->kernel_w; kx > 0; kx--, first += p->dilation_w, to += in_c) {
         if (first >= 0 && first < p->in_w) {
-            lt_lanes_copy(to, row + first * in_c, in_c);
+            copy(p, to, row + first * in_c, in_c);
         } else {
             lt_lanes_fill(to, p->input_zero, in_c);
         }
@@ -35,7 +40,7 @@ static void gather_edge(const lt_conv_lanes_s8 *p, const int8_t *row, int32_t fi
     after = after < 0 ? 0 : after < p->kernel_w ? after : p->kernel_w;
     int32_t inside = (p->kernel_w - before - after) * in_c;
     lt_lanes_fill(to, p->input_zero, p->kernel_w * in_c);
-    lt_lanes_copy(to + before * in_c, row + (first + before) * in_c, inside);
+    copy(p, to + before * in_c, row + (first + before) * in_c, inside);
 }
 
 /* The products of the pixel whose window begins in column `first`. */
@@ -48,7 +53,7 @@ APART static void gather(const lt_conv_lanes_s8 *p, const void *const *rows, int
         if (row == NULL) {
             lt_lanes_fill(to, p->input_zero, run);
         } else if (inside) {
-            lt_lanes_copy(to, row + first * p->in_c, run);
+            copy(p, to, row + first * p->in_c, run);
         } else if (whole) {
             gather_edge(p, row, first, to);
         } else {
@@ -172,6 +177,13 @@ LT_SHARED void lt_lanes_fill(int8_t *to, int32_t value, int32_t n)
 {
     if (n > 0) {
         memset(to, value, (size_t)n);
+    }
+}
+
+LT_SHARED void lt_lanes_copy_flipped(int8_t *to, const int8_t *from, int32_t n)
+{
+    for (int32_t i = 0; i < n; i++) {
+        to[i] = (int8_t)(from[i] ^ 0x80);
     }
 }
 

@@ -209,4 +209,19 @@ LT_SHARED NAKED void lt_lanes_fill(int8_t *to UNUSED, int32_t value UNUSED, int3
             "pop {r7, pc}");
 }
 
+/* r0 to, r1 from, r2 bytes left. */
+LT_SHARED NAKED void lt_lanes_copy_flipped(int8_t *to UNUSED, const int8_t *from UNUSED, int32_t n UNUSED)
+{
+    __asm__("push {r7, lr}\n\t"
+            "vmov.i8 q1, #0x80\n\t"
+            "wlstp.8 lr, r2, 2f\n"
+            "1:\n\t"
+            "vldrb.u8 q0, [r1], #16\n\t"
+            "veor q0, q0, q1\n\t"
+            "vstrb.8 q0, [r0], #16\n\t"
+            "letp lr, 1b\n"
+            "2:\n\t"
+            "pop {r7, pc}");
+}
+
 #endif

@@ -17,14 +17,14 @@ static void gather(const lt_conv_packed_s8 *p, const void *const *rows, int32_t 
     for (int32_t ky = 0; ky < p->kernel_h; ky++) {
         const int8_t *row = rows[ky];
         if (row == NULL) {
-            memset(patch, p->input_zero, (size_t)run);
+            memset(patch, p->input_zero ^ p->flip, (size_t)run);
         } else if (inside) {
             memcpy(patch, row + first * p->in_c, (size_t)run);
         } else {
             int32_t column = first;
             for (int32_t at = 0; at < run; at += p->in_c, column += p->dilation_w) {
                 if (column < 0 || column >= p->in_w) {
-                    memset(patch + at, p->input_zero, p->in_c);
+                    memset(patch + at, p->input_zero ^ p->flip, p->in_c);
                 } else {
                     memcpy(patch + at, row + column * p->in_c, p->in_c);
                 }
@@ -93,6 +93,14 @@ static inline void pixels(const lt_conv_packed_s8 *p, const int8_t *x0, const in
     }
 }
 
+static void flip(int8_t *patch, int32_t n)
+{
+    for (; n > 0; n--) {
+        *patch = (int8_t)(*patch ^ 0x80);
+        patch++;
+    }
+}
+
 /* Where the products of output column x are. */
 static const int8_t *source(const lt_conv_packed_s8 *p, const lt_step *step, int32_t x,
                             int8_t *patch)
@@ -101,6 +109,9 @@ static const int8_t *source(const lt_conv_packed_s8 *p, const lt_step *step, int
         return (const int8_t *)step->in[0] + x * p->stride_w * p->in_c;
     }
     gather(p, step->in, x, patch);
+    if (p->flip != 0) {
+        flip(patch, p->kernel_h * p->kernel_w * p->in_c);
+    }
     return patch;
 }
 

@@ -165,6 +165,18 @@ static void fill(int8_t *to, int8_t value, int32_t n)
     }
 }
 
+static void flip(int8_t *bytes, int32_t n)
+{
+    for (; n >= 4; n -= 4, bytes += 4) {
+        int32_t word = (int32_t)((uint32_t)lt_load(bytes) ^ 0x80808080U);
+        __builtin_memcpy(bytes, &word, 4);
+    }
+    for (; n > 0; n--) {
+        *bytes = (int8_t)(*bytes ^ 0x80);
+        bytes++;
+    }
+}
+
 /* The window of output column x as bytes: where it is, or gathered in `patch`, padded. */
 static const int8_t *window(const lt_conv_packed_s8 *p, const void *const *rows, int32_t x,
                             int8_t *patch)
@@ -178,19 +190,22 @@ static const int8_t *window(const lt_conv_packed_s8 *p, const void *const *rows,
     for (int32_t ky = 0; ky < p->kernel_h; ky++, to += run) {
         const int8_t *row = rows[ky];
         if (row == NULL) {
-            fill(to, p->input_zero, run);
+            fill(to, (int8_t)(p->input_zero ^ p->flip), run);
         } else if (p->dilation_w == 1 && first >= 0 && first + p->kernel_w <= p->in_w) {
             copy(to, row + first * in_c, run);
         } else {
             int32_t column = first;
             for (int32_t at = 0; at < run; at += in_c, column += p->dilation_w) {
                 if (column < 0 || column >= p->in_w) {
-                    fill(to + at, p->input_zero, in_c);
+                    fill(to + at, (int8_t)(p->input_zero ^ p->flip), in_c);
                 } else {
                     copy(to + at, row + column * in_c, in_c);
                 }
             }
         }
+    }
+    if (p->flip != 0) {
+        flip(patch, to - patch);
     }
     return patch;
 }
@@ -261,7 +276,7 @@ LT_SHARED void lt_conv_packed_s8_row(const void *params, const lt_step *step)
 {
     const lt_conv_packed_s8 *p = params;
     int32_t *halves = step->scratch;
-    int32_t whole = !p->direct && (p->in_c & 3) == 0;
+    int32_t whole = !p->direct && (p->in_c & 3) == 0 && p->flip == 0;
     int8_t *patch = (int8_t *)(whole || p->lean || p->out_w == 1 ? halves : halves + 4 * p->quads);
     int8_t *out = step->out[0];
     int32_t depth = p->kernel_h * p->kernel_w * p->in_c;

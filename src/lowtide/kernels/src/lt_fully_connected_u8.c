@@ -14,9 +14,9 @@ LT_SHARED void lt_fully_connected_u8_row(const void *params, const lt_step *step
     for (int32_t c = 0; c < p->out_c; c++) {
         uint32_t sum = (uint32_t)p->bias[c];
         for (int32_t i = 0; i < p->depth; i++) {
-            sum += (uint32_t)((in[i] - p->input_zero) * (*weights++ - p->weights_zero));
+            sum += (uint32_t)(((in[i] ^ p->in_flip) - p->input_zero) * (*weights++ - p->weights_zero));
         }
         int32_t y = lt_nearest((int32_t)sum * scale);
-        *out++ = (uint8_t)lt_clamp(y + p->output_zero, p->low, p->high);
+        *out++ = (uint8_t)(lt_clamp(y + p->output_zero, p->low, p->high) ^ p->out_flip);
     }
 }

@@ -41,7 +41,12 @@ LT_INLINE int32_t finish(const lt_pool *p, int32_t total, int32_t count, kind k)
     return lt_clamp(total, p->low, p->high);
 }
 
-LT_INLINE void row(const lt_pool *p, const lt_step *step, lt_elem type, kind k)
+/* Bytes of uint8 that are flipped; nothing to do for other types. */
+typedef struct {
+    int32_t in, out;
+} flips;
+
+LT_INLINE void row(const lt_pool *p, const lt_step *step, lt_elem type, kind k, flips flip)
 {
     const void *const *rows = step->in;
     int32_t count = p->kernel_h;
@@ -58,11 +63,11 @@ LT_INLINE void row(const lt_pool *p, const lt_step *step, lt_elem type, kind k)
             for (int32_t y = 0; y < count; y++) {
                 const void *in = rows[y];
                 for (int32_t i = window_x.first; i < window_x.end; i++) {
-                    total = join(total, lt_get(in, i * p->channels + c, type), k);
+                    total = join(total, lt_get(in, i * p->channels + c, type) ^ flip.in, k);
                 }
             }
             total = finish(p, total, count * (window_x.end - window_x.first), k);
-            lt_put(step->out[0], out++, total, type);
+            lt_put(step->out[0], out++, total ^ flip.out, type);
         }
     }
 }
@@ -77,24 +82,30 @@ static void reset(const lt_pool *p, int32_t *rows, int32_t *totals, int32_t star
 
 /* Join a pixel, elements `in` and on of a row, to the totals of its channels. */
 LT_INLINE void join_pixel(int32_t *totals, const void *row, int32_t in, int32_t channels, lt_elem type,
-                          kind k)
+                          kind k, flips flip)
 {
     int32_t c = 0;
 #ifdef LT_HELIUM
-    if (type == LT_S8) {
+    if (type == LT_S8 || type == LT_U8) {
+        const uint32x4_t sign = vdupq_n_u32((uint32_t)flip.in);
         for (; c + 4 <= channels; c += 4, in += 4) {
-            int32x4_t total = vldrwq_s32(totals + c), value = vldrbq_s32((const int8_t *)row + in);
+            int32x4_t total = vldrwq_s32(totals + c), value;
+            if (type == LT_S8) {
+                value = vldrbq_s32((const int8_t *)row + in);
+            } else {
+                value = vreinterpretq_s32_u32(veorq_u32(vldrbq_u32((const uint8_t *)row + in), sign));
+            }
             total = k == AVERAGE ? vaddq_s32(total, value) : vmaxq_s32(total, value);
             vstrwq_s32(totals + c, total);
         }
     }
 #endif
     for (; c < channels; c++) {
-        totals[c] = join(totals[c], lt_get(row, in++, type), k);
+        totals[c] = join(totals[c], lt_get(row, in++, type) ^ flip.in, k);
     }
 }
 
-LT_INLINE void eat(const lt_pool *p, const lt_step *step, lt_elem type, kind k)
+LT_INLINE void eat(const lt_pool *p, const lt_step *step, lt_elem type, kind k, flips flip)
 {
     int32_t start = k == AVERAGE ? 0 : INT32_MIN;
     int32_t *rows = step->scratch;
@@ -107,7 +118,7 @@ LT_INLINE void eat(const lt_pool *p, const lt_step *step, lt_elem type, kind k)
         columns window_x = window(p, x);
         int32_t in = window_x.first * p->channels;
         for (int32_t i = window_x.first; i < window_x.end; i++, in += p->channels) {
-            join_pixel(totals, step->in[0], in, p->channels, type, k);
+            join_pixel(totals, step->in[0], in, p->channels, type, k, flip);
         }
         totals += p->channels;
     }
@@ -120,25 +131,41 @@ LT_INLINE void eat(const lt_pool *p, const lt_step *step, lt_elem type, kind k)
         columns window_x = window(p, x);
         int32_t count = *rows * (window_x.end - window_x.first);
         for (int32_t c = 0; c < p->channels; c++, out++) {
-            lt_put(step->out[0], out, finish(p, totals[out], count, k), type);
+            lt_put(step->out[0], out, finish(p, totals[out], count, k) ^ flip.out, type);
         }
     }
     reset(p, rows, totals, start);
 }
 
-#define LT_POOL(name, type, kind)                                 \
+static const flips none = {0, 0};
+
+#define LT_POOL(name, type, kind)                                           \
     LT_SHARED void lt_##name##_row(const void *params, const lt_step *step) \
-    {                                                             \
-        row(params, step, type, kind);                            \
-    }                                                             \
+    {                                                                       \
+        row(params, step, type, kind, none);                                \
+    }                                                                       \
     LT_SHARED void lt_##name##_eat(const void *params, const lt_step *step) \
-    {                                                             \
-        eat(params, step, type, kind);                            \
+    {                                                                       \
+        eat(params, step, type, kind, none);                                \
+    }
+
+#define LT_POOL_U8(name, kind)                                              \
+    LT_SHARED void lt_##name##_row(const void *params, const lt_step *step) \
+    {                                                                       \
+        const lt_pool_u8 *p = params;                                       \
+        flips flip = {p->in_flip, p->out_flip};                             \
+        row(&p->pool, step, LT_U8, kind, flip);                             \
+    }                                                                       \
+    LT_SHARED void lt_##name##_eat(const void *params, const lt_step *step) \
+    {                                                                       \
+        const lt_pool_u8 *p = params;                                       \
+        flips flip = {p->in_flip, p->out_flip};                             \
+        eat(&p->pool, step, LT_U8, kind, flip);                             \
     }
 
 LT_POOL(average_pool_s8, LT_S8, AVERAGE)
-LT_POOL(average_pool_u8, LT_U8, AVERAGE)
+LT_POOL_U8(average_pool_u8, AVERAGE)
 LT_POOL(average_pool_s16, LT_S16, AVERAGE)
 LT_POOL(max_pool_s8, LT_S8, MAX)
-LT_POOL(max_pool_u8, LT_U8, MAX)
+LT_POOL_U8(max_pool_u8, MAX)
 LT_POOL(max_pool_s16, LT_S16, MAX)

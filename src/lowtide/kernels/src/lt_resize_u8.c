@@ -2,8 +2,6 @@
 /* lt_resize_u8.c: see lt_resize_u8.h. */
 #include "lt_resize_u8.h"
 
-#include <string.h>
-
 /* x * row * column, rounded twice. What is volatile no compiler fuses with the sum that follows. */
 static float weighted(uint8_t x, float row, float column)
 {
@@ -23,15 +21,17 @@ LT_SHARED void lt_resize_bilinear_u8_row(const void *params, const lt_step *step
         const uint8_t *below = step->in[1];
         float weight = p->weight[x], rest = 1 - weight;
         if (weight == 0 && lower == 0) {
-            memcpy(out, above + left, (size_t)p->channels);
+            for (int32_t c = 0; c < p->channels; c++) {
+                out[c] = above[left + c] ^ p->in_flip ^ p->out_flip;
+            }
             continue;
         }
         for (int32_t c = 0; c < p->channels; c++) {
-            float sum = weighted(above[left + c], upper, rest);
-            sum += weighted(below[left + c], lower, rest);
-            sum += weighted(above[right + c], upper, weight);
-            sum += weighted(below[right + c], lower, weight);
-            out[c] = (uint8_t)(sum + 0.5f);
+            float sum = weighted(above[left + c] ^ p->in_flip, upper, rest);
+            sum += weighted(below[left + c] ^ p->in_flip, lower, rest);
+            sum += weighted(above[right + c] ^ p->in_flip, upper, weight);
+            sum += weighted(below[right + c] ^ p->in_flip, lower, weight);
+            out[c] = (uint8_t)(sum + 0.5f) ^ p->out_flip;
         }
     }
 }

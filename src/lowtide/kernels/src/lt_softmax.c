@@ -77,12 +77,12 @@ LT_INLINE void softmax(const lt_softmax_8 *p, const uint8_t *in, void *out, int3
 {
     uint32_t greatest = 0;
     for (uint32_t i = 0; i < p->count; i++) {
-        uint32_t value = in[i] ^ p->flip;
+        uint32_t value = in[i] ^ p->in_flip;
         greatest = value > greatest ? value : greatest;
     }
     uint32_t sum = 0; /* Q12.19 */
     for (uint32_t i = 0; i < p->count; i++) {
-        uint32_t below = greatest - (in[i] ^ p->flip);
+        uint32_t below = greatest - (in[i] ^ p->in_flip);
         if (below < p->reach) {
             sum += (uint32_t)lt_divide_by_pot(exp_below(p, below), 12);
         }
@@ -92,14 +92,14 @@ LT_INLINE void softmax(const lt_softmax_8 *p, const uint8_t *in, void *out, int3
     int32_t right = 12 - zeros + 31 - out_bits;
     right = right > 31 ? 31 : right; /* the reference stops the program */
     for (uint32_t i = 0; i < p->count; i++) {
-        uint32_t below = greatest - (in[i] ^ p->flip);
+        uint32_t below = greatest - (in[i] ^ p->in_flip);
         int32_t value = 0;
         if (below < p->reach) {
             value = lt_divide_by_pot(lt_high_mul(scale, exp_below(p, below)), right);
             value = lt_clamp(value, 0, (1 << out_bits) - 1);
         }
         if (out_bits == 8) {
-            ((uint8_t *)out)[i] = (uint8_t)(value ^ p->flip);
+            ((uint8_t *)out)[i] = (uint8_t)(value ^ p->out_flip);
         } else {
             ((int16_t *)out)[i] = (int16_t)(value + INT16_MIN);
         }

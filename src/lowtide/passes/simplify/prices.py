@@ -3,7 +3,8 @@
 Why: the quick kernels take channels two by two or four by four, and what is left over one by one, so one
 constant channel more may be cheaper than one less. The features are those that lowering counts for the
 same kernels (lower/work.py); what one of each costs is the caller's, for a core. The weights are not
-looked at: that the quick kernels can take them is assumed.
+looked at: that the quick kernels can take them is assumed. Convolutions of uint8 become those of int8
+(passes/flipping.py).
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from lowtide.ir.byte_tables import BYTES
 from lowtide.ir.graph import DType, Graph, Op
+from lowtide.ir.operands import type_range
 from lowtide.ir.window import Axis
 from lowtide.lower import conv_fours, conv_lanes, depthwise_columns, depthwise_lanes
 from lowtide.lower.lanes_work import ConvolutionLanes, DepthwiseLanes
@@ -44,14 +47,15 @@ def instructions(price: Price, graph: Graph, op: Op, flow: Flow, read: int, made
     """What `op`, which has its window, costs if it reads and makes so many channels."""
     out = graph.tensors[op.outputs[0]]
     elements = out.elements // max(1, out.shape[-1] if out.shape else 1) * made
-    if not isinstance(flow, Dense) or out.dtype is not DType.INT8 or op.type == "TRANSPOSE_CONV":
+    legacy = out.dtype is DType.UINT8 and op.type == "FULLY_CONNECTED"
+    plain = legacy or out.dtype not in BYTES or op.type == "TRANSPOSE_CONV"
+    if not isinstance(flow, Dense) or plain:
         products = 0
         if isinstance(flow, Dense):
             products = elements * flow.sums.weights.shape[1] * read // flow.sums.groups
         return price.of(_OTHER, {"written": elements, "work": products})
     sums = flow.sums
-    low, high = sums.clamp
-    clamps = (low, high) != (-128, 127)
+    clamps = sums.clamp != type_range(out.dtype)
     if op.type == "FULLY_CONNECTED":
         rows, columns, in_w = out.elements // out.shape[-1], 1, 1
         axes = Axis(), Axis()

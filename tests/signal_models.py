@@ -99,6 +99,10 @@ class Net:
         name = "FilterBankSpectralSubtraction"
         return self.signal(name, [source], made, made, **{**known, **options})[0]
 
+    def view(self, source: int, shape: int, made: int) -> None:
+        """RESHAPE, which is no output."""
+        self.ops.append(OpSpec("RESHAPE", 1, (source, shape), (made,), "ReshapeOptions"))
+
     def build(self) -> bytes:
         tensors, ops = tuple(self.tensors), tuple(self.ops)
         return write(NetSpec("signal", tensors, ops, tuple(self.inputs), tuple(self.outputs)))

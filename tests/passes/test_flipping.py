@@ -1,0 +1,137 @@
+"""uint8 as int8: which tensors are flipped, and where bytes of both kinds meet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from lowtide.ir import DType, Graph, Op, Quant, Tensor
+from lowtide.ir.flipped import flipped, unflipped
+from lowtide.passes.flipping import flip_bytes
+from lowtide.passes.simplify import Kept
+
+_QUANT = Quant((0.5,), (3,), 0)
+
+
+def _bytes(index: int, **fields: object) -> Tensor:
+    tensor = Tensor(index, f"t{index}", (1, 4, 4, 2), DType.UINT8, _QUANT)
+    return replace(tensor, **fields)  # type: ignore[arg-type]
+
+
+def _weights(index: int, kernel: int, quant: Quant = _QUANT) -> Tensor:
+    shape = (2, kernel, kernel, 2)
+    data = bytes(int(np.prod(shape)))
+    return _bytes(index, shape=shape, data=data, quant=quant)
+
+
+def _graph(
+    tensors: Sequence[Tensor], ops: Sequence[tuple[str, Sequence[int], Sequence[int]]], *ends: int
+) -> Graph:
+    """`ends` are the one input and then the outputs."""
+    made = tuple(Op(i, kind, tuple(a), tuple(b)) for i, (kind, a, b) in enumerate(ops))
+    return Graph("g", tuple(tensors), made, ends[:1], ends[1:])
+
+
+def _shown(graph: Graph) -> list[tuple[str, str]]:
+    """Operators, and of which kinds what they read and make is: f flipped, u not."""
+    kinds = {
+        t.id: "f" if t.flipped else "u" if t.dtype is DType.UINT8 else "" for t in graph.tensors
+    }
+    return [
+        (
+            op.type,
+            "".join(kinds[t] for t in op.inputs) + ">" + "".join(kinds[t] for t in op.outputs),
+        )
+        for op in graph.ops
+    ]
+
+
+def test_flipping_there_and_back_changes_nothing() -> None:
+    tensor = _bytes(0, data=bytes(range(32)))
+    there = flipped(tensor)
+    assert there.dtype is DType.INT8
+    assert there.quant == Quant((0.5,), (-125,), 0)
+    assert there.data == bytes(range(128, 160))
+    assert unflipped(there) == tensor
+    assert unflipped(tensor) is tensor
+
+
+def test_a_window_flips_what_it_reads_and_a_pixel_does_not() -> None:
+    """Between convolutions all is flipped; the caller's tensors stay as they are."""
+    tensors = [_bytes(0), _weights(1, 3), _bytes(2), _bytes(3), _weights(4, 1), _bytes(5)]
+    ops = [
+        ("CONV_2D", (0, 1), (2,)),
+        ("MAX_POOL_2D", (2,), (3,)),
+        ("CONV_2D", (3, 4), (5,)),
+    ]
+    result = flip_bytes(_graph(tensors, ops, 0, 5))
+    assert _shown(result.graph) == [
+        ("CONV_2D", "uu>f"),
+        ("MAX_POOL_2D", "f>f"),
+        ("CONV_2D", "fu>f"),
+        ("FLIP", "f>u"),
+    ]
+    assert result.kept[6] == Kept(5)
+    assert result.graph.outputs == (5,)
+    tensors[1] = _weights(1, 1)
+    first = _shown(flip_bytes(_graph(tensors, ops, 0, 5)).graph)[:2]
+    assert first == [("FLIP", "u>f"), ("CONV_2D", "fu>f")]
+
+
+def test_what_flips_itself_meets_both_kinds() -> None:
+    """A pool's average is uint8's; it reads flipped bytes, and gives those that are not."""
+    tensors = [_bytes(0), _weights(1, 3), _bytes(2), _bytes(3)]
+    ops = [("CONV_2D", (0, 1), (2,)), ("AVERAGE_POOL_2D", (2,), (3,))]
+    assert _shown(flip_bytes(_graph(tensors, ops, 0, 3)).graph)[1] == ("AVERAGE_POOL_2D", "f>u")
+
+
+def test_other_operators_get_bytes_as_they_were() -> None:
+    """Once for all of them, and constants at once."""
+    tensors = [_bytes(0), _weights(1, 3), _bytes(2), _bytes(3), _bytes(4), _bytes(5), _bytes(6)]
+    tensors += [_bytes(7, data=bytes(32)), _bytes(8)]
+    ops = [
+        ("CONV_2D", (0, 1), (2,)),
+        ("MEAN", (2,), (3,)),
+        ("ODD", (2,), (4,)),
+        ("ADD", (4, 2), (5,)),
+        ("ADD", (5, 7), (6,)),
+        ("MEAN", (6,), (8,)),
+    ]
+    result = flip_bytes(_graph(tensors, ops, 0, 3, 8))
+    assert _shown(result.graph) == [
+        ("CONV_2D", "uu>f"),
+        ("FLIP", "f>u"),
+        ("MEAN", "u>u"),
+        ("ODD", "u>u"),
+        ("FLIP", "u>f"),
+        ("ADD", "ff>f"),
+        ("ADD", "ff>f"),
+        ("FLIP", "f>u"),
+        ("MEAN", "u>u"),
+    ]
+    constant = result.graph.tensors[result.graph.ops[6].inputs[1]]
+    assert constant.data == bytes([0x80] * 32)
+    assert constant.buffer != tensors[7].buffer
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [
+        _weights(1, 3, Quant((0.5, 0.5), (3, 3), 0)),
+        replace(_weights(1, 3), dtype=DType.INT8),
+        replace(_weights(1, 3), shape=(2, 3, 3, 1)),
+        replace(_weights(1, 3), data=None),
+    ],
+)
+def test_what_no_kernel_does_stays(weights: Tensor) -> None:
+    """The lowering says why there is none."""
+    graph = _graph([_bytes(0), weights, _bytes(2)], [("CONV_2D", (0, 1), (2,))], 0, 2)
+    assert flip_bytes(graph).graph is graph
+
+
+def test_without_convolutions_nothing_is_flipped() -> None:
+    graph = _graph([_bytes(0), _bytes(1)], [("MAX_POOL_2D", (0,), (1,))], 0, 1)
+    assert flip_bytes(graph).graph is graph

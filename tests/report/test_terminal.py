@@ -1,0 +1,63 @@
+"""Text fits the terminal: whole words, columns left out by name, and the usual width for a file."""
+
+from __future__ import annotations
+
+import pytest
+
+from lowtide.commands.analysis import analyze
+from lowtide.report.terminal import fitted, table, width
+from lowtide.report.text import analysis_text
+from networks import graph_of
+
+_COLUMNS = ("step", "operator.", "bytes", "working set.", "MACs", "tensors.")
+_ROWS = [
+    (0, "CONV_2D", "8,490", "###########", "160,000", "0 3"),
+    (1, "DEPTHWISE_CONV_2D", "16,000", "#" * 20 + " <- peak", "1,160,000", "3 6 12 19 27 31"),
+]
+
+
+@pytest.mark.parametrize(("asked", "got"), [("1", 60), ("60", 60), ("80", 80), ("500", 160)])
+def test_the_width_is_asked_for(monkeypatch: pytest.MonkeyPatch, asked: str, got: int) -> None:
+    monkeypatch.setenv("COLUMNS", asked)
+    assert width() == got
+
+
+@pytest.mark.parametrize("across", [60, 72, 80, 100, 140])
+def test_a_table_fits_and_says_what_it_leaves_out(
+    monkeypatch: pytest.MonkeyPatch, across: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(across))
+    lines = table("A title", _COLUMNS, _ROWS).splitlines()
+    assert max(map(len, lines)) <= across
+    shown = [c.rstrip(".") for c in _COLUMNS if c.rstrip(".") in lines[1]]
+    left_out = [c.rstrip(".") for c in _COLUMNS if c.rstrip(".") not in lines[1]]
+    assert shown[:2] == ["step", "operator"]
+    if left_out:
+        assert lines[-1] == f"(left out, as the terminal is narrow: {', '.join(left_out)})"
+    else:
+        assert not lines[-1].startswith("(")
+    assert bool(left_out) == (across < 70)
+
+
+@pytest.mark.parametrize("across", [60, 80])
+def test_long_lines_are_broken_between_words(monkeypatch: pytest.MonkeyPatch, across: int) -> None:
+    monkeypatch.setenv("COLUMNS", str(across))
+    text = "  " + "a-word another_word/with/parts 12,345 B; " * 8 + "\nshort"
+    made = fitted(text)
+    assert made.split() == text.split()
+    first, *more, last = made.splitlines()
+    assert first.startswith("  a") and all(line.startswith("      ") for line in more)
+    assert last == "short" and all(len(line) <= across for line in made.splitlines())
+    assert fitted("x" * 300) == "x" * 300
+
+
+def test_a_file_has_whole_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    assert fitted("word " * 60) == "word " * 60
+
+
+@pytest.mark.parametrize("across", [60, 75, 100])
+def test_reports_fit(monkeypatch: pytest.MonkeyPatch, across: int) -> None:
+    monkeypatch.setenv("COLUMNS", str(across))
+    text = fitted(analysis_text(analyze(graph_of("branchy-cell"))))
+    assert max(map(len, text.splitlines())) <= across
