@@ -23,6 +23,8 @@ COMMANDS = (
     "verify",
     "run",
     "check",
+    "fit",
+    "sweep",
     "quantize",
     "zoo",
     "boards",

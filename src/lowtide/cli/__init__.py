@@ -13,7 +13,7 @@ from typing import TextIO
 import click
 
 from lowtide import __version__
-from lowtide.cli import deploy, lists, network, quantizing
+from lowtide.cli import deploy, lists, many, network, quantizing
 from lowtide.cli.faults import FAULT, fault_message
 from lowtide.cli.helping import HelpfulGroup
 from lowtide.errors import FaultError, LowtideError, UsageError
@@ -42,6 +42,8 @@ for _command in (
     deploy.verify,
     deploy.run,
     deploy.check,
+    many.fit,
+    many.sweep,
     quantizing.quantize,
     network.zoo,
     lists.boards,

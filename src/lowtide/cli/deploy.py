@@ -207,6 +207,25 @@ _cache_option = click.option(
 )
 
 
+_mcu_option = click.option(
+    "--mcu",
+    metavar="NAME",
+    help="A microcontroller in place of a board (see `lowtide boards --mcus`), emulated by its core.",
+)
+
+
+def _found_board(board: str | None, mcu: str | None, board_file: Path | None) -> Any:
+    """The board, or the microcontroller as one; None if neither is named."""
+    from lowtide.machines.board import find_board
+    from lowtide.machines.mcus import board_of, find_mcu
+
+    if board is not None and mcu is not None:
+        raise UsageError("--board and --mcu both say what to run on", "give one of them")
+    if mcu is not None:
+        return board_of(find_mcu(mcu))
+    return None if board is None else find_board(board, board_file)
+
+
 def _loaded(model: str, options: dict[str, Any]) -> tuple[Any, Any]:
     """The model, and `compiling.Options` from the command line or the plan file it names."""
     from lowtide.commands.compiling import Options
@@ -413,11 +432,11 @@ def verify(
 @model_argument
 @click.option(
     "--board",
-    required=True,
     metavar="NAME",
     help="See `lowtide boards`.",
     shell_complete=complete_boards,
 )
+@_mcu_option
 @file_option("--board-file", metavar="FILE", help_text="A TOML file with boards of your own.")
 @click.option(
     "--profile",
@@ -437,7 +456,8 @@ def verify(
 @json_option
 def run(
     model: str,
-    board: str,
+    board: str | None,
+    mcu: str | None,
     board_file: Path | None,
     profile: bool,
     clock: str | None,
@@ -450,7 +470,6 @@ def run(
 ) -> None:
     """Run the generated C on an emulated board; measure RAM, flash and instructions."""
     from lowtide.commands import checking
-    from lowtide.machines.board import find_board
     from lowtide.report import data, deployment
     from lowtide.report.profile import read_clock
 
@@ -462,7 +481,10 @@ def run(
             f"cannot make the folder {csv}: it is a file", "name a folder for the tables"
         )
     hertz = None if clock is None else read_clock(clock)
-    found = find_board(board, board_file)
+    found = _found_board(board, mcu, board_file)
+    if found is None:
+        raise click.UsageError("Missing option '--board' or '--mcu'.")
+    board = found.name
     compiled = _compiled_once(model, cached, {**options, "target": found.core.target})
     with progress(f"building for {board} and running it under QEMU"):
         result = checking.run(
@@ -494,6 +516,7 @@ def run(
     help="Measure on this board (see `lowtide boards`), whose RAM and flash are limits as well; "
     "without it, or without its tools, figures are predicted, and called so.",
 )
+@_mcu_option
 @file_option("--board-file", metavar="FILE", help_text="A TOML file with boards of your own.")
 @file_option(
     "--baseline",
@@ -519,6 +542,7 @@ def check(
     max_flash: int | None,
     max_instructions: int | None,
     board: str | None,
+    mcu: str | None,
     board_file: Path | None,
     baseline: Path | None,
     tolerance: Any,
@@ -531,14 +555,13 @@ def check(
     """Say whether the network still fits, for continuous integration: exit code 1 if it does not."""
     from lowtide.commands import verdict as verdicts
     from lowtide.files import check_writable, write_together
-    from lowtide.machines.board import find_board
     from lowtide.report import data
     from lowtide.report import verdict as report
 
     for path in (file, junit):
         if path is not None:
             check_writable(path)
-    found = None if board is None else find_board(board, board_file)
+    found = _found_board(board, mcu, board_file)
     if found is not None:
         options["target"] = found.core.target
     compiled = _compiled_once(model, cached, options)

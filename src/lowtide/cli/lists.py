@@ -13,9 +13,13 @@ from lowtide.errors import UsageError
 
 @click.command(cls=HelpfulCommand)
 @file_option("--board-file", metavar="FILE", help_text="A TOML file with boards of your own.")
+@click.option("--mcus", is_flag=True, help="List microcontrollers instead, for --mcu and `fit`.")
 @json_option
-def boards(board_file: Path | None, as_json: bool) -> None:
+def boards(board_file: Path | None, mcus: bool, as_json: bool) -> None:
     """List the boards that `lowtide run` knows."""
+    if mcus:
+        _list_mcus(as_json)
+        return
     from lowtide.machines.board import board_rows, boards_document, load_boards
     from lowtide.report import data, text
 
@@ -25,6 +29,30 @@ def boards(board_file: Path | None, as_json: bool) -> None:
         return
     columns = ("name.", "core.", "RAM", "flash", "machine.", "description.")
     show(text.table("", columns, board_rows(known)))
+
+
+def _list_mcus(as_json: bool) -> None:
+    from dataclasses import asdict
+
+    from lowtide.machines.board import size_text
+    from lowtide.machines.mcus import load_mcus
+    from lowtide.report import data, text
+
+    known = load_mcus().values()
+    if as_json:
+        print(data.to_json({"schema": "lowtide.mcus/1", "mcus": [asdict(mcu) for mcu in known]}))
+        return
+    rows = [
+        (
+            mcu.name,
+            mcu.core,
+            size_text(mcu.ram_bytes),
+            "external" if mcu.external else size_text(mcu.flash_bytes),
+            mcu.source,
+        )
+        for mcu in known
+    ]
+    show(text.table("", ("part.", "core.", "RAM", "flash", "source."), rows))
 
 
 @click.command(cls=HelpfulCommand)

@@ -1,0 +1,153 @@
+"""The commands for many networks, or many parts: fit, sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from lowtide.cli.helping import HelpfulCommand
+from lowtide.cli.options import MODEL_HELP, Factor, file_option, json_option, progress
+from lowtide.errors import UsageError
+
+
+@click.command(cls=HelpfulCommand, epilog=MODEL_HELP)
+@click.argument("models", metavar="MODEL...", nargs=-1, required=True)
+@click.option(
+    "--boards",
+    "names",
+    metavar="NAME,...",
+    help="Only these microcontrollers, or all that begin so (default: all that are known).",
+)
+@click.option(
+    "--more-work",
+    type=Factor(min=1.0, max=100),
+    default=2.0,
+    show_default=True,
+    metavar="F",
+    help="Where RAM is short, compute rows twice, up to F times the network's MACs (1: never).",
+)
+@click.option(
+    "--simplify/--no-simplify",
+    default=True,
+    help="Leave out what no input can change (default), or compute all that the file says.",
+)
+@file_option(
+    "-o", "file", metavar="FILE", help_text="Write the table to FILE: .csv, .html or .json."
+)
+@json_option
+def fit(
+    models: tuple[str, ...],
+    names: str | None,
+    more_work: float,
+    simplify: bool,
+    file: Path | None,
+    as_json: bool,
+) -> None:
+    """Say which microcontrollers will do: networks by parts, and what is left or missing."""
+    from lowtide.commands.fitting import fits
+    from lowtide.commands.reordering import load
+    from lowtide.files import check_writable, write_atomically
+    from lowtide.machines.mcus import find_mcu, load_mcus
+    from lowtide.report import data, fitting
+
+    writers: dict[str, Callable[[Any], str]] = {
+        ".csv": fitting.fit_csv,
+        ".html": fitting.fit_html,
+        ".json": lambda found: data.to_json(fitting.fit_document(found)) + "\n",
+    }
+    if file is not None:
+        if file.suffix not in writers:
+            raise UsageError(
+                f"the format of {file} is unknown", f"use one of: {', '.join(writers)}"
+            )
+        check_writable(file)
+    mcus = list(load_mcus().values())
+    if names is not None:
+        wanted = [name.strip() for name in names.split(",")]
+        mcus = []
+        for name in wanted:
+            begins = [m for m in load_mcus().values() if name and m.name.startswith(name.upper())]
+            mcus += begins or [find_mcu(name)]
+    with progress("estimating") as tell:
+        found: list[Any] = []
+        for model in models:
+            tell(model)
+            found += fits(load(model), mcus, simplify=simplify, more_work=more_work)
+    if file is not None:
+        write_atomically(file, writers[file.suffix](found).encode())
+    print(data.to_json(fitting.fit_document(found)) if as_json else fitting.fit_text(found))
+
+
+@click.command(cls=HelpfulCommand)
+@click.argument("inputs", metavar="INPUTS...", nargs=-1, required=True)
+@click.option("--jobs", type=click.IntRange(1, 4096), default=1, show_default=True, metavar="N")
+@click.option(
+    "--engine",
+    type=click.Choice(["local", "ray", "dask"]),
+    default="local",
+    show_default=True,
+    help="Processes of this computer, or a cluster's.",
+)
+@click.option("--plan", "planned", is_flag=True, help="Plan each program, not only estimate it.")
+@click.option("--run", "board", metavar="BOARD", help="Run each program on this emulated board.")
+@click.option("--simplify", is_flag=True, help="Leave out what no input can change.")
+@file_option(
+    "-o",
+    "file",
+    metavar="FILE",
+    help_text="The table: .parquet, .csv or .jsonl. What it has already is not made again.",
+    required=True,
+)
+@json_option
+def sweep(
+    inputs: tuple[str, ...],
+    jobs: int,
+    engine: str,
+    planned: bool,
+    board: str | None,
+    simplify: bool,
+    file: Path,
+    as_json: bool,
+) -> None:
+    """Estimate thousands of networks: files, folders, patterns, or @FILE, a list of them."""
+    import time
+    from dataclasses import asdict
+
+    from lowtide.commands.sweeping import sweep as sweep_all
+
+    if planned and board is not None:
+        raise UsageError("--run plans each program already", "leave out --plan")
+    if board is not None:
+        from lowtide.machines.board import find_board
+
+        find_board(board)
+    begin = time.monotonic()
+    with progress("sweeping") as tell:
+
+        def told(done: int, total: int, errors: int) -> None:
+            left = (time.monotonic() - begin) / done * (total - done)
+            wrong = f", {errors:,} with an error" if errors else ""
+            tell(f"{done:,} of {total:,} networks{wrong}, about {left:.0f} s left")
+
+        found = sweep_all(
+            inputs,
+            file,
+            jobs=jobs,
+            engine=engine,  # type: ignore[arg-type]
+            asked="run" if board is not None else "plan" if planned else "estimate",
+            board=board or "",
+            simplify=simplify,
+            tell=told,
+        )
+    known = f", {found.known:,} of them known before" if found.known else ""
+    if as_json:
+        from lowtide.report import data
+
+        print(data.to_json({"schema": "lowtide.sweep/1", "file": str(file), **asdict(found)}))
+    else:
+        print(f"{file}: {found.rows:,} rows, {found.errors:,} with an error{known}")
+    if not found.complete:
+        raise KeyboardInterrupt

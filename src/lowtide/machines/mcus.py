@@ -1,0 +1,105 @@
+"""Microcontrollers by name: what `--mcu` and `lowtide fit` know, from boards/parts.toml.
+
+A part becomes a board by a machine with the same core: it is emulated there with the part's own RAM and
+flash, so that "fits" can be measured as well as predicted.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Final
+
+from lowtide.errors import UsageError
+from lowtide.machines.board import load_boards
+from lowtide.machines.parts import Board, Region
+from lowtide.sizes import bytes_in
+from lowtide.target import Target
+
+EXTERNAL_FLASH: Final = 16 << 20
+"""Bytes that are assumed where flash is external."""
+
+_BOARDS: Final = {
+    "cortex-m0": "mps2-an385",
+    "cortex-m3": "mps2-an385",
+    "cortex-m4": "mps2-an386",
+    "cortex-m7": "mps2-an500",
+    "cortex-m33": "mps2-an505",
+    "cortex-m55": "mps3-an547",
+    "rv32imc": "esp32c3",
+    "rv32imac": "rv32-virt",
+}
+"""By core, the board whose machine stands for its parts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mcu:
+    """A part: its core by name, RAM and flash in bytes, and the data sheet that says so."""
+
+    name: str
+    core: str
+    ram_bytes: int
+    flash_bytes: int
+    external: bool
+    source: str
+
+    @property
+    def target(self) -> Target:
+        """What programs for it may be made of."""
+        return _target(self.core)
+
+
+@cache
+def _target(core: str) -> Target:
+    from lowtide.machines.board import find_target
+
+    return find_target(core)
+
+
+@cache
+def load_mcus() -> dict[str, Mcu]:
+    """All parts by name, in the order of the file."""
+    text = (resources.files("lowtide.machines") / "boards/parts.toml").read_text("utf-8")
+    found = {}
+    for name, (core, ram, flash, source) in tomllib.loads(text).items():
+        size = EXTERNAL_FLASH if flash == "external" else bytes_in(flash)
+        found[name] = Mcu(name, core, bytes_in(ram) or 0, size or 0, flash == "external", source)
+    return found
+
+
+def find_mcu(name: str) -> Mcu:
+    """The part of that name, in any case; the start of one part's name alone is enough. Raises
+    UsageError, with suggestions, if there is none."""
+    known, wanted = load_mcus(), name.upper()
+    if wanted in known:
+        return known[wanted]
+    begins = [part for part in known if wanted and part.startswith(wanted)]
+    if len(begins) == 1:
+        return known[begins[0]]
+    close = begins[:3] or difflib.get_close_matches(wanted, known, n=3, cutoff=0.5)
+    meant = f"did you mean {' or '.join(close)}? " if close else ""
+    raise UsageError(
+        f"there is no microcontroller {name!r}",
+        f"{meant}`lowtide boards --mcus` lists all; a board file can describe any other",
+    )
+
+
+def board_of(mcu: Mcu) -> Board:
+    """The part as a board: emulated by a machine of its core with the part's memory, as far as the
+    machine has that much."""
+    like = load_boards()[_BOARDS[mcu.core]]
+    core = next(b.core for b in load_boards().values() if b.core.name == mcu.core)
+    return Board(
+        name=mcu.name,
+        description=f"{mcu.source}: {mcu.core}",
+        core=core,
+        machine=like.machine,
+        roomy=like.roomy,
+        ram=Region(like.ram.origin, min(mcu.ram_bytes, like.machine.ram.length)),
+        flash=Region(like.flash.origin, min(mcu.flash_bytes, like.machine.flash.length)),
+        flags=core.flags,
+        optimise=core.optimise,
+    )

@@ -1,0 +1,58 @@
+"""fit and sweep on the command line, and --mcu."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+
+def lowtide(*words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "lowtide", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
+
+
+def test_fit_prints_and_writes(tmp_path: Path) -> None:
+    done = lowtide(
+        "fit", "zoo:figure1", "--boards", "STM32L4,rp2040", "-o", str(tmp_path / "f.csv")
+    )
+    assert done.returncode == 0, done.stderr
+    assert "STM32L432KC" in done.stdout
+    assert "RP2040" in done.stdout
+    assert "NRF52832" not in done.stdout
+    assert len((tmp_path / "f.csv").read_text().splitlines()) == 7
+    shown = json.loads(lowtide("fit", "zoo:figure1", "--boards", "RP2040", "--json").stdout)
+    assert [row["way"] for row in shown["fits"]] == ["as is"]
+
+
+def test_fit_refuses_names_and_endings() -> None:
+    done = lowtide("fit", "zoo:figure1", "--boards", "RP2041")
+    assert done.returncode == 2
+    assert done.stderr.startswith(
+        "lowtide: there is no microcontroller 'RP2041'\n  remedy: did you"
+    )
+    done = lowtide("fit", "zoo:figure1", "-o", "table.xlsx")
+    assert done.stderr == (
+        "lowtide: the format of table.xlsx is unknown\n  remedy: use one of: .csv, .html, .json\n"
+    )
+
+
+def test_boards_lists_microcontrollers() -> None:
+    shown = json.loads(lowtide("boards", "--mcus", "--json").stdout)
+    assert shown["schema"] == "lowtide.mcus/1"
+    assert len(shown["mcus"]) >= 60
+    assert "STM32L432KC" in lowtide("boards", "--mcus").stdout
+
+
+def test_a_board_and_a_microcontroller_exclude_each_other() -> None:
+    done = lowtide("check", "zoo:figure1", "--board", "microbit", "--mcu", "RP2040")
+    assert done.returncode == 2
+    assert done.stderr == (
+        "lowtide: --board and --mcu both say what to run on\n  remedy: give one of them\n"
+    )
+    done = lowtide("run", "zoo:figure1")
+    assert done.returncode == 2
+    assert done.stderr == (
+        "lowtide: Missing option '--board' or '--mcu'\n  remedy: see `lowtide run --help`\n"
+    )

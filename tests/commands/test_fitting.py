@@ -1,0 +1,92 @@
+"""Networks by microcontrollers: what fits, which way, and by how much it does not."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import replace
+
+import lowtide
+from lowtide.commands.fitting import Fit, fits
+from lowtide.machines.mcus import Mcu, find_mcu
+from lowtide.report.data import to_json
+from lowtide.report.fitting import fit_csv, fit_document, fit_html, fit_text
+
+M4 = find_mcu("STM32L432KC")
+
+
+def part(ram: int, flash: int = 1 << 20, like: Mcu = M4) -> Mcu:
+    return replace(like, name=f"PART{ram}", ram_bytes=ram, flash_bytes=flash)
+
+
+def test_each_way_in_its_turn() -> None:
+    model = lowtide.load("zoo:mobilenet-v1-0.25-96")
+    needs = lowtide.estimate(model, target=M4.target).needs
+    whole, streamed = needs["resident"].total_ram_bytes, needs["streamed"].total_ram_bytes
+    assert whole is not None
+    assert streamed is not None
+    parts = [part(whole), part(whole - 1), part(streamed), part(streamed - 300), part(1500)]
+    found = fits(model, parts)
+    assert [fit.way for fit in found] == ["as is", "streamed", "streamed", "more work", "not"]
+    assert [fit.spare_ram_bytes for fit in found[:3]] == [0, whole - 1 - streamed, 0]
+    assert found[3].overhead >= 1
+    assert found[3].spare_ram_bytes >= 0
+    assert found[4].spare_ram_bytes < 0
+
+
+def test_work_is_done_twice_only_if_it_may_be() -> None:
+    model = lowtide.load("zoo:ds-cnn-kws")
+    ram = lowtide.estimate(model, target=M4.target).needs["streamed"].total_ram_bytes
+    (found,) = fits(model, [part((ram or 0) - 600)], more_work=1)
+    assert found.way in ("other kernels", "not")
+
+
+def test_flash_that_is_missing_is_told() -> None:
+    (found,) = fits(lowtide.load("zoo:ds-cnn-kws"), [part(1 << 20, 20_000)])
+    assert found.way == "not"
+    assert found.spare_ram_bytes > 0
+    assert found.spare_flash_bytes == 20_000 - found.flash_bytes < 0
+    assert found.sentence == (
+        f"does not fit PART1048576: {-found.spare_flash_bytes / 1024:.0f} KiB of flash too little"
+    )
+
+
+def test_sentences() -> None:
+    fit = Fit("net", M4, "as is", 30 << 10, 1000)
+    assert fit.sentence == "fits STM32L432KC with 34 KiB of RAM to spare"
+    assert replace(fit, way="streamed").sentence == (
+        "fits STM32L432KC, its input streamed, with 34 KiB of RAM to spare"
+    )
+    assert replace(fit, way="more work", overhead=1.122).sentence == (
+        "fits STM32L432KC, its input streamed, at +13 % work, with 34 KiB of RAM to spare"
+    )
+    assert replace(fit, way="more work").sentence == (
+        "fits STM32L432KC, its input streamed, in lean form, with 34 KiB of RAM to spare"
+    )
+    assert replace(fit, way="other kernels").sentence == (
+        "fits STM32L432KC, with portable kernels, with 34 KiB of RAM to spare"
+    )
+    short = replace(fit, way="not", ram_bytes=(64 << 10) + 500, flash_bytes=(256 << 10) + 20_480)
+    assert short.sentence == (
+        "does not fit STM32L432KC: 500 bytes of RAM and 20 KiB of flash too little"
+    )
+
+
+def test_all_forms_say_the_same() -> None:
+    found = fits(lowtide.load("zoo:figure1"), [M4, part(1300)])
+    document = json.loads(to_json(fit_document(found)))
+    assert document["schema"] == "lowtide.fit/1"
+    lines = list(csv.DictReader(io.StringIO(fit_csv(found))))
+    assert [{k: str(v) for k, v in row.items()} for row in document["fits"]] == lines
+    assert lines[0]["mcu"] == "STM32L432KC"
+    text, page = fit_text(found), fit_html(found)
+    assert "STM32L432KC  cortex-m4   64 KiB" in text
+    assert page.count("<td class=") == 2
+    assert found[1].sentence in page
+
+
+def test_all_parts_are_looked_at_by_default() -> None:
+    found = fits(lowtide.load("zoo:figure1"), more_work=1)
+    assert len(found) >= 60
+    assert found[0].network == "zoo:figure1"

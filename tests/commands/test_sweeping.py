@@ -1,0 +1,223 @@
+"""Sweeps: rows, journals, what is resumed, what a bad network or an ended worker makes of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lowtide import zoo
+from lowtide.commands import sweeping
+from lowtide.commands.engines import run_tasks
+from lowtide.commands.sweeping import COLUMNS, ENDED, Task, read_rows, row_of, sweep
+from lowtide.errors import MissingToolError, UsageError
+
+ENGINES = ("local", "dask", *(["ray"] if find_spec("ray") else []))
+"""Ray is large, and not in the extra `test`: docs/sweep.md says with which version it was tried."""
+
+
+def ending(task: Any) -> dict[str, Any]:
+    """Ends its worker for the task 3, and for 5 the first time; others are doubled."""
+    number, folder = task
+    mark = Path(folder) / str(number)
+    if number == 3 or (number == 5 and not mark.exists()):
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return {"twice": 2 * number}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two networks, one of them twice, and a file that is none."""
+    made = tmp_path / "nets"
+    made.mkdir()
+    (made / "a.tflite").write_bytes(zoo.build("figure1"))
+    (made / "b.tflite").write_bytes(zoo.build("lstm-gestures"))
+    (made / "c.tflite").write_bytes(zoo.build("figure1"))
+    (made / "d.tflite").write_bytes(b"no model")
+    return made
+
+
+def _here(
+    engine: str, work: Callable[[Any], Any], tasks: Iterator[Any], jobs: int
+) -> Iterator[tuple[Any, Any]]:
+    """An engine without processes."""
+    del engine, jobs
+    for task in tasks:
+        yield task, work(task)
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Sweeps run in this process; the paths that were worked on."""
+    worked: list[str] = []
+
+    def noted(task: Task) -> dict[str, Any]:
+        worked.append(Path(task.path).name)
+        return row_of(task)
+
+    monkeypatch.setattr(sweeping, "run_tasks", _here)
+    monkeypatch.setattr(sweeping, "row_of", noted)
+    return worked
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet"])
+def test_rows_are_sorted_whole_and_resumed(
+    folder: Path, here: list[str], tmp_path: Path, suffix: str
+) -> None:
+    if suffix == ".parquet":
+        pytest.importorskip("pyarrow")
+    out = tmp_path / f"out{suffix}"
+    first = sweep([str(folder)], out)
+    assert (first.rows, first.errors, first.known, first.complete) == (4, 1, 0, True)
+    assert here == ["a.tflite", "b.tflite", "d.tflite"]  # c is a
+    rows = list(read_rows(out))
+    assert [Path(row["path"]).name for row in rows] == [f"{n}.tflite" for n in "abcd"]
+    assert all(tuple(row) == COLUMNS for row in rows)
+    assert {**rows[0], "path": ""} == {**rows[2], "path": ""}
+    assert rows[0]["ram_const_bytes"] == 1696
+    assert rows[3]["error"].endswith("d.tflite is not a .tflite file (no TFL3 identifier)")
+    before = out.read_bytes()
+    here.clear()
+    again = sweep([str(folder)], out)
+    assert (again.rows, again.known) == (4, 4)
+    assert here == []
+    assert suffix == ".parquet" or out.read_bytes() == before
+    assert list(read_rows(out)) == rows
+    (folder / "e.tflite").write_bytes(zoo.build("ds-cnn-kws"))
+    sweep([str(folder / "*.tflite")], out)
+    assert here == ["e.tflite"]
+    assert not list(tmp_path.glob(".out*"))
+
+
+def test_an_interrupted_sweep_leaves_what_was_done(
+    folder: Path, here: list[str], tmp_path: Path
+) -> None:
+    out = tmp_path / "out.jsonl"
+
+    def stop(done: int, total: int, errors: int) -> None:
+        assert (done, total, errors) == (1, 3, 0)
+        raise KeyboardInterrupt
+
+    found = sweep([str(folder)], out, tell=stop)
+    assert not found.complete
+    assert [Path(row["path"]).name for row in read_rows(out)] == ["a.tflite", "c.tflite"]
+    here.clear()
+    assert sweep([str(folder)], out).rows == 4
+    assert here == ["b.tflite", "d.tflite"]
+
+
+def test_a_killed_sweep_goes_on_from_its_journal(
+    folder: Path, here: list[str], tmp_path: Path
+) -> None:
+    out = tmp_path / "out.csv"
+    whole = tmp_path / "whole.jsonl"
+    sweep([str(folder)], whole)
+    lines = whole.read_text().splitlines(keepends=True)
+    (tmp_path / ".out.csv.journal").write_text(lines[1] + lines[0][:100])  # the last is cut off
+    here.clear()
+    assert sweep([str(folder)], out).known == 1
+    assert here == ["a.tflite", "d.tflite"]
+    assert list(read_rows(out)) == list(read_rows(whole))
+
+
+def test_other_questions_and_versions_are_asked_anew(
+    folder: Path, here: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out.jsonl"
+    sweep([str(folder / "a.tflite")], out)
+    sweep([str(folder / "a.tflite")], out, asked="plan")
+    assert here == ["a.tflite", "a.tflite"]
+    (row,) = read_rows(out)
+    assert row["arena_bytes"] == 2464
+    monkeypatch.setattr(sweeping, "_VERSION", "99")
+    sweep([str(folder / "a.tflite")], out, asked="plan")
+    assert here == ["a.tflite"] * 3
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_ended_worker_is_replaced_and_its_task_done_once_more(
+    engine: str, tmp_path: Path
+) -> None:
+    pytest.importorskip({"local": "joblib", "dask": "distributed", "ray": "ray"}[engine])
+    tasks = [(number, str(tmp_path)) for number in range(12)]
+    done = dict(run_tasks(engine, ending, tasks, 2))  # type: ignore[arg-type]
+    assert len(done) == 12
+    assert {task[0]: row for task, row in done.items() if row is None} == {3: None}
+    assert all(row == {"twice": 2 * task[0]} for task, row in done.items() if row)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_all_engines_make_the_same_rows(engine: str, folder: Path, tmp_path: Path) -> None:
+    pytest.importorskip({"local": "joblib", "dask": "distributed", "ray": "ray"}[engine])
+    out = tmp_path / "out.jsonl"
+    sweep([str(folder)], out, engine=engine, jobs=2)  # type: ignore[arg-type]
+    expected = [
+        row_of(Task(row["path"], row["sha256"])) | {"asked": "estimate"} for row in read_rows(out)
+    ]
+    assert list(read_rows(out)) == expected
+
+
+def test_a_sweep_that_is_killed_loses_and_repeats_nothing(folder: Path, tmp_path: Path) -> None:
+    pytest.importorskip("joblib")
+    out = tmp_path / "out.jsonl"
+    command = [sys.executable, "-m", "lowtide", "sweep", str(folder), "-o", str(out)]
+    journal = tmp_path / ".out.jsonl.journal"
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while process.poll() is None and not (journal.exists() and journal.stat().st_size):
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    kept = journal.read_text() if journal.exists() else out.read_text()
+    assert kept
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "4 rows, 1 with an error" in done.stdout
+    assert kept.splitlines()[0] in [json.dumps(row) for row in read_rows(out)]
+
+
+def test_an_ended_worker_makes_a_row(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweeping, "run_tasks", lambda *_: [(Task("a", "0" * 64), None)])
+    monkeypatch.setattr(sweeping, "_digest", lambda _: "0" * 64)
+    out = tmp_path / "out.jsonl"
+    assert sweep([str(folder / "a.tflite")], out).errors == 1
+    (row,) = read_rows(out)
+    assert row["error"] == ENDED
+    assert sweep([str(folder / "a.tflite")], out).known == 0  # it is tried anew
+
+
+def test_lists_name_files(folder: Path, tmp_path: Path) -> None:
+    names = tmp_path / "list.txt"
+    names.write_text(f"{folder}/a.tflite\n\nzoo:figure1\n")
+    assert sweeping.files_of([f"@{names}"]) == [f"{folder}/a.tflite", "zoo:figure1"]
+
+
+def test_what_cannot_be_is_refused(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as error:
+        sweep([str(folder)], tmp_path / "out.xlsx")
+    assert error.value.remedy == "use one of: .jsonl, .csv, .parquet"
+    with pytest.raises(UsageError) as error:
+        sweep(["nothing.tflite"], tmp_path / "out.csv")
+    assert str(error.value) == (
+        "there is no file nothing.tflite\n  remedy: name files, folders, patterns, or @FILE, a list"
+    )
+
+
+def test_a_missing_engine_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(MissingToolError) as error:
+        next(run_tasks("ray", ending, [], 1))
+    assert str(error.value) == (
+        "the engine ray needs the package ray, which is not installed\n"
+        "  remedy: pip install 'lowtide[ray]'"
+    )
