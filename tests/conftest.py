@@ -5,6 +5,7 @@ Why: hypothesis shall find the same examples in every run, and a busy machine sh
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--seeds", metavar="A:B", help="random networks of a soak test, from A up to B"
     )
 
+
+# Text is as wide as for a file, wherever tests run. Python's readline sets COLUMNS where os.environ does
+# not show it, and processes get it all the same.
+os.environ.pop("COLUMNS", None)
+os.unsetenv("COLUMNS")
 
 settings.register_profile("lowtide", deadline=None, derandomize=True, database=None)
 settings.load_profile("lowtide")

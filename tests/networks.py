@@ -18,7 +18,13 @@ from lowtide.commands.compiling import Compiled, Options, compile_model, compile
 from lowtide.emit.names import check_name
 from lowtide.ir import Graph, Model
 from lowtide.order import OrderResult, best_order
-from lowtide.passes import drop_boundary_quantization, fold_pads, resolve_variables
+from lowtide.passes import (
+    drop_boundary_quantization,
+    fold_pads,
+    resolve_variables,
+    show_signal_state,
+)
+from lowtide.passes.flipping import flip_bytes
 from lowtide.place.rows import QUICK
 from lowtide.plans.search import cheapest, choices_of
 from lowtide.plans.space import space_of
@@ -78,7 +84,8 @@ def _compiled(network: str | int, options: Options) -> Compiled:
 @cache
 def graph_of(network: str | int) -> Graph:
     """The network after all passes, without QUANTIZE and DEQUANTIZE at its boundary."""
-    return drop_boundary_quantization(fold_pads(resolve_variables(model_of(network).graph)))
+    graph = show_signal_state(resolve_variables(model_of(network).graph))
+    return flip_bytes(drop_boundary_quantization(fold_pads(graph))).graph
 
 
 @cache

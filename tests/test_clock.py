@@ -22,8 +22,8 @@ from lowtide.zoo import build
 from networks import loaded
 
 SOURCE = Path(lowtide.__file__).parent
-PROGRESS = {"cli/options.py"}
-"""Says on stderr how long something has taken."""
+PROGRESS = {"cli/options.py", "cli/many.py"}
+"""Say on stderr how long something has taken, or may take still."""
 
 CLOCKS = {"time", "datetime", "timeit", "sched"}
 

@@ -55,6 +55,16 @@ _EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
         "model.tflite --board mps2-an386 -o baseline.json",
         "model.tflite --baseline baseline.json --tolerance 2%",
     ),
+    "fit": (
+        "model.tflite",
+        "model.tflite --boards STM32L4,RP2040",
+        "model.tflite other.tflite --boards NRF52",
+    ),
+    "sweep": (
+        "candidates/ -o results.csv",
+        "candidates/ -o results.parquet --jobs 2",
+        "candidates/ -o results.jsonl --engine dask",
+    ),
     "zoo": ("", "--json", "figure1 -o figure1.tflite"),
     "boards": ("", "--json", "--board-file my-boards.toml"),
     "ops": ("", "--against tflm", "--json"),

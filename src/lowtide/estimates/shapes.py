@@ -141,16 +141,18 @@ def _measure(params: Params, arrays: dict[int, int]) -> int:
 
 def _renamed(lowered: Lowered, op: int, ids: tuple[int, ...]) -> Lowered:
     """The same for operator `op`, whose tensors are `ids`."""
-    nodes = tuple(
-        Node(
+
+    def node_of(node: Node) -> Node:
+        return Node(
             *(op, node.kernel, node.header, _NO_PARAMS),
             tuple(_port(port, ids) for port in node.inputs),
             tuple(_port(port, ids) for port in node.outputs),
             *(node.steps, node.scratch, node.scratch_lasts),
             work=node.work,
+            forms=tuple(map(node_of, node.forms)),
         )
-        for node in lowered.nodes
-    )
+
+    nodes = tuple(map(node_of, lowered.nodes))
     views = tuple((ids[view], ids[source]) for view, source in lowered.views)
     join = lowered.join
     if join is not None:
