@@ -461,7 +461,11 @@ def planned_model(
     simplified, order, ready = prepared(model, options)
     plans = _plans(ready, options, strips=front, tell=tell)
     point = _point(plans, options)
-    points = tuple(planner.front(plans, [point])) if front else None
+    points = None
+    if front:  # with the plan that is taken, which may be quicker than others of its cost
+        best = planner.front(plans, [point])
+        taken = any(p.choices == point.choices for p in best)
+        points = tuple(best if taken else [point, *best])
     assembly = assemble_placed(ready, point.placed)
     complete = _complete(options, order, plans)
     compiled = compiled_of(model, options, name, order, assembly, simplified, complete=complete)
