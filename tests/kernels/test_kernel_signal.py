@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 from harness import differences
-from signal_models import Net
 
 from lowtide.commands.checking import Verified, verify
 from lowtide.commands.compiling import Options, compile_model
@@ -17,6 +16,7 @@ from lowtide.lower.fourier import factors_of
 from lowtide.tflite.read import parse
 from lowtide.trigonometry import cosine, sine
 from lowtide.zoo.spec import OpSpec
+from signal_models import Net
 
 LENGTHS = [n for n in range(4, 130, 2) if max(factors_of(n // 2)) <= 5] + [160, 256, 480, 512, 750]
 
