@@ -74,8 +74,6 @@ def here(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_rows_are_sorted_whole_and_resumed(
     folder: Path, here: list[str], tmp_path: Path, suffix: str
 ) -> None:
-    if suffix == ".parquet":
-        pytest.importorskip("pyarrow")
     out = tmp_path / f"out{suffix}"
     first = sweep([str(folder)], out)
     assert (first.rows, first.errors, first.known, first.complete) == (4, 1, 0, True)
@@ -148,7 +146,6 @@ def test_other_questions_and_versions_are_asked_anew(
 def test_an_ended_worker_is_replaced_and_its_task_done_once_more(
     engine: str, tmp_path: Path
 ) -> None:
-    pytest.importorskip({"local": "joblib", "dask": "distributed", "ray": "ray"}[engine])
     tasks = [(number, str(tmp_path)) for number in range(12)]
     done = dict(run_tasks(engine, ending, tasks, 2))  # type: ignore[arg-type]
     assert len(done) == 12
@@ -158,7 +155,6 @@ def test_an_ended_worker_is_replaced_and_its_task_done_once_more(
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_all_engines_make_the_same_rows(engine: str, folder: Path, tmp_path: Path) -> None:
-    pytest.importorskip({"local": "joblib", "dask": "distributed", "ray": "ray"}[engine])
     out = tmp_path / "out.jsonl"
     sweep([str(folder)], out, engine=engine, jobs=2)  # type: ignore[arg-type]
     expected = [
@@ -168,7 +164,6 @@ def test_all_engines_make_the_same_rows(engine: str, folder: Path, tmp_path: Pat
 
 
 def test_a_sweep_that_is_killed_loses_and_repeats_nothing(folder: Path, tmp_path: Path) -> None:
-    pytest.importorskip("joblib")
     out = tmp_path / "out.jsonl"
     command = [sys.executable, "-m", "lowtide", "sweep", str(folder), "-o", str(out)]
     journal = tmp_path / ".out.jsonl.journal"

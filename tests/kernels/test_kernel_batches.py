@@ -36,10 +36,8 @@ WINDOWS = (
 
 
 @pytest.mark.parametrize("dtype", ["INT8", "UINT8", "INT16"])
-@pytest.mark.parametrize("target", ["", "cortex-m4", "cortex-m55"])
+@pytest.mark.parametrize("target", ["", "cortex-m3", "cortex-m4", "cortex-m55"])
 def test_convolutions(dtype: str, target: str) -> None:
-    if target and dtype != "INT8":
-        pytest.skip("these cores have kernels of their own for int8")
     net = Models(1, dtype)
     bias = "INT64" if dtype == "INT16" else "INT32"
     base = Layer(bias_type=bias, per_channel=dtype != "UINT8")
