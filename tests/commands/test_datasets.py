@@ -169,7 +169,7 @@ def test_images_without_pillow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     def without(name: str, *more: object, **named: object) -> object:
         if name == "PIL":
             raise ImportError("No module named 'PIL'")
-        return real(name, *more, **named)  # type: ignore[arg-type]
+        return real(name, *more, **named)  # type: ignore[arg-type]  # whatever __import__ takes
 
     monkeypatch.delitem(sys.modules, "PIL", raising=False)
     monkeypatch.setattr(builtins, "__import__", without)

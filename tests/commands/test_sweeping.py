@@ -17,11 +17,13 @@ import pytest
 
 from lowtide import zoo
 from lowtide.commands import sweeping
-from lowtide.commands.engines import run_tasks
+from lowtide.commands.engines import EngineName, run_tasks
 from lowtide.commands.sweeping import COLUMNS, ENDED, Task, read_rows, row_of, sweep
 from lowtide.errors import MissingToolError, UsageError
 
-ENGINES = ("local", "dask", *(["ray"] if find_spec("ray") else []))
+ENGINES: tuple[EngineName, ...] = (
+    ("local", "dask", "ray") if find_spec("ray") else ("local", "dask")
+)
 """Ray is large, and not in the extra `test`: docs/sweep.md says with which version it was tried."""
 
 
@@ -48,7 +50,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def _here(
-    engine: str, work: Callable[[Any], Any], tasks: Iterator[Any], jobs: int
+    engine: EngineName, work: Callable[[Any], Any], tasks: Iterator[Any], jobs: int
 ) -> Iterator[tuple[Any, Any]]:
     """An engine without processes."""
     del engine, jobs
@@ -144,19 +146,19 @@ def test_other_questions_and_versions_are_asked_anew(
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_an_ended_worker_is_replaced_and_its_task_done_once_more(
-    engine: str, tmp_path: Path
+    engine: EngineName, tmp_path: Path
 ) -> None:
     tasks = [(number, str(tmp_path)) for number in range(12)]
-    done = dict(run_tasks(engine, ending, tasks, 2))  # type: ignore[arg-type]
+    done = dict(run_tasks(engine, ending, tasks, 2))
     assert len(done) == 12
     assert {task[0]: row for task, row in done.items() if row is None} == {3: None}
     assert all(row == {"twice": 2 * task[0]} for task, row in done.items() if row)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_all_engines_make_the_same_rows(engine: str, folder: Path, tmp_path: Path) -> None:
+def test_all_engines_make_the_same_rows(engine: EngineName, folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
-    sweep([str(folder)], out, engine=engine, jobs=2)  # type: ignore[arg-type]
+    sweep([str(folder)], out, engine=engine, jobs=2)
     expected = [
         row_of(Task(row["path"], row["sha256"])) | {"asked": "estimate"} for row in read_rows(out)
     ]

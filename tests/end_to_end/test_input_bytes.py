@@ -9,6 +9,7 @@ from lowtide.commands.checking import run, verify
 from lowtide.commands.compiling import Options, compile_model
 from lowtide.errors import UsageError
 from lowtide.ir import DType
+from lowtide.rows.prepare import InputMode
 from networks import compiled, loaded
 
 BYTES = Options(input_type="uint8")
@@ -17,8 +18,8 @@ ROWS = 2
 
 
 @pytest.mark.parametrize("mode", ["resident", "const", "streamed"])
-def test_it_is_verified_wherever_the_input_is(mode: str) -> None:
-    found = compile_model(loaded("figure1"), Options(input_type="uint8", input_mode=mode))  # type: ignore[arg-type]
+def test_it_is_verified_wherever_the_input_is(mode: InputMode) -> None:
+    found = compile_model(loaded("figure1"), Options(input_type="uint8", input_mode=mode))
     assert [found.graph.tensors[t].dtype for t in found.graph.inputs] == [DType.UINT8]
     assert verify(found, samples=4).bit_exact
 

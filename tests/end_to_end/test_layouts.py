@@ -18,6 +18,7 @@ from lowtide.passes.rewriting import with_ops
 from lowtide.plans.file import read_plan
 from lowtide.report.data import to_json
 from lowtide.report.planned import plan_document
+from lowtide.rows.prepare import InputMode
 from lowtide.tflite.read import parse
 from lowtide.tflite.write import with_graph
 from networks import loaded
@@ -98,8 +99,8 @@ def test_the_header_and_the_readme_say_so() -> None:
 
 
 @pytest.mark.parametrize("mode", ["const", "streamed"])
-def test_other_homes_of_the_input(mode: str) -> None:
-    options = Options(input_layout="nhwc", input_mode=mode)  # type: ignore[arg-type]
+def test_other_homes_of_the_input(mode: InputMode) -> None:
+    options = Options(input_layout="nhwc", input_mode=mode)
     assert verify(compile_model(turned(image_network()), options), samples=2).bit_exact
 
 
@@ -128,7 +129,8 @@ def test_with_a_conversion_of_floats() -> None:
 
 @pytest.mark.parametrize("which", ["input", "output"])
 def test_nothing_to_drop(which: str) -> None:
-    options = Options(**{f"{which}_layout": "nhwc"})  # type: ignore[arg-type]
+    nhwc = {"input": Options(input_layout="nhwc"), "output": Options(output_layout="nhwc")}
+    options = nhwc[which]
     with pytest.raises(UsageError) as caught:
         compile_model(image_network(), options)
     assert str(caught.value) == (

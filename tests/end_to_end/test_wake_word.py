@@ -123,10 +123,6 @@ def test_on_this_computer(networks: tuple[str, ...], tmp_path: Path) -> None:
     assert printed(text) == wanted
 
 
-@pytest.mark.skipif(
-    shutil.which("arm-none-eabi-gcc") is None or shutil.which("qemu-system-arm") is None,
-    reason="needs a cross compiler and an emulator",
-)
 @BOTH
 def test_on_a_board(networks: tuple[str, ...], tmp_path: Path) -> None:
     present(networks)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from lowtide.cli.helping import HelpfulCommand
 from lowtide.cli.options import MODEL_HELP, Factor, file_option, json_option, progress
 from lowtide.errors import UsageError
+
+if TYPE_CHECKING:
+    from lowtide.commands.engines import EngineName
 
 
 @click.command(cls=HelpfulCommand, epilog=MODEL_HELP)
@@ -105,7 +108,7 @@ def fit(
 def sweep(
     inputs: tuple[str, ...],
     jobs: int,
-    engine: str,
+    engine: EngineName,
     planned: bool,
     board: str | None,
     simplify: bool,
@@ -136,7 +139,7 @@ def sweep(
             inputs,
             file,
             jobs=jobs,
-            engine=engine,  # type: ignore[arg-type]
+            engine=engine,
             asked="run" if board is not None else "plan" if planned else "estimate",
             board=board or "",
             simplify=simplify,

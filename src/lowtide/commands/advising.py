@@ -51,10 +51,10 @@ def advice(compiled: Compiled, plan: Planner | None = None) -> tuple[Advice, ...
     """What would make `compiled` smaller or quicker, the largest saving of RAM first.
 
     `plan` compiles the same model with other options, by default anew. Nothing for a program whose
-    plan was given, and none of an option that its model does not allow.
+    plan was given, or that is a part of its file; and none of an option that its model does not allow.
     """
     options = compiled.options
-    if options.stages is not None or options.schedule != "rows":
+    if options.stages is not None or options.schedule != "rows" or compiled.model.whole is not None:
         return ()
     make = plan or (lambda other: compile_model(compiled.model, other))
     found = []

@@ -100,7 +100,9 @@ class _Form:
         """Instructions for a pixel, very nearly enough to compare the forms of one block."""
         axis, piece = op.window.columns, pieces(columns, self.most)
         work = self.core.work
-        many = (work.of if isinstance(work, DepthwiseColumns) else work).channels  # type: ignore[union-attr]
+        of = work.of if isinstance(work, DepthwiseColumns) else work
+        assert isinstance(of, Depthwise)
+        many = of.channels
         taps = axis.kernel * op.window.rows.kernel
         each = {
             COLUMNS: 12.5 * taps + 8,

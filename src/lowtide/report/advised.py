@@ -77,11 +77,15 @@ def _given(options: Options) -> list[str]:
     for flag, value, default in (
         ("--input", options.input_mode, usual.input_mode),
         ("--output", options.output_mode, usual.output_mode),
+        ("--input-layout", options.input_layout, usual.input_layout),
+        ("--output-layout", options.output_layout, usual.output_layout),
+        ("--input-type", options.input_type, usual.input_type),
         ("--core", options.target.core, usual.target.core),
         ("--cost", options.cost, usual.cost),
         ("--max-overhead", options.max_overhead, None),
         ("--max-ram", options.max_ram, None),
         ("--align", options.align, usual.align),
+        ("--effort", options.effort, usual.effort),
     ):
         if value != default:
             words += [flag, f"{value:g}" if isinstance(value, float) else str(value)]
