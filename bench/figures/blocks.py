@@ -354,6 +354,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "compile": partial(_example, "compile"),
     "verify": partial(_example, "verify"),
     "run": partial(_example, "run"),
+    "check": partial(_example, "check"),
     "tutorial-analyze": partial(_example, "tutorial-analyze", ("figure ", 4), ("Peak in", 3)),
     "tutorial-plan": partial(_example, "tutorial-plan", ("input resident", 5)),
     "tutorial-streamed": partial(_example, "tutorial-streamed", ("input streamed", 2)),
