@@ -1,8 +1,8 @@
 """What the documents show to be typed: blocks of commands, of Python and of C, page by page.
 
-Why all blocks have a kind: a command that is taken for output is one that nobody runs. So an indented block
-is commands, every line of it, and whatever else stands in a block of its own has its language behind
-the three backticks.
+Why all blocks have a kind: a command that is taken for output is one that nobody runs. So an indented
+block is commands, every line of it, and whatever else stands in a block of its own has its language
+behind the three backticks.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ PAGES = (
 
 _FENCE = re.compile(r"\s*```\s*(\w*)")
 _NEEDS = re.compile(r"<!-- needs: (.+?) -->")
+_FROM = re.compile(r"<!-- from: (\S+) -->")
 _INLINE = re.compile(r"`([^`\n]+)`")
 
 
@@ -31,13 +32,15 @@ class Block:
     """Lines of a page. `language` is "sh" for an indented block, else what its fence says.
 
     `needs` is what the machine must have that runs it, of a comment `<!-- needs: ... -->` right before
-    the block; "" if nothing is said. `figures`: the lines were put there by `bench/run figures`.
+    the block; "" if nothing is said. `source` is the project's file that it is from, if a comment
+    `<!-- from: ... -->` says so. `figures`: the lines were put there by `bench/run figures`.
     """
 
     line: int
     language: str
     lines: tuple[str, ...]
     needs: str
+    source: str
     figures: bool
 
 
@@ -83,7 +86,15 @@ def blocks_of(text: str) -> Iterator[Block]:
 def _block(line: int, language: str, lines: list[str], before: str) -> Block:
     needs = _NEEDS.search(before)
     figures = before.startswith("<!-- figures: ") and before.endswith(" begin -->")
-    return Block(line, language, tuple(lines), needs[1] if needs else "", figures)
+    source = _FROM.search(before)
+    return Block(
+        line=line,
+        language=language,
+        lines=tuple(lines),
+        needs=needs[1] if needs else "",
+        source=source[1] if source else "",
+        figures=figures,
+    )
 
 
 def commands_of(text: str) -> Iterator[Shown]:

@@ -4,8 +4,8 @@
     bench/run examples --only plan front   some of them; --help lists them
     bench/run examples --store             also write docs/figures/examples.json and docs/*.png
 
-Exit code 1 if a command does not end as it should. They run in a folder that is deleted at the end, as a new user would run
-them, but for the width of the text: 100 characters.
+Exit code 1 if a command does not end as it should. They run in a folder that is deleted at the end, as a
+new user would run them, but for the width of the text: 100 characters.
 """
 
 from __future__ import annotations
@@ -39,6 +39,8 @@ _COMMANDS = {
     "analyze": f"analyze {_CELL} --plot branchy-cell.png",
     "reorder": f"reorder {_CELL} -o smaller.tflite --offline-plan",
     "plan": f"plan {_CELL}",
+    "tflm-simplify": f"simplify {_CELL} -o smaller.tflite --reorder --offline-plan --always-write",
+    "own-board": f"run {_SMALL} --board stm32vldiscovery --board-file myboards.toml",
     "picture": f"plan {_SMALL} --plot ds-cnn-kws-plan.png",
     "front": f"plan {_CHAIN} --input const --output streamed --front",
     "compile": f"compile {_CELL} -o cell",
@@ -70,7 +72,16 @@ _FLOATS = (
         "numpy.random.default_rng(1).uniform(-1, 1, (64, 32, 32, 3)))",
     ),
 )
+_BOARD_FILE = (
+    (
+        "-c",
+        f"import re, pathlib; page = pathlib.Path('{ROOT}/docs/own-board.md').read_text('utf-8'); "
+        "toml = re.search('```toml\\n(.*?)```', page, re.S)[1]; "
+        "pathlib.Path('myboards.toml').write_text(toml)",
+    ),
+)
 _BEFORE = {
+    "own-board": _BOARD_FILE,
     "quantize": _FLOATS,
     "quantize-run": (*_FLOATS, ("-m", "lowtide", *_COMMANDS["quantize"].split())),
 }

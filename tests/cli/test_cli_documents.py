@@ -1,7 +1,7 @@
 """What the documents show to be typed works: commands are run, Python is run, C names what there is.
 
-Why page by page: commands of a page follow each other, in one folder, as a reader types them. Files that a
-reader would bring are stood in for by small networks of the zoo. What needs something that not every
+Why page by page: commands of a page follow each other, in one folder, as a reader types them. Files that
+a reader would bring are stood in for by small networks of the zoo. What needs something that not every
 machine has says so in a comment before its block, and what was tried with it in a sentence.
 
 `test_a_broken_command_is_found` and its neighbours show that none of this passes by itself.
@@ -35,7 +35,6 @@ WIDTH = "100"
 STAND_INS = {
     **dict.fromkeys(("MODEL", "model.tflite", "person.tflite", "kws.tflite"), "figure1"),
     **dict.fromkeys(("candidates/a.tflite", "runs/1/best.tflite", "more/b.tflite"), "figure1"),
-    "float.tflite": "resnet8",
 }
 """File of a reader's -> the network of the zoo that stands in for it."""
 
@@ -46,6 +45,7 @@ BY_COMPILER = {"run", "check", "quantize"}
 """Commands whose output depends on the C compiler, or on another tool: it is not compared."""
 
 RUN_ELSEWHERE = {
+    "examples/camera_rows/README.md": "tests/end_to_end/test_camera_rows.py",
     "examples/shared_arena/README.md": "tests/end_to_end/test_shared_arena.py",
     "examples/wake_word/README.md": "tests/end_to_end/test_wake_word.py",
 }
@@ -73,8 +73,10 @@ def stand_in(folder: Path, text: str) -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(build(network))
     (folder / "more.txt").write_text("more/b.tflite\n")
-    if "samples.npz" in text:
-        np.savez(folder / "samples.npz", np.zeros((8, 32, 32, 3), np.float32))
+    if "lowtide quantize model.tflite" in text:
+        assert call("zoo", "resnet8", "--float", "-o", folder / "model.tflite").code == 0
+        samples = np.random.default_rng(1).uniform(-1, 1, (8, 32, 32, 3))
+        np.savez(folder / "samples.npz", samples.astype(np.float32))
     for block in blocks_of(text):
         if block.language == "toml" and "[board." in "\n".join(block.lines):
             (folder / "myboards.toml").write_text("\n".join(block.lines))
@@ -97,7 +99,8 @@ def lowtide_command(shown: Shown, run: Callable[..., Result] = call) -> list[str
     if not shown.output or words[0] in BY_COMPILER:
         return []
     wrong = differences(shown.output, result.out.splitlines())
-    return [f"line {shown.line}: not printed by {shown.text}: {line}" for line in wrong]
+    mend = "`bench/run examples --store && make figures` writes what is printed now"
+    return [f"line {shown.line}: not printed by {shown.text}: {s}; {mend}" for s in wrong]
 
 
 def other_command(shown: Shown, page: Path) -> list[str]:
@@ -110,7 +113,7 @@ def other_command(shown: Shown, page: Path) -> list[str]:
             return []
         case "pip":
             known = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-            asked = re.findall(r"\[([\w,]+)\]", " ".join(given))
+            asked = re.findall(r"\[([\w,-]+)\]", " ".join(given))
             extras = {extra for found in asked for extra in found.split(",")}
             missing = extras - set(known["optional-dependencies"])
             return [f"line {shown.line}: no extra {name}" for name in sorted(missing)]
@@ -124,6 +127,8 @@ def other_command(shown: Shown, page: Path) -> list[str]:
             paths = [word for word in given if word.startswith("tests/")]
             return [f"line {shown.line}: no {p}" for p in paths if not (ROOT / p).exists()]
         case "python3" if given[:2] == ["-m", "venv"]:
+            return []
+        case "cd":
             return []
     test = RUN_ELSEWHERE.get(_name(page))
     if test is not None:
@@ -161,7 +166,7 @@ def test_python_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     stand_in(tmp_path, text)
     names: dict[str, object] = {}
     for block in blocks_of(text):
-        if block.language == "python" and not block.needs:
+        if block.language == "python" and not block.needs and not block.source:
             compared = block.figures
             assert python_differences("\n".join(block.lines), names, compared=compared) == []
 
@@ -204,7 +209,7 @@ def unknown(quoted: str) -> list[str]:
             parse(quoted.split()[1:])
         except (click.ClickException, LowtideError) as error:
             return [f"{quoted}: {error}"]
-    options = re.findall(r"(?<![\w-])--[a-z][a-z-]*", quoted)
+    options = re.findall(r"(?<![\w-])--[a-z][a-z0-9-]*", quoted)
     return [f"{quoted}: no option {o}" for o in options if o not in known_options()]
 
 
@@ -224,7 +229,7 @@ def known_options() -> frozenset[str]:
     return frozenset({*own, *OTHERS_OPTIONS, "--help", "--version"})
 
 
-C_NAMES = ("branchy_cell", "ds_cnn_kws", "vww", "net")
+C_NAMES = ("branchy_cell", "ds_cnn_kws", "vww", "wake", "net")
 C_WAYS: Mapping[str, tuple[str, ...]] = {
     "resident": (),
     "streamed": ("--input", "streamed", "--output", "streamed"),
@@ -266,6 +271,27 @@ def unknown_names(code: str, headers: str) -> list[str]:
 
 
 @EACH_PAGE
+def test_code_is_the_projects(page: Path) -> None:
+    """What is shown as of a file of the project is in it; "..." stands for what is left out."""
+    for block in blocks_of(page.read_text("utf-8")):
+        if block.source:
+            source = (ROOT / block.source).read_text("utf-8")
+            assert not_in("\n".join(block.lines), source) == []
+
+
+def not_in(shown: str, source: str) -> list[str]:
+    """The parts of something shown, between lines of "...", that do not follow each other in a file."""
+    missing, at = [], 0
+    for part in re.split(r"^\.\.\.$", shown, flags=re.MULTILINE):
+        found = source.find(part.strip("\n"), at)
+        if found < 0:
+            missing.append(part.strip("\n"))
+        else:
+            at = found
+    return missing
+
+
+@EACH_PAGE
 def test_blocks_have_a_kind(page: Path) -> None:
     """No block is left out because its language is unknown."""
     kinds = {"sh", "console", "c", "python", "toml", "text", "yaml", "json", "diff", "ini", "cmake"}
@@ -281,7 +307,7 @@ def nothing(*_: object) -> Result:
     ("text", "found"),
     [
         ("    lowtide plan zoo:figure1 --no-such-option\n", "No such option"),
-        ("Text.\n\n    lowtide plan no-such.tflite  # a comment\n", "exit code 2"),
+        ("Text.\n\n    lowtide plan no-such.tflite  # a comment\n", "exit code 3"),
         ("```sh\nlowtide frobnicate x\n```\n", "No such command"),
         ("```console\n$ lowtide zoo no-such -o x.tflite\n```\n", "exit code 2"),
         ("    frobnicate model.tflite\n", "nothing runs `frobnicate model.tflite`"),
@@ -337,6 +363,12 @@ def test_wrong_words_in_sentences_are_found() -> None:
     assert len(unknown("lowtide plan MODEL --cost seconds")) == 1
     assert unknown("--no-such x") == ["--no-such x: no option --no-such"]
     assert unknown("lowtide make x") == ["lowtide make x: no command make"]
+
+
+def test_code_that_changed_is_found() -> None:
+    assert not_in("b = 2\n...\nd = 4", "a = 1\nb = 2\nc = 3\nd = 4\n") == []
+    assert not_in("b = 2\nd = 4", "a = 1\nb = 2\nc = 3\nd = 4\n") == ["b = 2\nd = 4"]
+    assert not_in("c = 3\n...\nb = 2", "a = 1\nb = 2\nc = 3\n") == ["b = 2"]
 
 
 def test_wrong_c_is_found(headers: str) -> None:
