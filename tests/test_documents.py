@@ -26,7 +26,9 @@ _LINK = re.compile(r"\]\(([^)#\s]*)(?:#([\w-]+))?\)")
 # Where a path may begin.
 _BASES = (ROOT, ROOT / "src" / "lowtide", ROOT / "src" / "lowtide" / "kernels")
 # Names of files that a user or a bundle has, or that one is told to write.
-_EXAMPLES = re.compile(r"lt_x\w*\.[ch]|test_kernel_x\.py|NAME\.[ch]|smaller\.tflite|idf\.py|components/")
+_EXAMPLES = re.compile(
+    r"lt_x\w*\.[ch]|test_kernel_x\.py|NAME\.[ch]|smaller\.tflite|idf\.py|components/"
+)
 
 
 def paths_in(text: str) -> Iterator[str]:
