@@ -27,7 +27,7 @@ _LINK = re.compile(r"\]\(([^)#\s]*)(?:#([\w-]+))?\)")
 _BASES = (ROOT, ROOT / "src" / "lowtide", ROOT / "src" / "lowtide" / "kernels")
 # Names of files that a user or a bundle has, or that one is told to write.
 _EXAMPLES = re.compile(
-    r"lt_x\w*\.[ch]|test_kernel_x\.py|NAME\.[ch]|smaller\.tflite|idf\.py|components/"
+    r"lt_x\w*\.[ch]|test_kernel_x\.py|NAME\.[ch]|smaller\.tflite|idf\.py|components/|audio_preprocessor\.py"
 )
 
 
