@@ -30,6 +30,25 @@ _MODES: Final[tuple[InputMode, ...]] = ("resident", "streamed")
 
 
 @dataclass(frozen=True, slots=True)
+class Needed:
+    """A way of running a network, and the RAM and flash in bytes that all of its program takes then."""
+
+    way: Way
+    ram_bytes: int
+    flash_bytes: int
+    overhead: float = 1.0
+    streamed: bool = False
+
+    def on(self, network: str, mcu: Mcu) -> Fit:
+        """It on a part, whether it fits there or not."""
+        return Fit(
+            *(network, mcu, self.way, self.ram_bytes, self.flash_bytes),
+            overhead=self.overhead,
+            streamed=self.streamed,
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Fit:
     """Whether a network fits a part, and which `way`; RAM and flash in bytes, all of the program's.
 
@@ -80,6 +99,14 @@ class Fit:
         return f"fits {name}{ways} with {_size(self.spare_ram_bytes)} of RAM to spare"
 
 
+def first_fit(network: str, ways: Iterable[Needed], mcu: Mcu) -> Fit:
+    """The first of `ways` that fits a part, or that none does, with the one that lacks least."""
+    tried = [needed.on(network, mcu) for needed in ways]
+    fitting = (fit for fit in tried if min(fit.spare_ram_bytes, fit.spare_flash_bytes) >= 0)
+    found = next(fitting, None)
+    return found or replace(min(tried, key=_missing), way="not")
+
+
 def _size(count: int) -> str:
     return f"{count / 1024:.0f} KiB" if count >= 10 << 10 else f"{count:,} bytes"
 
@@ -117,21 +144,15 @@ class _Found:
             ("other kernels", "resident", portable),
             ("other kernels", "streamed", portable),
         )
-        tried = []
+        needed = []
         for way, mode, target in ways:
             needs = self._needs(target).needs[mode]
-            streamed = mode == "streamed"
-            found = Fit(self._model.path, mcu, way, _ram(needs), _flash(needs), streamed=streamed)
-            if found.spare_ram_bytes >= 0 and found.spare_flash_bytes >= 0:
-                return found
-            tried.append(found)
-        least = min(tried, key=_missing)
-        if least.spare_flash_bytes >= 0 and self._more_work > 1:
-            target = mcu.target if tried[1].spare_flash_bytes >= 0 else portable
-            twice = self._twice(mcu, target)
-            if twice is not None:
-                return twice
-        return replace(least, way="not")
+            needed.append(Needed(way, _ram(needs), _flash(needs), streamed=mode == "streamed"))
+        found = first_fit(self._model.path, needed, mcu)
+        if found.way != "not" or found.spare_flash_bytes < 0 or self._more_work <= 1:
+            return found
+        own = needed[1].flash_bytes <= mcu.flash_bytes
+        return self._twice(mcu, mcu.target if own else portable) or found
 
     def _needs(self, target: Target) -> Estimate:
         if target not in self._estimates:

@@ -53,6 +53,11 @@ class Mcu:
         """What programs for it may be made of."""
         return _target(self.core)
 
+    @property
+    def is_emulated(self) -> bool:
+        """Whether `board_of` has a machine for its core."""
+        return self.core in _BOARDS
+
 
 @cache
 def _target(core: str) -> Target:
@@ -112,7 +117,7 @@ def _letters(name: str) -> str:
 def board_of(mcu: Mcu) -> Board:
     """The part as a board: emulated by a machine of its core with the part's memory, as far as the
     machine has that much. Raises UsageError for a part whose core nothing here emulates."""
-    if mcu.core not in _BOARDS:
+    if not mcu.is_emulated:
         raise UsageError(
             f"there is no emulator for the core of {mcu.name}",
             "`lowtide fit` predicts what it needs; programs for any core, the default, compile for it",

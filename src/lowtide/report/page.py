@@ -8,27 +8,32 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import resources
 from importlib.metadata import version
 from itertools import groupby
+from math import inf
 from pathlib import PurePath
 from typing import Any, Final
 
 from lowtide.commands.compiling import Compiled, Planned
+from lowtide.commands.fitting import Fit, Way
 from lowtide.commands.profiling import Profile
 from lowtide.commands.reporting import Reported
 from lowtide.emit.footprint import CODE_PER_SOURCE, STACK, constants, flash_bytes
 from lowtide.ir.macs import op_macs
 from lowtide.lower.nodes import Node
+from lowtide.machines.board import size_text
 from lowtide.plans.placer import Point
 from lowtide.report.advised import advice_documents
-from lowtide.report.front_picture import PARTS
 from lowtide.report.memory_views import View, views_of
+from lowtide.report.part_lines import part_lines
 from lowtide.report.profile import ids_text
 from lowtide.report.text import amount, plain, shape_text
 
 SCHEMA: Final = "lowtide.report/1"
+
+_WAYS: Final[tuple[Way, ...]] = ("as is", "streamed", "more work")
 
 
 def report_document(*reported: Reported) -> dict[str, Any]:
@@ -102,7 +107,24 @@ def _network(reported: Reported) -> dict[str, Any]:
             ["operators", len(compiled.graph.ops)],
         ],
         "views": [_view(view) for view in views],
-        "parts": [{"name": name, "bytes": size} for name, size in PARTS],
+        "parts": [
+            {"name": line.label, "bytes": line.ram_bytes, "count": line.parts}
+            for line in part_lines(None if reported.mcu is None else reported.mcu.mcu)
+        ],
+        "fits": [
+            {
+                "part": fit.mcu.name,
+                "core": fit.mcu.core,
+                "ram": fit.mcu.ram_bytes,
+                "flash": None if fit.mcu.external else fit.mcu.flash_bytes,
+                "way": fit.way,
+                "streamed": fit.streamed,
+                "overhead": round(fit.overhead, 4),
+                "spare_ram_bytes": fit.spare_ram_bytes,
+                "spare_flash_bytes": fit.spare_flash_bytes,
+            }
+            for fit in reported.fits
+        ],
         "fronts": _fronts(reported),
         "operators": _operators(reported),
         "operators_note": "Numbers are those of the operators after simplification"
@@ -120,26 +142,55 @@ def _network(reported: Reported) -> dict[str, Any]:
 
 
 def verdict_sentence(reported: Reported) -> str:
-    """What the reader wants to know first: how much RAM, which parts have it, and how it is less."""
+    """What the reader wants to know first: which part has room for it, which smaller ones with more
+    work, and how that compares with TensorFlow Lite Micro."""
     compiled, figures = reported.compiled, reported.figures
-    need, tflm = figures.ram_bytes, compiled.tflm_bytes.ram
-    sizes = [(name, size) for name, size in PARTS if size >= need]
-    about = "" if figures.measured else "about "
-    text = f"Needs {about}{amount(need)} of RAM in all"
-    if sizes:
-        name, size = sizes[0]
-        text += f": fits a part with {name.partition(':')[0]}, with {size - need:,} B to spare"
+    best = reported.mcu or _smallest(reported.fits, "as is")
+    if best is None:
+        text = (
+            f"Needs {amount(figures.ram_bytes)} of RAM and {amount(figures.flash_bytes)} of flash"
+        )
+        if reported.fits:
+            text += ", more than any part in the table has"
+    else:
+        text = best.sentence[:1].upper() + best.sentence[1:]
+    also = [*_also(reported, best)]
+    if also:
+        text += f"; {'also' if best and best.way != 'not' else 'it fits'} {', and '.join(also)}"
+    tflm = compiled.tflm_bytes.ram
     text += f". TensorFlow Lite Micro's tensors alone take {amount(tflm)}"
     if tflm > compiled.ram_bytes:
         text += f", {tflm / max(1, compiled.ram_bytes):.1f} times as much as here"
-    text += "."
-    streamed = _streamed_ram(reported)
-    if streamed is not None and sizes:
-        extra = need - compiled.ram_bytes
-        smaller = [(n, s) for n, s in PARTS if streamed + extra <= s < sizes[0][1]]
-        if smaller:
-            text += f" With its input given row by row it fits {smaller[0][0].partition(':')[0]}."
-    return text
+    return f"{text}."
+
+
+def _also(reported: Reported, best: Fit | None) -> Iterator[str]:
+    """Parts with less RAM than `best` in which it runs another way, the easier way first."""
+    most = inf if best is None or best.way == "not" else best.mcu.ram_bytes
+    for way in _WAYS[best is not None and best.way != "not" :]:
+        found = _smallest(reported.fits, way)
+        if found is None or found.mcu.ram_bytes >= most:
+            continue
+        most = found.mcu.ram_bytes
+        how = [_times(found.overhead)] if way == "more work" else []
+        if found.streamed and reported.compiled.options.input_mode != "streamed":
+            how.append("with its input given row by row")
+        yield " ".join([f"a {size_text(most)} part ({found.mcu.name})", " and ".join(how)]).strip()
+
+
+def _times(overhead: float) -> str:
+    """As "at 1.2 times the work"."""
+    return f"at {overhead:.{1 if overhead >= 1.1 else 2}f} times the work"
+
+
+def _smallest(fits: Iterable[Fit], way: Way) -> Fit | None:
+    """The part with the least RAM, and then flash, that runs it in that way."""
+    found = [fit for fit in fits if fit.way == way]
+    return min(
+        found,
+        key=lambda fit: (fit.mcu.ram_bytes, fit.mcu.external, fit.mcu.flash_bytes),
+        default=None,
+    )
 
 
 def _streamed_ram(reported: Reported) -> int | None:
@@ -174,6 +225,7 @@ def _view(view: View) -> dict[str, Any]:
         "key": view.key,
         "title": view.title,
         "caption": view.caption,
+        "why": view.why,
         "ram_bytes": view.ram_bytes,
         "arena_bytes": view.arena_bytes,
         "state_bytes": view.state_bytes,
@@ -181,7 +233,8 @@ def _view(view: View) -> dict[str, Any]:
         "peak_slot": view.peak_slot,
         "peak_bytes": view.peak_bytes,
         "peak": [
-            {"name": h.name, "bytes": h.bytes, "pieces": h.pieces, "why": h.why} for h in view.peak
+            {"name": h.name, "bytes": h.bytes, "of": h.of, "pieces": h.pieces, "why": h.why}
+            for h in view.peak
         ],
         "steps": [[label, sum(1 for _ in group)] for label, group in groupby(view.steps)],
         "boxes": [[b.tensor, b.start, b.end, b.offset, b.size] for b in view.boxes],
