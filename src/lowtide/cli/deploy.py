@@ -131,7 +131,7 @@ def plan(
     help="Measure it there: see `lowtide boards`.",
     shell_complete=complete_boards,
 )
-@_mcu_option
+@mcu_option
 @file_option("--board-file", metavar="FILE", help_text="A TOML file with boards of your own.")
 @compile_options
 @cache_option
@@ -158,7 +158,7 @@ def report(
     check_writable(file)
     microcontroller = None if mcu is None else find_mcu(mcu)
     emulated = microcontroller is None or microcontroller.is_emulated
-    part = _found_board(board, mcu, board_file) if emulated else None
+    part = found_board(board, mcu, board_file) if emulated else None
     target = microcontroller or (part and part.core)
     if target is not None and options.get("core") is None:
         options["target"] = target.target

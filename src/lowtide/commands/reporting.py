@@ -24,6 +24,7 @@ from lowtide.errors import LowtideError, MissingToolError, UsageError
 from lowtide.ir import Model
 from lowtide.machines.mcus import Mcu, load_mcus
 from lowtide.machines.parts import Board
+from lowtide.passes.branches import inline_branches
 from lowtide.place import Placement
 from lowtide.place.greedy import greedy
 from lowtide.place.tensors import tflm_problem
@@ -62,6 +63,13 @@ class Reported:
         """The program."""
         return self.planned.compiled
 
+    @property
+    def streams_for_less(self) -> bool:
+        """Whether there is a program with the input streamed, and it takes less RAM."""
+        return (
+            self.streamed is not None and self.streamed.compiled.ram_bytes < self.compiled.ram_bytes
+        )
+
 
 def report_on(
     model: Model,
@@ -83,7 +91,8 @@ def report_on(
             "a report shows how rows are scheduled", "leave out --schedule and --allocator"
         )
     tell("looking for the best order")
-    analysis = analyze(model, effort=options.effort)
+    inlined = replace(model, graph=inline_branches(model.graph))
+    analysis = analyze(inlined, effort=options.effort)
     graph = analysis.graph
     tflm = greedy(tflm_problem(graph, analysis.file.order))
     ordered = greedy(tflm_problem(graph, analysis.best.order))

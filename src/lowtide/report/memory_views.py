@@ -77,11 +77,16 @@ def views_of(reported: Reported) -> tuple[View, ...]:
     compiled = reported.compiled
     variables = compiled.tflm_bytes.variables
     whole = reported.analysis.graph
+    caption = (
+        "Whole tensors, the operators as the file has them. While an operator runs, all of its "
+        "input and all of its output are in memory, and whatever a later one needs."
+    )
+    if compiled.state_bytes and not variables:
+        caption += " What its signal operators remember from run to run is not counted here."
     first = _whole(
         "tflm",
         "TensorFlow Lite Micro",
-        "Whole tensors, the operators as the file has them. While an operator runs, all of its "
-        "input and all of its output are in memory, and whatever a later one needs.",
+        caption,
         whole,
         reported.analysis.file.order,
         reported.tflm,
@@ -111,7 +116,8 @@ def views_of(reported: Reported) -> tuple[View, ...]:
             "computed again, as far as the limits that were given allow."
         )
     found.append(_plan("rows", f"Rows, input {mode}", rows, compiled, first))
-    if reported.streamed is not None:
+    if reported.streams_for_less:
+        assert reported.streamed is not None
         streamed = (
             "The same, and the caller gives the input row by row, as a camera does: it is never "
             "in memory as a whole."
@@ -246,7 +252,10 @@ def _why_rows(first: View, compiled: Compiled, boxes: Iterable[Box]) -> str:
         if b.tensor != SCRATCH
     ]
     most = most_held(ours)
-    had = [f"{b.size:,} B of t{b.tensor}" for b in filled[:_FILLING]]
+    had = [
+        f"{b.size:,} B of {first.names[b.tensor][0]} ({first.names[b.tensor][1]})"
+        for b in filled[:_FILLING]
+    ]
     have = [
         f"{most[b.tensor]:,} B of t{b.tensor}" if b.tensor in most else f"nothing of t{b.tensor}"
         for b in filled[:_FILLING]

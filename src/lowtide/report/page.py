@@ -33,6 +33,8 @@ from lowtide.report.text import amount, plain, shape_text
 
 SCHEMA: Final = "lowtide.report/1"
 
+_NAME: Final = 60
+"""Letters of a tensor's name that a small box has room for."""
 _WAYS: Final[tuple[Way, ...]] = ("as is", "streamed", "more work")
 
 
@@ -85,13 +87,14 @@ def _network(reported: Reported) -> dict[str, Any]:
         "measured": figures.measured,
         "arena_bytes": compiled.arena_bytes,
         "state_bytes": compiled.state_bytes,
+        "rest_bytes": figures.ram_bytes - compiled.ram_bytes,
         "figures": [
             {"name": "RAM in all", "shown": amount(figures.ram_bytes), "note": how},
             {"name": "Flash in all", "shown": amount(figures.flash_bytes), "note": how},
             {"name": "Instructions of one run", "shown": instructions, "note": how},
             {
                 "name": "TensorFlow Lite Micro's RAM",
-                "shown": amount(compiled.tflm_bytes.ram),
+                "shown": amount(_tflm_bytes(reported)),
                 "note": "its arena for tensors and variables, predicted",
             },
         ],
@@ -99,7 +102,7 @@ def _network(reported: Reported) -> dict[str, Any]:
             ["RAM in all, bytes", figures.ram_bytes],
             ["arena and state, bytes", compiled.ram_bytes],
             ["the same with the input streamed", _streamed_ram(reported)],
-            ["TensorFlow Lite Micro's tensors and variables, predicted", compiled.tflm_bytes.ram],
+            ["TensorFlow Lite Micro's tensors and variables, predicted", _tflm_bytes(reported)],
             [f"flash in all, bytes, {how}", figures.flash_bytes],
             [f"instructions of one run, {how}", figures.instructions],
             ["MACs of one run", compiled.savings.macs.after],
@@ -107,6 +110,7 @@ def _network(reported: Reported) -> dict[str, Any]:
             ["operators", len(compiled.graph.ops)],
         ],
         "views": [_view(view) for view in views],
+        "tensors": _tensor_names(compiled, views),
         "parts": [
             {"name": line.label, "bytes": line.ram_bytes, "count": line.parts}
             for line in part_lines(None if reported.mcu is None else reported.mcu.mcu)
@@ -157,7 +161,7 @@ def verdict_sentence(reported: Reported) -> str:
     also = [*_also(reported, best)]
     if also:
         text += f"; {'also' if best and best.way != 'not' else 'it fits'} {', and '.join(also)}"
-    tflm = compiled.tflm_bytes.ram
+    tflm = _tflm_bytes(reported)
     text += f". TensorFlow Lite Micro's tensors alone take {amount(tflm)}"
     if tflm > compiled.ram_bytes:
         text += f", {tflm / max(1, compiled.ram_bytes):.1f} times as much as here"
@@ -184,13 +188,15 @@ def _times(overhead: float) -> str:
 
 
 def _smallest(fits: Iterable[Fit], way: Way) -> Fit | None:
-    """The part with the least RAM, and then flash, that runs it in that way."""
+    """The part with the least RAM that runs it in that way: the first in the table, flash of its own
+    if it can be."""
     found = [fit for fit in fits if fit.way == way]
-    return min(
-        found,
-        key=lambda fit: (fit.mcu.ram_bytes, fit.mcu.external, fit.mcu.flash_bytes),
-        default=None,
-    )
+    return min(found, key=lambda fit: (fit.mcu.ram_bytes, fit.mcu.external), default=None)
+
+
+def _tflm_bytes(reported: Reported) -> int:
+    """Its arena for tensors and variables: with IF and WHILE as part of the network, as in the views."""
+    return reported.tflm.arena_bytes + reported.compiled.tflm_bytes.variables
 
 
 def _streamed_ram(reported: Reported) -> int | None:
@@ -220,6 +226,18 @@ def _how(reported: Reported) -> str:
     )
 
 
+def _tensor_names(compiled: Compiled, views: Iterable[View]) -> dict[str, str]:
+    """What the file calls the tensors that the views show, long names cut in the middle."""
+    tensors = compiled.graph.tensors
+    names = {f"t{number}": plain(tensor.name) for number, tensor in enumerate(tensors)}
+    shown = {name for view in views for name, _ in view.names.values()}
+    return {
+        key: name if len(name) <= _NAME else f"{name[: _NAME // 2]}\u2026{name[-_NAME // 2 :]}"
+        for key, name in names.items()
+        if key in shown and name
+    }
+
+
 def _view(view: View) -> dict[str, Any]:
     return {
         "key": view.key,
@@ -245,7 +263,9 @@ def _view(view: View) -> dict[str, Any]:
 
 
 def _fronts(reported: Reported) -> list[dict[str, Any]]:
-    found = [reported.planned, *([] if reported.streamed is None else [reported.streamed])]
+    found = [reported.planned]
+    if reported.streams_for_less and reported.streamed is not None:
+        found.append(reported.streamed)
     return [
         {
             "title": f"input {planned.compiled.options.input_mode}",
@@ -282,7 +302,7 @@ def _operators(reported: Reported) -> list[dict[str, Any]]:
     rows = []
     for key in sorted(nodes):
         ops = [graph.ops[op] for op in key]
-        out = graph.tensors[ops[-1].outputs[0]]
+        outs = [graph.tensors[t] for t in ops[-1].outputs]
         weights = {
             t: graph.tensors[t].bytes
             for op in ops
@@ -294,10 +314,10 @@ def _operators(reported: Reported) -> list[dict[str, Any]]:
                 "first": key[0],
                 "ids": ids_text(key),
                 "type": " + ".join(dict.fromkeys(plain(op.label) for op in ops)),
-                "shape": shape_text(out.shape),
+                "shape": shape_text(outs[0].shape) if outs else "",
                 "macs": sum(op_macs(graph, op) for op in ops),
                 "weights_bytes": sum(weights.values()),
-                "output_bytes": out.bytes,
+                "output_bytes": sum(out.bytes for out in outs),
                 "instructions": None if model is None else model.program(nodes[key]),
                 "measured": measured.get(key),
             }
