@@ -97,7 +97,9 @@ class _Proxy(SimpleHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Served:
-    assert pyodide.complete(), "Python for browsers is missing: run `python tools/pyodide.py`"
+    if not pyodide.FOLDER.exists():  # others' servers have it: `make test` must not depend on them
+        pytest.skip("Python for browsers could not be had: see tools/pyodide.py")
+    assert pyodide.complete()
     cdn = tmp_path_factory.mktemp("cdn")
     (cdn / "pyodide").symlink_to(pyodide.FOLDER)
     site = tmp_path_factory.mktemp("site")
