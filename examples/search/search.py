@@ -107,6 +107,7 @@ def main() -> None:
     parser.add_argument("--engine", choices=("here", "joblib", "ray"), default="here")
     parser.add_argument("--jobs", type=int, default=2, help="processes of joblib or Ray (2)")
     parser.add_argument("--board", default="mps2-an386", help="to run the best on (mps2-an386)")
+    parser.add_argument("--search-only", action="store_true", help="build and run nothing")
     parser.add_argument("-o", dest="picture", default="front.svg", help="picture: .svg or .png")
     given = parser.parse_args()
     max_ram = bytes_in(given.max_ram)
@@ -126,7 +127,8 @@ def main() -> None:
     print(f"{len(points)} networks fit in {given.max_ram}, {too_large} do not; {given.picture}")
     for point in front:
         print(f"{point.ram:>9,} B {point.macs / 1e6:6.2f} M MACs  {point.candidate}")
-    print(tried(front[-1], given.board, Path(given.picture).with_suffix(".tflite")))
+    if not given.search_only:
+        print(tried(front[-1], given.board, Path(given.picture).with_suffix(".tflite")))
 
 
 if __name__ == "__main__":
