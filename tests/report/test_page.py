@@ -237,6 +237,14 @@ def test_it_is_small_and_complete(reported: Reported) -> None:
     assert "http" not in text.replace("http://www.w3.org/2000/svg", "")
 
 
+def test_an_operator_that_only_assigns_has_the_shape_of_what_it_reads() -> None:
+    """In a wake word, what puts new rows behind a variable's makes no tensor."""
+    model = model_of("streaming-wake-word")
+    (network,) = report_document(report_on(model))["networks"]
+    assert "WRITE_ROWS" in {row["type"] for row in network["operators"]}
+    assert all(row["output_bytes"] > 0 and row["shape"] for row in network["operators"])
+
+
 def test_a_report_is_of_rows() -> None:
     from lowtide.commands.compiling import Options
 

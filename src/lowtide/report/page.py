@@ -229,7 +229,8 @@ def _operators(reported: Reported) -> list[dict[str, Any]]:
     rows = []
     for key in sorted(nodes):
         ops = [graph.ops[op] for op in key]
-        out = graph.tensors[ops[-1].outputs[0]]
+        last = ops[-1]  # what assigns a variable makes none: its value is what it reads last
+        out = graph.tensors[last.outputs[0] if last.outputs else last.inputs[-1]]
         weights = {
             t: graph.tensors[t].bytes
             for op in ops
