@@ -105,8 +105,8 @@ def _analysis(analysis: Analysis) -> Iterable[str]:
     names = {t.id: plain(f"tensor {t.id} {t.name}") for t in analysis.tensors}
     yield _picture(boxes, len(file.steps), file.peak_bytes, names, "working set by operator")
     held = sorted(file.peak_set, key=lambda t: -tensors[t].bytes)[:_NAMED]
-    at = file.steps[file.peak_step] if file.steps else None
-    where = "" if at is None else f"live at the peak, operator {at.operator} ({plain(at.type)})"
+    most = file.steps[file.peak_step] if file.steps else None
+    where = "" if most is None else f"live at the peak, operator {most.operator} ({plain(most.type)})"
     yield _table(
         (where, "shape", "bytes"),
         [
