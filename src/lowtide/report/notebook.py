@@ -106,7 +106,9 @@ def _analysis(analysis: Analysis) -> Iterable[str]:
     yield _picture(boxes, len(file.steps), file.peak_bytes, names, "working set by operator")
     held = sorted(file.peak_set, key=lambda t: -tensors[t].bytes)[:_NAMED]
     most = file.steps[file.peak_step] if file.steps else None
-    where = "" if most is None else f"live at the peak, operator {most.operator} ({plain(most.type)})"
+    where = (
+        "" if most is None else f"live at the peak, operator {most.operator} ({plain(most.type)})"
+    )
     yield _table(
         (where, "shape", "bytes"),
         [
