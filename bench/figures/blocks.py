@@ -128,6 +128,24 @@ def _beside_tflm() -> str:
     return _table(columns, lines, group)
 
 
+def _published() -> str:
+    """Activation memory as others published it."""
+    group = _group("rows", "published")
+    columns = ("network", "TFLM with CMSIS-NN, B:", "hale, B:", "lowtide, B:")
+    lines = [
+        (
+            r["network"],
+            f"{r['tflm_bytes']:,}",
+            f"{r['hale_bytes']:,}",
+            f"**{r['arena_bytes']:,}**"
+            if r["arena_bytes"] < r["hale_bytes"]
+            else f"{r['arena_bytes']:,}",
+        )
+        for r in group.records
+    ]
+    return _table(columns, lines, group)
+
+
 def _small_parts() -> str:
     """Networks on parts with little RAM."""
     groups = (_group("rows", "kws"), _group("rows", "swiftnet"), _group("msf_cnn", "board"))
@@ -375,6 +393,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "whole-way": _whole_way,
     "small-parts": _small_parts,
     "by-core": _by_core,
+    "published": _published,
     "state": _state,
     "msf-cnn": _msf_cnn,
     "reordered": _reordered,
