@@ -89,7 +89,9 @@ def _whole_way() -> str:
         (
             r["network"],
             *(_from_to(r, name) for name in ("file", "head", "total")),
-            f"{r['total_after'] / r['total_before'] - 1:+.1%}",
+            "same"
+            if r["total_after"] == r["total_before"]
+            else f"{r['total_after'] / r['total_before'] - 1:+.1%}",
         )
         for r in group.records
     ]
