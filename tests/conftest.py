@@ -6,13 +6,18 @@ Why: hypothesis shall find the same examples in every run, and a busy machine sh
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
+from typing import Any
 
+import jsonschema
 import pytest
 from hypothesis import settings
 
 import golden_files
 from lowtide.oracle import interpreters
+from lowtide.report import data
 from oracle_server import served
 
 
@@ -52,3 +57,20 @@ def _quick_oracles(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
     """Oracles are asked in a process that has them loaded, but where their start is what is tested."""
     if "tests/oracle/" not in request.node.path.as_posix():
         monkeypatch.setattr(interpreters, "start_worker", served(interpreters.start_worker))
+
+
+@cache
+def _validator(name: str) -> jsonschema.Draft202012Validator:
+    return jsonschema.Draft202012Validator(data.schema_of(name))
+
+
+@pytest.fixture(autouse=True)
+def _documents_are_as_their_schemas_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every JSON document that a test has printed is one of its schema."""
+    write: Callable[[dict[str, Any]], str] = data.to_json
+
+    def to_json(document: dict[str, Any]) -> str:
+        _validator(document["schema"]).validate(document)
+        return write(document)
+
+    monkeypatch.setattr(data, "to_json", to_json)

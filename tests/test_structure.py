@@ -18,6 +18,7 @@ import lowtide
 ROOMS = (
     *(
         "errors",
+        "shown",
         "files",
         "cache",
         "effort",

@@ -9,9 +9,12 @@ gets lowtide's wheel beside it, and the choices of its form.
 from __future__ import annotations
 
 import html
+import json
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from mkdocs.config.defaults import MkDocsConfig
@@ -32,6 +35,18 @@ _BESIDE = {
     **{name: name for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE")},
 }
 """Page of the site -> file of the project."""
+
+_SCHEMAS = sorted((_ROOT / "src" / "lowtide" / "report" / "schemas").glob("*.json"))
+
+_JSON = """\
+# JSON documents
+
+What commands print with `--json`, made from the schemas in `lowtide/report/schemas/`, which are
+installed with the package, in the form of json-schema.org (2020-12). Keys are only ever added to a
+schema; where one would have to change, the schema gets another number. All documents that the tests
+have printed are held against these. From Python: `lowtide.report.data.schema_of("lowtide.plan/1")`.
+
+"""
 
 _COMMANDS = """\
 # The command line
@@ -55,9 +70,37 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
         files.append(File.generated(config, page, content=(_ROOT / source).read_text("utf-8")))
     files.append(File.generated(config, "command-line.md", content=_COMMANDS))
     files.append(File.generated(config, "python-reference.md", content=_names()))
+    files.append(File.generated(config, "json.md", content=_documents()))
+    for path in _SCHEMAS:
+        text = path.read_text("utf-8")
+        files.append(File.generated(config, f"schemas/{path.name}", content=text))
     name, content = wheel(_ROOT)
     files.append(File.generated(config, f"browser/{name}", content=content))
     return files
+
+
+def _documents() -> str:
+    """Every JSON document that a command prints: a table of its keys, made from its schema."""
+    parts = []
+    for path in _SCHEMAS:
+        schema = json.loads(path.read_text("utf-8"))
+        rows = "\n".join(f"| `{key}` | {kind} | {what} |" for key, kind, what in _keys(schema))
+        parts.append(
+            f"## {schema['title']}\n\n{schema['description']} "
+            f"[The schema](schemas/{path.name}).\n\n| key | type | |\n| --- | --- | --- |\n{rows}"
+        )
+    return _JSON + "\n\n".join(parts) + "\n"
+
+
+def _keys(schema: dict[str, Any], before: str = "") -> Iterator[tuple[str, str, str]]:
+    """(key, type, what it is) of a schema's keys, those inside of others with a path."""
+    for key, inner in schema.get("properties", {}).items():
+        kinds = inner.get("type", "string")
+        kind = kinds if isinstance(kinds, str) else " or ".join(kinds)
+        kind += "" if key in schema["required"] else ", optional"
+        yield f"{before}{key}", kind, inner["description"].replace("|", "\\|")
+        yield from _keys(inner, f"{before}{key}.")
+        yield from _keys(inner.get("items", {}), f"{before}{key}[].")
 
 
 def _browser(markdown: str, config: MkDocsConfig) -> str:

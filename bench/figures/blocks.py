@@ -89,7 +89,9 @@ def _whole_way() -> str:
         (
             r["network"],
             *(_from_to(r, name) for name in ("file", "head", "total")),
-            f"{r['total_after'] / r['total_before'] - 1:+.1%}",
+            "same"
+            if r["total_after"] == r["total_before"]
+            else f"{r['total_after'] / r['total_before'] - 1:+.1%}",
         )
         for r in group.records
     ]
@@ -122,6 +124,24 @@ def _beside_tflm() -> str:
             f"{r['instructions_millions']:.2f}",
             f"{r['tflm_flash_bytes']:,}",
             f"{r['flash_bytes']:,}",
+        )
+        for r in group.records
+    ]
+    return _table(columns, lines, group)
+
+
+def _published() -> str:
+    """Activation memory as others published it."""
+    group = _group("rows", "published")
+    columns = ("network", "TFLM with CMSIS-NN, B:", "hale, B:", "lowtide, B:")
+    lines = [
+        (
+            r["network"],
+            f"{r['tflm_bytes']:,}",
+            f"{r['hale_bytes']:,}",
+            f"**{r['arena_bytes']:,}**"
+            if r["arena_bytes"] < r["hale_bytes"]
+            else f"{r['arena_bytes']:,}",
         )
         for r in group.records
     ]
@@ -228,6 +248,36 @@ def _order_search() -> str:
         ),
     ]
     return _table(("", "tflite-tools:", "lowtide:"), lines, *groups)
+
+
+_CORES = {"m55": "Cortex-M55", "m4": "Cortex-M4", "m3": "Cortex-M3", "m0": "Cortex-M0"}
+_CORES["rv32"] = "RV32IMAC"
+
+
+def _by_core() -> str:
+    """Instructions and cycles on each core, beside what others need."""
+    groups = [_group("speed", core) for core in _CORES]
+    columns = (
+        *("network", "core", "instructions, M:", "TFLM with CMSIS-NN:"),
+        *("cycles by the manual, M:", "ST, as published:"),
+    )
+    lines = [
+        (
+            f"`{r['network']}`",
+            _CORES[r["core"]],
+            f"**{r['instructions'] / 1e6:.2f}**",
+            _millions(r["tflm_millions"]),
+            _millions(r["cycles_by_manual"] and r["cycles_by_manual"]["usual"] / 1e6),
+            _millions(r["st_million_cycles"]),
+        )
+        for group in groups
+        for r in group.records
+    ]
+    return _table(columns, lines, *groups)
+
+
+def _millions(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"
 
 
 def _wired() -> str:
@@ -344,6 +394,8 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "simplified-files": _simplified_files,
     "whole-way": _whole_way,
     "small-parts": _small_parts,
+    "by-core": _by_core,
+    "published": _published,
     "state": _state,
     "msf-cnn": _msf_cnn,
     "reordered": _reordered,

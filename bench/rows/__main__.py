@@ -37,6 +37,7 @@ from bench.rows.asked_limits import (
 from bench.rows.beside_tflm import tflm_jobs, tflm_rows
 from bench.rows.fitting import attention_jobs, attention_rows, kws_jobs, kws_rows, swiftnet_rows
 from bench.rows.planning_time import planning_rows, random_rows
+from bench.rows.published import published_rows
 from bench.rows.row_programs import RowJob, RowOutcomes, do_all
 from bench.shared.command import bench_parser, machine
 from bench.shared.outside import NeedsError
@@ -61,6 +62,7 @@ class _Group:
 
 _GROUPS = {
     "tflm": _Group("Beside TensorFlow Lite Micro, on a Cortex-M4", tflm_rows, tflm_jobs),
+    "published": _Group("Activation memory as published for MLPerf Tiny", published_rows),
     "ram": _Group("RAM on a Cortex-M4, outputs bit-exact and resident", ram_rows, ram_jobs),
     "macs": _Group("MACs of one inference, counted by the kernels", mac_rows, mac_jobs),
     "chains": _Group("Paper 2's chains, input and output included", chain_rows, chain_jobs),

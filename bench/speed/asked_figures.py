@@ -137,10 +137,7 @@ def _name(job: SpeedJob) -> str:
 
 def _instructions_row(asked: Asked, outcome: Outcome) -> Row:
     job, count = asked.job, outcome.instructions
-    theirs = None
-    if job.network in _PEERS and job.core in _PEER_CORES:
-        keys = _PEERS[job.network], "instructions_millions", f"cmsis_{job.core}"
-        theirs = peer_value("tflm", *keys)
+    theirs = tflm_millions(job.network, job.core)
     twin = "'s int8 twin" if job.network == _SWIFTNET else ""
     return Row(
         on=f"{_name(job)}: instructions",
@@ -153,6 +150,23 @@ def _instructions_row(asked: Asked, outcome: Outcome) -> Row:
     )
 
 
+def tflm_millions(network: str, core: str) -> float | None:
+    """Instructions of TFLM with CMSIS-NN, in millions; None where they are not known."""
+    if network not in _PEERS or core not in _PEER_CORES:
+        return None
+    found = peer_value("tflm", _PEERS[network], "instructions_millions", f"cmsis_{core}")
+    return None if found is None else float(found)
+
+
+def st_million_cycles(network: str, core: str) -> float | None:
+    """ST's published latency as millions of cycles; None where there is none."""
+    if network not in _PEERS or core != "m4":
+        return None
+    published = peer_value("st_published_latency_m4", "million_cycles") or {}
+    found = published.get(_PEERS[network])
+    return None if found is None else float(found)
+
+
 def _record(job: SpeedJob, outcome: Outcome) -> Record:
     cycles = _cycles(outcome)
     return {
@@ -162,6 +176,8 @@ def _record(job: SpeedJob, outcome: Outcome) -> Record:
         "instructions": outcome.instructions,
         "macs": outcome.document["macs"],
         "cycles_by_manual": cycles,
+        "tflm_millions": tflm_millions(job.network, job.core),
+        "st_million_cycles": st_million_cycles(job.network, job.core),
     }
 
 
@@ -179,10 +195,7 @@ def _cycles(outcome: Outcome) -> dict[str, int] | None:
 
 def _cycles_row(job: SpeedJob, limit: Limit, outcome: Outcome) -> Row:
     cycles = _cycles(outcome)
-    theirs = None
-    if job.core == "m4" and job.network in _PEERS:
-        published = peer_value("st_published_latency_m4", "million_cycles") or {}
-        theirs = published.get(_PEERS[job.network])
+    theirs = st_million_cycles(job.network, job.core)
     missing = (outcome.document or {}).get("profile_missing", "no profile")
     if cycles is None:
         said = outcome.problem or f"no cycles: {missing}"

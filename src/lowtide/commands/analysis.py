@@ -17,6 +17,7 @@ from lowtide.ir.soundness import graph_of
 from lowtide.order import OrderResult, best_order
 from lowtide.passes import resolve_variables
 from lowtide.place.tensors import stored_plan_bytes, tflm_arena_bytes, tflm_variable_bytes
+from lowtide.shown import Shown
 
 if TYPE_CHECKING:
     from lowtide.commands.savings import Savings
@@ -76,7 +77,7 @@ class TensorUse:
 
 
 @dataclass(frozen=True, slots=True)
-class Analysis:
+class Analysis(Shown):
     """The result of `analyze`; `file` is the order in the file, `best` the least-peak order.
 
     `variables_bytes` is the network's state, which outlives an invocation: it is in no peak and in no

@@ -38,6 +38,7 @@ from lowtide.oracle.interpreters import (
 from lowtide.oracle.samples import reference, sample_inputs
 from lowtide.oracle.unwritten import agreed, flags
 from lowtide.program.assemble import Assembly
+from lowtide.shown import Shown
 
 Array = NDArray[Any]
 
@@ -57,7 +58,7 @@ class Mismatch:
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
+class Verified(Shown):
     """The outcome of `verify`. `tensors` tensors were compared on `samples` inputs with `engine`.
 
     With `state`, the samples were a sequence, and a difference in a sample of that number or above is
@@ -273,7 +274,7 @@ def _array(data: bytes, like: Array) -> Array:
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class Ran(Shown):
     """The outcome of `run`: what the board measured, and whether its outputs were the oracle's.
 
     `compiled` was measured; `compared` gave the outputs: see `Verified`. `profile` is None if none was

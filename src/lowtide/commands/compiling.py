@@ -51,6 +51,7 @@ from lowtide.program.assemble import Assembly, Schedule, assemble_placed, assemb
 from lowtide.program.tables import called
 from lowtide.rows.prepare import InputMode, OutputMode, Prepared, prepare
 from lowtide.rows.stages import Choice
+from lowtide.shown import Shown
 from lowtide.target import ANY, Target
 from lowtide.tflite import foreign
 
@@ -174,7 +175,7 @@ class TflmBytes:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Compiled:
+class Compiled(Shown):
     """A program as C: `files` is the whole bundle, {file name: contents}.
 
     `simplified` says what its tensors are in the network as it was, and what was left out of that.
@@ -420,7 +421,7 @@ def _check_ends(graph: Graph) -> None:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Planned:
+class Planned(Shown):
     """What `lowtide plan` shows. `points` is the front, if asked for; `complete` says that it is exact.
 
     `tflm_bytes` is the arena of TFLM's own planner, predicted, without its variables. No order of the

@@ -26,6 +26,7 @@ from lowtide.place.tensors import tflm_arena_bytes, tflm_variable_bytes
 from lowtide.place.variables import place_variables, state_bytes
 from lowtide.plans.cost import known_model
 from lowtide.rows.prepare import InputMode
+from lowtide.shown import Shown
 from lowtide.target import ANY, Target
 from lowtide.tflite.read import parse
 
@@ -56,7 +57,7 @@ class Needs:
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(Shown):
     """What a network will take; all sizes in bytes.
 
     `needs` has an entry per input mode asked for. `order_peak_bytes` is the peak of the best order of

@@ -30,6 +30,7 @@ from lowtide.passes import resolve_variables
 from lowtide.place import Placement, compacting, greedy, planned
 from lowtide.place.offline_plan import METADATA_NAME, encode
 from lowtide.place.tensors import tensor_problem, tflm_arena_bytes, tflm_problem
+from lowtide.shown import Shown
 from lowtide.tflite.read import load as load_file
 from lowtide.tflite.read import parse
 from lowtide.tflite.rewrite import permute_operators, set_metadata
@@ -100,7 +101,7 @@ class Rewrite:
 
 
 @dataclass(frozen=True, slots=True)
-class Reordered:
+class Reordered(Shown):
     """The result of `reorder`: the new model, what it was made from, and what was proved of it.
 
     The new model is that of the `ways` to write it, of which the first is the file as it is, whose arena

@@ -33,6 +33,7 @@ from lowtide.oracle.samples import sample_inputs
 from lowtide.passes import normalise_windows
 from lowtide.passes.simplify import FILE_PASSES, Simplified, simplify
 from lowtide.place.offline_plan import METADATA_NAME
+from lowtide.shown import Shown
 from lowtide.tflite.read import parse
 from lowtide.tflite.write import with_graph
 
@@ -60,7 +61,7 @@ class OutputsCheck:
 
 
 @dataclass(frozen=True, slots=True)
-class SimplifiedFile:
+class SimplifiedFile(Shown):
     """The result of `simplify_model`: the new `model`, what was saved, and what was proved of it.
 
     `model` is the one that was given where there was nothing to do.

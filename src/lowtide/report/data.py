@@ -1,6 +1,8 @@
 """Results as data for programs: JSON documents and CSV tables.
 
-Every document names its schema; keys are only ever added to a schema, never renamed.
+Every document names its schema; keys are only ever added to a schema, never renamed. The files in
+schemas/ say what there is, in the form of json-schema.org; all documents that tests print are held
+against them.
 """
 
 from __future__ import annotations
@@ -8,6 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from lowtide.report.saved import savings_document
@@ -21,6 +24,17 @@ if TYPE_CHECKING:  # the pipeline prints with this package, and a list of names 
 def to_json(document: dict[str, Any]) -> str:
     """The document as text, without a newline at the end; plain ASCII, for any terminal and pipe."""
     return json.dumps(document, indent=2)
+
+
+def schema_of(name: str) -> dict[str, Any]:
+    """The JSON schema of documents that are of schema `name`, such as "lowtide.plan/1".
+
+    Raises FileNotFoundError if there is none.
+    """
+    file = f"{name.removeprefix('lowtide.').replace('/', '-')}.json"
+    text = (resources.files("lowtide.report") / "schemas" / file).read_text("utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
 
 
 def analysis_document(analysis: Analysis, placements: Placements | None = None) -> dict[str, Any]:

@@ -1,0 +1,1 @@
+"""The drawings of docs/theory.md, made of what the compiler computes."""
