@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import numpy as np
 import pytest
 from axe_core_python.sync_playwright import Axe  # type: ignore[import-untyped]  # it has no types
 from selenium import webdriver
@@ -37,6 +38,7 @@ from lowtide.commands.reporting import report_on
 from lowtide.machines.board import find_target
 from lowtide.report.page import report_document, verdict_sentence
 from lowtide.zoo import build
+from move_models import Net
 from tools import pyodide
 
 ROOT = Path(__file__).parents[1]
@@ -162,6 +164,28 @@ def test_figures_are_there_at_a_glance(reported: webdriver.Chrome) -> None:
             ("in the arena", "elsewhere, readable", "row by row"), found.needs.values(), strict=True
         )
     ]
+
+
+def test_numbers_of_more_than_32_bits(
+    page: webdriver.Chrome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python's own indices have 32 bits there; what a PAD of negative values is told apart by has 33."""
+    net = Net(np.int8, zero=-128)
+    padded = net.op(
+        "PAD",
+        [net.input((1, 4, 3, 5)), net.const([[0, 0], [2, 1], [1, 2], [0, 0]])],
+        (1, 7, 6, 5),
+        output=False,
+    )
+    net.op("PAD", [padded, net.const([[0, 0], [1, 1], [0, 0], [0, 0]])], (1, 9, 6, 5))
+    (tmp_path / "padded.tflite").write_bytes(net.build())
+    choose(page, tmp_path / "padded.tflite")
+    assert wrong(page) == []
+    monkeypatch.chdir(tmp_path)
+    here = json.loads(answer("report", '{"model": "padded.tflite"}'))
+    found = downloads(page)
+    assert json.loads(found["padded-report.json"]) == here["report"]
+    assert json.loads(found["padded-analysis.json"]) == here["analysis"]
 
 
 def test_once_loaded_nothing_is_asked_of_anybody(
