@@ -50,6 +50,7 @@ bench: $(STAMP) ## Measure everything, print it, store the documents' figures (a
 	bench/run instructions --store
 	bench/run simplify --store
 	bench/run drawings --store
+	bench/run browser --store
 	bench/run sweep --store
 
 .PHONY: figures

@@ -1,147 +1,66 @@
-"""The page of the documentation that runs lowtide, in a real browser: it reports, and sends nothing.
-
-Why behind a proxy: every request of the browser, of its workers and frames too, goes through it, to
-whatever host, so what leaves the browser can be counted. Python for browsers comes from a host of its
-own here, as from a content delivery network. `tools/pyodide.py` fetches it.
-"""
+"""The page of the documentation that runs lowtide, in a real browser: it reports, and sends nothing."""
 
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from itertools import product
 from pathlib import Path
-from threading import Thread
 from typing import Any
 from urllib.parse import urlsplit
 
+import numpy as np
 import pytest
 from axe_core_python.sync_playwright import Axe  # type: ignore[import-untyped]  # it has no types
 from selenium import webdriver
 from selenium.webdriver.common.by import By
-from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
 import lowtide
+from bench.shared.page import (
+    MOST_SECONDS,
+    NETWORK,
+    PAGE,
+    SITE,
+    Served,
+    begun,
+    choose,
+    chromium,
+    done,
+    part,
+    press,
+    served_site,
+    wrong,
+)
 from lowtide.browser import answer
 from lowtide.commands.compiling import Options
 from lowtide.commands.reporting import report_on
 from lowtide.machines.board import find_target
 from lowtide.report.page import report_document, verdict_sentence
 from lowtide.zoo import build
+from move_models import Net
 from tools import pyodide
 
 ROOT = Path(__file__).parents[1]
-SITE, NETWORK = "site.test", "cdn.test"
-PAGE = f"http://{SITE}/browser/"
-MOST_SECONDS = 300
-"""After which a step of the browser's is taken to hang, on a machine however busy."""
-
-_OPTIONS = (
-    *("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1100,1400"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-    *("--no-first-run", "--disable-extensions", "--proxy-bypass-list=<-loopback>"),
-)
-
-
-@dataclass
-class Served:
-    """What hosts hold, and what was asked of any host, known or not: method and address."""
-
-    folders: dict[str, Path]
-    asked: list[str] = field(default_factory=list)
-
-    def note(self, method: str, address: str) -> None:
-        """Write it down, but for what Chromium asks of its maker by itself, on whatever page."""
-        host = urlsplit(address if "//" in address else f"//{address}").hostname or ""
-        if not host.endswith((".google.com", ".googleapis.com")):
-            self.asked.append(f"{method} {address}")
-
-
-class _Proxy(SimpleHTTPRequestHandler):
-    """Every host of the world: it serves the folders that it has, and writes down what is asked."""
-
-    protocol_version = "HTTP/1.1"
-    served: Served
-
-    def do_GET(self) -> None:
-        self.served.note("GET", self.path)
-        address = urlsplit(self.path)
-        folder = self.served.folders.get(address.hostname or "")
-        if folder is None:
-            self.send_error(404)
-            return
-        self.directory = os.fspath(folder)
-        self.path = address.path
-        super().do_GET()
-
-    def _other(self) -> None:
-        self.served.note(self.command, self.path)
-        self.send_error(405)
-
-    do_POST = do_PUT = do_CONNECT = do_HEAD = do_OPTIONS = _other  # noqa: N815  # http.server's names
-
-    def end_headers(self) -> None:
-        self.send_header("Access-Control-Allow-Origin", "*")
-        super().end_headers()
-
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # http.server's name
-        """Say nothing."""
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Served:
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, str]]:
     if not pyodide.FOLDER.exists():  # others' servers have it: `make test` must not depend on them
         pytest.skip("Python for browsers could not be had: see tools/pyodide.py")
-    assert pyodide.complete()
-    cdn = tmp_path_factory.mktemp("cdn")
-    (cdn / "pyodide").symlink_to(pyodide.FOLDER)
-    site = tmp_path_factory.mktemp("site")
-    done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", site],
-        cwd=ROOT,
-        env={
-            **os.environ,
-            "NO_MKDOCS_2_WARNING": "1",
-            "LOWTIDE_PYODIDE": f"http://{NETWORK}/pyodide/",
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    return Served({SITE: site, NETWORK: cdn})
+    with served_site(tmp_path_factory.mktemp("served")) as site:
+        yield site
 
 
 @pytest.fixture(scope="module")
-def proxy(served: Served) -> Iterator[str]:
-    handler = type("Handler", (_Proxy,), {"served": served})
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(handler)) as server:
-        thread = Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        yield f"127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
+def served(site: tuple[Served, str]) -> Served:
+    return site[0]
 
 
 @pytest.fixture(scope="module")
-def browser(proxy: str) -> Iterator[webdriver.Chrome]:
-    options = webdriver.ChromeOptions()
-    for option in (*_OPTIONS, f"--proxy-server={proxy}"):
-        options.add_argument(option)
-    options.binary_location = "/usr/bin/chromium"
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    service = webdriver.ChromeService("/usr/bin/chromedriver")
-    driver = webdriver.Chrome(options=options, service=service)
-    driver.set_script_timeout(MOST_SECONDS)
-    yield driver
-    driver.quit()
+def browser(site: tuple[Served, str]) -> Iterator[webdriver.Chrome]:
+    with chromium(site[1]) as browser:
+        yield browser
 
 
 @pytest.fixture(scope="module")
@@ -166,39 +85,6 @@ def reported(page: webdriver.Chrome, file: Path) -> webdriver.Chrome:
         choose(page, file)
         assert wrong(page) == []
     return page
-
-
-def part(page: webdriver.Chrome, name: str) -> WebElement:
-    return page.find_element(By.CSS_SELECTOR, f"[data-part={name}]")
-
-
-def done(page: webdriver.Chrome) -> None:
-    """Wait until it is no longer at work."""
-    app = page.find_element(By.CLASS_NAME, "lowtide-app")
-    WebDriverWait(page, MOST_SECONDS).until(lambda _: app.get_attribute("aria-busy") == "false")
-
-
-def choose(page: webdriver.Chrome, file: Path) -> None:
-    """Choose a file, as the keyboard does, which starts the report; wait for what comes of it."""
-    begun(page)
-    page.find_element(By.NAME, "file").send_keys(str(file))
-    done(page)
-
-
-def begun(page: webdriver.Chrome) -> None:
-    """Mark it as at work, until it says that it no longer is."""
-    page.execute_script("document.querySelector('.lowtide-app').setAttribute('aria-busy', 'asked')")
-
-
-def press(page: webdriver.Chrome, button: WebElement) -> None:
-    """Press a button that has it work, and wait."""
-    begun(page)
-    button.click()
-    done(page)
-
-
-def wrong(page: webdriver.Chrome) -> list[str]:
-    return [p.text for p in part(page, "wrong").find_elements(By.TAG_NAME, "p")]
 
 
 def downloads(page: webdriver.Chrome) -> dict[str, str]:
@@ -280,6 +166,28 @@ def test_figures_are_there_at_a_glance(reported: webdriver.Chrome) -> None:
             ("in the arena", "elsewhere, readable", "row by row"), found.needs.values(), strict=True
         )
     ]
+
+
+def test_numbers_of_more_than_32_bits(
+    page: webdriver.Chrome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python's own indices have 32 bits there; what a PAD of negative values is told apart by has 33."""
+    net = Net(np.int8, zero=-128)
+    padded = net.op(
+        "PAD",
+        [net.input((1, 4, 3, 5)), net.const([[0, 0], [2, 1], [1, 2], [0, 0]])],
+        (1, 7, 6, 5),
+        output=False,
+    )
+    net.op("PAD", [padded, net.const([[0, 0], [1, 1], [0, 0], [0, 0]])], (1, 9, 6, 5))
+    (tmp_path / "padded.tflite").write_bytes(net.build())
+    choose(page, tmp_path / "padded.tflite")
+    assert wrong(page) == []
+    monkeypatch.chdir(tmp_path)
+    here = json.loads(answer("report", '{"model": "padded.tflite"}'))
+    found = downloads(page)
+    assert json.loads(found["padded-report.json"]) == here["report"]
+    assert json.loads(found["padded-analysis.json"]) == here["analysis"]
 
 
 def test_once_loaded_nothing_is_asked_of_anybody(

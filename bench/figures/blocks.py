@@ -305,6 +305,22 @@ def _speed() -> str:
     return _table(("network, loaded", "`analyze`:"), lines, group)
 
 
+def _browser() -> str:
+    """Seconds of a report in the browser and without one."""
+    group = _group("browser", "report")
+    columns = ("network", "to load, once:", "the report:", "the same in CPython:")
+    lines = [
+        (
+            f"`{r['network']}`",
+            f"{r['loading_seconds']} s",
+            f"{r['report_seconds']} s",
+            f"{r['cpython_seconds']} s",
+        )
+        for r in group.records
+    ]
+    return _table(columns, lines, group)
+
+
 def _arenas() -> str:
     """Predicted heads of TFLM's arena against TFLM's own."""
     group = _group("reorder", "arenas")
@@ -402,6 +418,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "order-search": _order_search,
     "wired": _wired,
     "speed": _speed,
+    "browser": _browser,
     "arenas": _arenas,
     "layer-by-layer": _layer_by_layer,
     "predicted": _predicted,

@@ -65,7 +65,9 @@ def _repeated(graph: Graph) -> Iterator[tuple[Op, int, int]]:
         for tensor in sources:
             if tensor not in numbers:
                 of = graph.tensors[tensor]
-                numbers[tensor] = np.arange(count, count + of.elements).reshape(of.shape)
+                numbers[tensor] = np.arange(count, count + of.elements, dtype=np.int64).reshape(
+                    of.shape
+                )
                 count += of.elements
                 first.setdefault(key(tensor), tensor)
         fill = pad_value(graph, op) if op.type.startswith("PAD") else 0

@@ -1,0 +1,1 @@
+"""What lowtide takes in a browser, beside CPython."""
