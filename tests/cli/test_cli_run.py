@@ -103,7 +103,7 @@ def test_a_board_that_is_too_small_by_so_many_bytes(part: str, tmp_path: Path) -
     sizes = {"RAM": 2048, "flash": 65_536} if part == "RAM" else {"RAM": 65_536, "flash": 8192}
     flags = ("run", "zoo:figure1", "--board", "mine", "--board-file")
     result = call(*flags, _board_file(tmp_path, sizes["RAM"], sizes["flash"]))
-    refused(result, 1, "the program does not fit mine: it needs ", "choose a larger board")
+    refused(result, 1, "the program does not fit mine: it needs ", "take --mcu ")
     found = re.search(r"needs ([0-9,]+) B more (RAM|flash) than the \d+ KiB there are", result.err)
     assert found is not None
     assert found[2] == part

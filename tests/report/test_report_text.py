@@ -14,6 +14,7 @@ from lowtide.commands import reordering
 from lowtide.commands.analysis import analyze
 from lowtide.commands.reordering import Check, place_tensors
 from lowtide.report.describe import describe
+from lowtide.report.terminal import short_name
 from lowtide.report.text import (
     amount,
     analysis_text,
@@ -24,7 +25,6 @@ from lowtide.report.text import (
     summary_text,
     table,
 )
-from lowtide.report.terminal import short_name
 from networks import loaded
 
 
@@ -134,7 +134,11 @@ def test_a_name_of_control_characters_sends_the_terminal_no_command() -> None:
     [
         ("short", 20, "short"),
         ("a/b;c/d", 20, "a/b;c/d"),
-        ("model/activation_1/Relu;model/batch_norm", 40, "model/activation_1/Relu;model/batch_norm"),
+        (
+            "model/activation_1/Relu;model/batch_norm",
+            40,
+            "model/activation_1/Relu;model/batch_norm",
+        ),
         ("model/activation_1/Relu;model/batch_norm", 30, "model/activation_1/Relu;\u2026"),
         ("model/activation_1/Relu;model/batch_norm", 20, "\u2026/activation_1/Relu"),
         ("abcdefghij" * 4, 20, "\u2026bcdefghijabcdefghij"),

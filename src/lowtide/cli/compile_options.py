@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import click
 
+from lowtide.cli.advice import or_what_fits
 from lowtide.cli.helping import complete_cores
 from lowtide.cli.options import (
     Bytes,
@@ -251,7 +252,7 @@ def compile_with(model: str, options: dict[str, Any]) -> Any:
     from lowtide.commands.compiling import compile_model
 
     loaded, chosen = load_with(model, options)
-    with progress("compiling"):
+    with or_what_fits(loaded, chosen), progress("compiling"):
         return compile_model(loaded, chosen)
 
 
@@ -259,5 +260,5 @@ def compile_once(model: str, cached: bool, options: dict[str, Any]) -> Any:
     from lowtide.commands.kept import compiled_once
 
     loaded, chosen = load_with(model, options)
-    with progress("compiling"):
+    with or_what_fits(loaded, chosen), progress("compiling"):
         return compiled_once(loaded, chosen, cached=cached)

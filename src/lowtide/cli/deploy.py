@@ -7,6 +7,14 @@ from typing import Any
 
 import click
 
+from lowtide.cli.advice import (
+    advice_option,
+    hints_field,
+    or_what_fits,
+    or_what_fits_on,
+    remedy_of_check,
+    show_hints,
+)
 from lowtide.cli.compile_options import (
     cache_option,
     checked_options,
@@ -46,22 +54,27 @@ PACKAGES = ("arduino", "zephyr", "esp-idf", "platformio", "cmake", "cmsis-pack")
     help="As a package for this build system, with an example, in place of a folder of C.",
 )
 @compile_options
+@advice_option
 @json_option
 def compile_command(
-    model: str, folder: Path, package: str | None, as_json: bool, **options: Any
+    model: str, folder: Path, package: str | None, advised: bool, as_json: bool, **options: Any
 ) -> None:
     """Write C99 that runs the network in the least RAM."""
     from lowtide.commands.compiling import exported
+    from lowtide.commands.hints import hints
     from lowtide.report import data, deployment
 
     compiled = compile_with(model, options)
     if package is not None:
         compiled = exported(compiled, package)
     removed = compiled.write(folder)
+    found = hints(compiled) if advised else ()
     if as_json:
-        print(data.to_json(deployment.compiled_document(compiled, str(folder), removed)))
+        document = deployment.compiled_document(compiled, str(folder), removed)
+        print(data.to_json({**document, **hints_field(model, found)}))
     else:
         show(deployment.compiled_text(compiled, str(folder), removed))
+        show_hints(model, found)
 
 
 @click.command(cls=HelpfulCommand, epilog=MODEL_HELP)
@@ -74,17 +87,20 @@ def compile_command(
     help_text="Draw memory over time, or with --front the front (.png or .svg).",
 )
 @compile_options
+@advice_option
 @json_option
 def plan(
     model: str,
     file: Path | None,
     front: bool,
     plot: Path | None,
+    advised: bool,
     as_json: bool,
     **options: Any,
 ) -> None:
     """Show how rows are scheduled: the stages, the arena they need, and what bounds it."""
     from lowtide.commands.compiling import planned_model
+    from lowtide.commands.hints import hints
     from lowtide.files import check_writable, write_atomically
     from lowtide.report import data, picture
     from lowtide.report import planned as planning
@@ -100,12 +116,12 @@ def plan(
         if path is not None:
             check_writable(path)
     loaded, chosen = load_with(model, options)
-    with progress("planning") as tell:
+    with or_what_fits(loaded, chosen), progress("planning") as tell:
         planned = planned_model(loaded, chosen, front=front, tell=tell)
     compiled, points = planned.compiled, planned.points
-    document = data.to_json(planning.plan_document(planned))
+    document = planning.plan_document(planned)
     if file is not None:
-        write_atomically(file, (document + "\n").encode())
+        write_atomically(file, (data.to_json(document) + "\n").encode())
     if plot is not None:
         from lowtide.report import front_picture, plan_picture
 
@@ -113,12 +129,14 @@ def plan(
             plan_picture.write_plan_picture(compiled, plot)
         else:
             front_picture.write_front_picture(compiled, points, plot)
+    found = hints(compiled, points or ()) if advised else ()
     if as_json:
-        print(document)
+        print(data.to_json({**document, **hints_field(model, found)}))
         return
     if points is not None:
         show(planning.front_text(compiled, points, complete=planned.complete) + "\n")
     show(planning.plan_text(planned))
+    show_hints(model, found)
 
 
 @click.command(cls=HelpfulCommand, epilog=MODEL_HELP)
@@ -254,7 +272,8 @@ def run(
         raise click.UsageError("Missing option '--board' or '--mcu'.")
     board = found.name
     compiled = compile_once(model, cached, {**options, "target": found.core.target})
-    with progress(f"building for {board} and running it under QEMU"):
+    what = f"building for {board} and running it under QEMU"
+    with or_what_fits_on(found, compiled), progress(what):
         result = checking.run(
             compiled, found, samples=samples, seed=seed, cached=cached, profile=profile
         )
@@ -346,11 +365,12 @@ def check(
     write_together(written)
     print(document) if as_json else show(report.verdict_text(result))
     if not result.passed:
-        raise verdicts.ExceedsError(
-            f"{model}: {report.failures(result)}",
+        otherwise = (
             "`lowtide plan --front` shows what less RAM costs; a baseline that is no longer wanted "
-            "is made anew with -o",
+            "is made anew with -o"
         )
+        remedy = remedy_of_check(result, otherwise)
+        raise verdicts.ExceedsError(f"{model}: {report.failures(result)}", remedy)
 
 
 def _write_profile(folder: Path, result: Any) -> None:

@@ -95,8 +95,22 @@ _GROUPS: Final[dict[str, tuple[str, ...]]] = {
 """Title -> parameters; all others come first, as the command's own."""
 
 
+_WORDS: Final = "lowtide.words"
+
+
+def words_given() -> Sequence[str]:
+    """What was typed after the command's name."""
+    words: Sequence[str] = click.get_current_context().meta.get(_WORDS, ())
+    return words
+
+
 class HelpfulCommand(click.Command):
     """A command whose help shows examples, and its options in groups."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """The same, and what was typed is kept."""
+        ctx.meta[_WORDS] = tuple(args)
+        return super().parse_args(ctx, args)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Arguments are in the usage; options stand below the titles of `_GROUPS`."""

@@ -83,7 +83,6 @@ effort_option = click.option(
     help="How much work searches may do, times the usual. It is counted, never timed.",
 )
 
-
 _PART = "lowtide.part"
 
 

@@ -6,21 +6,24 @@ below a plan may not. What is said here comes from estimates, and is called so.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from lowtide.commands.advising import Kind
 from lowtide.commands.compiling import Compiled, Options, compile_model, passed
+from lowtide.commands.savings import Savings
 from lowtide.errors import LowtideError
-from lowtide.estimates.figures import flash_bytes, instructions
+from lowtide.estimates.figures import instructions
 from lowtide.estimates.network import Need, Network
 from lowtide.ir import Graph, Model
+from lowtide.ir.liveness import peak_bytes
 from lowtide.ir.macs import graph_macs
 from lowtide.machines.board import find_target
 from lowtide.machines.mcus import Mcu, load_mcus
-from lowtide.order import best_order
-from lowtide.passes import drop_boundary_quantization
+from lowtide.order import OrderResult, best_order
+from lowtide.passes import drop_boundary_quantization, resolve_variables
+from lowtide.place.tensors import tflm_arena_bytes, tflm_variable_bytes
 from lowtide.place.variables import place_variables, state_bytes
 from lowtide.plans.cost import known_model
 from lowtide.plans.placer import Point
@@ -30,11 +33,14 @@ from lowtide.target import ANY, Target
 MOST: Final = 3
 """So many hints are given at a time, those that save the most."""
 
-_WORTH: Final = 0.03
+WORTH: Final = 0.03
 """A saving of less than this part is not worth a line."""
 
 _MORE_WORK: Final = 1.25
 """How many times the network's MACs a plan of the front may take that is pointed to."""
+
+_MORE_INSTRUCTIONS: Final = 1.5
+"""And how many times the program's instructions, as predicted."""
 
 _SURE: Final = 1.05
 """What is estimated fits for sure where there is so many times the room."""
@@ -42,26 +48,34 @@ _SURE: Final = 1.05
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """With `flags` added to `command` ("": the one that was given), about so many bytes less of RAM (arena
-    and state) and of flash are needed, of `ram_before` and `flash_before`; `faster` is the part of the
-    instructions that falls away, as predicted. Not `estimated`: it was planned, or counted."""
+    """With `flags` added to the command, or by the command of its kind (compile, simplify), so many
+    bytes less of RAM (arena and state) and of weights in flash are needed, of those before; `faster` is
+    the part of the instructions that falls away, as predicted. If not `estimated`, RAM is as planned."""
 
     kind: Kind
-    flags: tuple[str, ...]
+    flags: tuple[str, ...] = ()
     ram_saved: int = 0
     ram_before: int = 0
     flash_saved: int = 0
     flash_before: int = 0
     faster: float = 0.0
     estimated: bool = True
-    command: str = ""
 
     @property
-    def share(self) -> float:
-        """The largest part that is saved of anything."""
-        ram = self.ram_saved / self.ram_before if self.ram_before else 0.0
-        flash = self.flash_saved / self.flash_before if self.flash_before else 0.0
-        return max(ram, flash, self.faster)
+    def less_ram(self) -> float:
+        """The part of the RAM that is saved; below 0: it takes more."""
+        return self.ram_saved / self.ram_before if self.ram_before else 0.0
+
+    @property
+    def less_flash(self) -> float:
+        """The part of the weights that is saved."""
+        return self.flash_saved / self.flash_before if self.flash_before else 0.0
+
+    @property
+    def worth(self) -> bool:
+        """Whether it saves enough to be told, and takes no more RAM than that is worth."""
+        best = max(self.less_ram, self.less_flash, self.faster)
+        return best >= WORTH and self.less_ram > -WORTH
 
 
 def hints(compiled: Compiled, points: Sequence[Point] = ()) -> tuple[Hint, ...]:
@@ -75,8 +89,18 @@ def hints(compiled: Compiled, points: Sequence[Point] = ()) -> tuple[Hint, ...]:
     if given or options.max_overhead is not None or compiled.model.whole is not None:
         return ()
     found = [*_by_estimates(compiled), *_of_front(compiled, points)]
-    worth = [hint for hint in found if hint.share >= _WORTH]
-    return tuple(sorted(worth, key=lambda hint: (-hint.share, hint.kind))[:MOST])
+    return _best(found)
+
+
+def _best(found: Iterable[Hint]) -> tuple[Hint, ...]:
+    """RAM first: it is what decides whether a program fits."""
+    worth = [hint for hint in found if hint.worth]
+    return tuple(
+        sorted(
+            worth,
+            key=lambda h: (h.less_ram < WORTH, -max(h.less_ram, h.less_flash, h.faster), h.flags),
+        )[:MOST]
+    )
 
 
 class _Found:
@@ -97,10 +121,6 @@ class _Found:
     def ram(self, mode: InputMode) -> int:
         """Arena and state, in bytes."""
         return (self._need(mode).peak_bytes or 0) + self._state
-
-    def flash(self, mode: InputMode) -> int:
-        """In bytes."""
-        return flash_bytes(self._network, self._need(mode), streamed=mode == "streamed")
 
     def instructions(self, mode: InputMode) -> int | None:
         """Of one inference, if there is a model of the core's."""
@@ -124,8 +144,7 @@ def _by_estimates(compiled: Compiled) -> Iterator[Hint]:
         faster = 0.0
         if counts[0] and counts[1] and after.target.priced_as == now.target.priced_as:
             faster = 1 - counts[1] / counts[0]
-        flash = now.flash(mode) - after.flash(new) if kind == "simplify" else 0
-        return Hint(kind, tuple(flags), saved, ram, flash, now.flash(mode), faster)
+        return Hint(kind, tuple(flags), saved, ram, faster=faster)
 
     if options.schedule != "rows":
         saved = ram - now.ram(mode)
@@ -139,7 +158,9 @@ def _by_estimates(compiled: Compiled) -> Iterator[Hint]:
         yield hint("streamed", ("--input", "streamed"), now, "streamed")
     if not options.simplify:
         other = passed(compiled.model, replace(options, simplify=True)).graph
-        yield hint("simplify", ("--simplify",), _found(other, options))
+        less = hint("simplify", ("--simplify",), _found(other, options))
+        weights = graph.weights_bytes
+        yield replace(less, flash_saved=weights - other.weights_bytes, flash_before=weights)
     if options.target == ANY:
         for core in ("cortex-m0", "cortex-m4"):
             after = _Found(graph, compiled.order.order, find_target(core))
@@ -149,12 +170,45 @@ def _by_estimates(compiled: Compiled) -> Iterator[Hint]:
 def _of_front(compiled: Compiled, points: Sequence[Point]) -> Iterator[Hint]:
     """The plan of least RAM for not too much work."""
     within = [p for p in points if p.overhead <= _MORE_WORK]
-    if within:
-        best = min(within, key=lambda p: (p.arena_bytes, p.cost))
-        flags = ("--max-overhead", f"{_MORE_WORK:g}")
-        saved = compiled.arena_bytes - best.arena_bytes
-        yield Hint("strips", flags, saved, compiled.ram_bytes, estimated=False)
+    model = compiled.options.predictor
+    if not within or model is None:
+        return
+    best = min(within, key=lambda p: (p.arena_bytes, p.cost))
+    before = model.program(compiled.assembly.executed)
+    faster = 1 - model.program(best.placed.rows.executed) / max(1, before)
+    flags = ("--max-overhead", f"{_MORE_WORK:g}")
+    saved = compiled.arena_bytes - best.arena_bytes
+    if faster >= 1 - _MORE_INSTRUCTIONS:
+        yield Hint("strips", flags, saved, compiled.ram_bytes, faster=faster, estimated=False)
 
+
+def file_hints(
+    model: Model, *, simplified: Savings | None = None, ordered: OrderResult | None = None
+) -> tuple[Hint, ...]:
+    """For those who stay with a .tflite: what a compiled program would need, and what a file without
+    what no input can change, or with its operators in another order, would save.
+
+    `simplified` are the savings of a file that is not simplified yet, `ordered` the best order of one
+    that has another. Nothing for a network that cannot be compiled.
+    """
+    found = []
+    options = Options()
+    try:
+        needed = _found(passed(model, options).graph, options).ram("resident")
+    except LowtideError:
+        needed = None
+    whole = resolve_variables(model.graph)
+    tflm = tflm_arena_bytes(model.graph, range(len(model.graph.ops))) + tflm_variable_bytes(whole)
+    if needed is not None:
+        found.append(Hint("compile", (), tflm - needed, tflm))
+    if simplified is not None and simplified.anything:
+        weights, macs = simplified.weights, simplified.macs
+        less = macs.saved / macs.before if macs.before else 0.0
+        found.append(Hint("simplify", (), 0, 0, weights.saved, weights.before, less))
+    if ordered is not None:
+        peak = peak_bytes(model.graph, range(len(model.graph.ops)))
+        found.append(Hint("reorder", ("--reorder",), peak - ordered.peak_bytes, peak))
+    return _best(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,21 +221,25 @@ class Way:
     estimated: bool = True
 
 
-def ways_to_fit(model: Model, options: Options, most: int) -> tuple[Way, ...]:
+def ways_to_fit(
+    model: Model, options: Options, most: int, *, planned: bool = True
+) -> tuple[Way, ...]:
     """What brings arena and state to at most `most` bytes, the least change first; none for a part of
     a file, or for a plan that was given.
 
     Other ways to give the input are estimated. The work that it takes where the input is given as it is,
-    or where none of these will do, is planned.
+    or where none of these will do, is planned, unless not `planned`.
     """
     if model.whole is not None or options.stages is not None or most <= 0:
         return ()
-    plain = replace(options, schedule="rows", allocator="planned", max_ram=None, max_overhead=None)
+    plain = replace(options, schedule="rows", allocator="planned", max_ram=None)
     found = []
     for flags, other in _other_ends(model, plain):
         needed = _found(passed(model, other).graph, other).ram(other.input_mode)
         if needed * _SURE <= most:
             found.append(Way(flags, needed))
+    if not planned:
+        return tuple(found[:MOST])
     if options.max_ram is None:
         found += _in_strips(model, plain, (), most)
     elif not found and plain.input_mode == "resident" and not plain.preserve_input:
@@ -206,9 +264,7 @@ def _other_ends(model: Model, options: Options) -> Iterator[tuple[tuple[str, ...
             yield both, replace(streamed, quantized_io=True)
 
 
-def _in_strips(
-    model: Model, options: Options, flags: tuple[str, ...], most: int
-) -> Iterator[Way]:
+def _in_strips(model: Model, options: Options, flags: tuple[str, ...], most: int) -> Iterator[Way]:
     """The plan of least cost that fits, if there is one."""
     try:
         made = compile_model(model, replace(options, max_ram=most))

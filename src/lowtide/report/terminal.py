@@ -161,7 +161,9 @@ def _pieces(text: str, across: int) -> list[str]:
     for word in text.split():
         rest = word
         while columns_of(rest) > across:
-            most = max(1, next(n for n in range(len(rest), -1, -1) if columns_of(rest[:n]) <= across))
+            most = max(
+                1, next(n for n in range(len(rest), -1, -1) if columns_of(rest[:n]) <= across)
+            )
             signs = [m.end() for m in re.finditer(r"[/;:,_.-]", rest[:most])]
             cut = signs[-1] if signs else most
             found.append(rest[:cut])
