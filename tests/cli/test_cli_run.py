@@ -118,9 +118,9 @@ def test_a_board_that_is_too_small_by_so_many_bytes(part: str, tmp_path: Path) -
 
 def test_a_real_part_that_is_too_small() -> None:
     result = call("run", "zoo:resnet8", "--board", "microbit", "--schedule", "operators")
-    refused(result, 1, "B more RAM than the 16 KiB there are (arena ", "a larger board")
+    refused(result, 1, "B more RAM than the 16 KiB there are (arena ", "take --mcu ")
     result = call("run", "zoo:mbv2-w0.35-144-chain", "--board", "microbit", "--json")
-    refused(result, 1, "B more flash than the 256 KiB there are (code ", "a larger board")
+    refused(result, 1, "B more flash than the 256 KiB there are (code ", "take --mcu ")
 
 
 def test_outputs_that_differ(monkeypatch: pytest.MonkeyPatch) -> None:

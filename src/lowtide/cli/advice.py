@@ -55,19 +55,19 @@ def command_of(model: str) -> Callable[[Hint], str]:
     return command
 
 
-def show_hints(model: str, hints: Sequence[Hint]) -> None:
+def show_hints(model: str, hints: Sequence[Hint] | None) -> None:
     """A line for each."""
     from lowtide.report.advised import hint_lines
 
-    for line in hint_lines(hints, command_of(model)):
+    for line in hint_lines(hints or (), command_of(model)):
         show(line)
 
 
-def hints_field(model: str, hints: Sequence[Hint]) -> dict[str, Any]:
-    """The same for a JSON document."""
+def hints_field(model: str, hints: Sequence[Hint] | None) -> dict[str, Any]:
+    """The same for a JSON document; no field where no advice was wanted (None)."""
     from lowtide.report.advised import hint_documents
 
-    return {"advice": hint_documents(hints, command_of(model))}
+    return {} if hints is None else {"advice": hint_documents(hints, command_of(model))}
 
 
 @contextmanager

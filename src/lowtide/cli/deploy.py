@@ -68,7 +68,7 @@ def compile_command(
     if package is not None:
         compiled = exported(compiled, package)
     removed = compiled.write(folder)
-    found = hints(compiled) if advised else ()
+    found = hints(compiled) if advised else None
     if as_json:
         document = deployment.compiled_document(compiled, str(folder), removed)
         print(data.to_json({**document, **hints_field(model, found)}))
@@ -129,7 +129,7 @@ def plan(
             plan_picture.write_plan_picture(compiled, plot)
         else:
             front_picture.write_front_picture(compiled, points, plot)
-    found = hints(compiled, points or ()) if advised else ()
+    found = hints(compiled, points or ()) if advised else None
     if as_json:
         print(data.to_json({**document, **hints_field(model, found)}))
         return

@@ -108,7 +108,7 @@ def reorder(
     written = result.better or always_write
     if written:
         result.write(output)
-    found = hints.file_hints(loaded, simplified=result.before.savings) if advised else ()
+    found = hints.file_hints(loaded, simplified=result.before.savings) if advised else None
     if as_json:
         document = data.reordered_document(result, str(output) if written else None)
         print(data.to_json({**document, **hints_field(model, found)}))
@@ -175,7 +175,7 @@ def simplify(
     written = result.changed or always_write
     if written:
         result.write(output)
-    found = _after_simplify(result, reorder, effort) if advised else ()
+    found = _after_simplify(result, reorder, effort) if advised else None
     if as_json:
         where = str(output) if written else None
         document = simplified.simplified_document(result, where)
