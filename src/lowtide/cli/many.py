@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lowtide.cli.helping import HelpfulCommand
-from lowtide.cli.options import MODEL_HELP, Factor, file_option, json_option, progress, show
+from lowtide.cli.options import MODEL_HELP, Factor, file_option, json_option, progress
 from lowtide.errors import UsageError
 
 if TYPE_CHECKING:
@@ -81,10 +81,7 @@ def fit(
             found += fits(load(model), mcus, simplify=simplify, more_work=more_work)
     if file is not None:
         write_atomically(file, writers[file.suffix](found).encode())
-    if as_json:
-        print(data.to_json(fitting.fit_document(found)))
-    else:
-        show(fitting.fit_text(found))
+    print(data.to_json(fitting.fit_document(found)) if as_json else fitting.fit_text(found))
 
 
 @click.command(cls=HelpfulCommand)
@@ -154,6 +151,6 @@ def sweep(
 
         print(data.to_json({"schema": "lowtide.sweep/1", "file": str(file), **asdict(found)}))
     else:
-        show(f"{file}: {found.rows:,} rows, {found.errors:,} with an error{known}")
+        print(f"{file}: {found.rows:,} rows, {found.errors:,} with an error{known}")
     if not found.complete:
         raise KeyboardInterrupt
