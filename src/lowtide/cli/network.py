@@ -38,6 +38,7 @@ def analyze(model: str, as_json: bool, csv: Path | None, plot: Path | None, effo
     """Show where a network's RAM goes, and what a better operator order would save."""
     from lowtide.commands import reordering
     from lowtide.report import data, picture
+    from lowtide.report.analysis_picture import analysis_picture
     from lowtide.report.text import analysis_text
 
     if plot is not None:
@@ -56,7 +57,7 @@ def analyze(model: str, as_json: bool, csv: Path | None, plot: Path | None, effo
         tables = {csv / name: text.encode() for name, text in data.analysis_csv(result).items()}
         write_together(tables)
     if plot is not None:
-        write_atomically(plot, picture.analysis_picture(result, picture_format))
+        write_atomically(plot, analysis_picture(result, picture_format))
     if as_json:
         print(data.to_json(data.analysis_document(result, placements)))
     else:
