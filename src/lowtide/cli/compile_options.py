@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import click
 
 from lowtide.cli.advice import or_what_fits
-from lowtide.cli.helping import complete_cores
+from lowtide.cli.helping import complete_cores, complete_mcus
 from lowtide.cli.options import (
     Bytes,
     Factor,
@@ -206,6 +206,7 @@ cache_option = click.option(
 mcu_option = click.option(
     "--mcu",
     metavar="NAME",
+    shell_complete=complete_mcus,
     help="A microcontroller in place of a board (see `lowtide boards --mcus`), emulated by its core.",
 )
 

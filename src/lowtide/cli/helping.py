@@ -178,6 +178,41 @@ def complete_cores(_: click.Context, __: click.Parameter, incomplete: str) -> li
     return _beginning(targets(), incomplete)
 
 
+def complete_mcus(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    """The microcontrollers that begin so, in any case."""
+    from lowtide.machines.mcus import load_mcus
+
+    return _beginning(load_mcus(), incomplete.upper())
+
+
+BASH: Final = """\
+_lowtide_completion() {
+    local line="${COMP_LINE:0:COMP_POINT}" IFS=$' \\t\\n' words reply type value
+    read -ra words <<< "$line"
+    local count=${#words[@]} last=""
+    if [[ $line != *[[:space:]] ]]; then
+        count=$((count - 1))
+        last=${words[count]}
+    fi
+    local before=""
+    if [[ $COMP_WORDBREAKS == *:* && $last == *:* ]]; then
+        before="${last%:*}:"
+    fi
+    COMPREPLY=()
+    while IFS=',' read -r type value; do
+        case $type in
+            dir) compopt -o dirnames ;;
+            file) compopt -o default ;;
+            plain) COMPREPLY+=("${value#"$before"}") ;;
+        esac
+    done < <(COMP_WORDS="$line" COMP_CWORD=$count _LOWTIDE_COMPLETE=bash_complete "$1")
+}
+complete -o nosort -F _lowtide_completion lowtide
+"""
+"""What bash evaluates. Not click's own: bash parts words at ":", which names of networks have, and wants
+only what follows the last one back."""
+
+
 def _beginning(names: Any, incomplete: str) -> list[str]:
     found: Sequence[str] = sorted(names)
     return [name for name in found if name.startswith(incomplete)]
