@@ -201,7 +201,7 @@ def verify(
     from lowtide.report import data, deployment
 
     compiled = compile_once(model, cached, options)
-    with progress("building, running and comparing with the oracle"):
+    with progress("building, running and comparing with the reference kernels"):
         result = checking.verify(compiled, samples=samples, seed=seed, cached=cached)
     if as_json:
         print(data.to_json(deployment.verified_document(compiled, result)))
@@ -209,7 +209,7 @@ def verify(
         show(deployment.verified_text(compiled, result))
     if not result.bit_exact:
         raise DiffersError(
-            f"{model}: the generated C differs from the oracle",
+            f"{model}: the generated C differs from the reference kernels",
             "this is a fault of lowtide; please report it with the model",
         )
 
@@ -285,7 +285,7 @@ def run(
         show(deployment.ran_text(result, hertz))
     if not result.bit_exact:
         raise DiffersError(
-            f"{model}: the outputs on {board} differ from the oracle's",
+            f"{model}: the outputs on {board} differ from the reference kernels'",
             "`lowtide verify` shows the first operator that does",
         )
 
