@@ -374,7 +374,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "run": partial(_example, "run"),
     "check": partial(_example, "check"),
     "tutorial-analyze": partial(_example, "tutorial-analyze", ("figure ", 4), ("Peak in", 3)),
-    "tutorial-plan": partial(_example, "tutorial-plan", ("input resident", 6)),
+    "tutorial-plan": partial(_example, "tutorial-plan", ("input in the arena", 6)),
     "tutorial-streamed": partial(_example, "tutorial-streamed", ("input streamed", 3)),
     "tutorial-front": partial(_example, "tutorial-front", ("All plans", 0)),
     "tutorial-compile": partial(_example, "tutorial-compile"),

@@ -49,7 +49,8 @@ _MAX_RAM = click.option(
     type=Bytes(),
     metavar="BYTES",
     help="Limit arena and state together (16384, 16K or 16KiB): the plan of least cost that "
-    "fits, in strips.",
+    "fits. It may run in strips, parts of a map's columns one after the other, where some is computed "
+    "twice.",
 )
 
 
@@ -70,14 +71,16 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         type=click.Choice(["operators", "rows"]),
         default="rows",
         show_default=True,
-        help="Interleave the rows of operators to save RAM, or run operators one after the other.",
+        help="rows: those of several operators interleaved, which saves RAM; operators: one after the "
+        "other.",
     ),
     click.option(
         "--allocator",
         type=click.Choice(["planned", "greedy", "compacting"]),
         default="planned",
         show_default=True,
-        help="How whole tensors are placed, with --schedule operators.",
+        help="How whole tensors are placed, with --schedule operators: as well as can be (planned), by "
+        "size as TensorFlow Lite Micro does (greedy), or moved together after each (compacting).",
     ),
     click.option(
         "--input",
@@ -85,7 +88,8 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         type=click.Choice(["resident", "const", "streamed"]),
         default="resident",
         show_default=True,
-        help="Inputs: in the arena, in memory of the caller's that stays readable, or row by row.",
+        help="Where inputs are: in the arena (resident), in memory of the caller's that stays readable, "
+        "such as flash (const), or given row by row (streamed).",
     ),
     click.option(
         "--output",
@@ -93,12 +97,12 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         type=click.Choice(["resident", "streamed"]),
         default="resident",
         show_default=True,
-        help="Outputs: in the arena, or handed over row by row.",
+        help="Where outputs are: in the arena (resident), or handed over row by row (streamed).",
     ),
     click.option(
         "--preserve-input",
         is_flag=True,
-        help="Do not overwrite resident inputs while running.",
+        help="Do not overwrite inputs in the arena while running.",
     ),
     click.option(
         "--quantized-io",

@@ -97,7 +97,14 @@ def fit(
 
 @click.command(cls=HelpfulCommand)
 @click.argument("inputs", metavar="INPUTS...", nargs=-1, required=True)
-@click.option("--jobs", type=click.IntRange(1, 4096), default=1, show_default=True, metavar="N")
+@click.option(
+    "--jobs",
+    type=click.IntRange(1, 4096),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="How many networks to work on at a time.",
+)
 @click.option(
     "--engine",
     type=click.Choice(["local", "ray", "dask"]),

@@ -16,6 +16,7 @@ import numpy as np
 from lowtide.commands.compiling import Compiled
 from lowtide.files import check_writable, write_atomically
 from lowtide.report import picture, picture_boxes
+from lowtide.report.part import MODES
 from lowtide.report.plan_boxes import (
     SCRATCH,
     PlanBoxes,
@@ -94,7 +95,8 @@ def _frame(figure: Figure, memory: Axes, live: Axes, compiled: Compiled, shown: 
     how = "rows of operators interleaved" if rows else "operator by operator"
     name = picture.file_name(compiled.model.path)
     figure.suptitle(
-        f"Memory of {name}: {how}, input {options.input_mode}, output {options.output_mode}",
+        f"Memory of {name}: {how}, input {MODES[options.input_mode]}, output "
+        f"{MODES[options.output_mode]}",
         parse_math=False,
     )
     hints = [

@@ -12,7 +12,7 @@ from lowtide.plans.file import SCHEMA, graph_digest, model_digest
 from lowtide.plans.placer import Point
 from lowtide.program.assemble import Assembly, ByOperators, ByRows
 from lowtide.report.complete import incomplete_note
-from lowtide.report.part import network_name, part_fields
+from lowtide.report.part import MODES, network_name, part_fields
 from lowtide.report.predicted import predicted_fields, predicted_note
 from lowtide.report.saved import saved_lines, savings_document
 from lowtide.report.terminal import GLUE
@@ -83,7 +83,8 @@ def plan_text(planned: Planned) -> str:
         table("Stages, run one after the other", columns, rows),
         *_words(plan),
         "",
-        f"{network_name(compiled.model)}, input {options.input_mode}, output {options.output_mode}: "
+        f"{network_name(compiled.model)}, input {MODES[options.input_mode]}, output "
+        f"{MODES[options.output_mode]}: "
         f"{overhead}",
         table("", (".", "", "."), figures),
         *saved_lines(compiled.savings),
