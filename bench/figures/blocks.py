@@ -354,7 +354,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "layer-by-layer": _layer_by_layer,
     "predicted": _predicted,
     "readme-analyze": partial(_example, "readme-analyze", ("figure ", 4)),
-    "readme-compile": partial(_example, "readme-compile"),
+    "readme-compile": partial(_example, "readme-compile", ("13 operators", 3)),
     "readme-run": partial(
         _example,
         "readme-run",
