@@ -169,6 +169,6 @@ def sweep(
 
         print(data.to_json({"schema": "lowtide.sweep/1", "file": str(file), **asdict(found)}))
     else:
-        print(f"{file}: {found.rows:,} rows, {found.errors:,} with an error{known}")
+        show(f"{file}: {found.rows:,} rows, {found.errors:,} with an error{known}")
     if not found.complete:
         raise KeyboardInterrupt
