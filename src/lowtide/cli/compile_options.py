@@ -22,6 +22,7 @@ from lowtide.cli.options import (
     load,
     part_options,
     progress,
+    show,
 )
 from lowtide.errors import UsageError
 
@@ -215,6 +216,28 @@ mcu_option = click.option(
 )
 
 
+for_mcu_option = click.option(
+    "--mcu",
+    metavar="NAME",
+    shell_complete=complete_mcus,
+    help="The microcontroller to make it for: its core's kernels, and a plan that fits its RAM (see "
+    "`lowtide boards --mcus`).",
+)
+
+
+def found_mcu(name: str | None, options: dict[str, Any]) -> Any:
+    """The microcontroller, whose core is put into `options`; None if none is named."""
+    from lowtide.machines.mcus import find_mcu
+
+    if name is None:
+        return None
+    if options.get("core") is not None:
+        raise UsageError("--core and --mcu both say which core", "give one of them")
+    mcu = find_mcu(name)
+    options["target"] = mcu.target
+    return mcu
+
+
 def found_board(board: str | None, mcu: str | None, board_file: Path | None) -> Any:
     """The board, or the microcontroller as one; None if neither is named."""
     from lowtide.machines.board import find_board
@@ -253,12 +276,43 @@ def load_with(model: str, options: dict[str, Any]) -> tuple[Any, Any]:
     return loaded, Options(**{**options, **read_plan(plan_file, loaded)})
 
 
-def compile_with(model: str, options: dict[str, Any]) -> Any:
+def compile_with(model: str, options: dict[str, Any], mcu: Any = None) -> Any:
+    """The program; with an `mcu`, within its RAM."""
     from lowtide.commands.compiling import compile_model
+    from lowtide.commands.for_part import within_part
 
     loaded, chosen = load_with(model, options)
-    with or_what_fits(loaded, chosen), progress("compiling"):
-        return compile_model(loaded, chosen)
+
+    def make(chosen: Any) -> Any:
+        with or_what_fits(loaded, chosen), progress("compiling"):
+            return compile_model(loaded, chosen)
+
+    return make(chosen) if mcu is None else within_part(mcu, chosen, make, lambda program: program)
+
+
+def show_fit(mcu: Any, program: Any) -> None:
+    """A line that says whether `program` fits `mcu`, if one is named."""
+    if mcu is not None:
+        from lowtide.commands.for_part import fit_of
+
+        show(f"predicted: {fit_of(mcu, program).sentence}")
+
+
+def fit_field(mcu: Any, program: Any) -> dict[str, Any]:
+    """The same for a JSON document."""
+    if mcu is None:
+        return {}
+    from lowtide.commands.for_part import fit_of
+
+    fit = fit_of(mcu, program)
+    return {
+        "mcu": {
+            "name": mcu.name,
+            "fits": fit.way != "not",
+            "predicted_ram_bytes": fit.ram_bytes,
+            "predicted_flash_bytes": fit.flash_bytes,
+        }
+    }
 
 
 def compile_once(model: str, cached: bool, options: dict[str, Any]) -> Any:

@@ -21,10 +21,14 @@ from lowtide.cli.compile_options import (
     compile_once,
     compile_options,
     compile_with,
+    fit_field,
+    for_mcu_option,
     found_board,
+    found_mcu,
     inputs_options,
     load_with,
     mcu_option,
+    show_fit,
 )
 from lowtide.cli.helping import HelpfulCommand, complete_boards
 from lowtide.cli.options import (
@@ -53,27 +57,36 @@ PACKAGES = ("arduino", "zephyr", "esp-idf", "platformio", "cmake", "cmsis-pack")
     type=click.Choice(PACKAGES),
     help="As a package for this build system, with an example, in place of a folder of C.",
 )
+@for_mcu_option
 @compile_options
 @advice_option
 @json_option
 def compile_command(
-    model: str, folder: Path, package: str | None, advised: bool, as_json: bool, **options: Any
+    model: str,
+    folder: Path,
+    package: str | None,
+    mcu: str | None,
+    advised: bool,
+    as_json: bool,
+    **options: Any,
 ) -> None:
     """Write C99 that runs the network in the least RAM."""
     from lowtide.commands.compiling import exported
     from lowtide.commands.hints import hints
     from lowtide.report import data, deployment
 
-    compiled = compile_with(model, options)
+    part = found_mcu(mcu, options)
+    compiled = compile_with(model, options, part)
     if package is not None:
         compiled = exported(compiled, package)
     removed = compiled.write(folder)
     found = hints(compiled) if advised else None
     if as_json:
         document = deployment.compiled_document(compiled, str(folder), removed)
-        print(data.to_json({**document, **hints_field(model, found)}))
+        print(data.to_json({**document, **fit_field(part, compiled), **hints_field(model, found)}))
     else:
         show(deployment.compiled_text(compiled, str(folder), removed))
+        show_fit(part, compiled)
         show_hints(model, found)
 
 
@@ -86,6 +99,7 @@ def compile_command(
     metavar="FILE",
     help_text="Draw memory over time, or with --front the front (.png or .svg).",
 )
+@for_mcu_option
 @compile_options
 @advice_option
 @json_option
@@ -94,12 +108,14 @@ def plan(
     file: Path | None,
     front: bool,
     plot: Path | None,
+    mcu: str | None,
     advised: bool,
     as_json: bool,
     **options: Any,
 ) -> None:
     """Show how rows are scheduled: the stages, the arena they need, and what bounds it."""
     from lowtide.commands.compiling import planned_model
+    from lowtide.commands.for_part import within_part
     from lowtide.commands.hints import hints
     from lowtide.files import check_writable, write_atomically
     from lowtide.report import data, picture
@@ -115,9 +131,17 @@ def plan(
     for path in (file, plot):
         if path is not None:
             check_writable(path)
+    part = found_mcu(mcu, options)
     loaded, chosen = load_with(model, options)
-    with or_what_fits(loaded, chosen), progress("planning") as tell:
-        planned = planned_model(loaded, chosen, front=front, tell=tell)
+
+    def make(chosen: Any) -> Any:
+        with or_what_fits(loaded, chosen), progress("planning") as tell:
+            return planned_model(loaded, chosen, front=front, tell=tell)
+
+    if part is None:
+        planned = make(chosen)
+    else:
+        planned = within_part(part, chosen, make, lambda planned: planned.compiled)
     compiled, points = planned.compiled, planned.points
     document = planning.plan_document(planned)
     if file is not None:
@@ -131,11 +155,12 @@ def plan(
             front_picture.write_front_picture(compiled, points, plot)
     found = hints(compiled, points or ()) if advised else None
     if as_json:
-        print(data.to_json({**document, **hints_field(model, found)}))
+        print(data.to_json({**document, **fit_field(part, compiled), **hints_field(model, found)}))
         return
     if points is not None:
         show(planning.front_text(compiled, points, complete=planned.complete) + "\n")
     show(planning.plan_text(planned))
+    show_fit(part, compiled)
     show_hints(model, found)
 
 
