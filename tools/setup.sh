@@ -46,6 +46,8 @@ need gcc-xtensa-lx106 command -v xtensa-lx106-elf-gcc
 need qemu-system-arm command -v qemu-system-arm
 need qemu-system-misc command -v qemu-system-riscv32
 need chromium command -v chromium
+need zsh command -v zsh
+need fish command -v fish
 need chromium-driver command -v chromedriver
 # shellcheck disable=SC2086 # a list of words
 if [ -n "$packages" ]; then apt_install $packages; fi

@@ -9,7 +9,22 @@ completely.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+_watchers: list[Callable[[Budget], None]] = []
+
+
+@contextmanager
+def watched(begun: Callable[[Budget], None]) -> Iterator[None]:
+    """Have `begun` told of each budget as it is given out, so that somebody can say how far a search
+    is. Nothing that is searched for depends on it."""
+    _watchers.append(begun)
+    try:
+        yield
+    finally:
+        _watchers.remove(begun)
 
 
 @dataclass(slots=True)
@@ -18,6 +33,17 @@ class Budget:
     begun is brought to its end, so that `left` may fall below 0."""
 
     left: int
+    whole: int = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        self.whole = self.left
+        for begun in _watchers:
+            begun(self)
+
+    @property
+    def part_spent(self) -> float:
+        """How much of it is spent, from 0 to 1: most searches end before all is."""
+        return min(1.0, 1 - self.left / self.whole) if self.whole > 0 else 1.0
 
     def spend(self, work: int) -> None:
         """Note that so much was done."""

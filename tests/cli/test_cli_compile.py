@@ -26,7 +26,7 @@ def _files(folder: Path) -> dict[str, bytes]:
 
 def test_the_folder_has_everything_to_build(tmp_path: Path) -> None:
     out = tmp_path / "new" / "folder"
-    text = fine(call("compile", "zoo:figure1", "-o", out))
+    text = fine(call("compile", "zoo:figure1", "-o", out, "--no-advice"))
     program = compiled("figure1")
     files = _files(out)
     assert {"figure1.c", "figure1.h", "lowtide.c", "lowtide.h", "README.md"} < files.keys()
@@ -81,7 +81,9 @@ def test_rows_that_are_streamed(flags: tuple[str, ...], options: Options, tmp_pa
 def test_the_json_document(tmp_path: Path) -> None:
     out = tmp_path / "out"
     flags = "--schedule operators --allocator compacting --input const --align 32 --name Fig"
-    document = json.loads(fine(call("compile", "zoo:figure1", "-o", out, "--json", *flags.split())))
+    document = json.loads(
+        fine(call("compile", "zoo:figure1", "-o", out, "--no-advice", "--json", *flags.split()))
+    )
     options = Options(
         schedule="operators", allocator="compacting", input_mode="const", align=32, name="Fig"
     )

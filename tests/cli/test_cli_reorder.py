@@ -26,7 +26,7 @@ MISSING = "raise ImportError('no such engine')\n"
 
 def test_the_written_file_has_the_best_order(tmp_path: Path) -> None:
     out = tmp_path / "out.tflite"
-    text = fine(call("reorder", "zoo:figure1", "-o", out))
+    text = fine(call("reorder", "zoo:figure1", "-o", out, "--no-advice"))
     assert text.endswith(f"Wrote {out}.\n")
     assert "5,216 B  4,960 B  -4.9%" in text
     assert "Checked with TensorFlow Lite Micro: all 8 tensors in RAM are the same" in text
@@ -46,7 +46,9 @@ def test_no_check_writes_the_same_file_and_says_so(tmp_path: Path) -> None:
 @pytest.mark.parametrize("flags", [(), ("--offline-plan",), ("--no-check",)])
 def test_the_json_document(flags: tuple[str, ...], tmp_path: Path) -> None:
     out = tmp_path / "out.tflite"
-    document = json.loads(fine(call("reorder", "zoo:figure1", "-o", out, "--json", *flags)))
+    document = json.loads(
+        fine(call("reorder", "zoo:figure1", "-o", out, "--json", "--no-advice", *flags))
+    )
     plan, check = document.pop("offline_plan"), document.pop("check")
     ways = document.pop("ways")
     assert [way["arena_head_bytes"] for way in ways][:: len(ways) - 1] == [5216, 4960]
@@ -92,13 +94,13 @@ def test_a_file_may_be_reordered_onto_itself(tmp_path: Path) -> None:
     fine(call("reorder", out, "-o", out, "--no-check"))
     written = out.read_bytes()
     assert lowtide.analyze(reordering.load(out)).peak_bytes == 4960
-    text = fine(call("reorder", out, "-o", out, "--no-check"))
+    text = fine(call("reorder", out, "-o", out, "--no-check", "--no-advice"))
     assert "The order of the operators is unchanged: peak 4,960 B (proved optimal)." in text
     assert text.endswith("Nothing is better than the file as it is.\nNo file was written.\n")
     assert out.read_bytes() == written
 
 
-@pytest.mark.parametrize("flags", [(), ("--offline-plan",)])
+@pytest.mark.parametrize("flags", [("--no-advice",), ("--no-advice", "--offline-plan")])
 def test_nothing_is_better(flags: tuple[str, ...], tmp_path: Path) -> None:
     """A chain: no file, and no error; --always-write gives the file as it was."""
     out = tmp_path / "out.tflite"

@@ -35,7 +35,7 @@ def planted(tmp_path: Path) -> Path:
 
 def test_the_written_file_is_smaller(planted: Path, tmp_path: Path) -> None:
     out = tmp_path / "small.tflite"
-    text = fine(call("simplify", planted, "-o", out, "--samples", "3"))
+    text = fine(call("simplify", planted, "-o", out, "--samples", "3", "--no-advice"))
     assert text.startswith(f"{planted}\n")
     assert (
         "All outputs are the same, byte for byte, on 3 inputs in TensorFlow Lite Micro and LiteRT's "
@@ -58,7 +58,7 @@ def test_the_written_file_is_smaller(planted: Path, tmp_path: Path) -> None:
 
 def test_nothing_to_simplify_is_a_result(tmp_path: Path) -> None:
     out = tmp_path / "small.tflite"
-    assert fine(call("simplify", "zoo:figure1", "-o", out)) == (
+    assert fine(call("simplify", "zoo:figure1", "-o", out, "--no-advice")) == (
         "zoo:figure1: there is nothing to leave out: every channel and every operator counts.\n"
         "Nothing was written.\n"
     )

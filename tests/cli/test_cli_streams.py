@@ -21,6 +21,7 @@ from command import COMMAND, call, fine, refused, run
 
 from lowtide.cli import options
 from lowtide.commands import reordering
+from lowtide.effort import Budget, watched
 from networks import contents
 
 LOUD = [
@@ -91,6 +92,66 @@ def test_progress_goes_to_standard_error(monkeypatch: pytest.MonkeyPatch) -> Non
     assert json.loads(result.out)["peak_bytes"] == 5216
     assert re.fullmatch(r"lowtide: searching for the best order \(\d+ s\)\n", result.err)
     assert result.code == 0
+
+
+class _Terminal(io.StringIO):
+    """A standard error that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_progress_on_a_terminal_stands_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each line takes the place of the one before, and nothing is left of the last."""
+    shown = _Terminal()
+    monkeypatch.setattr(sys, "stderr", shown)
+    monkeypatch.setattr(options, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(options, "IN_PLACE_WAIT", 0.01)
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setenv("TERM", "xterm")
+    with options.progress("planning") as tell:
+        search = Budget(100)
+        search.spend(25)
+        tell("looking at all stages, of which there are more than fit a line")
+        while "all stages" not in shown.getvalue():
+            time.sleep(0.01)
+    first, *lines = shown.getvalue().split("\r\x1b[K")
+    assert first == lines[-1] == ""
+    assert all(line.startswith("lowtide: planning") and len(line) < 60 for line in lines[:-1])
+    assert "\n" not in shown.getvalue()
+
+
+def test_a_dumb_terminal_is_told_as_a_file_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = _Terminal()
+    monkeypatch.setattr(sys, "stderr", shown)
+    monkeypatch.setattr(options, "FIRST_WAIT", 0.002)
+    monkeypatch.setenv("TERM", "dumb")
+    with options.progress("planning"):
+        while not shown.getvalue():
+            time.sleep(0.01)
+    assert re.fullmatch(r"lowtide: planning \(\d+ s\)\n", shown.getvalue())
+
+
+def test_what_is_left_is_estimated_by_the_effort_that_is_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    far = options.Far()
+    assert far.text() == ""
+    with watched(far.begun):
+        search = Budget(1000)
+        now[0] += 10
+        assert far.text() == ""
+        search.spend(250)
+        assert far.text() == "; 25% of this search's effort, at most 30 s more"
+        search.spend(900)
+        assert far.text() == ""
+        Budget(500).spend(250)
+        now[0] += 2
+        assert far.text() == "; 50% of this search's effort, at most 2 s more"
+    Budget(10).spend(1)
+    assert "50%" in far.text()
 
 
 def test_an_interrupt(tmp_path: Path) -> None:

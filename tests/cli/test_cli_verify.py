@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -43,13 +44,22 @@ def damaged(monkeypatch: pytest.MonkeyPatch) -> Model:
     return model
 
 
+TFLM = f"TensorFlow Lite Micro (tflite-micro {version('tflite-micro')})"
+BUILT = "the C built for this computer with AddressSanitizer and UndefinedBehaviorSanitizer."
+NOT_PROVED = (
+    "Not proved: other inputs, and what another compiler makes of the C, which `lowtide run` compares "
+    "on a board."
+)
+
+
 def test_a_network_that_is_right() -> None:
     text = fine(call("verify", "zoo:figure1"))
     assert text == (
-        "zoo:figure1: bit-exact. All 7 tensors are those of TensorFlow Lite Micro, byte for byte, "
-        "on 8 inputs, under ASan and UBSan.\n"
+        f"zoo:figure1: bit-exact. All 7 tensors are those of {TFLM}, byte for byte, on 8 inputs, "
+        f"{BUILT}\n"
+        f"{NOT_PROVED}\n"
     )
-    assert "on 1 input, under" in fine(call("verify", "zoo:figure1", "--samples", "1"))
+    assert "on 1 input, the C built" in fine(call("verify", "zoo:figure1", "--samples", "1"))
     streamed = ("--input", "streamed", "--output", "streamed")
     assert fine(call("verify", "zoo:figure1", *streamed)) == text
 
@@ -62,6 +72,7 @@ def test_the_json_document() -> None:
         "model": "zoo:figure1",
         "bit_exact": True,
         "engine": "tflm",
+        "engine_package": f"tflite-micro {version('tflite-micro')}",
         "rounding": "tflm",
         "samples": 3,
         "seed": 1,
@@ -76,10 +87,11 @@ def test_the_json_document() -> None:
 def test_a_network_with_state() -> None:
     text = fine(call("verify", "zoo:lstm-gestures", "--samples", "3", "--seed", "7"))
     assert text == (
-        "zoo:lstm-gestures: bit-exact. All 6 tensors are those of TensorFlow Lite Micro, byte for byte, "
-        "on 3 inputs, under ASan and UBSan.\n"
+        f"zoo:lstm-gestures: bit-exact. All 6 tensors are those of {TFLM}, byte for byte, on 3 inputs, "
+        f"{BUILT}\n"
         "The network has state, 48 B in 2 tensors (lstm/hidden 16 B, lstm/cell 32 B): carried over 3 "
         "invocations; after a reset the first 3 inputs gave the first results again.\n"
+        f"{NOT_PROVED}\n"
     )
     refused(call("verify", "zoo:figure1", "--seed", "-1"), 2, "--seed", "verify --help")
 
@@ -117,7 +129,7 @@ def test_the_first_difference_is_named(damaged: Model) -> None:
         f"instead of {expected}\n"
     )
     assert result.messages == (
-        "lowtide: zoo:figure1: the generated C differs from the oracle\n"
+        "lowtide: zoo:figure1: the generated C differs from the reference kernels\n"
         "  remedy: this is a fault of lowtide; please report it with the model\n"
     )
 

@@ -20,8 +20,9 @@ from lowtide.commands.compiling import Compiled
 from lowtide.errors import UsageError
 from lowtide.place import Block
 from lowtide.program.assemble import ByRows
+from lowtide.report.picture_boxes import best_place
 from lowtide.report.plan_boxes import SCRATCH, plan_boxes
-from lowtide.report.plan_picture import _best_place, plan_picture, write_plan_picture
+from lowtide.report.plan_picture import plan_picture, write_plan_picture
 from networks import present
 
 
@@ -40,7 +41,7 @@ def test_peak_and_arena_are_labelled(way: str) -> None:
     shown, texts = plan_boxes(program), svg(program)
     assert any(text.startswith(f"peak {shown.peak_bytes:,} B live, step ") for text in texts)
     assert f"arena {shown.arena_bytes:,} B" in texts
-    assert "scratch" in texts
+    assert "scratch memory of the kernel that runs" in texts
     assert any(text.startswith("t3  0 CONV_2D  ") for text in texts)  # the legend
 
 
@@ -54,13 +55,13 @@ def test_places_for_labels() -> None:
     mine = np.zeros((20, 40), bool)
     mine[1:3, 1:5] = True
     mine[5:15, 10:30] = True
-    assert _best_place(mine, (2, 4), 1.0) == (9, 18)
-    assert _best_place(mine, (10, 20), 1.0) == (5, 10)
-    assert _best_place(mine, (10, 22), 1.0) is None
-    assert _best_place(mine, (10, 22), 0.9) is not None
-    assert _best_place(mine, (21, 2), 0.1) is None
-    assert _best_place(mine, (2, 41), 0.1) is None
-    assert _best_place(~mine & mine, (1, 1), 0.5) is None
+    assert best_place(mine, (2, 4), 1.0) == (9, 18)
+    assert best_place(mine, (10, 20), 1.0) == (5, 10)
+    assert best_place(mine, (10, 22), 1.0) is None
+    assert best_place(mine, (10, 22), 0.9) is not None
+    assert best_place(mine, (21, 2), 0.1) is None
+    assert best_place(mine, (2, 41), 0.1) is None
+    assert best_place(~mine & mine, (1, 1), 0.5) is None
 
 
 def test_few_operators_are_named_below() -> None:

@@ -12,9 +12,9 @@ import pytest
 
 from lowtide.commands.analysis import analyze
 from lowtide.commands.compiling import Planned, planned_model
+from lowtide.report.analysis_picture import analysis_picture
 from lowtide.report.data import analysis_document
 from lowtide.report.deployment import compiled_document, compiled_text
-from lowtide.report.picture import analysis_picture
 from lowtide.report.planned import front_text, plan_document, plan_text
 from lowtide.report.text import summary_text
 from networks import loaded

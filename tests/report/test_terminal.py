@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lowtide.commands.analysis import analyze
-from lowtide.report.terminal import fitted, table, width
+from lowtide.report.terminal import GLUE, columns_of, fitted, table, width
 from lowtide.report.text import analysis_text
 from networks import graph_of
 
@@ -36,7 +36,38 @@ def test_a_table_fits_and_says_what_it_leaves_out(
         assert lines[-1] == f"(left out, as the terminal is narrow: {', '.join(left_out)})"
     else:
         assert not lines[-1].startswith("(")
-    assert bool(left_out) == (across < 70)
+    assert bool(left_out) == (across < 78)
+
+
+@pytest.mark.parametrize("across", [60, 80])
+def test_no_number_is_cut(monkeypatch: pytest.MonkeyPatch, across: int) -> None:
+    """Titles are broken between words, and give way to what stands below them."""
+    monkeypatch.setenv("COLUMNS", str(across))
+    titles = ("arena and state, bytes", "live, bytes", "overhead", "MACs", "instr., predicted")
+    row = ("1,234,567", "1,234,444", "1.0000", "12,656,768", "44,637,962")
+    made = table("", titles, [row]).splitlines()
+    assert made[-1].split() == list(row)
+    assert " ".join(made[:-1]).split().count("bytes") == 2
+
+
+def test_glue_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    mark = f"here:{GLUE}<-{GLUE}peak"
+    made = table("", ("a.", "b."), [("word " * 30, mark)])
+    assert "here: <- peak" in made and GLUE not in made
+
+
+def test_wide_letters_take_two_columns() -> None:
+    made = table("", ("a.", "b."), [("\u4e2d\u6587", "x"), ("abcd", "x")]).splitlines()
+    assert [columns_of(line) for line in made[1:]] == [7, 7]
+
+
+def test_a_long_word_is_broken_after_a_sign(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    word = "/".join(["a_long_folder"] * 6)
+    lines = table("", ("a.", "n"), [(word, 12)]).splitlines()[1:]
+    assert "".join(line.split()[0] for line in lines) == word
+    assert all(line.split()[0][-1] in "/_" for line in lines[:-1])
 
 
 @pytest.mark.parametrize("across", [60, 80])

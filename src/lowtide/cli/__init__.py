@@ -121,8 +121,10 @@ def _open_closed() -> None:
 
 def _message(text: str) -> None:
     """To standard error, if that can be written to: whether it can does not change the exit code."""
+    from lowtide.report.terminal import fitted
+
     try:
-        print(f"lowtide: {text}", file=sys.stderr, flush=True)
+        print(fitted(f"lowtide: {text}"), file=sys.stderr, flush=True)
     except OSError:
         _drop(sys.stderr)
 

@@ -12,7 +12,8 @@ from typing import Any, TypeVar
 
 import click
 
-from lowtide.cli.helping import complete_cores
+from lowtide.cli.advice import or_what_fits
+from lowtide.cli.helping import complete_cores, complete_mcus
 from lowtide.cli.options import (
     Bytes,
     Factor,
@@ -21,6 +22,7 @@ from lowtide.cli.options import (
     load,
     part_options,
     progress,
+    show,
 )
 from lowtide.errors import UsageError
 
@@ -48,7 +50,8 @@ _MAX_RAM = click.option(
     type=Bytes(),
     metavar="BYTES",
     help="Limit arena and state together (16384, 16K or 16KiB): the plan of least cost that "
-    "fits, in strips.",
+    "fits. It may run in strips, parts of a map's columns one after the other, where some is computed "
+    "twice.",
 )
 
 
@@ -69,14 +72,16 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         type=click.Choice(["operators", "rows"]),
         default="rows",
         show_default=True,
-        help="Interleave the rows of operators to save RAM, or run operators one after the other.",
+        help="rows: those of several operators interleaved, which saves RAM; operators: one after the "
+        "other.",
     ),
     click.option(
         "--allocator",
         type=click.Choice(["planned", "greedy", "compacting"]),
         default="planned",
         show_default=True,
-        help="How whole tensors are placed, with --schedule operators.",
+        help="How whole tensors are placed, with --schedule operators: as well as can be (planned), by "
+        "size as TensorFlow Lite Micro does (greedy), or moved together after each (compacting).",
     ),
     click.option(
         "--input",
@@ -84,7 +89,8 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         type=click.Choice(["resident", "const", "streamed"]),
         default="resident",
         show_default=True,
-        help="Inputs: in the arena, in memory of the caller's that stays readable, or row by row.",
+        help="Where inputs are: in the arena (resident), in memory of the caller's that stays readable, "
+        "such as flash (const), or given row by row (streamed).",
     ),
     click.option(
         "--output",
@@ -92,12 +98,12 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         type=click.Choice(["resident", "streamed"]),
         default="resident",
         show_default=True,
-        help="Outputs: in the arena, or handed over row by row.",
+        help="Where outputs are: in the arena (resident), or handed over row by row (streamed).",
     ),
     click.option(
         "--preserve-input",
         is_flag=True,
-        help="Do not overwrite resident inputs while running.",
+        help="Do not overwrite inputs in the arena while running.",
     ),
     click.option(
         "--quantized-io",
@@ -205,8 +211,31 @@ cache_option = click.option(
 mcu_option = click.option(
     "--mcu",
     metavar="NAME",
+    shell_complete=complete_mcus,
     help="A microcontroller in place of a board (see `lowtide boards --mcus`), emulated by its core.",
 )
+
+
+for_mcu_option = click.option(
+    "--mcu",
+    metavar="NAME",
+    shell_complete=complete_mcus,
+    help="The microcontroller to make it for: its core's kernels, and a plan that fits its RAM (see "
+    "`lowtide boards --mcus`).",
+)
+
+
+def found_mcu(name: str | None, options: dict[str, Any]) -> Any:
+    """The microcontroller, whose core is put into `options`; None if none is named."""
+    from lowtide.machines.mcus import find_mcu
+
+    if name is None:
+        return None
+    if options.get("core") is not None:
+        raise UsageError("--core and --mcu both say which core", "give one of them")
+    mcu = find_mcu(name)
+    options["target"] = mcu.target
+    return mcu
 
 
 def found_board(board: str | None, mcu: str | None, board_file: Path | None) -> Any:
@@ -247,17 +276,48 @@ def load_with(model: str, options: dict[str, Any]) -> tuple[Any, Any]:
     return loaded, Options(**{**options, **read_plan(plan_file, loaded)})
 
 
-def compile_with(model: str, options: dict[str, Any]) -> Any:
+def compile_with(model: str, options: dict[str, Any], mcu: Any = None) -> Any:
+    """The program; with an `mcu`, within its RAM."""
     from lowtide.commands.compiling import compile_model
+    from lowtide.commands.for_part import within_part
 
     loaded, chosen = load_with(model, options)
-    with progress("compiling"):
-        return compile_model(loaded, chosen)
+
+    def make(chosen: Any) -> Any:
+        with or_what_fits(loaded, chosen), progress("compiling"):
+            return compile_model(loaded, chosen)
+
+    return make(chosen) if mcu is None else within_part(mcu, chosen, make, lambda program: program)
+
+
+def show_fit(mcu: Any, program: Any) -> None:
+    """A line that says whether `program` fits `mcu`, if one is named."""
+    if mcu is not None:
+        from lowtide.commands.for_part import fit_of
+
+        show(f"predicted: {fit_of(mcu, program).sentence}")
+
+
+def fit_field(mcu: Any, program: Any) -> dict[str, Any]:
+    """The same for a JSON document."""
+    if mcu is None:
+        return {}
+    from lowtide.commands.for_part import fit_of
+
+    fit = fit_of(mcu, program)
+    return {
+        "mcu": {
+            "name": mcu.name,
+            "fits": fit.way != "not",
+            "predicted_ram_bytes": fit.ram_bytes,
+            "predicted_flash_bytes": fit.flash_bytes,
+        }
+    }
 
 
 def compile_once(model: str, cached: bool, options: dict[str, Any]) -> Any:
     from lowtide.commands.kept import compiled_once
 
     loaded, chosen = load_with(model, options)
-    with progress("compiling"):
+    with or_what_fits(loaded, chosen), progress("compiling"):
         return compiled_once(loaded, chosen, cached=cached)

@@ -7,16 +7,28 @@ from typing import Any
 
 import click
 
+from lowtide.cli.advice import (
+    advice_option,
+    hints_field,
+    or_what_fits,
+    or_what_fits_on,
+    remedy_of_check,
+    show_hints,
+)
 from lowtide.cli.compile_options import (
     cache_option,
     checked_options,
     compile_once,
     compile_options,
     compile_with,
+    fit_field,
+    for_mcu_option,
     found_board,
+    found_mcu,
     inputs_options,
     load_with,
     mcu_option,
+    show_fit,
 )
 from lowtide.cli.helping import HelpfulCommand, complete_boards
 from lowtide.cli.options import (
@@ -45,23 +57,37 @@ PACKAGES = ("arduino", "zephyr", "esp-idf", "platformio", "cmake", "cmsis-pack")
     type=click.Choice(PACKAGES),
     help="As a package for this build system, with an example, in place of a folder of C.",
 )
+@for_mcu_option
 @compile_options
+@advice_option
 @json_option
 def compile_command(
-    model: str, folder: Path, package: str | None, as_json: bool, **options: Any
+    model: str,
+    folder: Path,
+    package: str | None,
+    mcu: str | None,
+    advised: bool,
+    as_json: bool,
+    **options: Any,
 ) -> None:
     """Write C99 that runs the network in the least RAM."""
     from lowtide.commands.compiling import exported
+    from lowtide.commands.hints import hints
     from lowtide.report import data, deployment
 
-    compiled = compile_with(model, options)
+    part = found_mcu(mcu, options)
+    compiled = compile_with(model, options, part)
     if package is not None:
         compiled = exported(compiled, package)
     removed = compiled.write(folder)
+    found = hints(compiled) if advised else None
     if as_json:
-        print(data.to_json(deployment.compiled_document(compiled, str(folder), removed)))
+        document = deployment.compiled_document(compiled, str(folder), removed)
+        print(data.to_json({**document, **fit_field(part, compiled), **hints_field(model, found)}))
     else:
         show(deployment.compiled_text(compiled, str(folder), removed))
+        show_fit(part, compiled)
+        show_hints(model, found)
 
 
 @click.command(cls=HelpfulCommand, epilog=MODEL_HELP)
@@ -73,18 +99,24 @@ def compile_command(
     metavar="FILE",
     help_text="Draw memory over time, or with --front the front (.png or .svg).",
 )
+@for_mcu_option
 @compile_options
+@advice_option
 @json_option
 def plan(
     model: str,
     file: Path | None,
     front: bool,
     plot: Path | None,
+    mcu: str | None,
+    advised: bool,
     as_json: bool,
     **options: Any,
 ) -> None:
     """Show how rows are scheduled: the stages, the arena they need, and what bounds it."""
     from lowtide.commands.compiling import planned_model
+    from lowtide.commands.for_part import within_part
+    from lowtide.commands.hints import hints
     from lowtide.files import check_writable, write_atomically
     from lowtide.report import data, picture
     from lowtide.report import planned as planning
@@ -99,13 +131,21 @@ def plan(
     for path in (file, plot):
         if path is not None:
             check_writable(path)
+    part = found_mcu(mcu, options)
     loaded, chosen = load_with(model, options)
-    with progress("planning") as tell:
-        planned = planned_model(loaded, chosen, front=front, tell=tell)
+
+    def make(chosen: Any) -> Any:
+        with or_what_fits(loaded, chosen), progress("planning") as tell:
+            return planned_model(loaded, chosen, front=front, tell=tell)
+
+    if part is None:
+        planned = make(chosen)
+    else:
+        planned = within_part(part, chosen, make, lambda planned: planned.compiled)
     compiled, points = planned.compiled, planned.points
-    document = data.to_json(planning.plan_document(planned))
+    document = planning.plan_document(planned)
     if file is not None:
-        write_atomically(file, (document + "\n").encode())
+        write_atomically(file, (data.to_json(document) + "\n").encode())
     if plot is not None:
         from lowtide.report import front_picture, plan_picture
 
@@ -113,12 +153,15 @@ def plan(
             plan_picture.write_plan_picture(compiled, plot)
         else:
             front_picture.write_front_picture(compiled, points, plot)
+    found = hints(compiled, points or ()) if advised else None
     if as_json:
-        print(document)
+        print(data.to_json({**document, **fit_field(part, compiled), **hints_field(model, found)}))
         return
     if points is not None:
         show(planning.front_text(compiled, points, complete=planned.complete) + "\n")
     show(planning.plan_text(planned))
+    show_fit(part, compiled)
+    show_hints(model, found)
 
 
 @click.command(cls=HelpfulCommand, epilog=MODEL_HELP)
@@ -189,7 +232,7 @@ def verify(
     from lowtide.report import data, deployment
 
     compiled = compile_once(model, cached, options)
-    with progress("building, running and comparing with the oracle"):
+    with progress("building, running and comparing with the reference kernels"):
         result = checking.verify(compiled, samples=samples, seed=seed, cached=cached)
     if as_json:
         print(data.to_json(deployment.verified_document(compiled, result)))
@@ -197,7 +240,7 @@ def verify(
         show(deployment.verified_text(compiled, result))
     if not result.bit_exact:
         raise DiffersError(
-            f"{model}: the generated C differs from the oracle",
+            f"{model}: the generated C differs from the reference kernels",
             "this is a fault of lowtide; please report it with the model",
         )
 
@@ -260,7 +303,8 @@ def run(
         raise click.UsageError("Missing option '--board' or '--mcu'.")
     board = found.name
     compiled = compile_once(model, cached, {**options, "target": found.core.target})
-    with progress(f"building for {board} and running it under QEMU"):
+    what = f"building for {board} and running it under QEMU"
+    with or_what_fits_on(found, compiled), progress(what):
         result = checking.run(
             compiled, found, samples=samples, seed=seed, cached=cached, profile=profile
         )
@@ -272,7 +316,7 @@ def run(
         show(deployment.ran_text(result, hertz))
     if not result.bit_exact:
         raise DiffersError(
-            f"{model}: the outputs on {board} differ from the oracle's",
+            f"{model}: the outputs on {board} differ from the reference kernels'",
             "`lowtide verify` shows the first operator that does",
         )
 
@@ -352,11 +396,12 @@ def check(
     write_together(written)
     print(document) if as_json else show(report.verdict_text(result))
     if not result.passed:
-        raise verdicts.ExceedsError(
-            f"{model}: {report.failures(result)}",
+        otherwise = (
             "`lowtide plan --front` shows what less RAM costs; a baseline that is no longer wanted "
-            "is made anew with -o",
+            "is made anew with -o"
         )
+        remedy = remedy_of_check(result, otherwise)
+        raise verdicts.ExceedsError(f"{model}: {report.failures(result)}", remedy)
 
 
 def _write_profile(folder: Path, result: Any) -> None:

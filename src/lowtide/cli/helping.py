@@ -95,8 +95,22 @@ _GROUPS: Final[dict[str, tuple[str, ...]]] = {
 """Title -> parameters; all others come first, as the command's own."""
 
 
+_WORDS: Final = "lowtide.words"
+
+
+def words_given() -> Sequence[str]:
+    """What was typed after the command's name."""
+    words: Sequence[str] = click.get_current_context().meta.get(_WORDS, ())
+    return words
+
+
 class HelpfulCommand(click.Command):
     """A command whose help shows examples, and its options in groups."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """The same, and what was typed is kept."""
+        ctx.meta[_WORDS] = tuple(args)
+        return super().parse_args(ctx, args)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Arguments are in the usage; options stand below the titles of `_GROUPS`."""
@@ -162,6 +176,41 @@ def complete_cores(_: click.Context, __: click.Parameter, incomplete: str) -> li
     from lowtide.machines.board import targets
 
     return _beginning(targets(), incomplete)
+
+
+def complete_mcus(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    """The microcontrollers that begin so, in any case."""
+    from lowtide.machines.mcus import load_mcus
+
+    return _beginning(load_mcus(), incomplete.upper())
+
+
+BASH: Final = """\
+_lowtide_completion() {
+    local line="${COMP_LINE:0:COMP_POINT}" IFS=$' \\t\\n' words reply type value
+    read -ra words <<< "$line"
+    local count=${#words[@]} last=""
+    if [[ $line != *[[:space:]] ]]; then
+        count=$((count - 1))
+        last=${words[count]}
+    fi
+    local before=""
+    if [[ $COMP_WORDBREAKS == *:* && $last == *:* ]]; then
+        before="${last%:*}:"
+    fi
+    COMPREPLY=()
+    while IFS=',' read -r type value; do
+        case $type in
+            dir) compopt -o dirnames ;;
+            file) compopt -o default ;;
+            plain) COMPREPLY+=("${value#"$before"}") ;;
+        esac
+    done < <(COMP_WORDS="$line" COMP_CWORD=$count _LOWTIDE_COMPLETE=bash_complete "$1")
+}
+complete -o nosort -F _lowtide_completion lowtide
+"""
+"""What bash evaluates. Not click's own: bash parts words at ":", which names of networks have, and wants
+only what follows the last one back."""
 
 
 def _beginning(names: Any, incomplete: str) -> list[str]:

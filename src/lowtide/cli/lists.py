@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from lowtide.cli.helping import HelpfulCommand
+from lowtide.cli.helping import BASH, HelpfulCommand
 from lowtide.cli.options import file_option, json_option, show
 from lowtide.errors import UsageError
 
@@ -99,9 +99,18 @@ def ops(against: str | None, markdown: bool, as_json: bool) -> None:
 @click.command(cls=HelpfulCommand)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    """Print what makes a shell complete lowtide's commands, options, networks and boards."""
+    """Print what makes a shell complete lowtide's commands, options, networks and boards.
+
+    \b
+    In ~/.bashrc:                    eval "$(lowtide completion bash)"
+    In ~/.zshrc, after compinit:     eval "$(lowtide completion zsh)"
+    In ~/.config/fish/config.fish:   lowtide completion fish | source
+    """
     from click.shell_completion import get_completion_class
 
+    if shell == "bash":
+        print(BASH, end="")
+        return
     made = get_completion_class(shell)
     assert made is not None
     print(

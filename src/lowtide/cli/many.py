@@ -97,7 +97,14 @@ def fit(
 
 @click.command(cls=HelpfulCommand)
 @click.argument("inputs", metavar="INPUTS...", nargs=-1, required=True)
-@click.option("--jobs", type=click.IntRange(1, 4096), default=1, show_default=True, metavar="N")
+@click.option(
+    "--jobs",
+    type=click.IntRange(1, 4096),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="How many networks to work on at a time.",
+)
 @click.option(
     "--engine",
     type=click.Choice(["local", "ray", "dask"]),
@@ -181,6 +188,6 @@ def sweep(
 
         print(data.to_json({"schema": "lowtide.sweep/1", "file": str(file), **asdict(found)}))
     else:
-        print(f"{file}: {found.rows:,} rows, {found.errors:,} with an error{known}")
+        show(f"{file}: {found.rows:,} rows, {found.errors:,} with an error{known}")
     if not found.complete:
         raise KeyboardInterrupt

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
+from lowtide.cli.advice import advice_option, hints_field, show_hints
 from lowtide.cli.helping import HelpfulCommand
 from lowtide.cli.options import (
     MODEL_HELP,
@@ -36,6 +38,7 @@ def analyze(model: str, as_json: bool, csv: Path | None, plot: Path | None, effo
     """Show where a network's RAM goes, and what a better operator order would save."""
     from lowtide.commands import reordering
     from lowtide.report import data, picture
+    from lowtide.report.analysis_picture import analysis_picture
     from lowtide.report.text import analysis_text
 
     if plot is not None:
@@ -54,7 +57,7 @@ def analyze(model: str, as_json: bool, csv: Path | None, plot: Path | None, effo
         tables = {csv / name: text.encode() for name, text in data.analysis_csv(result).items()}
         write_together(tables)
     if plot is not None:
-        write_atomically(plot, picture.analysis_picture(result, picture_format))
+        write_atomically(plot, analysis_picture(result, picture_format))
     if as_json:
         print(data.to_json(data.analysis_document(result, placements)))
     else:
@@ -78,6 +81,7 @@ def analyze(model: str, as_json: bool, csv: Path | None, plot: Path | None, effo
     is_flag=True,
     help="Write the file as it is if nothing is better (for makefiles); else there is no OUT then.",
 )
+@advice_option
 @json_option
 @effort_option
 def reorder(
@@ -86,6 +90,7 @@ def reorder(
     offline_plan: bool,
     check: bool,
     always_write: bool,
+    advised: bool,
     as_json: bool,
     effort: float,
 ) -> None:
@@ -94,7 +99,7 @@ def reorder(
     Of order and plan the best is written, as TensorFlow Lite Micro measures it where it is installed and
     runs the model, else as predicted. If nothing is better than the file as it is, nothing is written.
     """
-    from lowtide.commands import reordering
+    from lowtide.commands import hints, reordering
     from lowtide.report import data, text
 
     check_writable(output)
@@ -104,11 +109,14 @@ def reorder(
     written = result.better or always_write
     if written:
         result.write(output)
+    found = hints.file_hints(loaded, simplified=result.before.savings) if advised else None
     if as_json:
-        print(data.to_json(data.reordered_document(result, str(output) if written else None)))
+        document = data.reordered_document(result, str(output) if written else None)
+        print(data.to_json({**document, **hints_field(model, found)}))
     else:
         show(text.reordered_text(result))
         show(f"Wrote {output}." if written else "No file was written.")
+        show_hints(model, found)
 
 
 @click.command(cls=HelpfulCommand, epilog=MODEL_HELP)
@@ -134,6 +142,7 @@ def reorder(
 @click.option(
     "--always-write", is_flag=True, help="Write the file even where nothing can be left out."
 )
+@advice_option
 @json_option
 @effort_option
 def simplify(
@@ -144,6 +153,7 @@ def simplify(
     check: bool,
     samples: int,
     always_write: bool,
+    advised: bool,
     as_json: bool,
     effort: float,
 ) -> None:
@@ -166,12 +176,24 @@ def simplify(
     written = result.changed or always_write
     if written:
         result.write(output)
+    found = _after_simplify(result, reorder, effort) if advised else None
     if as_json:
         where = str(output) if written else None
-        print(data.to_json(simplified.simplified_document(result, where)))
+        document = simplified.simplified_document(result, where)
+        print(data.to_json({**document, **hints_field(model, found)}))
     else:
         show(simplified.simplified_text(result))
         show(f"Wrote {output}." if written else "Nothing was written.")
+        show_hints(model, found)
+
+
+def _after_simplify(result: Any, reordered: bool, effort: float) -> Any:
+    """What another order would save of the new file, and what a compiled program would need."""
+    from lowtide.commands.hints import file_hints
+    from lowtide.order import best_order
+
+    order = None if reordered else best_order(result.model.graph, effort=effort)
+    return file_hints(result.model, ordered=order)
 
 
 @click.command(cls=HelpfulCommand)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import shutil
 import sys
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from lowtide.cli.helping import ModelName
+from lowtide.effort import Budget, watched
 from lowtide.sizes import bytes_in
 
 if TYPE_CHECKING:
@@ -82,7 +84,6 @@ effort_option = click.option(
     metavar="F",
     help="How much work searches may do, times the usual. It is counted, never timed.",
 )
-
 
 _PART = "lowtide.part"
 
@@ -167,27 +168,53 @@ def show(text: str) -> None:
 
 
 FIRST_WAIT = 2.0
-NEXT_WAIT = 5.0
 IN_PLACE_WAIT = 0.5
-"""Seconds after which it is said what is going on, and said again, on a terminal in place."""
+"""Seconds after which a terminal is told what is going on, and told again, in place."""
+FILE_FACTOR = 5
+NEXT_WAIT = 30.0
+"""A file or a pipe has that only after so many times as long, and then a line every so many seconds."""
+_LEAST_PART = 0.02
+"""Of less than that part of the effort nobody can tell how long the rest will take."""
+
+
+class Far:
+    """How far the search is that goes on, by the effort that is counted."""
+
+    def __init__(self) -> None:
+        self._now: Budget | None = None
+        self._begin = 0.0
+
+    def begun(self, budget: Budget) -> None:
+        """Another search began."""
+        self._now, self._begin = budget, time.monotonic()
+
+    def text(self) -> str:
+        """The part of its effort that is spent, and how long the rest takes at most; or ""."""
+        part = 0.0 if self._now is None else self._now.part_spent
+        if not _LEAST_PART <= part < 1:
+            return ""
+        left = (time.monotonic() - self._begin) * (1 - part) / part
+        return f"; {part:.0%} of this search's effort, at most {left:.0f} s more"
 
 
 @contextmanager
 def progress(what: str) -> Iterator[Callable[[str], None]]:
-    """Say on stderr what is going on once it takes longer than FIRST_WAIT, on a terminal in one line.
+    """Say on stderr what is going on once it takes long, on a terminal in one line, elsewhere only once
+    it takes very long.
 
     What it gives can be told in more detail what that is.
     """
-    in_place = sys.stderr.isatty()
+    in_place = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
     said = [False]
     stop = threading.Event()
     begin = time.monotonic()
     detail = [""]
+    far = Far()
 
     def tell() -> None:
-        wait = FIRST_WAIT
+        wait = FIRST_WAIT if in_place else FILE_FACTOR * FIRST_WAIT
         while not stop.wait(wait):
-            now = f"{what}{detail[0]} ({time.monotonic() - begin:.0f} s)"
+            now = f"{what}{detail[0]} ({time.monotonic() - begin:.0f} s{far.text()})"
             with contextlib.suppress(OSError):  # nobody listens any more
                 _say(f"lowtide: {now}", in_place)
                 said[0] = True
@@ -200,7 +227,8 @@ def progress(what: str) -> Iterator[Callable[[str], None]]:
         detail[0] = f": {text}"
 
     try:
-        yield more
+        with watched(far.begun):
+            yield more
     finally:
         stop.set()
         thread.join()
@@ -212,7 +240,14 @@ def progress(what: str) -> Iterator[Callable[[str], None]]:
 def _say(text: str, in_place: bool) -> None:
     """A line on stderr; in place: over the one before."""
     if in_place:
-        across = shutil.get_terminal_size((80, 24)).columns
-        print(f"\r\x1b[K{text[: across - 1]}", end="", file=sys.stderr, flush=True)
+        print(f"\r\x1b[K{text[: _across() - 1]}", end="", file=sys.stderr, flush=True)
     else:
         print(text, file=sys.stderr, flush=True)
+
+
+def _across() -> int:
+    """Columns of the terminal behind standard error: standard output may go elsewhere."""
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns or 80
+    except (OSError, ValueError):
+        return shutil.get_terminal_size((80, 24)).columns

@@ -25,7 +25,9 @@ _LEAST_FOR_WORK: Final = 0.05
 _MORE_WORK: Final = 1.25
 """How many times the network's MACs an advised plan may take."""
 
-Kind = Literal["quantized-io", "streamed", "strips", "core"]
+Kind = Literal[
+    "quantized-io", "streamed", "strips", "core", "rows", "simplify", "compile", "reorder"
+]
 
 Planner = Callable[[Options], Compiled]
 

@@ -18,6 +18,7 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Literal
@@ -34,6 +35,7 @@ _NAMES: Final[Mapping[EngineName, str]] = {
     "tflm": "TensorFlow Lite Micro",
     "litert": "LiteRT",
 }
+_PACKAGES: Final[Mapping[EngineName, str]] = {"tflm": "tflite-micro", "litert": "ai-edge-litert"}
 WHEELS: Final[Mapping[EngineName, frozenset[tuple[str, str]]]] = {
     "tflm": frozenset({("Linux", "x86_64")}),
     "litert": frozenset(
@@ -47,6 +49,15 @@ _PERIOD: Final = 16
 _JUMPS: Final[Mapping[int, int]] = {8: 1, 9: 2, 10: 3, 11: 0}
 _LAST_LINES: Final = 4
 _LINE_LENGTH: Final = 240
+
+
+def engine_package(engine: EngineName) -> str:
+    """The package that an engine is of, and its version: "tflite-micro 0.1"."""
+    name = _PACKAGES[engine]
+    try:
+        return f"{name} {version(name)}"
+    except PackageNotFoundError:  # found without one, as in a build tree
+        return name
 
 
 class OracleError(LowtideError):

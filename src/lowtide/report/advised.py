@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from lowtide.commands.advising import Advice, Kind
 from lowtide.commands.compiling import Compiled, Options
+from lowtide.commands.hints import WORTH, Hint, Way
+from lowtide.machines.board import size_text
+from lowtide.machines.mcus import Mcu
 from lowtide.report.text import amount, plain
 
 _WHY: Final[dict[Kind, str]] = {
@@ -19,6 +22,7 @@ _WHY: Final[dict[Kind, str]] = {
     "twice.",
     "core": "Kernels and the order of weights are chosen for that core alone.",
 }
+"""Of what `advising` plans; a report says it below each."""
 
 
 def advice_documents(compiled: Compiled, advice: Sequence[Advice]) -> list[dict[str, Any]]:
@@ -45,6 +49,88 @@ def advice_lines(compiled: Compiled, advice: Sequence[Advice]) -> list[str]:
     for entry in advice:
         lines += [f"  {gain(entry)}", f"    {command(compiled, entry)}"]
     return lines
+
+
+def hint_lines(hints: Sequence[Hint], command: Callable[[Hint], str]) -> list[str]:
+    """What to try next, a line each; `command` says what to type."""
+    return [f"next: {hint_gain(hint)}: {command(hint)}" for hint in hints]
+
+
+def hint_documents(hints: Sequence[Hint], command: Callable[[Hint], str]) -> list[dict[str, Any]]:
+    """An object for each hint; sizes in bytes, as estimated, if not said otherwise."""
+    return [
+        {
+            "kind": hint.kind,
+            "flags": list(hint.flags),
+            "ram_saved": hint.ram_saved,
+            "weights_saved": hint.flash_saved,
+            "instructions_saved_share": round(hint.faster, 3),
+            "estimated": hint.estimated,
+            "gain": hint_gain(hint),
+            "command": command(hint),
+        }
+        for hint in hints
+    ]
+
+
+_HOW: Final[dict[Kind, str]] = {
+    "quantized-io": "integers in and out",
+    "streamed": "the input given row by row",
+    "strips": "at most 1.25 times the work",
+    "core": "for that core alone",
+    "rows": "rows of operators interleaved",
+    "simplify": "without what no input can change",
+    "compile": "as C",
+    "reorder": "operators in their best order",
+}
+
+
+def hint_gain(hint: Hint) -> str:
+    """What it brings, and by what, as "about 65,100 B (85 %) less RAM, the input given row by row"."""
+    if hint.kind == "compile":
+        needed = _rounded(hint.ram_before - hint.ram_saved)
+        return f"as C, about {amount(needed)} of RAM in place of TFLM's {amount(hint.ram_before)}"
+    parts = []
+    if hint.less_ram >= WORTH:
+        saved = f"about {amount(_rounded(hint.ram_saved))}" if hint.estimated else ""
+        parts.append(f"{saved or amount(hint.ram_saved)} ({_percent(hint.less_ram)}) less RAM")
+    if hint.less_flash >= WORTH:
+        saved = f"{amount(hint.flash_saved)} ({_percent(hint.less_flash)})"
+        parts.append(f"{saved} less flash for weights")
+    if hint.faster >= WORTH:
+        unit = "multiplications" if hint.kind == "simplify" else "instructions, predicted"
+        parts.append(f"{_percent(hint.faster)} fewer {unit}")
+    if hint.faster <= -WORTH:
+        parts.append(f"{_percent(-hint.faster)} more instructions, predicted")
+    return f"{', '.join(parts)}, {_HOW[hint.kind]}"
+
+
+def _rounded(count: int) -> int:
+    """To three digits: more would feign exactness."""
+    unit = int(10 ** max(0, len(str(abs(count))) - 3))
+    return round(count / unit) * unit
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}".replace("%", " %")
+
+
+def fit_remedy(ways: Sequence[Way], part: Mcu | None, otherwise: str) -> str:
+    """What to add to the command so that it fits, or which part to take; else `otherwise`."""
+    found = []
+    for way in ways:
+        about = f"about {amount(_rounded(way.ram_bytes))}"
+        needs = about if way.estimated else amount(way.ram_bytes)
+        work = f" at {way.overhead:.2f} times the work" if way.overhead > 1.005 else ""
+        found.append(f"{' '.join(way.flags)} ({needs} of arena and state{work})")
+    text = f"add {', or '.join(found)}" if found else ""
+    if part is not None:
+        take = f"take --mcu {part.name}, which has {size_text(part.ram_bytes)} of RAM and "
+        take += (
+            f"{'its flash outside' if part.external else size_text(part.flash_bytes) + ' of flash'}"
+        )
+        text = f"{text}; or {take}" if text else take
+    return text or otherwise
 
 
 def gain(entry: Advice) -> str:

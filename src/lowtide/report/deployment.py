@@ -9,7 +9,7 @@ from lowtide.commands.checking import Ran, Verified
 from lowtide.commands.compiling import Compiled
 from lowtide.commands.sequences import State
 from lowtide.ir.macs import graph_macs
-from lowtide.oracle.interpreters import Difference
+from lowtide.oracle.interpreters import Difference, engine_package
 from lowtide.report.complete import incomplete_note
 from lowtide.report.part import network_name, part_fields
 from lowtide.report.predicted import predicted_fields, predicted_note
@@ -18,6 +18,10 @@ from lowtide.report.saved import saved_lines, savings_document
 from lowtide.report.text import amount, plain, table
 
 _ENGINES = {"tflm": "TensorFlow Lite Micro", "litert": "LiteRT's reference kernels"}
+NOT_PROVED = (
+    "Not proved: other inputs, and what another compiler makes of the C, which `lowtide run` compares "
+    "on a board."
+)
 _SHOWN_TENSORS = 8
 _ROUNDED = "with LiteRT's rounding of FULLY_CONNECTED in place of TensorFlow Lite Micro's"
 
@@ -114,9 +118,10 @@ def verified_text(compiled: Compiled, result: Verified) -> str:
     name = network_name(compiled.model)
     if result.mismatch is None:
         return (
-            f"{name}: bit-exact. All {result.tensors} tensors are those of {engine}, byte for byte, "
-            f"on {inputs}, under ASan and UBSan.{_left_out(result)}{_carried(result.state)}"
-            f"{_rounded(result)}"
+            f"{name}: bit-exact. All {result.tensors} tensors are those of {engine} "
+            f"({engine_package(result.engine)}), byte for byte, on {inputs}, the C built for this "
+            "computer with AddressSanitizer and UndefinedBehaviorSanitizer."
+            f"{_left_out(result)}{_carried(result.state)}{_rounded(result)}\n{NOT_PROVED}"
         )
     if result.mismatch.claimed:
         return (
@@ -193,6 +198,7 @@ def verified_document(compiled: Compiled, result: Verified) -> dict[str, Any]:
         **part_fields(compiled.model),
         "bit_exact": result.bit_exact,
         "engine": result.engine,
+        "engine_package": engine_package(result.engine),
         "rounding": result.compared.options.rounding,
         "samples": result.samples,
         "seed": result.seed,

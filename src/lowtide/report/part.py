@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from lowtide.ir import Model
 from lowtide.report.text import plain
@@ -15,6 +15,14 @@ def network_name(model: Model) -> str:
     words = [f"from {_tensors(begin)}"] if begin else []
     words += [f"up to {_tensors(until)}"] if until else []
     return plain(model.path) + (f" {' '.join(words)}" if words else "")
+
+
+MODES: Final = {
+    "resident": "in the arena (resident)",
+    "const": "in the caller's memory (const)",
+    "streamed": "row by row (streamed)",
+}
+"""Where inputs or outputs are, in words."""
 
 
 def part_fields(model: Model) -> dict[str, Any]:

@@ -1,9 +1,7 @@
-"""The working set over time as a picture, file order beside best order; and what all pictures share.
+"""What all pictures share: formats, colours, and how axes name things.
 
-Why a picture: the figures of an analysis say how large the peak is, a picture what lies in it.
-
-Why matplotlib is imported only inside the functions that draw, here, in `plan_picture` and in
-`front_picture`: it takes long, and most commands draw nothing.
+Why matplotlib is imported only inside the functions that draw, here and wherever pictures are made: it
+takes long, and most commands draw nothing.
 """
 
 from __future__ import annotations
@@ -13,9 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from lowtide.commands.analysis import Analysis, Timeline
 from lowtide.errors import MissingToolError, UsageError
-from lowtide.report.text import best_title, plain
+from lowtide.report.text import plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,8 +20,8 @@ if TYPE_CHECKING:
 
 FORMATS = ("png", "svg")
 
-NAMED_STEPS = 40
-"""Up to so many steps are labelled with their operators."""
+NAMED_STEPS = 100
+"""So many steps at most have their operators' names below them."""
 
 
 def format_of(file_name: str) -> str:
@@ -83,77 +80,15 @@ def side_of(step: int, steps: int) -> Literal["left", "center", "right"]:
 
 
 def name_steps(axis: Axes, labels: Sequence[str]) -> None:
-    """Write below each step the operator that it runs."""
+    """Write below each step the operator that it runs; of very many, below every second or third."""
+    every = -(-len(labels) // NAMED_STEPS)
     axis.set_xticks(
-        range(len(labels)), labels, rotation=60, ha="right", fontsize=7, parse_math=False
+        range(0, len(labels), every),
+        labels[::every],
+        rotation=60,
+        ha="right",
+        fontsize=7 if len(labels) <= NAMED_STEPS // 2 else 5.5,
+        parse_math=False,
     )
-    axis.set_xlabel("operator, in the order it runs")
-
-
-def analysis_picture(analysis: Analysis, picture_format: str) -> bytes:
-    """A png or svg: per step, the live tensors stacked, one colour per tensor, the peak marked.
-
-    State, which lives on from one invocation to the next, is a band below them.
-    """
-    from matplotlib.figure import Figure
-
-    lines = [("file order", analysis.file)]
-    if analysis.best.order != analysis.file.order:
-        proof = ", proved optimal" if analysis.best_order.proved_optimal else ""
-        lines.append((f"{best_title(analysis)}{proof}", analysis.best))
-    figure = Figure(figsize=(7.5 * len(lines), 4.8), layout="constrained")
-    figure.suptitle(f"Working set per operator: {file_name(analysis.path)}", parse_math=False)
-    axes = figure.subplots(1, len(lines), sharey=True, squeeze=False)[0]
-    for axis, (title, line) in zip(axes, lines, strict=True):
-        _draw(axis, analysis, title, line)
-    state = ", on state" if analysis.variables_bytes else ""
-    axes[0].set_ylabel(f"live tensors{state} (KB = 1000 B)")
-    most = analysis.peak_bytes + analysis.variables_bytes
-    axes[0].set_ylim(0, 1.15 * max(1, most) / 1000)
-    return file_contents(figure, picture_format)
-
-
-def _draw(axis: Axes, analysis: Analysis, title: str, line: Timeline) -> None:
-    colours = listed_colours()
-    sizes = [t.bytes / 1000 for t in analysis.graph.tensors]
-    state = analysis.variables_bytes
-    base = [state / 1000] * len(line.steps)
-    # Oldest at the bottom, so that a tensor held for long is a band and not a staircase.
-    born: dict[int, int] = {}
-    for number, step in enumerate(line.steps):
-        for tensor in step.working_set:
-            born.setdefault(tensor, number)
-    for tensor in sorted(born, key=lambda t: (born[t], t)):
-        steps = [n for n, step in enumerate(line.steps) if tensor in step.working_set]
-        axis.bar(
-            steps,
-            [sizes[tensor]] * len(steps),
-            bottom=[base[n] for n in steps],
-            width=1.0,
-            color=colours[tensor % len(colours)],
-            edgecolor="white",
-            linewidth=0.3 if len(line.steps) < 60 else 0.0,
-        )
-        for n in steps:
-            base[n] += sizes[tensor]
-    if state:
-        axis.axhspan(0, state / 1000, facecolor="0.9", edgecolor="0.5", hatch="//////", linewidth=0)
-    peak = (state + line.peak_bytes) / 1000
-    axis.axhline(peak, color="black", linestyle="--", linewidth=0.8)
-    at = max(0, line.peak_step)
-    axis.annotate(
-        f"peak {line.peak_bytes:,} B" + (f" + state {state:,} B" if state else ""),
-        xy=(at, peak),
-        xytext=(0, 6),
-        textcoords="offset points",
-        ha=side_of(at, len(line.steps)),
-        fontweight="bold",
-    )
-    axis.plot([at], [peak], marker="v", color="black", markersize=6)
-    axis.set_title(title)
-    axis.set_xlim(-0.6, len(line.steps) - 0.4)
-    axis.spines[["top", "right"]].set_visible(False)
-    if len(line.steps) <= NAMED_STEPS:
-        name_steps(axis, [plain(f"{step.operator} {step.type}") for step in line.steps])
-    else:
-        axis.set_xlabel("step")
+    which = "" if every == 1 else f"; one in {every} is named"
+    axis.set_xlabel(f"operator, in the order it runs{which}")

@@ -7,7 +7,7 @@ where its peak is and where its stages end are values. Nothing here draws, or ne
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -142,16 +142,35 @@ def colours_of(boxes: Iterable[Box], colours: int) -> dict[int, int]:
 
     In the order of birth, so that neighbours differ also where `colours` do not last.
     """
-    spans = spans_of(boxes)
+    return colours_in((boxes,), colours)
+
+
+def colours_in(pictures: Sequence[Iterable[Box]], colours: int) -> dict[int, int]:
+    """The same for pictures that stand side by side: a tensor has one colour in all of them."""
+    spans = [spans_of(boxes) for boxes in pictures]
+    born = {t: number for number, t in enumerate(_by_birth(spans))}
     chosen: dict[int, int] = {}
     turn = 0
-    for tensor in sorted(spans, key=lambda t: (spans[t], t)):
-        start = spans[tensor][0]
-        taken = {colour for other, colour in chosen.items() if spans[other][1] >= start}
+    for tensor in born:
+        taken = {
+            colour
+            for other, colour in chosen.items()
+            for span in spans
+            if tensor in span and other in span and _touch(span[tensor], span[other])
+        }
         ways = [(turn + k) % colours for k in range(colours)]
         chosen[tensor] = next((way for way in ways if way not in taken), turn)
         turn = (chosen[tensor] + 1) % colours
     return chosen
+
+
+def _by_birth(spans: Sequence[Mapping[int, tuple[int, int]]]) -> list[int]:
+    first = {tensor: span[tensor] for span in reversed(spans) for tensor in span}
+    return sorted(first, key=lambda t: (first[t], t))
+
+
+def _touch(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    return one[0] <= other[1] and other[0] <= one[1]
 
 
 def most_held(boxes: Iterable[Box]) -> dict[int, int]:

@@ -8,22 +8,19 @@ What is drawn is worked out by `plan_boxes`; matplotlib is imported only when dr
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lowtide.commands.compiling import Compiled
 from lowtide.files import check_writable, write_atomically
-from lowtide.report import picture
+from lowtide.report import picture, picture_boxes
+from lowtide.report.part import MODES
 from lowtide.report.plan_boxes import (
     SCRATCH,
-    Box,
     PlanBoxes,
     colours_of,
-    most_held,
     plan_boxes,
     spans_of,
     step_name,
@@ -39,13 +36,6 @@ _SIZE = (14.0, 7.6)
 """Inches."""
 _NAMED = 28
 """Tensors in the legend, and labelled: those that cover most of the picture."""
-_FONT = 7
-_EDGED = 3.0
-"""Pixels: boxes at least so wide and high have a white edge."""
-_CELL = 0.03
-"""Inches: the grid in which places for labels are looked for."""
-_LABEL = 4
-"""Cells: how high a label is."""
 
 
 def write_plan_picture(compiled: Compiled, path: Path) -> None:
@@ -72,9 +62,7 @@ def plan_picture(compiled: Compiled, picture_format: str) -> bytes:
 
 
 def _draw(figure: Figure, compiled: Compiled, shown: PlanBoxes) -> None:
-    listed = picture.listed_colours()
-    # The strong colours, then their light twins; the greys are left to scratch memory.
-    palette = [listed[k] for k in (*range(0, 20, 2), *range(1, 20, 2)) if k not in (14, 15)]
+    palette = picture_boxes.palette()
     everything = (*shown.boxes, *shown.variables)
     colours = {t: palette[c] for t, c in colours_of(everything, len(palette)).items()}
     names = {tensor: tensor_name(compiled, tensor) for tensor in colours}
@@ -87,14 +75,15 @@ def _draw(figure: Figure, compiled: Compiled, shown: PlanBoxes) -> None:
     by_birth = [(t, names[t]) for t in sorted(largest, key=lambda t: spans[t][0])]
     memory, live = figure.subplots(2, 1, sharex=True, height_ratios=[6, 1])
     _frame(figure, memory, live, compiled, shown)
-    _legend(memory, shown, by_birth, colours)
+    title = "tensor, its maker, most bytes at once"
+    picture_boxes.legend(memory, shown, by_birth, colours, title)
     # Labels are fitted to the final layout, which boxes do not change.
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
-    _draw_boxes(memory, everything, colours)
+    picture_boxes.draw_boxes(memory, everything, colours)
     _draw_live(live, shown)
     _draw_marks(memory, live, compiled, shown)
-    _label_tensors(memory, figure, shown, {t: names[t] for t in largest})
+    picture_boxes.label_tensors(memory, figure, shown, {t: names[t] for t in largest})
 
 
 def _frame(figure: Figure, memory: Axes, live: Axes, compiled: Compiled, shown: PlanBoxes) -> None:
@@ -106,7 +95,8 @@ def _frame(figure: Figure, memory: Axes, live: Axes, compiled: Compiled, shown: 
     how = "rows of operators interleaved" if rows else "operator by operator"
     name = picture.file_name(compiled.model.path)
     figure.suptitle(
-        f"Memory of {name}: {how}, input {options.input_mode}, output {options.output_mode}",
+        f"Memory of {name}: {how}, input {MODES[options.input_mode]}, output "
+        f"{MODES[options.output_mode]}",
         parse_math=False,
     )
     hints = [
@@ -138,86 +128,6 @@ def _frame(figure: Figure, memory: Axes, live: Axes, compiled: Compiled, shown: 
         live.xaxis.set_major_formatter(picture.with_commas)
         what = "each makes or takes in one row" if rows else "each runs one operator"
         live.set_xlabel(f"step ({what}; 0 is before the first one)")
-
-
-def _legend(
-    memory: Axes,
-    shown: PlanBoxes,
-    named: Sequence[tuple[int, tuple[str, str]]],
-    colours: Mapping[int, Any],
-) -> None:
-    """The named tensors in the order of their birth, with the most bytes each holds at once."""
-    from matplotlib.patches import Patch
-
-    held = most_held((*shown.boxes, *shown.variables))
-    handles = [
-        Patch(facecolor=colours[t], label=f"{short}  {_cut(origin, 26)}  {amount(held[t])}")
-        for t, (short, origin) in named
-    ]
-    if len(colours) > len(named):
-        more = len(colours) - len(named)
-        handles.append(Patch(facecolor="none", label=f"and {more} smaller tensors"))
-    if any(box.tensor == SCRATCH for box in shown.boxes):
-        handles.append(
-            Patch(facecolor="0.9", edgecolor="0.5", hatch="//////", linewidth=0, label="scratch")
-        )
-    if not handles:
-        return
-    legend = memory.legend(
-        handles=handles,
-        title="tensor, its maker, most bytes at once",
-        title_fontsize=_FONT + 1,
-        fontsize=_FONT,
-        loc="upper left",
-        bbox_to_anchor=(1.005, 1.0),
-        borderaxespad=0.0,
-        frameon=False,
-        handlelength=1.2,
-        alignment="left",
-    )
-    for text in legend.get_texts():
-        text.set_parse_math(False)
-
-
-def _cut(text: str, length: int) -> str:
-    return text if len(text) <= length else text[: length - 1] + "\N{HORIZONTAL ELLIPSIS}"
-
-
-def _draw_boxes(memory: Axes, boxes: Sequence[Box], colours: Mapping[int, Any]) -> None:
-    """All tensors' boxes as one collection, all scratch memory as another."""
-    from matplotlib.collections import PolyCollection
-
-    tensors = [box for box in boxes if box.tensor != SCRATCH]
-    scratch = [box for box in boxes if box.tensor == SCRATCH]
-    extent, high = memory.get_window_extent(), memory.get_ylim()[1]
-    wide, tall = extent.width / np.ptp(memory.get_xlim()), extent.height / high
-    # White edges would leave nothing of a box that is hardly wider than they are.
-    edges = [
-        "white"
-        if min((box.end - box.start) * wide, box.size * tall) > _EDGED
-        else colours[box.tensor]
-        for box in tensors
-    ]
-    faces = [colours[box.tensor] for box in tensors]
-    grey: dict[str, Any] = {
-        "facecolors": "0.9",
-        "edgecolors": "0.5",
-        "hatch": "//////",
-        "linewidths": 0.0,
-    }
-    made = PolyCollection(_corners(tensors), facecolors=faces, edgecolors=edges, linewidths=0.3)
-    memory.add_collection(made, autolim=False)
-    memory.add_collection(PolyCollection(_corners(scratch), **grey), autolim=False)
-
-
-def _corners(boxes: Sequence[Box]) -> list[Any]:
-    """The corners [4][x, y] of each box; a slot's middle is its number."""
-    if not boxes:
-        return []
-    sides = [(b.start - 0.5, b.end - 0.5, b.offset, b.offset + b.size) for b in boxes]
-    left, right, low, high = np.array(sides, float).T
-    ways = ((left, low), (left, high), (right, high), (right, low))
-    return list(np.stack([np.stack(way, 1) for way in ways], 1))
 
 
 def _draw_live(live: Axes, shown: PlanBoxes) -> None:
@@ -275,82 +185,6 @@ def _number_stages(memory: Axes, shown: PlanBoxes) -> None:
                 xytext=(0, 2),
                 textcoords="offset points",
                 ha="center",
-                fontsize=_FONT,
+                fontsize=picture_boxes.FONT,
                 color="0.35",
             )
-
-
-def _label_tensors(
-    memory: Axes, figure: Figure, shown: PlanBoxes, names: Mapping[int, tuple[str, str]]
-) -> None:
-    """Each named tensor's name inside what it covers, at the widest place; none if none fits."""
-    from matplotlib.patheffects import withStroke
-
-    extent = memory.get_window_extent()
-    high = memory.get_ylim()[1]
-    columns = max(1, round(extent.width / figure.dpi / _CELL))
-    lines = max(1, round(extent.height / figure.dpi / _CELL))
-    grid = np.full((lines, columns), SCRATCH, np.int64)
-    for box in (*shown.boxes, *shown.variables):
-        left, right = (round(slot / shown.slots * columns) for slot in (box.start, box.end))
-        bottom, top = (round(y / high * lines) for y in (box.offset, box.offset + box.size))
-        grid[bottom:top, left:right] = box.tensor
-    # No label crosses the line at the peak.
-    grid[:, int((shown.peak_slot + 0.5) / shown.slots * columns)] = SCRATCH
-    for tensor, (short, origin) in names.items():
-        full, brief = f"{short} {origin}", short
-        for text, upright, least in (
-            (full, False, 0.9),
-            (brief, False, 0.95),
-            (full, True, 0.95),
-            (brief, False, 0.7),
-            (brief, True, 0.7),
-        ):
-            size = (_LABEL, 2 + 2 * len(text))
-            size = size[::-1] if upright else size
-            place = _best_place(grid == tensor, size, least)
-            if place is None:
-                continue
-            y, x = place
-            grid[y : y + size[0], x : x + size[1]] = SCRATCH
-            memory.text(
-                (x + size[1] / 2) / columns * shown.slots - 0.5,
-                (y + size[0] / 2) / lines * high,
-                text,
-                ha="center",
-                va="center",
-                rotation=90 if upright else 0,
-                fontsize=_FONT,
-                parse_math=False,
-                path_effects=[withStroke(linewidth=1.5, foreground="white")],
-            )
-            break
-
-
-def _best_place(
-    mine: NDArray[np.bool_], size: tuple[int, int], least: float
-) -> tuple[int, int] | None:
-    """Lower left cell of the rectangle of `size` (lines, columns) that lies in `mine` the most.
-
-    Of equal ones, those with the most of `mine` around them, and of these the one in their middle.
-    None if all have less than the part `least` of their cells in `mine`.
-    """
-    inside = _sums(mine, size)
-    if inside.size == 0 or inside.max() < least * size[0] * size[1]:
-        return None
-    around = (3 * size[0], 3 * size[1])
-    near = _sums(np.pad(mine, [(size[0], size[0]), (size[1], size[1])]), around)
-    score = inside * (around[0] * around[1] + 1) + near
-    best = np.argwhere(score == score.max())
-    y, x = best[np.abs(best - best.mean(0)).sum(1).argmin()]
-    return int(y), int(x)
-
-
-def _sums(cells: NDArray[np.bool_], size: tuple[int, int]) -> NDArray[np.int64]:
-    """How many cells are set in every rectangle of `size`, by its lower left cell."""
-    if cells.shape[0] < size[0] or cells.shape[1] < size[1]:
-        return np.zeros((0, 0), np.int64)
-    total: NDArray[np.int64] = np.pad(cells.cumsum(0).cumsum(1), [(1, 0), (1, 0)])
-    h, w = size
-    sums: NDArray[np.int64] = total[h:, w:] - total[:-h, w:] - total[h:, :-w] + total[:-h, :-w]
-    return sums

@@ -12,9 +12,10 @@ from lowtide.plans.file import SCHEMA, graph_digest, model_digest
 from lowtide.plans.placer import Point
 from lowtide.program.assemble import Assembly, ByOperators, ByRows
 from lowtide.report.complete import incomplete_note
-from lowtide.report.part import network_name, part_fields
+from lowtide.report.part import MODES, network_name, part_fields
 from lowtide.report.predicted import predicted_fields, predicted_note
 from lowtide.report.saved import saved_lines, savings_document
+from lowtide.report.terminal import GLUE
 from lowtide.report.text import amount, change, plain, table
 from lowtide.rows.stages import RowPlan, Stage
 
@@ -28,20 +29,22 @@ def plan_text(planned: Planned) -> str:
     plan, graph = _plan(compiled.assembly), compiled.graph
     options = compiled.options
     rows = []
+    strips = any(s.strip_width is not None or s.lean for s in plan.stages)
     for number, stage in enumerate(plan.stages):
         ids = stage.operators
         kinds = graph.ops[ids[0]].label if ids else "rows given and taken"
         if len(ids) > 1:
-            kinds += f" ... {graph.ops[ids[-1]].label} ({len(ids)} operators)"
+            kinds += f" ... {graph.ops[ids[-1]].label} ({len(ids)}{GLUE}operators)"
         width = "" if stage.strip_width is None else f"{stage.strip_width}"
         width += " lean" if stage.lean else ""
         kinds += f", {_blocks(graph, stage)}" if stage.blocks else ""
-        mark = " <- peak" if stage.peak_bytes == plan.peak_bytes else ""
+        mark = f" <-{GLUE}peak" if stage.peak_bytes == plan.peak_bytes else ""
         live = ", ".join(
-            f"{plain(_name(compiled, tensor))}: {size:,}"
+            f"{plain(_name(compiled, tensor))}:{GLUE}{size:,}"
             for tensor, size in live_at_peak(compiled.assembly, stage)[:_NAMED]
         )
-        rows.append((number, f"{stage.peak_bytes:,}", width, kinds + mark, _ids(ids), live))
+        strip = (width,) if strips else ()
+        rows.append((number, f"{stage.peak_bytes:,}", *strip, kinds + mark, _ids(ids), live))
     arena, bound = compiled.arena_bytes, planned.lower_bound_bytes
     proof = (
         "proved optimal"
@@ -58,43 +61,64 @@ def plan_text(planned: Planned) -> str:
         else f"{plan.macs:,} MACs, {plan.macs / (own or 1):.4f} times the network's"
     )
     columns = (
-        "stage",
-        "bytes",
-        "strip",
-        "operators.",
-        "numbers.",
-        "live at the stage's peak (tensor: bytes).",
+        *("stage", "bytes", *(["strip"] if strips else [])),
+        *("operators.", "numbers.", "live at the stage's peak (tensor: bytes)."),
     )
-    lines = [
-        table("Stages, run one after the other", columns, rows),
-        "",
-        f"{network_name(compiled.model)}, input {options.input_mode}, output {options.output_mode}: "
-        f"{overhead}",
-        f"arena, rows placed one by one         {amount(arena):>12}  {proof}",
+    figures = [
+        ("arena, rows placed one by one", amount(arena), proof),
         *_state(compiled),
-        f"live rows and scratch at the peak     {amount(plan.peak_bytes):>12}"
-        + ("  proved least" if plan.peak_bytes == bound else ""),
-        f"lower bound for orders of its steps   {amount(bound):>12}",
-        f"operator by operator, best order      {amount(best):>12}  {change(best, ram)} {by_rows}",
-        f"TensorFlow Lite Micro, predicted      {amount(tflm):>12}  {change(tflm, ram)} {by_rows}",
+        (
+            "live rows and scratch at the peak",
+            amount(plan.peak_bytes),
+            "proved least" if plan.peak_bytes == bound else "",
+        ),
+        ("lower bound for orders of its steps", amount(bound), ""),
+        ("operator by operator, best order", amount(best), f"{change(best, ram)} {by_rows}"),
+        ("TensorFlow Lite Micro, predicted", amount(tflm), f"{change(tflm, ram)} {by_rows}"),
     ]
     if compiled.instructions_predicted is not None:
-        lines.append(
-            f"instructions, predicted               {compiled.instructions_predicted:>12,}  "
-            f"{predicted_note(compiled)}"
-        )
-    lines += [*saved_lines(compiled.savings), *incomplete_note(compiled)]
+        count = f"{compiled.instructions_predicted:,}"
+        figures.append(("instructions, predicted", count, predicted_note(compiled)))
+    lines = [
+        table("Stages, run one after the other", columns, rows),
+        *_words(plan),
+        "",
+        f"{network_name(compiled.model)}, input {MODES[options.input_mode]}, output "
+        f"{MODES[options.output_mode]}: "
+        f"{overhead}",
+        table("", (".", "", "."), figures),
+        *saved_lines(compiled.savings),
+        *incomplete_note(compiled),
+    ]
     return "\n".join(lines)
 
 
-def _state(compiled: Compiled) -> list[str]:
+def _words(plan: RowPlan) -> list[str]:
+    """What our own words in the table of stages mean, of those that it has."""
+    lines = []
+    if any(stage.strip_width is not None for stage in plan.stages):
+        lines.append(
+            "strip: the stage runs in strips of the output of so many columns, one after the other; "
+            "where they overlap, it computes twice."
+        )
+    if any(stage.lean for stage in plan.stages):
+        lines.append("lean: kernels in the forms that take the least scratch memory.")
+    if any(stage.blocks for stage in plan.stages):
+        lines.append(
+            "block: a 1x1 convolution, a depthwise one and another 1x1 that run as one operator, "
+            "pixel by pixel."
+        )
+    return lines
+
+
+def _state(compiled: Compiled) -> list[tuple[str, str, str]]:
     """What is kept from one invocation to the next, if anything is."""
     if not compiled.state_bytes:
         return []
+    state, ram = compiled.state_bytes, compiled.ram_bytes
     return [
-        f"state, kept between invocations       {amount(compiled.state_bytes):>12}  "
-        "counted once, not in the arena",
-        f"arena and state                       {amount(compiled.ram_bytes):>12}",
+        ("state, kept between invocations", amount(state), "counted once, not in the arena"),
+        ("arena and state", amount(ram), ""),
     ]
 
 
@@ -180,7 +204,7 @@ def front_text(compiled: Compiled, points: Sequence[Point], *, complete: bool) -
             f"{p.macs:,}",
             *([] if model is None else [f"{model.program(p.placed.rows.executed):,}"]),
             sum(c.strip_width is not None for c in p.choices),
-            "<- this plan" if _same(p, compiled) else "",
+            f"<-{GLUE}this{GLUE}plan" if _same(p, compiled) else "",
         )
         for p in points
     ]
@@ -189,7 +213,7 @@ def front_text(compiled: Compiled, points: Sequence[Point], *, complete: bool) -
     title = f"All plans that no other beats in both {ram} and {unit}"
     if not complete:
         title += " (of the stages looked at before the effort was used up)"
-    columns = [f"{ram}, bytes", "live, bytes", "overhead", "MACs", "in strips", ""]
+    columns = [f"{ram}, bytes", "live, bytes", "overhead", "MACs", "in strips", "."]
     if model is None:
         return table(title, columns, rows)
     columns.insert(4, "instr., predicted")

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from lowtide.commands.analysis import Analysis, Timeline
 from lowtide.commands.reordering import Placements, Reordered
 from lowtide.report.saved import advice_lines
-from lowtide.report.terminal import USUAL, width
+from lowtide.report.terminal import GLUE, short_name, width
 from lowtide.report.terminal import plain as plain
 from lowtide.report.terminal import table as table
 
-_BAR, _SHORT_BAR = 20, 12
+_BARS = ((100, 20), (80, 12), (0, 8))
+"""From so many columns of a terminal on, bars are so long."""
 
 
 def amount(count: int) -> str:
@@ -46,14 +47,10 @@ def best_title(analysis: Analysis) -> str:
 def steps_text(title: str, line: Timeline) -> str:
     """One row per step: working set in bytes, as a bar, and by tensor ids; the peak is marked."""
     rows = []
+    longest = next(length for across, length in _BARS if width() >= across)
     for number, step in enumerate(line.steps):
-        bar = "#" * max(
-            1,
-            round(
-                (_BAR if width() >= USUAL else _SHORT_BAR) * step.bytes / max(1, line.peak_bytes)
-            ),
-        )
-        mark = " <- peak" if number == line.peak_step else ""
+        bar = "#" * max(1, round(longest * step.bytes / max(1, line.peak_bytes)))
+        mark = f"{GLUE}<-{GLUE}peak" if number == line.peak_step else ""
         ids = " ".join(map(str, step.working_set))
         rows.append(
             (number, step.operator, step.type, f"{step.bytes:,}", bar + mark, step.macs, ids)
@@ -66,7 +63,7 @@ def _tensors_text(analysis: Analysis) -> str:
     rows = [
         (
             t.id,
-            t.name or "(no name)",
+            short_name(t.name) if t.name else "(no name)",
             shape_text(t.shape),
             t.type,
             f"{t.bytes:,}",
@@ -158,7 +155,7 @@ def _why_text(analysis: Analysis, what: str, line: Timeline) -> str:
     for tensor in sorted(line.peak_set, key=lambda t: -analysis.graph.tensors[t].bytes):
         value = analysis.graph.tensors[tensor]
         reason = "the operator's own" if tensor in used else _held_for(analysis, line, tensor)
-        name = f" {plain(value.name)}" if value.name else ""
+        name = f" {short_name(value.name)}" if value.name else ""
         lines.append(
             f"  {value.bytes:>10,} B  tensor {tensor}{name} "
             f"[{shape_text(value.shape)} {value.dtype.name}], {reason}"

@@ -1,0 +1,133 @@
+"""The last lines of commands: what to try next, and what would fit where the program does not."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lowtide.cli.helping import words_given
+from lowtide.cli.options import progress, show
+from lowtide.errors import InfeasibleError
+
+if TYPE_CHECKING:
+    from lowtide.commands.compiling import Compiled, Options
+    from lowtide.commands.hints import Hint
+    from lowtide.commands.verdict import Verdict
+    from lowtide.ir import Model
+    from lowtide.machines.parts import Board
+
+advice_option = click.option(
+    "--advice/--no-advice",
+    "advised",
+    default=True,
+    help="End with what to try next, where something saves 3 % or more (default), or do not.",
+)
+
+
+def again(flags: Sequence[str]) -> str:
+    """The command that was given, to be typed once more with `flags` added."""
+    words = list(words_given())
+    at = words.index("--") if "--" in words else len(words)
+    name = click.get_current_context().info_name or ""
+    return shlex.join(["lowtide", name, *words[:at], *flags, *words[at:]])
+
+
+def command_of(model: str) -> Callable[[Hint], str]:
+    """What to type for a hint on `model`, as the command line named it."""
+
+    def command(hint: Hint) -> str:
+        name = model.removeprefix("zoo:")
+        stem = Path(name).stem if name == model else name
+        match hint.kind:
+            case "compile":
+                words = ["lowtide", "compile", model, "-o", stem]
+            case "simplify" if not hint.flags:
+                words = ["lowtide", "simplify", model, "-o", f"{stem}_simpler.tflite"]
+            case _:
+                return again(hint.flags)
+        return shlex.join(words)
+
+    return command
+
+
+def show_hints(model: str, hints: Sequence[Hint] | None) -> None:
+    """A line for each."""
+    from lowtide.report.advised import hint_lines
+
+    for line in hint_lines(hints or (), command_of(model)):
+        show(line)
+
+
+def hints_field(model: str, hints: Sequence[Hint] | None) -> dict[str, Any]:
+    """The same for a JSON document; no field where no advice was wanted (None)."""
+    from lowtide.report.advised import hint_documents
+
+    return {} if hints is None else {"advice": hint_documents(hints, command_of(model))}
+
+
+@contextmanager
+def or_what_fits(model: Model, options: Options) -> Iterator[None]:
+    """Where no plan keeps to --max-ram, the error says what does."""
+    try:
+        yield
+    except InfeasibleError as error:
+        from lowtide.commands.hints import ways_to_fit
+        from lowtide.report.advised import fit_remedy
+
+        if options.max_ram is None:
+            raise
+        with progress("looking for what would fit"):
+            ways = ways_to_fit(model, options, options.max_ram)
+        otherwise = error.remedy
+        if options.input_mode == "resident" and not options.preserve_input:
+            otherwise = "allow more RAM: it fits with no other way to give the input either"
+        remedy = fit_remedy(ways, None, otherwise)
+        raise InfeasibleError(error.cause, remedy) from None
+
+
+@contextmanager
+def or_what_fits_on(board: Board, compiled: Compiled) -> Iterator[None]:
+    """Where a program does not fit the board, the error says what does, or which part has room."""
+    from lowtide.machines.failures import DoesNotFitError
+
+    try:
+        yield
+    except DoesNotFitError as error:
+        from lowtide.commands.hints import roomy_part, ways_to_fit
+        from lowtide.commands.verdict import predicted
+        from lowtide.report.advised import fit_remedy
+
+        needed, figures = error.needed_bytes, predicted(compiled)
+        if error.memory == "RAM":
+            with progress("looking for what would fit"):
+                most = compiled.ram_bytes - error.missing_bytes
+                ways = ways_to_fit(compiled.model, compiled.options, most)
+            part = roomy_part(board.core.name, needed, figures.flash_bytes)
+        else:
+            ways, part = (), roomy_part(board.core.name, figures.ram_bytes, needed)
+        raise DoesNotFitError(
+            error.cause,
+            fit_remedy(ways, part, error.remedy),
+            memory=error.memory,
+            missing_bytes=error.missing_bytes,
+            needed_bytes=needed,
+        ) from None
+
+
+def remedy_of_check(verdict: Verdict, otherwise: str) -> str:
+    """What would keep to the limit of RAM, if that is what was exceeded; else `otherwise`."""
+    over = [f.over for f in verdict.findings if f.name == "ram_bytes" and f.by == "limit"]
+    if not over or max(over) <= 0:
+        return otherwise
+    from lowtide.commands.hints import ways_to_fit
+    from lowtide.report.advised import fit_remedy
+
+    compiled = verdict.compiled
+    most = compiled.ram_bytes - max(over)
+    ways = ways_to_fit(compiled.model, compiled.options, most, planned=False)
+    return fit_remedy(ways, None, otherwise)

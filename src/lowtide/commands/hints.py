@@ -1,0 +1,285 @@
+"""What to try next, in milliseconds, after a command that has done something else.
+
+Why beside `advising`, which plans a program for each advice: a report may take seconds for that, a line
+below a plan may not. What is said here comes from estimates, and is called so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from lowtide.commands.advising import Kind
+from lowtide.commands.compiling import Compiled, Options, compile_model, passed
+from lowtide.commands.savings import Savings
+from lowtide.errors import LowtideError
+from lowtide.estimates.figures import instructions
+from lowtide.estimates.network import Need, Network
+from lowtide.ir import Graph, Model
+from lowtide.ir.liveness import peak_bytes
+from lowtide.ir.macs import graph_macs
+from lowtide.machines.board import find_target
+from lowtide.machines.mcus import Mcu, load_mcus
+from lowtide.order import OrderResult, best_order
+from lowtide.passes import drop_boundary_quantization, resolve_variables
+from lowtide.place.tensors import tflm_arena_bytes, tflm_variable_bytes
+from lowtide.place.variables import place_variables, state_bytes
+from lowtide.plans.cost import known_model
+from lowtide.plans.placer import Point
+from lowtide.rows.prepare import InputMode
+from lowtide.target import ANY, Target
+
+MOST: Final = 3
+"""So many hints are given at a time, those that save the most."""
+
+WORTH: Final = 0.03
+"""A saving of less than this part is not worth a line."""
+
+_MORE_WORK: Final = 1.25
+"""How many times the network's MACs a plan of the front may take that is pointed to."""
+
+_MORE_INSTRUCTIONS: Final = 1.5
+"""And how many times the program's instructions, as predicted."""
+
+_SURE: Final = 1.05
+"""What is estimated fits for sure where there is so many times the room."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """With `flags` added to the command, or by the command of its kind (compile, simplify), so many
+    bytes less of RAM (arena and state) and of weights in flash are needed, of those before; `faster` is
+    the part of the instructions that falls away, as predicted. If not `estimated`, RAM is as planned."""
+
+    kind: Kind
+    flags: tuple[str, ...] = ()
+    ram_saved: int = 0
+    ram_before: int = 0
+    flash_saved: int = 0
+    flash_before: int = 0
+    faster: float = 0.0
+    estimated: bool = True
+
+    @property
+    def less_ram(self) -> float:
+        """The part of the RAM that is saved; below 0: it takes more."""
+        return self.ram_saved / self.ram_before if self.ram_before else 0.0
+
+    @property
+    def less_flash(self) -> float:
+        """The part of the weights that is saved."""
+        return self.flash_saved / self.flash_before if self.flash_before else 0.0
+
+    @property
+    def worth(self) -> bool:
+        """Whether it saves enough to be told, and takes no more RAM than that is worth."""
+        best = max(self.less_ram, self.less_flash, self.faster)
+        return best >= WORTH and self.less_ram > -WORTH
+
+
+def hints(compiled: Compiled, points: Sequence[Point] = ()) -> tuple[Hint, ...]:
+    """What would make `compiled` smaller, the largest saving first; `points` is its front, if known.
+
+    Nothing for a program with limits, of a plan that was given, or of a part of its file: what these
+    would need no estimate tells.
+    """
+    options = compiled.options
+    given = options.stages is not None or options.max_ram is not None
+    if given or options.max_overhead is not None or compiled.model.whole is not None:
+        return ()
+    found = [*_by_estimates(compiled), *_of_front(compiled, points)]
+    return _best(found)
+
+
+def _best(found: Iterable[Hint]) -> tuple[Hint, ...]:
+    """RAM first: it is what decides whether a program fits."""
+    worth = [hint for hint in found if hint.worth]
+    return tuple(
+        sorted(
+            worth,
+            key=lambda h: (h.less_ram < WORTH, -max(h.less_ram, h.less_flash, h.faster), h.flags),
+        )[:MOST]
+    )
+
+
+class _Found:
+    """What estimates tell of a graph for a core, by input mode."""
+
+    def __init__(self, graph: Graph, order: Sequence[int], target: Target) -> None:
+        self.target = target
+        self._network = Network(graph, order, target)
+        variables = place_variables(self._network.graph, order, self._network.roots, 1)
+        self._state = state_bytes(variables)
+        self._needs: dict[InputMode, Need] = {}
+
+    def _need(self, mode: InputMode) -> Need:
+        if mode not in self._needs:
+            self._needs[mode] = self._network.need(mode)
+        return self._needs[mode]
+
+    def ram(self, mode: InputMode) -> int:
+        """Arena and state, in bytes."""
+        return (self._need(mode).peak_bytes or 0) + self._state
+
+    def instructions(self, mode: InputMode) -> int | None:
+        """Of one inference, if there is a model of the core's."""
+        costs = known_model(self.target.priced_as)
+        return None if costs is None else instructions(self._need(mode), costs)
+
+
+def _found(graph: Graph, options: Options) -> _Found:
+    return _Found(graph, best_order(graph, effort=options.effort).order, options.target)
+
+
+def _by_estimates(compiled: Compiled) -> Iterator[Hint]:
+    options, graph, mode = compiled.options, compiled.simplified.graph, compiled.options.input_mode
+    now = _Found(graph, compiled.order.order, options.target)
+    ram = compiled.ram_bytes
+
+    def hint(kind: Kind, flags: Sequence[str], after: _Found, new: InputMode = mode) -> Hint:
+        # In the measure of what the program takes: placed, it is a little more than estimated.
+        saved = round(ram * (1 - after.ram(new) / max(1, now.ram(mode))))
+        counts = now.instructions(mode), after.instructions(new)
+        faster = 0.0
+        if counts[0] and counts[1] and after.target.priced_as == now.target.priced_as:
+            faster = 1 - counts[1] / counts[0]
+        return Hint(kind, tuple(flags), saved, ram, faster=faster)
+
+    if options.schedule != "rows":
+        saved = ram - now.ram(mode)
+        yield Hint("rows", ("--schedule", "rows", "--allocator", "planned"), saved, ram)
+        return
+    if not options.quantized_io:
+        inner = drop_boundary_quantization(graph)
+        if (inner.inputs, inner.outputs) != (graph.inputs, graph.outputs):
+            yield hint("quantized-io", ("--quantized-io",), _found(inner, options))
+    if mode == "resident" and not options.preserve_input:
+        yield hint("streamed", ("--input", "streamed"), now, "streamed")
+    if not options.simplify:
+        other = passed(compiled.model, replace(options, simplify=True)).graph
+        less = hint("simplify", ("--simplify",), _found(other, options))
+        weights = graph.weights_bytes
+        yield replace(less, flash_saved=weights - other.weights_bytes, flash_before=weights)
+    if options.target == ANY:
+        for core in ("cortex-m0", "cortex-m4"):
+            after = _Found(graph, compiled.order.order, find_target(core))
+            yield hint("core", ("--core", core), after)
+
+
+def _of_front(compiled: Compiled, points: Sequence[Point]) -> Iterator[Hint]:
+    """The plan of least RAM for not too much work."""
+    within = [p for p in points if p.overhead <= _MORE_WORK]
+    model = compiled.options.predictor
+    if not within or model is None:
+        return
+    best = min(within, key=lambda p: (p.arena_bytes, p.cost))
+    before = model.program(compiled.assembly.executed)
+    faster = 1 - model.program(best.placed.rows.executed) / max(1, before)
+    flags = ("--max-overhead", f"{_MORE_WORK:g}")
+    saved = compiled.arena_bytes - best.arena_bytes
+    if faster >= 1 - _MORE_INSTRUCTIONS:
+        yield Hint("strips", flags, saved, compiled.ram_bytes, faster=faster, estimated=False)
+
+
+def file_hints(
+    model: Model, *, simplified: Savings | None = None, ordered: OrderResult | None = None
+) -> tuple[Hint, ...]:
+    """For those who stay with a .tflite: what a compiled program would need, and what a file without
+    what no input can change, or with its operators in another order, would save.
+
+    `simplified` are the savings of a file that is not simplified yet, `ordered` the best order of one
+    that has another. Nothing for a network that cannot be compiled.
+    """
+    found = []
+    options = Options()
+    try:
+        needed = _found(passed(model, options).graph, options).ram("resident")
+    except LowtideError:
+        needed = None
+    whole = resolve_variables(model.graph)
+    tflm = tflm_arena_bytes(model.graph, range(len(model.graph.ops))) + tflm_variable_bytes(whole)
+    if needed is not None:
+        found.append(Hint("compile", (), tflm - needed, tflm))
+    if simplified is not None and simplified.anything:
+        weights, macs = simplified.weights, simplified.macs
+        less = macs.saved / macs.before if macs.before else 0.0
+        found.append(Hint("simplify", (), 0, 0, weights.saved, weights.before, less))
+    if ordered is not None:
+        peak = peak_bytes(model.graph, range(len(model.graph.ops)))
+        found.append(Hint("reorder", ("--reorder",), peak - ordered.peak_bytes, peak))
+    return _best(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """With `flags` added, arena and state take `ram_bytes`, for `overhead` times the network's MACs."""
+
+    flags: tuple[str, ...]
+    ram_bytes: int
+    overhead: float = 1.0
+    estimated: bool = True
+
+
+def ways_to_fit(
+    model: Model, options: Options, most: int, *, planned: bool = True
+) -> tuple[Way, ...]:
+    """What brings arena and state to at most `most` bytes, the least change first; none for a part of
+    a file, or for a plan that was given.
+
+    Other ways to give the input are estimated. The work that it takes where the input is given as it is,
+    or where none of these will do, is planned, unless not `planned`.
+    """
+    if model.whole is not None or options.stages is not None or most <= 0:
+        return ()
+    plain = replace(options, schedule="rows", allocator="planned", max_ram=None)
+    found = []
+    for flags, other in _other_ends(model, plain):
+        needed = _found(passed(model, other).graph, other).ram(other.input_mode)
+        if needed * _SURE <= most:
+            found.append(Way(flags, needed))
+    if not planned:
+        return tuple(found[:MOST])
+    if options.max_ram is None:
+        found += _in_strips(model, plain, (), most)
+    elif not found and plain.input_mode == "resident" and not plain.preserve_input:
+        streamed = replace(plain, input_mode="streamed")
+        found += _in_strips(model, streamed, ("--input", "streamed"), most)
+    return tuple(found[:MOST])
+
+
+def _other_ends(model: Model, options: Options) -> Iterator[tuple[tuple[str, ...], Options]]:
+    """Other ways to give the input, one flag before two."""
+    graph = passed(model, replace(options, simplify=False)).graph
+    inner = drop_boundary_quantization(graph)
+    integers = not options.quantized_io and inner.inputs != graph.inputs
+    movable = options.input_mode == "resident" and not options.preserve_input
+    if integers:
+        yield ("--quantized-io",), replace(options, quantized_io=True)
+    if movable:
+        streamed = replace(options, input_mode="streamed")
+        yield ("--input", "streamed"), streamed
+        if integers:
+            both = ("--quantized-io", "--input", "streamed")
+            yield both, replace(streamed, quantized_io=True)
+
+
+def _in_strips(model: Model, options: Options, flags: tuple[str, ...], most: int) -> Iterator[Way]:
+    """The plan of least cost that fits, if there is one."""
+    try:
+        made = compile_model(model, replace(options, max_ram=most))
+    except LowtideError:
+        return
+    plan = made.assembly.plan
+    overhead = 1.0 if plan is None else plan.macs / max(1, graph_macs(made.graph))
+    yield Way((*flags, "--max-ram", str(most)), made.ram_bytes, overhead, estimated=False)
+
+
+def roomy_part(core: str, ram_bytes: int, flash_bytes: int) -> Mcu | None:
+    """The part of that core with the least RAM that has room for so much, stack and code included."""
+    parts = [
+        mcu
+        for mcu in load_mcus().values()
+        if mcu.core == core and mcu.ram_bytes >= ram_bytes and mcu.flash_bytes >= flash_bytes
+    ]
+    return min(parts, key=lambda mcu: (mcu.ram_bytes, mcu.flash_bytes, mcu.name), default=None)

@@ -1,0 +1,237 @@
+"""The last lines of commands: what they promise is what the commands that they name bring."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command import Result, call, fine, refused
+
+from lowtide.commands.hints import WORTH, Hint, Way, roomy_part
+from lowtide.machines.mcus import load_mcus
+from lowtide.report.advised import fit_remedy, hint_gain
+from networks import present, shared_models
+
+_TOLERANCE = 0.05
+"""Of the RAM before: estimates know nothing of where rows are placed."""
+
+_SHARED = {path.stem: str(path) for path in shared_models()}
+NETWORKS = [
+    *("zoo:figure1", "zoo:ds-cnn-kws", "zoo:lstm-gestures"),
+    *(_SHARED[name] for name in present("te_vww")),
+]
+
+
+def again(command: str, *more: str | Path, folder: Path | None = None) -> Result:
+    """Type what was advised, its -o in `folder`."""
+    program, *words = shlex.split(command)
+    assert program == "lowtide"
+    if folder is not None and "-o" in words:
+        words[words.index("-o") + 1] = str(folder)
+    return call(*words, *more)
+
+
+def json_of(*arguments: str | Path) -> dict[str, Any]:
+    document = json.loads(fine(call(*arguments, "--json")))
+    assert isinstance(document, dict)
+    return document
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_what_is_promised_is_saved(network: str, tmp_path: Path) -> None:
+    before = json_of("compile", network, "-o", tmp_path / "before")
+    assert 1 <= len(before["advice"]) <= 3
+    for number, entry in enumerate(before["advice"]):
+        done = again(entry["command"], folder=tmp_path / str(number))
+        after = json.loads(fine(done))
+        saved = before["ram_bytes"] - after["ram_bytes"]
+        assert abs(saved - entry["ram_saved"]) <= _TOLERANCE * before["ram_bytes"], entry
+        shares = entry["ram_saved"] / before["ram_bytes"], entry["instructions_saved_share"]
+        assert max(shares) >= WORTH
+
+
+def test_instructions_fall_as_promised(tmp_path: Path) -> None:
+    """Counted in both by the same model, of the same core."""
+    network, price = "zoo:ds-cnn-kws", ("--cost", "instructions")
+    before = json_of("compile", network, "-o", tmp_path / "a", *price)
+    (entry,) = [e for e in before["advice"] if e["flags"] == ["--core", "cortex-m4"]]
+    after = json.loads(fine(again(entry["command"], folder=tmp_path / "b")))
+    share = 1 - after["instructions_predicted"] / before["instructions_predicted"]
+    assert share == pytest.approx(entry["instructions_saved_share"], abs=0.01)
+
+
+def test_lines_end_what_people_read() -> None:
+    text = fine(call("plan", "zoo:figure1"))
+    told = json_of("plan", "zoo:figure1")["advice"]
+    commands = [entry["command"].replace(" --json", "") for entry in told]
+    assert text.splitlines()[-len(told) :] == [
+        f"next: {entry['gain']}: {command}" for entry, command in zip(told, commands, strict=True)
+    ]
+    quiet = fine(call("plan", "zoo:figure1", "--no-advice"))
+    assert text.startswith(quiet) and "next:" not in quiet
+
+
+def test_all_that_was_typed_is_typed_again() -> None:
+    given = ("--align", "32", "zoo:figure1", "--effort=0.5", "--no-simplify")
+    lines = fine(call("plan", *given)).splitlines()
+    assert lines[-1].startswith("next: ")
+    command = f"lowtide plan {shlex.join(given)} --"
+    assert all(command in line for line in lines if line.startswith("next: "))
+    last = fine(call("plan", "--", "zoo:figure1")).splitlines()[-1]
+    assert re.search(r"lowtide plan --\w.* -- zoo:figure1$", last)
+
+
+@pytest.mark.parametrize("flags", [("--max-ram", "64K"), ("--max-overhead", "1.5")])
+def test_a_program_with_limits_is_what_was_asked_for(flags: tuple[str, ...]) -> None:
+    assert json_of("plan", "zoo:figure1", *flags)["advice"] == []
+
+
+def test_the_front_knows_what_more_work_saves() -> None:
+    entry = json_of("plan", "zoo:ds-cnn-kws", "--front")["advice"]
+    assert "strips" not in {e["kind"] for e in entry}  # 256 B for 71 % more instructions
+    before = json_of("plan", "zoo:resnet8", "--front")
+    for told in before["advice"]:
+        if told["kind"] == "strips":
+            after = json.loads(fine(again(told["command"])))
+            assert before["ram_bytes"] - after["ram_bytes"] == told["ram_saved"]
+
+
+def test_operators_one_by_one(tmp_path: Path) -> None:
+    flags = ("--schedule", "operators", "--allocator", "greedy")
+    before = json_of("compile", "zoo:figure1", "-o", tmp_path / "a", *flags)
+    (entry,) = before["advice"]
+    after = json.loads(fine(again(entry["command"], folder=tmp_path / "b")))
+    saved = before["ram_bytes"] - after["ram_bytes"]
+    assert abs(saved - entry["ram_saved"]) <= _TOLERANCE * before["ram_bytes"]
+
+
+@pytest.mark.parametrize("command", ["reorder", "simplify"])
+def test_who_stays_with_tflm_hears_of_the_program(command: str, tmp_path: Path) -> None:
+    given = (command, "zoo:branchy-cell", "-o", tmp_path / "new.tflite", "--no-check")
+    (entry,) = [e for e in json_of(*given)["advice"] if e["kind"] == "compile"]
+    text = fine(call(*given))
+    assert f"next: {entry['gain']}: {entry['command']}" in text.splitlines()
+    assert "next:" not in fine(call(*given, "--no-advice"))
+    made = json.loads(fine(again(entry["command"], "--json", folder=tmp_path / "c")))
+    promised = made["tflm_greedy_arena_bytes"] - entry["ram_saved"]
+    assert abs(promised - made["ram_bytes"]) <= _TOLERANCE * made["ram_bytes"]
+
+
+def test_simplify_knows_of_the_order(tmp_path: Path) -> None:
+    given = ("simplify", "zoo:figure1", "-o", tmp_path / "new.tflite", "--no-check")
+    advice = json_of(*given, "--always-write")["advice"]
+    (entry,) = [e for e in advice if e["kind"] == "reorder"]
+    assert entry["ram_saved"] == 5216 - 4960
+    fine(again(entry["command"]))
+
+
+@pytest.mark.parametrize("network", [_SHARED[n] for n in present("mlperf_vww_96_int8")])
+def test_reorder_knows_what_simplify_saves(network: str, tmp_path: Path) -> None:
+    given = ("reorder", network, "-o", tmp_path / "new.tflite", "--no-check")
+    (entry,) = [e for e in json_of(*given)["advice"] if e["kind"] == "simplify"]
+    done = json.loads(fine(again(entry["command"], "--json", folder=tmp_path / "s.tflite")))
+    weights = done["saved"]["weights_bytes"]
+    assert entry["weights_saved"] == weights["before"] - weights["after"] > 0
+
+
+def _flags_in(result: Result) -> tuple[str, ...]:
+    """What the remedy says to add, the first of it."""
+    found = re.search(r"remedy: add ([^(]*) \(", result.err)
+    assert found is not None, result.err
+    return tuple(found[1].split())
+
+
+@pytest.mark.parametrize(("most", "way"), [(1900, "estimated"), (1640, "planned")])
+def test_a_limit_that_another_input_keeps(most: int, way: str, tmp_path: Path) -> None:
+    """The network takes 2,464 B, in strips 2,080 B; its input streamed 1,696 B, in strips less."""
+    given = ("compile", "zoo:figure1", "-o", tmp_path / "c", "--max-ram", str(most))
+    result = call(*given)
+    refused(result, 1, f"no plan of this network fits an arena of {most:,} bytes", "remedy: add --")
+    flags = _flags_in(result)
+    assert flags[:2] == ("--input", "streamed")
+    assert ("about" in result.err) == (way == "estimated")
+    assert json_of(*given, *flags)["ram_bytes"] <= most
+
+
+def _board(tmp_path: Path, ram: int) -> Path:
+    file = tmp_path / "boards.toml"
+    file.write_text(
+        '[board.mine]\ndescription = "mine"\ncore = "cortex-m4"\nmachine = "mps2-an386"\n'
+        f'ram = {{ origin = 0x20000000, length = "{ram}" }}\n'
+        'flash = { origin = 0x00000000, length = "1M" }\n'
+    )
+    return file
+
+
+def test_a_board_that_another_input_fits(tmp_path: Path) -> None:
+    given = ("run", "zoo:figure1", "--board", "mine", "--board-file", _board(tmp_path, 2560))
+    result = call(*given)
+    refused(result, 1, "the program does not fit mine: it needs ", "; or take --mcu ")
+    ran = json_of(*given, *_flags_in(result))
+    assert ran["ram"]["total_bytes"] <= 2560
+    part = re.search(r"take --mcu (\S+),", result.err)
+    assert part is not None
+    fine(call("run", "zoo:figure1", "--mcu", part[1]))
+
+
+def test_a_check_of_ram_says_what_keeps_to_it() -> None:
+    result = call("check", "zoo:figure1", "--max-ram", "3000")
+    assert result.code == 1
+    fine(call("check", "zoo:figure1", "--max-ram", "3000", *_flags_in(result)))
+
+
+def test_the_smallest_part_with_room() -> None:
+    parts = [m for m in load_mcus().values() if m.core == "cortex-m4"]
+    least = min(m.ram_bytes for m in parts)
+    found = roomy_part("cortex-m4", least + 1, 1)
+    assert found is not None and found.ram_bytes > least
+    assert roomy_part("cortex-m4", 1 << 40, 1) is None
+    assert roomy_part("no core", 1, 1) is None
+
+
+@pytest.mark.parametrize(
+    ("hint", "told"),
+    [
+        (
+            Hint("streamed", ("--input", "streamed"), 65_128, 77_040),
+            "about 65,100 B (85 %) less RAM, the input given row by row",
+        ),
+        (
+            Hint("strips", ("--max-overhead", "1.25"), 256, 4208, faster=-0.3, estimated=False),
+            "256 B (6 %) less RAM, 30 % more instructions, predicted, at most 1.25 times the work",
+        ),
+        (
+            Hint("simplify", (), 0, 0, 185_942, 219_000, 0.5),
+            "185,942 B (85 %) less flash for weights, 50 % fewer multiplications, without what no "
+            "input can change",
+        ),
+        (
+            Hint("compile", (), 45_600, 73_728),
+            "as C, about 28,100 B of RAM in place of TFLM's 73,728 B",
+        ),
+    ],
+)
+def test_gains_in_words(hint: Hint, told: str) -> None:
+    assert hint_gain(hint) == told
+
+
+def test_what_is_worth_a_line() -> None:
+    hint = Hint("streamed", (), 30, 1000)
+    assert hint.worth and not replace(hint, ram_saved=29).worth
+    assert not replace(hint, ram_saved=-40, faster=0.5).worth
+
+
+def test_remedies_in_words() -> None:
+    part = load_mcus()["RP2040"]
+    ways = [Way(("--input", "streamed"), 9871), Way(("--max-ram", "12000"), 11_904, 1.3, False)]
+    assert fit_remedy(ways, part, "") == (
+        "add --input streamed (about 9,870 B of arena and state), or --max-ram 12000 (11,904 B of "
+        "arena and state at 1.30 times the work); or take --mcu RP2040, which has 264 KiB of RAM and "
+        "its flash outside"
+    )
+    assert fit_remedy([], None, "buy more") == "buy more"
