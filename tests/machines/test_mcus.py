@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from lowtide.commands.checking import run
+from lowtide.commands.compiling import Options, compile_model
 from lowtide.errors import UsageError
-from lowtide.machines.board import load_boards
+from lowtide.machines.board import find_target, load_boards
 from lowtide.machines.mcus import board_of, find_mcu, find_mcus, load_mcus
+from networks import model_of
 
 
 def test_there_are_parts_of_many_families() -> None:
@@ -68,6 +71,16 @@ def test_a_part_that_nothing_emulates_says_so() -> None:
 def test_a_part_that_is_a_board_too_has_the_same_memory() -> None:
     board, part = load_boards()["nucleo-f412zg"], load_mcus()["STM32F412ZG"]
     assert (board.ram.length, board.flash.length) == (part.ram_bytes, part.flash_bytes)
+
+
+def test_a_program_for_a_core_with_less_is_refused_before_it_is_built() -> None:
+    program = compile_model(model_of("figure1"), Options(target=find_target("cortex-m3")))
+    with pytest.raises(UsageError) as error:
+        run(program, board_of(find_mcu("STM32L432KC")))
+    assert str(error.value) == (
+        "the program is for cortex-m3, and STM32L432KC has a cortex-m4\n"
+        "  remedy: give --core cortex-m4, or --core any"
+    )
 
 
 def test_parts_are_found_in_any_case_and_by_their_beginning() -> None:

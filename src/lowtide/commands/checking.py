@@ -21,6 +21,7 @@ from lowtide.commands.cutting import alone
 from lowtide.commands.originals import Originals, in_file, known_tensors, originals
 from lowtide.commands.profiling import Profile, profile_of
 from lowtide.commands.sequences import Inputs, State, inputs_of
+from lowtide.errors import UsageError
 from lowtide.ir import Graph, Model, Op
 from lowtide.ir.macs import graph_macs
 from lowtide.machines.board import find_board
@@ -39,6 +40,7 @@ from lowtide.oracle.samples import reference, sample_inputs
 from lowtide.oracle.unwritten import agreed, flags
 from lowtide.program.assemble import Assembly
 from lowtide.shown import Shown
+from lowtide.target import PORTABLE
 
 Array = NDArray[Any]
 
@@ -300,6 +302,16 @@ class Ran(Shown):
         return self.difference is None
 
 
+def _check_core(compiled: Compiled, board: Board) -> None:
+    """Raise UsageError where the board's core has quick kernels that the program is made without."""
+    target = compiled.options.target
+    if set(board.core.target.variants) - {PORTABLE} - set(target.variants):
+        raise UsageError(
+            f"the program is for {target.core}, and {board.name} has a {board.core.name}",
+            f"give --core {board.core.name}, or --core any",
+        )
+
+
 def run(
     compiled: Compiled,
     board: Board | str,
@@ -317,11 +329,12 @@ def run(
     of sources that did not change are those of an earlier build. With `profile`, what each operator and
     each kernel executes is counted in the run that is measured; why not, if it cannot be.
 
-    Raises UsageError for an unknown board, DoesNotFitError if RAM or flash is too small, else as
-    `verify`.
+    Raises UsageError for an unknown board or one of another core, DoesNotFitError if RAM or flash is
+    too small, else as `verify`.
     """
     if isinstance(board, str):
         board = find_board(board)
+    _check_core(compiled, board)
     graph = compiled.graph
     ends = [*dict.fromkeys([*graph.inputs, *graph.outputs, *flags(graph)])]
     compiled, inputs, told, passed_over = _told(compiled, ends, samples, 2, seed)

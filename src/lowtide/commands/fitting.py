@@ -1,8 +1,8 @@
 """Which of the parts will do: networks by microcontrollers, behind `lowtide fit`.
 
 For each pair the first of these that holds: the program fits as it is; with its input streamed; with the
-kernels of a core without DSP instructions, which may take less, its input streamed or not; with work
-done twice; or it does not fit, and by how much. All but work done twice comes from estimates
+kernels that every core has (`--core any`), which may take less flash, its input streamed or not; with
+work done twice; or it does not fit, and by how much. All but work done twice comes from estimates
 (commands/estimating.py).
 """
 
@@ -21,7 +21,7 @@ from lowtide.ir import Model
 from lowtide.machines.mcus import Mcu, load_mcus
 from lowtide.plans import planner
 from lowtide.rows.prepare import InputMode
-from lowtide.target import PORTABLE, Target
+from lowtide.target import ANY, Target
 
 Way = Literal["as is", "streamed", "other kernels", "more work", "not"]
 WAYS: Final[tuple[Way, ...]] = ("as is", "streamed", "other kernels", "more work", "not")
@@ -91,7 +91,7 @@ class Fit:
             return f"does not fit {name}: {' and '.join(short)} too little"
         how = ["its input streamed"] if self.streamed else []
         if self.way == "other kernels":
-            how.append("with portable kernels")
+            how.append("with the kernels of any core")
         if self.way == "more work":
             more = math.ceil((self.overhead - 1) * 100)
             how.append(f"at +{more} % work" if more > 0 else "in lean form")
@@ -137,12 +137,11 @@ class _Found:
 
     def fit(self, mcu: Mcu) -> Fit:
         """The first way that holds."""
-        portable = _portable(mcu.target)
         ways: Sequence[tuple[Way, InputMode, Target]] = (
             ("as is", "resident", mcu.target),
             ("streamed", "streamed", mcu.target),
-            ("other kernels", "resident", portable),
-            ("other kernels", "streamed", portable),
+            ("other kernels", "resident", ANY),
+            ("other kernels", "streamed", ANY),
         )
         needed = []
         for way, mode, target in ways:
@@ -152,7 +151,7 @@ class _Found:
         if found.way != "not" or found.spare_flash_bytes < 0 or self._more_work <= 1:
             return found
         own = needed[1].flash_bytes <= mcu.flash_bytes
-        return self._twice(mcu, mcu.target if own else portable) or found
+        return self._twice(mcu, mcu.target if own else ANY) or found
 
     def _needs(self, target: Target) -> Estimate:
         if target not in self._estimates:
@@ -190,10 +189,6 @@ def _missing(fit: Fit) -> tuple[bool, int, int]:
     """What a way lacks, worst first: no plan makes up for flash, some do for RAM."""
     ram, flash = max(0, -fit.spare_ram_bytes), max(0, -fit.spare_flash_bytes)
     return flash > 0, ram, flash
-
-
-def _portable(target: Target) -> Target:
-    return Target(target.core, (PORTABLE,), target.priced_as)
 
 
 def _ram(needs: Needs) -> int:

@@ -24,12 +24,12 @@ _SHORT: Final[dict[Way, str]] = {
 _COUNTED: Final[dict[Way, str]] = {
     "as is": "as is",
     "streamed": "with the input streamed",
-    "other kernels": "with portable kernels",
+    "other kernels": "with the kernels of any core",
     "more work": "in lean form or with more work",
 }
 _WORDS: Final = """fits: as it is
 streamed: with its input given row by row
-portable: with kernels without DSP instructions (--core cortex-m3)
+portable: with the kernels of any core, which take less flash (--core any)
 lean: streamed, with kernels that need less scratch memory
 +x % work: streamed, with rows computed twice
 no: by as much as is left below 0
