@@ -6,7 +6,7 @@ Why: hypothesis shall find the same examples in every run, and a busy machine sh
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -50,6 +50,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return module, examples.setdefault((item.path, example), len(examples))
 
     items.sort(key=place)
+
+
+@pytest.fixture(autouse=True)
+def _own_environment() -> Iterator[None]:
+    """What a library puts into the environment, as joblib does, goes with the test that used it.
+
+    Else oracles would be started anew for all tests after it: see `oracle_server.served`.
+    """
+    before = dict(os.environ)
+    yield
+    for name in os.environ.keys() - before.keys():
+        del os.environ[name]
+    os.environ.update(before)
 
 
 @pytest.fixture(autouse=True)

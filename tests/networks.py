@@ -4,7 +4,8 @@ Why one list: a test over all networks must have cases also where the folder of 
 missing, so both kinds go by name and the zoo is always among them. Random networks go by number.
 
 Why programs, too: many tests look at the same one, and planning it takes longer than looking. What is
-kept here is frozen; a test that replaces parts of lowtide must compile by itself.
+kept here is frozen; a test that replaces parts of lowtide must compile by itself, and so must one that
+asks how small a program is.
 """
 
 from __future__ import annotations
@@ -65,9 +66,14 @@ def model_of(network: str | int) -> Model:
     return parse(random_network(network), path=f"random-{network}")
 
 
+EFFORT = 0.1
+"""Of the usual effort, that with which programs are planned that are only looked at."""
+
+
 def compiled(network: str | int, options: Options | None = None) -> Compiled:
-    """The network as C; planned once, whatever its name."""
-    return _compiled(network, options or Options())
+    """The network as C; planned once, whatever its name, with `EFFORT`."""
+    chosen = options or Options()
+    return _compiled(network, replace(chosen, effort=EFFORT * chosen.effort))
 
 
 @cache

@@ -1,22 +1,28 @@
 """Oracles without their start: a process that has loaded both engines, and forks for each request.
 
 Why: loading Python, numpy and an engine takes ten times as long as running a small model, and tests do
-so a thousand times. Every request still has a process of its own, which the engine may take down. Where
-a test changes the environment or sets a time limit of its own, the worker is started as usual, as it is
-in the tests of the oracle itself.
+so a thousand times. Every request still has a process of its own, which the engine may take down. What
+was asked before, as of a network that is run in several ways, is answered as it was then. Where a test
+changes the environment or sets a time limit of its own, the worker is started as usual, as it is in the
+tests of the oracle itself.
 """
 
 from __future__ import annotations
 
 import atexit
+import hashlib
 import os
 import subprocess
 import sys
+import tempfile
+import zipfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from select import select
 from threading import Lock
+
+from lowtide.cache import Cache
 
 _LEAST_LIMIT = 60.0
 """Seconds: a request that may take less than this is one of a test that wants it to take too long."""
@@ -75,6 +81,27 @@ def _stop(server: subprocess.Popen[str]) -> None:
     server.wait()
 
 
+@cache
+def _answers() -> Cache:
+    """Outputs of this run's requests that ended well, by `_key`."""
+    folder = tempfile.TemporaryDirectory(prefix="lowtide-answers-")
+    atexit.register(folder.cleanup)
+    return Cache(Path(folder.name))
+
+
+def _key(folder: Path) -> str:
+    """What is asked, as one number: inputs.npz says when it was written, which is no part of it."""
+    digest = hashlib.sha256()
+    for name in ("model.tflite", "request.json"):
+        if (file := folder / name).exists():
+            digest.update(hashlib.sha256(file.read_bytes()).digest())
+    if (inputs := folder / "inputs.npz").exists():
+        with zipfile.ZipFile(inputs) as arrays:
+            for name in sorted(arrays.namelist()):
+                digest.update(name.encode() + hashlib.sha256(arrays.read(name)).digest())
+    return digest.hexdigest()
+
+
 def served(start: Start) -> Start:
     """What starts a worker and returns what it printed and its exit code, in place of `start`."""
 
@@ -82,6 +109,10 @@ def served(start: Start) -> Start:
         server, environment = _server()
         if timeout < _LEAST_LIMIT or environment != _environment():
             return start(folder, timeout)
+        key, outputs = _key(folder), folder / "outputs.npz"
+        if (known := _answers().get(key)) is not None:
+            outputs.write_bytes(known)
+            return "", 0
         assert server.stdin is not None
         assert server.stdout is not None
         with _ONE_AT_A_TIME:
@@ -91,6 +122,9 @@ def served(start: Start) -> Start:
                 _server.cache_clear()
                 raise subprocess.TimeoutExpired("the worker", timeout)
             code = int(server.stdout.readline())
-        return (folder / "printed").read_text("utf-8", "replace"), code
+        printed = (folder / "printed").read_text("utf-8", "replace")
+        if code == 0 and outputs.exists():
+            _answers().put(key, outputs.read_bytes())
+        return printed, code
 
     return ask

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 from command import call, fine, refused, run
 
-from lowtide.commands.compiling import Options
+from lowtide.commands.compiling import Options, compile_model
 from lowtide.lower import CUSTOM, LOWERINGS
 from lowtide.report.saved import savings_document
-from networks import compiled, float_network, loaded
+from networks import float_network, loaded
 
 
 def _files(folder: Path) -> dict[str, bytes]:
@@ -27,7 +27,7 @@ def _files(folder: Path) -> dict[str, bytes]:
 def test_the_folder_has_everything_to_build(tmp_path: Path) -> None:
     out = tmp_path / "new" / "folder"
     text = fine(call("compile", "zoo:figure1", "-o", out, "--no-advice"))
-    program = compiled("figure1")
+    program = compile_model(loaded("figure1"))
     files = _files(out)
     assert {"figure1.c", "figure1.h", "lowtide.c", "lowtide.h", "README.md"} < files.keys()
     assert files == dict(program.files)
@@ -47,7 +47,7 @@ def test_the_folder_has_everything_to_build(tmp_path: Path) -> None:
 def test_operators_one_after_the_other(tmp_path: Path) -> None:
     flags = ("--schedule", "operators")
     text = fine(call("compile", "zoo:figure1", "-o", tmp_path, *flags))
-    program = compiled("figure1", Options(schedule="operators"))
+    program = compile_model(loaded("figure1"), Options(schedule="operators"))
     assert _files(tmp_path) == dict(program.files)
     assert text.splitlines()[1] == (
         f"arena {program.arena_bytes:,} B, allocator planned, order: peak 4,960 B (proved optimal)"
@@ -72,7 +72,7 @@ def test_operators_one_after_the_other(tmp_path: Path) -> None:
 )
 def test_rows_that_are_streamed(flags: tuple[str, ...], options: Options, tmp_path: Path) -> None:
     fine(call("compile", "zoo:figure1", "-o", tmp_path, *flags))
-    assert _files(tmp_path) == dict(compiled("figure1", options).files)
+    assert _files(tmp_path) == dict(compile_model(loaded("figure1"), options).files)
     header = (tmp_path / "figure1.h").read_text()
     assert ("int figure1_set_pull(" in header) == (options.input_mode == "streamed")
     assert ("int figure1_set_take(" in header) == (options.output_mode == "streamed")
@@ -87,7 +87,7 @@ def test_the_json_document(tmp_path: Path) -> None:
     options = Options(
         schedule="operators", allocator="compacting", input_mode="const", align=32, name="Fig"
     )
-    program = compiled("figure1", options)
+    program = compile_model(loaded("figure1"), options)
     assert document == {
         "schema": "lowtide.compile/1",
         "model": "zoo:figure1",

@@ -52,6 +52,14 @@ def test_every_kernel_that_a_node_names_is_declared(network: str) -> None:
         assert re.search(rf"\bvoid {kernel}\(const void \*", _texts(network)[entry.node.header])
 
 
+def test_no_kernel_sees_the_version() -> None:
+    """So that an object that is kept serves all versions in which its sources are the same."""
+    files = kernel_files().items()
+    assert [name for name, text in files if "lt_version.h" in _INCLUDE.findall(text)] == [
+        "lowtide.c"
+    ]
+
+
 def test_variants_come_along_and_longer_names_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
     """lt_conv_dsp.c is a variant of lt_conv.c; lt_conv_packed.c belongs to another header."""
     assembly = compiled("figure1").assembly

@@ -128,8 +128,9 @@ def test_a_package_has_the_bundle_and_what_its_build_system_reads(name: str, kin
 @pytest.mark.parametrize("name", NETWORKS)
 def test_the_cmake_example_prints_what_the_oracle_says(name: str, tmp_path: Path) -> None:
     _package(name, "cmake").write(tmp_path / "p")
-    for compiler in COMPILERS if name == "branchy" else COMPILERS[:1]:
-        for kind in ("Debug", "Release"):
+    all_ways = name == "branchy"
+    for compiler in COMPILERS if all_ways else COMPILERS[:1]:
+        for kind in ("Debug", "Release") if all_ways else ("Debug",):
             build = tmp_path / f"{compiler}-{kind}"
             given = [f"-DCMAKE_C_COMPILER={compiler}", f"-DCMAKE_BUILD_TYPE={kind}"]
             _run("cmake", "-S", tmp_path / "p", "-B", build, *given, f"-DCMAKE_C_FLAGS={WARNINGS}")
@@ -266,7 +267,7 @@ def test_sketches_are_c_plus_plus_and_right(name: str, kind: str, tmp_path: Path
         sketch.read_text() + "\nint main() { setup(); loop(); return 1; }\n"
     )
     sources = sorted(str(path) for path in (tmp_path / "src").glob("*.c"))
-    _run("gcc", "-std=c99", "-O1", "-c", *sources, cwd=tmp_path)
+    _run("gcc", "-std=c99", "-O0", "-c", *sources, cwd=tmp_path)
     flags = ["-std=c++11", "-Wall", "-Wextra", "-Werror", "-Istand-in", "-Isrc"]
     objects = sorted(path.name for path in tmp_path.glob("*.o"))
     _run("g++", *flags, "sketch.cpp", *objects, "-o", "sketch", cwd=tmp_path)
@@ -276,7 +277,7 @@ def test_sketches_are_c_plus_plus_and_right(name: str, kind: str, tmp_path: Path
 # What the CMakeLists.txt of Zephyr modules and ESP-IDF components call, as far as ours do.
 _STAND_IN = """cmake_minimum_required(VERSION 3.16)
 project(stand_in C)
-set(CMAKE_C_FLAGS "-std=c99 -O1")
+set(CMAKE_C_FLAGS "-std=c99 -O0")
 add_library(zephyr_interface INTERFACE)
 macro(zephyr_include_directories dir)
     target_include_directories(zephyr_interface INTERFACE ${CMAKE_CURRENT_SOURCE_DIR}/${dir})

@@ -16,7 +16,7 @@ from lowtide.commands.compiling import Options, compile_model
 from lowtide.emit.runtime import kernel_files
 from lowtide.machines.board import load_boards
 from lowtide.machines.toolchain import compile_only
-from networks import compiled, model_of
+from networks import EFFORT, compiled, model_of
 
 _BOTH = Options(input_mode="streamed", output_mode="streamed")
 
@@ -31,15 +31,8 @@ PROGRAMS: tuple[tuple[str | int, Options], ...] = (
     ("figure1", replace(_BOTH, name="pushed")),
     (15, _BOTH),  # two inputs, so that rows cannot be pushed, and three outputs
 )
-_BOARDS = (
-    "microbit",
-    "mps2-an385",
-    "mps2-an386",
-    "mps2-an500",
-    "mps3-an547",
-    "hifive1b",
-    "esp32c3",
-)
+# One for every set of kernels and instructions: a Cortex-M7 has those of a Cortex-M4.
+_BOARDS = ("microbit", "mps2-an385", "mps2-an386", "mps3-an547", "hifive1b")
 
 
 def _targets() -> dict[str, tuple[str, tuple[str, ...]]]:
@@ -61,18 +54,21 @@ def test_no_compiler_warns(target: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("network", "options"), PROGRAMS, ids=lambda value: str(value)[:12])
 def test_generating_twice_gives_the_same_bytes(network: str | int, options: Options) -> None:
-    again = compile_model(model_of(network), options)
-    assert again.files == compiled(network, options).files
-    assert list(again.files) == list(compiled(network, options).files)
+    once = compiled(network, options)
+    again = compile_model(model_of(network), once.options)
+    assert again.files == once.files
+    assert list(again.files) == list(once.files)
 
 
 def test_two_processes_generate_the_same_bytes(tmp_path: Path) -> None:
     """Also with another seed of Python's hashes, in another folder, in another language."""
+    command = [sys.executable, "-m", "lowtide", "compile", "zoo:branchy-cell"]
+    command += ["--effort", str(EFFORT)]
     found = []
     for number, language in enumerate(("C", "C.UTF-8")):
         folder = tmp_path / f"run {number}" / "out"
         subprocess.run(
-            [sys.executable, "-m", "lowtide", "compile", "zoo:branchy-cell", "-o", str(folder)],
+            [*command, "-o", str(folder)],
             env={**os.environ, "PYTHONHASHSEED": str(number + 1), "LC_ALL": language},
             check=True,
             capture_output=True,

@@ -6,6 +6,7 @@
 #include "lt_conv_packed.h"
 #include "lt_pool.h"
 #include "lt_softmax.h"
+#include "lt_version.h"
 
 static const int32_t tiny_net_weights_0[10] = {
     662681562, -52944073, 1391783844, 1053917399, 1410067553, 393958336, -1522796567, -887327758,

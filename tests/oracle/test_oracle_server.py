@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import oracle_server
 from lowtide.oracle import interpreters
 from lowtide.oracle.interpreters import EngineName, OracleError, Reference, reference_tensors
 from lowtide.oracle.samples import sample_inputs
@@ -16,8 +17,8 @@ from oracle_server import served
 MODEL = loaded("figure1")
 
 
-def _values() -> Reference:
-    return reference_tensors(MODEL.source, sample_inputs(MODEL, 2), MODEL.graph.outputs)
+def _values(samples: int = 2) -> Reference:
+    return reference_tensors(MODEL.source, sample_inputs(MODEL, samples), MODEL.graph.outputs)
 
 
 @pytest.fixture
@@ -41,6 +42,26 @@ def test_the_same_values(started: list[Path], monkeypatch: pytest.MonkeyPatch) -
     for one, other in zip(served_values.samples, _values().samples, strict=True):
         assert list(one) == list(other)
         assert all(np.array_equal(one[tensor], other[tensor]) for tensor in one)
+
+
+@pytest.mark.usefixtures("started")
+def test_what_was_asked_before_is_not_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    class AskedError(Exception):
+        pass
+
+    class Lock:
+        def __enter__(self) -> None:
+            raise AskedError
+
+        def __exit__(self, *_: object) -> None:
+            pass
+
+    first = _values()
+    monkeypatch.setattr(oracle_server, "_ONE_AT_A_TIME", Lock())
+    for one, other in zip(first.samples, _values().samples, strict=True):
+        assert all(np.array_equal(one[tensor], other[tensor]) for tensor in one)
+    with pytest.raises(AskedError):
+        _values(samples=3)
 
 
 @pytest.mark.parametrize("engine", ["tflm", "litert"])

@@ -15,7 +15,7 @@ from lowtide.program.turns import Turn, expand
 from lowtide.rows.bases import ARENA, CONSTANTS, FIRST_INPUT
 from lowtide.rows.prepare import InputMode, OutputMode
 from memory import Memory
-from networks import NETWORKS, graph_of, order_of, row_program
+from networks import NETWORKS, contents, graph_of, order_of, row_program
 
 _FLOAT = {"tflm_mnist_lstm"}  # refused; see the tests of the command line
 COMPILED = [name for name in NETWORKS if name not in _FLOAT]
@@ -27,6 +27,7 @@ STREAMS: list[tuple[InputMode, OutputMode]] = [
     ("streamed", "streamed"),
 ]
 SEEDS = 24
+_LARGE = 200_000  # bytes of a file
 
 
 def _order(network: str) -> tuple[int, ...]:
@@ -50,8 +51,17 @@ def test_every_row_is_where_its_reader_looks(network: str, allocator: str) -> No
             assert all(memory.input_is_intact(tensor) for tensor in graph.inputs)
 
 
-@pytest.mark.parametrize("mode", INPUTS, ids=lambda mode: f"{mode[0]}{'-kept' * mode[1]}")
-@pytest.mark.parametrize("network", COMPILED)
+def _in_modes(network: str) -> list[tuple[InputMode, bool]]:
+    """Of large networks one, another for each, of others all."""
+    large = len(contents(network)) > _LARGE
+    return [INPUTS[COMPILED.index(network) % len(INPUTS)]] if large else INPUTS
+
+
+@pytest.mark.parametrize(
+    ("network", "mode"),
+    [(network, mode) for network in COMPILED for mode in _in_modes(network)],
+    ids=lambda shown: shown if isinstance(shown, str) else f"{shown[0]}{'-kept' * shown[1]}",
+)
 def test_interleaved_rows_are_where_their_readers_look(
     network: str, mode: tuple[InputMode, bool]
 ) -> None:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import cache
 from itertools import pairwise, product
 from random import Random
+from typing import Any
 from zlib import crc32
 
 import pytest
@@ -32,6 +33,15 @@ from lowtide.tflite.read import parse
 from lowtide.zoo.builder import Act
 from lowtide.zoo.quantise import Activation
 from random_nets import RELU6, Maker, random_network
+
+
+def sampled(seeds: Sequence[int]) -> list[Any]:
+    """Every second of `seeds` as a parameter of a test, the others as one of the soak."""
+    return [
+        seed if at % 2 == 0 else pytest.param(seed, marks=pytest.mark.soak)
+        for at, seed in enumerate(seeds)
+    ]
+
 
 MODES: tuple[tuple[InputMode, OutputMode, bool], ...] = (
     ("resident", "resident", False),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cache, lru_cache
 
 import pytest
-from strip_nets import BLOCKS, all_edges, every_plan, hurry, ready
+from strip_nets import BLOCKS, all_edges, every_plan, hurry, ready, sampled
 from strip_nets import space_of as stages_of
 
 from lowtide.commands.compiling import Options, compile_model
@@ -30,7 +30,7 @@ _Stage = tuple[tuple[int, ...], int | None, bool]
 """Operators, the width of strips, whether lean."""
 
 CORES = ("cortex-m4", "rv32imac")
-NETWORKS = [*range(18), *(BLOCKS + n for n in (0, 2, 10, 30))]
+NETWORKS = sampled([*range(18), *(BLOCKS + n for n in (0, 2, 10, 30))])
 
 
 @pytest.fixture(autouse=True)

@@ -16,7 +16,7 @@ from lowtide.commands.compiling import Compiled, Options, compile_model
 from lowtide.tflite.read import parse
 from lowtide.zoo.attention import attention_block
 from lowtide.zoo.quantise import Activation
-from networks import compiled, present
+from networks import compiled, model_of, present
 from random_nets import Maker
 
 ROWS = Options(schedule="rows")
@@ -87,7 +87,7 @@ LIMITS = {
 @pytest.mark.parametrize("network", present(*LIMITS))
 def test_arenas_of_real_models(network: str) -> None:
     options = replace(ROWS, quantized_io=network == "te_vww")
-    assert compiled(network, options).arena_bytes <= LIMITS[network]
+    assert compile_model(model_of(network), options).arena_bytes <= LIMITS[network]
 
 
 def test_an_arena_of_more_than_256_kib() -> None:

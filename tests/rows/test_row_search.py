@@ -22,6 +22,7 @@ from strip_nets import (
     hurry,
     operators,
     ready,
+    sampled,
     scratch_changes,
     singles,
     space_of,
@@ -40,7 +41,8 @@ from lowtide.rows.stages import Choice
 from lowtide.tflite.read import parse
 from lowtide.zoo.builder import NetBuilder
 
-SMALL = [*range(28), *(BLOCKS + n for n in range(24) if n not in (4, 8, 16))]  # these are large
+# Without those that are large.
+SMALL = sampled([*range(28), *(BLOCKS + n for n in range(24) if n not in (4, 8, 16))])
 LARGE = [*range(12), *range(BLOCKS, BLOCKS + 8)]
 
 
@@ -118,7 +120,7 @@ def test_most_figures_are_compared_to_the_byte() -> None:
     """So that the one before cannot come to say nothing."""
     strips = [
         plan
-        for seed in range(12)
+        for seed in range(0, 24, 2)
         for plan in plans(seed)[2]
         if any(choice.strip_width for choice in plan.choices)
     ]

@@ -42,7 +42,7 @@ class Source:
 def write(assembly: Assembly, name: str) -> Source:
     """C for `assembly`, all names prefixed with `name`. Raises ModelError if it is too large."""
     check(assembly)
-    headers = tuple(sorted({h for _, node in _calls(assembly) for h in node.headers}))
+    headers = sorted({"lt_version.h", *(h for _, node in _calls(assembly) for h in node.headers)})
     code = _code(assembly, name, headers)
     return Source(header(assembly, name), code, (modes(assembly).header, *headers))
 

@@ -2,8 +2,9 @@
 
 Why a symbol: several bundles in one program share one runtime, since its functions are weak, and must
 not do so if they were made by different versions of lowtide. So each program asks for the symbol of its
-runtime, which no other version defines (lowtide.h). It is computed from all of the runtime, whatever
-of it a bundle has.
+runtime, which no other version defines (lt_version.h). It is computed from all of the runtime, whatever
+of it a bundle has. Kernels do not see it, so that their objects are those of other versions in which
+they are the same.
 """
 
 from __future__ import annotations
@@ -22,6 +23,17 @@ _VERSION_HEADER = """\
 #define LT_VERSION_H
 
 #define LT_RUNTIME {symbol}
+
+/* What each program asks for, and what the runtime of its version alone defines. Where two versions of
+ * the runtime meet in one program, the linker says that it lacks one of them: generate both networks
+ * with the same version of lowtide. */
+#ifdef __cplusplus
+extern "C" {{
+#endif
+extern const char LT_RUNTIME;
+#ifdef __cplusplus
+}}
+#endif
 
 #endif
 """

@@ -24,6 +24,7 @@ from lowtide.ir.block import BlockOp
 from lowtide.ir.macs import op_macs
 from lowtide.lower.nodes import Lowered, Reads
 from lowtide.plans.cost import CostModel, Prices
+from lowtide.plans.touched import Ints, Steps, Touched
 from lowtide.plans.weigh import weighed
 from lowtide.rows.blocks import selections
 from lowtide.rows.columns import kept_rows, stage_windows
@@ -31,8 +32,6 @@ from lowtide.rows.groups import Group
 from lowtide.rows.prepare import Prepared
 from lowtide.rows.stages import demand
 from lowtide.rows.table import RowTable
-
-Ints = NDArray[np.int64]
 
 WORK = 120_000_000
 """What the stages of a network may spend by default: a few times what common networks take."""
@@ -191,7 +190,7 @@ class Stages:
             space.complete = space.complete and first == last - 1
             first = last - 1
         steps = demand(table, range(groups[first].first, groups[last - 1].last))
-        stage = _Steps(table, steps)
+        stage = Steps(table, steps)
         space.budget.spend(len(stage.row))
         for begin in range(last - 1, first - 1, -1):
             if begin < last - 1 and space.budget.used_up:
@@ -210,7 +209,7 @@ class Stages:
         group = self.groups[number]
         return any(node in self.table.alone for node in range(group.first, group.last))
 
-    def _between(self, first: int, last: int, stage: _Touched, budget: Budget) -> list[Edge]:
+    def _between(self, first: int, last: int, stage: Touched, budget: Budget) -> list[Edge]:
         """The stage of groups [first, last), at full width and in strips."""
         rows, steps = stage.rows, len(stage.scratch)
         size = self._size[rows]
@@ -242,7 +241,7 @@ class Stages:
         first: int,
         last: int,
         operators: tuple[int, ...],
-        stage: _Touched,
+        stage: Touched,
         through: int,
         budget: Budget,
     ) -> list[Edge]:
@@ -313,7 +312,7 @@ class Stages:
         return edges
 
     def _narrow_scratch(
-        self, stage: _Touched, varying: Sequence[int]
+        self, stage: Touched, varying: Sequence[int]
     ) -> tuple[Ints, Callable[[Ints], Ints]]:
         """The steps of `varying`, and how much more scratch memory each needs in each run of strips than
         at full width, from how many columns each makes: see `Node.narrow_scratch`."""
@@ -365,61 +364,6 @@ def _live(steps: int, start: Ints, end: Ints, size: Ints) -> Ints:
     np.add.at(change, start, size)
     np.add.at(change, end, -size)
     return np.cumsum(change)[:-1]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Touched:
-    """A stage's rows, the first and last step that touches each, and the scratch of its steps.
-
-    `lean` is their scratch in the lean form, `nodes` whose steps they are; `touches` is how many rows
-    they touch, each step's counted.
-    """
-
-    nodes: Ints
-    rows: Ints
-    start: Ints
-    end: Ints
-    scratch: Ints
-    lean: Ints
-    touches: int
-
-
-class _Steps:
-    """A sequence of steps as arrays, to be looked at without the nodes before some node."""
-
-    def __init__(self, table: RowTable, steps: Sequence[tuple[int, int]]) -> None:
-        self.nodes = np.array([node for node, _ in steps], np.int64)
-        self.scratch = np.array([table.scratch[node] for node, _ in steps], np.int64)
-        self.lean = np.array([table.lean_scratch[node] for node, _ in steps], np.int64)
-        touches = [
-            (at, row)
-            for at, (node, step) in enumerate(steps)
-            for row in (*table.reads[node][step], *table.writes[node][step])
-        ]
-        pairs = np.array(touches, np.int64).reshape(-1, 2)
-        self.at, self.row = pairs[:, 0], pairs[:, 1]
-        self.rows = len(table.size)
-
-    def from_node(self, first: int) -> _Touched:
-        """The steps of the nodes from `first` on."""
-        stays = self.nodes >= first
-        place = np.cumsum(stays) - 1
-        touch = stays[self.at]
-        at, row = place[self.at[touch]], self.row[touch]
-        # Of equal rows, the one that is assigned last stays.
-        start, end = np.full((2, self.rows), -1)
-        start[row[::-1]] = at[::-1]
-        end[row] = at
-        rows = np.flatnonzero(end >= 0)
-        return _Touched(
-            self.nodes[stays],
-            rows,
-            start[rows],
-            end[rows],
-            self.scratch[stays],
-            self.lean[stays],
-            len(row),
-        )
 
 
 def space_of(

@@ -14,8 +14,6 @@
 
 #include <stdint.h>
 
-#include "lt_version.h"
-
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -29,11 +27,6 @@ extern "C" {
 #else
 #define LT_SHARED
 #endif
-
-/* What each program asks for, and what the runtime of its version alone defines. Where two versions of
- * the runtime meet in one program, the linker says that it lacks one of them: generate both networks
- * with the same version of lowtide. */
-extern const char LT_RUNTIME;
 
 /* Status codes. */
 #define LT_OK 0
@@ -132,7 +125,7 @@ typedef struct {
  * as in lt_rows, bases[0] null before it is set up; `next` (uint16_t), a counter for each node;
  * `pointers` (void *), as many as one step needs. Their offsets in the struct are here, in bytes. */
 typedef struct {
-    const char *runtime; /* &LT_RUNTIME, by its name: what is compiled with another one fails, too */
+    const char *runtime; /* &LT_RUNTIME of lt_version.h by name: another one fails to compile */
     const lt_kind *kinds;
     const lt_rows *rows;
     const lt_port *ports;

@@ -63,4 +63,18 @@ typedef struct {
 void lt_block_run(const lt_block *block, const lt_step *step);
 void lt_separable_run(const lt_block *block, const lt_step *step);
 
+/* `depthwise` of a block whose depthwise kernel is that of lt_depthwise_quick.h. */
+static inline void lt_block_depthwise(const lt_depthwise_quick_s8 *depthwise, int lean, int32_t pad_left,
+                                      int32_t in_w, const lt_step *step)
+{
+    lt_depthwise_quick_s8 part = *depthwise;
+    part.pad_left = (int16_t)pad_left;
+    part.in_w = (uint16_t)in_w;
+    if (lean) {
+        lt_depthwise_quick_s8_plain(&part, step);
+    } else {
+        lt_depthwise_quick_s8_row(&part, step);
+    }
+}
+
 #endif

@@ -2,6 +2,7 @@
 /* lowtide.c: the interpreter of the step program. See lowtide.h. */
 #include "lowtide.h"
 
+#include "lt_version.h"
 #include "lt_walk.h"
 
 /* All versions define theirs in a group of one name. A linker keeps the first such group, and drops the

@@ -28,14 +28,7 @@ static void columns(const void *params, int32_t pad_left, int32_t in_w, const lt
 static void depthwise(const void *params, int32_t pad_left, int32_t in_w, const lt_step *step)
 {
     const lt_block_fours_s8 *p = params;
-    lt_depthwise_quick_s8 part = *p->depthwise;
-    part.pad_left = (int16_t)pad_left;
-    part.in_w = (uint16_t)in_w;
-    if (p->lean) {
-        lt_depthwise_quick_s8_plain(&part, step);
-    } else {
-        lt_depthwise_quick_s8_row(&part, step);
-    }
+    lt_block_depthwise(p->depthwise, p->lean, pad_left, in_w, step);
 }
 
 static lt_block block_of(const lt_block_fours_s8 *p)

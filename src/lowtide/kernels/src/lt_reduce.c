@@ -64,47 +64,18 @@ LT_INLINE void eat(const lt_reduce *p, const lt_step *step, lt_elem type, kind k
     reset(totals, count, start);
 }
 
-LT_SHARED void lt_sum_s8_eat(const void *params, const lt_step *step)
-{
-    eat(params, step, LT_S8, SUM);
-}
+#define LT_EAT(name, type, k)                               \
+    LT_SHARED void lt_##name(const void *params, const lt_step *step) \
+    {                                                       \
+        eat(params, step, type, k);                         \
+    }
 
-LT_SHARED void lt_sum_s16_eat(const void *params, const lt_step *step)
-{
-    eat(params, step, LT_S16, SUM);
-}
-
-LT_SHARED void lt_reduce_max_s8_eat(const void *params, const lt_step *step)
-{
-    eat(params, step, LT_S8, MAX);
-}
-
-LT_SHARED void lt_reduce_min_s8_eat(const void *params, const lt_step *step)
-{
-    eat(params, step, LT_S8, MIN);
-}
-
-LT_SHARED void lt_sum_u8_eat(const void *params, const lt_step *step)
-{
-    eat(params, step, LT_U8, SUM);
-}
-
-LT_SHARED void lt_reduce_max_u8_eat(const void *params, const lt_step *step)
-{
-    eat(params, step, LT_U8, MAX);
-}
-
-LT_SHARED void lt_reduce_max_s16_eat(const void *params, const lt_step *step)
-{
-    eat(params, step, LT_S16, MAX);
-}
-
-LT_SHARED void lt_reduce_min_u8_eat(const void *params, const lt_step *step)
-{
-    eat(params, step, LT_U8, MIN);
-}
-
-LT_SHARED void lt_reduce_min_s16_eat(const void *params, const lt_step *step)
-{
-    eat(params, step, LT_S16, MIN);
-}
+LT_EAT(sum_s8_eat, LT_S8, SUM)
+LT_EAT(sum_u8_eat, LT_U8, SUM)
+LT_EAT(sum_s16_eat, LT_S16, SUM)
+LT_EAT(reduce_max_s8_eat, LT_S8, MAX)
+LT_EAT(reduce_max_u8_eat, LT_U8, MAX)
+LT_EAT(reduce_max_s16_eat, LT_S16, MAX)
+LT_EAT(reduce_min_s8_eat, LT_S8, MIN)
+LT_EAT(reduce_min_u8_eat, LT_U8, MIN)
+LT_EAT(reduce_min_s16_eat, LT_S16, MIN)

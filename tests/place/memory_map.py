@@ -1,4 +1,4 @@
-"""A placement as a map in plain text, for reading, logs and golden files."""
+"""A placement as a map in plain text, for golden files."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ _LETTERS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _FREE = "."
 
 
-def render(placement: Placement, *, max_rows: int = 40) -> str:
+def render(placement: Placement) -> str:
     """One line per slot in which something changes, one character per stretch of addresses.
 
     Columns are the distinct addresses at which a block starts or ends, so that widths are not to
     scale; the header gives the byte address of every column. Letters stand for the item ids, modulo
-    62. Lines beyond `max_rows` are left out, and their number given.
+    62.
     """
     blocks = [b for b in placement.blocks if b.size > 0 and b.start < b.end]
     edges = sorted({0} | {edge for b in blocks for edge in (b.offset, b.offset + b.size)})
@@ -29,7 +29,7 @@ def render(placement: Placement, *, max_rows: int = 40) -> str:
             for digit in range(width)
         ),
     ]
-    for slot in slots[:-1][:max_rows]:
+    for slot in slots[:-1]:
         row = [_FREE] * (len(edges) - 1)
         for b in blocks:
             if b.start <= slot < b.end:
@@ -38,6 +38,4 @@ def render(placement: Placement, *, max_rows: int = 40) -> str:
                 ):
                     row[column] = _LETTERS[b.item % len(_LETTERS)]
         lines.append(f"slot {slot:3} {''.join(row)}")
-    if len(slots) - 1 > max_rows:
-        lines.append(f"... and {len(slots) - 1 - max_rows} more")
     return "\n".join(line.rstrip() for line in lines) + "\n"
