@@ -8,16 +8,21 @@ from pathlib import Path
 import pytest
 from command import call, fine, refused
 
-from lowtide.commands.compiling import Options
+from lowtide.commands.compiling import Compiled, Options, compile_model
 from lowtide.machines.mcus import find_mcu
-from networks import compiled
+from networks import loaded
 
 ROOMY, SCARCE, TINY = "STM32L432KC", "STM32F072RB", "STM32G031K8"
 
 
+def for_core_of(mcu: str) -> Compiled:
+    """The program that a part's core gets without --mcu."""
+    return compile_model(loaded("branchy-cell"), Options(target=find_mcu(mcu).target))
+
+
 def test_a_roomy_part_gets_the_plan_that_its_core_gets(tmp_path: Path) -> None:
     text = fine(call("compile", "zoo:branchy-cell", "-o", tmp_path, "--no-advice", "--mcu", ROOMY))
-    core = compiled("branchy-cell", Options(target=find_mcu(ROOMY).target))
+    core = for_core_of(ROOMY)
     assert f"\narena {core.arena_bytes:,} B" in text
     assert text.splitlines()[-1] == f"predicted: fits {ROOMY} with 47 KiB of RAM to spare"
 
@@ -26,7 +31,7 @@ def test_a_roomy_part_gets_the_plan_that_its_core_gets(tmp_path: Path) -> None:
 def test_a_scarce_part_gets_a_plan_that_fits(command: tuple[str, ...], tmp_path: Path) -> None:
     name, *out = command
     folder = [tmp_path / "c"] if out else []
-    free = compiled("branchy-cell", Options(target=find_mcu(SCARCE).target))
+    free = for_core_of(SCARCE)
     assert free.ram_bytes > find_mcu(SCARCE).ram_bytes - 1024  # or this would test nothing
     said = fine(
         call(name, "zoo:branchy-cell", *out, *folder, "--no-advice", "--json", "--mcu", SCARCE)
