@@ -156,7 +156,7 @@ def test_a_budget_that_inputs_exceed_is_answered_without_looking(
 def test_a_budget_below_the_bound_stops_before_stages_are_weighed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(network, "Weighed", None)
+    monkeypatch.setattr(network, "variant", None)
     found = lowtide.estimate(inverted(), 500, inputs=("const",))
     assert found.fits is False
     assert found.needs["const"].ram_bytes is None

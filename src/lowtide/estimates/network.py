@@ -11,11 +11,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
-import numpy as np
-
-from lowtide.estimates.lines import Lines, RowsOf, rows_of
+from lowtide.estimates.lines import RowsOf, rows_of
 from lowtide.estimates.shapes import Shaped, shaped
-from lowtide.estimates.weighing import Ending, Stretch, Weighed, least
+from lowtide.estimates.weighing import Stretch, Variant, least, variant
 from lowtide.ir import Graph
 from lowtide.lower import lower_op
 from lowtide.lower.lanes_work import ConvolutionLanes, DepthwiseLanes
@@ -103,25 +101,26 @@ class Network:
         """What the network needs with its input in that mode; with a `budget`, in bytes, no more is
         looked for once it is known to be too little."""
         rows = self._rows(self.graph, self.order, mode)
-        lines = rows.lines()
-        own = _own_needs(lines)
-        floor = max([lines.given_bytes, lines.kept_bytes])
-        sure = max([floor, *(n for op, n in own.items() if op not in self.fusible)])
+        own = zip((group.operator for group in rows.groups), rows.own.tolist(), strict=True)
+        sure = max([rows.floor, *(most for op, most in own if op not in self.fusible)])
         if budget is not None and sure > budget:
             return Need(None, sure)
-        plain = Weighed(lines, range(len(lines.groups) + 1))
-        most = max([floor, *plain.singles.tolist()])
-        endings = plain.endings(most, sure)
-        ways = _Ways(plain.count, endings, [(rows, range(plain.count + 1))], most)
-        way = ways.least()
-        peak = rows.peak([(stretch.first, stretch.last) for stretch in way])
-        if len(lines.size) <= _FEW_ROWS:
-            peak = max(peak, self._placed(rows, way, mode))
-        of_groups: list[Sequence[AnyNode]] = [rows.nodes[g.first : g.last] for g in lines.groups]
-        found = Need(peak, sure, _kernels(way, [of_groups]), way)
-        if peak - sure < WORTH_BLOCKS or not self.fusible:
+        plain = variant(rows, range(len(rows.groups) + 1), sure)
+        way, endings = least([plain], sure)
+        found = self._found(rows, way, sure, mode)
+        assert found.peak_bytes is not None
+        if found.peak_bytes - sure < WORTH_BLOCKS or not self.fusible:
             return found
-        return self._with_blocks(found, ways, of_groups, floor, mode)
+        plain = replace(plain, endings=endings)
+        return self._with_blocks(found, found.peak_bytes - WORTH_BLOCKS + 1, plain, mode)
+
+    def _found(self, rows: RowsOf, stages: Sequence[Stretch], sure: int, mode: InputMode) -> Need:
+        """What the network needs in these stages, of groups of `rows`."""
+        peak = max([rows.floor, *rows.live([(s.first, s.last) for s in stages]).tolist()])
+        if len(rows.size) <= _FEW_ROWS:
+            peak = max(peak, self._placed(rows, stages, mode))
+        nodes = tuple(node for node in rows.nodes if isinstance(node, Node))
+        return Need(peak, sure, nodes, tuple(stages))
 
     def _placed(self, rows: RowsOf, way: Sequence[Stretch], mode: InputMode) -> int:
         """The arena of the few rows of a small network: there one that does not fit a gap is a large
@@ -138,19 +137,12 @@ class Network:
             table, steps, lives, stages, align=table.align, effort=_EFFORT
         ).arena_bytes
 
-    def _with_blocks(
-        self,
-        plain: Need,
-        ways: _Ways,
-        of_groups: list[Sequence[AnyNode]],
-        floor: int,
-        mode: InputMode,
-    ) -> Need:
-        """The same with blocks, if they are worth it."""
-        assert plain.peak_bytes is not None
-        limit = plain.peak_bytes - WORTH_BLOCKS + 1
+    def _with_blocks(self, found: Need, limit: int, plain: Variant, mode: InputMode) -> Need:
+        """The same with blocks, if it needs less than `limit` bytes then."""
         # Only what is too large as it is matters, and what stands beside it.
-        large = [stretch for stretch in plain.stages if stretch.peak >= limit]
+        large = [stretch for stretch in found.stages if stretch.peak >= limit]
+        if not large:
+            return found
         last = min(len(self.order), large[-1].last + _BESIDE)
         wide, blocks = self._blocks(last)
         last_of = {block.operators[-1]: block for block in blocks}
@@ -162,22 +154,24 @@ class Network:
             if n in last_of or n not in inside
         ]
         rows = self._rows(wide, order, mode, self.order[last:])
-        lines = rows.lines()
         place = [0]
-        for group in lines.groups:
+        for group in rows.groups:
             place.append(place[-1] + len(members.get(group.operator, (0,))))
-        weighed = Weighed(lines, place, variant=1)
-        ways = ways.and_of(rows, place, weighed.endings(limit, plain.bound_bytes), limit)
-        by_place: list[Sequence[AnyNode]] = [()] * len(of_groups)
-        for at, group in zip(place, lines.groups, strict=False):
-            by_place[at] = rows.nodes[group.first : group.last]
-        way = ways.least()
-        peak = max([floor, *(stretch.peak for stretch in way)])
-        if peak + WORTH_BLOCKS > plain.peak_bytes:
-            return plain
-        return replace(
-            plain, peak_bytes=peak, nodes=_kernels(way, [of_groups, by_place]), stages=way
-        )
+        blocked = variant(rows, place, found.bound_bytes, limit, number=1)
+        way, _ = least([plain, blocked], found.bound_bytes)
+        if max(stretch.peak for stretch in way) >= limit:
+            return found
+        runs = [dict(enumerate(self.order)), dict(zip(place, order, strict=False))]
+        chosen: list[int] = []
+        stages = []
+        for stretch in way:
+            of, before = runs[stretch.variant], len(chosen)
+            chosen += [of[at] for at in range(stretch.first, stretch.last) if at in of]
+            stages.append(Stretch(before, len(chosen), stretch.peak))
+        mixed = self._rows(wide, chosen, mode)
+        less = self._found(mixed, stages, found.bound_bytes, mode)
+        assert less.peak_bytes is not None
+        return less if less.peak_bytes < limit else found
 
     def _rows(
         self, graph: Graph, order: Sequence[int], mode: InputMode, later: Sequence[int] = ()
@@ -210,58 +204,3 @@ _BESIDE = 3
 
 _FEW_ROWS, _EFFORT = 128, 20_000
 """A network of at most so many rows has them placed, and what goes into that: see `place.rows`."""
-
-_TRIES = 12
-"""How many orders of steps are worked out for stages that end with several operators."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Ways:
-    """All ways through the network: `endings` of all variants, each with its rows and places."""
-
-    count: int
-    endings: Sequence[Ending]
-    variants: Sequence[tuple[RowsOf, Sequence[int]]]
-    limit: int
-
-    def and_of(
-        self, rows: RowsOf, place: Sequence[int], endings: Sequence[Ending], limit: int
-    ) -> _Ways:
-        """With those of another variant, where they need less than `limit`."""
-        of = (*self.variants, (rows, place))
-        return _Ways(self.count, (*self.endings, *endings), of, limit)
-
-    def least(self) -> tuple[Stretch, ...]:
-        """The way of least peak; its stages are exact, as far as so many tries go."""
-        endings = {(e.variant, e.own or -1 - e.last): e for e in self.endings}
-        for _ in range(_TRIES):
-            way = least(endings.values(), self.count)
-            vague = [stretch for stretch in way if not stretch.exact]
-            if not vague:
-                return way
-            worst = max(vague, key=lambda stretch: stretch.peak)
-            rows, place = self.variants[worst.variant]
-            own = Weighed(rows.lines(worst.own), place, variant=worst.variant)
-            endings[worst.variant, worst.own] = own.ending(self.limit)
-        known = [replace(e, exact=None, floors=None) for e in endings.values()]
-        return least(known, self.count)
-
-
-def _own_needs(lines: Lines) -> dict[int, int]:
-    """Operator -> the most bytes that one of its steps touches, scratch memory included."""
-    most = np.zeros(len(lines.groups), np.int64)
-    np.maximum.at(most, lines.group, lines.touched)
-    return {group.operator: int(need) for group, need in zip(lines.groups, most, strict=True)}
-
-
-def _kernels(
-    way: Sequence[Stretch], nodes: Sequence[Sequence[Sequence[AnyNode]]]
-) -> tuple[Node, ...]:
-    """What runs on a way; `nodes` are those of each variant, by the network's groups."""
-    return tuple(
-        node
-        for stretch in way
-        for here in nodes[stretch.variant][stretch.first : stretch.last]
-        for node in here
-        if isinstance(node, Node)
-    )
