@@ -145,6 +145,8 @@ class Network:
             return found
         last = min(len(self.order), large[-1].last + _BESIDE)
         wide, blocks = self._blocks(last)
+        if not blocks:
+            return found
         last_of = {block.operators[-1]: block for block in blocks}
         members = {block.op: block.operators for block in blocks}
         inside = {n for block in blocks for n in block.operators}
@@ -158,7 +160,7 @@ class Network:
         for group in rows.groups:
             place.append(place[-1] + len(members.get(group.operator, (0,))))
         blocked = variant(rows, place, found.bound_bytes, limit, number=1)
-        way, _ = least([plain, blocked], found.bound_bytes)
+        way, _ = least([plain, blocked], found.bound_bytes, limit)
         if max(stretch.peak for stretch in way) >= limit:
             return found
         runs = [dict(enumerate(self.order)), dict(zip(place, order, strict=False))]

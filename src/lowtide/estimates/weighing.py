@@ -29,6 +29,9 @@ from lowtide.estimates.lines import Ints, RowsOf
 _HOPE: Final = 0.8
 """What part of its estimate a stage may need that ends with several operators, until tries say less."""
 
+_NEARLY: Final = 0.99
+"""What part of a way's peak another may need and still be no better."""
+
 _MOST: Final = 1 << 60
 _TRIES: Final = 6
 """How many orders of steps are worked out for stages that end with several operators."""
@@ -51,7 +54,7 @@ class Ending:
     and `begins` are the same places in the network.
 
     The first `vague` of them end with several operators, which ask for their rows in turns: they may
-    need more or less, but no less than `least`.
+    need more or less, but no less than `least`. Of `peaks`, the least is `lowest`.
     """
 
     variant: int
@@ -62,15 +65,14 @@ class Ending:
     peaks: Ints
     vague: int
     least: Ints
+    lowest: int
 
     def hoped(self, hope: float) -> Ints:
         """What each needs, if the vague ones need that part of it."""
         if not self.vague:
             return self.peaks
-        peaks = self.peaks.copy()
-        hoped = (peaks[: self.vague] * hope).astype(np.int64)
-        peaks[: self.vague] = np.maximum(hoped, self.least[: self.vague])
-        return peaks
+        hoped = np.maximum(self.peaks[: self.vague] * hope, self.least[: self.vague])
+        return np.concatenate([hoped.astype(np.int64), self.peaks[self.vague :]])
 
 
 class Weighed:
@@ -207,8 +209,19 @@ def variant(
             if len(firsts):
                 wanted.append((last, firsts))
     at = np.array(place, np.int64)
+    beside = _side_by_side(rows)
     endings = [
-        Ending(number, last, place[last], firsts, at[firsts], peaks, *_vague(rows, last, firsts))
+        Ending(
+            number,
+            last,
+            place[last],
+            firsts,
+            at[firsts],
+            peaks,
+            int(np.searchsorted(firsts, beside[last], "right")),
+            np.maximum(through[firsts], through[last]),
+            int(peaks.min()),
+        )
         for (last, firsts), peaks in zip(wanted, weighed.peaks(wanted), strict=True)
     ]
     ones = zip(pairwise(place), singles.tolist(), strict=True)
@@ -223,21 +236,24 @@ def _fewest(rows: RowsOf, weighed: Weighed) -> int:
     return max((int(peaks[0]) for peaks in weighed.peaks(stages)), default=0)
 
 
-def _vague(rows: RowsOf, last: int, firsts: Ints) -> tuple[int, Ints]:
-    """`Ending.vague` and `Ending.least`."""
-    sinks = rows.sinks
-    open_ended = np.sort(sinks[(sinks[:, 0] < last) & (sinks[:, 1] >= last), 0])
-    vague = int(np.searchsorted(firsts, open_ended[-2], "right")) if len(open_ended) > 1 else 0
-    return vague, np.maximum(rows.through[firsts], rows.through[last])
+def _side_by_side(rows: RowsOf) -> list[int]:
+    """By last group: stages that begin at that group or before end with several operators."""
+    groups, waits = rows.sinks[:, 0], rows.sinks[:, 1]
+    lasts = np.arange(len(rows.groups) + 1)[:, None]
+    open_ended = np.where((groups < lasts) & (waits >= lasts), groups, -1)
+    padded = np.pad(open_ended, ((0, 0), (2, 0)), constant_values=-1)
+    found: list[int] = np.partition(padded, -2, axis=1)[:, -2].tolist()
+    return found
 
 
 def least(
-    variants: Sequence[Variant], floor: int
+    variants: Sequence[Variant], floor: int, limit: int = _MOST
 ) -> tuple[tuple[Stretch, ...], tuple[Ending, ...]]:
     """The way of least peak, or of at most `floor` bytes, and all endings as they are known then.
 
     What stages need that end with several operators is worked out one ending after the other, as far
-    as `_TRIES` go; each that finds less hope lets the next hope for less.
+    as `_TRIES` go and as long as there is hope for less than `limit` bytes, and for clearly less than
+    the best way so far; each try lets the next hope for less.
     """
     ends = variants[0].singles[-1].last + 1 if variants[0].singles else 1
     ones: list[list[Stretch]] = [[] for _ in range(ends)]
@@ -247,23 +263,38 @@ def least(
     several: list[list[int]] = [[] for _ in range(ends)]
     for number, ending in enumerate(endings):
         several[ending.end].append(number)
-    hope = _HOPE
+    hope, best, enough = _HOPE, (), limit
     for tries in range(_TRIES + 1):
-        way = _way(ones, several, endings, hope if tries < _TRIES else 1, floor)
+        way, hoped = _way(ones, several, endings, hope if tries < _TRIES else 1, floor)
+        if hoped >= enough:
+            return best or tuple(stretch for stretch, _, _ in way), tuple(endings)
         vague = [(s.peak, n) for s, n, at in way if n is not None and at < endings[n].vague]
         if not vague or tries == _TRIES:
             break
         _, number = max(vague)
         endings[number] = _exactly(variants[endings[number].variant].rows, endings[number])
+        if len(vague) == 1:
+            way = [_again(step, endings) for step in way]
+            peak = max(stretch.peak for stretch, _, _ in way)
+            if int(peak * _NEARLY) < enough:
+                enough, best = int(peak * _NEARLY), tuple(stretch for stretch, _, _ in way)
         hope = hope if tries == 0 else (1 + hope) / 2
     return tuple(stretch for stretch, _, _ in way), tuple(endings)
+
+
+def _again(step: _Step, endings: Sequence[Ending]) -> _Step:
+    """The same stage with what is known of it now."""
+    stretch, number, at = step
+    if number is None:
+        return step
+    return replace(stretch, peak=int(endings[number].peaks[at])), number, at
 
 
 def _exactly(rows: RowsOf, ending: Ending) -> Ending:
     """With what the stages really need."""
     wanted = ending.last, ending.firsts
     (peaks,) = Weighed(rows, int(ending.firsts[0]), ending.last).peaks([wanted])
-    return replace(ending, peaks=peaks, vague=0)
+    return replace(ending, peaks=peaks, vague=0, lowest=int(peaks.min()))
 
 
 _Step = tuple[Stretch, int | None, int]
@@ -276,8 +307,8 @@ def _way(
     endings: Sequence[Ending],
     hope: float,
     floor: int,
-) -> list[_Step]:
-    """The way of least peak; `ones` and `several` are stages by where they end."""
+) -> tuple[list[_Step], int]:
+    """The way of least peak, and what it needs; `ones` and `several` are stages by where they end."""
     best = np.zeros(len(ones), np.int64)
     needs = [0] * len(ones)
     came: list[_Step | None] = [None] * len(ones)
@@ -287,9 +318,9 @@ def _way(
             if (one := max(needs[stretch.first], stretch.peak)) < need:
                 need, came[last] = one, (stretch, None, 0)
         for number in several[last]:
-            if need <= floor:
-                break
             ending = endings[number]
+            if need <= max(floor, int(hope * ending.lowest)):
+                continue
             each = np.maximum(best[ending.begins], ending.hoped(hope))
             at = len(each) - 1 - int(each[::-1].argmin())  # of equal ones the shortest
             if each[at] < need:
@@ -302,4 +333,4 @@ def _way(
     while step is not None:
         way.append(step)
         step = came[step[0].first]
-    return way[::-1]
+    return way[::-1], needs[-1]
