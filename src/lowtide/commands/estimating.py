@@ -15,7 +15,7 @@ from typing import Final
 from lowtide.commands.compiling import Options, passed
 from lowtide.commands.reordering import load
 from lowtide.emit.footprint import STACK
-from lowtide.estimates.figures import flash_bytes, instructions
+from lowtide.estimates.figures import flash_bytes
 from lowtide.estimates.network import Network
 from lowtide.ir import Graph, Model
 from lowtide.ir.macs import graph_macs
@@ -23,8 +23,6 @@ from lowtide.ir.soundness import graph_of
 from lowtide.order import best_order
 from lowtide.passes import resolve_variables
 from lowtide.place.tensors import tflm_arena_bytes, tflm_variable_bytes
-from lowtide.place.variables import place_variables, state_bytes
-from lowtide.plans.cost import known_model
 from lowtide.rows.prepare import InputMode
 from lowtide.target import ANY, Target
 from lowtide.tflite.read import parse
@@ -120,8 +118,7 @@ def estimate(
     ready = passed(model, Options(simplify=simplify, target=target)).graph
     order = best_order(ready, effort=effort)
     network = Network(ready, order.order, target)
-    state = state_bytes(place_variables(ready, order.order, network.roots, 1))
-    costs = known_model(target.priced_as)
+    state = network.state_bytes
     for mode in inputs:
         if mode in needs:
             continue
@@ -133,7 +130,7 @@ def estimate(
             bound_bytes=need.bound_bytes + state,
             ram_bytes=need.peak_bytes + state,
             flash_bytes=flash_bytes(network, need, streamed=mode == "streamed"),
-            instructions=None if costs is None else instructions(need, costs),
+            instructions=need.instructions,
         )
     variables = tflm_variable_bytes(resolve_variables(source))
     return replace(

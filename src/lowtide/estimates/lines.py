@@ -62,10 +62,10 @@ class RowsOf:
     """The rows that `nodes` touch, and which of their steps do; no order of steps changes any of it.
 
     Row r has `size[r]` bytes; `maker[r]` is the first group that makes it (-1: given), `reader[r]` the
-    last that needs it (the number of groups: kept). Rows that nothing touches are not there. `through[g]`
-    are the bytes that are live before group g. Step s of node n is number `begin[n]` + s of all steps;
-    those of `of_group[g]` and after are of group g and later ones, and step k needs `scratch[k]` bytes of
-    its own. Of what one of its steps touches, group g needs at least `own[g]` bytes. Of `sinks`,
+    last that needs it (the number of groups: kept). Rows that nothing touches are not there. Before
+    group g, `through[g]` bytes are live. Step s of node n is number `begin[n]` + s of all steps; those of
+    `of_group[g]` and after are of group g and later ones, and step k needs `scratch[k]` bytes of its
+    own. Of what one of its steps touches, group g needs at least `own[g]` bytes. Of `sinks`,
     nothing reads what the first group's node makes before the second group. Groups that are `alone`
     write to a variable.
     """

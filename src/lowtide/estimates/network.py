@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
+from lowtide.estimates.fitting import fitted
 from lowtide.estimates.lines import RowsOf, rows_of
 from lowtide.estimates.shapes import Shaped, shaped
 from lowtide.estimates.weighing import Stretch, Variant, least, variant
@@ -21,7 +22,10 @@ from lowtide.lower.nodes import AnyNode, Lowered, Node
 from lowtide.lower.work import Convolution, ConvolutionFours, Depthwise, DepthwiseColumns
 from lowtide.passes import normalise_windows
 from lowtide.place.rows import place_rows
+from lowtide.place.variables import place_variables, state_bytes
+from lowtide.plans.cost import known_model
 from lowtide.rows.blocks import BlockOption, find_blocks, largest_of
+from lowtide.rows.groups import Group
 from lowtide.rows.joined import Joined, joined
 from lowtide.rows.prepare import InputMode
 from lowtide.rows.stages import Segment, row_lives, steps_of
@@ -41,12 +45,14 @@ class Need:
     """What a network needs in one input mode.
 
     `peak_bytes` is the most that is live in the plan of least peak; no plan that computes nothing twice
-    can do with less than `bound_bytes`. `nodes` are what runs, in the order of the operators. The search
-    was given up where `peak_bytes` is None: the bound is above the budget.
+    can do with less than `bound_bytes`. `nodes` are what runs, in the order of the operators, which
+    takes `instructions` (None if no model predicts them). The search was given up where `peak_bytes` is
+    None: the bound is above the budget.
     """
 
     peak_bytes: int | None
     bound_bytes: int
+    instructions: int | None = None
     nodes: tuple[Node, ...] = ()
     stages: tuple[Stretch, ...] = ()
 
@@ -57,6 +63,7 @@ class Network:
     def __init__(self, graph: Graph, order: Sequence[int], target: Target) -> None:
         self.graph = normalise_windows(graph)
         self.target = target
+        self.model = known_model(target.priced_as)
         self.shapes: Mapping[int, Shaped] = {
             op.id: shaped(self.graph, op, target) for op in self.graph.ops
         }
@@ -65,7 +72,13 @@ class Network:
         self.joined: Joined = joined(self.graph, self.lowered, self.views)
         crops = self.joined.crops.items()
         self.roots = {**self.views, **{t: self.views.get(c.tensor, c.tensor) for t, c in crops}}
+        self._given = tuple(order)
         self.order = [n for n in order if n not in self.joined.operators and self.lowered[n].nodes]
+
+    @cached_property
+    def state_bytes(self) -> int:
+        """Bytes that outlive a run."""
+        return state_bytes(place_variables(self.graph, self._given, self.roots, 1))
 
     @cached_property
     def fusible(self) -> frozenset[int]:
@@ -116,20 +129,27 @@ class Network:
 
     def _found(self, rows: RowsOf, stages: Sequence[Stretch], sure: int, mode: InputMode) -> Need:
         """What the network needs in these stages, of groups of `rows`."""
-        peak = max([rows.floor, *rows.live([(s.first, s.last) for s in stages]).tolist()])
-        if len(rows.size) <= _FEW_ROWS:
-            peak = max(peak, self._placed(rows, stages, mode))
-        nodes = tuple(node for node in rows.nodes if isinstance(node, Node))
-        return Need(peak, sure, nodes, tuple(stages))
 
-    def _placed(self, rows: RowsOf, way: Sequence[Stretch], mode: InputMode) -> int:
+        def arena(nodes: Sequence[AnyNode], peak: int) -> int:
+            if len(rows.size) > _FEW_ROWS:
+                return peak
+            return max(peak, self._placed(rows.groups, nodes, stages, mode))
+
+        live = rows.live([(s.first, s.last) for s in stages])
+        found = fitted(rows, live, arena, self.state_bytes, self.model)
+        return Need(found.arena_bytes, sure, found.instructions, found.nodes, tuple(stages))
+
+    def _placed(
+        self,
+        groups: Sequence[Group],
+        nodes: Sequence[AnyNode],
+        way: Sequence[Stretch],
+        mode: InputMode,
+    ) -> int:
         """The arena of the few rows of a small network: there one that does not fit a gap is a large
         part of all, and placing them takes a millisecond or two."""
         outside = self.graph.inputs if mode == "const" else ()
-        table = row_table(
-            self.graph, rows.nodes, self.roots, outside=outside, crops=self.joined.crops
-        )
-        groups = rows.groups
+        table = row_table(self.graph, nodes, self.roots, outside=outside, crops=self.joined.crops)
         stages = [Segment(groups[s.first].first, groups[s.last - 1].last) for s in way]
         steps = steps_of(table, stages)
         lives = row_lives(table, steps)

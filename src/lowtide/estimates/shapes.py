@@ -164,7 +164,7 @@ def _renamed(lowered: Lowered, op: int, ids: tuple[int, ...]) -> Lowered:
 def _port(port: Port, ids: tuple[int, ...]) -> Port:
     return Port(
         *(ids[port.tensor], port.rows, port.row_bytes, port.first, port.stride),
-        *(port.count, port.dilation, port.table),
+        *(port.count, port.dilation, port.table, port.images),
     )
 
 
@@ -189,6 +189,7 @@ def _depthwise(context: Context) -> Shaped | None:
         return None
     over = convolution.footprint(context)
     channels = over.in_c
+    scratch = 8 * over.taps if DSP in context.target.variants else 0
     node = Node(
         op=context.op.id,
         kernel="lt_depthwise_quick_s8_row",
@@ -197,7 +198,7 @@ def _depthwise(context: Context) -> Shaped | None:
         inputs=(over.source,),
         outputs=(over.target,),
         steps=over.target.rows,
-        scratch=8 * over.taps if DSP in context.target.variants else 0,
+        scratch=scratch,
         scratch_lasts=False,
         work=Depthwise(
             steps=over.target.rows,
@@ -210,6 +211,9 @@ def _depthwise(context: Context) -> Shaped | None:
             clamps=_clamps(context),
         ),
     )
+    if scratch:
+        plain = replace(node, kernel="lt_depthwise_quick_s8_plain", scratch=0)
+        node = replace(node, forms=(plain,))
     constants = channels * (over.taps + 4 + 4 + 1)
     return Shaped(Lowered((node,)), constants, _DEPTHWISE_FIELDS, _identity(context))
 
@@ -269,6 +273,11 @@ def _packed(context: Context, over: convolution.Footprint, out_c: int) -> Shaped
             clamps=_clamps(context),
         ),
     )
+    if not direct or DSP in context.target.variants:
+        work = node.work
+        assert isinstance(work, Convolution)
+        lean = replace(node, scratch=0 if direct else 4 * quads, work=work.leaner())
+        node = replace(node, forms=(lean,))
     pairs = -(-out_c // 2)
     constants = 4 * pairs * (2 * quads + 5)
     return Shaped(Lowered((node,)), constants, _CONV_FIELDS, _identity(context))

@@ -1,0 +1,106 @@
+"""Which forms kernels run in: those of less scratch memory where that is worth its instructions.
+
+As `plans.forms.fitted` has it, which is what programs get by default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from lowtide.estimates.lines import Ints, RowsOf
+from lowtide.lower.lanes_work import DepthwiseLanes
+from lowtide.lower.nodes import AnyNode, Node
+from lowtide.lower.work import BlockWork, DepthwiseColumns
+from lowtide.plans.cost import CostModel, features
+from lowtide.plans.forms import Costs, is_cheap, levels
+
+Arena = Callable[[Sequence[AnyNode], int], int]
+"""The arena of nodes that run in some forms, of which so many bytes are live at the peak."""
+
+_TRIES = 2
+"""As `plans.forms` has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """What runs, in an arena of so many bytes, and its instructions; None if no model predicts them."""
+
+    nodes: tuple[Node, ...]
+    arena_bytes: int
+    instructions: int | None
+
+
+def fitted(rows: RowsOf, live: Ints, arena: Arena, state: int, model: CostModel | None) -> Fitted:
+    """The nodes of `rows` in the forms that they run in, if `live` bytes are live in each step and
+    there are `state` bytes beside the arena."""
+    peak = max(rows.floor, int(live.max(initial=0)))
+    most = arena(rows.nodes, peak)
+    if model is None:
+        return Fitted(_nodes(rows.nodes), most, None)
+    prices: dict[Node, float] = {}
+
+    def price(node: Node) -> int:
+        if node not in prices:
+            prices[node] = round(_cost(node, model))
+        return round(prices[node])
+
+    beside, formed, fixed = _forms(rows, live)
+    spent = sum(price(node) for node in _nodes(rows.nodes))
+    now = Costs(most + state, spent)
+    others = spent - sum(price(forms[0]) for forms in formed.values())
+    tried = levels(beside, formed, max(fixed, rows.floor), peak, price)
+    cheap = (
+        upto
+        for upto, cost in tried.items()
+        if upto < most and is_cheap(Costs(upto + state, others + cost), now)
+    )
+    for upto, _ in zip(cheap, range(_TRIES), strict=False):
+        nodes = [
+            node.within(min(node.scratch, upto - beside[node.op]))
+            if isinstance(node, Node) and node.op in formed
+            else node
+            for node in rows.nodes
+        ]
+        less = Costs(arena(nodes, upto) + state, others + tried[upto])
+        if less.ram < now.ram and is_cheap(less, now):
+            return Fitted(_nodes(nodes), less.ram - state, less.instructions)
+    return Fitted(_nodes(rows.nodes), most, spent)
+
+
+def _forms(rows: RowsOf, live: Ints) -> tuple[dict[int, int], dict[int, list[Node]], int]:
+    """What is live beside the scratch memory of operators whose kernel has several forms, these forms,
+    and what all other operators need."""
+    most = _by_group(rows, live)
+    others = _by_group(rows, live - rows.scratch)
+    beside: dict[int, int] = {}
+    formed: dict[int, list[Node]] = {}
+    fixed = 0
+    for number, group in enumerate(rows.groups):
+        nodes = _nodes(rows.nodes[group.first : group.last])
+        if len(nodes) == 1 and nodes[0].forms:
+            beside[group.operator] = others[number]
+            formed[group.operator] = [nodes[0], *nodes[0].forms]
+        else:
+            fixed = max(fixed, most[number])
+    return beside, formed, fixed
+
+
+def _by_group(rows: RowsOf, live: Ints) -> list[int]:
+    """The most of `live` in the steps of each group."""
+    most = np.zeros(len(rows.groups), np.int64)
+    np.maximum.at(most, np.repeat(np.arange(len(most)), np.diff(rows.of_group)), live)
+    found: list[int] = most.tolist()
+    return found
+
+
+def _nodes(nodes: Sequence[AnyNode]) -> tuple[Node, ...]:
+    return tuple(node for node in nodes if isinstance(node, Node))
+
+
+def _cost(node: Node, model: CostModel) -> float:
+    if isinstance(node.work, BlockWork | DepthwiseColumns | DepthwiseLanes):
+        return model.of(node.kernel, features(node, node.work.columns, 0))
+    return model.of(node.kernel, features(node))
