@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lowtide.estimates.lines import Ints, RowsOf
+from lowtide.estimates.lines import ROOM, Ints, RowsOf
 from lowtide.lower.lanes_work import DepthwiseLanes
 from lowtide.lower.nodes import AnyNode, Node
 from lowtide.lower.work import BlockWork, DepthwiseColumns
@@ -33,9 +33,16 @@ class Fitted:
     instructions: int | None
 
 
-def fitted(rows: RowsOf, live: Ints, arena: Arena, state: int, model: CostModel | None) -> Fitted:
-    """The nodes of `rows` in the forms that they run in, if `live` bytes are live in each step and
-    there are `state` bytes beside the arena."""
+def fitted(
+    rows: RowsOf,
+    stages: Sequence[tuple[int, int]],
+    arena: Arena,
+    state: int,
+    model: CostModel | None,
+) -> Fitted:
+    """The nodes of `rows` in the forms that they run in, if their groups run in these stages and there
+    are `state` bytes beside the arena."""
+    live = rows.live(stages)
     peak = max(rows.floor, int(live.max(initial=0)))
     most = arena(rows.nodes, peak)
     if model is None:
@@ -47,24 +54,29 @@ def fitted(rows: RowsOf, live: Ints, arena: Arena, state: int, model: CostModel 
             prices[node] = round(_cost(node, model))
         return round(prices[node])
 
-    beside, formed, fixed = _forms(rows, live)
     spent = sum(price(node) for node in _nodes(rows.nodes))
     now = Costs(most + state, spent)
+    beside, formed, fixed = sure = _forms(rows, live)
     others = spent - sum(price(forms[0]) for forms in formed.values())
-    tried = levels(beside, formed, max(fixed, rows.floor), peak, price)
-    cheap = (
-        upto
-        for upto, cost in tried.items()
-        if upto < most and is_cheap(Costs(upto + state, others + cost), now)
-    )
-    for upto, _ in zip(cheap, range(_TRIES), strict=False):
+
+    def cheap() -> list[tuple[int, int]]:
+        tried = levels(beside, formed, max(fixed, rows.floor), peak, price)
+        each = ((upto, others + cost) for upto, cost in tried.items() if upto < most)
+        return [(upto, cost) for upto, cost in each if is_cheap(Costs(upto + state, cost), now)]
+
+    found = cheap()
+    if found and found[0][0] < ROOM * peak:  # pieces may be in the way
+        beside, formed, fixed = _forms(rows, rows.live(stages, pieces=True))
+        found = cheap()
+    for upto, cost in found[:_TRIES]:
         nodes = [
             node.within(min(node.scratch, upto - beside[node.op]))
             if isinstance(node, Node) and node.op in formed
             else node
             for node in rows.nodes
         ]
-        less = Costs(arena(nodes, upto) + state, others + tried[upto])
+        needs = (sure[0][n.op] + n.scratch for n in _nodes(nodes) if n.op in formed)
+        less = Costs(arena(nodes, max([sure[2], rows.floor, *needs])) + state, cost)
         if less.ram < now.ram and is_cheap(less, now):
             return Fitted(_nodes(nodes), less.ram - state, less.instructions)
     return Fitted(_nodes(rows.nodes), most, spent)

@@ -27,6 +27,9 @@ Ints = NDArray[np.int64]
 Links = list[list[tuple[int, list[int]]]]
 """By node, the nodes that it waits for: how many steps of each must have run before each of its own."""
 
+ROOM = 0.8
+"""As `place.rows` has it."""
+
 _PORT = 14
 """How many numbers say which rows a port touches."""
 
@@ -63,8 +66,8 @@ class RowsOf:
 
     Row r has `size[r]` bytes; `maker[r]` is the first group that makes it (-1: given), `reader[r]` the
     last that needs it (the number of groups: kept). Rows that nothing touches are not there. Before
-    group g, `through[g]` bytes are live. Step s of node n is number `begin[n]` + s of all steps; those of
-    `of_group[g]` and after are of group g and later ones, and step k needs `scratch[k]` bytes of its
+    group g, `through[g]` bytes are live. Step s of node n is number `begin[n]` + s of all steps; those
+    of `of_group[g]` and after are of group g and later ones, and step k needs `scratch[k]` bytes of its
     own. Of what one of its steps touches, group g needs at least `own[g]` bytes. Of `sinks`,
     nothing reads what the first group's node makes before the second group. Groups that are `alone`
     write to a variable.
@@ -85,6 +88,7 @@ class RowsOf:
     given_bytes: int
     kept_bytes: int
     _piece: Ints
+    _piece_bytes: Ints
     _step: Ints
     _row: Ints
     _pair: Ints
@@ -119,27 +123,48 @@ class RowsOf:
         found = np.stack([of_row[longer], self._pair_group[longer], late[longer]], axis=1)
         return Lives(born, dies, found)
 
-    def live(self, stages: Sequence[tuple[int, int]]) -> Ints:
-        """By step, the bytes that are live in it if groups run in these stages, scratch memory included;
-        what is kept is one piece."""
+    def live(self, stages: Sequence[tuple[int, int]], *, pieces: bool = False) -> Ints:
+        """By step, the bytes that are live in it if groups run in these stages, scratch memory included.
+
+        What is kept is one piece, from its first row on. With `pieces`, so are all tensors that can be
+        far below the peak, as rows are placed (`place.rows`).
+        """
         order = np.concatenate([self.order(first, last) for first, last in stages])
-        place = np.empty(len(order), np.int64)
-        ran = np.argsort(order, kind="stable")
-        place[:] = ran
-        lives, steps = self.lives(place), len(order)
-        born, dies = np.where(self.maker < 0, 0, lives.born), lives.dies.copy()
-        for row, _, later in lives.longer.tolist():
-            dies[row] = max(dies[row], later)
+        place, steps = np.argsort(order, kind="stable"), len(order)
+        lives = self.lives(place)
+        born, dies = np.where(self.maker < 0, 0, lives.born), lives.dies
+        np.maximum.at(dies, lives.longer[:, 0], lives.longer[:, 2])
         kept = self.reader == len(self.groups)
         dies[kept] = steps - 1
-        pieces = np.full(int(self._piece.max(initial=-1)) + 1, steps, np.int64)
-        np.minimum.at(pieces, self._piece[kept], born[kept])
-        born[kept] = pieces[self._piece[kept]]
-        change = np.bincount(born, self.size, steps + 1) - np.bincount(
-            dies + 1, self.size, steps + 1
-        )
-        live: Ints = np.cumsum(change)[place].astype(np.int64) + self.scratch
-        return live
+        first = np.full(len(self._piece_bytes), steps)
+        np.minimum.at(first, self._piece, born)
+        born[kept] = first[self._piece[kept]]
+        live = _live(born, dies, self.size, steps)
+        live[place] += self.scratch
+        if pieces:
+            self._lay_whole(live, born, dies)
+        found: Ints = live[place]
+        return found
+
+    def _lay_whole(self, live: Ints, born: Ints, dies: Ints) -> None:
+        """Have tensors take all their memory from their first row to their last, the smallest first,
+        where less than `ROOM` of the peak is live then."""
+        most = int(live.max(initial=0) * ROOM)
+        apart = (self.maker >= 0) & (self.reader < len(self.groups))
+        for piece in np.argsort(self._piece_bytes, kind="stable").tolist():
+            rows = np.flatnonzero(apart & (self._piece == piece))
+            if len(rows) > 1:
+                start, end = int(born[rows].min()), int(dies[rows].max()) + 1
+                own = _live(born[rows] - start, dies[rows] - start, self.size[rows], end - start)
+                span = live[start:end] - own + self._piece_bytes[piece]
+                if span.max() <= most:
+                    live[start:end] = span
+
+
+def _live(born: Ints, dies: Ints, size: Ints, steps: int) -> Ints:
+    """Bytes of rows that are live in each step."""
+    change = np.bincount(born, size, steps + 1) - np.bincount(dies + 1, size, steps + 1)
+    return np.cumsum(change[:steps]).astype(np.int64)
 
 
 def _firm_scratch(node: AnyNode) -> int:
@@ -274,6 +299,7 @@ def _rows(
         given_bytes=int(size[(state & 1) > 0].sum()),
         kept_bytes=int(size[(state & 2) > 0].sum()),
         _piece=piece[used],
+        _piece_bytes=np.bincount(piece, size).astype(np.int64),
         _step=step,
         _row=starts,
         _pair=pairs,

@@ -11,11 +11,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
+import numpy as np
+
 from lowtide.estimates.fitting import fitted
-from lowtide.estimates.lines import RowsOf, rows_of
+from lowtide.estimates.lines import Ints, RowsOf, rows_of
 from lowtide.estimates.shapes import Shaped, shaped
 from lowtide.estimates.weighing import Stretch, Variant, least, variant
 from lowtide.ir import Graph
+from lowtide.ir.macs import op_macs
 from lowtide.lower import lower_op
 from lowtide.lower.lanes_work import ConvolutionLanes, DepthwiseLanes
 from lowtide.lower.nodes import AnyNode, Lowered, Node
@@ -81,6 +84,12 @@ class Network:
         return state_bytes(place_variables(self.graph, self._given, self.roots, 1))
 
     @cached_property
+    def _macs(self) -> Ints:
+        """MACs before each place in the order."""
+        each = [op_macs(self.graph, self.graph.ops[n]) for n in self.order]
+        return np.cumsum([0, *each])
+
+    @cached_property
     def fusible(self) -> frozenset[int]:
         """The operators that a block may stand for, by what their kernels are."""
         works = {n: [node.work for node in self.lowered[n].nodes] for n in self.order}
@@ -119,7 +128,7 @@ class Network:
         if budget is not None and sure > budget:
             return Need(None, sure)
         plain = variant(rows, range(len(rows.groups) + 1), sure)
-        way, endings = least([plain], sure)
+        way, endings = least([plain], self._macs, sure)
         found = self._found(rows, way, sure, mode)
         assert found.peak_bytes is not None
         if found.peak_bytes - sure < WORTH_BLOCKS or not self.fusible:
@@ -135,8 +144,8 @@ class Network:
                 return peak
             return max(peak, self._placed(rows.groups, nodes, stages, mode))
 
-        live = rows.live([(s.first, s.last) for s in stages])
-        found = fitted(rows, live, arena, self.state_bytes, self.model)
+        runs = [(stretch.first, stretch.last) for stretch in stages]
+        found = fitted(rows, runs, arena, self.state_bytes, self.model)
         return Need(found.arena_bytes, sure, found.instructions, found.nodes, tuple(stages))
 
     def _placed(
@@ -180,7 +189,7 @@ class Network:
         for group in rows.groups:
             place.append(place[-1] + len(members.get(group.operator, (0,))))
         blocked = variant(rows, place, found.bound_bytes, limit, number=1)
-        way, _ = least([plain, blocked], found.bound_bytes, limit)
+        way, _ = least([plain, blocked], self._macs, found.bound_bytes, limit)
         if max(stretch.peak for stretch in way) >= limit:
             return found
         runs = [dict(enumerate(self.order)), dict(zip(place, order, strict=False))]

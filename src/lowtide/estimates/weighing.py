@@ -33,6 +33,8 @@ _NEARLY: Final = 0.99
 """What part of a way's peak another may need and still be no better."""
 
 _MOST: Final = 1 << 60
+_NO_HOPE: Final = 1e9
+
 _TRIES: Final = 6
 """How many orders of steps are worked out for stages that end with several operators."""
 
@@ -247,9 +249,10 @@ def _side_by_side(rows: RowsOf) -> list[int]:
 
 
 def least(
-    variants: Sequence[Variant], floor: int, limit: int = _MOST
+    variants: Sequence[Variant], macs: Ints, floor: int, limit: int = _MOST
 ) -> tuple[tuple[Stretch, ...], tuple[Ending, ...]]:
-    """The way of least peak, or of at most `floor` bytes, and all endings as they are known then.
+    """The way of least peak, or of at most `floor` bytes, and all endings as they are known then;
+    `macs` are those before each place of the network.
 
     What stages need that end with several operators is worked out one ending after the other, as far
     as `_TRIES` go and as long as there is hope for less than `limit` bytes, and for clearly less than
@@ -263,31 +266,25 @@ def least(
     several: list[list[int]] = [[] for _ in range(ends)]
     for number, ending in enumerate(endings):
         several[ending.end].append(number)
-    hope, best, enough = _HOPE, (), limit
-    for tries in range(_TRIES + 1):
-        way, hoped = _way(ones, several, endings, hope if tries < _TRIES else 1, floor)
-        if hoped >= enough:
-            return best or tuple(stretch for stretch, _, _ in way), tuple(endings)
+
+    def way_with(hope: float) -> tuple[list[_Step], int]:
+        return _way(ones, several, endings, macs, hope, floor)
+
+    hope, enough = _HOPE, limit
+    for tries in range(_TRIES):
+        way, hoped = way_with(hope)
         vague = [(s.peak, n) for s, n, at in way if n is not None and at < endings[n].vague]
-        if not vague or tries == _TRIES:
+        if not vague or hoped >= enough:
             break
         _, number = max(vague)
         endings[number] = _exactly(variants[endings[number].variant].rows, endings[number])
         if len(vague) == 1:
-            way = [_again(step, endings) for step in way]
-            peak = max(stretch.peak for stretch, _, _ in way)
-            if int(peak * _NEARLY) < enough:
-                enough, best = int(peak * _NEARLY), tuple(stretch for stretch, _, _ in way)
+            known = (s.peak if n is None else int(endings[n].peaks[at]) for s, n, at in way)
+            enough = min(enough, int(max(known) * _NEARLY))
         hope = hope if tries == 0 else (1 + hope) / 2
-    return tuple(stretch for stretch, _, _ in way), tuple(endings)
-
-
-def _again(step: _Step, endings: Sequence[Ending]) -> _Step:
-    """The same stage with what is known of it now."""
-    stretch, number, at = step
-    if number is None:
-        return step
-    return replace(stretch, peak=int(endings[number].peaks[at])), number, at
+    (way, needed), (guess, hoped) = way_with(_NO_HOPE), way_with(1)
+    best = way if needed * _NEARLY <= hoped else guess
+    return tuple(stretch for stretch, _, _ in best), tuple(endings)
 
 
 def _exactly(rows: RowsOf, ending: Ending) -> Ending:
@@ -305,29 +302,39 @@ def _way(
     ones: Sequence[Sequence[Stretch]],
     several: Sequence[Sequence[int]],
     endings: Sequence[Ending],
+    macs: Ints,
     hope: float,
     floor: int,
 ) -> tuple[list[_Step], int]:
-    """The way of least peak, and what it needs; `ones` and `several` are stages by where they end."""
+    """The way of least peak, and what it needs; `ones` and `several` are stages by where they end.
+
+    Of equal ones that whose last stage computes the least, and then needs the least: see `plans.search`.
+    """
     best = np.zeros(len(ones), np.int64)
     needs = [0] * len(ones)
     came: list[_Step | None] = [None] * len(ones)
     for last in range(1, len(ones)):
-        need = _MOST
+        rank = _MOST, 0, 0
         for stretch in ones[last]:
-            if (one := max(needs[stretch.first], stretch.peak)) < need:
-                need, came[last] = one, (stretch, None, 0)
+            work = int(macs[last] - macs[stretch.first])
+            if (one := (max(needs[stretch.first], stretch.peak), work, stretch.peak)) < rank:
+                rank, came[last] = one, (stretch, None, 0)
         for number in several[last]:
             ending = endings[number]
-            if need <= max(floor, int(hope * ending.lowest)):
+            if rank[0] <= floor or rank[0] < int(hope * ending.lowest):
                 continue
-            each = np.maximum(best[ending.begins], ending.hoped(hope))
-            at = len(each) - 1 - int(each[::-1].argmin())  # of equal ones the shortest
-            if each[at] < need:
-                need, peak = int(each[at]), int(ending.peaks[at])
-                first = int(ending.begins[at])
-                came[last] = Stretch(first, last, peak, ending.variant), number, at
-        best[last] = needs[last] = need
+            hoped, begins = ending.hoped(hope), ending.begins
+            each = np.maximum(best[begins], hoped)
+            equal = np.flatnonzero(each == each.min())
+            equal = equal[macs[begins[equal]] == macs[begins[equal[-1]]]]
+            at = int(equal[len(equal) - 1 - hoped[equal][::-1].argmin()])
+            first = int(begins[at])
+            this = int(each[at]), int(macs[last] - macs[first]), int(hoped[at])
+            if this < rank:
+                rank = this
+                stretch = Stretch(first, last, int(ending.peaks[at]), ending.variant)
+                came[last] = stretch, number, at
+        best[last] = needs[last] = rank[0]
     way: list[_Step] = []
     step = came[-1]
     while step is not None:
