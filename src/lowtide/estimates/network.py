@@ -16,7 +16,7 @@ import numpy as np
 from lowtide.estimates.fitting import fitted
 from lowtide.estimates.lines import Ints, RowsOf, rows_of
 from lowtide.estimates.shapes import Shaped, shaped
-from lowtide.estimates.weighing import Stretch, Variant, least, variant
+from lowtide.estimates.weighing import Stretch, Variant, exactly, least, variant
 from lowtide.ir import Graph
 from lowtide.ir.macs import op_macs
 from lowtide.lower import lower_op
@@ -128,6 +128,8 @@ class Network:
         if budget is not None and sure > budget:
             return Need(None, sure)
         plain = variant(rows, range(len(rows.groups) + 1), sure)
+        if len(rows.size) <= _FEW_ROWS:
+            plain = exactly(plain)
         way, endings = least([plain], self._macs, sure)
         found = self._found(rows, way, sure, mode)
         assert found.peak_bytes is not None
@@ -142,7 +144,7 @@ class Network:
         def arena(nodes: Sequence[AnyNode], peak: int) -> int:
             if len(rows.size) > _FEW_ROWS:
                 return peak
-            return max(peak, self._placed(rows.groups, nodes, stages, mode))
+            return max(peak, self._placed(rows.groups, nodes, stages, peak, mode))
 
         runs = [(stretch.first, stretch.last) for stretch in stages]
         found = fitted(rows, runs, arena, self.state_bytes, self.model)
@@ -153,6 +155,7 @@ class Network:
         groups: Sequence[Group],
         nodes: Sequence[AnyNode],
         way: Sequence[Stretch],
+        peak: int,
         mode: InputMode,
     ) -> int:
         """The arena of the few rows of a small network: there one that does not fit a gap is a large
@@ -162,9 +165,13 @@ class Network:
         stages = [Segment(groups[s.first].first, groups[s.last - 1].last) for s in way]
         steps = steps_of(table, stages)
         lives = row_lives(table, steps)
-        return place_rows(
-            table, steps, lives, stages, align=table.align, effort=_EFFORT
-        ).arena_bytes
+        for effort in _EFFORTS:
+            arena = place_rows(
+                table, steps, lives, stages, align=table.align, effort=effort
+            ).arena_bytes
+            if arena <= peak * _NEARLY:
+                break
+        return arena
 
     def _with_blocks(self, found: Need, limit: int, plain: Variant, mode: InputMode) -> Need:
         """The same with blocks, if it needs less than `limit` bytes then."""
@@ -233,5 +240,8 @@ def _read(node: Node) -> Iterator[int]:
 _BESIDE = 3
 """How many operators after those that need much may be part of their blocks and stages."""
 
-_FEW_ROWS, _EFFORT = 128, 20_000
-"""A network of at most so many rows has them placed, and what goes into that: see `place.rows`."""
+_FEW_ROWS = 128
+"""A network of at most so many rows has them placed, and all its stages weighed as they would run."""
+
+_EFFORTS, _NEARLY = (20_000, 100_000), 1.02
+"""What goes into that (see `place.rows`): more where the arena is not near the peak."""

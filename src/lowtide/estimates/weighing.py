@@ -287,6 +287,12 @@ def least(
     return tuple(stretch for stretch, _, _ in best), tuple(endings)
 
 
+def exactly(of: Variant) -> Variant:
+    """With what all its stages really need."""
+    endings = (_exactly(of.rows, each) if each.vague else each for each in of.endings)
+    return replace(of, endings=tuple(endings))
+
+
 def _exactly(rows: RowsOf, ending: Ending) -> Ending:
     """With what the stages really need."""
     wanted = ending.last, ending.firsts
@@ -321,7 +327,7 @@ def _way(
                 rank, came[last] = one, (stretch, None, 0)
         for number in several[last]:
             ending = endings[number]
-            if rank[0] <= floor or rank[0] < int(hope * ending.lowest):
+            if rank[0] <= floor or rank[0] < int(min(1, hope) * ending.lowest):
                 continue
             hoped, begins = ending.hoped(hope), ending.begins
             each = np.maximum(best[begins], hoped)
