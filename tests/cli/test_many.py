@@ -26,6 +26,19 @@ def test_fit_prints_and_writes(tmp_path: Path) -> None:
     assert [row["way"] for row in shown["fits"]] == ["as is"]
 
 
+def test_a_network_that_cannot_be_compiled_is_told_beside_the_others(tmp_path: Path) -> None:
+    (tmp_path / "bad.tflite").write_bytes(b"no model")
+    done = lowtide(
+        *("fit", str(tmp_path / "bad.tflite"), "zoo:figure1", "--boards", "RP2040", "--json")
+    )
+    assert done.returncode == 3
+    assert f"lowtide: {tmp_path / 'bad.tflite'}: " in done.stderr
+    shown = json.loads(done.stdout)
+    assert [row["network"] for row in shown["fits"]] == ["zoo:figure1"]
+    assert [row["network"] for row in shown["failed"]] == [str(tmp_path / "bad.tflite")]
+    assert shown["failed"][0]["remedy"]
+
+
 def test_fit_refuses_names_and_endings() -> None:
     done = lowtide("fit", "zoo:figure1", "--boards", "RP2041")
     assert done.returncode == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lowtide.cli.helping import HelpfulCommand
-from lowtide.cli.options import MODEL_HELP, Factor, file_option, json_option, progress
-from lowtide.errors import UsageError
+from lowtide.cli.options import MODEL_HELP, Factor, file_option, json_option, progress, show
+from lowtide.errors import LowtideError, UsageError
 
 if TYPE_CHECKING:
     from lowtide.commands.engines import EngineName
@@ -53,13 +54,15 @@ def fit(
     from lowtide.commands.fitting import fits
     from lowtide.commands.reordering import load
     from lowtide.files import check_writable, write_atomically
-    from lowtide.machines.mcus import find_mcu, load_mcus
+    from lowtide.machines.mcus import find_mcus, load_mcus
     from lowtide.report import data, fitting
+    from lowtide.report.terminal import plain
 
+    failed: list[tuple[str, LowtideError]] = []
     writers: dict[str, Callable[[Any], str]] = {
         ".csv": fitting.fit_csv,
         ".html": fitting.fit_html,
-        ".json": lambda found: data.to_json(fitting.fit_document(found)) + "\n",
+        ".json": lambda found: data.to_json(fitting.fit_document(found, failed)) + "\n",
     }
     if file is not None:
         if file.suffix not in writers:
@@ -69,19 +72,27 @@ def fit(
         check_writable(file)
     mcus = list(load_mcus().values())
     if names is not None:
-        wanted = [name.strip() for name in names.split(",")]
-        mcus = []
-        for name in wanted:
-            begins = [m for m in load_mcus().values() if name and m.name.startswith(name.upper())]
-            mcus += begins or [find_mcu(name)]
+        mcus = [mcu for name in names.split(",") for mcu in find_mcus(name.strip())]
     with progress("estimating") as tell:
         found: list[Any] = []
         for model in models:
             tell(model)
-            found += fits(load(model), mcus, simplify=simplify, more_work=more_work)
+            try:
+                found += fits(load(model), mcus, simplify=simplify, more_work=more_work)
+            except LowtideError as error:
+                failed.append((model, error))
+    if not found and failed:
+        raise failed[0][1]
     if file is not None:
         write_atomically(file, writers[file.suffix](found).encode())
-    print(data.to_json(fitting.fit_document(found)) if as_json else fitting.fit_text(found))
+    if as_json:
+        print(data.to_json(fitting.fit_document(found, failed)))
+    else:
+        show(fitting.fit_text(found))
+    for model, why in failed:
+        print(f"lowtide: {plain(model)}: {why}", file=sys.stderr)
+    if failed:
+        sys.exit(failed[0][1].exit_code)
 
 
 @click.command(cls=HelpfulCommand)

@@ -16,7 +16,7 @@ from lowtide.estimates.network import Need, Network
 from lowtide.estimates.shapes import Shaped
 from lowtide.ir import Graph
 from lowtide.ir.liveness import in_arena
-from lowtide.lower.work import BlockWork
+from lowtide.lower.block_work import BlockWork
 from lowtide.target import Target
 
 _ROW, _NODE, _PORT, _TURN, _FIELD, _PLACE = 12, 12, 10, 4, 4, 2

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from lowtide.estimates.lines import ROOM, Ints, RowsOf
+from lowtide.lower.block_work import BlockWork
+from lowtide.lower.depthwise_work import DepthwiseColumns
 from lowtide.lower.lanes_work import DepthwiseLanes
 from lowtide.lower.nodes import AnyNode, Node
-from lowtide.lower.work import BlockWork, DepthwiseColumns
 from lowtide.plans.cost import CostModel, features
 from lowtide.plans.forms import Costs, is_cheap, levels
 

@@ -17,8 +17,9 @@ from lowtide.errors import ModelError
 from lowtide.ir import DType, Graph, Op, Tensor
 from lowtide.lower import convolution, lower_op
 from lowtide.lower.common import Context
+from lowtide.lower.convolution_work import Convolution
+from lowtide.lower.depthwise_work import Depthwise
 from lowtide.lower.nodes import Array, Join, Lowered, Node, Params, Port
-from lowtide.lower.work import Convolution, Depthwise
 from lowtide.target import DSP, Target
 
 _NO_PARAMS = Params("", ())
@@ -53,7 +54,7 @@ _known: dict[tuple[Any, ...], Shaped] = {}
 
 def shaped(graph: Graph, op: Op, target: Target) -> Shaped:
     """The nodes of `op`. Raises ModelError as `lower_op` does."""
-    if op.type in _QUICK and not target.has_dsp and not target.has_helium:
+    if op.type in _QUICK and not target.is_particular:
         found = _QUICK[op.type](Context(graph, op, target))
         if found is not None:
             return found
