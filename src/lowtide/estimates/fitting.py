@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -39,22 +40,15 @@ def fitted(
     stages: Sequence[tuple[int, int]],
     arena: Arena,
     state: int,
-    model: CostModel | None,
+    price: Callable[[Node], int] | None,
 ) -> Fitted:
     """The nodes of `rows` in the forms that they run in, if their groups run in these stages and there
-    are `state` bytes beside the arena."""
+    are `state` bytes beside the arena. Without a `price` of nodes, those that they normally do."""
     live = rows.live(stages)
     peak = max(rows.floor, int(live.max(initial=0)))
     most = arena(rows.nodes, peak)
-    if model is None:
+    if price is None:
         return Fitted(_nodes(rows.nodes), most, None)
-    prices: dict[Node, float] = {}
-
-    def price(node: Node) -> int:
-        if node not in prices:
-            prices[node] = round(_cost(node, model))
-        return round(prices[node])
-
     spent = sum(price(node) for node in _nodes(rows.nodes))
     now = Costs(most + state, spent)
     beside, formed, fixed = sure = _forms(rows, live)
@@ -113,7 +107,13 @@ def _nodes(nodes: Sequence[AnyNode]) -> tuple[Node, ...]:
     return tuple(node for node in nodes if isinstance(node, Node))
 
 
-def _cost(node: Node, model: CostModel) -> float:
-    if isinstance(node.work, BlockWork | DepthwiseColumns | DepthwiseLanes):
-        return model.of(node.kernel, features(node, node.work.columns, 0))
-    return model.of(node.kernel, features(node))
+def prices(model: CostModel) -> Callable[[Node], int]:
+    """What `model` says that a node costs, worked out once for each."""
+
+    @cache
+    def price(node: Node) -> int:
+        columns = isinstance(node.work, BlockWork | DepthwiseColumns | DepthwiseLanes)
+        of = features(node, node.work.columns, 0) if columns and node.work else features(node)
+        return round(model.of(node.kernel, of))
+
+    return price

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate
 from typing import Final
 
-import numpy as np
-
-from lowtide.estimates.fitting import fitted
-from lowtide.estimates.lines import Ints, RowsOf, rows_of
+from lowtide.estimates.fitting import fitted, prices
+from lowtide.estimates.lines import RowsOf, rows_of
 from lowtide.estimates.shapes import Shaped, shaped
 from lowtide.estimates.weighing import Stretch, Variant, exactly, least, variant
 from lowtide.ir import Graph
@@ -67,7 +66,8 @@ class Network:
     def __init__(self, graph: Graph, order: Sequence[int], target: Target) -> None:
         self.graph = normalise_windows(graph)
         self.target = target
-        self.model = known_model(target.priced_as)
+        model = known_model(target.priced_as)
+        self._price = None if model is None else prices(model)
         self.shapes: Mapping[int, Shaped] = {
             op.id: shaped(self.graph, op, target) for op in self.graph.ops
         }
@@ -85,10 +85,10 @@ class Network:
         return state_bytes(place_variables(self.graph, self._given, self.roots, 1))
 
     @cached_property
-    def _macs(self) -> Ints:
+    def _macs(self) -> tuple[int, ...]:
         """MACs before each place in the order."""
-        each = [op_macs(self.graph, self.graph.ops[n]) for n in self.order]
-        return np.cumsum([0, *each])
+        each = (op_macs(self.graph, self.graph.ops[n]) for n in self.order)
+        return tuple(accumulate(each, initial=0))
 
     @cached_property
     def fusible(self) -> frozenset[int]:
@@ -148,7 +148,7 @@ class Network:
             return max(peak, self._placed(rows.groups, nodes, stages, peak, mode))
 
         runs = [(stretch.first, stretch.last) for stretch in stages]
-        found = fitted(rows, runs, arena, self.state_bytes, self.model)
+        found = fitted(rows, runs, arena, self.state_bytes, self._price)
         return Need(found.arena_bytes, sure, found.instructions, found.nodes, tuple(stages))
 
     def _placed(

@@ -56,25 +56,17 @@ class Ending:
     and `begins` are the same places in the network.
 
     The first `vague` of them end with several operators, which ask for their rows in turns: they may
-    need more or less, but no less than `least`. Of `peaks`, the least is `lowest`.
+    need more or less, but no less than `least`.
     """
 
     variant: int
     last: int
     end: int
     firsts: Ints
-    begins: Ints
-    peaks: Ints
+    begins: Sequence[int]
+    peaks: Sequence[int]
     vague: int
-    least: Ints
-    lowest: int
-
-    def hoped(self, hope: float) -> Ints:
-        """What each needs, if the vague ones need that part of it."""
-        if not self.vague:
-            return self.peaks
-        hoped = np.maximum(self.peaks[: self.vague] * hope, self.least[: self.vague])
-        return np.concatenate([hoped.astype(np.int64), self.peaks[self.vague :]])
+    least: Sequence[int]
 
 
 class Weighed:
@@ -218,11 +210,10 @@ def variant(
             last,
             place[last],
             firsts,
-            at[firsts],
-            peaks,
+            at[firsts].tolist(),
+            peaks.tolist(),
             int(np.searchsorted(firsts, beside[last], "right")),
-            np.maximum(through[firsts], through[last]),
-            int(peaks.min()),
+            np.maximum(through[firsts], through[last]).tolist(),
         )
         for (last, firsts), peaks in zip(wanted, weighed.peaks(wanted), strict=True)
     ]
@@ -249,7 +240,7 @@ def _side_by_side(rows: RowsOf) -> list[int]:
 
 
 def least(
-    variants: Sequence[Variant], macs: Ints, floor: int, limit: int = _MOST
+    variants: Sequence[Variant], macs: Sequence[int], floor: int, limit: int = _MOST
 ) -> tuple[tuple[Stretch, ...], tuple[Ending, ...]]:
     """The way of least peak, or of at most `floor` bytes, and all endings as they are known then;
     `macs` are those before each place of the network.
@@ -274,12 +265,14 @@ def least(
     for tries in range(_TRIES):
         way, hoped = way_with(hope)
         vague = [(s.peak, n) for s, n, at in way if n is not None and at < endings[n].vague]
-        if not vague or hoped >= enough:
+        if not vague:
+            return tuple(stretch for stretch, _, _ in way), tuple(endings)
+        if hoped >= enough:
             break
         _, number = max(vague)
         endings[number] = _exactly(variants[endings[number].variant].rows, endings[number])
         if len(vague) == 1:
-            known = (s.peak if n is None else int(endings[n].peaks[at]) for s, n, at in way)
+            known = (s.peak if n is None else endings[n].peaks[at] for s, n, at in way)
             enough = min(enough, int(max(known) * _NEARLY))
         hope = hope if tries == 0 else (1 + hope) / 2
     (way, needed), (guess, hoped) = way_with(_NO_HOPE), way_with(1)
@@ -297,7 +290,7 @@ def _exactly(rows: RowsOf, ending: Ending) -> Ending:
     """With what the stages really need."""
     wanted = ending.last, ending.firsts
     (peaks,) = Weighed(rows, int(ending.firsts[0]), ending.last).peaks([wanted])
-    return replace(ending, peaks=peaks, vague=0, lowest=int(peaks.min()))
+    return replace(ending, peaks=peaks.tolist(), vague=0)
 
 
 _Step = tuple[Stretch, int | None, int]
@@ -308,7 +301,7 @@ def _way(
     ones: Sequence[Sequence[Stretch]],
     several: Sequence[Sequence[int]],
     endings: Sequence[Ending],
-    macs: Ints,
+    macs: Sequence[int],
     hope: float,
     floor: int,
 ) -> tuple[list[_Step], int]:
@@ -316,31 +309,28 @@ def _way(
 
     Of equal ones that whose last stage computes the least, and then needs the least: see `plans.search`.
     """
-    best = np.zeros(len(ones), np.int64)
     needs = [0] * len(ones)
     came: list[_Step | None] = [None] * len(ones)
     for last in range(1, len(ones)):
         rank = _MOST, 0, 0
         for stretch in ones[last]:
-            work = int(macs[last] - macs[stretch.first])
+            work = macs[last] - macs[stretch.first]
             if (one := (max(needs[stretch.first], stretch.peak), work, stretch.peak)) < rank:
                 rank, came[last] = one, (stretch, None, 0)
-        for number in several[last]:
+        for number in several[last] if rank[0] > floor else ():
             ending = endings[number]
-            if rank[0] <= floor or rank[0] < int(min(1, hope) * ending.lowest):
-                continue
-            hoped, begins = ending.hoped(hope), ending.begins
-            each = np.maximum(best[begins], hoped)
-            equal = np.flatnonzero(each == each.min())
-            equal = equal[macs[begins[equal]] == macs[begins[equal[-1]]]]
-            at = int(equal[len(equal) - 1 - hoped[equal][::-1].argmin()])
-            first = int(begins[at])
-            this = int(each[at]), int(macs[last] - macs[first]), int(hoped[at])
-            if this < rank:
-                rank = this
-                stretch = Stretch(first, last, int(ending.peaks[at]), ending.variant)
-                came[last] = stretch, number, at
-        best[last] = needs[last] = rank[0]
+            for at in range(len(ending.begins) - 1, -1, -1):  # of equal ones the shortest
+                first = ending.begins[at]
+                if needs[first] > rank[0]:
+                    continue
+                peak = needed = ending.peaks[at]
+                if at < ending.vague:
+                    needed = max(int(peak * hope), ending.least[at])
+                need = max(needs[first], needed)
+                if need <= rank[0] and (one := (need, macs[last] - macs[first], needed)) < rank:
+                    rank = one
+                    came[last] = Stretch(first, last, peak, ending.variant), number, at
+        needs[last] = rank[0]
     way: list[_Step] = []
     step = came[-1]
     while step is not None:
