@@ -28,11 +28,12 @@ _TRIES = 2
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """What runs, in an arena of so many bytes, and its instructions; None if no model predicts them."""
+    """What runs, and what it costs; `normal` is that with all kernels in their normal forms. Without a
+    price of nodes, none takes any instructions."""
 
     nodes: tuple[Node, ...]
-    arena_bytes: int
-    instructions: int | None
+    costs: Costs
+    normal: Costs
 
 
 def fitted(
@@ -48,7 +49,7 @@ def fitted(
     peak = max(rows.floor, int(live.max(initial=0)))
     most = arena(rows.nodes, peak)
     if price is None:
-        return Fitted(_nodes(rows.nodes), most, None)
+        return Fitted(_nodes(rows.nodes), Costs(most + state, 0), Costs(most + state, 0))
     spent = sum(price(node) for node in _nodes(rows.nodes))
     now = Costs(most + state, spent)
     beside, formed, fixed = sure = _forms(rows, live)
@@ -73,8 +74,8 @@ def fitted(
         needs = (sure[0][n.op] + n.scratch for n in _nodes(nodes) if n.op in formed)
         less = Costs(arena(nodes, max([sure[2], rows.floor, *needs])) + state, cost)
         if less.ram < now.ram and is_cheap(less, now):
-            return Fitted(_nodes(nodes), less.ram - state, less.instructions)
-    return Fitted(_nodes(rows.nodes), most, spent)
+            return Fitted(_nodes(nodes), less, now)
+    return Fitted(_nodes(rows.nodes), now, now)
 
 
 def _forms(rows: RowsOf, live: Ints) -> tuple[dict[int, int], dict[int, list[Node]], int]:

@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Final
 
-from lowtide.estimates.fitting import fitted, prices
+from lowtide.estimates.fitting import Fitted, fitted, prices
 from lowtide.estimates.lines import RowsOf, rows_of
 from lowtide.estimates.shapes import Shaped, shaped
 from lowtide.estimates.weighing import Stretch, Variant, exactly, least, variant
@@ -27,6 +27,7 @@ from lowtide.passes import normalise_windows
 from lowtide.place.rows import place_rows
 from lowtide.place.variables import place_variables, state_bytes
 from lowtide.plans.cost import known_model
+from lowtide.plans.forms import Costs, is_worth
 from lowtide.rows.blocks import BlockOption, find_blocks, largest_of
 from lowtide.rows.groups import Group
 from lowtide.rows.joined import Joined, joined
@@ -132,27 +133,36 @@ class Network:
         if len(rows.size) <= _FEW_ROWS:
             plain = exactly(plain)
         way, endings = least([plain], self._macs, sure)
-        found = self._found(rows, way, sure, mode)
-        assert found.peak_bytes is not None
-        if found.peak_bytes - sure < WORTH_BLOCKS or not self.fusible:
-            return found
-        plain = replace(plain, endings=endings)
-        return self._with_blocks(found, found.peak_bytes - WORTH_BLOCKS + 1, plain, mode)
+        found = self._fitted(self.graph, rows, way, mode)
+        if found.normal.ram - self.state_bytes - sure >= WORTH_BLOCKS and self.fusible:
+            plain = replace(plain, endings=endings)
+            blocked = self._with_blocks(found.normal, plain, way, sure, mode)
+            if blocked is not None:
+                found, way = blocked
+        return Need(
+            found.costs.ram - self.state_bytes,
+            sure,
+            None if self._price is None else found.costs.instructions,
+            found.nodes,
+            way,
+        )
 
-    def _found(self, rows: RowsOf, stages: Sequence[Stretch], sure: int, mode: InputMode) -> Need:
+    def _fitted(
+        self, graph: Graph, rows: RowsOf, stages: Sequence[Stretch], mode: InputMode
+    ) -> Fitted:
         """What the network needs in these stages, of groups of `rows`."""
 
         def arena(nodes: Sequence[AnyNode], peak: int) -> int:
             if len(rows.size) > _FEW_ROWS:
                 return peak
-            return max(peak, self._placed(rows.groups, nodes, stages, peak, mode))
+            return max(peak, self._placed(graph, rows.groups, nodes, stages, peak, mode))
 
         runs = [(stretch.first, stretch.last) for stretch in stages]
-        found = fitted(rows, runs, arena, self.state_bytes, self._price)
-        return Need(found.arena_bytes, sure, found.instructions, found.nodes, tuple(stages))
+        return fitted(rows, runs, arena, self.state_bytes, self._price)
 
     def _placed(
         self,
+        graph: Graph,
         groups: Sequence[Group],
         nodes: Sequence[AnyNode],
         way: Sequence[Stretch],
@@ -162,7 +172,7 @@ class Network:
         """The arena of the few rows of a small network: there one that does not fit a gap is a large
         part of all, and placing them takes a millisecond or two."""
         outside = self.graph.inputs if mode == "const" else ()
-        table = row_table(self.graph, nodes, self.roots, outside=outside, crops=self.joined.crops)
+        table = row_table(graph, nodes, self.roots, outside=outside, crops=self.joined.crops)
         stages = [Segment(groups[s.first].first, groups[s.last - 1].last) for s in way]
         steps = steps_of(table, stages)
         lives = row_lives(table, steps)
@@ -174,16 +184,19 @@ class Network:
                 break
         return arena
 
-    def _with_blocks(self, found: Need, limit: int, plain: Variant, mode: InputMode) -> Need:
-        """The same with blocks, if it needs less than `limit` bytes then."""
+    def _with_blocks(
+        self, normal: Costs, plain: Variant, way: Sequence[Stretch], sure: int, mode: InputMode
+    ) -> tuple[Fitted, tuple[Stretch, ...]] | None:
+        """The same with blocks, if they are worth it beside what it normally costs on its `way`."""
+        limit = normal.ram - self.state_bytes - WORTH_BLOCKS + 1
         # Only what is too large as it is matters, and what stands beside it.
-        large = [stretch for stretch in found.stages if stretch.peak >= limit]
+        large = [stretch for stretch in way if stretch.peak >= limit]
         if not large:
-            return found
+            return None
         last = min(len(self.order), large[-1].last + _BESIDE)
         wide, blocks = self._blocks(last)
         if not blocks:
-            return found
+            return None
         last_of = {block.operators[-1]: block for block in blocks}
         members = {block.op: block.operators for block in blocks}
         inside = {n for block in blocks for n in block.operators}
@@ -196,21 +209,22 @@ class Network:
         place = [0]
         for group in rows.groups:
             place.append(place[-1] + len(members.get(group.operator, (0,))))
-        blocked = variant(rows, place, found.bound_bytes, limit, number=1)
-        way, _ = least([plain, blocked], self._macs, found.bound_bytes, limit)
+        blocked = variant(rows, place, sure, limit, number=1)
+        way, _ = least([plain, blocked], self._macs, sure, limit)
         if max(stretch.peak for stretch in way) >= limit:
-            return found
+            return None
         runs = [dict(enumerate(self.order)), dict(zip(place, order, strict=False))]
         chosen: list[int] = []
-        stages = []
+        stages: list[Stretch] = []
         for stretch in way:
             of, before = runs[stretch.variant], len(chosen)
             chosen += [of[at] for at in range(stretch.first, stretch.last) if at in of]
             stages.append(Stretch(before, len(chosen), stretch.peak))
         mixed = self._rows(wide, chosen, mode)
-        less = self._found(mixed, stages, found.bound_bytes, mode)
-        assert less.peak_bytes is not None
-        return less if less.peak_bytes < limit else found
+        found = self._fitted(wide, mixed, stages, mode)
+        saved = normal.ram - found.costs.ram
+        worth = saved >= WORTH_BLOCKS and is_worth(found.costs, normal)
+        return (found, tuple(stages)) if worth else None
 
     def _rows(
         self, graph: Graph, order: Sequence[int], mode: InputMode, later: Sequence[int] = ()
