@@ -11,7 +11,7 @@ from functools import cache
 
 import numpy as np
 
-from lowtide.estimates.lines import ROOM, Ints, RowsOf
+from lowtide.estimates.lines import ROOM, Ints, RowsOf, Run
 from lowtide.lower.block_work import BlockWork
 from lowtide.lower.depthwise_work import DepthwiseColumns
 from lowtide.lower.lanes_work import DepthwiseLanes
@@ -19,8 +19,8 @@ from lowtide.lower.nodes import AnyNode, Node
 from lowtide.plans.cost import CostModel, features
 from lowtide.plans.forms import Costs, is_cheap, levels
 
-Arena = Callable[[Sequence[AnyNode], int], int]
-"""The arena of nodes that run in some forms, of which so many bytes are live at the peak."""
+Arena = Callable[[Sequence[AnyNode], Run, int], int]
+"""The arena of nodes in some forms, of a run in which so many bytes are live at the peak then."""
 
 _TRIES = 2
 """As `plans.forms` has it."""
@@ -45,9 +45,10 @@ def fitted(
 ) -> Fitted:
     """The nodes of `rows` in the forms that they run in, if their groups run in these stages and there
     are `state` bytes beside the arena. Without a `price` of nodes, those that they normally do."""
-    live = rows.live(stages)
+    run = rows.run(stages)
+    live = run.live[run.place]
     peak = max(rows.floor, int(live.max(initial=0)))
-    most = arena(rows.nodes, peak)
+    most = arena(rows.nodes, run, peak)
     if price is None:
         return Fitted(_nodes(rows.nodes), Costs(most + state, 0), Costs(most + state, 0))
     spent = sum(price(node) for node in _nodes(rows.nodes))
@@ -62,7 +63,7 @@ def fitted(
 
     found = cheap()
     if found and found[0][0] < ROOM * peak:  # pieces may be in the way
-        beside, formed, fixed = _forms(rows, rows.live(stages, pieces=True))
+        beside, formed, fixed = _forms(rows, rows.in_pieces(run).live[run.place])
         found = cheap()
     for upto, cost in found[:_TRIES]:
         nodes = [
@@ -72,7 +73,7 @@ def fitted(
             for node in rows.nodes
         ]
         needs = (sure[0][n.op] + n.scratch for n in _nodes(nodes) if n.op in formed)
-        less = Costs(arena(nodes, max([sure[2], rows.floor, *needs])) + state, cost)
+        less = Costs(arena(nodes, run, max([sure[2], rows.floor, *needs])) + state, cost)
         if less.ram < now.ram and is_cheap(less, now):
             return Fitted(_nodes(nodes), less, now)
     return Fitted(_nodes(rows.nodes), now, now)

@@ -10,7 +10,7 @@ planner's order may differ by a row or so.)
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +58,17 @@ class Lives:
     born: Ints
     dies: Ints
     longer: Ints
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Run:
+    """Steps in the order in which they run: step k of all is the `place[k]`-th. Row r is live from
+    `born[r]` to `dies[r]`; in step t, `live[t]` bytes are, scratch memory included."""
+
+    place: Ints
+    born: Ints
+    dies: Ints
+    live: Ints
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,12 +134,8 @@ class RowsOf:
         found = np.stack([of_row[longer], self._pair_group[longer], late[longer]], axis=1)
         return Lives(born, dies, found)
 
-    def live(self, stages: Sequence[tuple[int, int]], *, pieces: bool = False) -> Ints:
-        """By step, the bytes that are live in it if groups run in these stages, scratch memory included.
-
-        What is kept is one piece, from its first row on. With `pieces`, so are all tensors that can be
-        far below the peak, as rows are placed (`place.rows`).
-        """
+    def run(self, stages: Sequence[tuple[int, int]]) -> Run:
+        """All steps, if groups run in these stages. What is kept is one piece, from its first row on."""
         order = np.concatenate([self.order(first, last) for first, last in stages])
         place, steps = np.argsort(order, kind="stable"), len(order)
         lives = self.lives(place)
@@ -141,10 +148,13 @@ class RowsOf:
         born[kept] = first[self._piece[kept]]
         live = _live(born, dies, self.size, steps)
         live[place] += self.scratch
-        if pieces:
-            self._lay_whole(live, born, dies)
-        found: Ints = live[place]
-        return found
+        return Run(place, born, dies, live)
+
+    def in_pieces(self, run: Run) -> Run:
+        """The same, with all tensors in one piece that can be far below the peak (`place.rows`)."""
+        live = run.live.copy()
+        self._lay_whole(live, run.born, run.dies)
+        return replace(run, live=live)
 
     def _lay_whole(self, live: Ints, born: Ints, dies: Ints) -> None:
         """Have tensors take all their memory from their first row to their last, the smallest first,

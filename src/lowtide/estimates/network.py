@@ -13,7 +13,8 @@ from itertools import accumulate
 from typing import Final
 
 from lowtide.estimates.fitting import Fitted, fitted, prices
-from lowtide.estimates.lines import RowsOf, rows_of
+from lowtide.estimates.gaps import gap_bytes
+from lowtide.estimates.lines import RowsOf, Run, rows_of
 from lowtide.estimates.shapes import Shaped, shaped
 from lowtide.estimates.weighing import Stretch, Variant, exactly, least, variant
 from lowtide.ir import Graph
@@ -152,9 +153,9 @@ class Network:
     ) -> Fitted:
         """What the network needs in these stages, of groups of `rows`."""
 
-        def arena(nodes: Sequence[AnyNode], peak: int) -> int:
+        def arena(nodes: Sequence[AnyNode], run: Run, peak: int) -> int:
             if len(rows.size) > _FEW_ROWS:
-                return peak
+                return peak + gap_bytes(rows, run)
             return max(peak, self._placed(graph, rows.groups, nodes, stages, peak, mode))
 
         runs = [(stretch.first, stretch.last) for stretch in stages]
@@ -190,9 +191,8 @@ class Network:
         """The same with blocks, if they are worth it beside what it normally costs on its `way`."""
         limit = normal.ram - self.state_bytes - WORTH_BLOCKS + 1
         # Only what is too large as it is matters, and what stands beside it.
-        large = [stretch for stretch in way if stretch.peak >= limit]
-        if not large:
-            return None
+        highest = max(stretch.peak for stretch in way)
+        large = [stretch for stretch in way if stretch.peak >= min(limit, highest)]
         last = min(len(self.order), large[-1].last + _BESIDE)
         wide, blocks = self._blocks(last)
         if not blocks:

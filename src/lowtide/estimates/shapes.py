@@ -64,7 +64,9 @@ def shaped(graph: Graph, op: Op, target: Target) -> Shaped:
         graph.tensors[t].is_variable for t in ids
     ):
         return _measured(lower_op(graph, op, target=target))
-    hidden = {op.inputs[at] for at in _WEIGHTS.get(op.type, ()) if at < len(op.inputs)}
+    inputs = (op.inputs[at] for at in _WEIGHTS.get(op.type, ()) if at < len(op.inputs))
+    # What nine bits are needed for depends on contents: see lower/nine.py.
+    hidden = {t for t in inputs if t >= 0 and graph.tensors[t].dtype is not DType.UINT8}
     slot = {tensor: at for at, tensor in enumerate(ids)}
     slot[-1] = -1
     key = (
