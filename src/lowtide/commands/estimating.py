@@ -12,9 +12,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from lowtide.commands.compiling import Options, passed
+from lowtide.commands.compiling import Options, advised, passed
 from lowtide.commands.reordering import load
 from lowtide.emit.footprint import STACK
+from lowtide.errors import ModelError
 from lowtide.estimates.figures import flash_bytes
 from lowtide.estimates.network import Network
 from lowtide.ir import Graph, Model
@@ -115,9 +116,13 @@ def estimate(
     )
     if len(needs) == len(inputs):
         return found
-    ready = passed(model, Options(simplify=simplify, target=target)).graph
+    options = Options(simplify=simplify, target=target)
+    ready = passed(model, options).graph
     order = best_order(ready, effort=effort)
-    network = Network(ready, order.order, target)
+    try:
+        network = Network(ready, order.order, target)
+    except ModelError as error:
+        raise advised(error, model, options) from None
     state = network.state_bytes
     for mode in inputs:
         if mode in needs:
