@@ -11,7 +11,7 @@ from functools import cache
 
 import numpy as np
 
-from lowtide.estimates.lines import ROOM, Ints, RowsOf, Run
+from lowtide.estimates.lines import ROOM, Ints, RowsOf, Run, repeated
 from lowtide.lower.block_work import BlockWork
 from lowtide.lower.depthwise_work import DepthwiseColumns
 from lowtide.lower.lanes_work import DepthwiseLanes
@@ -100,7 +100,7 @@ def _forms(rows: RowsOf, live: Ints) -> tuple[dict[int, int], dict[int, list[Nod
 def _by_group(rows: RowsOf, live: Ints) -> list[int]:
     """The most of `live` in the steps of each group."""
     most = np.zeros(len(rows.groups), np.int64)
-    np.maximum.at(most, np.repeat(np.arange(len(most)), np.diff(rows.of_group)), live)
+    np.maximum.at(most, repeated(np.arange(len(most)), np.diff(rows.of_group)), live)
     found: list[int] = most.tolist()
     return found
 

@@ -129,7 +129,7 @@ class RowsOf:
         when[when < 0] = len(place)
         born = np.minimum.reduceat(when, self._row)
         dies = late[self._last_pair]
-        of_row = np.repeat(np.arange(len(dies)), np.diff(self._last_pair, prepend=-1))
+        of_row = repeated(np.arange(len(dies)), np.diff(self._last_pair, prepend=-1))
         longer = np.flatnonzero(late > dies[of_row])
         found = np.stack([of_row[longer], self._pair_group[longer], late[longer]], axis=1)
         return Lives(born, dies, found)
@@ -137,7 +137,7 @@ class RowsOf:
     def run(self, stages: Sequence[tuple[int, int]]) -> Run:
         """All steps, if groups run in these stages. What is kept is one piece, from its first row on."""
         order = np.concatenate([self.order(first, last) for first, last in stages])
-        place, steps = np.argsort(order, kind="stable"), len(order)
+        place, steps = np.argsort(order, kind="stable").astype(np.int64), len(order)
         lives = self.lives(place)
         born, dies = np.where(self.maker < 0, 0, lives.born), lives.dies
         np.maximum.at(dies, lives.longer[:, 0], lives.longer[:, 2])
@@ -173,8 +173,18 @@ class RowsOf:
 
 def _live(born: Ints, dies: Ints, size: Ints, steps: int) -> Ints:
     """Bytes of rows that are live in each step."""
-    change = np.bincount(born, size, steps + 1) - np.bincount(dies + 1, size, steps + 1)
+    change = summed(born, size, steps + 1) - summed(dies + 1, size, steps + 1)
     return np.cumsum(change[:steps]).astype(np.int64)
+
+
+def summed(index: Ints, weights: Ints, length: int) -> NDArray[np.float64]:
+    """The weights by their index, added up; where Python's index type has 32 bits, too."""
+    return np.bincount(index.astype(np.intp), weights, length)
+
+
+def repeated(values: Ints, times: Ints) -> Ints:
+    """Each value so many times; where Python's index type has 32 bits, too."""
+    return np.repeat(values, times.astype(np.intp))
 
 
 def _firm_scratch(node: AnyNode) -> int:
@@ -269,7 +279,7 @@ def _rows(
     steps_of = np.array([node.steps for node in nodes], np.int64)
     begin = np.append(0, np.cumsum(steps_of))
     group = np.repeat(np.arange(count), [g.last - g.first for g in groups])
-    group_of = np.repeat(group, steps_of)
+    group_of = repeated(group, steps_of)
     # Of each row the steps that touch it, by their groups.
     steps = max(1, int(begin[-1]))
     once = np.sort(touches.row * steps + begin[touches.node] + touches.step, kind="stable")
@@ -285,13 +295,13 @@ def _rows(
     maker[(state & 1) > 0] = -1
     maker, reader = maker[used], by_group[pairs[last_pair]] % max(1, count)
     reader[(state[used] & 2) > 0] = count
-    there = np.bincount(maker + 1, size[used], count + 2)
-    there -= np.bincount(reader + 1, size[used], count + 2)
+    there = summed(maker + 1, size[used], count + 2)
+    there -= summed(reader + 1, size[used], count + 2)
     own = np.array([_own_scratch(node) for node in nodes], np.int64)
     firm = np.array([_firm_scratch(node) for node in nodes], np.int64)
-    touched = np.bincount(step, size[row], steps).astype(np.int64)[: len(group_of)]
+    touched = summed(step, size[row], steps).astype(np.int64)[: len(group_of)]
     most = np.zeros(count, np.int64)
-    np.maximum.at(most, group_of, touched + np.repeat(firm, steps_of))
+    np.maximum.at(most, group_of, touched + repeated(firm, steps_of))
     links, turns = _links(touches, steps_of, len(size))
     return RowsOf(
         nodes=nodes,
@@ -303,13 +313,13 @@ def _rows(
         through=np.cumsum(there).astype(np.int64)[: count + 1],
         begin=begin,
         of_group=begin[[*(g.first for g in groups), len(nodes)]],
-        scratch=np.repeat(own, steps_of),
+        scratch=repeated(own, steps_of),
         own=most,
         sinks=_sinks(links, group),
         given_bytes=int(size[(state & 1) > 0].sum()),
         kept_bytes=int(size[(state & 2) > 0].sum()),
         _piece=piece[used],
-        _piece_bytes=np.bincount(piece, size).astype(np.int64),
+        _piece_bytes=summed(piece, size, int(piece.max(initial=-1)) + 1).astype(np.int64),
         _step=step,
         _row=starts,
         _pair=pairs,
@@ -337,8 +347,8 @@ def _touches(ports: Ints, tables: Mapping[int, tuple[int, ...]]) -> _Touches:
     ].T
     image_steps, image_rows = ports[:, 12:].T
     many = steps * count
-    which = np.repeat(np.arange(len(ports)), many)
-    place = np.arange(len(which)) - np.repeat(np.cumsum(many) - many, many)
+    which = repeated(np.arange(len(ports)), many)
+    place = np.arange(len(which)) - repeated(np.cumsum(many) - many, many)
     step = place // np.maximum(count, 1)[which]
     tap = place - step * count[which]
     begin = first[which] + step * stride[which]
@@ -370,8 +380,8 @@ def _links(touches: _Touches, steps_of: Ints, rows: int) -> tuple[Links, Turns]:
     reads = ~made
     r_row, r_node, r_step = touches.row[reads], touches.node[reads], touches.step[reads]
     many = begin[r_row + 1] - begin[r_row]
-    which = np.repeat(np.arange(len(r_row)), many)
-    maker = np.arange(len(which)) - np.repeat(np.cumsum(many) - many, many) + begin[r_row][which]
+    which = repeated(np.arange(len(r_row)), many)
+    maker = np.arange(len(which)) - repeated(np.cumsum(many) - many, many) + begin[r_row][which]
     earlier = node[maker] < r_node[which]
     which, maker = which[earlier], maker[earlier]
     if not len(which):

@@ -24,7 +24,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from lowtide.estimates.lines import Ints, RowsOf
+from lowtide.estimates.lines import Ints, RowsOf, repeated, summed
 
 _HOPE: Final = 0.8
 """What part of its estimate a stage may need that ends with several operators, until tries say less."""
@@ -91,13 +91,13 @@ class Weighed:
                 reader * (steps + 1),
             ]
         )
-        change = np.bincount(at, np.concatenate([born, -born, -gone, gone]), count * (steps + 1))
+        change = summed(at, np.concatenate([born, -born, -gone, gone]), count * (steps + 1))
         change = change.reshape(count, steps + 1).astype(_whole(rows))
         adds = np.cumsum(change, axis=1, dtype=change.dtype)[:, place[low:high]]
         self._sums = np.zeros((count + 1, steps), change.dtype)
         np.cumsum(adds, axis=0, out=self._sums[1:], dtype=change.dtype)
-        self._ends = rows.of_group[first : last + 1] - low
-        alone = adds[np.repeat(np.arange(count), np.diff(self._ends)), np.arange(steps)]
+        self._ends = (rows.of_group[first : last + 1] - low).astype(np.intp)
+        alone = adds[repeated(np.arange(count), np.diff(self._ends)), np.arange(steps)]
         self._alone = alone + rows.scratch[low:high]
         self._scratch = rows.scratch[low:high]
         self._longer = self._longest(lives.longer, lives.dies, place[low:high], last)
