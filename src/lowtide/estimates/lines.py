@@ -179,7 +179,7 @@ def _live(born: Ints, dies: Ints, size: Ints, steps: int) -> Ints:
 
 def summed(index: Ints, weights: Ints, length: int) -> NDArray[np.float64]:
     """The weights by their index, added up; where Python's index type has 32 bits, too."""
-    return np.bincount(index.astype(np.intp), weights, length)
+    return np.asarray(np.bincount(index.astype(np.intp), weights, length), np.float64)
 
 
 def repeated(values: Ints, times: Ints) -> Ints:
