@@ -80,6 +80,37 @@ def test_the_python_api_of_the_base(bare: dict[str, str], tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
+    ("code", "needless"),
+    [
+        (
+            "from lowtide.cli import main; sys.argv = ['lowtide', '--help']; main()",
+            ["importlib.metadata", "email", "hashlib", "numpy", "rich", "tempfile"],
+        ),
+        (
+            "import lowtide; lowtide.estimate(lowtide.load('zoo:figure1'))",
+            ["rich", "ssl", "urllib.request", "lowtide.report"],
+        ),
+        (
+            "import lowtide; net = lowtide.Shapes()\n"
+            "lowtide.estimate(net.graph(net.conv(net.input((8, 8, 3)), 4)))",
+            ["rich", "ssl", "urllib.request", "lowtide.report"],
+        ),
+    ],
+    ids=["help", "estimate", "shapes"],
+)
+def test_what_starts_quickly_imports_little(tmp_path: Path, code: str, needless: list[str]) -> None:
+    """What is counted is what is imported: that takes most of the time, whatever the computer."""
+    begin = "import atexit, sys\nbefore = set(sys.modules)\n"
+    told = f"print(sorted({set(needless)!r} & (set(sys.modules) - before)), file=sys.stderr)"
+    text = f"{begin}atexit.register(lambda: {told})\n{code}"
+    done = subprocess.run(
+        [sys.executable, "-c", text], cwd=tmp_path, check=False, capture_output=True, text=True
+    )
+    assert done.returncode == 0
+    assert done.stderr == "[]\n"
+
+
+@pytest.mark.parametrize(
     ("arguments", "remedy"),
     [
         (("reorder", NETWORK, "-o", "new.tflite"), "lowtide[verify]"),

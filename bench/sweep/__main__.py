@@ -26,6 +26,7 @@ from bench.shared.outside import NeedsError
 from bench.shared.programs import failed_row
 from bench.shared.stored import store_rows
 from bench.shared.tables import Row, print_report
+from bench.sweep.estimates import accuracy
 from bench.sweep.orders import orders
 from bench.sweep.start import start
 from lowtide.errors import LowtideError
@@ -44,6 +45,7 @@ _PREVENTS = (
 # Groups by name: what to name a group if it cannot be measured, and its function.
 _GROUPS: dict[str, tuple[str, Callable[[argparse.Namespace], list[Row]]]] = {
     "orders": ("peak by order", lambda given: orders(given.candidates, given.limit)),
+    "estimates": ("estimates", lambda given: accuracy(given.networks)),
     "start": ("lowtide --help", lambda _: start()),
 }
 
@@ -56,6 +58,13 @@ def _given() -> argparse.Namespace:
     )
     parser.add_argument(
         "--candidates", type=int, default=200, metavar="N", help="networks to order (default: 200)"
+    )
+    parser.add_argument(
+        "--networks",
+        type=int,
+        default=500,
+        metavar="N",
+        help="random networks to estimate and to compile (default: 500)",
     )
     parser.add_argument(
         "--limit",

@@ -14,7 +14,6 @@ Names are loaded when they are first used, so that importing the package is quic
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -51,12 +50,12 @@ if TYPE_CHECKING:
     from lowtide.order import best_order as best_order
     from lowtide.report.describe import describe as describe
 
+    __version__: str
+
     compile = compile_model  # noqa: A001  # as `re` has one
     plan = planned_model
     quantize = quantize_model
     simplify = simplify_model
-
-__version__ = version("lowtide")
 
 HOMES = {
     "Analysis": ("lowtide.commands.analysis", "Analysis"),
@@ -106,4 +105,8 @@ def __getattr__(name: str) -> Any:
     if name in HOMES:
         home, there = HOMES[name]
         return getattr(import_module(home), there)
+    if name == "__version__":
+        from importlib.metadata import version  # takes as long as all else of `lowtide --help`
+
+        return version("lowtide")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import secrets
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -50,7 +49,7 @@ class Cache:
         path = self._path(key)
         if len(data) + _DIGEST > self.limit // _PARTS:
             return
-        beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+        beside = path.with_name(f".{path.name}.{os.urandom(4).hex()}")
         with contextlib.suppress(OSError):
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import signal
 import stat
 import threading
@@ -112,7 +111,7 @@ def _write(files: Mapping[Path, bytes]) -> None:
     try:
         for current, data in files.items():
             target = targets[current]
-            temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+            temporary = target.with_name(f".{target.name}.{os.urandom(4).hex()}")
             # A new file has the usual permissions, a file that is replaced keeps its own.
             mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
             written[current] = temporary

@@ -12,9 +12,7 @@ from typing import TextIO
 
 import click
 
-from lowtide import __version__
 from lowtide.cli import deploy, lists, many, network, quantizing
-from lowtide.cli.faults import FAULT, fault_message
 from lowtide.cli.helping import HelpfulGroup
 from lowtide.errors import FaultError, LowtideError, UsageError
 
@@ -24,7 +22,7 @@ from lowtide.errors import FaultError, LowtideError, UsageError
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@click.version_option(__version__, prog_name="lowtide", message="%(prog)s %(version)s")
+@click.version_option(package_name="lowtide", message="lowtide %(version)s")
 @click.pass_context
 def app(context: click.Context) -> None:
     """Run a quantised .tflite network in the least RAM, bit for bit the same."""
@@ -71,8 +69,7 @@ def main() -> None:
         sys.stdout.flush()
         code = done.exit_code
     except FaultError as error:
-        _message(fault_message(error, sys.argv[1:]))
-        code = FAULT
+        code = _fault(error)
     except LowtideError as error:
         _message(str(error))
         code = error.exit_code
@@ -96,9 +93,16 @@ def main() -> None:
         )
         code = UsageError.exit_code
     except Exception as error:  # whatever slipped through: a fault of ours
-        _message(fault_message(error, sys.argv[1:]))
-        code = FAULT
+        code = _fault(error)
     sys.exit(code)
+
+
+def _fault(error: Exception) -> int:
+    """Say that lowtide has failed; returns the exit code."""
+    from lowtide.cli.faults import FAULT, fault_message  # imports much that is hardly ever needed
+
+    _message(fault_message(error, sys.argv[1:]))
+    return FAULT
 
 
 def _command_named() -> str:

@@ -386,11 +386,11 @@ def prepared(model: Model, options: Options) -> tuple[Simplified, OrderResult, P
             target=options.target,
         )
     except ModelError as error:
-        raise _advised(error, model, options) from None
+        raise advised(error, model, options) from None
     return simplified, order, ready
 
 
-def _advised(error: ModelError, model: Model, options: Options) -> ModelError:
+def advised(error: ModelError, model: Model, options: Options) -> ModelError:
     """The same refusal, with the part of the network that can be compiled, or what quantises it."""
     if isinstance(error, FloatError) and is_float(model.graph):
         nameless = model.path.startswith("<")  # made in memory

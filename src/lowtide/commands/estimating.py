@@ -12,10 +12,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from lowtide.commands.compiling import Options, passed
+from lowtide.commands.compiling import Options, advised, passed
 from lowtide.commands.reordering import load
 from lowtide.emit.footprint import STACK
-from lowtide.estimates.figures import flash_bytes, instructions
+from lowtide.errors import ModelError
+from lowtide.estimates.figures import flash_bytes
 from lowtide.estimates.network import Network
 from lowtide.ir import Graph, Model
 from lowtide.ir.macs import graph_macs
@@ -23,8 +24,6 @@ from lowtide.ir.soundness import graph_of
 from lowtide.order import best_order
 from lowtide.passes import resolve_variables
 from lowtide.place.tensors import tflm_arena_bytes, tflm_variable_bytes
-from lowtide.place.variables import place_variables, state_bytes
-from lowtide.plans.cost import known_model
 from lowtide.rows.prepare import InputMode
 from lowtide.shown import Shown
 from lowtide.target import ANY, Target
@@ -118,11 +117,14 @@ def estimate(
     )
     if len(needs) == len(inputs):
         return found
-    ready = passed(model, Options(simplify=simplify, target=target)).graph
+    options = Options(simplify=simplify, target=target)
+    ready = passed(model, options).graph
     order = best_order(ready, effort=effort)
-    network = Network(ready, order.order, target)
-    state = state_bytes(place_variables(ready, order.order, network.roots, 1))
-    costs = known_model(target.priced_as)
+    try:
+        network = Network(ready, order.order, target)
+    except ModelError as error:
+        raise advised(error, model, options) from None
+    state = network.state_bytes
     for mode in inputs:
         if mode in needs:
             continue
@@ -134,7 +136,7 @@ def estimate(
             bound_bytes=need.bound_bytes + state,
             ram_bytes=need.peak_bytes + state,
             flash_bytes=flash_bytes(network, need, streamed=mode == "streamed"),
-            instructions=None if costs is None else instructions(need, costs),
+            instructions=need.instructions,
         )
     variables = tflm_variable_bytes(resolve_variables(source))
     return replace(

@@ -1,4 +1,4 @@
-"""Flash and instructions of a program that is not there yet.
+"""Flash of a program that is not there yet.
 
 Weights, biases and scales are known, code is assumed as `emit.footprint` assumes it; the tables of the
 step program are guessed from how many nodes, ports and rows there are.
@@ -17,10 +17,6 @@ from lowtide.estimates.shapes import Shaped
 from lowtide.ir import Graph
 from lowtide.ir.liveness import in_arena
 from lowtide.lower.block_work import BlockWork
-from lowtide.lower.depthwise_work import DepthwiseColumns
-from lowtide.lower.lanes_work import DepthwiseLanes
-from lowtide.lower.nodes import Node
-from lowtide.plans.cost import CostModel, features
 from lowtide.target import Target
 
 _ROW, _NODE, _PORT, _TURN, _FIELD, _PLACE = 12, 12, 10, 4, 4, 2
@@ -31,17 +27,6 @@ _TURNS_OF_FUSED: Final = 2
 """Turns per node of a stage whose steps interleave, beside one for each node."""
 _ROWS_OF_TENSOR: Final = 1.6
 """How often a tensor is in the table of rows: others make it than read it."""
-
-
-def instructions(need: Need, model: CostModel) -> int:
-    """Instructions of one inference, as the cost model has them."""
-    return round(sum(_cost(node, model) for node in need.nodes))
-
-
-def _cost(node: Node, model: CostModel) -> float:
-    if isinstance(node.work, BlockWork | DepthwiseColumns | DepthwiseLanes):
-        return model.of(node.kernel, features(node, node.work.columns, 0))
-    return model.of(node.kernel, features(node))
 
 
 def flash_bytes(network: Network, need: Need, *, streamed: bool = False) -> int:

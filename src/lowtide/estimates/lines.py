@@ -10,7 +10,7 @@ planner's order may differ by a row or so.)
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,12 @@ Ints = NDArray[np.int64]
 Links = list[list[tuple[int, list[int]]]]
 """By node, the nodes that it waits for: how many steps of each must have run before each of its own."""
 
+ROOM = 0.8
+"""As `place.rows` has it."""
+
+_PORT = 14
+"""How many numbers say which rows a port touches."""
+
 Turns = dict[int, list[list[tuple[int, int]]]]
 """For nodes that read rows which several nodes make: by step, which nodes they wait for, row by row."""
 
@@ -42,145 +48,143 @@ class _Touches:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Lines:
-    """The rows of a network, and its steps in one order.
+class Lives:
+    """When rows are live if steps run in some order, by the position of steps in it.
 
-    Row r has `size[r]` bytes; `first[r]` is the first step that touches it, `maker[r]` and
-    `reader[r]` the first group that makes it (-1: given) and the last that needs it (the number of
-    groups: kept). Rows that nothing touches are not there. The last step of `reader[r]` that
-    touches it is `ends[r]`; where an earlier group touches it still later, `longer` has the row,
-    that group and its last step. Step t is one of group `group[t]`, needs `scratch[t]` bytes of its
-    own and touches `touched[t]`, these included. Of `sinks`, nothing reads what the first group's
-    node makes before the second group. Groups that are `alone` write to a variable.
+    `born[r]` and `dies[r]` are the first and the last step that touch row r. `longer` has rows that a
+    group touches later than their last reader does: the row, that group and its last step.
     """
 
-    groups: tuple[Group, ...]
-    size: Ints
-    first: Ints
-    maker: Ints
-    reader: Ints
-    ends: Ints
+    born: Ints
+    dies: Ints
     longer: Ints
-    group: Ints
-    scratch: Ints
-    touched: Ints
-    sinks: Ints
-    alone: frozenset[int]
-    given_bytes: int
-    kept_bytes: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Run:
+    """Steps in the order in which they run: step k of all is the `place[k]`-th. Row r is live from
+    `born[r]` to `dies[r]`; in step t, `live[t]` bytes are, scratch memory included."""
+
+    place: Ints
+    born: Ints
+    dies: Ints
+    live: Ints
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowsOf:
-    """The rows that `nodes` touch: what orders of their steps are made from."""
+    """The rows that `nodes` touch, and which of their steps do; no order of steps changes any of it.
+
+    Row r has `size[r]` bytes; `maker[r]` is the first group that makes it (-1: given), `reader[r]` the
+    last that needs it (the number of groups: kept). Rows that nothing touches are not there. Before
+    group g, `through[g]` bytes are live. Step s of node n is number `begin[n]` + s of all steps; those
+    of `of_group[g]` and after are of group g and later ones, and step k needs `scratch[k]` bytes of its
+    own. Of what one of its steps touches, group g needs at least `own[g]` bytes. Of `sinks`,
+    nothing reads what the first group's node makes before the second group. Groups that are `alone`
+    write to a variable.
+    """
 
     nodes: tuple[AnyNode, ...]
     groups: tuple[Group, ...]
     alone: frozenset[int]
-    _size: Ints
-    _state: Ints
-    _cut: Ints
-    _touches: _Touches
+    size: Ints
+    maker: Ints
+    reader: Ints
+    through: Ints
+    begin: Ints
+    of_group: Ints
+    scratch: Ints
+    own: Ints
+    sinks: Ints
+    given_bytes: int
+    kept_bytes: int
+    _piece: Ints
+    _piece_bytes: Ints
+    _step: Ints
+    _row: Ints
+    _pair: Ints
+    _pair_group: Ints
+    _last_pair: Ints
     _links: Links
     _turns: Turns
-    _steps: tuple[int, ...]
 
-    def lines(self, last: int | None = None) -> Lines:
-        """In the order in which the last operator asks for rows; or that of the stages that end before
-        group `last`, as far as that."""
-        count = len(self.groups) if last is None else last
-        nodes = self.groups[count].first if count < len(self.groups) else len(self.nodes)
-        sequence = _demand(self._links[:nodes], self._turns, self._steps[:nodes])
-        return self._lines(count, nodes, sequence)
+    @property
+    def floor(self) -> int:
+        """Bytes that are there before the first step, or after the last."""
+        return max(self.given_bytes, self.kept_bytes)
 
-    def peak(self, stages: Sequence[tuple[int, int]]) -> int:
-        """The most that is live if groups run in these stages, in bytes; what is kept is one piece."""
-        sequence: list[int] = []
-        for first, last in stages:
-            begin, end = self.groups[first].first, self.groups[last - 1].last
-            sequence += _demand(self._links[:end], self._turns, self._steps[:end], begin)
-        order = np.array(sequence, np.int64)
-        size, touches, steps = self._size, self._touches, len(sequence)
-        steps_of = np.array(self._steps, np.int64)
-        start = np.cumsum(steps_of) - steps_of
-        when = np.argsort(order, kind="stable")[start[touches.node] + touches.step]
-        first_touch = np.full(len(size), steps, np.int64)
-        last_touch = np.full(len(size), -1, np.int64)
-        np.minimum.at(first_touch, touches.row, when)
-        np.maximum.at(last_touch, touches.row, when)
-        given, kept = (self._state & 1) > 0, (self._state & 2) > 0
-        first_touch[given] = 0
-        pieces = np.full(int(self._cut.max(initial=-1)) + 1, steps, np.int64)
-        np.minimum.at(pieces, self._cut[kept], first_touch[kept])
-        first_touch[kept] = pieces[self._cut[kept]]
-        last_touch[kept & (last_touch >= 0)] = steps - 1
-        used = last_touch >= 0
-        change = np.zeros(steps + 1, np.int64)
-        np.add.at(change, first_touch[used], size[used])
-        np.add.at(change, last_touch[used] + 1, -size[used])
-        own = np.array([_own_scratch(n) for n in self.nodes], np.int64)
-        live = np.cumsum(change)[:steps] + own[order]
-        return max(int(live.max(initial=0)), int(size[given].sum()), int(size[kept].sum()))
+    def order(self, first: int, last: int) -> list[int]:
+        """The nodes of groups [first, last) as their steps run in one stage."""
+        begin, end = self.groups[first].first, self.groups[last - 1].last
+        if end - begin == 1:
+            return [begin] * int(self.begin[end] - self.begin[begin])
+        steps = np.diff(self.begin[: end + 1]).tolist()
+        return _demand(self._links[:end], self._turns, steps, begin)
 
-    def _lines(self, groups: int, nodes: int, sequence: Sequence[int]) -> Lines:
-        size, state, touches = self._size, self._state, self._touches
-        steps, order = len(sequence), np.array(sequence, np.int64)
-        of_node = np.full(len(self.nodes) + 1, len(self.groups), np.int64)
-        for at, of in enumerate(self.groups):
-            of_node[of.first : of.last] = at
-        maker = np.full(len(size), len(self.groups), np.int64)
-        reader = np.full(len(size), -1, np.int64)
-        of_touch = of_node[touches.node]
-        np.minimum.at(maker, touches.row[touches.made], of_touch[touches.made])
-        np.maximum.at(reader, touches.row, of_touch)
-        maker[(state & 1) > 0] = -1
-        reader[(state & 2) > 0] = groups
-        # Step s of node n is at place[start[n] + s] of the sequence.
-        steps_of = np.bincount(order.astype(np.intp), minlength=len(self.nodes))
-        start = np.cumsum(steps_of) - steps_of
-        place = np.argsort(order, kind="stable").astype(np.int64)
-        node, step, row = touches.node, touches.step, touches.row
-        if nodes < len(self.nodes):
-            inside = node < nodes
-            node, step, row, of_touch = node[inside], step[inside], row[inside], of_touch[inside]
-        when = place[start[node] + step]
-        first = np.full(len(size), steps, np.int64)
-        np.minimum.at(first, row, when)
-        used = (first < steps) & (maker < groups)
-        ends, longer = _ends(row, of_touch, when, len(size), len(self.groups))
-        number = np.cumsum(used) - 1
-        longer = longer[used[longer[:, 0]]]
-        longer[:, 0] = number[longer[:, 0]]
-        touched = np.zeros(steps, np.int64)
-        once = np.unique(when * max(1, len(size)) + row)
-        np.add.at(touched, once // max(1, len(size)), size[once % max(1, len(size))])
-        own = np.array([_own_scratch(n) for n in self.nodes], np.int64)
-        firm = np.array([_firm_scratch(n) for n in self.nodes], np.int64)
-        scratch = own[order] if steps else np.zeros(0, np.int64)
-        return Lines(
-            groups=self.groups[:groups],
-            size=size[used],
-            first=first[used],
-            maker=maker[used],
-            reader=np.minimum(reader[used], groups),
-            ends=ends[used],
-            longer=longer,
-            group=of_node[order],
-            scratch=scratch,
-            touched=touched + (firm[order] if steps else scratch),
-            sinks=self._sinks(of_node),
-            alone=self.alone,
-            given_bytes=int(size[(state & 1) > 0].sum()),
-            kept_bytes=int(size[(state & 2) > 0].sum()),
-        )
+    def lives(self, place: Ints) -> Lives:
+        """Lives of rows if step k is the `place[k]`-th that runs, or in none of the stages if that is
+        less than 0."""
+        when = place[self._step]
+        late = np.maximum.reduceat(when, self._pair)
+        when[when < 0] = len(place)
+        born = np.minimum.reduceat(when, self._row)
+        dies = late[self._last_pair]
+        of_row = repeated(np.arange(len(dies)), np.diff(self._last_pair, prepend=-1))
+        longer = np.flatnonzero(late > dies[of_row])
+        found = np.stack([of_row[longer], self._pair_group[longer], late[longer]], axis=1)
+        return Lives(born, dies, found)
 
-    def _sinks(self, of_node: Ints) -> Ints:
-        """Nodes' groups, and the first that waits for each."""
-        waits = [len(self.nodes)] * len(self.nodes)
-        for reader in range(len(self.nodes) - 1, -1, -1):
-            for maker, _ in self._links[reader]:
-                waits[maker] = reader
-        return np.stack([of_node[:-1], of_node[np.array(waits, np.int64)]], axis=1)
+    def run(self, stages: Sequence[tuple[int, int]]) -> Run:
+        """All steps, if groups run in these stages. What is kept is one piece, from its first row on."""
+        order = np.concatenate([self.order(first, last) for first, last in stages])
+        place, steps = np.argsort(order, kind="stable").astype(np.int64), len(order)
+        lives = self.lives(place)
+        born, dies = np.where(self.maker < 0, 0, lives.born), lives.dies
+        np.maximum.at(dies, lives.longer[:, 0], lives.longer[:, 2])
+        kept = self.reader == len(self.groups)
+        dies[kept] = steps - 1
+        first = np.full(len(self._piece_bytes), steps)
+        np.minimum.at(first, self._piece, born)
+        born[kept] = first[self._piece[kept]]
+        live = _live(born, dies, self.size, steps)
+        live[place] += self.scratch
+        return Run(place, born, dies, live)
+
+    def in_pieces(self, run: Run) -> Run:
+        """The same, with all tensors in one piece that can be far below the peak (`place.rows`)."""
+        live = run.live.copy()
+        self._lay_whole(live, run.born, run.dies)
+        return replace(run, live=live)
+
+    def _lay_whole(self, live: Ints, born: Ints, dies: Ints) -> None:
+        """Have tensors take all their memory from their first row to their last, the smallest first,
+        where less than `ROOM` of the peak is live then."""
+        most = int(live.max(initial=0) * ROOM)
+        apart = (self.maker >= 0) & (self.reader < len(self.groups))
+        for piece in np.argsort(self._piece_bytes, kind="stable").tolist():
+            rows = np.flatnonzero(apart & (self._piece == piece))
+            if len(rows) > 1:
+                start, end = int(born[rows].min()), int(dies[rows].max()) + 1
+                own = _live(born[rows] - start, dies[rows] - start, self.size[rows], end - start)
+                span = live[start:end] - own + self._piece_bytes[piece]
+                if span.max() <= most:
+                    live[start:end] = span
+
+
+def _live(born: Ints, dies: Ints, size: Ints, steps: int) -> Ints:
+    """Bytes of rows that are live in each step."""
+    change = summed(born, size, steps + 1) - summed(dies + 1, size, steps + 1)
+    return np.cumsum(change[:steps]).astype(np.int64)
+
+
+def summed(index: Ints, weights: Ints, length: int) -> NDArray[np.float64]:
+    """The weights by their index, added up; where Python's index type has 32 bits, too."""
+    return np.asarray(np.bincount(index.astype(np.intp), weights, length), np.float64)
+
+
+def repeated(values: Ints, times: Ints) -> Ints:
+    """Each value so many times; where Python's index type has 32 bits, too."""
+    return np.repeat(values, times.astype(np.intp))
 
 
 def _firm_scratch(node: AnyNode) -> int:
@@ -231,10 +235,12 @@ def rows_of(
         pitch, before = (port.row_bytes, 0) if crop is None else (crop.pitch, crop.row)
         if port.table is not None:
             tables[len(ports)] = port.table
+        images = port.images
         ports.append(
             (
                 *(number, made, steps, port.count, port.first, port.stride, port.dilation),
                 *(port.rows, before, pitch, cut.first, cut.size or 1),
+                *((steps, port.rows) if images is None else (images.steps, images.rows)),
             )
         )
 
@@ -245,42 +251,104 @@ def rows_of(
         for port in node.outputs:
             see(number, 1, port, steps)
         if isinstance(node, Node) and node.scratch > 0 and node.scratch_lasts:
-            ports.append((number, 1, steps, 1, 0, 0, 1, 1, 0, 1, at, 1))
+            ports.append((number, 1, steps, 1, 0, 0, 1, 1, 0, 1, at, 1, steps, 1))
             sizes.append(node.scratch)
             counts.append(1)
             state.append(0)
             at += 1
-    steps_of = np.array([node.steps for node in nodes], np.int64)
-    touches = _touches(np.array(ports, np.int64).reshape(-1, 12), tables)
-    groups = groups_of([-1 if isinstance(node, Exchange) else node.op for node in nodes])
     writes = {
         n
         for n, node in enumerate(nodes)
         if any(graph.tensors[views.get(p.tensor, p.tensor)].is_variable for p in node.outputs)
     }
-    return RowsOf(
+    return _rows(
         tuple(nodes),
-        tuple(groups),
-        frozenset(
-            number
-            for number, group in enumerate(groups)
-            if not writes.isdisjoint(range(group.first, group.last))
-        ),
-        np.repeat(np.array(sizes, np.int64), counts),
-        np.repeat(np.array(state, np.int64), counts),
-        np.repeat(np.arange(len(counts)), counts),
-        touches,
-        *_links(touches, steps_of, at),
-        tuple(steps_of.tolist()),
+        writes,
+        np.repeat(np.array([sizes, state, range(len(counts))], np.int64), counts, axis=1),
+        _touches(np.array(ports, np.int64).reshape(-1, _PORT), tables),
     )
+
+
+def _rows(
+    nodes: tuple[AnyNode, ...], writes: Collection[int], rows: Ints, touches: _Touches
+) -> RowsOf:
+    """`rows` are their sizes, whether they are given (1) or kept (2), and the tensors they are of."""
+    size, state, piece = rows
+    groups = groups_of([-1 if isinstance(node, Exchange) else node.op for node in nodes])
+    count = len(groups)
+    steps_of = np.array([node.steps for node in nodes], np.int64)
+    begin = np.append(0, np.cumsum(steps_of))
+    group = np.repeat(np.arange(count), [g.last - g.first for g in groups])
+    group_of = repeated(group, steps_of)
+    # Of each row the steps that touch it, by their groups.
+    steps = max(1, int(begin[-1]))
+    once = np.sort(touches.row * steps + begin[touches.node] + touches.step, kind="stable")
+    once = once[np.diff(once, prepend=-1) > 0]
+    row, step = once // steps, once % steps
+    starts = np.flatnonzero(np.diff(row, prepend=-1))
+    by_group = row * count + group_of[step]
+    pairs = np.flatnonzero(np.diff(by_group, prepend=-1))
+    last_pair = np.append(np.flatnonzero(np.diff(row[pairs])), len(pairs) - 1)[: len(starts)]
+    used = row[starts]
+    maker = np.full(len(size), count, np.int64)
+    np.minimum.at(maker, touches.row[touches.made], group[touches.node[touches.made]])
+    maker[(state & 1) > 0] = -1
+    maker, reader = maker[used], by_group[pairs[last_pair]] % max(1, count)
+    reader[(state[used] & 2) > 0] = count
+    there = summed(maker + 1, size[used], count + 2)
+    there -= summed(reader + 1, size[used], count + 2)
+    own = np.array([_own_scratch(node) for node in nodes], np.int64)
+    firm = np.array([_firm_scratch(node) for node in nodes], np.int64)
+    touched = summed(step, size[row], steps).astype(np.int64)[: len(group_of)]
+    most = np.zeros(count, np.int64)
+    np.maximum.at(most, group_of, touched + repeated(firm, steps_of))
+    links, turns = _links(touches, steps_of, len(size))
+    return RowsOf(
+        nodes=nodes,
+        groups=tuple(groups),
+        alone=frozenset(group[list(writes)].tolist()),
+        size=size[used],
+        maker=maker,
+        reader=reader,
+        through=np.cumsum(there).astype(np.int64)[: count + 1],
+        begin=begin,
+        of_group=begin[[*(g.first for g in groups), len(nodes)]],
+        scratch=repeated(own, steps_of),
+        own=most,
+        sinks=_sinks(links, group),
+        given_bytes=int(size[(state & 1) > 0].sum()),
+        kept_bytes=int(size[(state & 2) > 0].sum()),
+        _piece=piece[used],
+        _piece_bytes=summed(piece, size, int(piece.max(initial=-1)) + 1).astype(np.int64),
+        _step=step,
+        _row=starts,
+        _pair=pairs,
+        _pair_group=by_group[pairs] % max(1, count),
+        _last_pair=last_pair,
+        _links=links,
+        _turns=turns,
+    )
+
+
+def _sinks(links: Links, group: Ints) -> Ints:
+    """Nodes' groups, and the first that waits for each."""
+    waits = [len(links)] * len(links)
+    for reader in range(len(links) - 1, -1, -1):
+        for maker, _ in links[reader]:
+            waits[maker] = reader
+    after = int(group.max(initial=-1)) + 1
+    return np.stack([group, np.append(group, after)[np.array(waits, np.int64)]], axis=1)
 
 
 def _touches(ports: Ints, tables: Mapping[int, tuple[int, ...]]) -> _Touches:
     """What `ports` touch, a row of numbers each: see `rows_of`."""
-    node, made, steps, count, first, stride, dilation, rows, before, pitch, start, size = ports.T
-    many = (steps * count).astype(np.intp)  # np.repeat takes no wider numbers
-    which = np.repeat(np.arange(len(ports)), many)
-    place = np.arange(len(which)) - np.repeat(np.cumsum(many) - many, many)
+    node, made, steps, count, first, stride, dilation, rows, before, pitch, start, size = ports[
+        :, :12
+    ].T
+    image_steps, image_rows = ports[:, 12:].T
+    many = steps * count
+    which = repeated(np.arange(len(ports)), many)
+    place = np.arange(len(which)) - repeated(np.cumsum(many) - many, many)
     step = place // np.maximum(count, 1)[which]
     tap = place - step * count[which]
     begin = first[which] + step * stride[which]
@@ -288,7 +356,8 @@ def _touches(ports: Ints, tables: Mapping[int, tuple[int, ...]]) -> _Touches:
         mine = which == port
         begin[mine] = np.array(table, np.int64)[step[mine]]
     row = begin + tap * dilation[which]
-    there = (row >= 0) & (row < rows[which])
+    low = step // np.maximum(image_steps, 1)[which] * image_rows[which]
+    there = (row >= low) & (row < np.minimum(low + image_rows[which], rows[which]))
     which, step, row = which[there], step[there], row[there]
     row = start[which] + (row + before[which]) * pitch[which] // size[which]
     return _Touches(node[which], step, row, made[which] > 0)
@@ -311,8 +380,8 @@ def _links(touches: _Touches, steps_of: Ints, rows: int) -> tuple[Links, Turns]:
     reads = ~made
     r_row, r_node, r_step = touches.row[reads], touches.node[reads], touches.step[reads]
     many = begin[r_row + 1] - begin[r_row]
-    which = np.repeat(np.arange(len(r_row)), many)
-    maker = np.arange(len(which)) - np.repeat(np.cumsum(many) - many, many) + begin[r_row][which]
+    which = repeated(np.arange(len(r_row)), many)
+    maker = np.arange(len(which)) - repeated(np.cumsum(many) - many, many) + begin[r_row][which]
     earlier = node[maker] < r_node[which]
     which, maker = which[earlier], maker[earlier]
     if not len(which):
@@ -394,21 +463,3 @@ def _demand(
     for node in range(nodes):
         run(node, steps_of[node])
     return order
-
-
-def _ends(row: Ints, group: Ints, when: Ints, rows: int, groups: int) -> tuple[Ints, Ints]:
-    """`Lines.ends` and `Lines.longer` of rows that groups touch."""
-    ends = np.full(rows, -1, np.int64)
-    if not len(row):
-        return ends, np.zeros((0, 3), np.int64)
-    # Of each row the last group first, and of each group its last step.
-    key = row * groups + (groups - 1 - group)
-    keys, number = np.unique(key, return_inverse=True)
-    last = np.full(len(keys), -1, np.int64)
-    np.maximum.at(last, number.reshape(-1), when)
-    of_row = keys // groups
-    first = np.append(True, of_row[1:] != of_row[:-1])
-    ends[of_row[first]] = last[first]
-    later = np.flatnonzero(last > ends[of_row])
-    found = np.stack([of_row, groups - 1 - keys % groups, last], axis=1)[later]
-    return ends, found

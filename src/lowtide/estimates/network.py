@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate
 from typing import Final
 
-import numpy as np
-
-from lowtide.estimates.lines import Lines, RowsOf, rows_of
+from lowtide.estimates.fitting import Fitted, fitted, prices
+from lowtide.estimates.gaps import gap_bytes
+from lowtide.estimates.lines import RowsOf, Run, rows_of
 from lowtide.estimates.shapes import Shaped, shaped
-from lowtide.estimates.weighing import Ending, Stretch, Weighed, least
+from lowtide.estimates.weighing import Stretch, Variant, exactly, least, variant
 from lowtide.ir import Graph
+from lowtide.ir.macs import op_macs
 from lowtide.lower import lower_op
 from lowtide.lower.convolution_work import Convolution, ConvolutionFours
 from lowtide.lower.depthwise_work import Depthwise, DepthwiseColumns
@@ -24,7 +26,11 @@ from lowtide.lower.lanes_work import ConvolutionLanes, DepthwiseLanes
 from lowtide.lower.nodes import AnyNode, Lowered, Node
 from lowtide.passes import normalise_windows
 from lowtide.place.rows import place_rows
+from lowtide.place.variables import place_variables, state_bytes
+from lowtide.plans.cost import known_model
+from lowtide.plans.forms import Costs, is_worth
 from lowtide.rows.blocks import BlockOption, find_blocks, largest_of
+from lowtide.rows.groups import Group
 from lowtide.rows.joined import Joined, joined
 from lowtide.rows.prepare import InputMode
 from lowtide.rows.stages import Segment, row_lives, steps_of
@@ -44,12 +50,14 @@ class Need:
     """What a network needs in one input mode.
 
     `peak_bytes` is the most that is live in the plan of least peak; no plan that computes nothing twice
-    can do with less than `bound_bytes`. `nodes` are what runs, in the order of the operators. The search
-    was given up where `peak_bytes` is None: the bound is above the budget.
+    can do with less than `bound_bytes`. `nodes` are what runs, in the order of the operators, which
+    takes `instructions` (None if no model predicts them). The search was given up where `peak_bytes` is
+    None: the bound is above the budget.
     """
 
     peak_bytes: int | None
     bound_bytes: int
+    instructions: int | None = None
     nodes: tuple[Node, ...] = ()
     stages: tuple[Stretch, ...] = ()
 
@@ -60,6 +68,8 @@ class Network:
     def __init__(self, graph: Graph, order: Sequence[int], target: Target) -> None:
         self.graph = normalise_windows(graph)
         self.target = target
+        model = known_model(target.priced_as)
+        self._price = None if model is None else prices(model)
         self.shapes: Mapping[int, Shaped] = {
             op.id: shaped(self.graph, op, target) for op in self.graph.ops
         }
@@ -68,7 +78,19 @@ class Network:
         self.joined: Joined = joined(self.graph, self.lowered, self.views)
         crops = self.joined.crops.items()
         self.roots = {**self.views, **{t: self.views.get(c.tensor, c.tensor) for t, c in crops}}
+        self._given = tuple(order)
         self.order = [n for n in order if n not in self.joined.operators and self.lowered[n].nodes]
+
+    @cached_property
+    def state_bytes(self) -> int:
+        """Bytes that outlive a run."""
+        return state_bytes(place_variables(self.graph, self._given, self.roots, 1))
+
+    @cached_property
+    def _macs(self) -> tuple[int, ...]:
+        """MACs before each place in the order."""
+        each = (op_macs(self.graph, self.graph.ops[n]) for n in self.order)
+        return tuple(accumulate(each, initial=0))
 
     @cached_property
     def fusible(self) -> frozenset[int]:
@@ -104,56 +126,77 @@ class Network:
         """What the network needs with its input in that mode; with a `budget`, in bytes, no more is
         looked for once it is known to be too little."""
         rows = self._rows(self.graph, self.order, mode)
-        lines = rows.lines()
-        own = _own_needs(lines)
-        floor = max([lines.given_bytes, lines.kept_bytes])
-        sure = max([floor, *(n for op, n in own.items() if op not in self.fusible)])
+        own = zip((group.operator for group in rows.groups), rows.own.tolist(), strict=True)
+        sure = max([rows.floor, *(most for op, most in own if op not in self.fusible)])
         if budget is not None and sure > budget:
             return Need(None, sure)
-        plain = Weighed(lines, range(len(lines.groups) + 1))
-        most = max([floor, *plain.singles.tolist()])
-        endings = plain.endings(most, sure)
-        ways = _Ways(plain.count, endings, [(rows, range(plain.count + 1))], most)
-        way = ways.least()
-        peak = rows.peak([(stretch.first, stretch.last) for stretch in way])
-        if len(lines.size) <= _FEW_ROWS:
-            peak = max(peak, self._placed(rows, way, mode))
-        of_groups: list[Sequence[AnyNode]] = [rows.nodes[g.first : g.last] for g in lines.groups]
-        found = Need(peak, sure, _kernels(way, [of_groups]), way)
-        if peak - sure < WORTH_BLOCKS or not self.fusible:
-            return found
-        return self._with_blocks(found, ways, of_groups, floor, mode)
+        plain = variant(rows, range(len(rows.groups) + 1), sure)
+        if len(rows.size) <= _FEW_ROWS:
+            plain = exactly(plain)
+        way, endings = least([plain], self._macs, sure)
+        found = self._fitted(self.graph, rows, way, mode)
+        if found.normal.ram - self.state_bytes - sure >= WORTH_BLOCKS and self.fusible:
+            plain = replace(plain, endings=endings)
+            blocked = self._with_blocks(found.normal, plain, way, sure, mode)
+            if blocked is not None:
+                found, way = blocked
+        return Need(
+            found.costs.ram - self.state_bytes,
+            sure,
+            None if self._price is None else found.costs.instructions,
+            found.nodes,
+            way,
+        )
 
-    def _placed(self, rows: RowsOf, way: Sequence[Stretch], mode: InputMode) -> int:
+    def _fitted(
+        self, graph: Graph, rows: RowsOf, stages: Sequence[Stretch], mode: InputMode
+    ) -> Fitted:
+        """What the network needs in these stages, of groups of `rows`."""
+
+        def arena(nodes: Sequence[AnyNode], run: Run, peak: int) -> int:
+            if len(rows.size) > _FEW_ROWS:
+                return peak + gap_bytes(rows, run)
+            return max(peak, self._placed(graph, rows.groups, nodes, stages, peak, mode))
+
+        runs = [(stretch.first, stretch.last) for stretch in stages]
+        return fitted(rows, runs, arena, self.state_bytes, self._price)
+
+    def _placed(
+        self,
+        graph: Graph,
+        groups: Sequence[Group],
+        nodes: Sequence[AnyNode],
+        way: Sequence[Stretch],
+        peak: int,
+        mode: InputMode,
+    ) -> int:
         """The arena of the few rows of a small network: there one that does not fit a gap is a large
         part of all, and placing them takes a millisecond or two."""
         outside = self.graph.inputs if mode == "const" else ()
-        table = row_table(
-            self.graph, rows.nodes, self.roots, outside=outside, crops=self.joined.crops
-        )
-        groups = rows.groups
+        table = row_table(graph, nodes, self.roots, outside=outside, crops=self.joined.crops)
         stages = [Segment(groups[s.first].first, groups[s.last - 1].last) for s in way]
         steps = steps_of(table, stages)
         lives = row_lives(table, steps)
-        return place_rows(
-            table, steps, lives, stages, align=table.align, effort=_EFFORT
-        ).arena_bytes
+        for effort in _EFFORTS:
+            arena = place_rows(
+                table, steps, lives, stages, align=table.align, effort=effort
+            ).arena_bytes
+            if arena <= peak * _NEARLY:
+                break
+        return arena
 
     def _with_blocks(
-        self,
-        plain: Need,
-        ways: _Ways,
-        of_groups: list[Sequence[AnyNode]],
-        floor: int,
-        mode: InputMode,
-    ) -> Need:
-        """The same with blocks, if they are worth it."""
-        assert plain.peak_bytes is not None
-        limit = plain.peak_bytes - WORTH_BLOCKS + 1
+        self, normal: Costs, plain: Variant, way: Sequence[Stretch], sure: int, mode: InputMode
+    ) -> tuple[Fitted, tuple[Stretch, ...]] | None:
+        """The same with blocks, if they are worth it beside what it normally costs on its `way`."""
+        limit = normal.ram - self.state_bytes - WORTH_BLOCKS + 1
         # Only what is too large as it is matters, and what stands beside it.
-        large = [stretch for stretch in plain.stages if stretch.peak >= limit]
+        highest = max(stretch.peak for stretch in way)
+        large = [stretch for stretch in way if stretch.peak >= min(limit, highest)]
         last = min(len(self.order), large[-1].last + _BESIDE)
         wide, blocks = self._blocks(last)
+        if not blocks:
+            return None
         last_of = {block.operators[-1]: block for block in blocks}
         members = {block.op: block.operators for block in blocks}
         inside = {n for block in blocks for n in block.operators}
@@ -163,22 +206,25 @@ class Network:
             if n in last_of or n not in inside
         ]
         rows = self._rows(wide, order, mode, self.order[last:])
-        lines = rows.lines()
         place = [0]
-        for group in lines.groups:
+        for group in rows.groups:
             place.append(place[-1] + len(members.get(group.operator, (0,))))
-        weighed = Weighed(lines, place, variant=1)
-        ways = ways.and_of(rows, place, weighed.endings(limit, plain.bound_bytes), limit)
-        by_place: list[Sequence[AnyNode]] = [()] * len(of_groups)
-        for at, group in zip(place, lines.groups, strict=False):
-            by_place[at] = rows.nodes[group.first : group.last]
-        way = ways.least()
-        peak = max([floor, *(stretch.peak for stretch in way)])
-        if peak + WORTH_BLOCKS > plain.peak_bytes:
-            return plain
-        return replace(
-            plain, peak_bytes=peak, nodes=_kernels(way, [of_groups, by_place]), stages=way
-        )
+        blocked = variant(rows, place, sure, limit, number=1)
+        way, _ = least([plain, blocked], self._macs, sure, limit)
+        if max(stretch.peak for stretch in way) >= limit:
+            return None
+        runs = [dict(enumerate(self.order)), dict(zip(place, order, strict=False))]
+        chosen: list[int] = []
+        stages: list[Stretch] = []
+        for stretch in way:
+            of, before = runs[stretch.variant], len(chosen)
+            chosen += [of[at] for at in range(stretch.first, stretch.last) if at in of]
+            stages.append(Stretch(before, len(chosen), stretch.peak))
+        mixed = self._rows(wide, chosen, mode)
+        found = self._fitted(wide, mixed, stages, mode)
+        saved = normal.ram - found.costs.ram
+        worth = saved >= WORTH_BLOCKS and is_worth(found.costs, normal)
+        return (found, tuple(stages)) if worth else None
 
     def _rows(
         self, graph: Graph, order: Sequence[int], mode: InputMode, later: Sequence[int] = ()
@@ -209,60 +255,8 @@ def _read(node: Node) -> Iterator[int]:
 _BESIDE = 3
 """How many operators after those that need much may be part of their blocks and stages."""
 
-_FEW_ROWS, _EFFORT = 128, 20_000
-"""A network of at most so many rows has them placed, and what goes into that: see `place.rows`."""
+_FEW_ROWS = 128
+"""A network of at most so many rows has them placed, and all its stages weighed as they would run."""
 
-_TRIES = 12
-"""How many orders of steps are worked out for stages that end with several operators."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Ways:
-    """All ways through the network: `endings` of all variants, each with its rows and places."""
-
-    count: int
-    endings: Sequence[Ending]
-    variants: Sequence[tuple[RowsOf, Sequence[int]]]
-    limit: int
-
-    def and_of(
-        self, rows: RowsOf, place: Sequence[int], endings: Sequence[Ending], limit: int
-    ) -> _Ways:
-        """With those of another variant, where they need less than `limit`."""
-        of = (*self.variants, (rows, place))
-        return _Ways(self.count, (*self.endings, *endings), of, limit)
-
-    def least(self) -> tuple[Stretch, ...]:
-        """The way of least peak; its stages are exact, as far as so many tries go."""
-        endings = {(e.variant, e.own or -1 - e.last): e for e in self.endings}
-        for _ in range(_TRIES):
-            way = least(endings.values(), self.count)
-            vague = [stretch for stretch in way if not stretch.exact]
-            if not vague:
-                return way
-            worst = max(vague, key=lambda stretch: stretch.peak)
-            rows, place = self.variants[worst.variant]
-            own = Weighed(rows.lines(worst.own), place, variant=worst.variant)
-            endings[worst.variant, worst.own] = own.ending(self.limit)
-        known = [replace(e, exact=None, floors=None) for e in endings.values()]
-        return least(known, self.count)
-
-
-def _own_needs(lines: Lines) -> dict[int, int]:
-    """Operator -> the most bytes that one of its steps touches, scratch memory included."""
-    most = np.zeros(len(lines.groups), np.int64)
-    np.maximum.at(most, lines.group, lines.touched)
-    return {group.operator: int(need) for group, need in zip(lines.groups, most, strict=True)}
-
-
-def _kernels(
-    way: Sequence[Stretch], nodes: Sequence[Sequence[Sequence[AnyNode]]]
-) -> tuple[Node, ...]:
-    """What runs on a way; `nodes` are those of each variant, by the network's groups."""
-    return tuple(
-        node
-        for stretch in way
-        for here in nodes[stretch.variant][stretch.first : stretch.last]
-        for node in here
-        if isinstance(node, Node)
-    )
+_EFFORTS, _NEARLY = (20_000, 100_000), 1.02
+"""What goes into that (see `place.rows`): more where the arena is not near the peak."""

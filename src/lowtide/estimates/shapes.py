@@ -54,7 +54,7 @@ _known: dict[tuple[Any, ...], Shaped] = {}
 
 def shaped(graph: Graph, op: Op, target: Target) -> Shaped:
     """The nodes of `op`. Raises ModelError as `lower_op` does."""
-    if op.type in _QUICK and not target.has_dsp and not target.has_helium:
+    if op.type in _QUICK and not target.is_particular:
         found = _QUICK[op.type](Context(graph, op, target))
         if found is not None:
             return found
@@ -64,7 +64,9 @@ def shaped(graph: Graph, op: Op, target: Target) -> Shaped:
         graph.tensors[t].is_variable for t in ids
     ):
         return _measured(lower_op(graph, op, target=target))
-    hidden = {op.inputs[at] for at in _WEIGHTS.get(op.type, ()) if at < len(op.inputs)}
+    inputs = (op.inputs[at] for at in _WEIGHTS.get(op.type, ()) if at < len(op.inputs))
+    # What nine bits are needed for depends on contents: see lower/nine.py.
+    hidden = {t for t in inputs if t >= 0 and graph.tensors[t].dtype is not DType.UINT8}
     slot = {tensor: at for at, tensor in enumerate(ids)}
     slot[-1] = -1
     key = (
@@ -165,7 +167,7 @@ def _renamed(lowered: Lowered, op: int, ids: tuple[int, ...]) -> Lowered:
 def _port(port: Port, ids: tuple[int, ...]) -> Port:
     return Port(
         *(ids[port.tensor], port.rows, port.row_bytes, port.first, port.stride),
-        *(port.count, port.dilation, port.table),
+        *(port.count, port.dilation, port.table, port.images),
     )
 
 
@@ -190,6 +192,7 @@ def _depthwise(context: Context) -> Shaped | None:
         return None
     over = convolution.footprint(context)
     channels = over.in_c
+    scratch = 8 * over.taps if DSP in context.target.variants else 0
     node = Node(
         op=context.op.id,
         kernel="lt_depthwise_quick_s8_row",
@@ -198,7 +201,7 @@ def _depthwise(context: Context) -> Shaped | None:
         inputs=(over.source,),
         outputs=(over.target,),
         steps=over.target.rows,
-        scratch=8 * over.taps if DSP in context.target.variants else 0,
+        scratch=scratch,
         scratch_lasts=False,
         work=Depthwise(
             steps=over.target.rows,
@@ -211,6 +214,9 @@ def _depthwise(context: Context) -> Shaped | None:
             clamps=_clamps(context),
         ),
     )
+    if scratch:
+        plain = replace(node, kernel="lt_depthwise_quick_s8_plain", scratch=0)
+        node = replace(node, forms=(plain,))
     constants = channels * (over.taps + 4 + 4 + 1)
     return Shaped(Lowered((node,)), constants, _DEPTHWISE_FIELDS, _identity(context))
 
@@ -270,6 +276,11 @@ def _packed(context: Context, over: convolution.Footprint, out_c: int) -> Shaped
             clamps=_clamps(context),
         ),
     )
+    if not direct or DSP in context.target.variants:
+        work = node.work
+        assert isinstance(work, Convolution)
+        lean = replace(node, scratch=0 if direct else 4 * quads, work=work.leaner())
+        node = replace(node, forms=(lean,))
     pairs = -(-out_c // 2)
     constants = 4 * pairs * (2 * quads + 5)
     return Shaped(Lowered((node,)), constants, _CONV_FIELDS, _identity(context))

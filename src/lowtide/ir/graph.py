@@ -49,10 +49,10 @@ class DType(enum.Enum):
     FLOAT8_E4M3FN = (8, "e4")
     FLOAT8_E5M2 = (8, "e5")
 
-    @property
-    def bits(self) -> int:
+    def __init__(self, bits: int, kind: str) -> None:
+        del kind
+        self.bits = bits
         """Width of one element in bits; 0 where the file gives no size."""
-        return self.value[0]
 
 
 @dataclass(frozen=True, slots=True)

@@ -174,7 +174,9 @@ def lower(context: Context, op: BlockOp, ways: Sequence[Callable[[int], Lowered]
     columns = context.output().shape[2]
     graph = context.graph
     node, *forms = (_node(context, op, form) for form in _forms(graph, op, columns, parts))
-    narrow = (_normal(parts, n).scratch(graph, op, n) for n in range(1, columns + 1))
+    by_piece = {pieces(n): n for n in range(1, columns + 1)}
+    of_piece = {p: _normal(parts, n).scratch(graph, op, n) for p, n in by_piece.items()}
+    narrow = (of_piece[pieces(n)] for n in range(1, columns + 1))
     node = replace(node, forms=tuple(forms), narrow_scratch=(0, *narrow))
     return Lowered((node,), columns=(Reads(op.inputs[0], op.window.columns),))
 

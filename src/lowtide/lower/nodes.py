@@ -92,8 +92,17 @@ class Port:
 
     def touched(self, steps: int) -> tuple[int, int]:
         """Rows of the windows of so many steps: those that exist, and those that are padding."""
-        inside = sum(len(self.inside(step)) for step in range(steps))
+        if self.table is not None or self.images is not None or self.stride < 1:
+            inside = sum(len(self.inside(step)) for step in range(steps))
+        else:
+            taps = range(self.first, self.first + self.count * self.dilation, self.dilation)
+            inside = sum(_steps_inside(tap, self.stride, steps, self.rows) for tap in taps)
         return inside, steps * self.count - inside
+
+
+def _steps_inside(at: int, stride: int, steps: int, rows: int) -> int:
+    """How many of the steps are in [0, rows), if the first is `at`, and each next `stride` further."""
+    return max(0, min(steps, -(-(rows - at) // stride)) - max(0, -(at // stride)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

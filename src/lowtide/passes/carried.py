@@ -26,6 +26,8 @@ def carry_rows(graph: Graph) -> Graph:
     SHIFT_ROWS(variables) with, for each of them, the row that becomes the first (`rows`) and how many
     matter (`kept`).
     """
+    if not any(tensor.is_variable for tensor in graph.tensors):
+        return graph
     readers, makers = readers_of(graph), {t: op for op in graph.ops for t in op.outputs}
     found = (_ring(graph, readers, makers, users) for users in _variables(graph))
     rings = [ring for ring in found if ring is not None]

@@ -39,6 +39,8 @@ def fold_pads(graph: Graph) -> Graph:
             op, inputs=(pad.inputs[0], *op.inputs[1:]), window=_padded(op.window, sides)
         )
         gone.add(pad.id)
+    if not gone:
+        return graph
     return with_ops(graph, (folded.get(op.id, op) for op in graph.ops if op.id not in gone))
 
 

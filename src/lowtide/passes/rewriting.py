@@ -20,7 +20,8 @@ def readers_of(graph: Graph) -> Mapping[int, list[Op]]:
 
 
 def with_ops(graph: Graph, ops: Iterable[Op]) -> Graph:
-    return replace(graph, ops=tuple(replace(op, id=i) for i, op in enumerate(ops)))
+    numbered = (op if op.id == i else replace(op, id=i) for i, op in enumerate(ops))
+    return replace(graph, ops=tuple(numbered))
 
 
 def integers(tensor: Tensor) -> list[int] | None:

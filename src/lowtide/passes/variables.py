@@ -23,6 +23,8 @@ def resolve_variables(graph: Graph) -> Graph:
         for op in graph.ops
         if op.type == "VAR_HANDLE" and len(op.outputs) == 1
     }
+    if not names and not any(op.type == "CALL_ONCE" for op in graph.ops):
+        return graph
     values: dict[tuple[object, object], list[Tensor | None]] = {}
     readers = readers_of(graph)
     for handle, name in names.items():

@@ -7,7 +7,7 @@ smaller form of one operator may lower the arena of the whole plan.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
@@ -58,7 +58,7 @@ def is_worth(less: Costs, than: Costs) -> bool:
     return not less.spends(MOST_FOR_LITTLE, than) or less.saves(LITTLE, than)
 
 
-def _is_cheap(less: Costs, than: Costs) -> bool:
+def is_cheap(less: Costs, than: Costs) -> bool:
     """Whether smaller forms are worth it, too: they are no plan of their own."""
     spent = (less.instructions - than.instructions) * than.ram
     saved = (than.ram - less.ram) * than.instructions
@@ -84,21 +84,21 @@ def fitted(placer: Placer, point: Point) -> Point:
     cheap = [
         most
         for most, spent in levels.items()
-        if most < point.arena_bytes and _is_cheap(Costs(most + state, spent), now)
+        if most < point.arena_bytes and is_cheap(Costs(most + state, spent), now)
     ]
     found = point
     for most in cheap[:_TRIES]:
         room = _smaller(placer.ready, point, most)
         smaller = placer.quick(_with_room(placer.ready, point, room))
-        if most == cheap[0] and not _is_cheap(costs(placer, smaller), now):
+        if most == cheap[0] and not is_cheap(costs(placer, smaller), now):
             smaller = placer.best(smaller.choices)
-        if smaller.arena_bytes < point.arena_bytes and _is_cheap(costs(placer, smaller), now):
+        if smaller.arena_bytes < point.arena_bytes and is_cheap(costs(placer, smaller), now):
             found = smaller
             break
     best = placer.best(point.choices)
     if found is not point:
         smaller = placer.best(found.choices)
-        if _is_cheap(costs(placer, smaller), costs(placer, best)):
+        if is_cheap(costs(placer, smaller), costs(placer, best)):
             best = smaller
     return placer.best(_roomier(placer, best).choices)
 
@@ -171,8 +171,8 @@ def _levels(ready: Prepared, point: Point, model: CostModel) -> dict[int, int]:
     the forms that have room then, none larger than the normal one."""
     live = _live(point)
     peak = max((*live, point.placed.plan.peak_bytes))
-    base = {op: peak - room for op, room in _room(point, peak).items()}
-    formed = {op: _forms(ready, op) for op in base if _forms(ready, op)}
+    beside = {op: peak - room for op, room in _room(point, peak).items()}
+    formed = {op: [n for _, n in _forms(ready, op)] for op in beside if _forms(ready, op)}
     plan = point.placed.plan
     fixed = max(
         (
@@ -182,8 +182,6 @@ def _levels(ready: Prepared, point: Point, model: CostModel) -> dict[int, int]:
         ),
         default=0,
     )
-    least = max([fixed, *(base[op] + min(s for s, _ in of) for op, of in formed.items())])
-    tried = {least, peak, *(base[op] + size for op, of in formed.items() for size, _ in of)}
     prices: dict[Node, int] = {}
 
     def price(node: Node) -> int:
@@ -194,14 +192,35 @@ def _levels(ready: Prepared, point: Point, model: CostModel) -> dict[int, int]:
     others = sum(
         times * price(node) for node, times in point.placed.rows.executed if node.op not in formed
     )
-    found = {}
-    for most in sorted(tried):
-        if least <= most <= peak:
-            nodes = (node for op in formed for node in ready.lowered[op].nodes)
-            found[most] = others + sum(
-                price(n.within(min(n.scratch, most - base[n.op]))) for n in nodes
-            )
-    return found
+    found = levels(beside, formed, fixed, peak, price)
+    return {most: others + spent for most, spent in found.items()}
+
+
+def levels(
+    beside: Mapping[int, int],
+    formed: Mapping[int, Sequence[Node]],
+    fixed: int,
+    peak: int,
+    price: Callable[[Node], int],
+) -> dict[int, int]:
+    """Bytes of arena, from what there must be up to `peak` -> what operators that have several forms
+    cost in those that have room then, none larger than the normal one.
+
+    `formed` are these forms, the normal one first; `beside` is the most that is live beside an
+    operator's scratch memory, and `fixed` what all others need.
+    """
+    least = max([fixed, *(beside[op] + min(n.scratch for n in of) for op, of in formed.items())])
+    tight = {op: of for op, of in formed.items() if beside[op] + of[0].scratch > least}
+    rest = sum(price(of[0].within(of[0].scratch)) for op, of in formed.items() if op not in tight)
+    tried = {least, peak, *(beside[op] + n.scratch for op, of in tight.items() for n in of)}
+    return {
+        most: rest
+        + sum(
+            price(of[0].within(min(of[0].scratch, most - beside[op]))) for op, of in tight.items()
+        )
+        for most in sorted(tried)
+        if least <= most <= peak
+    }
 
 
 def _forms(ready: Prepared, operator: int) -> list[tuple[int, Node]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from xml.sax.saxutils import escape, quoteattr
+from html import escape
 
 from lowtide.emit.exports.example import ARDUINO, STDIO, example
 from lowtide.emit.exports.package import VERSION, Package, readme
@@ -116,16 +116,16 @@ def cmsis_pack(package: Package) -> dict[str, str]:
 xs:noNamespaceSchemaLocation="PACK.xsd">
   <vendor>lowtide</vendor>
   <name>{name}</name>
-  <description>{escape(package.sentence)}.</description>
+  <description>{escape(package.sentence, quote=False)}.</description>
   <url></url>
   <license>LICENSE</license>
   <releases>
     <release version="{VERSION}">First release.</release>
   </releases>
   <components>
-    <component Cclass="Machine Learning" Cgroup="Network" Csub={quoteattr(name)} \
+    <component Cclass="Machine Learning" Cgroup="Network" Csub="{name}" \
 Cversion="{VERSION}" Cvendor="lowtide">
-      <description>{escape(package.sentence)}</description>
+      <description>{escape(package.sentence, quote=False)}</description>
       <files>
 {listed}
       </files>
