@@ -238,19 +238,16 @@ def _dask(work: Work, tasks: Iterator[Any], jobs: int) -> Iterator[tuple[Any, Ro
                 done = distributed.wait(list(under_way), return_when="FIRST_COMPLETED").done
                 for future in done:
                     task = under_way.pop(future)
-                    yield task, None if _is_killed(future) else future.result()
+                    try:
+                        row = future.result()  # of a task that is lost, once it is done again
+                    except distributed.KilledWorker:
+                        row = None
+                    yield task, row
         finally:
             with suppress(Exception):
                 client.close()
             if cluster is not None:
                 cluster.close()
-
-
-def _is_killed(future: Any) -> bool:
-    """Whether the worker ended that had it; other errors are the task's own."""
-    from distributed import KilledWorker
-
-    return future.status == "error" and isinstance(future.exception(), KilledWorker)
 
 
 _ENGINES: Mapping[EngineName, Callable[..., Iterator[tuple[Any, Row | None]]]] = {
