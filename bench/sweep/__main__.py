@@ -45,11 +45,11 @@ _PREVENTS = (
 # Groups by name: what to name a group if it cannot be measured, and its function.
 _GROUPS: dict[str, tuple[str, Callable[[argparse.Namespace], list[Row]]]] = {
     "orders": ("peak by order", lambda given: orders(given.candidates, given.limit)),
-    "cores": ("two cores against one", lambda given: cores(given.networks)),
+    "start": ("lowtide --help", lambda _: start()),
+    "cores": ("two cores against one", lambda given: cores(given.files)),
     "killed": ("kill -9 and resume", lambda _: killed()),
     "engines": ("local, ray, dask", lambda _: engines()),
     "memory": ("RAM of the sweep", lambda given: memory(given.rows)),
-    "start": ("lowtide --help", lambda _: start()),
 }
 
 
@@ -60,28 +60,28 @@ def _given() -> argparse.Namespace:
         [*_GROUPS],
     )
     parser.add_argument(
-        "--candidates", type=int, default=200, metavar="N", help="networks to order (200)"
+        "--candidates", type=int, default=200, metavar="N", help="networks to order (default: 200)"
     )
     parser.add_argument(
         "--limit",
         type=float,
         default=60,
         metavar="SECONDS",
-        help="of CPU time, after which the peer gives up on one (60)",
+        help="of CPU time, after which the peer gives up on one (default: 60)",
     )
     parser.add_argument(
-        "--networks",
+        "--files",
         type=int,
         default=2000,
         metavar="N",
-        help="to sweep on one core and on two (2000)",
+        help="to sweep on one core and on two (default: 2000)",
     )
     parser.add_argument(
         "--rows",
         type=int,
         default=20_000,
         metavar="N",
-        help="of a sweep that is weighed (20000)",
+        help="of a sweep whose memory is measured (default: 20000)",
     )
     return parser.parse_args()
 

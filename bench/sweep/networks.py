@@ -62,4 +62,5 @@ def _tensor(tensor: Tensor) -> TensorSpec:
 
 
 def _operator(op: Op) -> OpSpec:
-    return OpSpec(op.type, 1, op.inputs, op.outputs, _OPTIONS[op.type], op.options)
+    options = {name: value for name, value in op.options.items() if isinstance(value, int | float)}
+    return OpSpec(op.type, 1, op.inputs, op.outputs, _OPTIONS[op.type], options)
