@@ -66,6 +66,15 @@ def test_boards_lists_microcontrollers() -> None:
     assert "STM32L432KC" in lowtide("boards", "--mcus").stdout
 
 
+def test_a_report_is_about_the_microcontroller_that_was_named(tmp_path: Path) -> None:
+    """One that nothing here emulates is predicted."""
+    page = tmp_path / "report.html"
+    done = lowtide("report", "zoo:figure1", "--mcu", "esp32s3", "-o", str(page))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Fits ESP32-S3 with 413 KiB of RAM to spare. ")
+    assert "416 KiB: ESP32-S3" in page.read_text("utf-8")
+
+
 def test_a_board_and_a_microcontroller_exclude_each_other() -> None:
     done = lowtide("check", "zoo:figure1", "--board", "microbit", "--mcu", "RP2040")
     assert done.returncode == 2
