@@ -29,6 +29,7 @@ from bench.shared.tables import Row, print_report
 from bench.sweep.estimates import accuracy
 from bench.sweep.orders import orders
 from bench.sweep.start import start
+from bench.sweep.sweeps import cores, engines, killed, memory
 from lowtide.errors import LowtideError
 
 _WIDTH = 150
@@ -47,6 +48,10 @@ _GROUPS: dict[str, tuple[str, Callable[[argparse.Namespace], list[Row]]]] = {
     "orders": ("peak by order", lambda given: orders(given.candidates, given.limit)),
     "estimates": ("estimates", lambda given: accuracy(given.networks)),
     "start": ("lowtide --help", lambda _: start()),
+    "cores": ("two cores against one", lambda given: cores(given.files)),
+    "killed": ("kill -9 and resume", lambda _: killed()),
+    "engines": ("local, ray, dask", lambda _: engines()),
+    "memory": ("RAM of the sweep", lambda given: memory(given.rows)),
 }
 
 
@@ -72,6 +77,20 @@ def _given() -> argparse.Namespace:
         default=60,
         metavar="SECONDS",
         help="of CPU time, after which the peer gives up on one (default: 60)",
+    )
+    parser.add_argument(
+        "--files",
+        type=int,
+        default=2000,
+        metavar="N",
+        help="to sweep on one core and on two (default: 2000)",
+    )
+    parser.add_argument(
+        "--rows",
+        type=int,
+        default=20_000,
+        metavar="N",
+        help="of a sweep whose memory is measured (default: 20000)",
     )
     return parser.parse_args()
 

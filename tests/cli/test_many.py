@@ -6,6 +6,14 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
+
+import pytest
+from command import call
+
+from lowtide.cli import deploy
+from lowtide.cli.compile_options import compile_once
+from lowtide.machines.mcus import find_mcu
 
 
 def lowtide(*words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -97,3 +105,20 @@ def test_sweep_runs_on_boards_and_microcontrollers(tmp_path: Path) -> None:
     ):
         done = lowtide("sweep", "zoo:figure1", *options, "-o", str(out))
         assert (done.returncode, done.stderr) == (2, f"lowtide: {cause}\n  remedy: {remedy}\n")
+
+
+def test_verify_compiles_for_a_microcontroller(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def compiled(_model: str, _cached: bool, options: dict[str, Any]) -> Any:
+        asked.append(options["target"])
+        return compile_once("zoo:figure1", False, options)
+
+    monkeypatch.setattr(deploy, "compile_once", compiled)
+    done = call("verify", "zoo:figure1", "--mcu", "stm32f405rg")
+    assert done.code == 0, done.err
+    assert asked == [find_mcu("STM32F405RG").target]
+    done = call("verify", "zoo:figure1", "--mcu", "RP2040", "--core", "any")
+    assert done.err == (
+        "lowtide: --core and --mcu both say what to compile for\n  remedy: give one of them\n"
+    )

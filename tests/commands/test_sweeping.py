@@ -198,11 +198,11 @@ def test_a_sweep_that_is_killed_loses_and_repeats_nothing(folder: Path, tmp_path
     out = tmp_path / "out.jsonl"
     command = [sys.executable, "-m", "lowtide", "sweep", str(folder), "-o", str(out)]
     journal = tmp_path / ".out.jsonl.journal"
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     while process.poll() is None and not (journal.exists() and journal.stat().st_size):
         time.sleep(0.01)
     process.kill()
-    process.wait()
+    process.communicate()  # returns when no worker is left that could still write
     kept = journal.read_text() if journal.exists() else out.read_text()
     assert kept
     done = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -221,16 +221,32 @@ def report(
 @click.command(cls=HelpfulCommand, epilog=MODEL_HELP)
 @model_argument
 @inputs_options(8)
+@click.option(
+    "--mcu",
+    metavar="NAME",
+    help="Compile for the core of this microcontroller (see `lowtide boards --mcus`).",
+)
 @compile_options
 @cache_option
 @json_option
 def verify(
-    model: str, samples: int | None, seed: int, as_json: bool, cached: bool, **options: Any
+    model: str,
+    samples: int | None,
+    seed: int,
+    mcu: str | None,
+    as_json: bool,
+    cached: bool,
+    **options: Any,
 ) -> None:
     """Prove the generated C right: every tensor, byte for byte, on this computer with sanitizers."""
     from lowtide.commands import checking
+    from lowtide.machines.mcus import find_mcu
     from lowtide.report import data, deployment
 
+    if mcu is not None:
+        if options.get("core") is not None:
+            raise UsageError("--core and --mcu both say what to compile for", "give one of them")
+        options["target"] = find_mcu(mcu).target
     compiled = compile_once(model, cached, options)
     with progress("building, running and comparing with the reference kernels"):
         result = checking.verify(compiled, samples=samples, seed=seed, cached=cached)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import threading
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -35,6 +36,9 @@ _WINDOW: Final = 4
 _AHEAD: Final = 2
 """Tasks that a process of this computer has: one that it does, one that waits for it."""
 
+
+_WATCH_SECONDS: Final = 1.0
+"""How long the workers of a sweep that was killed may still be there."""
 
 _SILENT: Final = {"PYTHONFAULTHANDLER": ""}
 """What keeps loky from showing where a worker crashed: its network's row says that it did."""
@@ -61,7 +65,7 @@ def _alone(work: Work, task: Any) -> Row | None:
     """The row of a task from a process of its own; None if that ended."""
     context = multiprocessing.get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_send, args=(sender, work, task))
+    process = context.Process(target=_send, args=(os.getpid(), sender, work, task))
     process.start()
     sender.close()
     try:
@@ -76,8 +80,8 @@ def _alone(work: Work, task: Any) -> Row | None:
     return found
 
 
-def _send(sender: Connection, work: Work, task: Any) -> None:
-    _as_worker()
+def _send(sweep: int, sender: Connection, work: Work, task: Any) -> None:
+    _as_worker(sweep)
     try:
         found: Row | Exception = work(task)
     except Exception as error:  # raised where the row is awaited
@@ -85,9 +89,20 @@ def _send(sender: Connection, work: Work, task: Any) -> None:
     sender.send(found)
 
 
-def _as_worker() -> None:
-    """In a new process: Ctrl-C, which reaches all of a terminal, is for the one that started them."""
+def _as_worker(sweep: int) -> None:
+    """In a new process of the process `sweep`: Ctrl-C, which reaches all of a terminal, is for that one,
+    and if it ends in whatever way, so does this one."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    never = threading.Event()
+
+    def watch() -> None:
+        while os.getppid() == sweep:
+            never.wait(_WATCH_SECONDS)
+        os._exit(1)
+
+    if hasattr(signal, "SIGKILL"):  # Windows tells nobody who the parent is now
+        threading.Thread(target=watch, daemon=True).start()
 
 
 def _missing(engine: str, package: str) -> MissingToolError:
@@ -106,7 +121,9 @@ def _local(work: Work, tasks: Iterator[Any], jobs: int) -> Iterator[tuple[Any, R
         raise _missing("local", "joblib") from None
 
     def worker() -> Any:
-        return ProcessPoolExecutor(max_workers=1, initializer=_as_worker, env=_SILENT)
+        return ProcessPoolExecutor(
+            max_workers=1, initializer=_as_worker, initargs=(os.getpid(),), env=_SILENT
+        )
 
     # A worker that has grown is replaced between two tasks, which is fine.
     warnings.filterwarnings("ignore", "A worker stopped while some jobs were given", UserWarning)

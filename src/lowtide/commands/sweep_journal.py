@@ -13,10 +13,14 @@ import os
 from collections.abc import Iterable
 from io import FileIO
 from pathlib import Path
+from typing import Final
 
 from lowtide.commands.engines import Row
 from lowtide.errors import UsageError
 from lowtide.files import refused
+
+_EXPECTED: Final = -1
+"""Where the row of a network is that is to be made."""
 
 
 class Journal:
@@ -58,7 +62,14 @@ class Journal:
         return mine and bool(row["sha256"]) and row["error"] != self._again
 
     def __contains__(self, digest: bytes) -> bool:
-        return digest in self._at
+        return self._at.get(digest, _EXPECTED) != _EXPECTED
+
+    def expects(self, digest: bytes) -> bool:
+        """Whether a network's row is still to be made; true once for each."""
+        if digest in self._at:
+            return False
+        self._at[digest] = _EXPECTED
+        return True
 
     def take(self, rows: Iterable[Row]) -> None:
         """Also know the rows of an earlier result, as far as they last."""
@@ -79,7 +90,7 @@ class Journal:
 
     def row(self, digest: bytes) -> Row | None:
         """The row of a network; None if there is none."""
-        if digest not in self._at:
+        if digest not in self:
             return None
         self._reader.seek(self._at[digest])
         row: Row = json.loads(self._reader.readline())

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import glob
 import hashlib
+import os
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
@@ -92,8 +94,8 @@ def sweep(
         if target.exists():
             journal.take(read_rows(target))
         digests = [_digest(path) for path in paths]
-        new = _first_of_each(digests, journal)
         known = sum(digest in journal for digest in digests)
+        new = array("Q", (i for i, d in enumerate(digests) if d and journal.expects(d)))
         tasks = (Task(paths[i], digests[i].hex(), question) for i in new)
         done, errors, complete = 0, 0, True
         try:
@@ -111,17 +113,6 @@ def sweep(
     finally:
         journal.close(remove=written)
     return Swept(table.count, table.errors, known, complete)
-
-
-def _first_of_each(digests: Sequence[bytes], journal: Journal) -> list[int]:
-    """Where contents come first that the journal does not have."""
-    seen: set[bytes] = set()
-    found = []
-    for i, digest in enumerate(digests):
-        if digest and digest not in journal and digest not in seen:
-            seen.add(digest)
-            found.append(i)
-    return found
 
 
 class _Table:
@@ -167,13 +158,12 @@ def _add_files(name: str, found: set[str], lists: set[Path], *, listed: bool = F
     elif name.startswith(_ZOO):
         found.add(name)
     elif (path := Path(name)).is_dir():
-        inside = [str(file) for file in path.rglob("*.tflite") if file.is_file()]
-        if not inside:
+        if not any(_inside(str(path))):
             raise UsageError(
                 f"there is no .tflite file in {name}",
                 "name another folder, or the files themselves",
             )
-        found.update(inside)
+        found.update(_inside(str(path)))
     elif path.exists() or (listed and not glob.has_magic(name)):
         found.add(str(path))
     else:
@@ -183,8 +173,17 @@ def _add_files(name: str, found: set[str], lists: set[Path], *, listed: bool = F
                 f"there is no file {name}", "name files, folders, patterns, or @FILE, a list"
             )
         for match in map(Path, matches):
-            inside = [str(file) for file in match.rglob("*.tflite")] if match.is_dir() else []
-            found.update(inside or ([] if match.is_dir() else [str(match)]))
+            found.update(_inside(str(match)) if match.is_dir() else [str(match)])
+
+
+def _inside(folder: str) -> Iterator[str]:
+    """The .tflite files in a folder and in those in it, found without a list of all."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                yield from _inside(entry.path)
+            elif entry.name.endswith(".tflite") and entry.is_file():
+                yield entry.path
 
 
 def _lines(path: Path) -> list[str]:
