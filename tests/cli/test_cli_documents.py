@@ -46,6 +46,7 @@ BY_COMPILER = {"run", "check", "quantize"}
 
 RUN_ELSEWHERE = {
     "examples/camera_rows/README.md": "tests/end_to_end/test_camera_rows.py",
+    "examples/search/README.md": "tests/end_to_end/test_search.py",
     "examples/shared_arena/README.md": "tests/end_to_end/test_shared_arena.py",
     "examples/wake_word/README.md": "tests/end_to_end/test_wake_word.py",
 }

@@ -58,6 +58,15 @@ def test_boards_lists_microcontrollers() -> None:
     assert "STM32L432KC" in lowtide("boards", "--mcus").stdout
 
 
+def test_a_report_is_about_the_microcontroller_that_was_named(tmp_path: Path) -> None:
+    """One that nothing here emulates is predicted."""
+    page = tmp_path / "report.html"
+    done = lowtide("report", "zoo:figure1", "--mcu", "esp32s3", "-o", str(page))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Fits ESP32-S3 with 413 KiB of RAM to spare. ")
+    assert "416 KiB: ESP32-S3" in page.read_text("utf-8")
+
+
 def test_a_board_and_a_microcontroller_exclude_each_other() -> None:
     done = lowtide("check", "zoo:figure1", "--board", "microbit", "--mcu", "RP2040")
     assert done.returncode == 2
@@ -69,3 +78,22 @@ def test_a_board_and_a_microcontroller_exclude_each_other() -> None:
     assert done.stderr == (
         "lowtide: Missing option '--board' or '--mcu'\n  remedy: see `lowtide run --help`\n"
     )
+
+
+def test_sweep_runs_on_boards_and_microcontrollers(tmp_path: Path) -> None:
+    out = tmp_path / "rows.jsonl"
+    done = lowtide("sweep", "zoo:figure1", "--mcu", "stm32f405rg", "-o", str(out))
+    assert done.returncode == 0, done.stderr
+    row = json.loads(out.read_text())
+    assert (row["asked"], row["error"]) == ("run STM32F405RG", "")
+    assert row["measured_ram_bytes"] > row["arena_bytes"]
+    for options, cause, remedy in (
+        (
+            ("--run", "microbit", "--mcu", "RP2040"),
+            "--run and --mcu both say what to run on",
+            "give one of them",
+        ),
+        (("--plan", "--mcu", "RP2040"), "--mcu plans each program already", "leave out --plan"),
+    ):
+        done = lowtide("sweep", "zoo:figure1", *options, "-o", str(out))
+        assert (done.returncode, done.stderr) == (2, f"lowtide: {cause}\n  remedy: {remedy}\n")

@@ -192,7 +192,9 @@ def test_it_prints(page: webdriver.Chrome) -> None:
         page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
     pdf = base64.b64decode(made["data"])
     assert pdf.startswith(b"%PDF") and len(pdf) > 20_000
-    assert all(d.get_attribute("open") for d in page.find_elements(By.TAG_NAME, "details"))
+    details = page.find_elements(By.CSS_SELECTOR, "details:not(.noprint)")
+    assert details
+    assert all(d.get_attribute("open") for d in details)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

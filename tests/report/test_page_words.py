@@ -11,8 +11,9 @@ import pytest
 from lowtide.commands.compiling import Options
 from lowtide.commands.fitting import Fit, Way
 from lowtide.commands.reporting import Reported, report_on
+from lowtide.errors import MissingToolError
 from lowtide.ir import Model
-from lowtide.machines.mcus import find_mcu
+from lowtide.machines.mcus import board_of, find_mcu
 from lowtide.report.memory_views import views_of
 from lowtide.report.page import report_document, verdict_sentence
 from lowtide.report.part_lines import PartLine, part_lines, spaced
@@ -86,6 +87,32 @@ def test_a_part_of_another_core_is_not_judged() -> None:
     assert "64 KiB: STM32L432KC" in labels
 
 
+def test_without_the_tools_a_part_is_predicted_and_a_board_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def missing(*_: object, **__: object) -> None:
+        raise MissingToolError("there is no QEMU", "install it")
+
+    monkeypatch.setattr("lowtide.commands.reporting.run", missing)
+    mcu = find_mcu("STM32L432KC")
+    options = Options(target=mcu.target)
+    shown = report_on(model_of("figure1"), options, board_of(mcu), mcu=mcu)
+    assert shown.ran is None
+    assert not shown.figures.measured
+    with pytest.raises(MissingToolError):
+        report_on(model_of("figure1"), options, board_of(mcu))
+
+
+def test_what_takes_no_code_is_drawn_before_what_reads_it() -> None:
+    drawn = report_document(reported("streaming-wake-word"))["networks"][0]["graph"]
+    at = {row["id"]: number for number, row in enumerate(drawn)}
+    for row in drawn:
+        if row["stage"] is not None:
+            assert all(at[source] < at[row["id"]] for source in row["sources"])
+    stages = [row["stage"] for row in drawn if row["stage"] is not None]
+    assert stages == sorted(stages)
+
+
 def test_every_way_says_what_became_of_the_largest_tensors() -> None:
     first, *others = views_of(reported("branchy-cell"))
     assert first.why == ""
@@ -96,7 +123,7 @@ def test_every_way_says_what_became_of_the_largest_tensors() -> None:
     )
     for view in others[1:]:
         assert view.why.startswith("TensorFlow Lite Micro has ")
-        assert " in memory at its peak; here the most at any time is " in view.why
+        assert " in memory at its peak; here there is " in view.why
     rows = next(view for view in others if view.key == "rows")
     assert all(0 < held.bytes <= held.of for held in rows.peak if held.of)
 

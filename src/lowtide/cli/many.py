@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lowtide.cli.helping import HelpfulCommand
+from lowtide.cli.helping import HelpfulCommand, complete_boards
 from lowtide.cli.options import MODEL_HELP, Factor, file_option, json_option, progress, show
 from lowtide.errors import LowtideError, UsageError
 
@@ -113,7 +113,18 @@ def fit(
     help="Processes of this computer, or a cluster's.",
 )
 @click.option("--plan", "planned", is_flag=True, help="Plan each program, not only estimate it.")
-@click.option("--run", "board", metavar="BOARD", help="Run each program on this emulated board.")
+@click.option(
+    "--run",
+    "board",
+    metavar="BOARD",
+    shell_complete=complete_boards,
+    help="Run each program on this emulated board.",
+)
+@click.option(
+    "--mcu",
+    metavar="NAME",
+    help="Run each program on this microcontroller (see `lowtide boards --mcus`), emulated by its core.",
+)
 @click.option("--simplify", is_flag=True, help="Leave out what no input can change.")
 @file_option(
     "-o",
@@ -129,6 +140,7 @@ def sweep(
     engine: EngineName,
     planned: bool,
     board: str | None,
+    mcu: str | None,
     simplify: bool,
     file: Path,
     as_json: bool,
@@ -137,14 +149,23 @@ def sweep(
     import time
     from dataclasses import asdict
 
+    from lowtide.commands.sweeping import Question
     from lowtide.commands.sweeping import sweep as sweep_all
 
-    if planned and board is not None:
-        raise UsageError("--run plans each program already", "leave out --plan")
+    if board is not None and mcu is not None:
+        raise UsageError("--run and --mcu both say what to run on", "give one of them")
+    if planned and (board is not None or mcu is not None):
+        option = "--run" if mcu is None else "--mcu"
+        raise UsageError(f"{option} plans each program already", "leave out --plan")
+    question = Question("plan" if planned else "estimate", simplify=simplify)
     if board is not None:
         from lowtide.machines.board import find_board
 
-        find_board(board)
+        question = Question("run", board=find_board(board).name, simplify=simplify)
+    elif mcu is not None:
+        from lowtide.machines.mcus import find_mcu
+
+        question = Question("run", mcu=find_mcu(mcu).name, simplify=simplify)
     begin = time.monotonic()
     with progress("sweeping") as tell:
 
@@ -158,9 +179,7 @@ def sweep(
             file,
             jobs=jobs,
             engine=engine,
-            asked="run" if board is not None else "plan" if planned else "estimate",
-            board=board or "",
-            simplify=simplify,
+            question=question,
             tell=told,
         )
     known = f", {found.known:,} of them known before" if found.known else ""

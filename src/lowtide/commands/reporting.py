@@ -33,6 +33,9 @@ from lowtide.plans.placer import Point, Tell
 TIGHT = 1.5
 """The plan that shows what room work can buy takes at most so many times the network's MACs."""
 
+_LEAST = 0.03
+"""A plan with more work that saves less of the arena than this shows nothing."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reported:
@@ -41,9 +44,9 @@ class Reported:
     `tflm` and `ordered` are what TFLM's planner makes of whole tensors, in the file's order and in the
     best one. `planned` is the program by the options that were given, with its front; `streamed` the
     same with its input streamed, None if it is already; `tight` the least arena for at most `TIGHT`
-    times the MACs, None if that is no less. `figures` are of `planned`: measured, if `ran` is there.
-    `fits` says for all parts whose core the program is for how they run it, `mcu` for the one that was
-    asked about.
+    times the MACs, of `streamed` if that of `planned` is hardly less, None if both are. `figures` are
+    of `planned`: measured, if `ran` is there. `fits` says for all parts whose core the program is for
+    how they run it, `mcu` for the one that was asked about.
     """
 
     analysis: Analysis
@@ -122,7 +125,7 @@ def report_on(
         ordered=ordered,
         planned=planned,
         streamed=streamed,
-        tight=_tight(planned),
+        tight=_tight(planned) or (None if streamed is None else _tight(streamed)),
         figures=figures,
         ran=ran,
         advice=advice(compiled, lambda other: made.get(other) or compile_model(model, other)),
@@ -177,10 +180,11 @@ def _if_possible(model: Model, options: Options, tell: Tell) -> Planned | None:
 
 
 def _tight(planned: Planned) -> Compiled | None:
-    """The plan of the front that takes the least RAM for not too much work."""
+    """The plan of the front that takes the least RAM for not too much work; None if it saves little."""
     compiled = planned.compiled
     points: tuple[Point, ...] = planned.points or ()
-    within = [p for p in points if p.overhead <= TIGHT and p.arena_bytes < compiled.arena_bytes]
+    most = (1 - _LEAST) * compiled.arena_bytes
+    within = [p for p in points if p.overhead <= TIGHT and p.arena_bytes < most]
     if not within:
         return None
     best = min(within, key=lambda p: (p.arena_bytes, p.cost))

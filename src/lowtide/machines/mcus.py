@@ -14,7 +14,7 @@ from importlib import resources
 from typing import Final
 
 from lowtide.errors import UsageError
-from lowtide.machines.board import load_boards
+from lowtide.machines.board import load_boards, size_text
 from lowtide.machines.parts import Board, Region
 from lowtide.sizes import bytes_in
 from lowtide.target import Target
@@ -126,7 +126,7 @@ def board_of(mcu: Mcu) -> Board:
     core = next(b.core for b in load_boards().values() if b.core.name == mcu.core)
     return Board(
         name=mcu.name,
-        description=f"{mcu.source}: {mcu.core}",
+        description=f"{mcu.core} with {size_text(mcu.ram_bytes)} of RAM",
         core=core,
         machine=like.machine,
         roomy=like.roomy,

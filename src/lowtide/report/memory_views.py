@@ -129,7 +129,8 @@ def views_of(reported: Reported) -> tuple[View, ...]:
             "Stages run in strips, some columns at a time: what lies in two strips is computed "
             "twice, and less of each tensor is in memory at once."
         )
-        title = f"Rows, at most {TIGHT:g} times the MACs"
+        also = reported.tight.options.input_mode == "streamed" != mode
+        title = f"Rows, {'streamed, ' * also}at most {TIGHT:g} times the MACs"
         found.append(_plan("tight", title, strips, reported.tight, first))
     return tuple(found)
 
@@ -257,14 +258,16 @@ def _why_rows(first: View, compiled: Compiled, boxes: Iterable[Box]) -> str:
         for b in filled[:_FILLING]
     ]
     have = [
-        f"{most[b.tensor]:,} B of t{b.tensor}" if b.tensor in most else f"nothing of t{b.tensor}"
+        f"at most {most[b.tensor]:,} B of t{b.tensor}"
+        if b.tensor in most
+        else f"nothing of t{b.tensor}"
         for b in filled[:_FILLING]
     ]
     if not had:
         return ""
     return (
-        f"{first.title} has {_listed(had)} in memory at its peak; here the most at any time is "
-        f"{_listed(have)}."
+        f"{first.title} has {_listed(had)} in memory at its peak; here there is "
+        f"{_listed(have)} at any time."
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import resources
 from importlib.metadata import version
 from itertools import groupby
@@ -21,6 +21,7 @@ from lowtide.commands.fitting import Fit, Way
 from lowtide.commands.profiling import Profile
 from lowtide.commands.reporting import Reported
 from lowtide.emit.footprint import CODE_PER_SOURCE, STACK, constants, flash_bytes
+from lowtide.ir import Graph
 from lowtide.ir.macs import op_macs
 from lowtide.lower.nodes import Node
 from lowtide.machines.board import size_text
@@ -91,11 +92,11 @@ def _network(reported: Reported) -> dict[str, Any]:
         "figures": [
             {"name": "RAM in all", "shown": amount(figures.ram_bytes), "note": how},
             {"name": "Flash in all", "shown": amount(figures.flash_bytes), "note": how},
-            {"name": "Instructions of one run", "shown": instructions, "note": how},
+            {"name": "Instructions a run", "shown": instructions, "note": how},
             {
-                "name": "TensorFlow Lite Micro's RAM",
+                "name": "TensorFlow Lite Micro",
                 "shown": amount(_tflm_bytes(reported)),
-                "note": "its arena for tensors and variables, predicted",
+                "note": "RAM of its tensors, predicted",
             },
         ],
         "compared": [
@@ -115,6 +116,7 @@ def _network(reported: Reported) -> dict[str, Any]:
             {"name": line.label, "bytes": line.ram_bytes, "count": line.parts}
             for line in part_lines(None if reported.mcu is None else reported.mcu.mcu)
         ],
+        "core": compiled.options.target.core,
         "fits": [
             {
                 "part": fit.mcu.name,
@@ -344,8 +346,6 @@ def _graph(compiled: Compiled) -> list[dict[str, Any]]:
     stage_of: dict[int, int] = {}
     for number, stage in enumerate(plan.stages if plan is not None else ()):
         stage_of |= dict.fromkeys(stage.operators, number)
-    order = [*compiled.assembly.order]
-    order.sort(key=lambda op: stage_of.get(op, -1))
     return [
         {
             "id": op,
@@ -356,8 +356,18 @@ def _graph(compiled: Compiled) -> list[dict[str, Any]]:
             "stage": stage_of.get(op),
             "sources": sorted({makers[t] for t in graph.ops[op].inputs if t in makers}),
         }
-        for op in order
+        for op in _drawn_order(graph, compiled.assembly.order, stage_of)
     ]
+
+
+def _drawn_order(graph: Graph, order: Sequence[int], stage_of: Mapping[int, int]) -> list[int]:
+    """The operators by stage; one without, which takes no code, right before what reads it first."""
+    drawn = sorted((op for op in order if op in stage_of), key=lambda op: stage_of[op])
+    for op in reversed([op for op in order if op not in stage_of]):
+        made = set(graph.ops[op].outputs)
+        readers = (at for at, other in enumerate(drawn) if made & set(graph.ops[other].inputs))
+        drawn.insert(next(readers, len(drawn)), op)
+    return drawn
 
 
 def _flash(reported: Reported) -> dict[str, Any]:

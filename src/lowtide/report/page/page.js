@@ -6,6 +6,8 @@
   const page = document.getElementById("page");
   const two = documents.length > 1;
   const redraws = [];
+  const PAPER = 680; // what plots are drawn for on paper, whose width nobody tells before it is printed
+  let printing = false;
 
   const make = (name, attributes = {}, ...children) => fill(document.createElement(name), attributes, children);
   const draw = (name, attributes = {}, ...children) =>
@@ -72,7 +74,7 @@
     const svg = draw("svg", { role: "img", "aria-label": label });
     holder.append(svg, tip);
     const redraw = () => {
-      const width = Math.max(280, Math.floor(holder.clientWidth || 800));
+      const width = printing ? PAPER : Math.max(280, Math.floor(holder.clientWidth || 800));
       svg.replaceChildren();
       const height = paint(svg, width, tip);
       svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
@@ -119,7 +121,7 @@
   function memory(network, number, most) {
     const views = network.views;
     let view = views.find((v) => v.key === "rows") || views[0];
-    let together = false;
+    let together = two;
     const caption = make("p");
     const why = make("p");
     const result = make("p", { role: "status" });
@@ -127,7 +129,7 @@
     const name = (tensor) => (tensor < 0 ? ["scratch", "memory of a kernel"] : view.names[tensor]);
     let scale = null;
     const shown = plot(`Memory over time of ${network.name}`, (svg, width) => {
-      const left = 62, right = 8, top = 26, height = 380, bottom = 34;
+      const left = 62, right = 8, top = 26, height = printing ? 300 : 380, bottom = 34;
       const high = (together ? most : view.ram_bytes) * 1.04 || 1;
       const x = (slot) => left + ((width - left - right) * slot) / view.slots;
       const y = (address) => top + (height - top - bottom) * (1 - address / high);
@@ -149,8 +151,12 @@
         const mark = tensor < 0 ? { class: "scratch" } : { class: thin.has(tensor) ? "" : "box", style: `fill:var(--c${view.colours[tensor]})` };
         svg.append(draw("path", { d, ...mark }));
       }
-      for (const run of view.runs.slice(1)) {
-        svg.append(draw("line", { x1: x(run[1]), x2: x(run[1]), y1: y(view.arena_bytes), y2: y(0), class: "grid" }));
+      let before = left;
+      for (const run of view.runs.slice(1)) { // where a stage begins, but for those too close to tell apart
+        const at = x(run[1]);
+        if (at - before < 5) continue;
+        before = at;
+        svg.append(draw("line", { x1: at, x2: at, y1: y(view.arena_bytes), y2: y(0), class: "grid" }));
       }
       for (const [tensor, label, slot, address] of labels(view, x, y)) {
         svg.append(draw("text", { x: x(slot), y: y(address) + 4, "text-anchor": "middle", class: "label" }, label));
@@ -227,11 +233,12 @@
         make("span", { class: "way" }, make("span", {}, each.title), make("b", {}, bytes(each.ram_bytes)), bar)));
     }
     const same = make("input", { type: "checkbox" });
+    same.checked = together;
     same.addEventListener("change", () => { together = same.checked; shown.redraw(); });
     requestAnimationFrame(update);
     return [
       choices, caption, result, why, shown.holder,
-      make("p", { class: "noprint" }, make("label", {}, same, " one scale for all ways")),
+      make("p", { class: "noprint" }, make("label", {}, same, two ? " one scale for both networks" : " one scale for all ways")),
       make("p", { class: "dim" }, "Each box is a tensor, or a row of one: as wide as the steps it is needed for, as high as its bytes, at its address. Hover or tap to see which. Grey: scratch memory of kernels. State, which stays, lies on top. " + dotted(network)),
       details,
     ];
@@ -275,15 +282,16 @@
     ]);
     const fits = network.fits.filter((f) => f.way !== "not");
     const plainly = fits.filter((f) => f.way === "as is").length;
+    const kind = network.core === "any" ? "microcontrollers of the table" : `microcontrollers of the table with a ${network.core}`;
     const shown = table(
       [{ name: "part", text: true }, { name: "core", text: true }, { name: "RAM" }, { name: "flash" }, { name: "runs it", text: true },
         { name: "RAM left, B" }, { name: "flash left, B" }],
       rows, "Parts by RAM; what is left below 0 is missing", true);
     return [
       make("h2", {}, "Parts"),
-      make("p", {}, plainly === network.fits.length ? `All ${count(plainly)} microcontrollers of the table run it as it is.`
-        : `Of ${count(network.fits.length)} microcontrollers ${plainly} run it as it is${fits.length > plainly ? `, and ${fits.length - plainly} more with the input given row by row or with more work` : ""}.`),
-      make("details", {}, make("summary", {}, `All ${count(network.fits.length)} parts`), shown),
+      make("p", {}, plainly === network.fits.length ? `All ${count(plainly)} ${kind} run it as it is.`
+        : `Of ${count(network.fits.length)} ${kind} ${plainly} run it as it is${fits.length > plainly ? `, and ${fits.length - plainly} more with the input given row by row or with more work` : ""}.`),
+      make("details", { class: "noprint" }, make("summary", {}, `All ${count(network.fits.length)} parts`), shown),
     ];
   }
 
@@ -426,7 +434,8 @@
     const few = nodes.length <= 30 ? { open: "" } : {};
     return [
       make("h2", {}, "The network"),
-      make("p", {}, "Operators in the order they begin. Those in one frame run interleaved, row by row; an arc is a tensor that is read further down."),
+      make("p", {}, "Operators in the order they begin. Those in one frame run interleaved, row by row; an arc is a tensor that is read further down."
+        + (nodes.some((node) => node.stage === null) ? " Those without a frame take no code: what they make is part of something else." : "")),
       make("details", few, make("summary", {}, `${nodes.length} operator${nodes.length === 1 ? "" : "s"}`), shown.holder),
     ];
   }
@@ -514,8 +523,10 @@
   const again = () => redraws.forEach((redraw) => redraw());
   addEventListener("resize", () => { if (innerWidth !== width) { width = innerWidth; again(); } });
   addEventListener("beforeprint", () => {
-    document.querySelectorAll("details").forEach((d) => { d.open = true; });
+    document.querySelectorAll("details:not(.noprint)").forEach((d) => { d.open = true; });
+    printing = true;
     again();
   });
+  addEventListener("afterprint", () => { printing = false; again(); });
   document.querySelectorAll("details").forEach((d) => d.addEventListener("toggle", again));
 })();
