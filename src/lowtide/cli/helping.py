@@ -107,6 +107,11 @@ def words_given() -> Sequence[str]:
 class HelpfulCommand(click.Command):
     """A command whose help shows examples, and its options in groups."""
 
+    def get_help_option_names(self, ctx: click.Context) -> list[str]:
+        """The same for each command, also where no group has called it."""
+        del ctx
+        return ["-h", "--help"]
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """The same, and what was typed is kept."""
         ctx.meta[_WORDS] = tuple(args)
