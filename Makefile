@@ -49,6 +49,7 @@ bench: $(STAMP) ## Measure everything, print it, store the documents' figures (a
 	bench/run msf_cnn --store
 	bench/run instructions --store
 	bench/run simplify --store
+	bench/run sweep --store
 
 .PHONY: figures
 figures: $(STAMP) ## Write the stored figures into README.md and docs/

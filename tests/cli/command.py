@@ -17,6 +17,7 @@ from pathlib import Path
 from unittest import mock
 
 from lowtide import cli
+from lowtide.cli import options
 from lowtide.cli.faults import FAULT
 from lowtide.commands import kept
 
@@ -37,16 +38,18 @@ class Result:
         return re.sub(r"^lowtide: searching for .* \(\d+ s\)\n", "", self.err, flags=re.MULTILINE)
 
 
-def call(*arguments: str | Path, fault: bool = False) -> Result:
+def call(*arguments: str | Path, fault: bool = False, first_wait: float = 1e6) -> Result:
     """Run `lowtide ARGUMENTS` in this process. An exception that escapes is the test's failure.
 
-    Tests replace parts of lowtide, of which a program that was kept would know nothing.
+    Tests replace parts of lowtide, of which a program that was kept would know nothing. What is going on
+    is told after `first_wait` seconds: never, unless it is what is tested.
     """
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
     code: object = 0
     with (
         mock.patch.object(sys, "argv", ["lowtide", *map(str, arguments)]),
         mock.patch.object(kept, "user_cache", lambda: None),
+        mock.patch.object(options, "FIRST_WAIT", first_wait),
         redirect_stdout(out),
         redirect_stderr(err),
     ):

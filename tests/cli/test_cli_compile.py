@@ -9,7 +9,6 @@ import errno
 import json
 import os
 import re
-from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -19,12 +18,6 @@ from lowtide.commands.compiling import Options
 from lowtide.lower import CUSTOM, LOWERINGS
 from lowtide.report.saved import savings_document
 from networks import compiled, float_network, loaded
-
-
-@pytest.fixture(autouse=True)
-def _no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A busy machine brings lines on progress about, which are no part of the result."""
-    monkeypatch.setattr("lowtide.cli.deploy.progress", lambda _: nullcontext())
 
 
 def _files(folder: Path) -> dict[str, bytes]:

@@ -7,7 +7,6 @@ same program again.
 from __future__ import annotations
 
 import json
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +21,6 @@ from lowtide.zoo.quantise import Activation
 from random_nets import random_network
 
 WRITE = "write one with `lowtide plan MODEL -o FILE`"
-
-
-@pytest.fixture(autouse=True)
-def _no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A busy machine brings lines on progress about, which are no part of the result."""
-    monkeypatch.setattr("lowtide.cli.deploy.progress", lambda _: nullcontext(lambda _: None))
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import re
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +15,6 @@ import lowtide.machines.qemu as qemu
 from lowtide.machines.profiled import Unprofiled
 
 RUN = ("run", "zoo:figure1", "--samples", "1")
-
-
-@pytest.fixture(autouse=True)
-def _no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lowtide.cli.deploy.progress", lambda _: nullcontext())
 
 
 def _document(*flags: str) -> dict[str, Any]:

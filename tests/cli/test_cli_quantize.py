@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -13,12 +12,6 @@ from command import call, fine, refused
 from lowtide import zoo
 from lowtide.oracle import quantizer
 from lowtide.tflite.read import load
-
-
-@pytest.fixture(autouse=True)
-def _no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("quantizing", "deploy"):
-        monkeypatch.setattr(f"lowtide.cli.{module}.progress", lambda _: nullcontext())
 
 
 @pytest.fixture

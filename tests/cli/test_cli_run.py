@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,12 +13,6 @@ from command import call, fine, refused, run
 from lowtide.commands import reordering
 from lowtide.machines.board import load_boards
 from networks import contents, loaded
-
-
-@pytest.fixture(autouse=True)
-def _no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A busy machine brings lines on progress about, which are no part of the result."""
-    monkeypatch.setattr("lowtide.cli.deploy.progress", lambda _: nullcontext())
 
 
 def _board_file(folder: Path, ram: int, flash: int) -> Path:

@@ -86,9 +86,8 @@ def test_progress_goes_to_standard_error(monkeypatch: pytest.MonkeyPatch) -> Non
         return quick(*arguments, **more)
 
     monkeypatch.setattr(reordering, "analyze", slow)
-    monkeypatch.setattr(options, "FIRST_WAIT", 0.01)
     monkeypatch.setattr(options, "NEXT_WAIT", 1e6)
-    result = call("analyze", "zoo:figure1", "--json")
+    result = call("analyze", "zoo:figure1", "--json", first_wait=0.01)
     assert json.loads(result.out)["peak_bytes"] == 5216
     assert re.fullmatch(r"lowtide: searching for the best order \(\d+ s\)\n", result.err)
     assert result.code == 0

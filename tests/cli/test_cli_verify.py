@@ -7,7 +7,6 @@ compared with, in one weight of one operator, and know where the difference must
 from __future__ import annotations
 
 import json
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,12 +20,6 @@ from lowtide.oracle.samples import reference, sample_inputs
 from networks import contents, loaded
 
 _OPERATOR = 4  # of figure1: neither the first nor the last to run
-
-
-@pytest.fixture(autouse=True)
-def _no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A busy machine brings lines on progress about, which are no part of the result."""
-    monkeypatch.setattr("lowtide.cli.deploy.progress", lambda _: nullcontext())
 
 
 def _damaged() -> Model:

@@ -1,271 +1,39 @@
-"""The commands that make, prove and measure C: plan, compile, verify, run, check."""
+"""The commands that make, prove and measure C: plan, compile, report, verify, run, check."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
-from lowtide.cli.helping import HelpfulCommand, complete_boards, complete_cores
+from lowtide.cli.compile_options import (
+    cache_option,
+    checked_options,
+    compile_once,
+    compile_options,
+    compile_with,
+    found_board,
+    inputs_options,
+    load_with,
+    mcu_option,
+)
+from lowtide.cli.helping import HelpfulCommand, complete_boards
 from lowtide.cli.options import (
     MODEL_HELP,
     Bytes,
-    Factor,
     Instructions,
     Share,
-    effort_option,
     file_option,
     json_option,
-    load,
     model_argument,
-    part_options,
     progress,
     show,
 )
 from lowtide.errors import DiffersError, UsageError
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
-
-
 PACKAGES = ("arduino", "zephyr", "esp-idf", "platformio", "cmake", "cmsis-pack")
 """What `lowtide compile --export` knows; `emit/exports` makes them."""
-
-_SAID_BY_PLAN = {
-    "schedule": "--schedule",
-    "allocator": "--allocator",
-    "input_mode": "--input",
-    "output_mode": "--output",
-    "preserve_input": "--preserve-input",
-    "quantized_io": "--quantized-io",
-    "input_layout": "--input-layout",
-    "output_layout": "--output-layout",
-    "input_type": "--input-type",
-    "simplify": "--no-simplify",
-    "max_overhead": "--max-overhead",
-    "max_ram": "--max-ram",
-}
-"""Parameters that a plan file fixes, and their options."""
-
-_MAX_RAM = click.option(
-    "--max-ram",
-    type=Bytes(),
-    metavar="BYTES",
-    help="Limit arena and state together (16384, 16K or 16KiB): the plan of least cost that "
-    "fits, in strips.",
-)
-
-
-def _layout(which: str, whose: str) -> Callable[[_Command], _Command]:
-    return click.option(
-        f"--{which}-layout",
-        type=click.Choice(["file", "nhwc"]),
-        default="file",
-        show_default=True,
-        help=f"nhwc: {which}s with their channels last, without the TRANSPOSE {whose}.",
-    )
-
-
-_OPTIONS: tuple[Callable[[Any], Any], ...] = (
-    part_options,
-    click.option(
-        "--schedule",
-        type=click.Choice(["operators", "rows"]),
-        default="rows",
-        show_default=True,
-        help="Interleave the rows of operators to save RAM, or run operators one after the other.",
-    ),
-    click.option(
-        "--allocator",
-        type=click.Choice(["planned", "greedy", "compacting"]),
-        default="planned",
-        show_default=True,
-        help="How whole tensors are placed, with --schedule operators.",
-    ),
-    click.option(
-        "--input",
-        "input_mode",
-        type=click.Choice(["resident", "const", "streamed"]),
-        default="resident",
-        show_default=True,
-        help="Inputs: in the arena, in memory of the caller's that stays readable, or row by row.",
-    ),
-    click.option(
-        "--output",
-        "output_mode",
-        type=click.Choice(["resident", "streamed"]),
-        default="resident",
-        show_default=True,
-        help="Outputs: in the arena, or handed over row by row.",
-    ),
-    click.option(
-        "--preserve-input",
-        is_flag=True,
-        help="Do not overwrite resident inputs while running.",
-    ),
-    click.option(
-        "--quantized-io",
-        is_flag=True,
-        help="Drop a QUANTIZE or DEQUANTIZE at the model's boundary: integers in and out.",
-    ),
-    _layout("input", "that PyTorch's exporters put first"),
-    _layout("output", "that PyTorch's exporters put last"),
-    click.option(
-        "--input-type",
-        type=click.Choice(["file", "uint8"]),
-        default="file",
-        show_default=True,
-        help="uint8: pixels as a camera gives them, for inputs of int8.",
-    ),
-    click.option(
-        "--simplify/--no-simplify",
-        default=True,
-        help="Leave out what no input can change (default), or compute all that the file says.",
-    ),
-    click.option(
-        "--align",
-        type=Bytes(),
-        default=16,
-        show_default=True,
-        help="Alignment of tensors, in bytes.",
-    ),
-    click.option(
-        "--max-overhead",
-        type=Factor(min=1.0),
-        metavar="F",
-        help="Least RAM at no more than F times the network's cost, in strips (inf: at any cost).",
-    ),
-    _MAX_RAM,
-    click.option(
-        "--cost",
-        type=click.Choice(["macs", "instructions"]),
-        default="macs",
-        show_default=True,
-        help="What plans cost, and --max-overhead limits: MACs, or instructions as predicted.",
-    ),
-    click.option(
-        "--core",
-        metavar="NAME",
-        shell_complete=complete_cores,
-        help="The core to compile for: its kernels, scratch memory and prices (default: any core; "
-        "with run, that of the board).",
-    ),
-    file_option(
-        "--plan",
-        "plan_file",
-        metavar="FILE",
-        help_text="Stages and modes as `lowtide plan -o FILE` wrote them.",
-    ),
-    click.option(
-        "--slices",
-        is_flag=True,
-        help="Add NAME_invoke_some, which runs about as many instructions as it is told.",
-    ),
-    click.option("--name", metavar="ID", help="Prefix of all C names (default: from the file)."),
-    effort_option,
-)
-
-
-def _compile_options(command: _Command) -> _Command:
-    """The options of everything that compiles, gathered in `lowtide.commands.compiling.Options`."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
-
-
-def _checked_options(command: _Command) -> _Command:
-    """The same where --max-ram is what is checked, and not what is planned for."""
-    for option in reversed([option for option in _OPTIONS if option is not _MAX_RAM]):
-        command = option(command)
-    return command
-
-
-def _inputs_options(default: int) -> Callable[[_Command], _Command]:
-    samples = click.option(
-        "--samples",
-        type=click.IntRange(1, 1000),
-        show_default=f"{default}, with state 16 or more",
-        help="Number of inputs: random ones, and all-least, all-greatest, zero; to a network with "
-        "state they are a sequence, in which most change slowly.",
-    )
-    seed = click.option(
-        "--seed",
-        type=click.IntRange(0),
-        default=1,
-        show_default=True,
-        help="Another number gives other inputs.",
-    )
-    return lambda command: samples(seed(command))
-
-
-_cache_option = click.option(
-    "--cache/--no-cache",
-    "cached",
-    default=True,
-    help="Take from an earlier run what did not change since, or make everything anew.",
-)
-
-
-_mcu_option = click.option(
-    "--mcu",
-    metavar="NAME",
-    help="A microcontroller in place of a board (see `lowtide boards --mcus`), emulated by its core.",
-)
-
-
-def _found_board(board: str | None, mcu: str | None, board_file: Path | None) -> Any:
-    """The board, or the microcontroller as one; None if neither is named."""
-    from lowtide.machines.board import find_board
-    from lowtide.machines.mcus import board_of, find_mcu
-
-    if board is not None and mcu is not None:
-        raise UsageError("--board and --mcu both say what to run on", "give one of them")
-    if mcu is not None:
-        return board_of(find_mcu(mcu))
-    return None if board is None else find_board(board, board_file)
-
-
-def _loaded(model: str, options: dict[str, Any]) -> tuple[Any, Any]:
-    """The model, and `compiling.Options` from the command line or the plan file it names."""
-    from lowtide.commands.compiling import Options
-    from lowtide.machines.board import find_target
-    from lowtide.plans.file import read_plan
-    from lowtide.target import ANY
-
-    core = options.pop("core", None)
-    options = {
-        **options,
-        "target": options.get("target", ANY) if core is None else find_target(core),
-    }
-    loaded = load(model)
-    plan_file = options.pop("plan_file", None)
-    if plan_file is None:
-        return loaded, Options(**options)
-    context = click.get_current_context()
-    for parameter, option in _SAID_BY_PLAN.items():
-        source = context.get_parameter_source(parameter)
-        if source is click.core.ParameterSource.COMMANDLINE:
-            raise UsageError(
-                f"{option} and --plan cannot be combined: the plan says it", f"leave out {option}"
-            )
-    return loaded, Options(**{**options, **read_plan(plan_file, loaded)})
-
-
-def _compiled(model: str, options: dict[str, Any]) -> Any:
-    from lowtide.commands.compiling import compile_model
-
-    loaded, chosen = _loaded(model, options)
-    with progress("compiling"):
-        return compile_model(loaded, chosen)
-
-
-def _compiled_once(model: str, cached: bool, options: dict[str, Any]) -> Any:
-    from lowtide.commands.kept import compiled_once
-
-    loaded, chosen = _loaded(model, options)
-    with progress("compiling"):
-        return compiled_once(loaded, chosen, cached=cached)
 
 
 @click.command("compile", cls=HelpfulCommand, epilog=MODEL_HELP)
@@ -277,7 +45,7 @@ def _compiled_once(model: str, cached: bool, options: dict[str, Any]) -> Any:
     type=click.Choice(PACKAGES),
     help="As a package for this build system, with an example, in place of a folder of C.",
 )
-@_compile_options
+@compile_options
 @json_option
 def compile_command(
     model: str, folder: Path, package: str | None, as_json: bool, **options: Any
@@ -286,7 +54,7 @@ def compile_command(
     from lowtide.commands.compiling import exported
     from lowtide.report import data, deployment
 
-    compiled = _compiled(model, options)
+    compiled = compile_with(model, options)
     if package is not None:
         compiled = exported(compiled, package)
     removed = compiled.write(folder)
@@ -305,7 +73,7 @@ def compile_command(
     metavar="FILE",
     help_text="Draw memory over time, or with --front the front (.png or .svg).",
 )
-@_compile_options
+@compile_options
 @json_option
 def plan(
     model: str,
@@ -331,7 +99,7 @@ def plan(
     for path in (file, plot):
         if path is not None:
             check_writable(path)
-    loaded, chosen = _loaded(model, options)
+    loaded, chosen = load_with(model, options)
     with progress("planning") as tell:
         planned = planned_model(loaded, chosen, front=front, tell=tell)
     compiled, points = planned.compiled, planned.points
@@ -364,8 +132,8 @@ def plan(
     shell_complete=complete_boards,
 )
 @file_option("--board-file", metavar="FILE", help_text="A TOML file with boards of your own.")
-@_compile_options
-@_cache_option
+@compile_options
+@cache_option
 @json_option
 def report(
     model: str,
@@ -391,7 +159,7 @@ def report(
         options["target"] = part.core.target
     reported = []
     for name in (model, *([] if compare is None else [compare])):
-        loaded, chosen = _loaded(name, dict(options))
+        loaded, chosen = load_with(name, dict(options))
         with progress(f"reporting on {name}") as tell:
             reported.append(report_on(loaded, chosen, part, tell=tell, cached=cached))
     write_atomically(file, page.report_page(*reported).encode())
@@ -403,9 +171,9 @@ def report(
 
 @click.command(cls=HelpfulCommand, epilog=MODEL_HELP)
 @model_argument
-@_inputs_options(8)
-@_compile_options
-@_cache_option
+@inputs_options(8)
+@compile_options
+@cache_option
 @json_option
 def verify(
     model: str, samples: int | None, seed: int, as_json: bool, cached: bool, **options: Any
@@ -414,7 +182,7 @@ def verify(
     from lowtide.commands import checking
     from lowtide.report import data, deployment
 
-    compiled = _compiled_once(model, cached, options)
+    compiled = compile_once(model, cached, options)
     with progress("building, running and comparing with the oracle"):
         result = checking.verify(compiled, samples=samples, seed=seed, cached=cached)
     if as_json:
@@ -436,7 +204,7 @@ def verify(
     help="See `lowtide boards`.",
     shell_complete=complete_boards,
 )
-@_mcu_option
+@mcu_option
 @file_option("--board-file", metavar="FILE", help_text="A TOML file with boards of your own.")
 @click.option(
     "--profile",
@@ -450,9 +218,9 @@ def verify(
     help="With --profile, the time of these cycles at a clock such as 120MHz.",
 )
 @file_option("--csv", metavar="DIR", help_text="Write the profile as CSV files into DIR.")
-@_inputs_options(2)
-@_compile_options
-@_cache_option
+@inputs_options(2)
+@compile_options
+@cache_option
 @json_option
 def run(
     model: str,
@@ -481,11 +249,11 @@ def run(
             f"cannot make the folder {csv}: it is a file", "name a folder for the tables"
         )
     hertz = None if clock is None else read_clock(clock)
-    found = _found_board(board, mcu, board_file)
+    found = found_board(board, mcu, board_file)
     if found is None:
         raise click.UsageError("Missing option '--board' or '--mcu'.")
     board = found.name
-    compiled = _compiled_once(model, cached, {**options, "target": found.core.target})
+    compiled = compile_once(model, cached, {**options, "target": found.core.target})
     with progress(f"building for {board} and running it under QEMU"):
         result = checking.run(
             compiled, found, samples=samples, seed=seed, cached=cached, profile=profile
@@ -516,7 +284,7 @@ def run(
     help="Measure on this board (see `lowtide boards`), whose RAM and flash are limits as well; "
     "without it, or without its tools, figures are predicted, and called so.",
 )
-@_mcu_option
+@mcu_option
 @file_option("--board-file", metavar="FILE", help_text="A TOML file with boards of your own.")
 @file_option(
     "--baseline",
@@ -533,8 +301,8 @@ def run(
 )
 @file_option("-o", "file", metavar="FILE", help_text="Write the JSON document, a baseline.")
 @file_option("--junit", metavar="FILE", help_text="Write the verdict as JUnit's XML.")
-@_checked_options
-@_cache_option
+@checked_options
+@cache_option
 @json_option
 def check(
     model: str,
@@ -561,10 +329,10 @@ def check(
     for path in (file, junit):
         if path is not None:
             check_writable(path)
-    found = _found_board(board, mcu, board_file)
+    found = found_board(board, mcu, board_file)
     if found is not None:
         options["target"] = found.core.target
-    compiled = _compiled_once(model, cached, options)
+    compiled = compile_once(model, cached, options)
     limits = verdicts.Limits(max_ram, max_flash, max_instructions)
     stored = None if baseline is None else (baseline, tolerance)
     with progress("measuring" if found else "predicting"):

@@ -1,0 +1,1 @@
+"""Thousands of networks: orders, estimates and sweeps, as an architecture search asks for them."""
