@@ -18,6 +18,7 @@ from lowtide.ir import Graph
 from lowtide.ir.liveness import in_arena
 from lowtide.lower.lanes_work import DepthwiseLanes
 from lowtide.lower.nodes import Node
+from lowtide.lower.twos_work import ConvolutionTwos
 from lowtide.lower.work import BlockWork, DepthwiseColumns
 from lowtide.plans.cost import CostModel, features
 from lowtide.target import Target
@@ -38,7 +39,7 @@ def instructions(need: Need, model: CostModel) -> int:
 
 
 def _cost(node: Node, model: CostModel) -> float:
-    if isinstance(node.work, BlockWork | DepthwiseColumns | DepthwiseLanes):
+    if isinstance(node.work, BlockWork | DepthwiseColumns | DepthwiseLanes | ConvolutionTwos):
         return model.of(node.kernel, features(node, node.work.columns, 0))
     return model.of(node.kernel, features(node))
 

@@ -17,6 +17,7 @@ from functools import cache
 
 from lowtide.ir.window import Axis
 from lowtide.lower.lanes_work import ConvolutionLanes, DepthwiseLanes
+from lowtide.lower.twos_work import ConvolutionTwos, DepthwiseWide
 
 Features = Mapping[str, float]
 """How many of each thing; `kernel/name` is one that a kernel does which the node's own kernel calls."""
@@ -25,6 +26,8 @@ CONVOLUTION = "lt_conv_packed_s8_row"
 FOURS = "lt_conv_fours_s8_row"
 DEPTHWISE, DEPTHWISE_PLAIN = "lt_depthwise_quick_s8_row", "lt_depthwise_quick_s8_plain"
 COLUMNS = "lt_depthwise_columns_s8_row"
+TWOS = "lt_conv_twos_s16_row"
+WIDE = "lt_depthwise_s16_row"
 DETAILED = frozenset(
     {
         CONVOLUTION,
@@ -32,6 +35,8 @@ DETAILED = frozenset(
         DEPTHWISE_PLAIN,
         FOURS,
         COLUMNS,
+        TWOS,
+        WIDE,
         "lt_conv_bytes_s8_row",
         "lt_conv_lanes_s8_row",
         "lt_depthwise_bytes_s8_row",
@@ -509,10 +514,12 @@ Called = (
     | ConvolutionBytes
     | ConvolutionFours
     | ConvolutionLanes
+    | ConvolutionTwos
     | Depthwise
     | DepthwiseBytes
     | DepthwiseColumns
     | DepthwiseLanes
+    | DepthwiseWide
 )
 """What a node does that calls no other kernel."""
 
@@ -522,10 +529,12 @@ Work = (
     | ConvolutionBytes
     | ConvolutionFours
     | ConvolutionLanes
+    | ConvolutionTwos
     | Depthwise
     | DepthwiseBytes
     | DepthwiseColumns
     | DepthwiseLanes
+    | DepthwiseWide
     | BlockWork
     | NineBits
 )

@@ -25,6 +25,7 @@ from lowtide.errors import UsageError
 from lowtide.ir.window import Axis
 from lowtide.lower.lanes_work import DepthwiseLanes
 from lowtide.lower.nodes import AnyNode, Node
+from lowtide.lower.twos_work import ConvolutionTwos
 from lowtide.lower.work import (
     BlockWork,
     DepthwiseColumns,
@@ -38,6 +39,8 @@ from lowtide.lower.work import (
 _FILE = Path(__file__).with_name("costs.toml")
 OTHER = "other"
 """Stands for kernels that the model has no costs of."""
+
+_NOT_LINEAR = BlockWork | ConvolutionTwos | DepthwiseColumns | DepthwiseLanes
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +121,7 @@ class CostModel:
     def linear(self, node: Node) -> Linear | Exact:
         """The cost of a node by the number of columns it makes."""
         work = node.work.of if isinstance(node.work, NineBits) else node.work
-        if isinstance(work, BlockWork | DepthwiseColumns | DepthwiseLanes):
+        if isinstance(work, _NOT_LINEAR):
             return Exact(lambda columns: round(self._made(node, columns)))
         none, one, two = (self._made(node, columns) for columns in (0, 1, 2))
         padded = self._made(node, 1, 1)
