@@ -201,10 +201,10 @@ def with_some(
     known = replace(model, kernels={kernel: fixed(kernel, names) for kernel, names in seen.items()})
     found = fitted(model.core, model.board, samples, known).kernels
     kernels = {kernel: dict(each) for kernel, each in model.kernels.items() if kernel not in only}
-    for kernel, each in found.items():
-        mine = {name: price for name, price in each.items() if is_new(kernel, name)}
-        if mine:
-            kernels[kernel] = {**kernels.get(kernel, {}), **mine}
+    for kernel, prices in found.items():
+        new = {name: price for name, price in prices.items() if is_new(kernel, name)}
+        if new:
+            kernels[kernel] = {**kernels.get(kernel, {}), **new}
     return replace(model, kernels=dict(sorted(kernels.items())))
 
 
