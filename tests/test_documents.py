@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = [
     *(ROOT / f"{name}.md" for name in ("README", "ARCHITECTURE", "CONTRIBUTING", "CHANGELOG")),
     *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "examples").glob("*/README.md")),
 ]
 
 _QUOTED = re.compile(r"`([^`\n]+)`")
@@ -25,7 +26,9 @@ _LINK = re.compile(r"\]\(([^)#\s]*)(?:#([\w-]+))?\)")
 # Where a path may begin.
 _BASES = (ROOT, ROOT / "src" / "lowtide", ROOT / "src" / "lowtide" / "kernels")
 # Names of files that a user or a bundle has, or that one is told to write.
-_EXAMPLES = re.compile(r"lt_x\w*\.[ch]|test_kernel_x\.py|NAME\.[ch]|smaller\.tflite")
+_EXAMPLES = re.compile(
+    r"lt_x\w*\.[ch]|test_kernel_x\.py|NAME\.[ch]|smaller\.tflite|idf\.py|components/|audio_preprocessor\.py"
+)
 
 
 def paths_in(text: str) -> Iterator[str]:
@@ -52,12 +55,12 @@ def anchors(path: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_paths_exist(document: Path) -> None:
-    assert missing(document.read_text("utf-8")) == []
+    assert missing(document.read_text("utf-8"), document.parent) == []
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_links_lead_somewhere(document: Path) -> None:
     for file, section in _LINK.findall(document.read_text("utf-8")):
         if file.startswith("http"):

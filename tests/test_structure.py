@@ -34,7 +34,7 @@ ROOMS = (
     ),
     *("place", "plans", "program", "kernels", "emit", "estimates"),
     *("oracle", "machines", "commands", "report"),
-    *("__init__", "cli", "__main__"),
+    *("browser", "__init__", "cli", "__main__"),
 )
 """`__init__` names what programs import, which is all before it; the command line asks its version."""
 

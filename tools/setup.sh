@@ -56,4 +56,6 @@ if [ ! -x "$venv/bin/python" ]; then
 fi
 say "installing lowtide and its test tools into $venv with pip"
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -e '.[test]'
+say "fetching Python for browsers, if it is not there"
+"$venv/bin/python" tools/pyodide.py || say "it cannot be had, and its tests are skipped: see tools/pyodide.py"
 say "done"

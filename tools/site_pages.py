@@ -2,22 +2,31 @@
 
 Why made here and not copied by hand: README.md is the site's first page and ARCHITECTURE.md one of its
 pages, and both must read well where they are. What the program or the package says of itself is asked of
-it. Links between them and docs/ are turned as they are read.
+it. Links between them and docs/ are turned as they are read. The page that runs lowtide in the browser
+gets lowtide's wheel beside it, and the choices of its form.
 """
 
 from __future__ import annotations
 
+import html
 import re
+import sys
 from pathlib import Path
-from typing import Any
+from urllib.parse import urlsplit
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from lowtide import HOMES
+from lowtide import HOMES, zoo
+from lowtide.machines.board import targets
 
 _ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(_ROOT))  # hooks are run by their file, which is in no package
+
+from tools import pyodide  # noqa: E402  # found by the line above
+from tools.wheel import wheel  # noqa: E402
+
 _BESIDE = {
     "index.md": "README.md",
     **{name: name for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE")},
@@ -46,7 +55,27 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
         files.append(File.generated(config, page, content=(_ROOT / source).read_text("utf-8")))
     files.append(File.generated(config, "command-line.md", content=_COMMANDS))
     files.append(File.generated(config, "python-reference.md", content=_names()))
+    name, content = wheel(_ROOT)
+    files.append(File.generated(config, f"browser/{name}", content=content))
     return files
+
+
+def _browser(markdown: str, config: MkDocsConfig) -> str:
+    """The page that runs lowtide, with where Python is loaded from and what its form offers."""
+    place = config.extra["pyodide"]
+    parts = {
+        "pyodide": html.escape(place),
+        "wheel": wheel(_ROOT)[0],
+        "version": pyodide.VERSION,
+        "origin": urlsplit(place).hostname or "this site",
+        "networks": _options({f"zoo:{name}": f"zoo:{name}" for name in zoo.names()}),
+        "cores": _options({core: "any core" if core == "any" else core for core in targets()}),
+    }
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], markdown)
+
+
+def _options(choices: dict[str, str]) -> str:
+    return "".join(f'<option value="{value}">{text}</option>' for value, text in choices.items())
 
 
 def _names() -> str:
@@ -62,8 +91,10 @@ def _of(path: Path) -> str:
     return path.relative_to(_ROOT).as_posix()
 
 
-def on_page_markdown(markdown: str, *, page: Page, files: Files, **_: Any) -> str:
+def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Have links lead to the site's pages, and to the project's files where they are none."""
+    if page.file.src_uri == "browser.md":
+        markdown = _browser(markdown, config)
 
     def turned(match: re.Match[str]) -> str:
         target = match[1]

@@ -23,6 +23,7 @@ from bench.shared.stored import board_tools, store_rows
 from bench.shared.tables import Row, print_report
 from bench.simplify.files_and_time import file_rows, time_rows
 from bench.simplify.saved_programs import program_rows
+from bench.simplify.whole_way import whole_way_rows
 from lowtide.errors import LowtideError
 
 _WIDTH = 150
@@ -30,6 +31,7 @@ _COLUMNS = (("on", 32), ("asked", 26), ("measured", 56), ("peer", 18))
 _GROUPS: dict[str, Callable[[], list[Row]]] = {
     "programs": program_rows,
     "files": file_rows,
+    "whole-way": whole_way_rows,
     "time": time_rows,
 }
 

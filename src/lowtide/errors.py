@@ -23,6 +23,16 @@ class LowtideError(Exception):
         self.cause = cause
         self.remedy = remedy
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """From process to process with all that it says, whatever it was made of."""
+        return (_again, (type(self), self.args, self.__dict__))
+
+
+def _again(kind: type[LowtideError], args: tuple[object, ...], state: dict[str, object]) -> object:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(state)
+    return error
+
 
 class DiffersError(LowtideError):
     """A result is not bit for bit what the reference kernels give."""

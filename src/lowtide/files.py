@@ -42,7 +42,7 @@ def check_writable(path: Path) -> Path:
                 f"cannot write {path}: the folder {folder} does not exist", "create it first"
             )
     except OSError as error:
-        raise _refused(path, error) from None
+        raise refused(path, error) from None
     if target.exists() and not os.access(target, os.W_OK):
         raise UsageError(f"cannot write {path}: it is read-only", "choose another file name")
     if not os.access(folder, os.W_OK):
@@ -75,12 +75,12 @@ def write_together(files: Mapping[Path, bytes]) -> None:
     finds neither temporary files nor some of the files renamed. Raises UsageError if the file system
     refuses.
     """
-    with _uninterrupted():
+    with uninterrupted():
         _write(files)
 
 
 @contextlib.contextmanager
-def _uninterrupted() -> Iterator[None]:
+def uninterrupted() -> Iterator[None]:
     """Interrupts that come meanwhile come at the end. They reach no thread but the main one."""
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -130,11 +130,12 @@ def _write(files: Mapping[Path, bytes]) -> None:
             with contextlib.suppress(OSError):
                 temporary.unlink()
         if isinstance(error, OSError):
-            raise _refused(current, error) from None
+            raise refused(current, error) from None
         raise
 
 
-def _refused(path: Path, error: OSError) -> UsageError:
+def refused(path: Path, error: OSError) -> UsageError:
+    """What to raise where the file system refuses to write `path`."""
     return UsageError(
         f"cannot write {path}: {error.strerror or error}", "check the path and the free space"
     )

@@ -26,6 +26,19 @@ def test_fit_prints_and_writes(tmp_path: Path) -> None:
     assert [row["way"] for row in shown["fits"]] == ["as is"]
 
 
+def test_a_network_that_cannot_be_compiled_is_told_beside_the_others(tmp_path: Path) -> None:
+    (tmp_path / "bad.tflite").write_bytes(b"no model")
+    done = lowtide(
+        *("fit", str(tmp_path / "bad.tflite"), "zoo:figure1", "--boards", "RP2040", "--json")
+    )
+    assert done.returncode == 3
+    assert f"lowtide: {tmp_path / 'bad.tflite'}: " in done.stderr
+    shown = json.loads(done.stdout)
+    assert [row["network"] for row in shown["fits"]] == ["zoo:figure1"]
+    assert [row["network"] for row in shown["failed"]] == [str(tmp_path / "bad.tflite")]
+    assert shown["failed"][0]["remedy"]
+
+
 def test_fit_refuses_names_and_endings() -> None:
     done = lowtide("fit", "zoo:figure1", "--boards", "RP2041")
     assert done.returncode == 2
@@ -45,6 +58,15 @@ def test_boards_lists_microcontrollers() -> None:
     assert "STM32L432KC" in lowtide("boards", "--mcus").stdout
 
 
+def test_a_report_is_about_the_microcontroller_that_was_named(tmp_path: Path) -> None:
+    """One that nothing here emulates is predicted."""
+    page = tmp_path / "report.html"
+    done = lowtide("report", "zoo:figure1", "--mcu", "esp32s3", "-o", str(page))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Fits ESP32-S3 with 413 KiB of RAM to spare. ")
+    assert "416 KiB: ESP32-S3" in page.read_text("utf-8")
+
+
 def test_a_board_and_a_microcontroller_exclude_each_other() -> None:
     done = lowtide("check", "zoo:figure1", "--board", "microbit", "--mcu", "RP2040")
     assert done.returncode == 2
@@ -56,3 +78,22 @@ def test_a_board_and_a_microcontroller_exclude_each_other() -> None:
     assert done.stderr == (
         "lowtide: Missing option '--board' or '--mcu'\n  remedy: see `lowtide run --help`\n"
     )
+
+
+def test_sweep_runs_on_boards_and_microcontrollers(tmp_path: Path) -> None:
+    out = tmp_path / "rows.jsonl"
+    done = lowtide("sweep", "zoo:figure1", "--mcu", "stm32f405rg", "-o", str(out))
+    assert done.returncode == 0, done.stderr
+    row = json.loads(out.read_text())
+    assert (row["asked"], row["error"]) == ("run STM32F405RG", "")
+    assert row["measured_ram_bytes"] > row["arena_bytes"]
+    for options, cause, remedy in (
+        (
+            ("--run", "microbit", "--mcu", "RP2040"),
+            "--run and --mcu both say what to run on",
+            "give one of them",
+        ),
+        (("--plan", "--mcu", "RP2040"), "--mcu plans each program already", "leave out --plan"),
+    ):
+        done = lowtide("sweep", "zoo:figure1", *options, "-o", str(out))
+        assert (done.returncode, done.stderr) == (2, f"lowtide: {cause}\n  remedy: {remedy}\n")

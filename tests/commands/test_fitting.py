@@ -35,6 +35,40 @@ def test_each_way_in_its_turn() -> None:
     assert found[4].spare_ram_bytes < 0
 
 
+def test_portable_kernels_are_tried_with_the_input_resident_first() -> None:
+    """Where flash is short, kernels that need less of it may be all that is asked for."""
+    model = lowtide.load("zoo:mobilenet-v1-0.25-96")
+    own = lowtide.estimate(model, target=M4.target, simplify=True).needs["resident"]
+    assert own.flash_bytes is not None
+    (found,) = fits(model, [part(1 << 20, own.flash_bytes - 1000)])
+    assert (found.way, found.streamed) == ("other kernels", False)
+    assert found.spare_flash_bytes >= 0
+    (tight,) = fits(model, [part(found.ram_bytes - 1, own.flash_bytes - 1000)])
+    assert (tight.way, tight.streamed) == ("other kernels", True)
+    assert tight.spare_ram_bytes >= 0
+    assert tight.spare_flash_bytes >= 0
+    assert "its input streamed, with portable kernels, with" in tight.sentence
+
+
+def test_a_plan_with_more_work_fits_in_flash_too() -> None:
+    model = lowtide.load("zoo:mobilenet-v1-0.25-96")
+    portable = lowtide.estimate(model, target=find_mcu("STM32F072RB").target, simplify=True)
+    ram, flash = portable.needs["streamed"].total_ram_bytes, portable.needs["streamed"].flash_bytes
+    assert ram is not None
+    assert flash is not None
+    (found,) = fits(model, [part(ram - 600, flash + 1000)])
+    assert found.way == "more work"
+    assert found.spare_ram_bytes >= 0
+    assert found.spare_flash_bytes >= 0
+
+
+def test_what_is_missing_is_the_least_of_all_ways() -> None:
+    (found,) = fits(lowtide.load("zoo:mobilenet-v1-0.25-96"), [part(14 << 10, 10_000)])
+    assert found.way == "not"
+    assert found.streamed
+    assert found.spare_ram_bytes >= 0 > found.spare_flash_bytes
+
+
 def test_work_is_done_twice_only_if_it_may_be() -> None:
     model = lowtide.load("zoo:ds-cnn-kws")
     ram = lowtide.estimate(model, target=M4.target).needs["streamed"].total_ram_bytes
@@ -55,13 +89,13 @@ def test_flash_that_is_missing_is_told() -> None:
 def test_sentences() -> None:
     fit = Fit("net", M4, "as is", 30 << 10, 1000)
     assert fit.sentence == "fits STM32L432KC with 34 KiB of RAM to spare"
-    assert replace(fit, way="streamed").sentence == (
+    assert replace(fit, way="streamed", streamed=True).sentence == (
         "fits STM32L432KC, its input streamed, with 34 KiB of RAM to spare"
     )
-    assert replace(fit, way="more work", overhead=1.122).sentence == (
+    assert replace(fit, way="more work", overhead=1.122, streamed=True).sentence == (
         "fits STM32L432KC, its input streamed, at +13 % work, with 34 KiB of RAM to spare"
     )
-    assert replace(fit, way="more work").sentence == (
+    assert replace(fit, way="more work", streamed=True).sentence == (
         "fits STM32L432KC, its input streamed, in lean form, with 34 KiB of RAM to spare"
     )
     assert replace(fit, way="other kernels").sentence == (
@@ -83,6 +117,8 @@ def test_all_forms_say_the_same() -> None:
     text, page = fit_text(found), fit_html(found)
     assert "STM32L432KC  cortex-m4   64 KiB" in text
     assert page.count("<td class=") == 2
+    assert "fits 1 of 2 parts: 1 as is" in text
+    assert '<th scope="col" title="zoo:figure1">zoo:figure1</th>' in page
     assert found[1].sentence in page
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -18,7 +19,8 @@ import pytest
 from lowtide import zoo
 from lowtide.commands import sweeping
 from lowtide.commands.engines import EngineName, run_tasks
-from lowtide.commands.sweeping import COLUMNS, ENDED, Task, read_rows, row_of, sweep
+from lowtide.commands.sweep_tables import COLUMNS, read_rows
+from lowtide.commands.sweeping import ENDED, Question, Task, row_of, sweep
 from lowtide.errors import MissingToolError, UsageError
 
 ENGINES: tuple[EngineName, ...] = (
@@ -28,13 +30,35 @@ ENGINES: tuple[EngineName, ...] = (
 
 
 def ending(task: Any) -> dict[str, Any]:
-    """Ends its worker for the task 3, and for 5 the first time; others are doubled."""
+    """Ends its worker for the tasks 3, 6 and 8, each in its way, and for 5 the first time; 9 runs out of
+    memory; others are doubled."""
     number, folder = task
     mark = Path(folder) / str(number)
-    if number == 3 or (number == 5 and not mark.exists()):
+    if number in (3, 6, 8) or (number == 5 and not mark.exists()):
         mark.touch()
+        if number == 6:
+            os._exit(0)
+        if number == 8:
+            os.abort()
         os.kill(os.getpid(), signal.SIGKILL)
-    return {"twice": 2 * number}
+    return {"twice": _short_of_memory() if number == 9 else 2 * number}
+
+
+def _short_of_memory() -> int:
+    limits = resource.getrlimit(resource.RLIMIT_AS)
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + (64 << 20), limits[1]))
+    try:
+        return len(bytearray(1 << 30))
+    except MemoryError:
+        return 18
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, limits)
+
+
+def lacking(task: Any) -> dict[str, Any]:
+    """What a network needs is not installed."""
+    raise MissingToolError(f"no tool for {task}", "install it")
 
 
 @pytest.fixture
@@ -85,13 +109,13 @@ def test_rows_are_sorted_whole_and_resumed(
     assert all(tuple(row) == COLUMNS for row in rows)
     assert {**rows[0], "path": ""} == {**rows[2], "path": ""}
     assert rows[0]["ram_const_bytes"] == 1696
-    assert rows[3]["error"].endswith("d.tflite is not a .tflite file (no TFL3 identifier)")
+    assert rows[3]["error"] == "the file is not a .tflite file (no TFL3 identifier)"
     before = out.read_bytes()
     here.clear()
     again = sweep([str(folder)], out)
     assert (again.rows, again.known) == (4, 4)
     assert here == []
-    assert suffix == ".parquet" or out.read_bytes() == before
+    assert out.read_bytes() == before
     assert list(read_rows(out)) == rows
     (folder / "e.tflite").write_bytes(zoo.build("ds-cnn-kws"))
     sweep([str(folder / "*.tflite")], out)
@@ -135,12 +159,12 @@ def test_other_questions_and_versions_are_asked_anew(
 ) -> None:
     out = tmp_path / "out.jsonl"
     sweep([str(folder / "a.tflite")], out)
-    sweep([str(folder / "a.tflite")], out, asked="plan")
+    sweep([str(folder / "a.tflite")], out, question=Question("plan"))
     assert here == ["a.tflite", "a.tflite"]
     (row,) = read_rows(out)
     assert row["arena_bytes"] == 2464
     monkeypatch.setattr(sweeping, "_VERSION", "99")
-    sweep([str(folder / "a.tflite")], out, asked="plan")
+    sweep([str(folder / "a.tflite")], out, question=Question("plan"))
     assert here == ["a.tflite"] * 3
 
 
@@ -148,20 +172,25 @@ def test_other_questions_and_versions_are_asked_anew(
 def test_an_ended_worker_is_replaced_and_its_task_done_once_more(
     engine: EngineName, tmp_path: Path
 ) -> None:
-    tasks = [(number, str(tmp_path)) for number in range(12)]
-    done = dict(run_tasks(engine, ending, tasks, 2))
-    assert len(done) == 12
-    assert {task[0]: row for task, row in done.items() if row is None} == {3: None}
-    assert all(row == {"twice": 2 * task[0]} for task, row in done.items() if row)
+    tasks = [(number, str(tmp_path)) for number in range(20)]
+    pairs = list(run_tasks(engine, ending, tasks, 2))
+    assert sorted(task for task, _ in pairs) == tasks
+    assert sorted(task[0] for task, row in pairs if row is None) == [3, 6, 8]
+    assert all(row == {"twice": 2 * task[0]} for task, row in pairs if row)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_a_task_raises_is_raised(engine: EngineName) -> None:
+    with pytest.raises(MissingToolError) as error:
+        list(run_tasks(engine, lacking, ["this"], 1))
+    assert (error.value.cause, error.value.remedy) == ("no tool for this", "install it")
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_all_engines_make_the_same_rows(engine: EngineName, folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
     sweep([str(folder)], out, engine=engine, jobs=2)
-    expected = [
-        row_of(Task(row["path"], row["sha256"])) | {"asked": "estimate"} for row in read_rows(out)
-    ]
+    expected = [row_of(Task(row["path"], row["sha256"])) for row in read_rows(out)]
     assert list(read_rows(out)) == expected
 
 
@@ -185,7 +214,7 @@ def test_an_ended_worker_makes_a_row(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sweeping, "run_tasks", lambda *_: [(Task("a", "0" * 64), None)])
-    monkeypatch.setattr(sweeping, "_digest", lambda _: "0" * 64)
+    monkeypatch.setattr(sweeping, "_digest", lambda _: bytes(32))
     out = tmp_path / "out.jsonl"
     assert sweep([str(folder / "a.tflite")], out).errors == 1
     (row,) = read_rows(out)
@@ -193,10 +222,127 @@ def test_an_ended_worker_makes_a_row(
     assert sweep([str(folder / "a.tflite")], out).known == 0  # it is tried anew
 
 
+@pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet"])
+def test_ctrl_c_leaves_a_table_that_the_next_sweep_completes(
+    folder: Path, tmp_path: Path, suffix: str
+) -> None:
+    for number in range(6):
+        network = zoo.build("figure1").replace(b"figure1", b"figure%d" % number)
+        (folder / f"e{number}.tflite").write_bytes(network)
+    out, whole = tmp_path / f"out{suffix}", tmp_path / f"whole{suffix}"
+    command = [sys.executable, "-m", "lowtide", "sweep", str(folder), "-o"]
+    process = subprocess.Popen(
+        [*command, str(out)], stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    journal = tmp_path / f".out{suffix}.journal"
+    while process.poll() is None and not (journal.exists() and journal.stat().st_size):
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGINT)  # a terminal's Ctrl-C goes to all
+    said = process.communicate()[1]
+    assert "Traceback" not in said
+    assert process.returncode in (0, 130)
+    assert not journal.exists()
+    done = list(read_rows(out))
+    assert done
+    subprocess.run([*command, str(whole)], check=True, capture_output=True)
+    again = sweep([str(folder)], out)
+    assert again.known >= len(done)
+    assert out.read_bytes() == whole.read_bytes()
+
+
+def test_one_sweep_at_a_time_writes_a_table(folder: Path, here: list[str], tmp_path: Path) -> None:
+    out = tmp_path / "out.csv"
+
+    def meanwhile(_done: int, _all: int, _errors: int) -> None:
+        with pytest.raises(UsageError) as error:
+            sweep([str(folder)], out)
+        assert str(error.value) == (
+            f"another sweep is writing {out}\n"
+            "  remedy: wait until it is done, or name another file with -o"
+        )
+
+    assert sweep([str(folder)], out, tell=meanwhile).complete
+    assert here == ["a.tflite", "b.tflite", "d.tflite"]
+    assert sweep([str(folder)], out).known == 4
+
+
+def test_a_full_disk_loses_nothing(folder: Path, here: list[str], tmp_path: Path) -> None:
+    out = tmp_path / "out.csv"
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (700, limits[1]))  # bytes of a file: one row
+    try:
+        with pytest.raises(UsageError) as error:
+            sweep([str(folder)], out)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert error.value.cause.startswith(f"cannot write {out}: ")
+    assert error.value.remedy == "check the path and the free space"
+    assert not out.exists()
+    here.clear()
+    assert sweep([str(folder)], out).known == 2  # one network, twice
+    assert here == ["b.tflite", "d.tflite"]
+
+
 def test_lists_name_files(folder: Path, tmp_path: Path) -> None:
     names = tmp_path / "list.txt"
-    names.write_text(f"{folder}/a.tflite\n\nzoo:figure1\n")
-    assert sweeping.files_of([f"@{names}"]) == [f"{folder}/a.tflite", "zoo:figure1"]
+    names.write_text(f"{folder}/a.tflite\n\nzoo:figure1\n@{names}\n{folder}/gone.tflite\n")
+    found = [f"{folder}/a.tflite", f"{folder}/gone.tflite", "zoo:figure1"]
+    assert sweeping.files_of([f"@{names}"]) == found
+
+
+def test_folders_and_patterns_name_the_files_in_them(folder: Path, tmp_path: Path) -> None:
+    (folder / "notes.txt").write_text("none")
+    files = [f"{folder}/{name}.tflite" for name in "abcd"]
+    assert sweeping.files_of([str(folder), f"{folder}/./a.tflite"]) == files
+    assert sweeping.files_of([f"{tmp_path}/n*"]) == files
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UsageError) as error:
+        sweeping.files_of([f"{tmp_path}/empty"])
+    assert str(error.value) == (
+        f"there is no .tflite file in {tmp_path}/empty\n"
+        "  remedy: name another folder, or the files themselves"
+    )
+
+
+def test_a_file_that_cannot_be_read_or_changes_is_a_row(
+    folder: Path, here: list[str], tmp_path: Path
+) -> None:
+    names, out = tmp_path / "list.txt", tmp_path / "out.jsonl"
+    names.write_text(f"{folder}/a.tflite\n{folder}/b.tflite\n{folder}/gone.tflite\n")
+
+    def change(done: int, _all: int, _errors: int) -> None:
+        if done == 1:
+            (folder / "b.tflite").write_bytes(b"other")
+
+    assert sweep([f"@{names}"], out, tell=change).errors == 2
+    assert [row["error"] for row in read_rows(out)] == [
+        "",
+        "the file has changed since the sweep began",
+        "the file cannot be read",
+    ]
+    assert here == ["a.tflite", "b.tflite"]
+
+
+@pytest.mark.parametrize(
+    ("suffix", "content"),
+    [
+        (".csv", "name,ram\nx,1\n"),
+        (".jsonl", '{"name": "x"}\n'),
+        (".jsonl", "[1]\n"),
+        (".parquet", "PAR1"),
+    ],
+)
+def test_files_that_are_no_table_of_a_sweep_are_left_alone(
+    folder: Path, tmp_path: Path, suffix: str, content: str
+) -> None:
+    out = tmp_path / f"out{suffix}"
+    out.write_text(content)
+    with pytest.raises(UsageError) as error:
+        sweep([str(folder)], out)
+    assert error.value.cause.startswith(f"{out} is there and is no result of a sweep: ")
+    assert error.value.remedy == "name another file with -o"
+    assert out.read_text() == content
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["nets", out.name]
 
 
 def test_what_cannot_be_is_refused(folder: Path, tmp_path: Path) -> None:

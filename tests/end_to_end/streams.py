@@ -84,6 +84,13 @@ def c_run(program: Compiled, data: str, samples: Sequence[Sample]) -> tuple[str,
     pulls, takes = options.input_mode == "streamed", options.output_mode == "streamed"
     pushes = pulls and inputs == 1
     declarations = c_arena(f"{name}_arena", name)
+    state = ""
+    if program.assembly.state_bytes:  # of variables that are only read: what is kept is the same
+        state = f", {name}_state, sizeof {name}_state"
+        declarations += (
+            f"static uint8_t {name}_state[{upper}_STATE_SIZE]"
+            f" __attribute__((aligned({upper}_STATE_ALIGN)));\n"
+        )
     declarations += "".join(
         f"static uint8_t {name}_got_{i}[{upper}_OUTPUT_{i}_BYTES];\n" for i in range(outputs)
     )
@@ -96,7 +103,7 @@ def c_run(program: Compiled, data: str, samples: Sequence[Sample]) -> tuple[str,
         "{",
         f"static {name}_t m;",
         f"memset({name}_arena, 0xA5, sizeof {name}_arena);",
-        f"CHECK({name}_init(&m, {name}_arena, sizeof {name}_arena) == LT_OK);",
+        f"CHECK({name}_init(&m, {name}_arena, sizeof {name}_arena{state}) == LT_OK);",
         f"for (int run = 0; run < {(1 + 2 * pushes) * len(samples)}; run++) {{",
         f"const int s = run % {len(samples)};",
         "caller_t c;",

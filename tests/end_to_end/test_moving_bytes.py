@@ -31,7 +31,8 @@ MODES = {
     "preserved": Options(preserve_input=True),
 }
 SEEDS = range(40)
-BUILT: list[int | str] = ["vector", "own_2_2", 100, 101, 102]
+WITH_STATE = 1031
+BUILT: list[int | str] = ["vector", "own_2_2", 100, 101, WITH_STATE]
 SOAK = range(1000, 3000)
 BATCH = 25
 

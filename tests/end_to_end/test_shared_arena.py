@@ -76,4 +76,4 @@ def test_three_networks_in_one_arena(networks: tuple[str, ...], tmp_path: Path) 
     readme = (ROOT / "examples" / "shared_arena" / "README.md").read_text()
     for line in printed.splitlines()[3 * TURNS :]:
         if not line.startswith(("instances", "in all")):  # which depend on this computer
-            assert f"    {line}\n" in readme
+            assert f"\n{line}\n" in readme

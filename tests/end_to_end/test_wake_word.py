@@ -111,7 +111,7 @@ def in_readme(text: str, first: str) -> None:
     lines = text.splitlines()
     start = next(n for n, line in enumerate(lines) if line.startswith(first))
     for line in lines[start:]:
-        assert f"    {line}\n" in readme, line
+        assert f"\n{line}\n" in readme, line
 
 
 @BOTH

@@ -128,10 +128,12 @@ def test_the_tensor_below_the_pointer_is_told(page: webdriver.Chrome, reported: 
             picture, round(x - size["width"] / 2), round(y - size["height"] / 2)
         ).perform()
         assert tip.is_displayed()
-        first, where, steps, _ = tip.text.splitlines()
+        first, where, steps, _, *named = tip.text.splitlines()
         assert first == "{} ({})".format(*view.names[box.tensor])
         assert where == f"{box.size:,} B at address {box.offset:,}"
         assert steps == f"steps {box.start} to {box.end - 1}"
+        own = reported.analysis.graph.tensors[box.tensor].name
+        assert named == ([own] if own else [])
     ActionChains(page, duration=0).move_to_element(page.find_element(By.TAG_NAME, "h1")).perform()
     assert not tip.is_displayed()
 
@@ -140,7 +142,7 @@ def test_a_press_on_a_column_sorts(page: webdriver.Chrome, reported: Reported) -
     (table,) = [
         table
         for table in page.find_elements(By.TAG_NAME, "table")
-        if table.find_element(By.TAG_NAME, "caption").text.startswith("Operators")
+        if (table.get_attribute("aria-label") or "").startswith("Operators")
     ]
     document = report_document(reported)["networks"][0]["operators"]
     heads = {th.text: th for th in table.find_elements(By.CSS_SELECTOR, "th")}
@@ -153,17 +155,46 @@ def test_a_press_on_a_column_sorts(page: webdriver.Chrome, reported: Reported) -
         assert _column(table, 4) == [f"{n:,}" for n in expected]
 
 
+def test_all_parts_are_in_a_table(page: webdriver.Chrome, reported: Reported) -> None:
+    page.find_element(By.XPATH, "//summary[contains(., 'parts')]").click()
+    table = page.find_element(By.CSS_SELECTOR, "table[aria-label^='Parts by RAM']")
+    ram = [fit.mcu.ram_bytes for fit in reported.fits]
+    assert len(_column(table, 1)) == len(ram) > 60
+    smallest = [fit.mcu.name for fit in reported.fits if fit.mcu.ram_bytes == min(ram)]
+    assert _column(table, 1)[0] in smallest
+    assert set(_column(table, 5)) == {"fits"}
+
+
+def test_one_scale_for_all_shows_what_became_smaller(
+    page: webdriver.Chrome, reported: Reported
+) -> None:
+    """A box of rows is as high as the picture allows, and lower on the scale of the largest way."""
+    line = ".plot svg line.top"
+    page.find_element(By.CSS_SELECTOR, "fieldset input[value=rows]").click()
+    alone = float(page.find_element(By.CSS_SELECTOR, line).get_attribute("y1") or 0)
+    page.find_element(By.CSS_SELECTOR, "input[type=checkbox]").click()
+    beside = float(page.find_element(By.CSS_SELECTOR, line).get_attribute("y1") or 0)
+    views = {view.key: view.ram_bytes for view in views_of(reported)}
+    plot = 380 - 26 - 34
+    assert alone == pytest.approx(26 + plot * (1 - 1 / 1.04), abs=0.1)
+    share = views["rows"] / max(views.values()) / 1.04
+    assert beside == pytest.approx(26 + plot * (1 - share), abs=0.1)
+
+
 def test_it_prints(page: webdriver.Chrome) -> None:
     page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     try:
-        assert not page.find_element(By.TAG_NAME, "fieldset").is_displayed()
+        assert page.find_element(By.TAG_NAME, "fieldset").is_displayed()  # as bars of RAM
+        assert all(not p.is_displayed() for p in page.find_elements(By.CLASS_NAME, "noprint"))
         assert all(not b.is_displayed() for b in page.find_elements(By.CLASS_NAME, "copy"))
         made = page.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})
     finally:
         page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
     pdf = base64.b64decode(made["data"])
     assert pdf.startswith(b"%PDF") and len(pdf) > 20_000
-    assert all(d.get_attribute("open") for d in page.find_elements(By.TAG_NAME, "details"))
+    details = page.find_elements(By.CSS_SELECTOR, "details:not(.noprint)")
+    assert details
+    assert all(d.get_attribute("open") for d in details)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

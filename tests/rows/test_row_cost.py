@@ -15,7 +15,7 @@ from lowtide.commands.compiling import Options, compile_model
 from lowtide.errors import InfeasibleError, UsageError
 from lowtide.ir.macs import op_macs
 from lowtide.ir.window import Axis
-from lowtide.lower.work import padded_taps
+from lowtide.lower.counts import padded_taps
 from lowtide.machines.board import find_target
 from lowtide.plans.cost import CostModel, Linear, features, load_model
 from lowtide.plans.planner import front, plans_of, within_cost, within_ram

@@ -131,6 +131,7 @@ def plan(
     help="Measure it there: see `lowtide boards`.",
     shell_complete=complete_boards,
 )
+@mcu_option
 @file_option("--board-file", metavar="FILE", help_text="A TOML file with boards of your own.")
 @compile_options
 @cache_option
@@ -140,6 +141,7 @@ def report(
     file: Path,
     compare: str | None,
     board: str | None,
+    mcu: str | None,
     board_file: Path | None,
     cached: bool,
     as_json: bool,
@@ -148,20 +150,24 @@ def report(
     """Write a page to show around: memory over time, RAM against work, and what to try next."""
     from lowtide.commands.reporting import report_on
     from lowtide.files import check_writable, write_atomically
-    from lowtide.machines.board import find_board
+    from lowtide.machines.mcus import find_mcu
     from lowtide.report import data, page
 
     if file.suffix.lower() not in (".html", ".htm"):
         raise UsageError(f"the report is a page of HTML, not {file.name!r}", "end it in .html")
     check_writable(file)
-    part = None if board is None else find_board(board, board_file)
-    if part is not None and options.get("core") is None:
-        options["target"] = part.core.target
+    microcontroller = None if mcu is None else find_mcu(mcu)
+    emulated = microcontroller is None or microcontroller.is_emulated
+    part = found_board(board, mcu, board_file) if emulated else None
+    target = microcontroller or (part and part.core)
+    if target is not None and options.get("core") is None:
+        options["target"] = target.target
     reported = []
     for name in (model, *([] if compare is None else [compare])):
         loaded, chosen = load_with(name, dict(options))
         with progress(f"reporting on {name}") as tell:
-            reported.append(report_on(loaded, chosen, part, tell=tell, cached=cached))
+            made = report_on(loaded, chosen, part, mcu=microcontroller, tell=tell, cached=cached)
+            reported.append(made)
     write_atomically(file, page.report_page(*reported).encode())
     if as_json:
         print(data.to_json(page.report_document(*reported)))

@@ -48,7 +48,7 @@ def _list_mcus(as_json: bool) -> None:
             mcu.core,
             size_text(mcu.ram_bytes),
             "external" if mcu.external else size_text(mcu.flash_bytes),
-            mcu.source,
+            mcu.source if mcu.confirmed else f"unconfirmed: {mcu.source}",
         )
         for mcu in known
     ]

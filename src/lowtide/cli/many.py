@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from lowtide.cli.helping import HelpfulCommand
-from lowtide.cli.options import MODEL_HELP, Factor, file_option, json_option, progress
-from lowtide.errors import UsageError
+from lowtide.cli.helping import HelpfulCommand, complete_boards
+from lowtide.cli.options import MODEL_HELP, Factor, file_option, json_option, progress, show
+from lowtide.errors import LowtideError, UsageError
 
 if TYPE_CHECKING:
     from lowtide.commands.engines import EngineName
@@ -53,13 +54,15 @@ def fit(
     from lowtide.commands.fitting import fits
     from lowtide.commands.reordering import load
     from lowtide.files import check_writable, write_atomically
-    from lowtide.machines.mcus import find_mcu, load_mcus
+    from lowtide.machines.mcus import find_mcus, load_mcus
     from lowtide.report import data, fitting
+    from lowtide.report.terminal import plain
 
+    failed: list[tuple[str, LowtideError]] = []
     writers: dict[str, Callable[[Any], str]] = {
         ".csv": fitting.fit_csv,
         ".html": fitting.fit_html,
-        ".json": lambda found: data.to_json(fitting.fit_document(found)) + "\n",
+        ".json": lambda found: data.to_json(fitting.fit_document(found, failed)) + "\n",
     }
     if file is not None:
         if file.suffix not in writers:
@@ -69,19 +72,27 @@ def fit(
         check_writable(file)
     mcus = list(load_mcus().values())
     if names is not None:
-        wanted = [name.strip() for name in names.split(",")]
-        mcus = []
-        for name in wanted:
-            begins = [m for m in load_mcus().values() if name and m.name.startswith(name.upper())]
-            mcus += begins or [find_mcu(name)]
+        mcus = [mcu for name in names.split(",") for mcu in find_mcus(name.strip())]
     with progress("estimating") as tell:
         found: list[Any] = []
         for model in models:
             tell(model)
-            found += fits(load(model), mcus, simplify=simplify, more_work=more_work)
+            try:
+                found += fits(load(model), mcus, simplify=simplify, more_work=more_work)
+            except LowtideError as error:
+                failed.append((model, error))
+    if not found and failed:
+        raise failed[0][1]
     if file is not None:
         write_atomically(file, writers[file.suffix](found).encode())
-    print(data.to_json(fitting.fit_document(found)) if as_json else fitting.fit_text(found))
+    if as_json:
+        print(data.to_json(fitting.fit_document(found, failed)))
+    else:
+        show(fitting.fit_text(found))
+    for model, why in failed:
+        print(f"lowtide: {plain(model)}: {why}", file=sys.stderr)
+    if failed:
+        sys.exit(failed[0][1].exit_code)
 
 
 @click.command(cls=HelpfulCommand)
@@ -95,7 +106,18 @@ def fit(
     help="Processes of this computer, or a cluster's.",
 )
 @click.option("--plan", "planned", is_flag=True, help="Plan each program, not only estimate it.")
-@click.option("--run", "board", metavar="BOARD", help="Run each program on this emulated board.")
+@click.option(
+    "--run",
+    "board",
+    metavar="BOARD",
+    shell_complete=complete_boards,
+    help="Run each program on this emulated board.",
+)
+@click.option(
+    "--mcu",
+    metavar="NAME",
+    help="Run each program on this microcontroller (see `lowtide boards --mcus`), emulated by its core.",
+)
 @click.option("--simplify", is_flag=True, help="Leave out what no input can change.")
 @file_option(
     "-o",
@@ -111,6 +133,7 @@ def sweep(
     engine: EngineName,
     planned: bool,
     board: str | None,
+    mcu: str | None,
     simplify: bool,
     file: Path,
     as_json: bool,
@@ -119,14 +142,23 @@ def sweep(
     import time
     from dataclasses import asdict
 
+    from lowtide.commands.sweeping import Question
     from lowtide.commands.sweeping import sweep as sweep_all
 
-    if planned and board is not None:
-        raise UsageError("--run plans each program already", "leave out --plan")
+    if board is not None and mcu is not None:
+        raise UsageError("--run and --mcu both say what to run on", "give one of them")
+    if planned and (board is not None or mcu is not None):
+        option = "--run" if mcu is None else "--mcu"
+        raise UsageError(f"{option} plans each program already", "leave out --plan")
+    question = Question("plan" if planned else "estimate", simplify=simplify)
     if board is not None:
         from lowtide.machines.board import find_board
 
-        find_board(board)
+        question = Question("run", board=find_board(board).name, simplify=simplify)
+    elif mcu is not None:
+        from lowtide.machines.mcus import find_mcu
+
+        question = Question("run", mcu=find_mcu(mcu).name, simplify=simplify)
     begin = time.monotonic()
     with progress("sweeping") as tell:
 
@@ -140,9 +172,7 @@ def sweep(
             file,
             jobs=jobs,
             engine=engine,
-            asked="run" if board is not None else "plan" if planned else "estimate",
-            board=board or "",
-            simplify=simplify,
+            question=question,
             tell=told,
         )
     known = f", {found.known:,} of them known before" if found.known else ""

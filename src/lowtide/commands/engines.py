@@ -1,16 +1,26 @@
 """Where the networks of a sweep are worked on: processes of this computer, Ray, or Dask.
 
-An engine takes an iterable of tasks and gives (task, row) pairs as they are done, in any order; row is
-None for a task whose worker ended twice (crashed, or was killed). Only a window of tasks is under way at
-a time, so that a sweep of any length takes the same memory.
+An engine takes an iterable of tasks and gives (task, row) pairs as they are done, in any order. Only a
+window of tasks is under way at a time, so that a sweep of any length takes the same memory.
+
+A task whose worker ends (crashes, or is killed) is done once more when all others are done: alone, in a
+process of its own on this computer, so that none is blamed for what a neighbour did, or for the memory
+that it took. Clusters may lose tasks that only waited for a worker that ended, so theirs are done twice.
+If all these processes end, the row is None. What a task raises is raised here.
 """
 
 from __future__ import annotations
 
+import multiprocessing
+import os
+import signal
+import warnings
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
-from typing import Any, Literal
+from multiprocessing.connection import Connection
+from typing import Any, Final, Literal
 
 from lowtide.errors import MissingToolError
 
@@ -19,15 +29,65 @@ Row = dict[str, Any]
 Work = Callable[[Any], Row]
 """What is done with a task; a function of a module, which workers can import."""
 
-_WINDOW = 4
-"""Tasks under way, per worker."""
+_WINDOW: Final = 4
+"""Tasks under way, per worker of a cluster."""
+
+_AHEAD: Final = 2
+"""Tasks that a process of this computer has: one that it does, one that waits for it."""
+
+
+_SILENT: Final = {"PYTHONFAULTHANDLER": ""}
+"""What keeps loky from showing where a worker crashed: its network's row says that it did."""
 
 
 def run_tasks(
     engine: EngineName, work: Work, tasks: Iterable[Any], jobs: int
 ) -> Iterator[tuple[Any, Row | None]]:
     """Do all tasks with `jobs` workers. Raises MissingToolError if the engine is not installed."""
-    return _ENGINES[engine](work, iter(tasks), jobs)
+    lost = []
+    for task, row in _ENGINES[engine](work, iter(tasks), jobs):
+        if row is None:
+            lost.append(task)
+        else:
+            yield task, row
+    for task in lost:
+        row = _alone(work, task)
+        if row is None and engine != "local":
+            row = _alone(work, task)
+        yield task, row
+
+
+def _alone(work: Work, task: Any) -> Row | None:
+    """The row of a task from a process of its own; None if that ended."""
+    context = multiprocessing.get_context("spawn")
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_send, args=(sender, work, task))
+    process.start()
+    sender.close()
+    try:
+        found: Row | Exception = receiver.recv()
+    except EOFError:
+        return None
+    finally:
+        process.kill()
+        process.join()
+    if isinstance(found, Exception):
+        raise found
+    return found
+
+
+def _send(sender: Connection, work: Work, task: Any) -> None:
+    _as_worker()
+    try:
+        found: Row | Exception = work(task)
+    except Exception as error:  # raised where the row is awaited
+        found = error
+    sender.send(found)
+
+
+def _as_worker() -> None:
+    """In a new process: Ctrl-C, which reaches all of a terminal, is for the one that started them."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _missing(engine: str, package: str) -> MissingToolError:
@@ -38,66 +98,63 @@ def _missing(engine: str, package: str) -> MissingToolError:
 
 
 def _local(work: Work, tasks: Iterator[Any], jobs: int) -> Iterator[tuple[Any, Row | None]]:
-    """Processes of this computer. When one ends, all that was under way is done again one by one,
-    and what ends its worker then once more."""
+    """Processes of this computer, each with a queue of its own: it is known whose task ended one."""
     try:
         from joblib.externals.loky import ProcessPoolExecutor, wait
         from joblib.externals.loky.process_executor import BrokenProcessPool
     except ImportError:
         raise _missing("local", "joblib") from None
 
-    def pool(workers: int) -> Any:
-        return ProcessPoolExecutor(max_workers=workers)
+    def worker() -> Any:
+        return ProcessPoolExecutor(max_workers=1, initializer=_as_worker, env=_SILENT)
 
-    executor = pool(jobs)
-    pending: dict[Any, Any] = {}
+    # A worker that has grown is replaced between two tasks, which is fine.
+    warnings.filterwarnings("ignore", "A worker stopped while some jobs were given", UserWarning)
+    workers = [worker() for _ in range(jobs)]
+    queues: list[deque[tuple[Any, Any]]] = [deque() for _ in workers]
+    back: list[Any] = []  # what waited behind a task that ended its worker
+
+    def replace(number: int) -> None:
+        workers[number].shutdown(wait=True, kill_workers=True)
+        workers[number] = worker()
+
+    def refill(number: int) -> None:
+        queue = queues[number]
+        while len(queue) < _AHEAD:
+            for task in [back.pop()] if back else islice(tasks, 1):
+                try:
+                    queue.append((workers[number].submit(work, task), task))
+                except (BrokenProcessPool, RuntimeError):
+                    back.append(task)
+                    if queue:
+                        return  # the first in it tells
+                    replace(number)
+                break
+            else:
+                return
+
     try:
         while True:
-            fresh = list(islice(tasks, jobs * _WINDOW - len(pending)))
-            lost = []
-            for number, task in enumerate(fresh):
-                try:
-                    pending[executor.submit(work, task)] = task
-                except (BrokenProcessPool, RuntimeError):  # broken while tasks are handed out
-                    lost += fresh[number:]
-                    break
-            if not pending and not lost:
-                return
-            done = wait(pending, return_when="FIRST_COMPLETED").done if pending else ()
-            for future in done:
-                task = pending.pop(future)
-                try:
-                    row = future.result()
-                except BrokenProcessPool:
-                    lost.append(task)
-                else:
+            for number in range(jobs):
+                refill(number)
+            first = [queue[0][0] for queue in queues if queue]
+            if not first:
+                break
+            wait(first, return_when="FIRST_COMPLETED")
+            for number, queue in enumerate(queues):
+                while queue and queue[0][0].done():
+                    future, task = queue.popleft()
+                    try:
+                        row = future.result()
+                    except BrokenProcessPool:
+                        row = None
+                        back += [waiting for _, waiting in queue]
+                        queue.clear()
+                        replace(number)
                     yield task, row
-            if lost:
-                for future, task in pending.items():
-                    if future.done() and future.exception() is None:
-                        yield task, future.result()
-                    else:
-                        lost.append(task)
-                pending.clear()
-                executor.shutdown(wait=True, kill_workers=True)
-                for task in lost:
-                    row = _alone(pool(1), work, task, BrokenProcessPool)
-                    if row is None:  # what ended the first worker may have been another task
-                        row = _alone(pool(1), work, task, BrokenProcessPool)
-                    yield task, row
-                executor = pool(jobs)
     finally:
-        executor.shutdown(wait=True, kill_workers=True)
-
-
-def _alone(executor: Any, work: Work, task: Any, broken: type[Exception]) -> Row | None:
-    try:
-        row: Row = executor.submit(work, task).result()
-    except broken:
-        return None
-    finally:
-        executor.shutdown(wait=True, kill_workers=True)
-    return row
+        for each in workers:
+            each.shutdown(wait=True, kill_workers=True)
 
 
 def _ray(work: Work, tasks: Iterator[Any], jobs: int) -> Iterator[tuple[Any, Row | None]]:
@@ -108,20 +165,25 @@ def _ray(work: Work, tasks: Iterator[Any], jobs: int) -> Iterator[tuple[Any, Row
         raise _missing("ray", "ray") from None
     started = not ray.is_initialized()
     if started:
-        ray.init(num_cpus=jobs, include_dashboard=False, log_to_driver=False, logging_level="error")
-    remote = ray.remote(max_retries=1, num_cpus=1)(work)
+        own = (
+            {} if os.environ.get("RAY_ADDRESS") else {"num_cpus": jobs, "include_dashboard": False}
+        )
+        ray.init(log_to_driver=False, logging_level="error", **own)
+    remote = ray.remote(max_retries=0, num_cpus=1)(work)
     pending: dict[Any, Any] = {}
     try:
         while True:
             for task in islice(tasks, jobs * _WINDOW - len(pending)):
                 pending[remote.remote(task)] = task
             if not pending:
-                return
+                break
             done, _ = ray.wait(list(pending), num_returns=1)
             for reference in done:
                 task = pending.pop(reference)
                 try:
                     row = ray.get(reference)
+                except ray.exceptions.RayTaskError as error:
+                    raise error.cause from None
                 except ray.exceptions.RayError:
                     row = None
                 yield task, row
@@ -138,7 +200,7 @@ def _dask(work: Work, tasks: Iterator[Any], jobs: int) -> Iterator[tuple[Any, Ro
     except ImportError:
         raise _missing("dask", "distributed") from None
     address = dask.config.get("scheduler-address", None)
-    settings = {"distributed.scheduler.allowed-failures": 1, "logging.distributed": "critical"}
+    settings = {"distributed.scheduler.allowed-failures": 0, "logging.distributed": "critical"}
     with dask.config.set(settings):
         cluster = None
         if address is None:
@@ -150,7 +212,6 @@ def _dask(work: Work, tasks: Iterator[Any], jobs: int) -> Iterator[tuple[Any, Ro
             )
         client = distributed.Client(cluster if address is None else address)
         under_way: dict[Any, Any] = {}
-        lost = []
         try:
             while True:
                 for task in islice(tasks, jobs * _WINDOW - len(under_way)):
@@ -160,14 +221,11 @@ def _dask(work: Work, tasks: Iterator[Any], jobs: int) -> Iterator[tuple[Any, Ro
                 done = distributed.wait(list(under_way), return_when="FIRST_COMPLETED").done
                 for future in done:
                     task = under_way.pop(future)
-                    if future.status == "error":
-                        lost.append(task)  # perhaps it only shared a worker with what ended it
-                    else:
-                        yield task, future.result()
-            for task in lost:
-                future = client.submit(work, task, pure=False)
-                distributed.wait([future])
-                yield task, None if future.status == "error" else future.result()
+                    try:
+                        row = future.result()  # of a task that is lost, once it is done again
+                    except distributed.KilledWorker:
+                        row = None
+                    yield task, row
         finally:
             with suppress(Exception):
                 client.close()

@@ -1,15 +1,16 @@
 """Which of the parts will do: networks by microcontrollers, behind `lowtide fit`.
 
 For each pair the first of these that holds: the program fits as it is; with its input streamed; with the
-kernels that every core has, which may take less; with work done twice; or it does not fit, and by how
-much. All but work done twice comes from estimates (commands/estimating.py).
+kernels of a core without DSP instructions, which may take less, its input streamed or not; with work
+done twice; or it does not fit, and by how much. All but work done twice comes from estimates
+(commands/estimating.py).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from lowtide.commands.compiling import Options, prepared
@@ -29,11 +30,31 @@ _MODES: Final[tuple[InputMode, ...]] = ("resident", "streamed")
 
 
 @dataclass(frozen=True, slots=True)
+class Needed:
+    """A way of running a network, and the RAM and flash in bytes that all of its program takes then."""
+
+    way: Way
+    ram_bytes: int
+    flash_bytes: int
+    overhead: float = 1.0
+    streamed: bool = False
+
+    def on(self, network: str, mcu: Mcu) -> Fit:
+        """It on a part, whether it fits there or not."""
+        return Fit(
+            *(network, mcu, self.way, self.ram_bytes, self.flash_bytes),
+            overhead=self.overhead,
+            streamed=self.streamed,
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Fit:
     """Whether a network fits a part, and which `way`; RAM and flash in bytes, all of the program's.
 
-    `overhead` is its MACs over the network's own, above 1 where work is done twice. Where it does not
-    fit, `ram_bytes` is what it would take with its input streamed, or as it is if that is less.
+    `streamed` says whether its input is, in any of the ways. `overhead` is its MACs over the network's
+    own, above 1 where work is done twice. Where it does not fit, these are the bytes of the way that
+    lacks least.
     """
 
     network: str
@@ -42,6 +63,7 @@ class Fit:
     ram_bytes: int
     flash_bytes: int
     overhead: float = 1.0
+    streamed: bool = False
 
     @property
     def spare_ram_bytes(self) -> int:
@@ -67,16 +89,22 @@ class Fit:
                 if spare < 0
             ]
             return f"does not fit {name}: {' and '.join(short)} too little"
-        twice = f"at +{math.ceil((self.overhead - 1) * 100)} % work"
-        if self.overhead <= 1:
-            twice = "in lean form"
-        how = {
-            "as is": "",
-            "streamed": ", its input streamed,",
-            "other kernels": ", with portable kernels,",
-            "more work": f", its input streamed, {twice},",
-        }[self.way]
-        return f"fits {name}{how} with {_size(self.spare_ram_bytes)} of RAM to spare"
+        how = ["its input streamed"] if self.streamed else []
+        if self.way == "other kernels":
+            how.append("with portable kernels")
+        if self.way == "more work":
+            more = math.ceil((self.overhead - 1) * 100)
+            how.append(f"at +{more} % work" if more > 0 else "in lean form")
+        ways = "".join(f", {each}" for each in how) + ("," if how else "")
+        return f"fits {name}{ways} with {_size(self.spare_ram_bytes)} of RAM to spare"
+
+
+def first_fit(network: str, ways: Iterable[Needed], mcu: Mcu) -> Fit:
+    """The first of `ways` that fits a part, or that none does, with the one that lacks least."""
+    tried = [needed.on(network, mcu) for needed in ways]
+    fitting = (fit for fit in tried if min(fit.spare_ram_bytes, fit.spare_flash_bytes) >= 0)
+    found = next(fitting, None)
+    return found or replace(min(tried, key=_missing), way="not")
 
 
 def _size(count: int) -> str:
@@ -109,24 +137,22 @@ class _Found:
 
     def fit(self, mcu: Mcu) -> Fit:
         """The first way that holds."""
+        portable = _portable(mcu.target)
         ways: Sequence[tuple[Way, InputMode, Target]] = (
             ("as is", "resident", mcu.target),
             ("streamed", "streamed", mcu.target),
-            ("other kernels", "streamed", _portable(mcu.target)),
+            ("other kernels", "resident", portable),
+            ("other kernels", "streamed", portable),
         )
-        tried = []
+        needed = []
         for way, mode, target in ways:
             needs = self._needs(target).needs[mode]
-            tried.append(needs)
-            if _ram(needs) <= mcu.ram_bytes and _flash(needs) <= mcu.flash_bytes:
-                return Fit(self._model.path, mcu, way, _ram(needs), _flash(needs))
-        least = min(tried, key=lambda needs: (_flash(needs) > mcu.flash_bytes, _ram(needs)))
-        if _flash(least) <= mcu.flash_bytes and self._more_work > 1:
-            point = self._twice(mcu)
-            if point is not None:
-                ram, overhead = point
-                return Fit(self._model.path, mcu, "more work", ram, _flash(tried[1]), overhead)
-        return Fit(self._model.path, mcu, "not", _ram(least), _flash(least))
+            needed.append(Needed(way, _ram(needs), _flash(needs), streamed=mode == "streamed"))
+        found = first_fit(self._model.path, needed, mcu)
+        if found.way != "not" or found.spare_flash_bytes < 0 or self._more_work <= 1:
+            return found
+        own = needed[1].flash_bytes <= mcu.flash_bytes
+        return self._twice(mcu, mcu.target if own else portable) or found
 
     def _needs(self, target: Target) -> Estimate:
         if target not in self._estimates:
@@ -135,9 +161,8 @@ class _Found:
             )
         return self._estimates[target]
 
-    def _twice(self, mcu: Mcu) -> tuple[int, float] | None:
-        """RAM and overhead of the cheapest plan that fits, rows computed twice; None without one."""
-        target = mcu.target
+    def _twice(self, mcu: Mcu, target: Target) -> Fit | None:
+        """The cheapest plan that fits, its input streamed, rows computed twice; None without one."""
         if target not in self._plans:
             options = Options(input_mode="streamed", target=target, simplify=self._simplify)
             _, _, ready = prepared(self._model, options)
@@ -149,8 +174,22 @@ class _Found:
             point = planner.within_ram(self._plans[target], most, self._more_work)
         except InfeasibleError:
             return None
-        ram = point.arena_bytes + self._needs(target).state_bytes + INSTANCE + STACK
-        return ram, point.overhead
+        found = self._needs(target)
+        return Fit(
+            network=self._model.path,
+            mcu=mcu,
+            way="more work",
+            ram_bytes=point.arena_bytes + found.state_bytes + INSTANCE + STACK,
+            flash_bytes=_flash(found.needs["streamed"]),
+            overhead=point.overhead,
+            streamed=True,
+        )
+
+
+def _missing(fit: Fit) -> tuple[bool, int, int]:
+    """What a way lacks, worst first: no plan makes up for flash, some do for RAM."""
+    ram, flash = max(0, -fit.spare_ram_bytes), max(0, -fit.spare_flash_bytes)
+    return flash > 0, ram, flash
 
 
 def _portable(target: Target) -> Target:

@@ -18,10 +18,13 @@ from lowtide.commands.compiling import (
     compile_model,
     planned_model,
 )
+from lowtide.commands.fitting import Fit, Needed, first_fit
 from lowtide.commands.verdict import Figures, predicted
-from lowtide.errors import LowtideError, UsageError
+from lowtide.errors import LowtideError, MissingToolError, UsageError
 from lowtide.ir import Model
+from lowtide.machines.mcus import Mcu, load_mcus
 from lowtide.machines.parts import Board
+from lowtide.passes.branches import inline_branches
 from lowtide.place import Placement
 from lowtide.place.greedy import greedy
 from lowtide.place.tensors import tflm_problem
@@ -29,6 +32,9 @@ from lowtide.plans.placer import Point, Tell
 
 TIGHT = 1.5
 """The plan that shows what room work can buy takes at most so many times the network's MACs."""
+
+_LEAST = 0.03
+"""A plan with more work that saves less of the arena than this shows nothing."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,7 +44,9 @@ class Reported:
     `tflm` and `ordered` are what TFLM's planner makes of whole tensors, in the file's order and in the
     best one. `planned` is the program by the options that were given, with its front; `streamed` the
     same with its input streamed, None if it is already; `tight` the least arena for at most `TIGHT`
-    times the MACs, None if that is no less. `figures` are of `planned`: measured, if `ran` is there.
+    times the MACs, of `streamed` if that of `planned` is hardly less, None if both are. `figures` are
+    of `planned`: measured, if `ran` is there. `fits` says for all parts whose core the program is for
+    how they run it, `mcu` for the one that was asked about.
     """
 
     analysis: Analysis
@@ -50,11 +58,20 @@ class Reported:
     figures: Figures
     ran: Ran | None
     advice: tuple[Advice, ...]
+    fits: tuple[Fit, ...] = ()
+    mcu: Fit | None = None
 
     @property
     def compiled(self) -> Compiled:
         """The program."""
         return self.planned.compiled
+
+    @property
+    def streams_for_less(self) -> bool:
+        """Whether there is a program with the input streamed, and it takes less RAM."""
+        return (
+            self.streamed is not None and self.streamed.compiled.ram_bytes < self.compiled.ram_bytes
+        )
 
 
 def report_on(
@@ -62,10 +79,12 @@ def report_on(
     options: Options | None = None,
     board: Board | None = None,
     *,
+    mcu: Mcu | None = None,
     tell: Tell = lambda _: None,
     cached: bool = True,
 ) -> Reported:
-    """Analyse and plan `model` in all the ways that a report compares; measure it on `board`, if given.
+    """Analyse and plan `model` in all the ways that a report compares; measure it on `board`, if given,
+    and say how it fits `mcu`. With `mcu`, where the tools to emulate it are missing, it is predicted.
 
     Raises UsageError for options without rows; else as `planned_model` and, with a board, as `run`.
     """
@@ -75,7 +94,8 @@ def report_on(
             "a report shows how rows are scheduled", "leave out --schedule and --allocator"
         )
     tell("looking for the best order")
-    analysis = analyze(model, effort=options.effort)
+    inlined = replace(model, graph=inline_branches(model.graph))
+    analysis = analyze(inlined, effort=options.effort)
     graph = analysis.graph
     tflm = greedy(tflm_problem(graph, analysis.file.order))
     ordered = greedy(tflm_problem(graph, analysis.best.order))
@@ -91,19 +111,65 @@ def report_on(
     ran = None
     if board is not None:
         tell(f"measuring on {board.name}")
-        ran = run(compiled, board.with_plenty, cached=cached, profile=True)
+        try:
+            ran = run(compiled, board.with_plenty, cached=cached, profile=True)
+        except MissingToolError:
+            if mcu is None:
+                raise
     tell("trying other options")
+    figures = predicted(compiled) if ran is None else _measured(ran)
+    ways = _ways(planned, streamed, figures)
     return Reported(
         analysis=analysis,
         tflm=tflm,
         ordered=ordered,
         planned=planned,
         streamed=streamed,
-        tight=_tight(planned),
-        figures=predicted(compiled) if ran is None else _measured(ran),
+        tight=_tight(planned) or (None if streamed is None else _tight(streamed)),
+        figures=figures,
         ran=ran,
         advice=advice(compiled, lambda other: made.get(other) or compile_model(model, other)),
+        fits=tuple(first_fit(model.path, ways, part) for part in _parts(options)),
+        mcu=None if mcu is None else first_fit(model.path, ways, mcu),
     )
+
+
+def _parts(options: Options) -> list[Mcu]:
+    """The parts that run a program for that core and whose figures are sure."""
+    core = options.target.core
+    sure = [mcu for mcu in load_mcus().values() if mcu.confirmed]
+    return [mcu for mcu in sure if core in ("any", mcu.core)]
+
+
+def _ways(planned: Planned, streamed: Planned | None, figures: Figures) -> list[Needed]:
+    """The ways that a report shows, those with more work by how much."""
+    compiled = planned.compiled
+    rest = figures.ram_bytes - compiled.ram_bytes
+    given = compiled.options.input_mode == "streamed"
+    ways = [Needed("as is", figures.ram_bytes, figures.flash_bytes, streamed=given)]
+    if streamed is not None:
+        other = predicted(streamed.compiled).flash_bytes - predicted(compiled).flash_bytes
+        ways.append(
+            Needed(
+                "streamed",
+                streamed.compiled.ram_bytes + rest,
+                figures.flash_bytes + other,
+                streamed=True,
+            )
+        )
+    more = [
+        Needed(
+            "more work",
+            point.arena_bytes + compiled.state_bytes + rest,
+            figures.flash_bytes,
+            point.overhead,
+            each is streamed or given,
+        )
+        for each in (planned, streamed)
+        if each is not None
+        for point in each.points or ()
+    ]
+    return [*ways, *sorted(more, key=lambda way: (way.overhead, way.ram_bytes))]
 
 
 def _if_possible(model: Model, options: Options, tell: Tell) -> Planned | None:
@@ -114,10 +180,11 @@ def _if_possible(model: Model, options: Options, tell: Tell) -> Planned | None:
 
 
 def _tight(planned: Planned) -> Compiled | None:
-    """The plan of the front that takes the least RAM for not too much work."""
+    """The plan of the front that takes the least RAM for not too much work; None if it saves little."""
     compiled = planned.compiled
     points: tuple[Point, ...] = planned.points or ()
-    within = [p for p in points if p.overhead <= TIGHT and p.arena_bytes < compiled.arena_bytes]
+    most = (1 - _LEAST) * compiled.arena_bytes
+    within = [p for p in points if p.overhead <= TIGHT and p.arena_bytes < most]
     if not within:
         return None
     best = min(within, key=lambda p: (p.arena_bytes, p.cost))

@@ -16,10 +16,11 @@ from lowtide.estimates.network import Need, Network
 from lowtide.estimates.shapes import Shaped
 from lowtide.ir import Graph
 from lowtide.ir.liveness import in_arena
+from lowtide.lower.block_work import BlockWork
+from lowtide.lower.depthwise_work import DepthwiseColumns
 from lowtide.lower.lanes_work import DepthwiseLanes
 from lowtide.lower.nodes import Node
 from lowtide.lower.twos_work import ConvolutionTwos
-from lowtide.lower.work import BlockWork, DepthwiseColumns
 from lowtide.plans.cost import CostModel, features
 from lowtide.target import Target
 

@@ -136,9 +136,9 @@ class RowsOf:
         maker[(state & 1) > 0] = -1
         reader[(state & 2) > 0] = groups
         # Step s of node n is at place[start[n] + s] of the sequence.
-        steps_of = np.bincount(order, minlength=len(self.nodes))
+        steps_of = np.bincount(order.astype(np.intp), minlength=len(self.nodes))
         start = np.cumsum(steps_of) - steps_of
-        place = np.argsort(order, kind="stable")
+        place = np.argsort(order, kind="stable").astype(np.int64)
         node, step, row = touches.node, touches.step, touches.row
         if nodes < len(self.nodes):
             inside = node < nodes
@@ -278,7 +278,7 @@ def rows_of(
 def _touches(ports: Ints, tables: Mapping[int, tuple[int, ...]]) -> _Touches:
     """What `ports` touch, a row of numbers each: see `rows_of`."""
     node, made, steps, count, first, stride, dilation, rows, before, pitch, start, size = ports.T
-    many = steps * count
+    many = (steps * count).astype(np.intp)  # np.repeat takes no wider numbers
     which = np.repeat(np.arange(len(ports)), many)
     place = np.arange(len(which)) - np.repeat(np.cumsum(many) - many, many)
     step = place // np.maximum(count, 1)[which]

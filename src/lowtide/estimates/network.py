@@ -18,9 +18,10 @@ from lowtide.estimates.shapes import Shaped, shaped
 from lowtide.estimates.weighing import Ending, Stretch, Weighed, least
 from lowtide.ir import Graph
 from lowtide.lower import lower_op
+from lowtide.lower.convolution_work import Convolution, ConvolutionFours
+from lowtide.lower.depthwise_work import Depthwise, DepthwiseColumns
 from lowtide.lower.lanes_work import ConvolutionLanes, DepthwiseLanes
 from lowtide.lower.nodes import AnyNode, Lowered, Node
-from lowtide.lower.work import Convolution, ConvolutionFours, Depthwise, DepthwiseColumns
 from lowtide.passes import normalise_windows
 from lowtide.place.rows import place_rows
 from lowtide.rows.blocks import BlockOption, find_blocks, largest_of

@@ -17,8 +17,9 @@ from lowtide.errors import ModelError
 from lowtide.ir import DType, Graph, Op, Tensor
 from lowtide.lower import convolution, lower_op
 from lowtide.lower.common import Context
+from lowtide.lower.convolution_work import Convolution
+from lowtide.lower.depthwise_work import Depthwise
 from lowtide.lower.nodes import Array, Join, Lowered, Node, Params, Port
-from lowtide.lower.work import Convolution, Depthwise
 from lowtide.target import DSP, Target
 
 _NO_PARAMS = Params("", ())

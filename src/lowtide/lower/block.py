@@ -15,9 +15,7 @@ from itertools import product
 from lowtide.ir import Graph
 from lowtide.ir.block import BlockOp
 from lowtide.lower import depthwise_columns
-from lowtide.lower.common import Context
-from lowtide.lower.nodes import Lowered, Node, Params, Port, Reads, Value
-from lowtide.lower.work import (
+from lowtide.lower.block_work import (
     COLUMNS,
     CONVOLUTION,
     DEPTHWISE,
@@ -25,12 +23,12 @@ from lowtide.lower.work import (
     FOURS,
     MOST_PIXELS,
     BlockWork,
-    Convolution,
-    ConvolutionFours,
-    Depthwise,
-    DepthwiseColumns,
     pieces,
 )
+from lowtide.lower.common import Context
+from lowtide.lower.convolution_work import Convolution, ConvolutionFours
+from lowtide.lower.depthwise_work import Depthwise, DepthwiseColumns
+from lowtide.lower.nodes import Lowered, Node, Params, Port, Reads, Value
 
 MOST_ROWS = 8
 """LT_BLOCK_ROWS in lt_block.h: the tallest kernel."""

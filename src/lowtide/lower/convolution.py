@@ -19,9 +19,10 @@ from lowtide.ir.products import bias, clamp, factors, real_factors
 from lowtide.ir.window import Axis
 from lowtide.lower import conv_bytes, conv_fours, conv_lanes, images, nibbles, packed
 from lowtide.lower.common import Context, image_rows, per_tensor
+from lowtide.lower.convolution_work import Convolution, ConvolutionBytes, ConvolutionFours
 from lowtide.lower.lanes_work import ConvolutionLanes
 from lowtide.lower.nodes import Array, Lowered, Node, Params, Port, Value
-from lowtide.lower.work import Convolution, ConvolutionBytes, ConvolutionFours, Work
+from lowtide.lower.work import Work
 from lowtide.target import DSP
 
 __all__ = [

@@ -19,9 +19,10 @@ from lowtide.lower import depthwise_columns as columns
 from lowtide.lower import depthwise_lanes as lanes
 from lowtide.lower.columns import of_a_window
 from lowtide.lower.common import Context, Lowering, per_tensor
+from lowtide.lower.depthwise_work import Depthwise, DepthwiseBytes, DepthwiseColumns
 from lowtide.lower.lanes_work import DepthwiseLanes
 from lowtide.lower.nodes import Array, Lowered, Node, Params, Value
-from lowtide.lower.work import Depthwise, DepthwiseBytes, DepthwiseColumns, Work
+from lowtide.lower.work import Work
 from lowtide.target import DSP
 
 

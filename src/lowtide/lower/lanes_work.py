@@ -5,10 +5,10 @@ Why apart: they go by lanes of channels and pairs of pixels, which no other kern
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from lowtide.ir.window import Axis
+from lowtide.lower.counts import Features
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class ConvolutionLanes:
     direct: bool
     lean: bool = False
 
-    def features(self, columns: int, padded: int) -> Mapping[str, float]:
+    def features(self, columns: int, padded: int) -> Features:
         """What is done to make `columns` columns."""
         steps, groups, rests = self.steps, self.out_c // 4, self.out_c % 4
         pairs, singles = (0, columns) if self.lean else (columns // 2, columns % 2)
@@ -73,7 +73,7 @@ class DepthwiseLanes:
     columns: int
     channels: int
 
-    def features(self, columns: int, padded: int) -> Mapping[str, float]:
+    def features(self, columns: int, padded: int) -> Features:
         """What is done to make `columns` columns; those of padding count if these are all."""
         axis, steps, kernel_h = self.axis, self.steps, self.kernel_h
         pairs, groups = -(-columns // 2), self.channels // 4

@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.lower import packed
+from lowtide.lower.block_work import BlockWork
 from lowtide.lower.common import Context
 from lowtide.lower.convolution import Footprint, read_zero
 from lowtide.lower.nodes import Array, Kernel, Lowered, Node, Params, Value
-from lowtide.lower.work import BlockWork, NineBits, Plain
+from lowtide.lower.work import NineBits, Plain
 
 _LEAST, _GREATEST = -128, 127
 

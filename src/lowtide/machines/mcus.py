@@ -14,7 +14,7 @@ from importlib import resources
 from typing import Final
 
 from lowtide.errors import UsageError
-from lowtide.machines.board import load_boards
+from lowtide.machines.board import load_boards, size_text
 from lowtide.machines.parts import Board, Region
 from lowtide.sizes import bytes_in
 from lowtide.target import Target
@@ -37,7 +37,8 @@ _BOARDS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Mcu:
-    """A part: its core by name, RAM and flash in bytes, and the data sheet that says so."""
+    """A part: its core by name, RAM in one piece and flash in bytes, and the `source` that says so; not
+    `confirmed` if nobody has looked there."""
 
     name: str
     core: str
@@ -45,11 +46,17 @@ class Mcu:
     flash_bytes: int
     external: bool
     source: str
+    confirmed: bool = True
 
     @property
     def target(self) -> Target:
         """What programs for it may be made of."""
         return _target(self.core)
+
+    @property
+    def is_emulated(self) -> bool:
+        """Whether `board_of` has a machine for its core."""
+        return self.core in _BOARDS
 
 
 @cache
@@ -64,22 +71,29 @@ def load_mcus() -> dict[str, Mcu]:
     """All parts by name, in the order of the file."""
     text = (resources.files("lowtide.machines") / "boards/parts.toml").read_text("utf-8")
     found = {}
-    for name, (core, ram, flash, source) in tomllib.loads(text).items():
-        size = EXTERNAL_FLASH if flash == "external" else bytes_in(flash)
-        found[name] = Mcu(name, core, bytes_in(ram) or 0, size or 0, flash == "external", source)
+    for name, (core, ram, flash, source, *unconfirmed) in tomllib.loads(text).items():
+        external = flash == "external"
+        size = EXTERNAL_FLASH if external else bytes_in(flash)
+        found[name] = Mcu(
+            *(name, core, bytes_in(ram) or 0, size or 0, external, source), not unconfirmed
+        )
     return found
 
 
 def find_mcu(name: str) -> Mcu:
-    """The part of that name, in any case; the start of one part's name alone is enough. Raises
-    UsageError, with suggestions, if there is none."""
-    known, wanted = load_mcus(), name.upper()
+    """The part of that name, in any case and with or without dashes; the start of one part's name
+    alone is enough, and what follows its name, as the package, is ignored. Raises UsageError, with
+    suggestions, if there is none."""
+    known = {_letters(part): part for part in load_mcus()}
+    wanted = _letters(name)
     if wanted in known:
-        return known[wanted]
-    begins = [part for part in known if wanted and part.startswith(wanted)]
-    if len(begins) == 1:
-        return known[begins[0]]
-    close = begins[:3] or difflib.get_close_matches(wanted, known, n=3, cutoff=0.5)
+        return load_mcus()[known[wanted]]
+    begins = [part for letters, part in known.items() if wanted and letters.startswith(wanted)]
+    whole = [letters for letters in known if wanted.startswith(letters)]
+    if len(begins) == 1 or whole:
+        return load_mcus()[begins[0] if begins else known[max(whole, key=len)]]
+    like = difflib.get_close_matches(wanted, known, n=3, cutoff=0.5)
+    close = begins[:3] or [known[letters] for letters in like]
     meant = f"did you mean {' or '.join(close)}? " if close else ""
     raise UsageError(
         f"there is no microcontroller {name!r}",
@@ -87,14 +101,32 @@ def find_mcu(name: str) -> Mcu:
     )
 
 
+def find_mcus(name: str) -> tuple[Mcu, ...]:
+    """All parts that begin so, or the one that `find_mcu` finds. Raises UsageError, as that does."""
+    wanted = _letters(name)
+    begins = [
+        mcu for part, mcu in load_mcus().items() if wanted and _letters(part).startswith(wanted)
+    ]
+    return tuple(begins) or (find_mcu(name),)
+
+
+def _letters(name: str) -> str:
+    return "".join(c for c in name.upper() if c.isalnum())
+
+
 def board_of(mcu: Mcu) -> Board:
     """The part as a board: emulated by a machine of its core with the part's memory, as far as the
-    machine has that much."""
+    machine has that much. Raises UsageError for a part whose core nothing here emulates."""
+    if not mcu.is_emulated:
+        raise UsageError(
+            f"there is no emulator for the core of {mcu.name}",
+            "`lowtide fit` predicts what it needs; programs for any core, the default, compile for it",
+        )
     like = load_boards()[_BOARDS[mcu.core]]
     core = next(b.core for b in load_boards().values() if b.core.name == mcu.core)
     return Board(
         name=mcu.name,
-        description=f"{mcu.source}: {mcu.core}",
+        description=f"{mcu.core} with {size_text(mcu.ram_bytes)} of RAM",
         core=core,
         machine=like.machine,
         roomy=like.roomy,

@@ -6,28 +6,67 @@ import csv
 import html
 import io
 from collections.abc import Sequence
-from typing import Any
+from pathlib import PurePath
+from typing import Any, Final
 
-from lowtide.commands.fitting import Fit
+from lowtide.commands.fitting import WAYS, Fit, Way
+from lowtide.errors import LowtideError
 from lowtide.machines.board import size_text
 from lowtide.report.text import table
 
-_SHORT = {
+_SHORT: Final[dict[Way, str]] = {
     "as is": "fits",
     "streamed": "streamed",
     "other kernels": "portable",
     "more work": "work",
     "not": "no",
 }
+_COUNTED: Final[dict[Way, str]] = {
+    "as is": "as is",
+    "streamed": "with the input streamed",
+    "other kernels": "with portable kernels",
+    "more work": "in lean form or with more work",
+}
+_WORDS: Final = """fits: as it is
+streamed: with its input given row by row
+portable: with kernels without DSP instructions (--core cortex-m3)
+lean: streamed, with kernels that need less scratch memory
++x % work: streamed, with rows computed twice
+no: by as much as is left below 0
+All of it is predicted."""
+_STYLE: Final = (
+    ":root{--paper:#fff;--ink:#1b1f24;--line:#d0d7de;--yes:#d3eefb;--some:#fdf0c8;--no:#f6ddd3}"
+    "@media(prefers-color-scheme:dark){:root{--paper:#14181d;--ink:#e6e9ec;--line:#39424d;"
+    "--yes:#0d3d58;--some:#4d4013;--no:#552a1c}}"
+    "body{font:15px/1.4 system-ui,sans-serif;margin:1rem;background:var(--paper);color:var(--ink)}"
+    "h1{font-size:1.4rem}p{white-space:pre-line;max-width:60rem}.scroll{overflow-x:auto}"
+    "table{border-collapse:collapse}th,td{border-bottom:1px solid var(--line);padding:3px 10px;"
+    "text-align:left}td,th:nth-child(-n+4){white-space:nowrap}th{vertical-align:bottom;"
+    "overflow-wrap:anywhere}:is(th,td):is(:nth-child(3),:nth-child(4)){text-align:right}"
+    ".fits{background:var(--yes)}.streamed,.portable,.work{background:var(--some)}"
+    ".no{background:var(--no)}small{display:block}"
+    "@media print{*{print-color-adjust:exact;-webkit-print-color-adjust:exact}"
+    ".scroll{overflow:visible}tr{break-inside:avoid}}"
+)
 _COLUMNS = (
-    *("network", "mcu", "core", "ram", "flash", "way", "overhead", "ram_bytes", "flash_bytes"),
-    *("spare_ram_bytes", "spare_flash_bytes", "source"),
+    *("network", "mcu", "core", "ram", "flash", "way", "streamed", "overhead"),
+    *("ram_bytes", "flash_bytes"),
+    *("spare_ram_bytes", "spare_flash_bytes", "source", "confirmed"),
 )
 
 
-def fit_document(found: Sequence[Fit]) -> dict[str, Any]:
-    """Schema lowtide.fit/1; sizes in bytes."""
-    return {"schema": "lowtide.fit/1", "fits": [_row(fit) for fit in found]}
+def fit_document(
+    found: Sequence[Fit], failed: Sequence[tuple[str, LowtideError]] = ()
+) -> dict[str, Any]:
+    """Schema lowtide.fit/1; sizes in bytes. `failed` are networks that cannot be compiled, and why."""
+    return {
+        "schema": "lowtide.fit/1",
+        "fits": [_row(fit) for fit in found],
+        "failed": [
+            {"network": name, "cause": error.cause, "remedy": error.remedy}
+            for name, error in failed
+        ],
+    }
 
 
 def fit_csv(found: Sequence[Fit]) -> str:
@@ -40,9 +79,10 @@ def fit_csv(found: Sequence[Fit]) -> str:
 
 
 def fit_text(found: Sequence[Fit]) -> str:
-    """A table per network, and what its words mean."""
+    """A table per network, how many parts fit, and what the words mean."""
     tables = []
     for network in dict.fromkeys(fit.network for fit in found):
+        fits = [fit for fit in found if fit.network == network]
         rows = [
             (
                 fit.mcu.name,
@@ -53,17 +93,19 @@ def fit_text(found: Sequence[Fit]) -> str:
                 f"{fit.spare_ram_bytes:,}",
                 f"{fit.spare_flash_bytes:,}",
             )
-            for fit in found
-            if fit.network == network
+            for fit in fits
         ]
         columns = ("part.", "core.", "RAM", "flash", "fits.", "RAM left", "flash left")
-        tables.append(table(network, columns, rows))
-    words = (
-        "fits: as it is; streamed: with its input streamed; portable: with the kernels of any core;\n"
-        "lean: streamed, kernels with less scratch memory; +x % work: streamed, rows computed twice;\n"
-        "no: by what is left below 0. Predicted, in bytes."
-    )
-    return "\n".join([*tables, words])
+        tables += [table(network, columns, rows), f"{_counted(fits)}\n"]
+    return "\n".join([*tables, _WORDS])
+
+
+def _counted(fits: Sequence[Fit]) -> str:
+    """As "61 of 87 parts: 58 as is, 3 streamed"."""
+    ways = [(way, sum(fit.way == way for fit in fits)) for way in WAYS if way != "not"]
+    most = f"fits {sum(count for _, count in ways)} of {len(fits)} parts"
+    some = ", ".join(f"{count} {_COUNTED[way]}" for way, count in ways if count)
+    return f"{most}: {some}" if some else most
 
 
 def fit_html(found: Sequence[Fit]) -> str:
@@ -71,40 +113,69 @@ def fit_html(found: Sequence[Fit]) -> str:
     networks = list(dict.fromkeys(fit.network for fit in found))
     parts = list(dict.fromkeys(fit.mcu.name for fit in found))
     of = {(fit.network, fit.mcu.name): fit for fit in found}
-    head = "".join(f"<th>{html.escape(network)}</th>" for network in networks)
+    names = {network: PurePath(network).name for network in networks}
+    if len(set(names.values())) < len(names):
+        names = {network: network for network in networks}
+    head = "".join(
+        f'<th scope="col" title="{html.escape(network)}">{html.escape(names[network])}</th>'
+        for network in networks
+    )
     body = []
     for part in parts:
         mcu = next(fit.mcu for fit in found if fit.mcu.name == part)
         cells = "".join(_cell(of[network, part]) for network in networks)
-        about = f"{mcu.core}, {size_text(mcu.ram_bytes)}"
-        body.append(f"<tr><th>{html.escape(part)}</th><td>{html.escape(about)}</td>{cells}</tr>")
+        flash = "external" if mcu.external else size_text(mcu.flash_bytes)
+        about = "".join(
+            f"<td>{html.escape(text)}</td>" for text in (mcu.core, size_text(mcu.ram_bytes), flash)
+        )
+        body.append(f'<tr><th scope="row">{html.escape(part)}</th>{about}{cells}</tr>')
+    columns = "".join(f'<th scope="col">{name}</th>' for name in ("part", "core", "RAM", "flash"))
     return (
-        '<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>lowtide fit</title>\n'
-        "<style>body{font:14px sans-serif}table{border-collapse:collapse}"
-        "th,td{border:1px solid #ccc;padding:3px 8px;text-align:left}"
-        ".fits{background:#cfc}.streamed,.portable{background:#efc}.work{background:#ffc}"
-        ".no{background:#fcc}</style>\n"
-        f"<table><tr><th>part</th><th></th>{head}</tr>\n" + "\n".join(body) + "\n</table></html>\n"
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light dark"><title>lowtide fit</title>\n'
+        f"<style>{_STYLE}</style></head>\n<body><main><h1>Networks by microcontrollers</h1>\n"
+        f"<p>{html.escape(_WORDS)}</p>\n"
+        f'<div class="scroll" tabindex="0" role="region" aria-label="Networks by microcontrollers">'
+        f"<table><thead><tr>{columns}{head}</tr></thead>\n<tbody>"
+        + "\n".join(body)
+        + "</tbody></table></div></main></body></html>\n"
     )
 
 
 def _cell(fit: Fit) -> str:
     kind, title = _SHORT[fit.way], html.escape(fit.sentence)
-    return f'<td class="{kind}" title="{title}">{html.escape(_said(fit))}</td>'
+    left = [
+        f"{_kib(spare)} of {what} {'left' if spare >= 0 else 'too little'}"
+        for spare, what in ((fit.spare_ram_bytes, "RAM"), (fit.spare_flash_bytes, "flash"))
+        if spare < 0 or (fit.way != "not" and what == "RAM")
+    ]
+    return (
+        f'<td class="{kind}" title="{title}"><b>{html.escape(_said(fit))}</b> '
+        f"<small>{html.escape(', '.join(left))}</small></td>"
+    )
+
+
+def _kib(count: int) -> str:
+    return f"{abs(count) / 1024:,.1f} KiB"
 
 
 def _said(fit: Fit) -> str:
-    if fit.way == "more work":
-        if fit.overhead <= 1:
+    match fit.way:
+        case "more work" if fit.overhead > 1:
+            return f"+{(fit.overhead - 1) * 100:.0f} % work"
+        case "more work":
             return "lean"
-        return f"+{(fit.overhead - 1) * 100:.0f} % work"
-    return _SHORT[fit.way]
+        case "other kernels" if fit.streamed:
+            return "portable, streamed"
+        case way:
+            return _SHORT[way]
 
 
 def _row(fit: Fit) -> dict[str, Any]:
     values = (
         *(fit.network, fit.mcu.name, fit.mcu.core, fit.mcu.ram_bytes, fit.mcu.flash_bytes),
-        *(fit.way, round(fit.overhead, 4), fit.ram_bytes, fit.flash_bytes),
-        *(fit.spare_ram_bytes, fit.spare_flash_bytes, fit.mcu.source),
+        *(fit.way, fit.streamed, round(fit.overhead, 4), fit.ram_bytes, fit.flash_bytes),
+        *(fit.spare_ram_bytes, fit.spare_flash_bytes, fit.mcu.source, fit.mcu.confirmed),
     )
     return dict(zip(_COLUMNS, values, strict=True))

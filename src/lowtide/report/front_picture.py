@@ -13,20 +13,13 @@ from lowtide.files import write_atomically
 from lowtide.ir.macs import graph_macs
 from lowtide.plans.placer import Point
 from lowtide.report import picture
+from lowtide.report.part_lines import part_lines, spaced
 from lowtide.report.predicted import predicted_note
-
-PARTS = (
-    ("16 KB: nRF51, FE310", 16_384),
-    ("32 KB", 32_768),
-    ("64 KB: nRF52832", 65_536),
-    ("128 KB: STM32F4", 131_072),
-    ("256 KB: nRF52840", 262_144),
-    ("512 KB: STM32F7, RP2350", 524_288),
-)
-"""RAM sizes that microcontrollers have, in bytes."""
 
 _ROOM = 1.15
 """The height of the axes over the largest arena."""
+_GAP = 0.04
+"""Lines of parts are at least so much of the height apart."""
 
 
 def write_front_picture(compiled: Compiled, points: Sequence[Point], path: Path) -> None:
@@ -47,19 +40,19 @@ def write_front_picture(compiled: Compiled, points: Sequence[Point], path: Path)
         cost = overhead if predicted is None else predicted / 1e6
         axes.plot(cost, compiled.ram_bytes, "D", color="tab:red", label="this plan")
     low, high = min(sizes), max(*sizes, compiled.ram_bytes)
-    for name, size in PARTS:
-        if low / 2 < size < high * _ROOM:
-            axes.axhline(size, color="tab:gray", linestyle=":", linewidth=1)
-            axes.annotate(
-                name,
-                (0.01, size),
-                xycoords=("axes fraction", "data"),
-                ha="left",
-                va="bottom",
-                fontsize="small",
-                color="dimgray",
-            )
-    axes.set_ylim(0, high * _ROOM)
+    top = high * _ROOM
+    for line in spaced(part_lines(), low / 2, top * (1 - _GAP), top * _GAP):
+        axes.axhline(line.ram_bytes, color="tab:gray", linestyle=":", linewidth=1)
+        axes.annotate(
+            line.label,
+            (0.01, line.ram_bytes),
+            xycoords=("axes fraction", "data"),
+            ha="left",
+            va="bottom",
+            fontsize="small",
+            color="dimgray",
+        )
+    axes.set_ylim(0, top)
     label = "MACs, times the network's own"
     if predicted is not None:
         label = f"million instructions, predicted {predicted_note(compiled)}"

@@ -7,7 +7,7 @@ reader who switches between them sees what became smaller.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate, groupby
 
 from lowtide.commands.compiling import Compiled
@@ -20,6 +20,7 @@ from lowtide.report.plan_boxes import (
     PlanBoxes,
     Run,
     colours_of,
+    most_held,
     plan_boxes,
     step_name,
     tensor_name,
@@ -29,13 +30,18 @@ from lowtide.report.text import plain
 
 COLOURS = 8
 
+_FILLING = 2
+"""So many of the tensors that fill TFLM's peak are followed through the other ways."""
+
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A tensor in memory at the peak: its bytes there, in how many pieces, and what it is there for."""
+    """A tensor in memory at the peak: its bytes there, `of` how many it has in all (0: it is scratch
+    memory), in how many pieces, and what it is there for."""
 
     name: str
     bytes: int
+    of: int
     pieces: int
     why: str
 
@@ -46,12 +52,13 @@ class View:
     in each slot, `names` (tensor, its origin) of all tensors, `colours` their colours' numbers.
 
     `ram_bytes` is the arena and the state; `peak_slot` the first slot with `peak_bytes` live, and
-    `peak` what these are.
+    `peak` what these are. `why` says for this network why it takes less than the first way.
     """
 
     key: str
     title: str
     caption: str
+    why: str
     ram_bytes: int
     arena_bytes: int
     state_bytes: int
@@ -70,31 +77,34 @@ def views_of(reported: Reported) -> tuple[View, ...]:
     compiled = reported.compiled
     variables = compiled.tflm_bytes.variables
     whole = reported.analysis.graph
-    found = [
-        _whole(
-            "tflm",
-            "TensorFlow Lite Micro",
-            "Whole tensors, the operators as the file has them. While an operator runs, all of its "
-            "input and all of its output are in memory, and whatever a later one needs.",
+    caption = (
+        "Whole tensors, the operators as the file has them. While an operator runs, all of its "
+        "input and all of its output are in memory, and whatever a later one needs."
+    )
+    if compiled.state_bytes and not variables:
+        caption += " What its signal operators remember from run to run is not counted here."
+    first = _whole(
+        "tflm",
+        "TensorFlow Lite Micro",
+        caption,
+        whole,
+        reported.analysis.file.order,
+        reported.tflm,
+        variables,
+    )
+    found = [first]
+    if reported.analysis.best.order != reported.analysis.file.order:
+        best = _whole(
+            "order",
+            "Best operator order",
+            "Still whole tensors, but the operators run in the order that needs the least memory: "
+            "what is large is used up before the next large tensor is made.",
             whole,
-            reported.analysis.file.order,
-            reported.tflm,
+            reported.analysis.best.order,
+            reported.ordered,
             variables,
         )
-    ]
-    if reported.analysis.best.order != reported.analysis.file.order:
-        found.append(
-            _whole(
-                "order",
-                "Best operator order",
-                "Still whole tensors, but the operators run in the order that needs the least memory: "
-                "what is large is used up before the next large tensor is made.",
-                whole,
-                reported.analysis.best.order,
-                reported.ordered,
-                variables,
-            )
-        )
+        found.append(replace(best, why=_why_order(first, best)))
     mode = compiled.options.input_mode
     rows = (
         "An operator makes a row as soon as the rows it reads are there, and a row makes room as soon "
@@ -105,43 +115,45 @@ def views_of(reported: Reported) -> tuple[View, ...]:
             "Operators run row by row, some of them in strips of columns, with what overlaps "
             "computed again, as far as the limits that were given allow."
         )
-    found.append(_plan("rows", f"Rows, input {mode}", rows, compiled))
-    if reported.streamed is not None:
-        found.append(
-            _plan(
-                "streamed",
-                "Rows, input streamed",
-                "The same, and the caller gives the input row by row, as a camera does: it is never "
-                "in memory as a whole.",
-                reported.streamed.compiled,
-            )
+    found.append(_plan("rows", f"Rows, input {mode}", rows, compiled, first))
+    if reported.streams_for_less:
+        assert reported.streamed is not None
+        streamed = (
+            "The same, and the caller gives the input row by row, as a camera does: it is never "
+            "in memory as a whole."
         )
+        made = reported.streamed.compiled
+        found.append(_plan("streamed", "Rows, input streamed", streamed, made, first))
     if reported.tight is not None:
-        found.append(
-            _plan(
-                "tight",
-                f"Rows, at most {TIGHT:g} times the MACs",
-                "Stages run in strips, some columns at a time: what lies in two strips is computed "
-                "twice, and less of each tensor is in memory at once.",
-                reported.tight,
-            )
+        strips = (
+            "Stages run in strips, some columns at a time: what lies in two strips is computed "
+            "twice, and less of each tensor is in memory at once."
         )
+        also = reported.tight.options.input_mode == "streamed" != mode
+        title = f"Rows, {'streamed, ' * also}at most {TIGHT:g} times the MACs"
+        found.append(_plan("tight", title, strips, reported.tight, first))
     return tuple(found)
 
 
-def _plan(key: str, title: str, caption: str, compiled: Compiled) -> View:
+def _plan(key: str, title: str, caption: str, compiled: Compiled, first: View) -> View:
     shown = plan_boxes(compiled)
     everything = (*shown.boxes, *shown.variables)
     return View(
         key=key,
         title=title,
         caption=caption,
+        why=_why_rows(first, compiled, everything),
         ram_bytes=compiled.ram_bytes,
         arena_bytes=shown.arena_bytes,
         state_bytes=shown.state_bytes,
         peak_slot=shown.peak_slot,
         peak_bytes=shown.peak_bytes,
-        peak=_peak(shown, lambda t: _held_for(compiled, t), lambda t: tensor_name(compiled, t)),
+        peak=_peak(
+            shown,
+            lambda t: _held_for(compiled, t),
+            lambda t: tensor_name(compiled, t),
+            lambda t: compiled.graph.tensors[network_tensor(compiled.assembly, t)[0]].bytes,
+        ),
         steps=tuple(_short(step_name(compiled, slot)) for slot in range(shown.slots)),
         boxes=everything,
         runs=shown.runs,
@@ -185,12 +197,13 @@ def _whole(
         key=key,
         title=title,
         caption=caption,
+        why="",
         ram_bytes=placement.arena_bytes + variables,
         arena_bytes=placement.arena_bytes,
         state_bytes=variables,
         peak_slot=shown.peak_slot,
         peak_bytes=shown.peak_bytes,
-        peak=_peak(shown, lambda t: _readers(graph, t), name),
+        peak=_peak(shown, lambda t: _readers(graph, t), name, lambda t: graph.tensors[t].bytes),
         steps=("before the first step", *labels),
         boxes=boxes,
         runs=(),
@@ -200,7 +213,10 @@ def _whole(
 
 
 def _peak(
-    shown: PlanBoxes, why: Callable[[int], str], name: Callable[[int], tuple[str, str]]
+    shown: PlanBoxes,
+    why: Callable[[int], str],
+    name: Callable[[int], tuple[str, str]],
+    whole: Callable[[int], int],
 ) -> tuple[Held, ...]:
     """What is in memory at the peak, the largest first."""
     slot = shown.peak_slot
@@ -208,10 +224,51 @@ def _peak(
     held = []
     for tensor, group in groupby(live, key=lambda b: b.tensor):
         sizes = [box.size for box in group]
-        label = "scratch memory of a kernel" if tensor == SCRATCH else ", ".join(name(tensor))
-        reason = "" if tensor == SCRATCH else why(tensor)
-        held.append(Held(label, sum(sizes), len(sizes), reason))
+        if tensor == SCRATCH:
+            held.append(Held("scratch memory of a kernel", sum(sizes), 0, len(sizes), ""))
+            continue
+        label = ", ".join(filter(None, name(tensor)))
+        held.append(Held(label, sum(sizes), whole(tensor), len(sizes), why(tensor)))
     return tuple(sorted(held, key=lambda h: (-h.bytes, h.name)))
+
+
+def _why_order(first: View, view: View) -> str:
+    """What the operator of TFLM's peak has beside it in another order."""
+    step = first.steps[first.peak_slot]
+    live = sum(b.size for b in view.boxes if b.start <= view.steps.index(step) < b.end)
+    return (
+        f"{first.title}'s peak is while {step} runs, with {first.peak_bytes:,} B in memory; in this "
+        f"order {live:,} B are there when it does."
+    )
+
+
+def _why_rows(first: View, compiled: Compiled, boxes: Iterable[Box]) -> str:
+    """What becomes of the tensors that fill TFLM's peak."""
+    slot = first.peak_slot
+    filled = [b for b in first.boxes if b.start <= slot < b.end and b.tensor != SCRATCH]
+    filled.sort(key=lambda b: (-b.size, b.tensor))
+    ours = [
+        replace(b, tensor=network_tensor(compiled.assembly, b.tensor)[0])
+        for b in boxes
+        if b.tensor != SCRATCH
+    ]
+    most = most_held(ours)
+    had = [
+        f"{b.size:,} B of {first.names[b.tensor][0]} ({first.names[b.tensor][1]})"
+        for b in filled[:_FILLING]
+    ]
+    have = [
+        f"at most {most[b.tensor]:,} B of t{b.tensor}"
+        if b.tensor in most
+        else f"nothing of t{b.tensor}"
+        for b in filled[:_FILLING]
+    ]
+    if not had:
+        return ""
+    return (
+        f"{first.title} has {_listed(had)} in memory at its peak; here there is "
+        f"{_listed(have)} at any time."
+    )
 
 
 def _held_for(compiled: Compiled, tensor: int) -> str:
@@ -228,6 +285,10 @@ def _readers(graph: Graph, tensor: int) -> str:
 
 
 def _and(names: Iterable[str]) -> str:
-    *most, last = [*names] or [""]
-    text = f"{', '.join(most)} and {last}" if most else last
+    text = _listed([*names])
     return f"read by {text}" if text else ""
+
+
+def _listed(names: Sequence[str]) -> str:
+    *most, last = names or [""]
+    return f"{', '.join(most)} and {last}" if most else last

@@ -8,27 +8,35 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import resources
 from importlib.metadata import version
 from itertools import groupby
+from math import inf
 from pathlib import PurePath
 from typing import Any, Final
 
 from lowtide.commands.compiling import Compiled, Planned
+from lowtide.commands.fitting import Fit, Way
 from lowtide.commands.profiling import Profile
 from lowtide.commands.reporting import Reported
 from lowtide.emit.footprint import CODE_PER_SOURCE, STACK, constants, flash_bytes
+from lowtide.ir import Graph
 from lowtide.ir.macs import op_macs
 from lowtide.lower.nodes import Node
+from lowtide.machines.board import size_text
 from lowtide.plans.placer import Point
 from lowtide.report.advised import advice_documents
-from lowtide.report.front_picture import PARTS
 from lowtide.report.memory_views import View, views_of
+from lowtide.report.part_lines import part_lines
 from lowtide.report.profile import ids_text
 from lowtide.report.text import amount, plain, shape_text
 
 SCHEMA: Final = "lowtide.report/1"
+
+_NAME: Final = 60
+"""Letters of a tensor's name that a small box has room for."""
+_WAYS: Final[tuple[Way, ...]] = ("as is", "streamed", "more work")
 
 
 def report_document(*reported: Reported) -> dict[str, Any]:
@@ -80,21 +88,22 @@ def _network(reported: Reported) -> dict[str, Any]:
         "measured": figures.measured,
         "arena_bytes": compiled.arena_bytes,
         "state_bytes": compiled.state_bytes,
+        "rest_bytes": figures.ram_bytes - compiled.ram_bytes,
         "figures": [
             {"name": "RAM in all", "shown": amount(figures.ram_bytes), "note": how},
             {"name": "Flash in all", "shown": amount(figures.flash_bytes), "note": how},
-            {"name": "Instructions of one run", "shown": instructions, "note": how},
+            {"name": "Instructions a run", "shown": instructions, "note": how},
             {
-                "name": "TensorFlow Lite Micro's RAM",
-                "shown": amount(compiled.tflm_bytes.ram),
-                "note": "its arena for tensors and variables, predicted",
+                "name": "TensorFlow Lite Micro",
+                "shown": amount(_tflm_bytes(reported)),
+                "note": "RAM of its tensors, predicted",
             },
         ],
         "compared": [
             ["RAM in all, bytes", figures.ram_bytes],
             ["arena and state, bytes", compiled.ram_bytes],
             ["the same with the input streamed", _streamed_ram(reported)],
-            ["TensorFlow Lite Micro's tensors and variables, predicted", compiled.tflm_bytes.ram],
+            ["TensorFlow Lite Micro's tensors and variables, predicted", _tflm_bytes(reported)],
             [f"flash in all, bytes, {how}", figures.flash_bytes],
             [f"instructions of one run, {how}", figures.instructions],
             ["MACs of one run", compiled.savings.macs.after],
@@ -102,7 +111,26 @@ def _network(reported: Reported) -> dict[str, Any]:
             ["operators", len(compiled.graph.ops)],
         ],
         "views": [_view(view) for view in views],
-        "parts": [{"name": name, "bytes": size} for name, size in PARTS],
+        "tensors": _tensor_names(compiled, views),
+        "parts": [
+            {"name": line.label, "bytes": line.ram_bytes, "count": line.parts}
+            for line in part_lines(None if reported.mcu is None else reported.mcu.mcu)
+        ],
+        "core": compiled.options.target.core,
+        "fits": [
+            {
+                "part": fit.mcu.name,
+                "core": fit.mcu.core,
+                "ram": fit.mcu.ram_bytes,
+                "flash": None if fit.mcu.external else fit.mcu.flash_bytes,
+                "way": fit.way,
+                "streamed": fit.streamed,
+                "overhead": round(fit.overhead, 4),
+                "spare_ram_bytes": fit.spare_ram_bytes,
+                "spare_flash_bytes": fit.spare_flash_bytes,
+            }
+            for fit in reported.fits
+        ],
         "fronts": _fronts(reported),
         "operators": _operators(reported),
         "operators_note": "Numbers are those of the operators after simplification"
@@ -120,26 +148,57 @@ def _network(reported: Reported) -> dict[str, Any]:
 
 
 def verdict_sentence(reported: Reported) -> str:
-    """What the reader wants to know first: how much RAM, which parts have it, and how it is less."""
+    """What the reader wants to know first: which part has room for it, which smaller ones with more
+    work, and how that compares with TensorFlow Lite Micro."""
     compiled, figures = reported.compiled, reported.figures
-    need, tflm = figures.ram_bytes, compiled.tflm_bytes.ram
-    sizes = [(name, size) for name, size in PARTS if size >= need]
-    about = "" if figures.measured else "about "
-    text = f"Needs {about}{amount(need)} of RAM in all"
-    if sizes:
-        name, size = sizes[0]
-        text += f": fits a part with {name.partition(':')[0]}, with {size - need:,} B to spare"
+    best = reported.mcu or _smallest(reported.fits, "as is")
+    if best is None:
+        text = (
+            f"Needs {amount(figures.ram_bytes)} of RAM and {amount(figures.flash_bytes)} of flash"
+        )
+        if reported.fits:
+            text += ", more than any part in the table has"
+    else:
+        text = best.sentence[:1].upper() + best.sentence[1:]
+    also = [*_also(reported, best)]
+    if also:
+        text += f"; {'also' if best and best.way != 'not' else 'it fits'} {', and '.join(also)}"
+    tflm = _tflm_bytes(reported)
     text += f". TensorFlow Lite Micro's tensors alone take {amount(tflm)}"
     if tflm > compiled.ram_bytes:
         text += f", {tflm / max(1, compiled.ram_bytes):.1f} times as much as here"
-    text += "."
-    streamed = _streamed_ram(reported)
-    if streamed is not None and sizes:
-        extra = need - compiled.ram_bytes
-        smaller = [(n, s) for n, s in PARTS if streamed + extra <= s < sizes[0][1]]
-        if smaller:
-            text += f" With its input given row by row it fits {smaller[0][0].partition(':')[0]}."
-    return text
+    return f"{text}."
+
+
+def _also(reported: Reported, best: Fit | None) -> Iterator[str]:
+    """Parts with less RAM than `best` in which it runs another way, the easier way first."""
+    most = inf if best is None or best.way == "not" else best.mcu.ram_bytes
+    for way in _WAYS[best is not None and best.way != "not" :]:
+        found = _smallest(reported.fits, way)
+        if found is None or found.mcu.ram_bytes >= most:
+            continue
+        most = found.mcu.ram_bytes
+        how = [_times(found.overhead)] if way == "more work" else []
+        if found.streamed and reported.compiled.options.input_mode != "streamed":
+            how.append("with its input given row by row")
+        yield " ".join([f"a {size_text(most)} part ({found.mcu.name})", " and ".join(how)]).strip()
+
+
+def _times(overhead: float) -> str:
+    """As "at 1.2 times the work"."""
+    return f"at {overhead:.{1 if overhead >= 1.1 else 2}f} times the work"
+
+
+def _smallest(fits: Iterable[Fit], way: Way) -> Fit | None:
+    """The part with the least RAM that runs it in that way: the first in the table, flash of its own
+    if it can be."""
+    found = [fit for fit in fits if fit.way == way]
+    return min(found, key=lambda fit: (fit.mcu.ram_bytes, fit.mcu.external), default=None)
+
+
+def _tflm_bytes(reported: Reported) -> int:
+    """Its arena for tensors and variables: with IF and WHILE as part of the network, as in the views."""
+    return reported.tflm.arena_bytes + reported.compiled.tflm_bytes.variables
 
 
 def _streamed_ram(reported: Reported) -> int | None:
@@ -169,11 +228,24 @@ def _how(reported: Reported) -> str:
     )
 
 
+def _tensor_names(compiled: Compiled, views: Iterable[View]) -> dict[str, str]:
+    """What the file calls the tensors that the views show, long names cut in the middle."""
+    tensors = compiled.graph.tensors
+    names = {f"t{number}": plain(tensor.name) for number, tensor in enumerate(tensors)}
+    shown = {name for view in views for name, _ in view.names.values()}
+    return {
+        key: name if len(name) <= _NAME else f"{name[: _NAME // 2]}\u2026{name[-_NAME // 2 :]}"
+        for key, name in names.items()
+        if key in shown and name
+    }
+
+
 def _view(view: View) -> dict[str, Any]:
     return {
         "key": view.key,
         "title": view.title,
         "caption": view.caption,
+        "why": view.why,
         "ram_bytes": view.ram_bytes,
         "arena_bytes": view.arena_bytes,
         "state_bytes": view.state_bytes,
@@ -181,7 +253,8 @@ def _view(view: View) -> dict[str, Any]:
         "peak_slot": view.peak_slot,
         "peak_bytes": view.peak_bytes,
         "peak": [
-            {"name": h.name, "bytes": h.bytes, "pieces": h.pieces, "why": h.why} for h in view.peak
+            {"name": h.name, "bytes": h.bytes, "of": h.of, "pieces": h.pieces, "why": h.why}
+            for h in view.peak
         ],
         "steps": [[label, sum(1 for _ in group)] for label, group in groupby(view.steps)],
         "boxes": [[b.tensor, b.start, b.end, b.offset, b.size] for b in view.boxes],
@@ -192,7 +265,9 @@ def _view(view: View) -> dict[str, Any]:
 
 
 def _fronts(reported: Reported) -> list[dict[str, Any]]:
-    found = [reported.planned, *([] if reported.streamed is None else [reported.streamed])]
+    found = [reported.planned]
+    if reported.streams_for_less and reported.streamed is not None:
+        found.append(reported.streamed)
     return [
         {
             "title": f"input {planned.compiled.options.input_mode}",
@@ -229,7 +304,7 @@ def _operators(reported: Reported) -> list[dict[str, Any]]:
     rows = []
     for key in sorted(nodes):
         ops = [graph.ops[op] for op in key]
-        out = graph.tensors[ops[-1].outputs[0]]
+        outs = [graph.tensors[t] for t in ops[-1].outputs]
         weights = {
             t: graph.tensors[t].bytes
             for op in ops
@@ -241,10 +316,10 @@ def _operators(reported: Reported) -> list[dict[str, Any]]:
                 "first": key[0],
                 "ids": ids_text(key),
                 "type": " + ".join(dict.fromkeys(plain(op.label) for op in ops)),
-                "shape": shape_text(out.shape),
+                "shape": shape_text(outs[0].shape) if outs else "",
                 "macs": sum(op_macs(graph, op) for op in ops),
                 "weights_bytes": sum(weights.values()),
-                "output_bytes": out.bytes,
+                "output_bytes": sum(out.bytes for out in outs),
                 "instructions": None if model is None else model.program(nodes[key]),
                 "measured": measured.get(key),
             }
@@ -271,8 +346,6 @@ def _graph(compiled: Compiled) -> list[dict[str, Any]]:
     stage_of: dict[int, int] = {}
     for number, stage in enumerate(plan.stages if plan is not None else ()):
         stage_of |= dict.fromkeys(stage.operators, number)
-    order = [*compiled.assembly.order]
-    order.sort(key=lambda op: stage_of.get(op, -1))
     return [
         {
             "id": op,
@@ -283,8 +356,18 @@ def _graph(compiled: Compiled) -> list[dict[str, Any]]:
             "stage": stage_of.get(op),
             "sources": sorted({makers[t] for t in graph.ops[op].inputs if t in makers}),
         }
-        for op in order
+        for op in _drawn_order(graph, compiled.assembly.order, stage_of)
     ]
+
+
+def _drawn_order(graph: Graph, order: Sequence[int], stage_of: Mapping[int, int]) -> list[int]:
+    """The operators by stage; one without, which takes no code, right before what reads it first."""
+    drawn = sorted((op for op in order if op in stage_of), key=lambda op: stage_of[op])
+    for op in reversed([op for op in order if op not in stage_of]):
+        made = set(graph.ops[op].outputs)
+        readers = (at for at, other in enumerate(drawn) if made & set(graph.ops[other].inputs))
+        drawn.insert(next(readers, len(drawn)), op)
+    return drawn
 
 
 def _flash(reported: Reported) -> dict[str, Any]:

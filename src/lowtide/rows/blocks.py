@@ -20,8 +20,9 @@ from lowtide.ir import Graph, Op, Tensor
 from lowtide.ir.block import BlockOp
 from lowtide.ir.macs import op_macs
 from lowtide.lower.block import MOST_ROWS
+from lowtide.lower.convolution_work import Convolution
+from lowtide.lower.depthwise_work import Depthwise
 from lowtide.lower.nodes import Lowered, Node
-from lowtide.lower.work import Convolution, Depthwise
 
 
 @dataclass(frozen=True, slots=True)

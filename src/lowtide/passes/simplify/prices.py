@@ -17,18 +17,11 @@ from lowtide.ir.graph import DType, Graph, Op
 from lowtide.ir.operands import type_range
 from lowtide.ir.window import Axis
 from lowtide.lower import conv_fours, conv_lanes, depthwise_columns, depthwise_lanes
+from lowtide.lower.block_work import CONVOLUTION, DEPTHWISE
+from lowtide.lower.convolution_work import Convolution, ConvolutionBytes, ConvolutionFours
+from lowtide.lower.counts import Features
+from lowtide.lower.depthwise_work import Depthwise, DepthwiseBytes, DepthwiseColumns
 from lowtide.lower.lanes_work import ConvolutionLanes, DepthwiseLanes
-from lowtide.lower.work import (
-    CONVOLUTION,
-    DEPTHWISE,
-    Convolution,
-    ConvolutionBytes,
-    ConvolutionFours,
-    Depthwise,
-    DepthwiseBytes,
-    DepthwiseColumns,
-    Features,
-)
 from lowtide.passes.simplify.flow import Dense, Flow
 from lowtide.target import ANY, Target
 

@@ -6,6 +6,8 @@
   const page = document.getElementById("page");
   const two = documents.length > 1;
   const redraws = [];
+  const PAPER = 680; // what plots are drawn for on paper, whose width nobody tells before it is printed
+  let printing = false;
 
   const make = (name, attributes = {}, ...children) => fill(document.createElement(name), attributes, children);
   const draw = (name, attributes = {}, ...children) =>
@@ -29,7 +31,8 @@
     for (let at = 0; at <= most * 1.0001; at += step) found.push(at);
     return found;
   }
-  const kilobytes = (n) => (n % 1024 === 0 && n ? `${n / 1024} KB` : n >= 1024 ? `${(n / 1024).toFixed(1)} KB` : `${n} B`);
+  const kilobytes = (n) => (n >= 1 << 20 && n % 1024 === 0 ? `${+(n / (1 << 20)).toFixed(2)} MiB`
+    : n >= 1024 ? `${+(n / 1024).toFixed(1)} KiB` : `${n} B`);
 
   function table(columns, rows, caption, sortable = false) {
     const head = make("tr");
@@ -59,9 +62,9 @@
       head.append(cell);
     });
     show(rows);
-    const made = make("table", {}, make("caption", { class: "dim text" }, caption), make("thead", {}, head), body);
-    made.querySelector("caption").style.textAlign = "left";
-    return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption }, made);
+    const made = make("table", { "aria-label": caption }, make("thead", {}, head), body);
+    return make("div", {}, make("p", { class: "dim caption" }, caption),
+      make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption }, made));
   }
 
   // A plot that is drawn anew whenever its width changes: `paint(svg, width)` returns its height.
@@ -71,7 +74,7 @@
     const svg = draw("svg", { role: "img", "aria-label": label });
     holder.append(svg, tip);
     const redraw = () => {
-      const width = Math.max(280, Math.floor(holder.clientWidth || 800));
+      const width = printing ? PAPER : Math.max(280, Math.floor(holder.clientWidth || 800));
       svg.replaceChildren();
       const height = paint(svg, width, tip);
       svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
@@ -88,19 +91,46 @@
     tip.style.top = `${Math.max(0, y - tip.offsetHeight - 10)}px`;
   }
 
+  // The RAM of common parts as lines across a picture: of two that would touch, the more common one. Their
+  // names stand clear of `marks`, places of what is drawn; `taken` is a height that has a line already.
+  function partLines(svg, parts, low, high, y, left, right, marks, taken) {
+    const kept = [];
+    for (const part of [...parts].sort((a, b) => b.count - a.count || a.bytes - b.bytes)) {
+      if (part.bytes <= low || part.bytes >= high || Math.abs(y(taken ?? Infinity) - y(part.bytes)) < 20) continue;
+      if (kept.every((other) => Math.abs(y(other.bytes) - y(part.bytes)) >= 22)) kept.push(part);
+    }
+    for (const part of kept) {
+      const line = y(part.bytes), wide = 6.2 * part.name.length;
+      const spots = [[right, "end", -4], [right, "end", 12], [left + 4, "start", -4], [left + 4, "start", 12]];
+      const free = ([x, anchor, up]) => marks.every(([px, py]) => {
+        const from = anchor === "end" ? x - wide : x;
+        return px < from - 8 || px > from + wide + 8 || py < line + up - 16 || py > line + up + 8;
+      });
+      const [x, anchor, up] = spots.find(free) || spots[0];
+      svg.append(
+        draw("line", { x1: left, x2: right, y1: line, y2: line, class: "part" }),
+        draw("text", { x, y: line + up, "text-anchor": anchor, class: "dim label" }, part.name),
+      );
+    }
+  }
+
+  const dotted = (network) =>
+    `Dotted lines are the RAM of common parts, ${count(network.rest_bytes)} B of which go to the stack and the program's own fields, not drawn here.`;
+
   // Memory over time: a way of running is chosen, its boxes drawn to a scale that all share.
   function memory(network, number, most) {
     const views = network.views;
     let view = views.find((v) => v.key === "rows") || views[0];
-    let zoomed = false;
+    let together = two;
     const caption = make("p");
+    const why = make("p");
     const result = make("p", { role: "status" });
     const details = make("div");
     const name = (tensor) => (tensor < 0 ? ["scratch", "memory of a kernel"] : view.names[tensor]);
     let scale = null;
     const shown = plot(`Memory over time of ${network.name}`, (svg, width) => {
-      const left = 62, right = 8, top = 26, height = 380, bottom = 34;
-      const high = (zoomed ? view.ram_bytes : most) * 1.04 || 1;
+      const left = 62, right = 8, top = 26, height = printing ? 300 : 380, bottom = 34;
+      const high = (together ? most : view.ram_bytes) * 1.04 || 1;
       const x = (slot) => left + ((width - left - right) * slot) / view.slots;
       const y = (address) => top + (height - top - bottom) * (1 - address / high);
       scale = { x, y, high, left, width, right, top, height, bottom };
@@ -121,25 +151,23 @@
         const mark = tensor < 0 ? { class: "scratch" } : { class: thin.has(tensor) ? "" : "box", style: `fill:var(--c${view.colours[tensor]})` };
         svg.append(draw("path", { d, ...mark }));
       }
-      for (const run of view.runs.slice(1)) {
-        svg.append(draw("line", { x1: x(run[1]), x2: x(run[1]), y1: y(view.arena_bytes), y2: y(0), class: "grid" }));
+      let before = left;
+      for (const run of view.runs.slice(1)) { // where a stage begins, but for those too close to tell apart
+        const at = x(run[1]);
+        if (at - before < 5) continue;
+        before = at;
+        svg.append(draw("line", { x1: at, x2: at, y1: y(view.arena_bytes), y2: y(0), class: "grid" }));
       }
       for (const [tensor, label, slot, address] of labels(view, x, y)) {
         svg.append(draw("text", { x: x(slot), y: y(address) + 4, "text-anchor": "middle", class: "label" }, label));
       }
-      for (const part of network.parts) {
-        if (part.bytes < high && part.bytes > high / 12) {
-          svg.append(
-            draw("line", { x1: left, x2: width - right, y1: y(part.bytes), y2: y(part.bytes), class: "part" }),
-            draw("text", { x: width - right, y: y(part.bytes) - 4, "text-anchor": "end", class: "dim label" }, part.name),
-          );
-        }
-      }
+      partLines(svg, network.parts, high / 12, high * 0.97, y, left, width - right, [], view.ram_bytes);
       const peak = x(view.peak_slot + 0.5);
       const end = peak > width / 2;
       svg.append(
         draw("line", { x1: left, x2: width - right, y1: y(view.ram_bytes), y2: y(view.ram_bytes), class: "top" }),
         draw("line", { x1: peak, x2: peak, y1: y(0), y2: top - 8, class: "peak" }),
+        draw("text", { x: width - right, y: y(view.ram_bytes) - 4, "text-anchor": "end", class: "label" }, `RAM: ${bytes(view.ram_bytes)}`),
         draw("text", { x: peak + (end ? -5 : 5), y: top - 12, "text-anchor": end ? "end" : "start", class: "peaktext" },
           `peak: ${bytes(view.peak_bytes)} live`),
         draw("line", { x1: left, x2: width - right, y1: y(0), y2: y(0), class: "axis" }),
@@ -165,8 +193,9 @@
       }
       const [tensor, start, end, offset, size] = box;
       const [short, origin] = name(tensor);
+      const own = network.tensors[short];
       place(shown.tip, shown.holder, px, py,
-        `${short} ${origin ? `(${origin})` : ""}\n${bytes(size)} at address ${count(offset)}\nsteps ${count(start)} to ${count(end - 1)}\nstep ${count(slot)}: ${step(view, slot)}`);
+        `${short} ${origin ? `(${origin})` : ""}\n${bytes(size)} at address ${count(offset)}\nsteps ${count(start)} to ${count(end - 1)}\nstep ${count(slot)}: ${step(view, slot)}${own ? `\n${own}` : ""}`);
     };
     shown.svg.addEventListener("pointermove", hover);
     shown.svg.addEventListener("pointerdown", hover);
@@ -175,12 +204,16 @@
     const update = () => {
       caption.textContent = view.caption;
       const first = views[0];
-      const less = view === first || !first.ram_bytes ? "" : `, ${percent(1 - view.ram_bytes / first.ram_bytes)} less than ${first.title}`;
-      result.textContent = `${view.title}: ${bytes(view.ram_bytes)} of RAM${view.state_bytes ? `, ${bytes(view.state_bytes)} of it state` : ""}${less}.`;
-      const rows = view.peak.map((held) => [{ shown: held.name }, { shown: bytes(held.bytes), value: held.bytes }, held.pieces, { shown: held.why }]);
+      const less = view === first || !first.ram_bytes ? "" : `, ${percent(Math.abs(1 - view.ram_bytes / first.ram_bytes))} ${view.ram_bytes <= first.ram_bytes ? "less" : "more"} than ${first.title}`;
+      const lost = view.arena_bytes - view.peak_bytes;
+      const apart = lost > 0 ? ` At its peak ${bytes(view.peak_bytes)} are live; ${bytes(lost)} lie between them, where nothing fits.` : "";
+      result.textContent = `${view.title}: ${bytes(view.ram_bytes)} of RAM${view.state_bytes ? `, ${bytes(view.state_bytes)} of it state` : ""}${less}.${apart}`;
+      why.textContent = view.why;
+      const rows = view.peak.map((held) => [{ shown: held.name }, { shown: bytes(held.bytes), value: held.bytes },
+        { shown: held.of ? bytes(held.of) : "" }, held.pieces, { shown: held.why }]);
       details.replaceChildren(
         table(
-          [{ name: "in memory", text: true }, { name: "bytes" }, { name: "pieces" }, { name: "for", text: true, wrap: true }],
+          [{ name: "in memory", text: true }, { name: "bytes" }, { name: "of" }, { name: "pieces" }, { name: "for", text: true, wrap: true }],
           rows,
           `The peak, step ${count(view.peak_slot)}: ${step(view, view.peak_slot)}`,
         ),
@@ -189,20 +222,24 @@
         `Memory over time, ${view.title}: ${bytes(view.ram_bytes)}; the peak is in step ${view.peak_slot}, ${step(view, view.peak_slot)}. The table below says what is in memory then.`);
       shown.redraw();
     };
-    const choices = make("fieldset", { class: "noprint" }, make("legend", { class: "dim" }, "Way of running it"));
+    const choices = make("fieldset", {}, make("legend", { class: "dim" }, "Ways of running it, and the RAM of each"));
+    const largest = Math.max(...views.map((v) => v.ram_bytes)) || 1;
     for (const each of views) {
       const input = make("input", { type: "radio", name: `view${number}`, value: each.key });
       input.checked = each === view;
       input.addEventListener("change", () => { view = each; update(); });
-      choices.append(make("label", { class: "choice" }, input, make("span", {}, `${each.title}: ${bytes(each.ram_bytes)}`)));
+      const bar = make("span", { class: "share", style: `width:${((100 * each.ram_bytes) / largest).toFixed(1)}%`, "aria-hidden": "true" });
+      choices.append(make("label", { class: "choice" }, input,
+        make("span", { class: "way" }, make("span", {}, each.title), make("b", {}, bytes(each.ram_bytes)), bar)));
     }
-    const zoom = make("input", { type: "checkbox" });
-    zoom.addEventListener("change", () => { zoomed = zoom.checked; shown.redraw(); });
+    const same = make("input", { type: "checkbox" });
+    same.checked = together;
+    same.addEventListener("change", () => { together = same.checked; shown.redraw(); });
     requestAnimationFrame(update);
     return [
-      choices, caption, result, shown.holder,
-      make("p", { class: "noprint" }, make("label", {}, zoom, " as high as the picture allows")),
-      make("p", { class: "dim" }, "Each box is a tensor, or a row of one: as wide as the steps it is needed for, as high as its bytes, at its address. Hover or tap to see which. Grey: scratch memory of kernels. State, which stays, lies on top."),
+      choices, caption, result, why, shown.holder,
+      make("p", { class: "noprint" }, make("label", {}, same, two ? " one scale for both networks" : " one scale for all ways")),
+      make("p", { class: "dim" }, "Each box is a tensor, or a row of one: as wide as the steps it is needed for, as high as its bytes, at its address. Hover or tap to see which. Grey: scratch memory of kernels. State, which stays, lies on top. " + dotted(network)),
       details,
     ];
   }
@@ -222,12 +259,40 @@
     for (const [tensor, start, end, offset, size] of view.boxes) {
       if (tensor < 0) continue;
       const wide = x(end) - x(start), high = y(offset) - y(offset + size);
-      const label = view.names[tensor][0];
+      const label = `${view.names[tensor][0]}${offset >= view.arena_bytes ? ", state" : ""}`;
       if (wide < 8 * label.length || high < 14) continue;
       const old = best.get(tensor);
       if (!old || wide * high > old[4]) best.set(tensor, [tensor, label, (start + end) / 2, offset + size / 2, wide * high]);
     }
     return best.values();
+  }
+
+  // Which of the parts that are known have room for it, and which way.
+  function fitting(network) {
+    if (!network.fits.length) return [];
+    const said = (f) => ({ "as is": "fits", streamed: "input streamed", not: "no" }[f.way]
+      || `${f.overhead.toFixed(2)} times the work${f.streamed ? ", input streamed" : ""}`);
+    const rank = { "as is": 0, streamed: 1, "more work": 2, not: 9 };
+    const rows = [...network.fits].sort((a, b) => a.ram - b.ram || a.spare_flash_bytes - b.spare_flash_bytes).map((f) => [
+      { shown: f.part }, { shown: f.core }, { shown: kilobytes(f.ram), value: f.ram },
+      { shown: f.flash === null ? "external" : kilobytes(f.flash), value: f.flash ?? Infinity },
+      { shown: said(f), value: rank[f.way] + f.overhead / 100 },
+      { shown: count(f.spare_ram_bytes), value: f.spare_ram_bytes },
+      { shown: f.flash === null ? "-" : count(f.spare_flash_bytes), value: f.spare_flash_bytes },
+    ]);
+    const fits = network.fits.filter((f) => f.way !== "not");
+    const plainly = fits.filter((f) => f.way === "as is").length;
+    const kind = network.core === "any" ? "microcontrollers of the table" : `microcontrollers of the table with a ${network.core}`;
+    const shown = table(
+      [{ name: "part", text: true }, { name: "core", text: true }, { name: "RAM" }, { name: "flash" }, { name: "runs it", text: true },
+        { name: "RAM left, B" }, { name: "flash left, B" }],
+      rows, "Parts by RAM; what is left below 0 is missing", true);
+    return [
+      make("h2", {}, "Parts"),
+      make("p", {}, plainly === network.fits.length ? `All ${count(plainly)} ${kind} run it as it is.`
+        : `Of ${count(network.fits.length)} ${kind} ${plainly} run it as it is${fits.length > plainly ? `, and ${fits.length - plainly} more with the input given row by row or with more work` : ""}.`),
+      make("details", { class: "noprint" }, make("summary", {}, `All ${count(network.fits.length)} parts`), shown),
+    ];
   }
 
   // RAM against work, for the plans that no other beats in both.
@@ -238,7 +303,7 @@
     const unit = lines[0].points[0].instructions === null ? "MACs" : "instructions, predicted";
     const all = lines.flatMap((f) => f.points);
     const shown = plot(`RAM against ${unit}; the table below has the figures.`, (svg, width) => {
-      const left = 62, right = 14, top = 12, height = 300, bottom = 44;
+      const left = 62, right = 14, top = 34, height = 320, bottom = 44;
       const low = Math.min(...all.map(cost)), far = Math.max(...all.map(cost));
       const span = far - low || low || 1;
       const high = Math.max(...all.map((p) => p.ram_bytes)) * 1.12;
@@ -248,12 +313,8 @@
         svg.append(draw("line", { x1: left, x2: width - right, y1: y(at), y2: y(at), class: "grid" }),
           draw("text", { x: left - 6, y: y(at) + 4, "text-anchor": "end", class: "dim" }, kilobytes(at)));
       }
-      for (const part of network.parts) {
-        if (part.bytes < high && part.bytes > high / 12) {
-          svg.append(draw("line", { x1: left, x2: width - right, y1: y(part.bytes), y2: y(part.bytes), class: "part" }),
-            draw("text", { x: width - right, y: y(part.bytes) - 4, "text-anchor": "end", class: "dim label" }, part.name));
-        }
-      }
+      const marks = lines.flatMap((line) => line.points.map((p) => [x(cost(p)), y(p.ram_bytes)]));
+      partLines(svg, network.parts, high / 12, high * 0.97, y, left, width - right, marks);
       lines.forEach((line, i) => {
         const points = [...line.points].sort((a, b) => cost(a) - cost(b));
         let d = `M${x(cost(points[0]))} ${y(points[0].ram_bytes)}`;
@@ -271,9 +332,11 @@
           dot.addEventListener("pointerleave", () => { shown.tip.hidden = true; });
           svg.append(dot);
         }
-        const end = x(cost(points[0])) > width * 0.6;
-        svg.append(draw("text", { x: x(cost(points[0])) + (end ? 5 : -5), y: y(points[0].ram_bytes) - 9, "text-anchor": end ? "end" : "start", class: "label" },
-          `${i ? "\u25cf" : "\u25a0"} ${line.title}`));
+        const at = left + 140 * i;
+        svg.append(i
+          ? draw("circle", { cx: at + 5, cy: 10, r: 5, class: "second" })
+          : draw("rect", { x: at, y: 5.5, width: 9, height: 9, class: "dot" }),
+        draw("text", { x: at + 15, y: 14 }, line.title));
       });
       svg.append(draw("line", { x1: left, x2: width - right, y1: y(0), y2: y(0), class: "axis" }));
       for (const [c, anchor] of [[low, "start"], [far, "end"]]) {
@@ -284,6 +347,9 @@
       return height;
     });
     requestAnimationFrame(shown.redraw);
+    if (lines.every((line) => line.points.length === 1)) {
+      return [make("h2", {}, "RAM against work"), make("p", {}, "No plan that computes anything twice needs less RAM than one that does not.")];
+    }
     const rows = lines.flatMap((line) => line.points.map((p) => [
       { shown: line.title }, { shown: bytes(p.ram_bytes), value: p.ram_bytes },
       { shown: p.instructions === null ? "-" : count(p.instructions), value: p.instructions ?? 0 },
@@ -295,6 +361,7 @@
       make("h2", {}, "RAM against work"),
       make("p", {}, "Less RAM than nothing computed twice takes costs work: some rows and columns are computed again. Each mark is a plan."),
       shown.holder,
+      make("p", { class: "dim" }, dotted(network)),
       make("details", {}, make("summary", {}, "All plans as a table"), figures),
     ];
   }
@@ -364,10 +431,12 @@
       return top * 2 + high * nodes.length;
     });
     requestAnimationFrame(shown.redraw);
+    const few = nodes.length <= 30 ? { open: "" } : {};
     return [
       make("h2", {}, "The network"),
-      make("p", {}, "Operators in the order they begin. Those in one frame run interleaved, row by row; an arc is a tensor that is read further down."),
-      make("details", {}, make("summary", {}, `${nodes.length} operators`), shown.holder),
+      make("p", {}, "Operators in the order they begin. Those in one frame run interleaved, row by row; an arc is a tensor that is read further down."
+        + (nodes.some((node) => node.stage === null) ? " Those without a frame take no code: what they make is part of something else." : "")),
+      make("details", few, make("summary", {}, `${nodes.length} operator${nodes.length === 1 ? "" : "s"}`), shown.holder),
     ];
   }
 
@@ -443,7 +512,7 @@
   const parts = [
     head,
     (network, i) => [make("h2", {}, "Memory over time"), ...memory(network, i, most)],
-    front, next, operators, flash, drawn,
+    front, fitting, next, operators, flash, drawn,
   ];
   for (const part of parts) {
     const cells = documents.map((network, i) => make("div", {}, part(network, i)));
@@ -454,8 +523,10 @@
   const again = () => redraws.forEach((redraw) => redraw());
   addEventListener("resize", () => { if (innerWidth !== width) { width = innerWidth; again(); } });
   addEventListener("beforeprint", () => {
-    document.querySelectorAll("details").forEach((d) => { d.open = true; });
+    document.querySelectorAll("details:not(.noprint)").forEach((d) => { d.open = true; });
+    printing = true;
     again();
   });
+  addEventListener("afterprint", () => { printing = false; again(); });
   document.querySelectorAll("details").forEach((d) => d.addEventListener("toggle", again));
 })();

@@ -1,0 +1,179 @@
+"""What the report says in words: the verdict, why RAM became less, which lines are drawn."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+from lowtide.commands.compiling import Options
+from lowtide.commands.fitting import Fit, Way
+from lowtide.commands.reporting import Reported, report_on
+from lowtide.errors import MissingToolError
+from lowtide.ir import Model
+from lowtide.machines.mcus import board_of, find_mcu
+from lowtide.report.memory_views import views_of
+from lowtide.report.page import report_document, verdict_sentence
+from lowtide.report.part_lines import PartLine, part_lines, spaced
+from lowtide.tflite.read import parse
+from move_models import Net
+from networks import model_of
+
+SHAPE = (1, 4, 3, 2)
+
+
+@cache
+def reported(name: str = "figure1") -> Reported:
+    return report_on(model_of(name))
+
+
+def fit(part: str, way: Way, ram: int, streamed: bool = False, overhead: float = 1.0) -> Fit:
+    return Fit("net", find_mcu(part), way, ram, 1000, streamed=streamed, overhead=overhead)
+
+
+def verdict(*fits: Fit, mcu: Fit | None = None) -> str:
+    return verdict_sentence(replace(reported(), fits=fits, mcu=mcu)).partition(". Tensor")[0]
+
+
+def test_the_verdict_names_the_smallest_part_and_what_smaller_ones_take() -> None:
+    big, small = fit("STM32L432KC", "as is", 30 << 10), fit("NRF52840", "as is", 30 << 10)
+    assert verdict(small, big) == "Fits STM32L432KC with 34 KiB of RAM to spare"
+    worked = fit("STM32F072RB", "more work", 15 << 10, overhead=1.12)
+    assert verdict(big, worked) == (
+        "Fits STM32L432KC with 34 KiB of RAM to spare; also a 16 KiB part (STM32F072RB) at 1.1 times "
+        "the work"
+    )
+    given = fit("STM32C071RB", "streamed", 20 << 10, streamed=True)
+    assert verdict(big, worked, given) == (
+        "Fits STM32L432KC with 34 KiB of RAM to spare; also a 24 KiB part (STM32C071RB) with its input "
+        "given row by row, and a 16 KiB part (STM32F072RB) at 1.1 times the work"
+    )
+
+
+def test_the_verdict_on_a_part_that_was_asked_about() -> None:
+    big = fit("STM32L432KC", "as is", 30 << 10)
+    short = fit("STM32F072RB", "not", 30 << 10)
+    assert verdict(big, mcu=big) == "Fits STM32L432KC with 34 KiB of RAM to spare"
+    assert verdict(big, short, mcu=short) == (
+        "Does not fit STM32F072RB: 14 KiB of RAM too little; it fits a 64 KiB part (STM32L432KC)"
+    )
+    figures = reported().figures
+    assert verdict(short) == (
+        f"Needs {figures.ram_bytes:,} B of RAM and {figures.flash_bytes:,} B of flash, more than any "
+        "part in the table has"
+    )
+
+
+def test_the_parts_are_judged_by_the_figures_that_are_shown() -> None:
+    shown = reported()
+    (found,) = [each for each in shown.fits if each.mcu.name == "STM32L432KC"]
+    assert found.way == "as is"
+    assert found.ram_bytes == shown.figures.ram_bytes
+    assert found.flash_bytes == shown.figures.flash_bytes
+    document = report_document(shown)["networks"][0]
+    assert [row["part"] for row in document["fits"]] == [each.mcu.name for each in shown.fits]
+    assert document["verdict"] == verdict_sentence(shown)
+
+
+def test_a_part_of_another_core_is_not_judged() -> None:
+    m4 = find_mcu("STM32L432KC")
+    shown = report_on(model_of("figure1"), Options(target=m4.target), mcu=m4)
+    assert {each.mcu.core for each in shown.fits} == {"cortex-m4"}
+    assert shown.mcu is not None
+    assert shown.mcu.mcu is m4
+    labels = [line["name"] for line in report_document(shown)["networks"][0]["parts"]]
+    assert "64 KiB: STM32L432KC" in labels
+
+
+def test_without_the_tools_a_part_is_predicted_and_a_board_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def missing(*_: object, **__: object) -> None:
+        raise MissingToolError("there is no QEMU", "install it")
+
+    monkeypatch.setattr("lowtide.commands.reporting.run", missing)
+    mcu = find_mcu("STM32L432KC")
+    options = Options(target=mcu.target)
+    shown = report_on(model_of("figure1"), options, board_of(mcu), mcu=mcu)
+    assert shown.ran is None
+    assert not shown.figures.measured
+    with pytest.raises(MissingToolError):
+        report_on(model_of("figure1"), options, board_of(mcu))
+
+
+def test_what_takes_no_code_is_drawn_before_what_reads_it() -> None:
+    drawn = report_document(reported("streaming-wake-word"))["networks"][0]["graph"]
+    at = {row["id"]: number for number, row in enumerate(drawn)}
+    for row in drawn:
+        if row["stage"] is not None:
+            assert all(at[source] < at[row["id"]] for source in row["sources"])
+    stages = [row["stage"] for row in drawn if row["stage"] is not None]
+    assert stages == sorted(stages)
+
+
+def test_every_way_says_what_became_of_the_largest_tensors() -> None:
+    first, *others = views_of(reported("branchy-cell"))
+    assert first.why == ""
+    assert others[0].key == "order"
+    step = first.steps[first.peak_slot]
+    assert others[0].why.startswith(
+        f"TensorFlow Lite Micro's peak is while {step} runs, with {first.peak_bytes:,} B in memory"
+    )
+    for view in others[1:]:
+        assert view.why.startswith("TensorFlow Lite Micro has ")
+        assert " in memory at its peak; here there is " in view.why
+    rows = next(view for view in others if view.key == "rows")
+    assert all(0 < held.bytes <= held.of for held in rows.peak if held.of)
+
+
+def small(kind: str) -> Model:
+    net = Net()
+    if kind == "one operator":
+        net.op("RELU", [net.input(SHAPE)], SHAPE)
+        return parse(net.build(), path="net")
+    import ai_edge_litert.schema_py_generated as schema
+
+    limit, x = net.input((1,), np.int32), net.input(SHAPE)
+    some = net.const([3], np.int32)
+    condition = net.op("LESS", [limit, some], (1,), dtype=np.bool_, output=False)
+    options = schema.IfOptionsT(thenSubgraphIndex=1, elseSubgraphIndex=2)
+    net.op("IF", [condition, x], SHAPE, options=options)
+    yes, no = net.branch(), net.branch()
+    yes.op("RELU6", [yes.input(SHAPE)], SHAPE)
+    no.op("RELU", [no.input(SHAPE)], SHAPE)
+    return parse(net.build(yes, no), path="net")
+
+
+@pytest.mark.parametrize("kind", ["one operator", "control flow"])
+def test_small_and_odd_networks_have_a_report(kind: str) -> None:
+    document = report_document(report_on(small(kind)))["networks"][0]
+    assert document["verdict"].startswith("Fits STM32G031K8 with ")
+    assert document["views"][0]["key"] == "tflm"
+    assert len(document["operators"]) == (1 if kind == "one operator" else 4)
+
+
+@pytest.mark.parametrize("name", ["streaming-wake-word", "audio-front-end"])
+def test_networks_with_state_have_a_report(name: str) -> None:
+    """Some of their operators make nothing that anybody reads: they assign a variable."""
+    document = report_document(reported(name))["networks"][0]
+    assert sum(each["bytes"] for each in document["state"]) > 0
+    assert all(view["state_bytes"] for view in document["views"][1:])
+    caption = document["views"][0]["caption"]
+    assert ("signal operators remember" in caption) == (name == "audio-front-end")
+
+
+def test_lines_are_common_sizes_and_keep_their_distance() -> None:
+    lines = part_lines()
+    sizes = [line.ram_bytes for line in lines]
+    assert sizes == sorted(set(sizes))
+    assert {16 << 10, 64 << 10, 256 << 10} <= set(sizes)
+    assert all(line.parts > 1 for line in lines)
+    some = [
+        PartLine(100, 3, "a"),
+        PartLine(104, 9, "b"),
+        PartLine(200, 1, "c"),
+        PartLine(900, 9, "d"),
+    ]
+    assert [line.label for line in spaced(some, 50, 500, 10)] == ["b", "c"]
