@@ -5,7 +5,8 @@
     bench/run instructions --store   also write the documents' figures, docs/figures/instructions.json
     bench/run instructions --fit     fit the models anew from generated networks, check, and store them;
                                      with --core only those of some cores, with --kinds only the kernels
-                                     that some kinds of generated networks have, unchecked
+                                     that some kinds of generated networks have, and of these with
+                                     --kernels only some, unchecked
 
 Exit code 1 if a prediction is off by more than 5 %. Programs run on emulated boards; instructions are
 repeatable, they are not cycles. The model of MACs alone has one coefficient, fitted on the very plans it
@@ -18,7 +19,7 @@ import argparse
 import json
 import sys
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -120,11 +121,17 @@ def main() -> int:
     )
     kinds = sorted({case.network.partition(" ")[0] for case in FIT})
     parser.add_argument("--kinds", metavar="KIND", nargs="+", choices=kinds, help="with --fit")
+    parser.add_argument(
+        "--kernels",
+        metavar="KERNEL[/FEATURE]",
+        nargs="+",
+        help="with --kinds: only these, all others as they are",
+    )
     parser.add_argument("--core", choices=sorted(BOARDS), action="append", help="only these cores")
     arguments = parser.parse_args()
     cores = arguments.core or sorted(BOARDS)
     if arguments.kinds:
-        _fit_some(arguments.kinds, cores)
+        _fit_some(arguments.kinds, cores, arguments.kernels)
         return 0
     samples = run_all(FIT, cores) if arguments.fit else []
     if arguments.only and (arguments.fit or arguments.store):
@@ -135,8 +142,7 @@ def main() -> int:
         model = load_model(core)
         if arguments.fit:
             new = fitted(core, BOARDS[core], samples)
-            # Kernels that no generated network has (int16) keep their prices.
-            model = replace(new, kernels=dict(sorted({**model.kernels, **new.kernels}.items())))
+            model = new
         mine = checked(model, ran)
         rows += mine
         models.append((model, _worst(mine)))
@@ -157,19 +163,49 @@ def main() -> int:
     return int(_worst(rows) > _MOST)
 
 
-def _fit_some(kinds: Sequence[str], cores: Sequence[str]) -> None:
-    """Price the kernels of those kinds of networks, and leave all others as they are."""
+def _fit_some(kinds: Sequence[str], cores: Sequence[str], only: Sequence[str] | None) -> None:
+    """Price the kernels of those kinds of networks, or `only` some, and leave all others as they are."""
     samples = run_all([case for case in FIT if case.network.partition(" ")[0] in kinds], cores)
     file = Path(lowtide.plans.cost.__file__).with_name("costs.toml")
     models = []
     for core in tomllib.loads(file.read_text("utf-8")):
         model = load_model(core)
         if core in cores:
-            found = fitted(core, BOARDS[core], samples).kernels
-            known = {name: each for name, each in found.items() if name != OTHER}
-            model = replace(model, kernels=dict(sorted({**model.kernels, **known}.items())))
+            model = with_some(model, samples, only)
         models.append((model, model.worst_error))
     file.write_text(stored(models), "utf-8")
+
+
+def with_some(
+    model: CostModel, samples: Sequence[Executed], only: Sequence[str] | None
+) -> CostModel:
+    """`model` with new prices of the kernels of `samples`, or `only` of some of them, all else as it is.
+    Names are of kernels, or of one feature: KERNEL/FEATURE."""
+    if not only:
+        found = fitted(model.core, model.board, samples).kernels
+        mine = {name: each for name, each in found.items() if name != OTHER}
+        return replace(model, kernels=dict(sorted({**model.kernels, **mine}.items())))
+
+    def is_new(kernel: str, feature: str) -> bool:
+        return kernel in only or f"{kernel}/{feature}" in only
+
+    def fixed(kernel: str, names: Iterable[str]) -> dict[str, float]:
+        """What stays: all other features count as known, at no cost if they have no price."""
+        old = model.kernels.get(kernel, {})
+        return {name: old.get(name, 0.0) for name in names if not is_new(kernel, name)}
+
+    seen: dict[str, set[str]] = {name: set(each) for name, each in model.kernels.items()}
+    for kernel, name in (key for sample in samples for key in sample.counts):
+        if kernel in model.kernels:
+            seen[kernel].add(name)
+    known = replace(model, kernels={kernel: fixed(kernel, names) for kernel, names in seen.items()})
+    found = fitted(model.core, model.board, samples, known).kernels
+    kernels = {kernel: dict(each) for kernel, each in model.kernels.items() if kernel not in only}
+    for kernel, prices in found.items():
+        new = {name: price for name, price in prices.items() if is_new(kernel, name)}
+        if new:
+            kernels[kernel] = {**kernels.get(kernel, {}), **new}
+    return replace(model, kernels=dict(sorted(kernels.items())))
 
 
 def _show(rows: Sequence[Mapping[str, object]], cores: Sequence[str]) -> None:

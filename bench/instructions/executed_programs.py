@@ -13,6 +13,8 @@ from functools import partial
 from random import Random
 
 from bench.instructions.signal_networks import KINDS, signal_network
+from bench.instructions.typed_networks import KINDS as TYPED
+from bench.instructions.typed_networks import typed_network
 from bench.shared.programs import M4, Program, path_of
 from bench.shared.work import in_two_processes, note
 from lowtide.commands import checking, reordering
@@ -49,8 +51,10 @@ OWN = {
 }
 _ALIKE = {"cortex-m3": ("cortex-m0", "cortex-m3", "rv32imac")}
 """Core of OWN -> those that run the same programs."""
-_OTHERS = ("dense", "add", "average", "global", "max", "softmax", "mean")
+_OTHERS = ("dense", "add", "average", "global", "max", "softmax", "mean", "concat")
 _EACH_OTHER = 4
+_EACH_TYPED = 8
+"""Of networks of uint8 and int16, each also for every core that has own kernels."""
 _MOST_MACS = 1_500_000
 
 Key = tuple[str, str]
@@ -103,7 +107,7 @@ FIT = tuple(
 ) + tuple(
     Case(f"{kind} {number}", generated=True, core=core)
     for core, drawn in OWN.items()
-    for kind, count in drawn.items()
+    for kind, count in (*drawn.items(), *((kind, _EACH_TYPED) for kind in TYPED))
     for number in range(count)
 )
 """The generated networks."""
@@ -155,6 +159,8 @@ def generated(name: str) -> tuple[Model, Options]:
     rng = Random(name)
     if kind in KINDS:
         return parse(signal_network(kind, rng), path=name), Options(name="fit")
+    if kind in TYPED:
+        return parse(typed_network(kind, rng), path=name), Options(name="fit")
     net = NetBuilder(name.replace(" ", "_"))
     lean = int(number) % 2 == 1
     choices: tuple[Choice, ...] | None = None
@@ -221,11 +227,14 @@ def _one(kind: str, net: NetBuilder, rng: Random) -> Act:
             return net.fully_connected(x, "dense", rng.choice((2, 10, 33, 128)))
         case "softmax":
             return net.softmax(net.input((1, rng.choice((10, 40, 200, 1000)))), "softmax")
-    height, width, channels, _ = next(_shapes(rng, (1,), (4, 8, 11, 24, 64)))
+    many = (24, 64, 128, 256) if kind == "global" else (4, 8, 11, 24, 64)  # as behind a backbone
+    height, width, channels, _ = next(_shapes(rng, (1,), many))
     x = net.input((1, height, width, channels))
     match kind:
         case "add":
             return net.add(x, net.input(x.shape), "add", relu)
+        case "concat":
+            return net.concat([x, net.input(x.shape)], "concat")
         case "average":
             return net.average_pool(x, "pool", rng.choice((2, 3)), rng.choice((1, 2)), same=True)
         case "global":

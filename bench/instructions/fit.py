@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +19,14 @@ _SMALL = 20_000
 Reals = NDArray[np.float64]
 
 
-def fitted(core: str, board: str, samples: Sequence[Executed]) -> CostModel:
-    """The model of a core from what ran on it; its worst error is not known yet."""
+def fitted(
+    core: str, board: str, samples: Sequence[Executed], known: CostModel | None = None
+) -> CostModel:
+    """The model of a core from what ran on it; its worst error is not known yet. What a model that
+    is `known` has prices of stays as it is there, and is not in the one that is returned."""
     samples = [sample for sample in samples if core in sample.instructions]
+    if known is not None:
+        samples = [_without(sample, known) for sample in samples]
     found = _solve(core, samples, lambda key: key)
     # Kernels of few features: together they stand for those that are not among the samples.
     others = [s for s in samples if not DETAILED & {kernel for kernel, _ in s.counts}]
@@ -30,6 +36,16 @@ def fitted(core: str, board: str, samples: Sequence[Executed]) -> CostModel:
         if kernel and each > 0:
             kernels.setdefault(kernel, {})[name] = float(f"{each:.5g}")
     return CostModel(core, board, 0.0, kernels)
+
+
+def _without(sample: Executed, known: CostModel) -> Executed:
+    """What is left of a sample without what is known."""
+    left = {
+        key: n for key, n in sample.counts.items() if key[1] not in known.kernels.get(key[0], {})
+    }
+    mine = {key: n for key, n in sample.counts.items() if key not in left}
+    measured = sample.instructions[known.core] - round(total(known, mine))
+    return replace(sample, counts=left, instructions={known.core: measured})
 
 
 def _solve(

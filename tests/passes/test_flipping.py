@@ -74,7 +74,8 @@ def test_a_window_flips_what_it_reads_and_a_pixel_does_not() -> None:
         ("CONV_2D", "fu>f"),
         ("FLIP", "f>u"),
     ]
-    assert result.kept[6] == Kept(5)
+    assert result.kept[result.graph.ops[2].outputs[0]] == Kept(5)
+    assert [op.flips for op in result.graph.ops] == [True, False, False, False]
     assert result.graph.outputs == (5,)
     tensors[1] = _weights(1, 1)
     first = _shown(flip_bytes(_graph(tensors, ops, 0, 5)).graph)[:2]
@@ -135,3 +136,46 @@ def test_what_no_kernel_does_stays(weights: Tensor) -> None:
 def test_without_convolutions_nothing_is_flipped() -> None:
     graph = _graph([_bytes(0), _bytes(1)], [("MAX_POOL_2D", (0,), (1,))], 0, 1)
     assert flip_bytes(graph).graph is graph
+
+
+def _int8(index: int, **fields: object) -> Tensor:
+    return _bytes(index, **{"dtype": DType.INT8, "quant": Quant((0.5,), (-125,), 0), **fields})
+
+
+def _converted(kind: str = "CONV_2D", kernel: int = 3, **weights: object) -> Graph:
+    """QUANTIZE, RESHAPE and a convolution of int8 for bytes from 0 to 255."""
+    filters = replace(_weights(3, kernel), dtype=DType.INT8, **weights)  # type: ignore[arg-type]
+    tensors = [_bytes(0), _int8(1), _int8(2), filters, _int8(4)]
+    ops = [("QUANTIZE", (0,), (1,)), ("RESHAPE", (1,), (2,)), (kind, (2, 3), (4,))]
+    return _graph(tensors, ops, 0, 4)
+
+
+def test_a_conversion_is_done_by_who_reads_the_bytes() -> None:
+    graph = flip_bytes(_converted()).graph
+    assert _shown(graph) == [("RESHAPE", "u>u"), ("CONV_2D", "u>")]
+    assert [op.flips for op in graph.ops] == [False, True]
+    assert graph.tensors[2].quant == _QUANT
+
+
+def test_who_cannot_do_it_reads_flipped_bytes() -> None:
+    """No window, many channels, weights of four bits; or another reader beside one that can."""
+    pixel, depthwise = _converted(kernel=1), _converted("DEPTHWISE_CONV_2D")
+    other = _converted()
+    other = replace(
+        other,
+        tensors=(*other.tensors, _int8(5)),
+        ops=(*other.ops, Op(3, "RELU", (2,), (5,))),
+        outputs=(4, 5),
+    )
+    for graph in (pixel, depthwise, _converted(of_nibbles=True), other):
+        flips = flip_bytes(graph).graph
+        assert [op.type for op in flips.ops] == ["FLIP", *(op.type for op in graph.ops[1:])]
+        assert not any(op.flips for op in flips.ops)
+
+
+def test_another_conversion_stays() -> None:
+    graph = _converted()
+    for quant in (Quant((0.5,), (-124,), 0), Quant((0.25,), (-125,), 0)):
+        tensors = (graph.tensors[0], _int8(1, quant=quant), *graph.tensors[2:])
+        scaled = replace(graph, tensors=tensors)
+        assert flip_bytes(scaled).graph is scaled

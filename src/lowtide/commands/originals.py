@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from lowtide.commands.compiling import Compiled, before_bytes
 from lowtide.commands.sequences import Inputs
-from lowtide.ir import Tensor
+from lowtide.ir import DType, Tensor
 from lowtide.oracle.interpreters import Difference, Reference, first_difference
 from lowtide.oracle.samples import reference
 from lowtide.passes.simplify import Always, Channels, Dropped, Holds, Kept, Same, Unread
@@ -105,8 +105,8 @@ def in_file(compiled: Compiled, difference: Difference) -> Difference:
         all_of = compiled.model.graph.tensors[kept.origin].shape[-1]
         index = index // len(channels) * all_of + channels[index % len(channels)]
     left, right = difference.left, difference.right
-    if compiled.graph.tensors[difference.tensor].flipped:
-        left, right = (x + 128 if isinstance(x, int) else x for x in (left, right))
+    by = _shifted(compiled, difference.tensor, kept.origin)
+    left, right = (x + by if isinstance(x, int) else x for x in (left, right))
     return replace(difference, tensor=kept.origin, index=index, left=left, right=right)
 
 
@@ -122,8 +122,17 @@ def _named(entry: Dropped) -> tuple[int, ...]:
 
 
 def _stored(tensor: Tensor, values: Array) -> Array:
-    """`values` of the file's as the program stores `tensor`."""
-    return (values ^ 0x80).view(np.int8) if tensor.flipped else values
+    """`values` of the file's as the program stores `tensor`, where int8 may be uint8, or uint8 int8."""
+    stored = {DType.INT8: np.int8, DType.UINT8: np.uint8}.get(tensor.dtype)
+    if stored is None or values.dtype not in (np.int8, np.uint8) or values.dtype == stored:
+        return values
+    return (values.view(np.uint8) ^ 0x80).view(stored)
+
+
+def _shifted(compiled: Compiled, tensor: int, origin: int) -> int:
+    """How much more a value in the file's tensor `origin` is than in the program's `tensor`."""
+    kinds = compiled.model.graph.tensors[origin].dtype, compiled.graph.tensors[tensor].dtype
+    return {(DType.UINT8, DType.INT8): 128, (DType.INT8, DType.UINT8): -128}.get(kinds, 0)
 
 
 def _taken(tensor: Array, channels: Channels) -> Array:

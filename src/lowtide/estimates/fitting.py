@@ -12,11 +12,8 @@ from functools import cache
 import numpy as np
 
 from lowtide.estimates.lines import ROOM, Ints, RowsOf, Run, repeated
-from lowtide.lower.block_work import BlockWork
-from lowtide.lower.depthwise_work import DepthwiseColumns
-from lowtide.lower.lanes_work import DepthwiseLanes
 from lowtide.lower.nodes import AnyNode, Node
-from lowtide.plans.cost import CostModel, features
+from lowtide.plans.cost import NOT_LINEAR, CostModel, features
 from lowtide.plans.forms import Costs, is_cheap, levels
 
 Arena = Callable[[Sequence[AnyNode], Run, int], int]
@@ -114,7 +111,7 @@ def prices(model: CostModel) -> Callable[[Node], int]:
 
     @cache
     def price(node: Node) -> int:
-        columns = isinstance(node.work, BlockWork | DepthwiseColumns | DepthwiseLanes)
+        columns = isinstance(node.work, NOT_LINEAR)
         of = features(node, node.work.columns, 0) if columns and node.work else features(node)
         return round(model.of(node.kernel, of))
 

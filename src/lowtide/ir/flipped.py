@@ -32,6 +32,12 @@ def unflipped(tensor: Tensor) -> Tensor:
     """The tensor of uint8 that `tensor` was; itself if it is not flipped."""
     if not tensor.flipped:
         return tensor
+    return unsigned(tensor)
+
+
+def unsigned(tensor: Tensor) -> Tensor:
+    """`tensor`, of int8 and quantised as a whole, as uint8; a constant's contents, too."""
+    assert tensor.dtype is DType.INT8
     assert tensor.quant is not None
     return replace(
         tensor,

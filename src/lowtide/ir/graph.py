@@ -110,7 +110,8 @@ class Op:
 
     `intermediates` are tensors that only carry quantisation parameters (LSTM gates). The `window` of a
     convolution or pool is set by `passes.windows`; a dense layer `rounds_once`, as LiteRT does, where
-    `passes.rounding` says so.
+    `passes.rounding` says so; a convolution `flips` the sign bits of what it reads, which is uint8, and
+    then computes with int8, where `passes.flips` says so.
     """
 
     id: int
@@ -123,6 +124,7 @@ class Op:
     intermediates: tuple[int, ...] = ()
     window: Window | None = None
     rounds_once: bool = False
+    flips: bool = False
 
     @property
     def label(self) -> str:

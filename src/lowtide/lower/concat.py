@@ -30,6 +30,7 @@ from lowtide.lower.move import (
     row_dims,
 )
 from lowtide.lower.nodes import Array, Lowered, Node, Params
+from lowtide.lower.work import Plain
 
 Part = tuple[Tensor, Shape]
 """A tensor and the shape it is joined in."""
@@ -100,6 +101,7 @@ def _along_row(
     rows = math.prod(out.shape[:dims])
     runs = math.prod(out.shape[dims:axis])
     sizes = [tensor.bytes // (rows * runs) for tensor, _, _ in parts]
+    columns = out.shape[2] if len(out.shape) == 4 else 1
     fields = (
         ("bytes", Array("int32_t", np.array(sizes))),
         ("runs", runs),
@@ -127,6 +129,7 @@ def _along_row(
         inputs=tuple(port(tensor, rows, range(rows)) for tensor, _, _ in parts),
         outputs=(port(out, rows, range(rows)),),
         steps=rows,
+        work=Plain(columns, out.bytes, rows * runs * len(parts)),
     )
 
 

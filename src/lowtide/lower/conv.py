@@ -30,7 +30,7 @@ def _conv_2d(context: Context) -> Lowered:
         return nine.lowered(
             context, over, channels, lambda few: convolution.lower_s8(context, over, few, 1)
         )
-    if context.activation_type == DType.UINT8:
+    if context.output().dtype is DType.UINT8:
         raise legacy.refusal(context, one_group=groups == 1)
     factors = convolution.factors(context, out_c)
     if context.activation_type == DType.INT16:

@@ -48,7 +48,7 @@ _MAX_PADDING = (1 << 15) - 1
 class Footprint:
     """Which pixels a convolution reads: of the input for each output row, of a row for each column.
 
-    `flip` is the bit to flip in each byte that is read: of uint8, if results are flipped.
+    `flip` is the bit to flip in each byte that is read: of uint8, if the convolution is of int8.
     """
 
     source: Port
@@ -123,7 +123,7 @@ def footprint(context: Context) -> Footprint:
         columns.stride,
         columns.dilation,
         columns.before,
-        0x80 if out.flipped and not source.flipped else 0,
+        0x80 if context.op.flips else 0,
     )
 
 
@@ -131,7 +131,7 @@ def weights(context: Context, rank: int | None = None) -> NDArray[Any]:
     """The constant weights: uint8 for uint8 activations, flipped or not, else int8. Checks also the
     output's type."""
     filters, out = context.input(1), context.output()
-    same = out.dtype == context.input(0).dtype or out.flipped
+    same = out.dtype == context.input(0).dtype or context.op.flips
     if context.input(0).dtype not in TYPES or not same:
         raise context.unsupported("its input and output must have the same type")
     wanted = DType.UINT8 if out.dtype == DType.UINT8 or out.flipped else DType.INT8
@@ -144,9 +144,9 @@ def weights(context: Context, rank: int | None = None) -> NDArray[Any]:
 
 
 def read_zero(context: Context) -> int:
-    """The zero point of what is read, flipped if results are."""
+    """The zero point of what is read, flipped where it is."""
     source = context.input(0)
-    if context.output().flipped and not source.flipped:
+    if context.op.flips:
         source = flipped(source)
     return per_tensor(context, source)[1]
 

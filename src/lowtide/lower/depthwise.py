@@ -50,7 +50,7 @@ def _depthwise(context: Context) -> Lowered:
         )
         lower = partial(_eight_bits, context, over, multiple=multiple)
         return nine.lowered(context, over, channels, lower, multiple=multiple)
-    if context.activation_type == DType.UINT8:
+    if context.output().dtype is DType.UINT8:
         raise legacy.refusal(context)
     factors = convolution.factors(context, out_c)
     if context.activation_type == DType.INT16:

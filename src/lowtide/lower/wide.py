@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from lowtide.ir import DType
 from lowtide.ir.products import is_narrow
 from lowtide.lower import conv_twos, convolution, packed
-from lowtide.lower.common import Context, per_tensor
+from lowtide.lower.common import Context, per_tensor, type_range
 from lowtide.lower.nodes import Array, Lowered, Node, Params, Value
+from lowtide.lower.twos_work import ConvolutionTwos, DepthwiseWide
 
 MAX_SHIFT = 14  # of lt_scale_wide
 Factors = conv_twos.Factors
@@ -38,6 +39,7 @@ def _node(
     family: str,
     fields: tuple[tuple[str, Value], ...],
     scratch: int,
+    work: ConvolutionTwos | DepthwiseWide | None = None,
 ) -> Lowered:
     low, high = convolution.clamp(context)
     fields += ("low", low), ("high", high)
@@ -50,8 +52,26 @@ def _node(
         outputs=(over.target,),
         steps=over.target.rows,
         scratch=scratch,
+        work=work,
     )
     return Lowered((node,))
+
+
+def _work(
+    context: Context, over: convolution.Footprint, out_c: int, *, short: bool
+) -> ConvolutionTwos:
+    """What lt_conv_twos does; its sums are of 32 bits and scaled in one step if they are `short`."""
+    return ConvolutionTwos(
+        steps=over.target.rows,
+        rows=over.source.touched(over.target.rows)[0],
+        axis=over.axis,
+        in_w=over.in_w,
+        in_c=over.in_c,
+        columns=over.out_w,
+        out_c=out_c,
+        short=short,
+        clamps=convolution.clamp(context) != type_range(DType.INT16),
+    )
 
 
 def conv(
@@ -91,6 +111,7 @@ def _conv(
         _check(context, factors)
     sizes = ("out_c", len(weights)), ("output_zero", zero)
     if groups == 1 and conv_twos.is_worth(weights.shape[1], over.kernel_h):
+        scaling = conv_twos.scaling(weights, bias, factors, narrow)
         return _node(
             context,
             over,
@@ -100,10 +121,11 @@ def _conv(
                     "weights",
                     Array("int8_t", conv_twos.ordered(weights, over.kernel_h), weights=True),
                 ),
-                *conv_twos.scaling(weights, bias, factors, narrow),
+                *scaling,
                 *sizes,
             ),
             0,
+            _work(context, over, len(weights), short=dict(scaling)["shift"] is None),
         )
     fields: tuple[tuple[str, Value], ...] = (
         ("weights", Array("int8_t", weights, weights=True)),
@@ -132,4 +154,13 @@ def depthwise(
         *conv_twos.scaling(weights.reshape(-1, len(bias)).T, bias, factors, False),
         ("filters", multiple),
     )
-    return _node(context, over, "lt_depthwise_s16", fields, 0)
+    work = DepthwiseWide(
+        steps=over.target.rows,
+        rows=over.source.touched(over.target.rows)[0],
+        axis=over.axis,
+        in_w=over.in_w,
+        columns=over.out_w,
+        in_c=over.in_c,
+        filters=multiple,
+    )
+    return _node(context, over, "lt_depthwise_s16", fields, 0, work)

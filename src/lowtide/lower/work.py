@@ -25,7 +25,10 @@ from lowtide.lower.convolution_work import Convolution, ConvolutionBytes, Convol
 from lowtide.lower.counts import Features
 from lowtide.lower.depthwise_work import Depthwise, DepthwiseBytes, DepthwiseColumns
 from lowtide.lower.lanes_work import ConvolutionLanes, DepthwiseLanes
+from lowtide.lower.twos_work import ConvolutionTwos, DepthwiseWide
 
+TWOS = "lt_conv_twos_s16_row"
+WIDE = "lt_depthwise_s16_row"
 DETAILED = frozenset(
     {
         CONVOLUTION,
@@ -33,6 +36,8 @@ DETAILED = frozenset(
         DEPTHWISE_PLAIN,
         FOURS,
         COLUMNS,
+        TWOS,
+        WIDE,
         "lt_conv_bytes_s8_row",
         "lt_conv_lanes_s8_row",
         "lt_depthwise_bytes_s8_row",
@@ -116,10 +121,12 @@ Called = (
     | ConvolutionBytes
     | ConvolutionFours
     | ConvolutionLanes
+    | ConvolutionTwos
     | Depthwise
     | DepthwiseBytes
     | DepthwiseColumns
     | DepthwiseLanes
+    | DepthwiseWide
 )
 """What a node does that calls no other kernel."""
 

@@ -3,7 +3,7 @@
 Why: x - 128 is an int8, and a zero point that is 128 less makes up for it. So convolutions of uint8, and
 what lies between them, are operators of int8, for which there are quick kernels; no tensor takes more
 memory. Where the reference kernels' arithmetic differs between the two types, a kernel of uint8 flips
-what it reads and writes on the way, and a convolution with a window can flip what it gathers.
+what it reads and writes on the way.
 """
 
 from __future__ import annotations
@@ -15,11 +15,9 @@ from lowtide.ir.byte_tables import BYTE_FUNCTIONS, BYTES
 from lowtide.ir.flipped import flipped, unflipped
 from lowtide.ir.graph import DType, Graph, Op, Tensor
 from lowtide.lower.flipping import EITHER
+from lowtide.passes.flips import FLIP, conversions_as_flips, flips_by_readers
 from lowtide.passes.rewriting import readers_of, with_ops
-from lowtide.passes.simplify.result import Kept, Simplified, unchanged
-
-FLIP = "FLIP"
-"""Flips the sign bit of every byte; no file has it."""
+from lowtide.passes.simplify.result import Kept, Simplified, then, unchanged
 
 _CONVOLUTIONS = frozenset({"CONV_2D", "DEPTHWISE_CONV_2D"})
 
@@ -38,10 +36,13 @@ def flip_bytes(graph: Graph) -> Simplified:
     """The tensors of convolutions of uint8, and of what is between them, flipped.
 
     Tensors keep their ids. The network's inputs and outputs, and what other operators read or make,
-    stay as they are: where both kinds meet, a FLIP is between them, whose tensor is a new one.
+    stay as they are: where both kinds meet, a FLIP is between them, whose tensor is a new one. A FLIP
+    goes where whoever reads what it makes can flip it, and what converts int8 and uint8 is one.
     """
     taken = _taken(graph)
-    return _Flipped(graph, taken).result() if taken else unchanged(graph)
+    result = _Flipped(graph, taken).result() if taken else unchanged(graph)
+    plain = flips_by_readers(conversions_as_flips(result.graph))
+    return result if plain is result.graph else then(result, unchanged(plain))
 
 
 def _taken(graph: Graph) -> frozenset[int]:
@@ -71,14 +72,6 @@ def _is_convolution(graph: Graph, op: Op) -> bool:
     one_group = op.type == "DEPTHWISE_CONV_2D" or weights.shape[-1:] == source.shape[-1:]
     known = weights.is_constant and not weights.is_sparse and len(weights.shape) == 4
     return one_group and known and all(map(_is_bytes, (source, weights, out)))
-
-
-def _has_window(graph: Graph, op: Op) -> bool:
-    """Whether the kernels of `op` gather what they read, and can flip it then."""
-    if op.type != "CONV_2D":
-        return False
-    _, height, width, _ = graph.tensors[op.inputs[1]].shape
-    return height * width > 1
 
 
 def _is_quantised(graph: Graph, op: Op) -> bool:
@@ -152,9 +145,8 @@ class _Flipped:
             self.ops.append(replace(op, inputs=tuple(inputs.get(t, t) for t in op.inputs)))
             return
         inputs = {}
-        flips = op.type in EITHER or _has_window(self.graph, op)
         for tensor in _operands(op):
-            either = flips and not self.graph.tensors[tensor].is_constant
+            either = op.type in EITHER and not self.graph.tensors[tensor].is_constant
             inputs[tensor] = self._there(tensor) if either else self._as(tensor, flip=True)
         made, after = [], []
         for tensor in op.outputs:

@@ -28,11 +28,15 @@ from lowtide.lower.counts import Features, padded_taps
 from lowtide.lower.depthwise_work import DepthwiseColumns
 from lowtide.lower.lanes_work import DepthwiseLanes
 from lowtide.lower.nodes import AnyNode, Node
+from lowtide.lower.twos_work import ConvolutionTwos
 from lowtide.lower.work import NineBits, Plain, Work
 
 _FILE = Path(__file__).with_name("costs.toml")
 OTHER = "other"
 """Stands for kernels that the model has no costs of."""
+
+NOT_LINEAR = BlockWork | ConvolutionTwos | DepthwiseColumns | DepthwiseLanes
+"""What does work by columns in another way than so much for each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +117,7 @@ class CostModel:
     def linear(self, node: Node) -> Linear | Exact:
         """The cost of a node by the number of columns it makes."""
         work = node.work.of if isinstance(node.work, NineBits) else node.work
-        if isinstance(work, BlockWork | DepthwiseColumns | DepthwiseLanes):
+        if isinstance(work, NOT_LINEAR):
             return Exact(lambda columns: round(self._made(node, columns)))
         none, one, two = (self._made(node, columns) for columns in (0, 1, 2))
         padded = self._made(node, 1, 1)
