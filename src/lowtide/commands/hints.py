@@ -14,7 +14,6 @@ from lowtide.commands.advising import Kind
 from lowtide.commands.compiling import Compiled, Options, compile_model, passed
 from lowtide.commands.savings import Savings
 from lowtide.errors import LowtideError
-from lowtide.estimates.figures import instructions
 from lowtide.estimates.network import Need, Network
 from lowtide.ir import Graph, Model
 from lowtide.ir.liveness import peak_bytes
@@ -25,7 +24,6 @@ from lowtide.order import OrderResult, best_order
 from lowtide.passes import drop_boundary_quantization, resolve_variables
 from lowtide.place.tensors import tflm_arena_bytes, tflm_variable_bytes
 from lowtide.place.variables import place_variables, state_bytes
-from lowtide.plans.cost import known_model
 from lowtide.plans.placer import Point
 from lowtide.rows.prepare import InputMode
 from lowtide.target import ANY, Target
@@ -124,8 +122,7 @@ class _Found:
 
     def instructions(self, mode: InputMode) -> int | None:
         """Of one inference, if there is a model of the core's."""
-        costs = known_model(self.target.priced_as)
-        return None if costs is None else instructions(self._need(mode), costs)
+        return self._need(mode).instructions
 
 
 def _found(graph: Graph, options: Options) -> _Found:
