@@ -145,7 +145,7 @@ def test_what_is_missing_is_named(
 def test_the_base_s_requirements() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     names = [text.partition(">=")[0] for text in project["dependencies"]]
-    assert names == ["numpy", "click", "rich"]
+    assert names == ["numpy", "click"]
     assert set(project["optional-dependencies"]) == {
         *("verify", "plot", "quantize", "sweep", "dask", "ray", "all", "docs", "test"),
     }

@@ -66,9 +66,9 @@ def test_a_written_network_can_be_analysed(tmp_path: Path) -> None:
 def test_an_unknown_name_brings_a_suggestion(tmp_path: Path) -> None:
     out = tmp_path / "net.tflite"
     cause = "the zoo has no network named 'figur1'"
-    refused(call("zoo", "figur1", "-o", out), 2, cause, "use one of: figure1")
-    refused(call("analyze", "zoo:figur1"), 2, cause, "use one of: figure1")
-    refused(call("reorder", "zoo:figur1", "-o", out), 2, cause, "use one of: figure1")
+    refused(call("zoo", "figur1", "-o", out), 2, cause, "did you mean figure1?")
+    refused(call("analyze", "zoo:figur1"), 2, cause, "did you mean figure1?")
+    refused(call("reorder", "zoo:figur1", "-o", out), 2, cause, "did you mean figure1?")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -23,7 +23,6 @@ from lowtide.machines.mcus import Mcu, load_mcus
 from lowtide.order import OrderResult, best_order
 from lowtide.passes import drop_boundary_quantization, resolve_variables
 from lowtide.place.tensors import tflm_arena_bytes, tflm_variable_bytes
-from lowtide.place.variables import place_variables, state_bytes
 from lowtide.plans.placer import Point
 from lowtide.rows.prepare import InputMode
 from lowtide.target import ANY, Target
@@ -107,8 +106,6 @@ class _Found:
     def __init__(self, graph: Graph, order: Sequence[int], target: Target) -> None:
         self.target = target
         self._network = Network(graph, order, target)
-        variables = place_variables(self._network.graph, order, self._network.roots, 1)
-        self._state = state_bytes(variables)
         self._needs: dict[InputMode, Need] = {}
 
     def _need(self, mode: InputMode) -> Need:
@@ -118,7 +115,7 @@ class _Found:
 
     def ram(self, mode: InputMode) -> int:
         """Arena and state, in bytes."""
-        return (self._need(mode).peak_bytes or 0) + self._state
+        return (self._need(mode).peak_bytes or 0) + self._network.state_bytes
 
     def instructions(self, mode: InputMode) -> int | None:
         """Of one inference, if there is a model of the core's."""

@@ -64,5 +64,6 @@ def _check(name: str) -> None:
         return
     close = difflib.get_close_matches(name.lower(), _DESCRIPTIONS, n=3, cutoff=0.4)
     close += [known for known in _DESCRIPTIONS if name and name.lower() in known]
-    shown = ", ".join(dict.fromkeys(close)) or ", ".join(_DESCRIPTIONS)
-    raise UsageError(f"the zoo has no network named {name!r}", f"use one of: {shown}")
+    meant = f"did you mean {' or '.join(dict.fromkeys(close))}? `lowtide zoo` lists all"
+    remedy = meant if close else f"use one of: {', '.join(_DESCRIPTIONS)}"
+    raise UsageError(f"the zoo has no network named {name!r}", remedy)
