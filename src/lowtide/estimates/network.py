@@ -16,7 +16,7 @@ from lowtide.estimates.fitting import Fitted, fitted, prices
 from lowtide.estimates.gaps import gap_bytes
 from lowtide.estimates.lines import RowsOf, Run, rows_of
 from lowtide.estimates.shapes import Shaped, shaped, shaped_block
-from lowtide.estimates.weighing import Span, Stretch, Variant, are_hopeless, exactly, least, variant
+from lowtide.estimates.weighing import Stretch, Variant, exactly, least, variant
 from lowtide.ir import Graph
 from lowtide.ir.block import BlockOp
 from lowtide.ir.macs import op_macs
@@ -40,9 +40,6 @@ from lowtide.target import Target
 
 WORTH_BLOCKS: Final = 512
 """Bytes of arena that blocks must save: as `plans.planner` has it."""
-
-_Blocks = tuple[Graph, tuple[BlockOption, ...]]
-"""The wider graph, and blocks in it."""
 
 _CORES = Depthwise | DepthwiseColumns | DepthwiseLanes
 _PARTS = _CORES | Convolution | ConvolutionFours | ConvolutionLanes
@@ -104,9 +101,9 @@ class Network:
             return frozenset()
         return frozenset(n for n, ws in works.items() if any(isinstance(w, _PARTS) for w in ws))
 
-    def _blocks(self, last: int, plain: Variant, sure: int, limit: int) -> _Blocks | None:
-        """The largest blocks that compute nothing twice, of the first `last` operators of the order;
-        None if there are none, or if none can save so much that less than `limit` bytes are needed."""
+    def _blocks(self, last: int) -> tuple[Graph, tuple[BlockOption, ...]]:
+        """The wider graph, and the largest blocks that compute nothing twice, of the first `last`
+        operators of the order."""
         within = self.lowered
         order = self.order[:last]
         if self.target.is_particular:
@@ -120,27 +117,11 @@ class Network:
         parts = {*crops, *(crop.tensor for crop in crops.values()), *self.roots}
         wide, blocks = find_blocks(self.graph, within, order, {*parts, *self.views.values()})
         chosen = largest_of(blocks)
-        if not chosen:
-            return None
         for block in chosen:
             op = wide.ops[block.op]
             assert isinstance(op, BlockOp)
-            ways = self.lowered, within
-            self.lowered[block.op] = shaped_block(wide, op, ways, self.target)
-        at = {n: place for place, n in enumerate(order)}
-        spans = [self._span(wide, block, at[block.operators[0]]) for block in chosen]
-        if are_hopeless(spans, plain, self._macs, sure, limit):
-            return None
+            self.lowered[block.op] = shaped_block(wide, op, (self.lowered, within), self.target)
         return wide, chosen
-
-    def _span(self, wide: Graph, block: BlockOption, first: int) -> Span:
-        """Where a block stands whose first operator is the `first` of the order."""
-        op = wide.ops[block.op]
-        assert op.window is not None
-        (node,) = self.lowered[block.op].nodes
-        kept = sum(wide.tensors[t].bytes for t in op.intermediates)
-        filled = op.window.rows.kernel - op.window.rows.before
-        return Span(first, first + len(block.operators), node.scratch, kept, filled)
 
     def need(self, mode: InputMode, budget: int | None = None) -> Need:
         """What the network needs with its input in that mode; with a `budget`, in bytes, no more is
@@ -214,10 +195,9 @@ class Network:
         highest = max(stretch.peak for stretch in way)
         large = [stretch for stretch in way if stretch.peak >= min(limit, highest)]
         last = min(len(self.order), large[-1].last + _BESIDE)
-        found_blocks = self._blocks(last, plain, sure, limit)
-        if found_blocks is None:
+        wide, blocks = self._blocks(last)
+        if not blocks:
             return None
-        wide, blocks = found_blocks
         last_of = {block.operators[-1]: block for block in blocks}
         members = {block.op: block.operators for block in blocks}
         inside = {n for block in blocks for n in block.operators}

@@ -3,7 +3,7 @@
 Why not `lower_op` alone: most of what that does is to pack weights, which changes nothing about rows,
 scratch memory or prices. So convolutions of int8 get their nodes here, from shapes alone. Every other
 operator is lowered once with weights of zeros, and what came out is remembered by all that it depends
-on: an estimate depends on the network, and not on what was asked before.
+on, as are blocks: an estimate depends on the network, and not on what was asked before.
 """
 
 from __future__ import annotations

@@ -16,7 +16,6 @@ once the last reader is in the stage.)
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
@@ -79,71 +78,40 @@ class Weighed:
         count, steps = last - first, high - low
         place = np.full(len(rows.scratch), -1, np.int64)
         place[low:high] = np.argsort(rows.order(first, last), kind="stable")
-        self._lives, self._place = rows.lives(place), place[low:high]
-        self._ends = (rows.of_group[first : last + 1] - low).astype(np.intp)
-        self._scratch = rows.scratch[low:high]
-        adds = self._added(rows.size, self._lives.dies)
-        self._sums = _summed_up(adds)
-        alone = adds[repeated(np.arange(count), np.diff(self._ends)), np.arange(steps)]
-        self._alone = alone + self._scratch
-        self._longer = self._longest(self._lives.dies)
-
-    def _added(self, size: Ints, until: Ints) -> NDArray[np.int32] | NDArray[np.int64]:
-        """What each group adds to what is live at each step, if rows have `size` bytes and are read
-        until the step `until`."""
-        rows, first = self._rows, self._first
-        count, steps = len(self._ends) - 1, len(self._place)
-        last = first + count
+        lives = rows.lives(place)
         made = np.flatnonzero((rows.maker >= first) & (rows.maker < last))
         dies = np.flatnonzero((rows.reader >= first) & (rows.reader < last))
         maker, reader = rows.maker[made] - first, rows.reader[dies] - first
-        gone, born = size[dies], size[made]
+        gone, born = rows.size[dies], rows.size[made]
         at = np.concatenate(
             [
-                maker * (steps + 1) + self._lives.born[made],
+                maker * (steps + 1) + lives.born[made],
                 maker * (steps + 1),
-                reader * (steps + 1) + until[dies] + 1,
+                reader * (steps + 1) + lives.dies[dies] + 1,
                 reader * (steps + 1),
             ]
         )
         change = summed(at, np.concatenate([born, -born, -gone, gone]), count * (steps + 1))
         change = change.reshape(count, steps + 1).astype(_whole(rows))
-        return np.cumsum(change, axis=1, dtype=change.dtype)[:, self._place]
+        adds = np.cumsum(change, axis=1, dtype=change.dtype)[:, place[low:high]]
+        self._sums = np.zeros((count + 1, steps), change.dtype)
+        np.cumsum(adds, axis=0, out=self._sums[1:], dtype=change.dtype)
+        self._ends = (rows.of_group[first : last + 1] - low).astype(np.intp)
+        alone = adds[repeated(np.arange(count), np.diff(self._ends)), np.arange(steps)]
+        self._alone = alone + rows.scratch[low:high]
+        self._scratch = rows.scratch[low:high]
+        self._longer = self._longest(lives.longer, lives.dies, place[low:high], last)
 
-    def with_blocks(self, blocks: Sequence[Span], of_block: Ints) -> Weighed:
-        """The same with all `blocks`, which are not weighed as they are, but as what they need at least:
-        see `are_hopeless`. Of block `of_block[g]` is group g, or of none if that is less than 0."""
-        rows, low = self._rows, int(self._rows.of_group[self._first])
-        within = (of_block[rows.maker] >= 0) & (of_block[rows.maker] == of_block[rows.reader])
-        size, until = np.where(within, 0, rows.size), self._lives.dies.copy()
-        scratch = rows.scratch.copy()
-        for block in blocks:
-            scratch[rows.of_group[block.first] : rows.of_group[block.last]] = block.scratch
-            lines = np.flatnonzero(within & (rows.maker == block.first))
-            steps = self._place[slice(*(rows.of_group[block.last - 1 : block.last + 1] - low))]
-            # What it reads is there until it makes the next row; but while it fills what it keeps.
-            reads = (rows.reader >= block.first) & (rows.reader < block.last - 1)
-            reads &= (rows.maker < block.first) & (until > steps[0]) & (until < steps[-1])
-            until[reads] = steps[np.searchsorted(steps, until[reads])]
-            if block.kept:
-                line = lines[min(block.filled, len(lines)) - 1]
-                size[line], until[line] = block.kept, until[lines].max()
-        other = copy(self)
-        other._sums = _summed_up(self._added(size, until))
-        other._scratch = scratch[low : low + len(self._place)]
-        other._longer = self._longest(until)
-        return other
-
-    def _longest(self, until: Ints) -> dict[int, list[tuple[int, Ints]]]:
-        """By the last group that reads rows, until the step `until`: (an earlier group, what it adds to
-        what is live)."""
-        rows, place, longer = self._rows, self._place, self._lives.longer
-        last, groups = self._first + len(self._ends) - 1, longer[:, 1]
+    def _longest(
+        self, longer: Ints, dies: Ints, place: Ints, last: int
+    ) -> dict[int, list[tuple[int, Ints]]]:
+        """By the last group that reads rows: (an earlier group, what it adds to what is live)."""
+        rows, groups = self._rows, longer[:, 1]
         here = (rows.reader[longer[:, 0]] < last) & (groups >= self._first)
         found: dict[int, dict[int, Ints]] = {}
         upto: dict[int, int] = {}
         for row, group, late in longer[here][::-1].tolist():  # of each row the last group first
-            since = upto.get(row, int(until[row]))
+            since = upto.get(row, int(dies[row]))
             if late > since:
                 upto[row] = late
                 mine = found.setdefault(int(rows.reader[row]), {})
@@ -187,13 +155,6 @@ class Weighed:
         return found
 
 
-def _summed_up(adds: NDArray[Any]) -> NDArray[Any]:
-    """What the groups before each one add, one after the other."""
-    sums = np.zeros((len(adds) + 1, adds.shape[1]), adds.dtype)
-    np.cumsum(adds, axis=0, out=sums[1:], dtype=adds.dtype)
-    return sums
-
-
 def _whole(rows: RowsOf) -> type[np.int32] | type[np.int64]:
     """Whole numbers that are large enough for sums of bytes; small ones are quicker."""
     return np.int32 if 4 * int(rows.size.sum()) < np.iinfo(np.int32).max else np.int64
@@ -207,10 +168,9 @@ def _above(size: int) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Variant:
-    """The stages of one group of `rows`, and of several; `weighed` says what any others need."""
+    """The stages of one group of `rows`, and of several."""
 
     rows: RowsOf
-    weighed: Weighed
     singles: tuple[Stretch, ...]
     endings: tuple[Ending, ...]
 
@@ -242,22 +202,9 @@ def variant(
             firsts = barrier + np.flatnonzero(fits[barrier : upto + 1])
             if len(firsts):
                 wanted.append((last, firsts))
-    endings = _endings(rows, weighed, wanted, place, number)
-    ones = zip(pairwise(place), singles.tolist(), strict=True)
-    alone = tuple(Stretch(first, last, peak, number) for (first, last), peak in ones)
-    return Variant(rows, weighed, alone, endings)
-
-
-def _endings(
-    rows: RowsOf,
-    weighed: Weighed,
-    wanted: Sequence[tuple[int, Ints]],
-    place: Sequence[int],
-    number: int,
-) -> tuple[Ending, ...]:
-    """What the stages need that end before each last group that is wanted, and begin at its firsts."""
-    at, through, beside = np.array(place, np.int64), rows.through, _side_by_side(rows)
-    return tuple(
+    at = np.array(place, np.int64)
+    beside = _side_by_side(rows)
+    endings = [
         Ending(
             number,
             last,
@@ -269,7 +216,10 @@ def _endings(
             np.maximum(through[firsts], through[last]).tolist(),
         )
         for (last, firsts), peaks in zip(wanted, weighed.peaks(wanted), strict=True)
-    )
+    ]
+    ones = zip(pairwise(place), singles.tolist(), strict=True)
+    alone = tuple(Stretch(first, last, peak, number) for (first, last), peak in ones)
+    return Variant(rows, alone, tuple(endings))
 
 
 def _fewest(rows: RowsOf, weighed: Weighed) -> int:
@@ -299,7 +249,14 @@ def least(
     as `_TRIES` go and as long as there is hope for less than `limit` bytes, and for clearly less than
     the best way so far; each try lets the next hope for less.
     """
-    ones, endings, several = _by_end(variants)
+    ends = variants[0].singles[-1].last + 1 if variants[0].singles else 1
+    ones: list[list[Stretch]] = [[] for _ in range(ends)]
+    for stretch in (each for of in variants for each in of.singles):
+        ones[stretch.last].append(stretch)
+    endings = [ending for of in variants for ending in of.endings]
+    several: list[list[int]] = [[] for _ in range(ends)]
+    for number, ending in enumerate(endings):
+        several[ending.end].append(number)
 
     def way_with(hope: float) -> tuple[list[_Step], int]:
         return _way(ones, several, endings, macs, hope, floor)
@@ -321,64 +278,6 @@ def least(
     (way, needed), (guess, hoped) = way_with(_NO_HOPE), way_with(1)
     best = way if needed * _NEARLY <= hoped else guess
     return tuple(stretch for stretch, _, _ in best), tuple(endings)
-
-
-def _by_end(
-    variants: Sequence[Variant],
-) -> tuple[list[list[Stretch]], list[Ending], list[list[int]]]:
-    """By place in the network the stages of one group that end there; all endings; and by place which
-    of these end there."""
-    ends = variants[0].singles[-1].last + 1 if variants[0].singles else 1
-    ones: list[list[Stretch]] = [[] for _ in range(ends)]
-    for stretch in (each for of in variants for each in of.singles):
-        ones[stretch.last].append(stretch)
-    endings = [ending for of in variants for ending in of.endings]
-    several: list[list[int]] = [[] for _ in range(ends)]
-    for number, ending in enumerate(endings):
-        several[ending.end].append(number)
-    return ones, endings, several
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """Groups [first, last) can run as one block of `scratch` bytes, which keeps `kept` bytes: rows of
-    what the first group makes, of which `filled` are made before the block makes its own first row."""
-
-    first: int
-    last: int
-    scratch: int
-    kept: int
-    filled: int
-
-
-def are_hopeless(
-    blocks: Sequence[Span], plain: Variant, macs: Sequence[int], floor: int, limit: int
-) -> bool:
-    """Whether no way is to be found that needs less than `limit` bytes with these blocks of groups of
-    `plain`: that is seen sooner than the blocks are made and weighed.
-
-    A block asks for the same rows as its groups, in the same order. Of what is between them only the
-    rows that it keeps are counted, from its first row to its last, and each step takes its scratch memory.
-    """
-    rows, count = plain.rows, len(plain.rows.groups)
-    of_block = np.full(count + 1, -1)  # the last one: of no group
-    inner = np.zeros(count + 1, bool)
-    before = np.zeros(count + 1, np.int64)
-    for number, block in enumerate(blocks):
-        of_block[block.first : block.last] = number
-        inner[block.first + 1 : block.last] = True
-        before[block.last :] += 1
-    fits = (rows.through < limit) & ~inner
-    wanted = []
-    for last in np.flatnonzero(fits).tolist():
-        firsts = np.flatnonzero(fits[:last] & (before[:last] < before[last]))
-        if len(firsts):
-            wanted.append((last, firsts))
-    weighed = plain.weighed.with_blocks(blocks, of_block)
-    endings = _endings(rows, weighed, wanted, range(count + 1), 1)
-    ones, known, several = _by_end([plain, Variant(rows, weighed, (), endings)])
-    _, needed = _way(ones, several, known, macs, _HOPE, floor)
-    return needed >= limit
 
 
 def exactly(of: Variant) -> Variant:
