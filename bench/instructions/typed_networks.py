@@ -1,4 +1,5 @@
-"""Networks of one operator of uint8 or int16, of drawn size, to see what its kernels cost.
+"""Networks of one operator of uint8 or int16, or of int8 with weights that the quick kernels cannot
+take, of drawn size, to see what its kernels cost.
 
 Why by hand: the zoo's builder makes networks of int8 alone. Weights are random, and scales such that
 outputs spread over their type.
@@ -18,6 +19,7 @@ from lowtide.zoo.writer import write
 KINDS = (
     *("conv16", "pixel16", "dense16", "depthwise16", "transposed16", "add16"),
     *("convU8", "pixelU8", "depthwiseU8", "denseU8", "averageU8", "concatU8", "flip"),
+    *("heavyS8", "groupedS8"),
 )
 
 _SPREAD = {"UINT8": 50 / (37 * 73), "INT16": 9000 / (9500 * 73), "INT8": 50 / (37 * 73)}
@@ -28,6 +30,8 @@ _WEIGHTS_ZERO = 120
 _NINE = 248
 """uint8 weights from here on need nine bits less their zero point."""
 _MOST_MACS = 1_500_000
+_HEAVY = 1200
+"""Products of a filter whose drawn weights are too large for lt_conv_packed."""
 
 
 def typed_network(kind: str, rng: Random) -> bytes:
@@ -41,11 +45,11 @@ class _Net:
     def __init__(self, kind: str, rng: Random) -> None:
         self.rng = rng
         self.values = np.random.default_rng(rng.randrange(1 << 30))
-        self.dtype = "INT16" if kind.endswith("16") else "UINT8"
+        self.dtype = {"16": "INT16", "S8": "INT8"}.get(kind[-2:], "UINT8")
         self.tensors: list[TensorSpec] = []
         self.ops: list[OpSpec] = []
         self.inputs: list[int] = []
-        self.kind = kind.removesuffix("16").removesuffix("U8")
+        self.kind = kind.removesuffix("16").removesuffix("U8").removesuffix("S8")
 
     def file(self) -> bytes:
         rng = self.rng
@@ -55,6 +59,14 @@ class _Net:
             case "conv" | "pixel":
                 kernel = 1 if self.kind == "pixel" else rng.choice((2, 3, 3, 5))
                 self._conv(self._input(1, height, width, channels), kernel)
+            case "heavy":
+                kernel = rng.choice((1, 3, 5))
+                x = self._input(1, rng.choice((2, 4)), rng.choice((2, 5)), -(-_HEAVY // kernel**2))
+                self._conv(x, kernel)
+            case "grouped":
+                groups, depth = rng.choice((2, 3, 4)), rng.choice((2, 5, 8, 16, 44))
+                x = self._input(1, height, rng.choice((2, 5, 9)), groups * depth)
+                self._conv(x, rng.choice((1, 3, 5)), groups)
             case "flip":
                 self._flip(self._input(1, height, width, channels))
             case "depthwise":
@@ -127,11 +139,12 @@ class _Net:
             "fused_activation_function": self.rng.choice((0, 1)),
         }
 
-    def _conv(self, x: int, kernel: int) -> None:
+    def _conv(self, x: int, kernel: int, groups: int = 1) -> None:
         _, height, width, in_c = self.tensors[x].shape
+        in_c //= groups
         products = kernel * kernel * in_c
-        most = _MOST_MACS // (height * width * products)
-        out_c = self.rng.choice([c for c in (2, 3, 5, 8, 11, 16, 32, 64) if c <= most])
+        most = _MOST_MACS // (height * width * products * groups)
+        out_c = groups * self.rng.choice([c for c in (2, 3, 5, 8, 11, 16, 32, 64) if c <= most])
         stride = self.rng.choice((1, 1, 2))
         made = self._made((1, -(-height // stride), -(-width // stride), out_c), products)
         weights = self._weights((out_c, kernel, kernel, in_c), 0)

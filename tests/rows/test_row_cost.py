@@ -15,9 +15,10 @@ from lowtide.commands.compiling import Options, compile_model
 from lowtide.errors import InfeasibleError, UsageError
 from lowtide.ir.macs import op_macs
 from lowtide.ir.window import Axis
+from lowtide.lower.convolution_work import ConvolutionDots
 from lowtide.lower.counts import padded_taps
 from lowtide.machines.board import find_target
-from lowtide.plans.cost import CostModel, Linear, features, load_model
+from lowtide.plans.cost import CostModel, Linear, features, load_model, priced_cores
 from lowtide.plans.planner import front, plans_of, within_cost, within_ram
 from lowtide.plans.search import choices_of, unbeaten_paths
 from lowtide.plans.space import Edge, Space
@@ -180,6 +181,37 @@ def test_kernels_without_a_price_of_their_own() -> None:
     other = CostModel("none", "none", 0.0, {"other": {"step": 2.0}})
     assert other.of("lt_unheard_of", {"step": 3, "written": 5}) == 6
     assert model.of("lt_unheard_of", {"step": 3}) > 0
+
+
+@pytest.mark.parametrize("groups", [1, 2, 3])
+@pytest.mark.parametrize("taps", [1, 9])
+def test_what_the_kernel_of_heavy_weights_does(taps: int, groups: int) -> None:
+    """Four filters at a time, whole fours of products and the rest: together all products."""
+    for filters, depth in ((4, 3), (8, 4), (12, 44), (64, 130)):
+        work = ConvolutionDots(5, 7, taps, groups * depth, groups * filters, groups)
+        assert work.features(0, 0) == dict.fromkeys(work.features(7, 0), 0)
+        done = work.features(7, 0)
+        assert 4 * (4 * done["products"] + done["rests"]) == 35 * groups * filters * taps * depth
+        assert done["copied"] == (35 * taps * groups * depth if taps > 1 else 0)
+        assert done["fours"] == 35 * groups * filters // 4
+    for filters, computed in (
+        (1, 4),
+        (3, 12),
+        (5, 8),
+        (7, 8),
+    ):  # some of them twice, or for nothing
+        work = ConvolutionDots(5, 7, taps, groups * 8, groups * filters, groups)
+        assert 16 * work.features(7, 0)["products"] == 35 * groups * computed * taps * 8
+
+
+def test_heavy_weights_have_a_price_of_their_own() -> None:
+    """On every core; on a Cortex-M4 this layer ran at 2.3 instructions a product."""
+    assert all("lt_conv_s8_row" in load_model(core).kernels for core in priced_cores())
+    work = ConvolutionDots(16, 19, 25, 44, 20, 1)
+    done = work.features(19, 0)
+    assert load_model("cortex-m4").of("lt_conv_s8_row", done) == pytest.approx(
+        2.3 * 16 * 19 * 25 * 44 * 20, rel=0.1
+    )
 
 
 def test_an_unknown_core() -> None:

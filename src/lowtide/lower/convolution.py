@@ -19,7 +19,12 @@ from lowtide.ir.products import bias, clamp, factors, real_factors
 from lowtide.ir.window import Axis
 from lowtide.lower import conv_bytes, conv_fours, conv_lanes, images, nibbles, packed
 from lowtide.lower.common import Context, image_rows, per_tensor
-from lowtide.lower.convolution_work import Convolution, ConvolutionBytes, ConvolutionFours
+from lowtide.lower.convolution_work import (
+    Convolution,
+    ConvolutionBytes,
+    ConvolutionDots,
+    ConvolutionFours,
+)
 from lowtide.lower.lanes_work import ConvolutionLanes
 from lowtide.lower.nodes import Array, Lowered, Node, Params, Port, Value
 from lowtide.lower.work import Work
@@ -385,7 +390,9 @@ def _plain(context: Context, over: Footprint, channels: packed.Channels, groups:
         ("output_zero", channels.zero),
     )
     scratch = 0 if over.taps == 1 else over.taps * over.in_c
-    return _node(context, over, channels, "lt_conv", fields, scratch)
+    rows, out_c = over.target.rows, len(channels.weights)
+    work = ConvolutionDots(rows, over.out_w, over.taps, over.in_c, out_c, groups)
+    return _node(context, over, channels, "lt_conv", fields, scratch, work=work)
 
 
 def _node(

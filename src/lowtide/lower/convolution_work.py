@@ -143,3 +143,47 @@ class ConvolutionBytes(_Convolution):
             "filled_words": of.padding * columns * (run // 4),
             "edges": of.rows * padded,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class ConvolutionDots:
+    """lt_conv: one pixel after the other, its window copied first unless that has one tap.
+
+    The filters of a group go four by four, or one by one if there are less than four; either way four
+    are computed. With several groups, each tap is a product of its own.
+    """
+
+    steps: int
+    columns: int
+    taps: int
+    in_c: int
+    out_c: int
+    groups: int
+
+    @property
+    def axis(self) -> Axis:
+        """Windows at the edges cost what others do."""
+        return Axis()
+
+    @property
+    def in_w(self) -> int:
+        """Columns of the input do not matter."""
+        return 0
+
+    def features(self, columns: int, padded: int) -> Features:
+        """What is done to make `columns` columns."""
+        del padded
+        pixels, filters = self.steps * columns, self.out_c // self.groups
+        fours = pixels * self.groups * (-(-filters // 4) if filters >= 4 else filters)
+        depth = self.in_c // self.groups
+        calls, products = (
+            (fours, self.taps * depth) if self.groups == 1 else (fours * self.taps, depth)
+        )
+        return {
+            "pixels": pixels,
+            "copied": pixels * self.taps * self.in_c if self.taps > 1 else 0,
+            "fours": fours,
+            "calls": calls,
+            "products": calls * (products // 4),
+            "rests": calls * (products % 4),
+        }

@@ -21,7 +21,12 @@ from lowtide.lower.block_work import (
     FOURS,
     BlockWork,
 )
-from lowtide.lower.convolution_work import Convolution, ConvolutionBytes, ConvolutionFours
+from lowtide.lower.convolution_work import (
+    Convolution,
+    ConvolutionBytes,
+    ConvolutionDots,
+    ConvolutionFours,
+)
 from lowtide.lower.counts import Features
 from lowtide.lower.depthwise_work import Depthwise, DepthwiseBytes, DepthwiseColumns
 from lowtide.lower.lanes_work import ConvolutionLanes, DepthwiseLanes
@@ -38,6 +43,7 @@ DETAILED = frozenset(
         COLUMNS,
         TWOS,
         WIDE,
+        "lt_conv_s8_row",
         "lt_conv_bytes_s8_row",
         "lt_conv_lanes_s8_row",
         "lt_depthwise_bytes_s8_row",
@@ -119,6 +125,7 @@ Called = (
     Plain
     | Convolution
     | ConvolutionBytes
+    | ConvolutionDots
     | ConvolutionFours
     | ConvolutionLanes
     | ConvolutionTwos
