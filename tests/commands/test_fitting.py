@@ -8,10 +8,15 @@ import json
 from dataclasses import replace
 
 import lowtide
+from lowtide.commands.compiling import Options, compile_model
+from lowtide.commands.estimating import INSTANCE
 from lowtide.commands.fitting import Fit, fits
+from lowtide.emit.footprint import STACK
 from lowtide.machines.mcus import Mcu, find_mcu
 from lowtide.report.data import to_json
 from lowtide.report.fitting import fit_csv, fit_document, fit_html, fit_text
+from lowtide.tflite.read import parse
+from variable_nets import variable_network
 
 M4 = find_mcu("STM32L432KC")
 
@@ -60,6 +65,20 @@ def test_a_plan_with_more_work_fits_in_flash_too() -> None:
     assert found.way == "more work"
     assert found.spare_ram_bytes >= 0
     assert found.spare_flash_bytes >= 0
+
+
+def test_a_plan_with_more_work_has_state_too() -> None:
+    model = parse(variable_network(2), path="net")
+    ram = lowtide.estimate(model, target=M4.target).needs["streamed"].total_ram_bytes
+    assert ram is not None
+    (found,) = fits(model, [part(ram - 4)])
+    assert found.way == "more work"
+    most = ram - 4 - INSTANCE - STACK
+    program = compile_model(
+        model, Options(input_mode="streamed", target=M4.target, max_ram=most, max_overhead=2.0)
+    )
+    assert program.state_bytes > 100
+    assert found.ram_bytes == program.ram_bytes + INSTANCE + STACK
 
 
 def test_what_is_missing_is_the_least_of_all_ways() -> None:

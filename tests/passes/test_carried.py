@@ -102,6 +102,19 @@ def test_variables_share_no_byte_that_is_needed(first: int, second: int, align: 
     assert low.offset + low.span <= high.offset + 4 * first
 
 
+def test_variables_that_are_in_use_together_share_nothing() -> None:
+    """The second is written before the first is read: both are needed whole."""
+    net, wholes = Net(np.int8), []
+    for number in range(2):
+        given, state = net.input((1, 2, 1, 4)), handle(net, f"ring{number}")
+        wholes.append(joined(net, [read(net, state, (1, 3, 1, 4)), given], (1, 5, 1, 4)))
+        assign(net, state, rows(net, wholes[-1], 2, 3))
+    net.outputs = [largest(net, whole, 5) for whole in wholes]
+    graph = carry_rows(resolve_variables(parse(net.build()).graph))
+    low, high = place_variables(graph, range(len(graph.ops)))
+    assert (low.offset, low.span, high.offset) == (0, 20, 20)
+
+
 def test_some_of_the_new_rows_need_not_be_kept() -> None:
     assert carried(carry_rows(appended(3, 4, begin=1)))[1] == {"rows": (1,), "kept": (3,)}
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.ir import Graph, Op
+from lowtide.lower.nodes import Exchange
 from lowtide.passes.rewriting import integers
 from lowtide.rows.prepare import Prepared, prepare
 from lowtide.tflite.read import parse
@@ -131,3 +132,17 @@ def test_views_and_parts_of_random_networks() -> None:
 def test_parts_of_parts() -> None:
     deep = [check(made_ready(parts_of_parts(seed))) for seed in range(40)]
     assert sum(deep) >= 5
+
+
+def test_streamed_rows_of_a_batch_are_those_of_all_images() -> None:
+    """Though nothing but a transpose reads them, which has its input in one piece."""
+    drawn, shape = Drawn(0, "INT8"), (2, 3, 4, 5)
+    drawn.inputs.append(drawn.tensor(shape))
+    order = drawn.integers([0, 3, 1, 2])
+    made = drawn.add("TRANSPOSE", (drawn.inputs[0], order), (2, 5, 3, 4))
+    graph = parse(drawn.written([made]), path="net").graph
+    ready = prepare(graph, range(len(graph.ops)), input_mode="streamed", output_mode="streamed")
+    ports = [p for n in ready.nodes if isinstance(n, Exchange) for p in (*n.inputs, *n.outputs)]
+    cuts = {cut.tensor: cut.count for cut in ready.table.cuts}
+    assert cuts[graph.inputs[0]] == 1
+    assert [(port.rows, port.row_bytes) for port in ports] == [(6, 20), (10, 12)]
