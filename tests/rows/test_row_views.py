@@ -14,7 +14,7 @@ from lowtide.lower.nodes import Exchange
 from lowtide.passes.rewriting import integers
 from lowtide.rows.prepare import Prepared, prepare
 from lowtide.tflite.read import parse
-from moving_nets import Drawn, moving_network
+from moving_nets import Drawn, Shape, moving_network
 
 Labels = NDArray[np.int64]
 
@@ -22,7 +22,8 @@ Labels = NDArray[np.int64]
 def parts_of_parts(seed: int) -> bytes:
     """A map, maybe viewed twice, cut along rows or columns, some parts again, and parts of these."""
     drawn = Drawn(seed, "INT8")
-    rng, shape = drawn.rng, (1, 8, 6, 2)
+    rng = drawn.rng
+    shape: Shape = (1, 8, 6, 2)
     x = drawn.tensor(shape)
     drawn.inputs.append(x)
     x = drawn.leaky_relu(x)
