@@ -141,6 +141,27 @@ def test_all_forms_say_the_same() -> None:
     assert found[1].sentence in page
 
 
+def test_a_row_has_each_figure_under_its_name() -> None:
+    fit = Fit("net", part(70_000, 300_000), "streamed", 1000, 2000, overhead=1.23456, streamed=True)
+    (row,) = fit_document([fit])["fits"]
+    assert row == {
+        "network": "net",
+        "mcu": "PART70000",
+        "core": M4.core,
+        "ram": 70_000,
+        "flash": 300_000,
+        "way": "streamed",
+        "streamed": True,
+        "overhead": 1.2346,
+        "ram_bytes": 1000,
+        "flash_bytes": 2000,
+        "spare_ram_bytes": 69_000,
+        "spare_flash_bytes": 298_000,
+        "source": M4.source,
+        "confirmed": M4.confirmed,
+    }
+
+
 def test_all_parts_are_looked_at_by_default() -> None:
     found = fits(lowtide.load("zoo:figure1"), more_work=1)
     assert len(found) >= 60
