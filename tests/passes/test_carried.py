@@ -83,7 +83,7 @@ def test_each_part_is_written_behind_those_before_it() -> None:
 
 
 @pytest.mark.parametrize("align", [1, 16])
-@pytest.mark.parametrize(("first", "second"), product((1, 2, 3, 5), repeat=2))
+@pytest.mark.parametrize(("first", "second"), [*product((1, 2, 3, 5), repeat=2)])
 def test_variables_share_no_byte_that_is_needed(first: int, second: int, align: int) -> None:
     """New rows may lie where only the oldest ones of the other were, which has been read by then."""
     net, made = Net(np.int8), []
