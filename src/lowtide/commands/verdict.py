@@ -13,7 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from lowtide.commands.checking import run
+from lowtide.commands.checking import Ran, run
 from lowtide.commands.compiling import Compiled
 from lowtide.emit.footprint import STACK, flash_bytes, instance_bytes
 from lowtide.errors import LowtideError, MissingToolError, UsageError
@@ -189,9 +189,14 @@ def _measured(compiled: Compiled, board: Board, guess: Figures, cached: bool) ->
             measured=False,
             why=missing.cause,
         )
+    return measured(ran)
+
+
+def measured(ran: Ran) -> Figures:
+    """Figures of a program that was run on a board."""
     found = ran.measured
     return Figures(
-        *(found.ram.total_bytes, found.flash.total_bytes, found.max_instructions, board.name),
+        *(found.ram.total_bytes, found.flash.total_bytes, found.max_instructions, ran.board.name),
         measured=True,
         bit_exact=ran.bit_exact,
     )
