@@ -165,10 +165,8 @@ def _compared(
 def predicted(compiled: Compiled) -> Figures:
     """Figures without any tool: the arena, the state and constants are exact, code and stack assumed."""
     target = compiled.options.target
-    try:
-        count = load_model(target.priced_as).program(compiled.assembly.executed)
-    except UsageError:
-        count = None
+    model = compiled.options.predictor
+    count = None if model is None else model.program(compiled.assembly.executed)
     return Figures(
         compiled.ram_bytes + instance_bytes(compiled.assembly) + STACK,
         flash_bytes(compiled.assembly, compiled.files),
