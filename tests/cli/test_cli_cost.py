@@ -39,7 +39,7 @@ def test_text_says_what_is_predicted() -> None:
     assert "in both arena and predicted instructions" in text
     assert "instructions, predicted" in text
     assert "for a cortex-m4; off by at most" in text
-    assert "instructions" not in said("plan", KWS)
+    assert "instructions" not in said("plan", KWS, "--no-advice")
 
 
 def test_compiled_and_measured(tmp_path: Path) -> None:

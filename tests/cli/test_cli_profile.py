@@ -87,8 +87,7 @@ def test_the_text_labels_every_cycle() -> None:
     assert re.search(r"^lt_conv\w* +[0-9,]+ +[0-9.]+% +#+ ", more, re.MULTILINE)
     for line in (line for line in more.splitlines() if not line.startswith("  - ")):
         for match in re.finditer(r"cycles", line):
-            after = line[match.end() :]
-            assert after.startswith(" by the "), line
+            assert f"{line[match.end() :]} ".startswith(" by the "), line
     assert re.search(
         r"^[0-9,]+ cycles by the Cortex-M4's manual, zero wait states "
         r"\(at least [0-9,]+, at most [0-9,]+\)\.$",

@@ -18,7 +18,7 @@ import threading
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from itertools import islice
 from multiprocessing.connection import Connection
 from typing import Any, Final, Literal
@@ -49,11 +49,12 @@ def run_tasks(
 ) -> Iterator[tuple[Any, Row | None]]:
     """Do all tasks with `jobs` workers. Raises MissingToolError if the engine is not installed."""
     lost = []
-    for task, row in _ENGINES[engine](work, iter(tasks), jobs):
-        if row is None:
-            lost.append(task)
-        else:
-            yield task, row
+    with _silent_threads():
+        for task, row in _ENGINES[engine](work, iter(tasks), jobs):
+            if row is None:
+                lost.append(task)
+            else:
+                yield task, row
     for task in lost:
         row = _alone(work, task)
         if row is None and engine != "local":
@@ -103,6 +104,26 @@ def _as_worker(sweep: int) -> None:
 
     if hasattr(signal, "SIGKILL"):  # Windows tells nobody who the parent is now
         threading.Thread(target=watch, daemon=True).start()
+
+
+_LOKYS: Final = ("ExecutorManagerThread", "QueueFeederThread")
+"""Threads of loky's, which may not survive that a worker is interrupted before it is ready."""
+
+
+@contextmanager
+def _silent_threads() -> Iterator[None]:
+    """Show no traceback of loky's threads: what they were to do ends as broken, which is dealt with."""
+    shown = threading.excepthook
+
+    def show(failed: threading.ExceptHookArgs) -> None:
+        if failed.thread is None or not failed.thread.name.startswith(_LOKYS):
+            shown(failed)
+
+    threading.excepthook = show
+    try:
+        yield
+    finally:
+        threading.excepthook = shown
 
 
 def _missing(engine: str, package: str) -> MissingToolError:
