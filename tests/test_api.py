@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -154,6 +155,33 @@ def test_from_a_model_to_a_board() -> None:
 def test_a_schedule_of_operators_has_no_plan() -> None:
     with pytest.raises(LowtideError, match="have no stages to plan"):
         lowtide.plan(networks.loaded("figure1"), lowtide.Options(schedule="operators"))
+
+
+@pytest.mark.parametrize(
+    ("option", "remedy"),
+    [
+        ("schedule", "use one of: operators, rows"),
+        ("allocator", "use one of: planned, greedy, compacting"),
+        ("input_mode", "use one of: resident, const, streamed"),
+        ("output_mode", "use one of: resident, streamed"),
+        ("input_layout", "use one of: file, nhwc"),
+        ("output_layout", "use one of: file, nhwc"),
+        ("input_type", "use one of: file, uint8"),
+        ("cost", "use one of: macs, instructions"),
+        ("rounding", "use one of: tflm, litert"),
+    ],
+)
+def test_a_slip_in_an_option_is_told(option: str, remedy: str) -> None:
+    wrong: dict[str, Any] = {option: "streamd"}
+    with pytest.raises(LowtideError) as info:
+        lowtide.Options(**wrong)
+    assert str(info.value) == f"{option} cannot be 'streamd'\n  remedy: {remedy}"
+
+
+def test_an_estimate_in_a_mode_that_there_is_not() -> None:
+    modes: Any = ("streamd",)
+    with pytest.raises(LowtideError, match="input_mode cannot be 'streamd'"):
+        lowtide.estimate("zoo:figure1", inputs=modes)
 
 
 def test_a_model_and_its_graph_are_analysed_alike() -> None:

@@ -49,6 +49,12 @@ def check_writable(path: Path) -> Path:
     return target
 
 
+def check_folder(folder: Path, remedy: str = "choose another folder") -> None:
+    """Call it before long work: raises UsageError, with `remedy`, for a name that a file has."""
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"cannot make the folder {folder}: it is a file", remedy)
+
+
 def make_folder(folder: Path) -> None:
     """Make `folder` and its parents where missing; raises UsageError if that fails."""
     try:

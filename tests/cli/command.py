@@ -35,7 +35,7 @@ class Result:
     @property
     def messages(self) -> str:
         """Standard error without the lines on progress, which a slow machine brings about."""
-        return re.sub(r"^lowtide: .* \(\d+ s\)\n", "", self.err, flags=re.MULTILINE)
+        return re.sub(r"^lowtide: .* \(\d+ s(; .*)?\)\n", "", self.err, flags=re.MULTILINE)
 
 
 def call(*arguments: str | Path, fault: bool = False, first_wait: float = 1e6) -> Result:

@@ -185,6 +185,12 @@ def test_a_check_of_ram_says_what_keeps_to_it() -> None:
     fine(call("check", "zoo:figure1", "--max-ram", "3000", *_flags_in(result)))
 
 
+def test_a_check_of_flash_too_has_no_advice_that_saves_ram_alone() -> None:
+    result = call("check", "zoo:figure1", "--max-ram", "3000", "--max-flash", "1K")
+    assert result.code == 1
+    assert "remedy: `lowtide plan --front` shows what less RAM costs" in result.err
+
+
 def test_the_smallest_part_with_room() -> None:
     parts = [m for m in load_mcus().values() if m.core == "cortex-m4"]
     least = min(m.ram_bytes for m in parts)

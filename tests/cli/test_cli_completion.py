@@ -21,6 +21,8 @@ CASES = [
     ("lowtide compile zoo:bran", "zoo:branchy-cell"),
     ("lowtide run x --board microb", "microbit"),
     ("lowtide run x --mcu RP20", "RP2040"),
+    ("lowtide verify x --mcu RP20", "RP2040"),
+    ("lowtide sweep x --mcu RP20", "RP2040"),
     ("lowtide compile x --core cortex-m5", "cortex-m55"),
     ("lowtide plan x --input s", "streamed"),
     ("lowtide plan x --max-o", "--max-overhead"),

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from command import call, fine, refused
 
+import lowtide
 from lowtide.commands.compiling import Compiled, Options, compile_model
+from lowtide.commands.verdict import predicted
 from lowtide.machines.mcus import find_mcu
 from networks import loaded
 
@@ -58,7 +60,26 @@ def test_a_part_that_is_too_small(tmp_path: Path) -> None:
     assert not (tmp_path / "c").exists()
 
 
-def test_one_core_only(tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", [("compile", "-o"), ("plan",)])
+def test_a_part_with_too_little_flash_as_well(command: tuple[str, ...], tmp_path: Path) -> None:
+    """Another plan, which would take long to find, cannot help."""
+    name, *out = command
+    net, folder = "zoo:mobilenet-v1-0.25-96", [tmp_path / "c"] if out else []
+    figures = predicted(compile_model(lowtide.load(net), Options(target=find_mcu(TINY).target)))
+    ram = figures.ram_bytes - find_mcu(TINY).ram_bytes
+    flash = figures.flash_bytes - find_mcu(TINY).flash_bytes
+    refused(
+        call(name, net, *out, *folder, "--mcu", TINY),
+        1,
+        f"{TINY} is too small: {ram:,} B of RAM and {flash:,} B of flash are missing, as predicted",
+        "`lowtide fit` tells which microcontrollers will do",
+    )
+    assert not (tmp_path / "c").exists()
+
+
+@pytest.mark.parametrize("command", [("compile", "-o"), ("verify",)])
+def test_one_core_only(command: tuple[str, ...], tmp_path: Path) -> None:
+    name, *out = command
     flags = ("--mcu", ROOMY, "--core", "cortex-m3")
-    result = call("compile", "zoo:figure1", "-o", tmp_path / "c", *flags)
+    result = call(name, "zoo:figure1", *out, *([tmp_path / "c"] if out else []), *flags)
     refused(result, 2, "--core and --mcu both say which core", "give one of them")

@@ -122,6 +122,14 @@ def test_csv_into_a_file(tmp_path: Path) -> None:
     assert out.read_bytes() == b"mine"
 
 
+def test_a_folder_for_c_that_is_a_file_is_told_before_the_model(tmp_path: Path) -> None:
+    out = tmp_path / "file"
+    out.write_bytes(b"mine")
+    cause = f"cannot make the folder {out}: it is a file"
+    refused(call("compile", "none", "-o", out), 2, cause, "choose another folder")
+    assert out.read_bytes() == b"mine"
+
+
 def test_csv_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(_: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -40,11 +40,12 @@ def test_a_network_that_cannot_be_compiled_is_told_beside_the_others(tmp_path: P
         *("fit", str(tmp_path / "bad.tflite"), "zoo:figure1", "--boards", "RP2040", "--json")
     )
     assert done.returncode == 3
-    assert f"lowtide: {tmp_path / 'bad.tflite'}: " in done.stderr
+    assert f"lowtide: {tmp_path / 'bad.tflite'} is not a .tflite file" in done.stderr
     shown = json.loads(done.stdout)
     assert [row["network"] for row in shown["fits"]] == ["zoo:figure1"]
     assert [row["network"] for row in shown["failed"]] == [str(tmp_path / "bad.tflite")]
     assert shown["failed"][0]["remedy"]
+    assert done.stderr.count("bad.tflite") == 1
 
 
 def test_fit_refuses_names_and_endings() -> None:
@@ -73,6 +74,17 @@ def test_a_report_is_about_the_microcontroller_that_was_named(tmp_path: Path) ->
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("Fits ESP32-S3 with 413 KiB of RAM to spare. ")
     assert "416 KiB: ESP32-S3" in page.read_text("utf-8")
+
+
+def test_a_report_on_two_networks_says_which_is_which(tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    done = lowtide("report", "zoo:figure1", "--compare", "zoo:lstm-gestures", "-o", str(page))
+    first, second, last = done.stdout.splitlines()
+    assert first.startswith("zoo:figure1: Fits ")
+    assert second.startswith("zoo:lstm-gestures: Fits ")
+    assert last == f"Wrote {page}."
+    done = lowtide("report", "zoo:figure1", "--compare", "gone.tflite", "-o", str(page))
+    assert done.stderr.startswith("lowtide: cannot read gone.tflite: ")
 
 
 def test_a_board_and_a_microcontroller_exclude_each_other() -> None:
@@ -120,5 +132,5 @@ def test_verify_compiles_for_a_microcontroller(monkeypatch: pytest.MonkeyPatch) 
     assert asked == [find_mcu("STM32F405RG").target]
     done = call("verify", "zoo:figure1", "--mcu", "RP2040", "--core", "any")
     assert done.err == (
-        "lowtide: --core and --mcu both say what to compile for\n  remedy: give one of them\n"
+        "lowtide: --core and --mcu both say which core\n  remedy: give one of them\n"
     )

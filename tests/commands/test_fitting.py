@@ -8,10 +8,15 @@ import json
 from dataclasses import replace
 
 import lowtide
+from lowtide.commands.compiling import Options, compile_model
+from lowtide.commands.estimating import INSTANCE
 from lowtide.commands.fitting import Fit, fits
+from lowtide.emit.footprint import STACK
 from lowtide.machines.mcus import Mcu, find_mcu
 from lowtide.report.data import to_json
 from lowtide.report.fitting import fit_csv, fit_document, fit_html, fit_text
+from lowtide.tflite.read import parse
+from variable_nets import variable_network
 
 M4 = find_mcu("STM32L432KC")
 
@@ -60,6 +65,20 @@ def test_a_plan_with_more_work_fits_in_flash_too() -> None:
     assert found.way == "more work"
     assert found.spare_ram_bytes >= 0
     assert found.spare_flash_bytes >= 0
+
+
+def test_a_plan_with_more_work_has_state_too() -> None:
+    model = parse(variable_network(2), path="net")
+    ram = lowtide.estimate(model, target=M4.target).needs["streamed"].total_ram_bytes
+    assert ram is not None
+    (found,) = fits(model, [part(ram - 4)])
+    assert found.way == "more work"
+    most = ram - 4 - INSTANCE - STACK
+    program = compile_model(
+        model, Options(input_mode="streamed", target=M4.target, max_ram=most, max_overhead=2.0)
+    )
+    assert program.state_bytes > 100
+    assert found.ram_bytes == program.ram_bytes + INSTANCE + STACK
 
 
 def test_what_is_missing_is_the_least_of_all_ways() -> None:
@@ -115,11 +134,34 @@ def test_all_forms_say_the_same() -> None:
     assert [{k: str(v) for k, v in row.items()} for row in document["fits"]] == lines
     assert lines[0]["mcu"] == "STM32L432KC"
     text, page = fit_text(found), fit_html(found)
-    assert "STM32L432KC  cortex-m4   64 KiB" in text
+    first = text.splitlines()[2].split()
+    assert first[:2] == ["STM32L432KC", "fits"]
+    assert first[-5:] == ["64", "KiB", "256", "KiB", "cortex-m4"]
     assert page.count("<td class=") == 2
     assert "fits 1 of 2 parts: 1 as is" in text
     assert '<th scope="col" title="zoo:figure1">zoo:figure1</th>' in page
     assert found[1].sentence in page
+
+
+def test_a_row_has_each_figure_under_its_name() -> None:
+    fit = Fit("net", part(70_000, 300_000), "streamed", 1000, 2000, overhead=1.23456, streamed=True)
+    (row,) = fit_document([fit])["fits"]
+    assert row == {
+        "network": "net",
+        "mcu": "PART70000",
+        "core": M4.core,
+        "ram": 70_000,
+        "flash": 300_000,
+        "way": "streamed",
+        "streamed": True,
+        "overhead": 1.2346,
+        "ram_bytes": 1000,
+        "flash_bytes": 2000,
+        "spare_ram_bytes": 69_000,
+        "spare_flash_bytes": 298_000,
+        "source": M4.source,
+        "confirmed": M4.confirmed,
+    }
 
 
 def test_all_parts_are_looked_at_by_default() -> None:

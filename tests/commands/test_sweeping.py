@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import resource
@@ -304,6 +305,21 @@ def test_folders_and_patterns_name_the_files_in_them(folder: Path, tmp_path: Pat
     )
 
 
+def test_a_folder_that_cannot_be_read_is_named(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: str) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    with pytest.raises(UsageError) as error:
+        sweeping.files_of([str(folder)])
+    assert str(error.value) == (
+        f"cannot read the folder {folder}: Permission denied\n"
+        "  remedy: name another folder, or the files themselves"
+    )
+
+
 def test_a_file_that_cannot_be_read_or_changes_is_a_row(
     folder: Path, here: list[str], tmp_path: Path
 ) -> None:
@@ -329,6 +345,10 @@ def test_a_file_that_cannot_be_read_or_changes_is_a_row(
         (".csv", "name,ram\nx,1\n"),
         (".jsonl", '{"name": "x"}\n'),
         (".jsonl", "[1]\n"),
+        (
+            ".jsonl",
+            '{"path": "x", "sha256": "no digest", "version": "0", "asked": "estimate", "error": ""}\n',
+        ),
         (".parquet", "PAR1"),
     ],
 )

@@ -14,7 +14,7 @@ from lowtide.commands.compiling import Options, compile_model, passed, prepared
 from lowtide.commands.estimating import MODES
 from lowtide.emit.footprint import flash_bytes
 from lowtide.errors import ModelError, UsageError
-from lowtide.estimates import network, shapes
+from lowtide.estimates import fitting, network, shapes
 from lowtide.estimates.builder import Shapes
 from lowtide.ir import Graph
 from lowtide.lower import lower_op
@@ -138,6 +138,8 @@ def test_what_was_asked_before_changes_nothing(monkeypatch: pytest.MonkeyPatch) 
     lowtide.estimate("zoo:resnet8")
     assert lowtide.estimate(graph) == first
     monkeypatch.setattr(shapes, "_known", {})
+    monkeypatch.setattr(shapes, "_known_blocks", {})
+    monkeypatch.setattr(fitting, "_prices", {})
     assert lowtide.estimate(graph) == first
 
 

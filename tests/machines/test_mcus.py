@@ -100,3 +100,12 @@ def test_a_wrong_name_is_answered_with_like_ones() -> None:
         "  remedy: did you mean STM32L432KC or STM32L452RE or STM32WL55JC? "
         "`lowtide boards --mcus` lists all; a board file can describe any other"
     )
+
+
+def test_the_start_of_many_names_is_none() -> None:
+    with pytest.raises(UsageError) as error:
+        find_mcu("esp32c")
+    assert str(error.value) == (
+        "'esp32c' is the start of 2 microcontrollers' names\n"
+        "  remedy: give one whole, as ESP32-C3 or ESP32-C6; `lowtide boards --mcus` lists all"
+    )

@@ -6,6 +6,7 @@ That it computes the same is shown in end_to_end/test_variables.py, on random ne
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 import ai_edge_litert.schema_py_generated as schema
 import numpy as np
@@ -15,6 +16,7 @@ from lowtide.ir import Graph
 from lowtide.ir.state import SHIFT_ROWS, WRITE_ROWS, state_order
 from lowtide.passes import carry_rows, resolve_variables
 from lowtide.passes.simplify import simplify
+from lowtide.place.variables import place_variables
 from lowtide.tflite.read import parse
 from move_models import Net, Shape
 from stateful import assign, handle, read
@@ -67,6 +69,50 @@ def test_rows_behind_the_old_ones() -> None:
     assert carried(graph) == ((1, 5, 1, 4), {"rows": (2,), "kept": (3,)})
     assert graph.ops[0].options == {"row": 3}
     assert graph.ops[1].inputs == graph.ops[2].inputs
+
+
+def test_each_part_is_written_behind_those_before_it() -> None:
+    net = Net(np.int8)
+    parts = [net.input((1, count, 1, 4)) for count in (2, 3, 1)]
+    state = handle(net, "ring")
+    whole = joined(net, [read(net, state, (1, 6, 1, 4)), *parts], (1, 12, 1, 4))
+    assign(net, state, rows(net, whole, 6, 6))
+    net.outputs = [largest(net, whole, 12)]
+    graph = carry_rows(resolve_variables(parse(net.build()).graph))
+    assert [op.options for op in graph.ops[:3]] == [{"row": 6}, {"row": 8}, {"row": 11}]
+
+
+@pytest.mark.parametrize("align", [1, 16])
+@pytest.mark.parametrize(("first", "second"), [*product((1, 2, 3, 5), repeat=2)])
+def test_variables_share_no_byte_that_is_needed(first: int, second: int, align: int) -> None:
+    """New rows may lie where only the oldest ones of the other were, which has been read by then."""
+    net, made = Net(np.int8), []
+    for number, new in enumerate((first, second)):
+        given, state = net.input((1, new, 1, 4)), handle(net, f"ring{number}")
+        whole = joined(net, [read(net, state, (1, 3, 1, 4)), given], (1, 3 + new, 1, 4))
+        assign(net, state, rows(net, whole, new, 3))
+        made.append(largest(net, whole, 3 + new))
+    net.outputs = made
+    graph = carry_rows(resolve_variables(parse(net.build()).graph))
+    low, high = place_variables(graph, range(len(graph.ops)), align=align)
+    # The one that is read first, and moved last, lies behind the other.
+    assert (high.span - high.size, low.span - low.size) == (4 * first, 4 * second)
+    assert high.offset % align == low.offset % align == 0
+    assert low.offset + low.size <= high.offset
+    assert low.offset + low.span <= high.offset + 4 * first
+
+
+def test_variables_that_are_in_use_together_share_nothing() -> None:
+    """The second is written before the first is read: both are needed whole."""
+    net, wholes = Net(np.int8), []
+    for number in range(2):
+        given, state = net.input((1, 2, 1, 4)), handle(net, f"ring{number}")
+        wholes.append(joined(net, [read(net, state, (1, 3, 1, 4)), given], (1, 5, 1, 4)))
+        assign(net, state, rows(net, wholes[-1], 2, 3))
+    net.outputs = [largest(net, whole, 5) for whole in wholes]
+    graph = carry_rows(resolve_variables(parse(net.build()).graph))
+    low, high = place_variables(graph, range(len(graph.ops)))
+    assert (low.offset, low.span, high.offset) == (0, 20, 20)
 
 
 def test_some_of_the_new_rows_need_not_be_kept() -> None:

@@ -11,6 +11,7 @@ import pytest
 from lowtide.ir import DType, Graph, Op, Quant, Tensor
 from lowtide.ir.flipped import flipped, unflipped
 from lowtide.passes.flipping import flip_bytes
+from lowtide.passes.flips import FLIP, flips_by_readers
 from lowtide.passes.simplify import Kept
 
 _QUANT = Quant((0.5,), (3,), 0)
@@ -80,6 +81,15 @@ def test_a_window_flips_what_it_reads_and_a_pixel_does_not() -> None:
     tensors[1] = _weights(1, 1)
     first = _shown(flip_bytes(_graph(tensors, ops, 0, 5)).graph)[:2]
     assert first == [("FLIP", "u>f"), ("CONV_2D", "fu>f")]
+
+
+def test_flipped_bytes_that_are_an_output_are_made() -> None:
+    """Though the convolution that reads them as well could flip them on its way."""
+    tensors = [_bytes(0), flipped(_bytes(1)), flipped(_weights(2, 3)), flipped(_bytes(3))]
+    ops = [(FLIP, (0,), (1,)), ("CONV_2D", (1, 2), (3,))]
+    assert [op.type for op in flips_by_readers(_graph(tensors, ops, 0, 3)).ops] == ["CONV_2D"]
+    both = _graph(tensors, ops, 0, 3, 1)
+    assert flips_by_readers(both) is both
 
 
 def test_what_flips_itself_meets_both_kinds() -> None:

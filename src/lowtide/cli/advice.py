@@ -120,9 +120,10 @@ def or_what_fits_on(board: Board, compiled: Compiled) -> Iterator[None]:
 
 
 def remedy_of_check(verdict: Verdict, otherwise: str) -> str:
-    """What would keep to the limit of RAM, if that is what was exceeded; else `otherwise`."""
-    over = [f.over for f in verdict.findings if f.name == "ram_bytes" and f.by == "limit"]
-    if not over or max(over) <= 0:
+    """What would keep to the limit of RAM, if that alone was exceeded; else `otherwise`."""
+    exceeded = [f for f in verdict.findings if f.over > 0]
+    over = [f.over for f in exceeded if f.name == "ram_bytes" and f.by == "limit"]
+    if not over or any(f.name != "ram_bytes" for f in exceeded):
         return otherwise
     from lowtide.commands.hints import ways_to_fit
     from lowtide.report.advised import fit_remedy

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -25,6 +25,12 @@ from lowtide.cli.options import (
     show,
 )
 from lowtide.errors import UsageError
+
+if TYPE_CHECKING:
+    from lowtide.commands.compiling import Compiled, Options
+    from lowtide.ir import Model
+    from lowtide.machines.mcus import Mcu
+    from lowtide.machines.parts import Board
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -225,7 +231,15 @@ for_mcu_option = click.option(
 )
 
 
-def found_mcu(name: str | None, options: dict[str, Any]) -> Any:
+core_mcu_option = click.option(
+    "--mcu",
+    metavar="NAME",
+    shell_complete=complete_mcus,
+    help="Compile for the core of this microcontroller (see `lowtide boards --mcus`).",
+)
+
+
+def found_mcu(name: str | None, options: dict[str, Any]) -> Mcu | None:
     """The microcontroller, whose core is put into `options`; None if none is named."""
     from lowtide.machines.mcus import find_mcu
 
@@ -238,7 +252,7 @@ def found_mcu(name: str | None, options: dict[str, Any]) -> Any:
     return mcu
 
 
-def found_board(board: str | None, mcu: str | None, board_file: Path | None) -> Any:
+def found_board(board: str | None, mcu: str | None, board_file: Path | None) -> Board | None:
     """The board, or the microcontroller as one; None if neither is named."""
     from lowtide.machines.board import find_board
     from lowtide.machines.mcus import board_of, find_mcu
@@ -250,7 +264,7 @@ def found_board(board: str | None, mcu: str | None, board_file: Path | None) -> 
     return None if board is None else find_board(board, board_file)
 
 
-def load_with(model: str, options: dict[str, Any]) -> tuple[Any, Any]:
+def load_with(model: str, options: dict[str, Any]) -> tuple[Model, Options]:
     """The model, and `compiling.Options` from the command line or the plan file it names."""
     from lowtide.commands.compiling import Options
     from lowtide.machines.board import find_target
@@ -276,21 +290,21 @@ def load_with(model: str, options: dict[str, Any]) -> tuple[Any, Any]:
     return loaded, Options(**{**options, **read_plan(plan_file, loaded)})
 
 
-def compile_with(model: str, options: dict[str, Any], mcu: Any = None) -> Any:
+def compile_with(model: str, options: dict[str, Any], mcu: Mcu | None = None) -> Compiled:
     """The program; with an `mcu`, within its RAM."""
     from lowtide.commands.compiling import compile_model
     from lowtide.commands.for_part import within_part
 
     loaded, chosen = load_with(model, options)
 
-    def make(chosen: Any) -> Any:
+    def make(chosen: Options) -> Compiled:
         with or_what_fits(loaded, chosen), progress("compiling"):
             return compile_model(loaded, chosen)
 
     return make(chosen) if mcu is None else within_part(mcu, chosen, make, lambda program: program)
 
 
-def show_fit(mcu: Any, program: Any) -> None:
+def show_fit(mcu: Mcu | None, program: Compiled) -> None:
     """A line that says whether `program` fits `mcu`, if one is named."""
     if mcu is not None:
         from lowtide.commands.for_part import fit_of
@@ -298,7 +312,7 @@ def show_fit(mcu: Any, program: Any) -> None:
         show(f"predicted: {fit_of(mcu, program).sentence}")
 
 
-def fit_field(mcu: Any, program: Any) -> dict[str, Any]:
+def fit_field(mcu: Mcu | None, program: Compiled) -> dict[str, Any]:
     """The same for a JSON document."""
     if mcu is None:
         return {}
@@ -315,7 +329,8 @@ def fit_field(mcu: Any, program: Any) -> dict[str, Any]:
     }
 
 
-def compile_once(model: str, cached: bool, options: dict[str, Any]) -> Any:
+def compile_once(model: str, cached: bool, options: dict[str, Any]) -> Compiled:
+    """The program, which an earlier run may have made; that is not looked for if not `cached`."""
     from lowtide.commands.kept import compiled_once
 
     loaded, chosen = load_with(model, options)

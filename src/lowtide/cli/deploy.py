@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,6 +21,7 @@ from lowtide.cli.compile_options import (
     compile_once,
     compile_options,
     compile_with,
+    core_mcu_option,
     fit_field,
     for_mcu_option,
     found_board,
@@ -43,6 +44,12 @@ from lowtide.cli.options import (
     show,
 )
 from lowtide.errors import DiffersError, UsageError
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from lowtide.commands.checking import Ran
+    from lowtide.commands.compiling import Options, Planned
 
 PACKAGES = ("arduino", "zephyr", "esp-idf", "platformio", "cmake", "cmsis-pack")
 """What `lowtide compile --export` knows; `emit/exports` makes them."""
@@ -73,8 +80,10 @@ def compile_command(
     """Write C99 that runs the network in the least RAM."""
     from lowtide.commands.compiling import exported
     from lowtide.commands.hints import hints
+    from lowtide.files import check_folder
     from lowtide.report import data, deployment
 
+    check_folder(folder)
     part = found_mcu(mcu, options)
     compiled = compile_with(model, options, part)
     if package is not None:
@@ -134,7 +143,7 @@ def plan(
     part = found_mcu(mcu, options)
     loaded, chosen = load_with(model, options)
 
-    def make(chosen: Any) -> Any:
+    def make(chosen: Options) -> Planned:
         with or_what_fits(loaded, chosen), progress("planning") as tell:
             return planned_model(loaded, chosen, front=front, tell=tell)
 
@@ -202,12 +211,13 @@ def report(
     microcontroller = None if mcu is None else find_mcu(mcu)
     emulated = microcontroller is None or microcontroller.is_emulated
     part = found_board(board, mcu, board_file) if emulated else None
-    target = microcontroller or (part and part.core)
-    if target is not None and options.get("core") is None:
-        options["target"] = target.target
+    runs_on = part.core if microcontroller is None and part is not None else microcontroller
+    if runs_on is not None and options.get("core") is None:
+        options["target"] = runs_on.target
     reported = []
-    for name in (model, *([] if compare is None else [compare])):
-        loaded, chosen = load_with(name, dict(options))
+    names = [model, *([] if compare is None else [compare])]
+    given = [load_with(name, dict(options)) for name in names]  # a slip is told before long work
+    for name, (loaded, chosen) in zip(names, given, strict=True):
         with progress(f"reporting on {name}") as tell:
             made = report_on(loaded, chosen, part, mcu=microcontroller, tell=tell, cached=cached)
             reported.append(made)
@@ -215,17 +225,15 @@ def report(
     if as_json:
         print(data.to_json(page.report_document(*reported)))
     else:
-        show("\n".join([*(page.verdict_sentence(each) for each in reported), f"wrote {file}"]))
+        for name, each in zip(names, reported, strict=True):
+            show(f"{name}: " * (len(names) > 1) + page.verdict_sentence(each))
+        show(f"Wrote {file}.")
 
 
 @click.command(cls=HelpfulCommand, epilog=MODEL_HELP)
 @model_argument
 @inputs_options(8)
-@click.option(
-    "--mcu",
-    metavar="NAME",
-    help="Compile for the core of this microcontroller (see `lowtide boards --mcus`).",
-)
+@core_mcu_option
 @compile_options
 @cache_option
 @json_option
@@ -240,13 +248,9 @@ def verify(
 ) -> None:
     """Prove the generated C right: every tensor, byte for byte, on this computer with sanitizers."""
     from lowtide.commands import checking
-    from lowtide.machines.mcus import find_mcu
     from lowtide.report import data, deployment
 
-    if mcu is not None:
-        if options.get("core") is not None:
-            raise UsageError("--core and --mcu both say what to compile for", "give one of them")
-        options["target"] = find_mcu(mcu).target
+    found_mcu(mcu, options)
     compiled = compile_once(model, cached, options)
     with progress("building, running and comparing with the reference kernels"):
         result = checking.verify(compiled, samples=samples, seed=seed, cached=cached)
@@ -303,16 +307,15 @@ def run(
 ) -> None:
     """Run the generated C on an emulated board; measure RAM, flash and instructions."""
     from lowtide.commands import checking
+    from lowtide.files import check_folder
     from lowtide.report import data, deployment
     from lowtide.report.profile import read_clock
 
     for option, given in (("--clock", clock), ("--csv", csv)):
         if given is not None and not profile:
             raise UsageError(f"{option} shows a profile, and none is made", "add --profile")
-    if csv is not None and csv.exists() and not csv.is_dir():
-        raise UsageError(
-            f"cannot make the folder {csv}: it is a file", "name a folder for the tables"
-        )
+    if csv is not None:
+        check_folder(csv, "name a folder for the tables")
     hertz = None if clock is None else read_clock(clock)
     found = found_board(board, mcu, board_file)
     if found is None:
@@ -379,7 +382,7 @@ def check(
     mcu: str | None,
     board_file: Path | None,
     baseline: Path | None,
-    tolerance: Any,
+    tolerance: Fraction,
     file: Path | None,
     junit: Path | None,
     as_json: bool,
@@ -420,7 +423,7 @@ def check(
         raise verdicts.ExceedsError(f"{model}: {report.failures(result)}", remedy)
 
 
-def _write_profile(folder: Path, result: Any) -> None:
+def _write_profile(folder: Path, result: Ran) -> None:
     """The profile's tables, if there is one; why there is none is said with the other results."""
     from lowtide.commands.profiling import Profile
     from lowtide.files import make_folder, write_together

@@ -1,4 +1,4 @@
-"""The commands that list what there is to choose from: boards, ops."""
+"""The commands that list what there is to choose from: boards, ops, and completion for shells."""
 
 from __future__ import annotations
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from lowtide.cli.helping import HelpfulCommand, complete_boards
+from lowtide.cli.helping import HelpfulCommand, complete_boards, complete_mcus
 from lowtide.cli.options import MODEL_HELP, Factor, file_option, json_option, progress, show
 from lowtide.errors import LowtideError, UsageError
 
 if TYPE_CHECKING:
     from lowtide.commands.engines import EngineName
+    from lowtide.commands.fitting import Fit
 
 
 @click.command(cls=HelpfulCommand, epilog=MODEL_HELP)
@@ -56,10 +57,10 @@ def fit(
     from lowtide.files import check_writable, write_atomically
     from lowtide.machines.mcus import find_mcus, load_mcus
     from lowtide.report import data, fitting
-    from lowtide.report.terminal import plain
+    from lowtide.report.terminal import fitted, plain
 
     failed: list[tuple[str, LowtideError]] = []
-    writers: dict[str, Callable[[Any], str]] = {
+    writers: dict[str, Callable[[list[Fit]], str]] = {
         ".csv": fitting.fit_csv,
         ".html": fitting.fit_html,
         ".json": lambda found: data.to_json(fitting.fit_document(found, failed)) + "\n",
@@ -74,7 +75,7 @@ def fit(
     if names is not None:
         mcus = [mcu for name in names.split(",") for mcu in find_mcus(name.strip())]
     with progress("estimating") as tell:
-        found: list[Any] = []
+        found: list[Fit] = []
         for model in models:
             tell(model)
             try:
@@ -90,7 +91,8 @@ def fit(
     else:
         show(fitting.fit_text(found))
     for model, why in failed:
-        print(f"lowtide: {plain(model)}: {why}", file=sys.stderr)
+        named = "" if why.cause.startswith(model) else f"{plain(model)}: "
+        print(fitted(f"lowtide: {named}{why}"), file=sys.stderr)
     if failed:
         sys.exit(failed[0][1].exit_code)
 
@@ -123,6 +125,7 @@ def fit(
 @click.option(
     "--mcu",
     metavar="NAME",
+    shell_complete=complete_mcus,
     help="Run each program on this microcontroller (see `lowtide boards --mcus`), emulated by its core.",
 )
 @click.option("--simplify", is_flag=True, help="Leave out what no input can change.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -22,7 +22,17 @@ from lowtide.cli.options import (
     show,
 )
 from lowtide.errors import UsageError
-from lowtide.files import check_writable, make_folder, write_atomically, write_together
+from lowtide.files import (
+    check_folder,
+    check_writable,
+    make_folder,
+    write_atomically,
+    write_together,
+)
+
+if TYPE_CHECKING:
+    from lowtide.commands.hints import Hint
+    from lowtide.commands.simplifying import SimplifiedFile
 
 
 @click.command(cls=HelpfulCommand, epilog=MODEL_HELP)
@@ -44,10 +54,8 @@ def analyze(model: str, as_json: bool, csv: Path | None, plot: Path | None, effo
     if plot is not None:
         picture_format = picture.format_of(plot.name)
         check_writable(plot)
-    if csv is not None and csv.exists() and not csv.is_dir():
-        raise UsageError(
-            f"cannot make the folder {csv}: it is a file", "name a folder for the tables"
-        )
+    if csv is not None:
+        check_folder(csv, "name a folder for the tables")
     loaded = load(model)
     with progress("searching for the best order"):
         result = reordering.analyze(loaded, effort=effort)
@@ -187,7 +195,7 @@ def simplify(
         show_hints(model, found)
 
 
-def _after_simplify(result: Any, reordered: bool, effort: float) -> Any:
+def _after_simplify(result: SimplifiedFile, reordered: bool, effort: float) -> tuple[Hint, ...]:
     """What another order would save of the new file, and what a compiled program would need."""
     from lowtide.commands.hints import file_hints
     from lowtide.order import best_order

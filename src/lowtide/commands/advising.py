@@ -22,7 +22,7 @@ _LEAST: Final = 0.01
 _LEAST_FOR_WORK: Final = 0.05
 """And one that costs work, of less than this."""
 
-_MORE_WORK: Final = 1.25
+MORE_WORK: Final = 1.25
 """How many times the network's MACs an advised plan may take."""
 
 Kind = Literal[
@@ -82,8 +82,8 @@ def _ways(compiled: Compiled) -> Iterator[tuple[Kind, tuple[str, ...], Options]]
     if options.input_mode == "resident" and not options.preserve_input:
         yield "streamed", ("--input", "streamed"), replace(options, input_mode="streamed")
     if options.max_overhead is None and options.max_ram is None:
-        other = replace(options, max_overhead=_MORE_WORK)
-        yield "strips", ("--max-overhead", str(_MORE_WORK)), other
+        other = replace(options, max_overhead=MORE_WORK)
+        yield "strips", ("--max-overhead", str(MORE_WORK)), other
     if options.target.core == "any":
         for core in ("cortex-m0", "cortex-m4"):
             yield "core", ("--core", core), replace(options, target=find_target(core))

@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal, get_args
 
 from lowtide.commands.cutting import proposed
 from lowtide.commands.ends import InputType, Layout, ends_notes, own_ends, with_bytes
@@ -54,6 +54,21 @@ from lowtide.rows.stages import Choice
 from lowtide.shown import Shown
 from lowtide.target import ANY, Target
 from lowtide.tflite import foreign
+
+Cost = Literal["macs", "instructions"]
+
+_CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
+    "schedule": get_args(Schedule),
+    "allocator": ("planned", "greedy", "compacting"),
+    "input_mode": get_args(InputMode),
+    "output_mode": get_args(OutputMode),
+    "input_layout": get_args(Layout),
+    "output_layout": get_args(Layout),
+    "input_type": get_args(InputType),
+    "cost": get_args(Cost),
+    "rounding": get_args(EngineName),
+}
+"""What options may be, for callers whose types nobody checks: a slip would change nothing, unseen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +117,7 @@ class Options:
     max_ram: int | None = None
     stages: tuple[Choice, ...] | None = None
     stages_of: str | None = None
-    cost: Literal["macs", "instructions"] = "macs"
+    cost: Cost = "macs"
     target: Target = ANY
     effort: float = 1.0
     rounding: EngineName = "tflm"
@@ -110,6 +125,11 @@ class Options:
     slices: bool = False
 
     def __post_init__(self) -> None:
+        for name, choices in _CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise UsageError(
+                    f"{name} cannot be {getattr(self, name)!r}", f"use one of: {', '.join(choices)}"
+                )
         if not 4 <= self.align <= 4096 or self.align & (self.align - 1):
             raise UsageError(
                 f"--align {self.align} cannot be",

@@ -60,8 +60,9 @@ class Estimate(Shown):
     """What a network will take; all sizes in bytes.
 
     `needs` has an entry per input mode asked for. `order_peak_bytes` is the peak of the best order of
-    whole operators, `order_bound_bytes` what no order can beat; `tflm_bytes` what TFLM's own planner
-    takes for tensors and state, operators in the file's order. These, and `macs`, are None where inputs
+    the program's operators, whole (a PAD, for one, is part of what reads it, which `analyze` leaves
+    apart), `order_bound_bytes` what no order can beat; `tflm_bytes` what TFLM's own planner takes for
+    the file's tensors and state, operators in the file's order. These, and `macs`, are None where inputs
     alone are too large for the budget. `state_bytes` outlive a run, and are part of `ram_bytes`.
     """
 
@@ -104,7 +105,8 @@ def estimate(
     out first, which takes longer than the rest. `effort` is a factor of what the search for the best
     order may do.
 
-    Raises ModelError for a network that cannot be compiled, as `compile` does.
+    Raises ModelError for a network that cannot be compiled, as `compile` does, and UsageError for a
+    mode that there is not.
     """
     model = _model(graph)
     source = graph_of(model)
@@ -117,6 +119,8 @@ def estimate(
     )
     if len(needs) == len(inputs):
         return found
+    for mode in inputs:
+        Options(input_mode=mode)  # raises for none of them
     options = Options(simplify=simplify, target=target)
     ready = passed(model, options).graph
     order = best_order(ready, effort=effort)

@@ -26,13 +26,15 @@ def within_part(
     program_of: Callable[[_Made], Compiled],
 ) -> _Made:
     """What `make` makes of `options`; where its program takes more RAM than `mcu` has, and no plan is
-    asked for, of the same with that limit. Raises InfeasibleError if no plan keeps to it.
+    asked for, of the same with that limit. Raises InfeasibleError if no plan keeps to it, and, without
+    looking for one, if there is too little flash as well.
 
     RAM is predicted: arena, state and instance are known, stack is assumed.
     """
     made = make(options)
     program = program_of(made)
-    missing = predicted(program).ram_bytes - mcu.ram_bytes
+    figures = predicted(program)
+    missing = figures.ram_bytes - mcu.ram_bytes
     asked = (options.stages, options.max_ram, options.max_overhead) != (None, None, None)
     if missing <= 0 or asked or options.schedule == "operators":
         return made
@@ -40,6 +42,12 @@ def within_part(
     if most <= 0:
         raise InfeasibleError(
             f"{mcu.name} has {mcu.ram_bytes:,} B of RAM, too little for stack and instance alone",
+            "`lowtide fit` tells which microcontrollers will do",
+        )
+    if figures.flash_bytes > mcu.flash_bytes:  # no plan makes up for that
+        raise InfeasibleError(
+            f"{mcu.name} is too small: {missing:,} B of RAM and "
+            f"{figures.flash_bytes - mcu.flash_bytes:,} B of flash are missing, as predicted",
             "`lowtide fit` tells which microcontrollers will do",
         )
     try:

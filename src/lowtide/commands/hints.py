@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from lowtide.commands.advising import Kind
+from lowtide.commands.advising import MORE_WORK, Kind
 from lowtide.commands.compiling import Compiled, Options, compile_model, passed
 from lowtide.commands.savings import Savings
 from lowtide.errors import LowtideError
@@ -33,11 +33,9 @@ MOST: Final = 3
 WORTH: Final = 0.03
 """A saving of less than this part is not worth a line."""
 
-_MORE_WORK: Final = 1.25
-"""How many times the network's MACs a plan of the front may take that is pointed to."""
-
 _MORE_INSTRUCTIONS: Final = 1.5
-"""And how many times the program's instructions, as predicted."""
+"""How many times the program's instructions a plan of the front may take that is pointed to, as
+predicted; its MACs are at most `MORE_WORK` times the network's."""
 
 _SURE: Final = 1.05
 """What is estimated fits for sure where there is so many times the room."""
@@ -163,14 +161,14 @@ def _by_estimates(compiled: Compiled) -> Iterator[Hint]:
 
 def _of_front(compiled: Compiled, points: Sequence[Point]) -> Iterator[Hint]:
     """The plan of least RAM for not too much work."""
-    within = [p for p in points if p.overhead <= _MORE_WORK]
+    within = [p for p in points if p.overhead <= MORE_WORK]
     model = compiled.options.predictor
     if not within or model is None:
         return
     best = min(within, key=lambda p: (p.arena_bytes, p.cost))
     before = model.program(compiled.assembly.executed)
     faster = 1 - model.program(best.placed.rows.executed) / max(1, before)
-    flags = ("--max-overhead", f"{_MORE_WORK:g}")
+    flags = ("--max-overhead", f"{MORE_WORK:g}")
     saved = compiled.arena_bytes - best.arena_bytes
     if faster >= 1 - _MORE_INSTRUCTIONS:
         yield Hint("strips", flags, saved, compiled.ram_bytes, faster=faster, estimated=False)

@@ -19,7 +19,7 @@ from lowtide.commands.compiling import (
     planned_model,
 )
 from lowtide.commands.fitting import Fit, Needed, first_fit
-from lowtide.commands.verdict import Figures, predicted
+from lowtide.commands.verdict import Figures, measured, predicted
 from lowtide.errors import LowtideError, MissingToolError, UsageError
 from lowtide.ir import Model
 from lowtide.machines.mcus import Mcu, load_mcus
@@ -117,7 +117,7 @@ def report_on(
             if mcu is None:
                 raise
     tell("trying other options")
-    figures = predicted(compiled) if ran is None else _measured(ran)
+    figures = predicted(compiled) if ran is None else measured(ran)
     ways = _ways(planned, streamed, figures)
     return Reported(
         analysis=analysis,
@@ -191,13 +191,4 @@ def _tight(planned: Planned) -> Compiled | None:
     return compile_model(
         compiled.model,
         replace(compiled.options, stages=best.choices, max_overhead=None, max_ram=None),
-    )
-
-
-def _measured(ran: Ran) -> Figures:
-    found = ran.measured
-    return Figures(
-        *(found.ram.total_bytes, found.flash.total_bytes, found.max_instructions, ran.board.name),
-        measured=True,
-        bit_exact=ran.bit_exact,
     )

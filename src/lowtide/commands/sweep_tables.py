@@ -44,6 +44,7 @@ def read_rows(path: Path) -> Iterator[Row]:
             for row in _read(path):
                 if any(not isinstance(row[name], str) for name in _TEXTS):
                     raise ValueError("it has other columns")
+                bytes.fromhex(row["sha256"])  # raises ValueError
                 yield {name: row.get(name) for name in COLUMNS}
     except (OSError, ValueError, TypeError, KeyError, AttributeError, csv.Error) as error:
         why = f"it has no column {error}" if isinstance(error, KeyError) else error

@@ -158,12 +158,13 @@ def _add_files(name: str, found: set[str], lists: set[Path], *, listed: bool = F
     elif name.startswith(_ZOO):
         found.add(name)
     elif (path := Path(name)).is_dir():
-        if not any(_inside(str(path))):
+        inside = _all_inside(path)
+        if not inside:
             raise UsageError(
                 f"there is no .tflite file in {name}",
                 "name another folder, or the files themselves",
             )
-        found.update(_inside(str(path)))
+        found.update(inside)
     elif path.exists() or (listed and not glob.has_magic(name)):
         found.add(str(path))
     else:
@@ -173,11 +174,21 @@ def _add_files(name: str, found: set[str], lists: set[Path], *, listed: bool = F
                 f"there is no file {name}", "name files, folders, patterns, or @FILE, a list"
             )
         for match in map(Path, matches):
-            found.update(_inside(str(match)) if match.is_dir() else [str(match)])
+            found.update(_all_inside(match) if match.is_dir() else [str(match)])
+
+
+def _all_inside(folder: Path) -> set[str]:
+    """The .tflite files in a folder and in those in it. Raises UsageError if one cannot be read."""
+    try:
+        return set(_inside(str(folder)))
+    except OSError as error:
+        raise UsageError(
+            f"cannot read the folder {error.filename or folder}: {error.strerror or error}",
+            "name another folder, or the files themselves",
+        ) from None
 
 
 def _inside(folder: str) -> Iterator[str]:
-    """The .tflite files in a folder and in those in it, found without a list of all."""
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):

@@ -13,7 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from lowtide.commands.checking import run
+from lowtide.commands.checking import Ran, run
 from lowtide.commands.compiling import Compiled
 from lowtide.emit.footprint import STACK, flash_bytes, instance_bytes
 from lowtide.errors import LowtideError, MissingToolError, UsageError
@@ -165,10 +165,8 @@ def _compared(
 def predicted(compiled: Compiled) -> Figures:
     """Figures without any tool: the arena, the state and constants are exact, code and stack assumed."""
     target = compiled.options.target
-    try:
-        count = load_model(target.priced_as).program(compiled.assembly.executed)
-    except UsageError:
-        count = None
+    model = compiled.options.predictor
+    count = None if model is None else model.program(compiled.assembly.executed)
     return Figures(
         compiled.ram_bytes + instance_bytes(compiled.assembly) + STACK,
         flash_bytes(compiled.assembly, compiled.files),
@@ -189,9 +187,14 @@ def _measured(compiled: Compiled, board: Board, guess: Figures, cached: bool) ->
             measured=False,
             why=missing.cause,
         )
+    return measured(ran)
+
+
+def measured(ran: Ran) -> Figures:
+    """Figures of a program that was run on a board."""
     found = ran.measured
     return Figures(
-        *(found.ram.total_bytes, found.flash.total_bytes, found.max_instructions, board.name),
+        *(found.ram.total_bytes, found.flash.total_bytes, found.max_instructions, ran.board.name),
         measured=True,
         bit_exact=ran.bit_exact,
     )

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 
@@ -107,12 +106,25 @@ def _nodes(nodes: Sequence[AnyNode]) -> tuple[Node, ...]:
 
 
 def prices(model: CostModel) -> Callable[[Node], int]:
-    """What `model` says that a node costs, worked out once for each."""
+    """What `model` says that a node costs, worked out once for each that does the same."""
+    known = _prices.setdefault(model.core, {})
 
-    @cache
     def price(node: Node) -> int:
-        columns = isinstance(node.work, NOT_LINEAR)
-        of = features(node, node.work.columns, 0) if columns and node.work else features(node)
-        return round(model.of(node.kernel, of))
+        pointers = sum(port.count for port in (*node.inputs, *node.outputs))
+        key = node.kernel, node.works.name, node.steps, pointers, node.work
+        found = known.get(key)
+        if found is None:
+            columns = isinstance(node.work, NOT_LINEAR)
+            of = features(node, node.work.columns, 0) if columns and node.work else features(node)
+            if len(known) >= _MOST:
+                known.clear()
+            known[key] = found = round(model.of(node.kernel, of))
+        return found
 
     return price
+
+
+_prices: dict[str, dict[tuple[object, ...], int]] = {}
+
+_MOST = 1 << 14
+"""How many prices of a core are remembered."""

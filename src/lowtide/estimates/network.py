@@ -15,11 +15,11 @@ from typing import Final
 from lowtide.estimates.fitting import Fitted, fitted, prices
 from lowtide.estimates.gaps import gap_bytes
 from lowtide.estimates.lines import RowsOf, Run, rows_of
-from lowtide.estimates.shapes import Shaped, shaped
+from lowtide.estimates.shapes import Shaped, shaped, shaped_block
 from lowtide.estimates.weighing import Stretch, Variant, exactly, least, variant
 from lowtide.ir import Graph
+from lowtide.ir.block import BlockOp
 from lowtide.ir.macs import op_macs
-from lowtide.lower import lower_op
 from lowtide.lower.convolution_work import Convolution, ConvolutionFours
 from lowtide.lower.depthwise_work import Depthwise, DepthwiseColumns
 from lowtide.lower.lanes_work import ConvolutionLanes, DepthwiseLanes
@@ -119,7 +119,8 @@ class Network:
         chosen = largest_of(blocks)
         for block in chosen:
             op = wide.ops[block.op]
-            self.lowered[block.op] = lower_op(wide, op, (dict(self.lowered), within), self.target)
+            assert isinstance(op, BlockOp)
+            self.lowered[block.op] = shaped_block(wide, op, (self.lowered, within), self.target)
         return wide, chosen
 
     def need(self, mode: InputMode, budget: int | None = None) -> Need:

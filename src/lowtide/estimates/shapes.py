@@ -3,11 +3,12 @@
 Why not `lower_op` alone: most of what that does is to pack weights, which changes nothing about rows,
 scratch memory or prices. So convolutions of int8 get their nodes here, from shapes alone. Every other
 operator is lowered once with weights of zeros, and what came out is remembered by all that it depends
-on: an estimate depends on the network, and not on what was asked before.
+on, as are blocks: an estimate depends on the network, and not on what was asked before.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,11 +16,13 @@ import numpy as np
 
 from lowtide.errors import ModelError
 from lowtide.ir import DType, Graph, Op, Tensor
+from lowtide.ir.block import BlockOp
 from lowtide.lower import convolution, lower_op
 from lowtide.lower.common import Context
 from lowtide.lower.convolution_work import Convolution
 from lowtide.lower.depthwise_work import Depthwise
 from lowtide.lower.nodes import Array, Join, Lowered, Node, Params, Port
+from lowtide.lower.work import Work
 from lowtide.target import DSP, Target
 
 _NO_PARAMS = Params("", ())
@@ -142,7 +145,38 @@ def _measure(params: Params, arrays: dict[int, int]) -> int:
     return len(params.fields)
 
 
-def _renamed(lowered: Lowered, op: int, ids: tuple[int, ...]) -> Lowered:
+def shaped_block(
+    graph: Graph, op: BlockOp, ways: Sequence[Mapping[int, Lowered]], target: Target
+) -> Lowered:
+    """The node of a block of operators that are lowered in these `ways`: see `lower_op`."""
+    ids = *op.inputs[:1], *op.outputs, *op.intermediates
+    numbers = [n for n in (op.expand, op.depthwise, op.project) if n is not None]
+    members = [way[n].nodes[0] for way in ways for n in numbers]
+    key = (
+        *(target, op.window, op.kept, op.expand is None, op.project is None),
+        *(op.expanded_rows, op.expanded_height, op.expanded_columns),
+        *((graph.tensors[t].shape, graph.tensors[t].dtype) for t in ids),
+        *((_kind(node), *map(_kind, node.forms)) for node in members),
+    )
+    found = _known_blocks.get(key)
+    if found is None:
+        lowered = _measured(lower_op(graph, op, ways, target)).lowered
+        found = _renamed(lowered, 0, {tensor: at for at, tensor in enumerate(ids)})
+        if len(_known_blocks) >= _MOST:
+            _known_blocks.clear()
+        _known_blocks[key] = found
+    return _renamed(found, op.id, ids)
+
+
+_known_blocks: dict[tuple[Any, ...], Lowered] = {}
+
+
+def _kind(node: Node) -> tuple[str, int, Work | None]:
+    """What a block asks of a node whose kernel it calls."""
+    return node.kernel, node.scratch, node.work
+
+
+def _renamed(lowered: Lowered, op: int, ids: Sequence[int] | Mapping[int, int]) -> Lowered:
     """The same for operator `op`, whose tensors are `ids`."""
 
     def node_of(node: Node) -> Node:
@@ -164,7 +198,7 @@ def _renamed(lowered: Lowered, op: int, ids: tuple[int, ...]) -> Lowered:
     return Lowered(nodes, views, None, join)
 
 
-def _port(port: Port, ids: tuple[int, ...]) -> Port:
+def _port(port: Port, ids: Sequence[int] | Mapping[int, int]) -> Port:
     return Port(
         *(ids[port.tensor], port.rows, port.row_bytes, port.first, port.stride),
         *(port.count, port.dilation, port.table, port.images),

@@ -319,17 +319,21 @@ def _way(
                 rank, came[last] = one, (stretch, None, 0)
         for number in several[last] if rank[0] > floor else ():
             ending = endings[number]
-            for at in range(len(ending.begins) - 1, -1, -1):  # of equal ones the shortest
-                first = ending.begins[at]
-                if needs[first] > rank[0]:
+            peaks, begins, vague = ending.peaks, ending.begins, ending.vague
+            for at in range(len(begins) - 1, -1, -1):  # of equal ones the shortest
+                first = begins[at]
+                need, needed = needs[first], peaks[at]
+                if need > rank[0]:
                     continue
-                peak = needed = ending.peaks[at]
-                if at < ending.vague:
-                    needed = max(int(peak * hope), ending.least[at])
-                need = max(needs[first], needed)
-                if need <= rank[0] and (one := (need, macs[last] - macs[first], needed)) < rank:
+                if at < vague:
+                    needed = max(int(needed * hope), ending.least[at])
+                if needed > rank[0]:
+                    continue
+                if need < needed:
+                    need = needed
+                if (one := (need, macs[last] - macs[first], needed)) < rank:
                     rank = one
-                    came[last] = Stretch(first, last, peak, ending.variant), number, at
+                    came[last] = Stretch(first, last, peaks[at], ending.variant), number, at
         needs[last] = rank[0]
     way: list[_Step] = []
     step = came[-1]

@@ -83,7 +83,7 @@ def load_mcus() -> dict[str, Mcu]:
 def find_mcu(name: str) -> Mcu:
     """The part of that name, in any case and with or without dashes; the start of one part's name
     alone is enough, and what follows its name, as the package, is ignored. Raises UsageError, with
-    suggestions, if there is none."""
+    suggestions, if there is none, or more than one begins so."""
     known = {_letters(part): part for part in load_mcus()}
     wanted = _letters(name)
     if wanted in known:
@@ -92,8 +92,13 @@ def find_mcu(name: str) -> Mcu:
     whole = [letters for letters in known if wanted.startswith(letters)]
     if len(begins) == 1 or whole:
         return load_mcus()[begins[0] if begins else known[max(whole, key=len)]]
+    if begins:
+        raise UsageError(
+            f"{name!r} is the start of {len(begins)} microcontrollers' names",
+            f"give one whole, as {' or '.join(begins[:3])}; `lowtide boards --mcus` lists all",
+        )
     like = difflib.get_close_matches(wanted, known, n=3, cutoff=0.5)
-    close = begins[:3] or [known[letters] for letters in like]
+    close = [known[letters] for letters in like]
     meant = f"did you mean {' or '.join(close)}? " if close else ""
     raise UsageError(
         f"there is no microcontroller {name!r}",

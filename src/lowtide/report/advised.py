@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from lowtide.commands.advising import Advice, Kind
+from lowtide.commands.advising import MORE_WORK, Advice, Kind
 from lowtide.commands.compiling import Compiled, Options
 from lowtide.commands.hints import WORTH, Hint, Way
 from lowtide.machines.board import size_text
@@ -76,7 +76,7 @@ def hint_documents(hints: Sequence[Hint], command: Callable[[Hint], str]) -> lis
 _HOW: Final[dict[Kind, str]] = {
     "quantized-io": "integers in and out",
     "streamed": "the input given row by row",
-    "strips": "at most 1.25 times the work",
+    "strips": f"at most {MORE_WORK:g} times the work",
     "core": "for that core alone",
     "rows": "rows of operators interleaved",
     "simplify": "without what no input can change",

@@ -41,7 +41,7 @@ _STYLE: Final = (
     "body{font:15px/1.4 system-ui,sans-serif;margin:1rem;background:var(--paper);color:var(--ink)}"
     "h1{font-size:1.4rem}p{white-space:pre-line;max-width:60rem}.scroll{overflow-x:auto}"
     "table{border-collapse:collapse}th,td{border-bottom:1px solid var(--line);padding:3px 10px;"
-    "text-align:left}td,th:nth-child(-n+4){white-space:nowrap}th{vertical-align:bottom;"
+    "text-align:left}td,th:nth-child(-n+4){white-space:nowrap}thead th{vertical-align:bottom}th{"
     "overflow-wrap:anywhere}:is(th,td):is(:nth-child(3),:nth-child(4)){text-align:right}"
     ".fits{background:var(--yes)}.streamed,.portable,.work{background:var(--some)}"
     ".no{background:var(--no)}small{display:block}"
@@ -86,16 +86,16 @@ def fit_text(found: Sequence[Fit]) -> str:
         rows = [
             (
                 fit.mcu.name,
-                fit.mcu.core,
-                size_text(fit.mcu.ram_bytes),
-                "external" if fit.mcu.external else size_text(fit.mcu.flash_bytes),
                 _said(fit),
                 f"{fit.spare_ram_bytes:,}",
                 f"{fit.spare_flash_bytes:,}",
+                size_text(fit.mcu.ram_bytes),
+                "external" if fit.mcu.external else size_text(fit.mcu.flash_bytes),
+                fit.mcu.core,
             )
             for fit in fits
         ]
-        columns = ("part.", "core.", "RAM", "flash", "fits.", "RAM left", "flash left")
+        columns = ("part.", "fits.", "RAM left", "flash left", "RAM", "flash", "core.")
         tables += [table(network, columns, rows), f"{_counted(fits)}\n"]
     return "\n".join([*tables, _WORDS])
 
