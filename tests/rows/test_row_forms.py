@@ -13,15 +13,12 @@ from lowtide.commands.compiling import Options, compile_model, prepared
 from lowtide.ir import Model
 from lowtide.lower.nodes import Node
 from lowtide.machines.board import find_target
-from lowtide.plans.forms import LITTLE, MOST_FOR_LITTLE, RATE, Costs, costs, is_worth
-from lowtide.plans.placer import Placer, Point
+from lowtide.plans.forms import LITTLE, MOST_FOR_LITTLE, Costs, costs, is_worth
 from lowtide.plans.planner import Plans, least, plans_of, within_cost
-from lowtide.plans.search import cheapest, choices_of
 from lowtide.rows.prepare import InputMode, Prepared
 from lowtide.tflite.read import parse
 from lowtide.zoo.builder import NetBuilder
 from lowtide.zoo.quantise import Activation
-from networks import loaded
 
 CORES = ("any", "cortex-m4", "cortex-m55", "rv32imac")
 
@@ -67,38 +64,6 @@ def test_the_default_plan_spends_little_to_save_little(seed: int, core: str) -> 
     assert not (spent > MOST_FOR_LITTLE / 99 and saved < LITTLE / 101)
 
 
-@pytest.mark.parametrize("core", CORES)
-@pytest.mark.parametrize("seed", range(12))
-def test_the_default_plan_keeps_to_its_trade(seed: int, core: str) -> None:
-    """Beside the fastest plan that computes nothing twice, with blocks or without."""
-    one = plans(lowered(seed, core, MODES[seed % len(MODES)]))
-    fastest = cheapest(one.plain, blocks=False)
-    assert fastest is not None
-    there = costs(one.placer, one.placer.quick(choices_of(fastest, one.ready)))
-    here = costs(one.placer, least(one))
-    spent, saved = here.instructions / there.instructions - 1, 1 - here.ram / there.ram
-    assert spent <= 0.03 or (saved >= 0.01 and spent <= RATE * saved + 1e-9)
-
-
-def test_blocks_that_cost_more_than_they_save_are_not_the_default(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """The same network, with blocks in its default plan, and with blocks of six times the price."""
-    of = prepared(loaded("branchy-cell"), Options())[2]
-    point = least(plans(of))
-    assert any(choice.blocks for choice in point.choices)
-    instructions = Placer.instructions
-
-    def dear(placer: Placer, of: Point) -> int | None:
-        found = instructions(placer, of)
-        many = any(choice.blocks for choice in of.choices)
-        return 6 * found if found is not None and many else found
-
-    monkeypatch.setattr(Placer, "instructions", dear)
-    one = plans(of)
-    assert not any(choice.blocks for choice in least(one).choices)
-
-
 def test_forms_are_chosen_somewhere() -> None:
     """So that the one before cannot come to say nothing: smaller forms, and larger ones."""
     saved, quicker = 0, 0
@@ -129,15 +94,11 @@ def test_forms_need_what_they_say(core: str) -> None:
 
 
 def test_what_is_worth_it() -> None:
-    """Less than 1 % of RAM for more than 3 % of instructions is not, whatever lies between; nor is more
-    than 4 % for each 1 %."""
+    """Less than 1 % of RAM for more than 3 % of instructions is not, whatever lies between."""
     than = Costs(10_000, 1_000_000)
     assert is_worth(Costs(9_901, 1_030_000), than)
     assert not is_worth(Costs(9_901, 1_030_001), than)
-    assert is_worth(Costs(9_900, 1_040_000), than)
-    assert not is_worth(Costs(9_900, 1_040_001), than)
-    assert is_worth(Costs(7_000, 2_200_000), than)
-    assert not is_worth(Costs(7_000, 2_200_001), than)
+    assert is_worth(Costs(9_900, 2_000_000), than)
     assert is_worth(Costs(10_000, 900_000), than)
     assert is_worth(Costs(0, 0), Costs(0, 0))
 

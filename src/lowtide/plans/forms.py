@@ -28,9 +28,9 @@ _PARTS = (1, 0.95)
 """By default, forms are larger where there is room in such a part of the arena: what takes all of it may
 be too hard to place."""
 
-RATE, _MOST = 4, 5
-"""What saves RAM may cost so many percent of the instructions for a percent of it; smaller forms, no
-more than so many percent of them."""
+_RATE, _MOST = 4, 5
+"""Smaller forms may cost so many percent of the instructions for a percent of the RAM, and no more
+percent of them."""
 
 _TRIES = 2
 """How many plans in smaller forms are placed."""
@@ -53,23 +53,16 @@ class Costs:
 
 
 def is_worth(less: Costs, than: Costs) -> bool:
-    """Whether less RAM may be the default instead of what `than` takes: more than 3 % of the
-    instructions are never spent to save less than 1 % of RAM, nor more than 4 % for each 1 %."""
-    if not less.spends(MOST_FOR_LITTLE, than):
-        return True
-    return less.saves(LITTLE, than) and _is_even(less, than)
+    """Whether less RAM may be the default instead of what `than` takes: it never is if more than 3 % of
+    the instructions were spent to save less than 1 % of RAM."""
+    return not less.spends(MOST_FOR_LITTLE, than) or less.saves(LITTLE, than)
 
 
 def is_cheap(less: Costs, than: Costs) -> bool:
     """Whether smaller forms are worth it, too: they are no plan of their own."""
-    return is_worth(less, than) and not less.spends(_MOST, than) and _is_even(less, than)
-
-
-def _is_even(less: Costs, than: Costs) -> bool:
-    """Whether what is spent keeps to what is saved."""
     spent = (less.instructions - than.instructions) * than.ram
     saved = (than.ram - less.ram) * than.instructions
-    return spent <= RATE * saved
+    return is_worth(less, than) and not less.spends(_MOST, than) and spent <= _RATE * saved
 
 
 def costs(placer: Placer, point: Point) -> Costs:
