@@ -19,7 +19,7 @@ _QUANT = Quant((0.5,), (3,), 0)
 
 def _bytes(index: int, **fields: object) -> Tensor:
     tensor = Tensor(index, f"t{index}", (1, 4, 4, 2), DType.UINT8, _QUANT)
-    return replace(tensor, **fields)  # type: ignore[arg-type]
+    return replace(tensor, **fields)  # type: ignore[arg-type]  # any of a tensor's
 
 
 def _weights(index: int, kernel: int, quant: Quant = _QUANT) -> Tensor:
@@ -154,7 +154,7 @@ def _int8(index: int, **fields: object) -> Tensor:
 
 def _converted(kind: str = "CONV_2D", kernel: int = 3, **weights: object) -> Graph:
     """QUANTIZE, RESHAPE and a convolution of int8 for bytes from 0 to 255."""
-    filters = replace(_weights(3, kernel), dtype=DType.INT8, **weights)  # type: ignore[arg-type]
+    filters = replace(_weights(3, kernel), dtype=DType.INT8, **weights)  # type: ignore[arg-type]  # any
     tensors = [_bytes(0), _int8(1), _int8(2), filters, _int8(4)]
     ops = [("QUANTIZE", (0,), (1,)), ("RESHAPE", (1,), (2,)), (kind, (2, 3), (4,))]
     return _graph(tensors, ops, 0, 4)
