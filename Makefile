@@ -34,9 +34,19 @@ platforms: $(STAMP) ## See that it installs, and type-checks, on other systems a
 	$(BIN)/mypy --platform darwin src
 	$(BIN)/python tools/check_platforms.py
 
+# Parts end within 20 CPU minutes each: `make soak-3` runs the third alone.
+SOAK_PARTS := 1 2 3 4 5 6
+
 .PHONY: soak
-soak: $(STAMP) ## Try thousands of random networks (takes about half an hour)
-	$(BIN)/pytest -n auto -m soak
+soak: $(SOAK_PARTS:%=soak-%) ## Try thousands of random networks, in parts: soak-1 to soak-6
+
+.PHONY: $(SOAK_PARTS:%=soak-%)
+$(SOAK_PARTS:%=soak-%): $(STAMP)
+	$(BIN)/pytest -n auto -m soak --part $(@:soak-%=%)/$(words $(SOAK_PARTS))
+
+.PHONY: hunt
+hunt: $(STAMP) ## Hunt for wrong bytes with fresh random networks and kernel cases (10 minutes)
+	$(BIN)/python tests/hunting.py --seconds 600
 
 .PHONY: bench
 bench: $(STAMP) ## Measure everything, print it, store the documents' figures (about half an hour)

@@ -26,6 +26,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--seeds", metavar="A:B", help="random networks of a soak test, from A up to B"
     )
+    parser.addoption(
+        "--part", metavar="K/N", default="1/1", help="of the chosen tests, the K-th of N parts"
+    )
 
 
 # Text is as wide as for a file, wherever tests run. Python's readline sets COLUMNS where os.environ does
@@ -37,8 +40,17 @@ settings.register_profile("lowtide", deadline=None, derandomize=True, database=N
 settings.load_profile("lowtide")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Within a module, tests of one network come one after the other: they share what is made of it."""
+@pytest.hookimpl(trylast=True)  # after `-m` has left out what is not asked for
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Within a module, tests of one network come one after the other: they share what is made of it.
+
+    Of N parts, each has every N-th test, so that all take about as long.
+    """
+    part, parts = map(int, config.getoption("--part").split("/"))
+    if not 1 <= part <= parts:
+        raise pytest.UsageError(f"--part {part}/{parts}: parts go from 1 to {parts}")
+    config.hook.pytest_deselected(items=[x for at, x in enumerate(items) if at % parts != part - 1])
+    items[:] = items[part - 1 :: parts]
     modules: dict[Path, int] = {}
     examples: dict[tuple[Path, str], int] = {}
 

@@ -1,0 +1,167 @@
+"""Hunts for wrong bytes: random networks of every generator, with random options, against the oracle.
+
+    python tests/hunting.py --seconds 600           # fresh seeds, on all cores
+    python tests/hunting.py --repeat odd:12345      # one of them again
+
+Why beside the tests: they try the same seeds each time. Here seeds are fresh, and types, cores, modes
+and limits are drawn together. A find prints the line that repeats it. Exit status 1 if there was one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import signal
+import sys
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass, replace
+
+from drawn_options import drawn_options
+from lowtide.commands import checking
+from lowtide.commands.compiling import Options, compile_model
+from lowtide.errors import FaultError, InfeasibleError, ModelError, UsageError
+from lowtide.oracle import interpreters
+from lowtide.oracle.interpreters import OracleError
+from lowtide.tflite.read import parse
+from moving_nets import moving_network
+from mutants import mutant
+from odd_nets import odd_network
+from oracle_server import served
+from planted_nets import planted_network
+from random_nets import random_network
+from signal_nets import signal_network
+from variable_nets import variable_network
+from wider_nets import wider_network
+
+GENERATORS: dict[str, Callable[[int], bytes]] = {
+    "random": random_network,
+    "batch": lambda seed: random_network(seed, 2 + seed % 3),
+    "odd": odd_network,
+    "moving": moving_network,
+    "variables": variable_network,
+    "wider": wider_network,
+    "signal": signal_network,
+    "planted": planted_network,
+    "mutant": mutant,
+}
+"""Generators of networks by number."""
+
+_SECONDS_EACH = 300
+_FINE = ("right", "refused", "infeasible", "no oracle")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of the network `generator`:`seed`: one of `_FINE`, or a find, `said` telling what."""
+
+    generator: str
+    seed: int
+    kind: str
+    said: str = ""
+
+    @property
+    def is_find(self) -> bool:
+        """Whether lowtide did something wrong."""
+        return self.kind not in _FINE
+
+
+def outcome(generator: str, seed: int) -> Outcome:
+    """Compile the network with options that follow from its number, and compare it with the oracle."""
+    rng = random.Random(f"{generator}:{seed}")
+    options = drawn_options(rng)
+    try:
+        kind, said = _tried(GENERATORS[generator](seed), options, rng)
+    except (ModelError, UsageError) as error:
+        kind, said = "refused", str(error).splitlines()[0]
+    except InfeasibleError:
+        kind, said = "infeasible", ""
+    except OracleError as error:
+        kind, said = "no oracle", str(error).splitlines()[0]
+    except FaultError as error:
+        kind, said = "FAULT", " ".join(str(error).split())[:400]
+    except Exception:  # whatever it is, it is a find
+        kind, said = "TRACEBACK", " ".join(traceback.format_exc().splitlines()[-3:])
+    return Outcome(generator, seed, kind, f"{said} {options}" if kind not in _FINE else said)
+
+
+def _tried(data: bytes, options: Options, rng: random.Random) -> tuple[str, str]:
+    model = parse(data, path="network.tflite")
+    compiled = compile_model(model, options)
+    if options.schedule == "rows" and options.max_overhead is None and rng.random() < 0.2:
+        limit = int(compiled.ram_bytes * rng.uniform(0.6, 1.1))
+        compiled = compile_model(model, replace(options, max_ram=limit))
+        if compiled.arena_bytes + compiled.state_bytes > limit:
+            return "OVER THE LIMIT", f"{compiled.arena_bytes} + {compiled.state_bytes} > {limit}"
+    result = checking.verify(compiled, samples=None if compiled.state_bytes else 4)
+    return ("right", "") if result.bit_exact else ("WRONG", str(result.mismatch))
+
+
+def hunt(seconds: float, first: int, jobs: int) -> Iterator[Outcome]:
+    """Outcomes of networks from number `first` on, generators in turn, for about `seconds`."""
+    end = time.monotonic() + seconds
+    asked = ((g, seed) for seed in range(first, first + 10**9) for g in GENERATORS)
+    with ProcessPoolExecutor(jobs, initializer=_limited) as pool:
+        running: set[Future[Outcome]] = set()
+        while time.monotonic() < end or running:
+            while time.monotonic() < end and len(running) < 2 * jobs:
+                running.add(pool.submit(_within_time, *next(asked)))
+            done, running = wait(running, return_when=FIRST_COMPLETED)
+            yield from (future.result() for future in done)
+
+
+def _limited() -> None:
+    # Oracles answer from one process that has them loaded.
+    setattr(interpreters, "start_worker", served(interpreters.start_worker))  # noqa: B010  # for mypy
+    signal.signal(signal.SIGALRM, _too_long)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _too_long(*_: object) -> None:
+    raise TimeoutError(f"no end after {_SECONDS_EACH} s")
+
+
+def _within_time(generator: str, seed: int) -> Outcome:
+    signal.alarm(_SECONDS_EACH)
+    try:
+        return outcome(generator, seed)
+    finally:
+        signal.alarm(0)
+
+
+def main() -> int:
+    """Hunt as the command line says; 1 if something was found."""
+    parser = argparse.ArgumentParser(description="Hunt for wrong bytes in random networks.")
+    parser.add_argument("--seconds", type=float, default=600, help="how long to hunt")
+    parser.add_argument("--first", type=int, help="the first number; by default a fresh one")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
+    parser.add_argument("--repeat", metavar="GENERATOR:NUMBER", help="try one network again")
+    asked = parser.parse_args()
+    if asked.repeat:
+        generator, _, number = asked.repeat.partition(":")
+        found = outcome(generator, int(number))
+        print(f"{found.kind}: {found.said}")
+        return int(found.is_find)
+    first = asked.first if asked.first is not None else int(time.time()) * 10
+    counts: Counter[tuple[str, str]] = Counter()
+    finds = 0
+    print(f"hunting for {asked.seconds:g} s from number {first} on", flush=True)
+    for result in hunt(asked.seconds, first, asked.jobs):
+        counts[result.generator, result.kind] += 1
+        if result.is_find:
+            finds += 1
+            print(f"{result.kind}: {result.said}")
+            print(f"    repeat: --repeat {result.generator}:{result.seed}", flush=True)
+    for name in GENERATORS:
+        said = ", ".join(f"{n} {kind}" for (g, kind), n in sorted(counts.items()) if g == name)
+        print(f"{name:10} {said}")
+    print(f"{finds} finds in {counts.total()} networks")
+    return int(finds > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
