@@ -20,14 +20,16 @@ import pytest
 
 from lowtide import files
 from lowtide.errors import UsageError
-from lowtide.files import check_writable, make_folder, write_atomically
+from lowtide.files import Replacing, check_writable, make_folder, write_atomically
+
+FORCED = Replacing(force=True)
 
 
 def refusal(path: Path) -> UsageError:
     """The error of writing to `path`, after which the folder holds what it held before."""
     before = sorted(path.parent.iterdir()) if path.parent.is_dir() else None
     with pytest.raises(UsageError) as info:
-        write_atomically(path, b"new")
+        write_atomically(path, b"new", FORCED)
     assert (sorted(path.parent.iterdir()) if path.parent.is_dir() else None) == before
     return info.value
 
@@ -38,7 +40,7 @@ def test_contents(data: bytes, before: bytes | None, tmp_path: Path) -> None:
     path = tmp_path / "out"
     if before is not None:
         path.write_bytes(before)
-    write_atomically(path, data)
+    write_atomically(path, data, FORCED)
     assert path.read_bytes() == data
     assert list(tmp_path.iterdir()) == [path]
 
@@ -65,7 +67,7 @@ def test_a_reader_keeps_what_it_has_opened(tmp_path: Path) -> None:
     path = tmp_path / "out"
     path.write_bytes(b"old")
     with path.open("rb") as reader:
-        write_atomically(path, b"new")
+        write_atomically(path, b"new", FORCED)
         assert reader.read() == b"old"
     assert path.read_bytes() == b"new"
 
@@ -114,7 +116,7 @@ def test_a_link_stays_one(tmp_path: Path) -> None:
     target.write_bytes(b"old")
     link = tmp_path / "link"
     link.symlink_to(target)
-    write_atomically(link, b"new")
+    write_atomically(link, b"new", FORCED)
     assert link.is_symlink()
     assert target.read_bytes() == b"new"
     assert list((tmp_path / "folder").iterdir()) == [target]
@@ -186,7 +188,7 @@ def _interrupted_at(moment: int, folder: Path) -> bool:
     before = sys.gettrace()
     sys.settrace(each)
     try:
-        files.write_together({folder / "one": b"new", folder / "two": b"new"})
+        files.write_together({folder / "one": b"new", folder / "two": b"new"}, FORCED)
     except KeyboardInterrupt:
         assert left <= 0
     else:
