@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from lowtide.cli.compile_options import tell_of_cache
 from lowtide.cli.helping import HelpfulCommand, ModelName, complete_boards, complete_mcus
 from lowtide.cli.options import MODEL_HELP, Factor, json_option, progress, show
 from lowtide.cli.writing import force_option, output_option, replacing
@@ -189,6 +190,8 @@ def sweep(
         from lowtide.machines.mcus import find_mcu
 
         question = Question("run", mcu=find_mcu(mcu).name, simplify=simplify)
+    if question.asked == "run":
+        tell_of_cache()
     begin = time.monotonic()
     with progress("sweeping") as tell:
 
