@@ -173,7 +173,9 @@ def test_tables_are_written_again(tmp_path: Path) -> None:
     assert (tmp_path / "else.csv").read_bytes() == MINE
 
 
-@pytest.mark.parametrize("kind", [None, "cmake", "arduino", "zephyr", "esp-idf", "platformio"])
+@pytest.mark.parametrize(
+    "kind", [None, "cmake", "arduino", "zephyr", "esp-idf", "platformio", "cmsis-pack"]
+)
 def test_a_bundle_is_written_again(kind: str | None, tmp_path: Path) -> None:
     """Every file of it is known to be lowtide's, however it was changed below its first lines."""
     out = tmp_path / "out"
