@@ -18,6 +18,8 @@ from typing import Any
 
 import pytest
 
+import lowtide
+import networks
 from lowtide import files
 from lowtide.errors import UsageError
 from lowtide.files import Replacing, check_writable, make_folder, write_atomically
@@ -228,3 +230,25 @@ def test_a_thread_writes_without_interrupts(tmp_path: Path) -> None:
     with ThreadPoolExecutor(1) as pool:
         pool.submit(write_atomically, tmp_path / "out", b"new").result()
     assert (tmp_path / "out").read_bytes() == b"new"
+
+
+def test_from_python_the_same_rule(tmp_path: Path) -> None:
+    """`write` of every result: never the model that it was made from, and others only by force."""
+    path, notes = tmp_path / "m.tflite", tmp_path / "notes"
+    path.write_bytes(networks.contents("figure1"))
+    result = lowtide.reorder(lowtide.load(path), check=False)
+    notes.write_bytes(b"mine")
+    for target, force in ((path, False), (path, True), (notes, False)):
+        with pytest.raises(UsageError, match=f"^cannot write {target}: "):
+            result.write(target, force=force)
+    assert path.read_bytes() == networks.contents("figure1")
+    assert notes.read_bytes() == b"mine"
+    for force in (True, False):
+        result.write(notes, force=force)
+    assert notes.read_bytes() == result.model.source
+    program = networks.compiled("figure1")
+    with pytest.raises(UsageError, match="holds nothing that lowtide generated"):
+        program.write(tmp_path)
+    program.write(tmp_path, force=True)
+    assert program.write(tmp_path) == ()
+    assert path.read_bytes() == networks.contents("figure1")

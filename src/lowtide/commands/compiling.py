@@ -24,6 +24,7 @@ from lowtide.emit.readme import readme
 from lowtide.errors import FloatError, ModelError, UsageError
 from lowtide.files import Replacing, write_below
 from lowtide.ir import Graph, Model
+from lowtide.kinds import GENERATED, kind_of
 from lowtide.machines.board import find_target
 from lowtide.oracle.interpreters import EngineName
 from lowtide.order import OrderResult, best_order
@@ -266,10 +267,13 @@ class Compiled(Shown):
         """The same, and other inputs may have to stay, too."""
         target = Path(folder)
         replacing.check_bundle(target, self.files)
-        old = superseded(_sources(target), self.files)
+        texts = _sources(target)
+        old = superseded(texts, self.files)
         write_below(target, self.files, replacing)
         removed = []
         for name in old:
+            if kind_of(name, texts[name].encode()) != GENERATED:  # whatever a README lists
+                continue
             with contextlib.suppress(OSError):
                 (target / name).unlink()
                 removed.append(name)
