@@ -252,3 +252,9 @@ def test_from_python_the_same_rule(tmp_path: Path) -> None:
     program.write(tmp_path, force=True)
     assert program.write(tmp_path) == ()
     assert path.read_bytes() == networks.contents("figure1")
+
+
+def test_a_link_to_itself(tmp_path: Path) -> None:
+    (tmp_path / "out").symlink_to(tmp_path / "out")
+    with pytest.raises(UsageError, match="it is a symbolic link to itself"):
+        check_writable(tmp_path / "out")

@@ -99,9 +99,12 @@ OURS: Final = Replacing()
 
 def _is_in(path: Path, given: Path, ours: bool) -> bool:
     """Whether the file `path` is the input `given`, or in it."""
-    if given.is_dir():
-        return not ours and given.resolve() in path.resolve().parents
-    return given.exists() and path.samefile(given)
+    try:
+        if given.is_dir():
+            return not ours and given.resolve() in path.resolve().parents
+        return given.exists() and path.samefile(given)
+    except OSError:  # an input that cannot be reached: the command says so
+        return False
 
 
 def _is_generated(path: Path) -> bool:
@@ -134,6 +137,10 @@ def check_writable(path: Path) -> Path:
             )
     except OSError as error:
         raise refused(path, error) from None
+    except RuntimeError:  # as Python says it
+        raise UsageError(
+            f"cannot write {path}: it is a symbolic link to itself", "choose another file name"
+        ) from None
     if target.exists() and not os.access(target, os.W_OK):
         raise UsageError(f"cannot write {path}: it is read-only", "choose another file name")
     if not os.access(folder, os.W_OK):

@@ -6,6 +6,7 @@ known that the command reads. What is written follows the same rule once more, w
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -97,9 +98,11 @@ def check_outputs(context: click.Context) -> None:
         for param in context.command.params
         if isinstance(param, OutputOption) and context.params.get(param.name or "") is not None
     ]
-    seen: dict[Path, str] = {}
+    seen: dict[str, str] = {}
     for param, path in outputs:
-        place, option = path.resolve(), param.opts[0]
+        if "\0" in str(path):
+            raise UsageError(f"{str(path)!r} is no file name", "name a file to write")
+        place, option = os.path.realpath(path), param.opts[0]
         if place in seen:
             raise UsageError(
                 f"{seen[place]} and {option} both name {path}", "name a file for each of them"
