@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from lowtide import cache
-from lowtide.cache import Cache, user_cache
+from lowtide.cache import Cache, distrust, user_cache
 
 
 def key(number: int, part: str = "0") -> str:
@@ -137,3 +137,114 @@ def test_nobodys_home(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(Path, "home", nobody)
     assert cache._user_folder({}, "linux") is None
+
+
+def _as_another(monkeypatch: pytest.MonkeyPatch, *folders: Path) -> None:
+    """Have these folders belong to another user."""
+    of = {folder.resolve() for folder in folders}
+    whole = Path.lstat
+
+    def lstat(path: Path) -> os.stat_result:
+        found = whole(path)
+        fields = list(found)
+        if path in of:
+            fields[4] = found.st_uid + 1
+        return os.stat_result(fields)
+
+    monkeypatch.setattr(Path, "lstat", lstat)
+
+
+def test_all_folders_are_made_for_the_user_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOWTIDE_CACHE", str(tmp_path / "a" / "b"))
+    mask = os.umask(0)
+    try:
+        kept = user_cache()
+        assert kept is not None
+        kept.put(key(1), b"data")
+    finally:
+        os.umask(mask)
+    assert kept.get(key(1)) == b"data"
+    made = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.rglob("*")}
+    assert made == {"a": 0o700, "b": 0o700, "0": 0o700, key(1)[1:]: 0o600}
+
+
+@pytest.mark.parametrize("mode", [0o770, 0o702, 0o1777])
+def test_a_folder_that_others_can_write_to(
+    mode: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also one of those for the parts of the cache: what is in it may be anybody's."""
+    monkeypatch.setenv("LOWTIDE_CACHE", str(tmp_path / "cache"))
+    kept = user_cache()
+    assert kept is not None
+    kept.put(key(1), b"data")
+    for path in (kept.folder, kept.folder / "0"):
+        path.chmod(mode)
+        assert user_cache() is None
+        assert str(distrust()) == (
+            f"nothing is taken from {kept.folder}, nor kept there: others can write to {path}; "
+            "remove it, and it is made anew for you alone"
+        )
+        path.chmod(0o700)
+    assert user_cache() == kept
+    assert distrust() is None
+
+
+def test_a_folder_below_one_that_others_can_write_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parent = tmp_path / "a parent"
+    parent.mkdir()
+    monkeypatch.setenv("LOWTIDE_CACHE", str(parent / "cache"))
+    parent.chmod(0o777)
+    assert user_cache() is None
+    assert str(distrust()).endswith(
+        f": others can write to {parent}; run `chmod go-w '{parent}'`, or name another folder with "
+        "LOWTIDE_CACHE"
+    )
+    parent.chmod(0o1777)  # as /tmp: others may add to it, and no more
+    assert user_cache() == Cache(parent / "cache")
+
+
+@pytest.mark.parametrize("which", ["cache", "."])
+def test_a_folder_of_another_user(
+    which: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOWTIDE_CACHE", str(tmp_path / "cache"))
+    assert user_cache() is not None
+    _as_another(monkeypatch, tmp_path / which)
+    assert user_cache() is None
+    found = distrust()
+    assert found is not None
+    assert found.why == f"{(tmp_path / which).resolve()} belongs to another user"
+    assert found.remedy == "name another folder with LOWTIDE_CACHE"
+
+
+def test_a_link_is_followed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "real").mkdir(mode=0o700)
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    monkeypatch.setenv("LOWTIDE_CACHE", str(tmp_path / "link"))
+    assert user_cache() == Cache(tmp_path / "real")
+    (tmp_path / "real").chmod(0o777)
+    assert user_cache() is None
+
+
+def test_an_entry_that_others_can_write_to_is_not_there(tmp_path: Path) -> None:
+    kept = Cache(tmp_path)
+    kept.put(key(1), b"data")
+    (path,) = (path for path in tmp_path.rglob("*") if path.is_file())
+    path.chmod(0o666)
+    assert kept.get(key(1)) is None
+    kept.put(key(1), b"again")
+    assert kept.get(key(1)) == b"again"
+
+
+def test_windows_keeps_others_out_by_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOWTIDE_CACHE", str(tmp_path))
+    tmp_path.chmod(0o777)
+    monkeypatch.setattr(sys, "platform", "win32")
+    assert user_cache() == Cache(tmp_path)
+    assert distrust() is None

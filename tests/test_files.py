@@ -18,16 +18,20 @@ from typing import Any
 
 import pytest
 
+import lowtide
+import networks
 from lowtide import files
 from lowtide.errors import UsageError
-from lowtide.files import check_writable, make_folder, write_atomically
+from lowtide.files import Replacing, check_writable, make_folder, write_atomically
+
+FORCED = Replacing(force=True)
 
 
 def refusal(path: Path) -> UsageError:
     """The error of writing to `path`, after which the folder holds what it held before."""
     before = sorted(path.parent.iterdir()) if path.parent.is_dir() else None
     with pytest.raises(UsageError) as info:
-        write_atomically(path, b"new")
+        write_atomically(path, b"new", FORCED)
     assert (sorted(path.parent.iterdir()) if path.parent.is_dir() else None) == before
     return info.value
 
@@ -38,7 +42,7 @@ def test_contents(data: bytes, before: bytes | None, tmp_path: Path) -> None:
     path = tmp_path / "out"
     if before is not None:
         path.write_bytes(before)
-    write_atomically(path, data)
+    write_atomically(path, data, FORCED)
     assert path.read_bytes() == data
     assert list(tmp_path.iterdir()) == [path]
 
@@ -65,7 +69,7 @@ def test_a_reader_keeps_what_it_has_opened(tmp_path: Path) -> None:
     path = tmp_path / "out"
     path.write_bytes(b"old")
     with path.open("rb") as reader:
-        write_atomically(path, b"new")
+        write_atomically(path, b"new", FORCED)
         assert reader.read() == b"old"
     assert path.read_bytes() == b"new"
 
@@ -114,7 +118,7 @@ def test_a_link_stays_one(tmp_path: Path) -> None:
     target.write_bytes(b"old")
     link = tmp_path / "link"
     link.symlink_to(target)
-    write_atomically(link, b"new")
+    write_atomically(link, b"new", FORCED)
     assert link.is_symlink()
     assert target.read_bytes() == b"new"
     assert list((tmp_path / "folder").iterdir()) == [target]
@@ -186,7 +190,7 @@ def _interrupted_at(moment: int, folder: Path) -> bool:
     before = sys.gettrace()
     sys.settrace(each)
     try:
-        files.write_together({folder / "one": b"new", folder / "two": b"new"})
+        files.write_together({folder / "one": b"new", folder / "two": b"new"}, FORCED)
     except KeyboardInterrupt:
         assert left <= 0
     else:
@@ -226,3 +230,31 @@ def test_a_thread_writes_without_interrupts(tmp_path: Path) -> None:
     with ThreadPoolExecutor(1) as pool:
         pool.submit(write_atomically, tmp_path / "out", b"new").result()
     assert (tmp_path / "out").read_bytes() == b"new"
+
+
+def test_from_python_the_same_rule(tmp_path: Path) -> None:
+    """`write` of every result: never the model that it was made from, and others only by force."""
+    path, notes = tmp_path / "m.tflite", tmp_path / "notes"
+    path.write_bytes(networks.contents("figure1"))
+    result = lowtide.reorder(lowtide.load(path), check=False)
+    notes.write_bytes(b"mine")
+    for target, force in ((path, False), (path, True), (notes, False)):
+        with pytest.raises(UsageError, match=f"^cannot write {target}: "):
+            result.write(target, force=force)
+    assert path.read_bytes() == networks.contents("figure1")
+    assert notes.read_bytes() == b"mine"
+    for force in (True, False):
+        result.write(notes, force=force)
+    assert notes.read_bytes() == result.model.source
+    program = networks.compiled("figure1")
+    with pytest.raises(UsageError, match="holds nothing that lowtide generated"):
+        program.write(tmp_path)
+    program.write(tmp_path, force=True)
+    assert program.write(tmp_path) == ()
+    assert path.read_bytes() == networks.contents("figure1")
+
+
+def test_a_link_to_itself(tmp_path: Path) -> None:
+    (tmp_path / "out").symlink_to(tmp_path / "out")
+    with pytest.raises(UsageError, match="it is a symbolic link to itself"):
+        check_writable(tmp_path / "out")

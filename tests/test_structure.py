@@ -19,6 +19,7 @@ ROOMS = (
     *(
         "errors",
         "shown",
+        "kinds",
         "files",
         "cache",
         "effort",

@@ -1,4 +1,11 @@
-"""Writing result files: whole or not at all."""
+"""Writing result files: whole or not at all, and in nobody's way.
+
+One rule for all that lowtide writes (`Replacing`). What a command reads is never replaced, under
+whatever name. A file that is there is replaced only if the command could have written it, which its
+contents tell (`kinds.py`), or if it is empty. A folder for a bundle is empty, or holds one already.
+`force` asks for other files, too. Below a folder no symbolic link is followed; a file that is named
+itself may be a link.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +14,104 @@ import os
 import signal
 import stat
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any, Final
 
 from lowtide.errors import UsageError
+from lowtide.kinds import GENERATED, HEAD, Kind, kind_of
 
 _INTERRUPTS: Final = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Replacing:
+    """What a command may replace: none of its `inputs`, and nothing else that is not lowtide's own
+    unless `force` is given. A folder among the inputs stands for the files in it."""
+
+    inputs: tuple[Path, ...] = ()
+    force: bool = False
+
+    def check(self, path: Path, kinds: Collection[Kind], data: bytes | None = None) -> None:
+        """Call it before long work, too: raises UsageError if `path` is a file that has to stay.
+
+        Files of one of the `kinds` may go, empty ones, and those that hold `data` already.
+        """
+        try:
+            if not path.is_file():
+                return
+            with path.open("rb") as file:
+                head = file.read(HEAD)
+            ours = kind_of(path.name, head) in kinds
+            same = (
+                data is not None and path.stat().st_size == len(data) and path.read_bytes() == data
+            )
+        except OSError as error:
+            raise refused(path, error) from None
+        self.check_inputs(path, ours=ours)
+        if not (ours or same or not head or self.force):
+            what = " or ".join(dict.fromkeys(kind.what for kind in kinds)) or "lowtide's own"
+            raise UsageError(
+                f"cannot write {path}: it is there, and is not {what}",
+                "name another file, or replace it with --force",
+            )
+
+    def check_inputs(self, path: Path, *, ours: bool) -> None:
+        """Raises UsageError if `path` is an input, or in one. A file of `ours` may lie among inputs."""
+        try:
+            found = path.exists() and next(
+                (given for given in self.inputs if _is_in(path, given, ours)), None
+            )
+        except OSError as error:
+            raise refused(path, error) from None
+        if found:
+            named = "" if str(found) == str(path) else f", {found}"
+            raise UsageError(
+                f"cannot write {path}: it is an input of this command{named}", "name another file"
+            )
+
+    def check_bundle(self, folder: Path, names: Iterable[str] = ()) -> None:
+        """Raises UsageError if a bundle has no place in `folder`: it is not empty, and none of its
+        sources, nor of the `names` below it, is a file that lowtide generated."""
+        check_folder(folder)
+        if self.force or not folder.is_dir():
+            return
+        try:
+            inside = [path for path in folder.iterdir() if not path.name.startswith(".")]
+            places = [*inside, *(folder / name for name in names), *folder.glob("src/*.[ch]")]
+            ours = not inside or any(_is_generated(path) for path in places)
+        except OSError as error:
+            raise refused(folder, error) from None
+        if not ours:
+            raise UsageError(
+                f"cannot write into {folder}: it is not empty, and holds nothing that lowtide generated",
+                "name a new folder, or write into this one with --force",
+            )
+
+
+OURS: Final = Replacing()
+"""Nothing but what lowtide could have written."""
+
+
+def _is_in(path: Path, given: Path, ours: bool) -> bool:
+    """Whether the file `path` is the input `given`, or in it."""
+    try:
+        if given.is_dir():
+            return not ours and given.resolve() in path.resolve().parents
+        return given.exists() and path.samefile(given)
+    except OSError:  # an input that cannot be reached: the command says so
+        return False
+
+
+def _is_generated(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return kind_of(path.name, file.read(HEAD)) == GENERATED
 
 
 def check_writable(path: Path) -> Path:
@@ -42,6 +137,10 @@ def check_writable(path: Path) -> Path:
             )
     except OSError as error:
         raise refused(path, error) from None
+    except RuntimeError:  # as Python says it
+        raise UsageError(
+            f"cannot write {path}: it is a symbolic link to itself", "choose another file name"
+        ) from None
     if target.exists() and not os.access(target, os.W_OK):
         raise UsageError(f"cannot write {path}: it is read-only", "choose another file name")
     if not os.access(folder, os.W_OK):
@@ -65,23 +164,63 @@ def make_folder(folder: Path) -> None:
         ) from None
 
 
-def write_atomically(path: Path, data: bytes) -> None:
+def write_atomically(path: Path, data: bytes, replacing: Replacing = OURS) -> None:
     """Write `data` to `path` so that no reader, and no crash, ever sees a part of it.
 
-    Raises UsageError if the file system refuses.
+    Raises UsageError if the file system refuses, or if what is there has to stay.
     """
-    write_together({path: data})
+    write_together({path: data}, replacing)
 
 
-def write_together(files: Mapping[Path, bytes]) -> None:
+def write_together(files: Mapping[Path, bytes], replacing: Replacing = OURS) -> None:
     """Write several files: each whole or not at all, and none unless all could be written.
 
     All are written beside their targets first and then renamed. An interrupt waits until they are: it
     finds neither temporary files nor some of the files renamed. Raises UsageError if the file system
-    refuses.
+    refuses, or if what is there has to stay.
     """
     with uninterrupted():
-        _write(files)
+        _write(files, replacing)
+
+
+def write_below(folder: Path, files: Mapping[str, bytes], replacing: Replacing = OURS) -> None:
+    """Write `files`, by their names below `folder`, together; folders are made where they are missing.
+
+    Raises UsageError as `write_together`, and for symbolic links below the folder.
+    """
+    placed = {folder / name: data for name, data in files.items()}
+    for name, (path, data) in zip(files, placed.items(), strict=True):
+        _check_no_link(folder, name)
+        replacing.check(path, _kinds(path, data), data)
+    wanted = sorted({folder / parent for name in files for parent in Path(name).parents})
+    new = [path for path in wanted if not path.exists()]
+    try:
+        for path in wanted:
+            make_folder(path)
+        write_together(placed, replacing)
+    except BaseException:
+        for path in reversed(new):
+            with contextlib.suppress(OSError):
+                path.rmdir()
+        raise
+
+
+def _check_no_link(folder: Path, name: str) -> None:
+    """Raises UsageError if a symbolic link leads from the place of `name` below `folder` to another."""
+    place = folder.resolve()
+    for part in Path(name).parts:
+        place = place / part
+        if os.path.normcase(place.resolve()) != os.path.normcase(place):
+            raise UsageError(
+                f"cannot write {folder / name}: {place} is a symbolic link, which is not followed",
+                "remove the link, or name another folder",
+            )
+
+
+def _kinds(path: Path, data: bytes) -> tuple[Kind, ...]:
+    """What kind of file `data` is: the kind that it may replace."""
+    kind = kind_of(path.name, data[:HEAD])
+    return () if kind is None else (kind,)
 
 
 @contextlib.contextmanager
@@ -109,9 +248,11 @@ def uninterrupted() -> Iterator[None]:
             signal.raise_signal(number)
 
 
-def _write(files: Mapping[Path, bytes]) -> None:
+def _write(files: Mapping[Path, bytes], replacing: Replacing) -> None:
     """`write_together`, which nothing may interrupt."""
     targets = {path: check_writable(path) for path in files}
+    for path, data in files.items():
+        replacing.check(path, _kinds(path, data), data)
     written: dict[Path, Path] = {}
     current = next(iter(files), Path())
     try:

@@ -158,8 +158,10 @@ def test_csv_writes_three_tables(tmp_path: Path) -> None:
 
 def test_csv_into_a_folder_that_exists_replaces_tables_alone(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
-    (tmp_path / "steps.csv").write_text("old")
+    fine(call("analyze", "zoo:branchy-cell", "--csv", tmp_path))
+    before = (tmp_path / "steps.csv").read_text()
     fine(call("analyze", "zoo:figure1", "--csv", tmp_path))
+    assert (tmp_path / "steps.csv").read_text() != before
     assert len(list(tmp_path.iterdir())) == 4
     assert (tmp_path / "notes.txt").read_text() == "mine"
     assert (tmp_path / "steps.csv").read_text().startswith("step,operator,")

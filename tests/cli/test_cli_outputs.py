@@ -69,29 +69,28 @@ def test_what_is_no_file_is_not_replaced(command: Writer, tmp_path: Path) -> Non
 
 
 @every_writer
-@pytest.mark.parametrize("before", [None, b"old"])
+@pytest.mark.parametrize("again", [False, True])
 def test_a_full_disk(
-    command: Writer, before: bytes | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    command: Writer, again: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "out.png"
-    if before is not None:
-        out.write_bytes(before)
+    if again:
+        fine(call(*command(out)))
+    before = [path.read_bytes() for path in tmp_path.iterdir()]
 
     def full(_: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "fsync", full)
     refused(call(*command(out)), 2, f"cannot write {out}: No space left on device", "free space")
-    assert [path.read_bytes() for path in tmp_path.iterdir()] == (
-        [] if before is None else [before]
-    )
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == before
 
 
 @every_writer
 def test_nothing_but_the_file_is_left(command: Writer, tmp_path: Path) -> None:
     out = tmp_path / "out.png"
     out.write_bytes(b"old")
-    fine(call(*command(out)))
+    fine(call(*command(out), "--force"))
     assert list(tmp_path.iterdir()) == [out]
     assert out.read_bytes() != b"old"
 

@@ -6,6 +6,8 @@ them take the same options and read them in the same way.
 
 from __future__ import annotations
 
+import contextlib
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -206,10 +208,26 @@ def inputs_options(default: int) -> Callable[[_Command], _Command]:
     return lambda command: samples(seed(command))
 
 
+def tell_of_cache() -> None:
+    """Say why nothing is kept, if others than the user can write to the cache."""
+    from lowtide.cache import distrust
+
+    if (why := distrust()) is not None:
+        with contextlib.suppress(OSError):
+            print(f"lowtide: {why}", file=sys.stderr)
+
+
+def _asked_for_cache(_: click.Context, __: click.Parameter, cached: bool) -> bool:
+    if cached:
+        tell_of_cache()
+    return cached
+
+
 cache_option = click.option(
     "--cache/--no-cache",
     "cached",
     default=True,
+    callback=_asked_for_cache,
     help="Take from an earlier run what did not change since, or make everything anew.",
 )
 

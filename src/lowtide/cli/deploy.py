@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from lowtide import kinds
 from lowtide.cli.advice import (
     advice_option,
     hints_field,
@@ -31,7 +33,7 @@ from lowtide.cli.compile_options import (
     mcu_option,
     show_fit,
 )
-from lowtide.cli.helping import HelpfulCommand, complete_boards
+from lowtide.cli.helping import HelpfulCommand, ModelName, complete_boards
 from lowtide.cli.options import (
     MODEL_HELP,
     Bytes,
@@ -43,6 +45,7 @@ from lowtide.cli.options import (
     progress,
     show,
 )
+from lowtide.cli.writing import a_bundle, a_file, force_option, output_option, replacing, tables
 from lowtide.errors import DiffersError, UsageError
 
 if TYPE_CHECKING:
@@ -55,9 +58,22 @@ PACKAGES = ("arduino", "zephyr", "esp-idf", "platformio", "cmake", "cmsis-pack")
 """What `lowtide compile --export` knows; `emit/exports` makes them."""
 
 
+def _tables() -> Mapping[str, Iterable[str]]:
+    from lowtide.report.profile import PROFILE_TABLES
+
+    return PROFILE_TABLES
+
+
 @click.command("compile", cls=HelpfulCommand, epilog=MODEL_HELP)
 @model_argument
-@file_option("-o", "folder", metavar="DIR", help_text="Folder for the C files.", required=True)
+@output_option(
+    *("-o", "folder"),
+    metavar="DIR",
+    help_text="Folder for the C files.",
+    early=a_bundle,
+    required=True,
+)
+@force_option
 @click.option(
     "--export",
     "package",
@@ -88,7 +104,7 @@ def compile_command(
     compiled = compile_with(model, options, part)
     if package is not None:
         compiled = exported(compiled, package)
-    removed = compiled.write(folder)
+    removed = compiled.write_as(folder, replacing())
     found = hints(compiled) if advised else None
     if as_json:
         document = deployment.compiled_document(compiled, str(folder), removed)
@@ -101,13 +117,20 @@ def compile_command(
 
 @click.command(cls=HelpfulCommand, epilog=MODEL_HELP)
 @model_argument
-@file_option("-o", "file", metavar="FILE", help_text="Write the plan to FILE, for --plan.")
+@output_option(
+    *("-o", "file"),
+    metavar="FILE",
+    help_text="Write the plan to FILE, for --plan.",
+    early=a_file(kinds.document("lowtide.plan")),
+)
 @click.option("--front", is_flag=True, help="Show all plans worth having: arena against cost.")
-@file_option(
+@output_option(
     "--plot",
     metavar="FILE",
     help_text="Draw memory over time, or with --front the front (.png or .svg).",
+    early=a_file(kinds.PICTURE),
 )
+@force_option
 @for_mcu_option
 @compile_options
 @advice_option
@@ -154,14 +177,14 @@ def plan(
     compiled, points = planned.compiled, planned.points
     document = planning.plan_document(planned)
     if file is not None:
-        write_atomically(file, (data.to_json(document) + "\n").encode())
+        write_atomically(file, (data.to_json(document) + "\n").encode(), replacing())
     if plot is not None:
         from lowtide.report import front_picture, plan_picture
 
         if points is None:
-            plan_picture.write_plan_picture(compiled, plot)
+            plan_picture.write_plan_picture(compiled, plot, replacing())
         else:
-            front_picture.write_front_picture(compiled, points, plot)
+            front_picture.write_front_picture(compiled, points, plot, replacing())
     found = hints(compiled, points or ()) if advised else None
     if as_json:
         print(data.to_json({**document, **fit_field(part, compiled), **hints_field(model, found)}))
@@ -175,8 +198,15 @@ def plan(
 
 @click.command(cls=HelpfulCommand, epilog=MODEL_HELP)
 @model_argument
-@file_option("-o", "file", metavar="FILE", help_text="The page to write: FILE.html.", required=True)
-@click.option("--compare", metavar="MODEL", help="Put another network beside it.")
+@output_option(
+    *("-o", "file"),
+    metavar="FILE",
+    help_text="The page to write: FILE.html.",
+    early=a_file(kinds.PAGE),
+    required=True,
+)
+@force_option
+@click.option("--compare", metavar="MODEL", type=ModelName(), help="Put another network beside it.")
 @click.option(
     "--board",
     metavar="NAME",
@@ -221,7 +251,7 @@ def report(
         with progress(f"reporting on {name}") as tell:
             made = report_on(loaded, chosen, part, mcu=microcontroller, tell=tell, cached=cached)
             reported.append(made)
-    write_atomically(file, page.report_page(*reported).encode())
+    write_atomically(file, page.report_page(*reported).encode(), replacing())
     if as_json:
         print(data.to_json(page.report_document(*reported)))
     else:
@@ -286,7 +316,13 @@ def verify(
     metavar="HZ",
     help="With --profile, the time of these cycles at a clock such as 120MHz.",
 )
-@file_option("--csv", metavar="DIR", help_text="Write the profile as CSV files into DIR.")
+@output_option(
+    "--csv",
+    metavar="DIR",
+    help_text="Write the profile as CSV files into DIR.",
+    early=tables(_tables),
+)
+@force_option
 @inputs_options(2)
 @compile_options
 @cache_option
@@ -368,8 +404,19 @@ def run(
     metavar="SHARE",
     help="How much above the baseline is still right, as 2%.",
 )
-@file_option("-o", "file", metavar="FILE", help_text="Write the JSON document, a baseline.")
-@file_option("--junit", metavar="FILE", help_text="Write the verdict as JUnit's XML.")
+@output_option(
+    *("-o", "file"),
+    metavar="FILE",
+    help_text="Write the JSON document, a baseline.",
+    early=a_file(kinds.document("lowtide.check")),
+)
+@output_option(
+    "--junit",
+    metavar="FILE",
+    help_text="Write the verdict as JUnit's XML.",
+    early=a_file(kinds.JUNIT),
+)
+@force_option
 @checked_options
 @cache_option
 @json_option
@@ -412,7 +459,7 @@ def check(
         written[file] = f"{document}\n".encode()
     if junit is not None:
         written[junit] = report.verdict_junit(result)
-    write_together(written)
+    write_together(written, replacing())
     print(document) if as_json else show(report.verdict_text(result))
     if not result.passed:
         otherwise = (
@@ -426,10 +473,9 @@ def check(
 def _write_profile(folder: Path, result: Ran) -> None:
     """The profile's tables, if there is one; why there is none is said with the other results."""
     from lowtide.commands.profiling import Profile
-    from lowtide.files import make_folder, write_together
+    from lowtide.files import write_below
     from lowtide.report.profile import profile_csv
 
     if isinstance(result.profile, Profile):
-        make_folder(folder)
-        tables = profile_csv(result.profile).items()
-        write_together({folder / name: text.encode() for name, text in tables})
+        made = profile_csv(result.profile).items()
+        write_below(folder, {name: text.encode() for name, text in made}, replacing())

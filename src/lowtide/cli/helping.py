@@ -8,6 +8,8 @@ from typing import Any, Final
 import click
 from click.shell_completion import CompletionItem
 
+from lowtide.cli.writing import check_outputs
+
 _EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "analyze": ("model.tflite", "zoo:ds-cnn-kws --plot memory.png", "model.tflite --json"),
     "reorder": (
@@ -116,6 +118,11 @@ class HelpfulCommand(click.Command):
         """The same, and what was typed is kept."""
         ctx.meta[_WORDS] = tuple(args)
         return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """The same, once it is sure that nothing is in the way of what is written."""
+        check_outputs(ctx)
+        return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Arguments are in the usage; options stand below the titles of `_GROUPS`."""

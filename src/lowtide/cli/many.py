@@ -9,17 +9,33 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lowtide.cli.helping import HelpfulCommand, complete_boards, complete_mcus
-from lowtide.cli.options import MODEL_HELP, Factor, file_option, json_option, progress, show
+from lowtide.cli.compile_options import tell_of_cache
+from lowtide.cli.helping import HelpfulCommand, ModelName, complete_boards, complete_mcus
+from lowtide.cli.options import MODEL_HELP, Factor, json_option, progress, show
+from lowtide.cli.writing import force_option, output_option, replacing
 from lowtide.errors import LowtideError, UsageError
+from lowtide.kinds import PAGE, document, table
 
 if TYPE_CHECKING:
     from lowtide.commands.engines import EngineName
     from lowtide.commands.fitting import Fit
+    from lowtide.files import Replacing
+
+
+def _early_fit(path: Path, replacing: Replacing) -> None:
+    from lowtide.report.fitting import COLUMNS
+
+    of = {".csv": table(COLUMNS), ".html": PAGE, ".json": document("lowtide.fit")}
+    if path.suffix in of:  # else the format is refused
+        replacing.check(path, [of[path.suffix]])
+
+
+def _early_sweep(path: Path, replacing: Replacing) -> None:
+    replacing.check_inputs(path, ours=True)  # what is in it is looked at by the sweep
 
 
 @click.command(cls=HelpfulCommand, epilog=MODEL_HELP)
-@click.argument("models", metavar="MODEL...", nargs=-1, required=True)
+@click.argument("models", metavar="MODEL...", nargs=-1, required=True, type=ModelName())
 @click.option(
     "--boards",
     "names",
@@ -39,9 +55,13 @@ if TYPE_CHECKING:
     default=True,
     help="Leave out what no input can change (default), or compute all that the file says.",
 )
-@file_option(
-    "-o", "file", metavar="FILE", help_text="Write the table to FILE: .csv, .html or .json."
+@output_option(
+    *("-o", "file"),
+    metavar="FILE",
+    help_text="Write the table to FILE: .csv, .html or .json.",
+    early=_early_fit,
 )
+@force_option
 @json_option
 def fit(
     models: tuple[str, ...],
@@ -85,7 +105,7 @@ def fit(
     if not found and failed:
         raise failed[0][1]
     if file is not None:
-        write_atomically(file, writers[file.suffix](found).encode())
+        write_atomically(file, writers[file.suffix](found).encode(), replacing())
     if as_json:
         print(data.to_json(fitting.fit_document(found, failed)))
     else:
@@ -98,7 +118,7 @@ def fit(
 
 
 @click.command(cls=HelpfulCommand)
-@click.argument("inputs", metavar="INPUTS...", nargs=-1, required=True)
+@click.argument("inputs", metavar="INPUTS...", nargs=-1, required=True, type=ModelName())
 @click.option(
     "--jobs",
     type=click.IntRange(1, 4096),
@@ -129,13 +149,14 @@ def fit(
     help="Run each program on this microcontroller (see `lowtide boards --mcus`), emulated by its core.",
 )
 @click.option("--simplify", is_flag=True, help="Leave out what no input can change.")
-@file_option(
-    "-o",
-    "file",
+@output_option(
+    *("-o", "file"),
     metavar="FILE",
     help_text="The table: .parquet, .csv or .jsonl. What it has already is not made again.",
+    early=_early_sweep,
     required=True,
 )
+@force_option
 @json_option
 def sweep(
     inputs: tuple[str, ...],
@@ -169,6 +190,8 @@ def sweep(
         from lowtide.machines.mcus import find_mcu
 
         question = Question("run", mcu=find_mcu(mcu).name, simplify=simplify)
+    if question.asked == "run":
+        tell_of_cache()
     begin = time.monotonic()
     with progress("sweeping") as tell:
 
@@ -183,6 +206,7 @@ def sweep(
             jobs=jobs,
             engine=engine,
             question=question,
+            replacing=replacing(),
             tell=told,
         )
     known = f", {found.known:,} of them known before" if found.known else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,6 @@ from lowtide.cli.helping import HelpfulCommand
 from lowtide.cli.options import (
     MODEL_HELP,
     effort_option,
-    file_option,
     json_option,
     load,
     model_argument,
@@ -21,28 +21,44 @@ from lowtide.cli.options import (
     progress,
     show,
 )
+from lowtide.cli.writing import a_file, force_option, output_option, replacing, tables
 from lowtide.errors import UsageError
 from lowtide.files import (
     check_folder,
     check_writable,
-    make_folder,
     write_atomically,
-    write_together,
+    write_below,
 )
+from lowtide.kinds import PICTURE, TFLITE
 
 if TYPE_CHECKING:
     from lowtide.commands.hints import Hint
     from lowtide.commands.simplifying import SimplifiedFile
 
 
+def _tables() -> Mapping[str, Iterable[str]]:
+    from lowtide.report.data import ANALYSIS_TABLES
+
+    return ANALYSIS_TABLES
+
+
 @click.command(cls=HelpfulCommand, epilog=MODEL_HELP)
 @model_argument
 @part_options
 @json_option
-@file_option("--csv", metavar="DIR", help_text="Write the tables as CSV files into DIR.")
-@file_option(
-    "--plot", metavar="FILE", help_text="Draw the working set over time: FILE.png or .svg."
+@output_option(
+    "--csv",
+    metavar="DIR",
+    help_text="Write the tables as CSV files into DIR.",
+    early=tables(_tables),
 )
+@output_option(
+    "--plot",
+    metavar="FILE",
+    help_text="Draw the working set over time: FILE.png or .svg.",
+    early=a_file(PICTURE),
+)
+@force_option
 @effort_option
 def analyze(model: str, as_json: bool, csv: Path | None, plot: Path | None, effort: float) -> None:
     """Show where a network's RAM goes, and what a better operator order would save."""
@@ -61,11 +77,10 @@ def analyze(model: str, as_json: bool, csv: Path | None, plot: Path | None, effo
         result = reordering.analyze(loaded, effort=effort)
         placements = reordering.place_tensors(loaded.graph, result.best.order)
     if csv is not None:
-        make_folder(csv)
-        tables = {csv / name: text.encode() for name, text in data.analysis_csv(result).items()}
-        write_together(tables)
+        made = {name: text.encode() for name, text in data.analysis_csv(result).items()}
+        write_below(csv, made, replacing())
     if plot is not None:
-        write_atomically(plot, analysis_picture(result, picture_format))
+        write_atomically(plot, analysis_picture(result, picture_format), replacing())
     if as_json:
         print(data.to_json(data.analysis_document(result, placements)))
     else:
@@ -116,7 +131,7 @@ def reorder(
         result = reordering.reorder(loaded, offline_plan=offline_plan, check=check, effort=effort)
     written = result.better or always_write
     if written:
-        result.write(output)
+        result.write(output, force=replacing().force)
     found = hints.file_hints(loaded, simplified=result.before.savings) if advised else None
     if as_json:
         document = data.reordered_document(result, str(output) if written else None)
@@ -130,7 +145,14 @@ def reorder(
 @click.command(cls=HelpfulCommand, epilog=MODEL_HELP)
 @model_argument
 @part_options
-@file_option("-o", "--output", metavar="OUT", help_text="The .tflite file to write.", required=True)
+@output_option(
+    *("-o", "--output"),
+    metavar="OUT",
+    help_text="The .tflite file to write.",
+    early=a_file(TFLITE),
+    required=True,
+)
+@force_option
 @click.option("--reorder", is_flag=True, help="Also put the operators in their best order.")
 @click.option(
     "--offline-plan", is_flag=True, help="Also store tensor offsets, as metadata that TFLM honours."
@@ -183,7 +205,7 @@ def simplify(
         )
     written = result.changed or always_write
     if written:
-        result.write(output)
+        result.write(output, force=replacing().force)
     found = _after_simplify(result, reorder, effort) if advised else None
     if as_json:
         where = str(output) if written else None
@@ -221,7 +243,8 @@ def zoo(name: str | None, output: Path | None, floats: bool, as_json: bool) -> N
         )
     if name is not None and output is not None:
         check_writable(output)
-        write_atomically(output, networks.build(name.removeprefix("zoo:"), floats=floats))
+        made = networks.build(name.removeprefix("zoo:"), floats=floats)
+        write_atomically(output, made, replacing())
         show(f"Wrote {output}.")
         return
     rows = [{"name": n, "description": networks.describe(n)} for n in networks.names()]

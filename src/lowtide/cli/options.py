@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from lowtide.cli.helping import ModelName
+from lowtide.cli.writing import OutputOption, a_file, force_option
 from lowtide.effort import Budget, watched
+from lowtide.kinds import TFLITE
 from lowtide.sizes import bytes_in
 
 if TYPE_CHECKING:
@@ -126,7 +128,7 @@ def load(model: str) -> Model:
 def file_option(
     *names: str, metavar: str, help_text: str, required: bool = False
 ) -> Callable[[_Command], _Command]:
-    """An option that names a file or a folder."""
+    """An option that names a file or a folder to read."""
     kind = click.Path(path_type=Path)
     return click.option(*names, type=kind, metavar=metavar, help=help_text, required=required)
 
@@ -156,8 +158,17 @@ def out_option(help_text: str, *, required: bool = False) -> Callable[[_Command]
     other: Any = {"is_eager": True, "hidden": True, "expose_value": False, "callback": old}
     before = click.option("--output", "old_output", type=kind, **other)
     more = f"{help_text}  [required]" if required else help_text
-    after = click.option("-o", "output", type=kind, metavar="OUT", help=more, callback=new)
-    return lambda command: after(before(command))
+    after = click.option(
+        "-o",
+        "output",
+        cls=OutputOption,
+        early=a_file(TFLITE),
+        type=kind,
+        metavar="OUT",
+        help=more,
+        callback=new,
+    )
+    return lambda command: after(before(force_option(command)))
 
 
 def show(text: str) -> None:

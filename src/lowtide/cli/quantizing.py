@@ -19,8 +19,10 @@ from lowtide.cli.options import (
     progress,
     show,
 )
+from lowtide.cli.writing import a_file, force_option, output_option, replacing
 from lowtide.errors import UsageError
 from lowtide.files import check_writable
+from lowtide.kinds import TFLITE
 
 _END = click.Choice(["float32", "int8", "uint8", "int16"])
 
@@ -43,7 +45,14 @@ class _Range(click.types.StringParamType):
 @click.command(cls=HelpfulCommand, epilog=MODEL_HELP)
 @model_argument
 @part_options
-@file_option("-o", "output", metavar="OUT", help_text="The .tflite file to write.", required=True)
+@output_option(
+    *("-o", "output"),
+    metavar="OUT",
+    help_text="The .tflite file to write.",
+    early=a_file(TFLITE),
+    required=True,
+)
+@force_option
 @file_option(
     "--data",
     metavar="SAMPLES",
@@ -110,7 +119,7 @@ def quantize(
             input_type=input_type,
             output_type=output_type,
         )
-    result.write(output)
+    result.write(output, force=replacing().force)
     if as_json:
         print(to_json(quantized.quantized_document(result, str(output))))
     else:

@@ -22,8 +22,9 @@ from lowtide.emit.names import c_name, check_name
 from lowtide.emit.one_core import Gain, gains
 from lowtide.emit.readme import readme
 from lowtide.errors import FloatError, ModelError, UsageError
-from lowtide.files import make_folder, write_together
+from lowtide.files import Replacing, write_below
 from lowtide.ir import Graph, Model
+from lowtide.kinds import GENERATED, kind_of
 from lowtide.machines.board import find_target
 from lowtide.oracle.interpreters import EngineName
 from lowtide.order import OrderResult, best_order
@@ -254,27 +255,25 @@ class Compiled(Shown):
         before = passed(self.model, replace(options, simplify=False)).graph
         return savings(self.model, before, self.simplified, options.cost_model, options.target)
 
-    def write(self, folder: str | Path) -> tuple[str, ...]:
-        """Write the bundle into `folder`, which is made if missing. Raises UsageError.
+    def write(self, folder: str | Path, *, force: bool = False) -> tuple[str, ...]:
+        """Write the bundle into `folder`, which is made if missing.
 
-        Returns what was removed: kernels of an earlier bundle that nothing in the folder uses now.
+        Raises UsageError also where the folder has files that are not of a bundle; `force` replaces
+        them. Returns what was removed: kernels of an earlier bundle that nothing there uses now.
         """
+        return self.write_as(folder, Replacing((Path(self.model.path),), force))
+
+    def write_as(self, folder: str | Path, replacing: Replacing) -> tuple[str, ...]:
+        """The same, and other inputs may have to stay, too."""
         target = Path(folder)
-        within = {parent for name in self.files for parent in Path(name).parents}
-        folders = sorted(target / parent for parent in within)
-        new = [path for path in folders if not path.exists()]
-        old = superseded(_sources(target), self.files)
-        try:
-            for path in folders:
-                make_folder(path)
-            write_together({target / name: content for name, content in self.files.items()})
-        except BaseException:
-            for path in reversed(new):
-                with contextlib.suppress(OSError):
-                    path.rmdir()
-            raise
+        replacing.check_bundle(target, self.files)
+        texts = _sources(target)
+        old = superseded(texts, self.files)
+        write_below(target, self.files, replacing)
         removed = []
         for name in old:
+            if kind_of(name, texts[name].encode()) != GENERATED:  # whatever a README lists
+                continue
             with contextlib.suppress(OSError):
                 (target / name).unlink()
                 removed.append(name)

@@ -2,8 +2,8 @@
 
 What a program depends on is the model, the options, and lowtide itself with the Python and the numpy
 below it; the key of an entry is all of these. Entries are pickled, so whoever can write them can have
-this process run what they like: they lie beside objects, in the user's own folder, and these are
-linked and run too.
+this process run what they like: the cache gives only what the user wrote, in a folder where nobody else
+can (`lowtide.cache`). Objects lie there as well, and are linked and run.
 """
 
 from __future__ import annotations

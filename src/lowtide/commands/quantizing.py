@@ -19,7 +19,7 @@ from lowtide.commands.compiling import Planned, planned_model
 from lowtide.commands.cutting import as_file, part_sentence, signature_of
 from lowtide.commands.datasets import Dataset, Sample, load_samples, random_samples
 from lowtide.errors import LowtideError, ModelError, UsageError
-from lowtide.files import write_atomically
+from lowtide.files import Replacing, write_atomically
 from lowtide.ir import DType, Graph, Model, Op, Quant, Tensor
 from lowtide.oracle.interpreters import EngineName, reference_tensors
 from lowtide.oracle.quantizer import Recipe, quantize_file
@@ -78,9 +78,13 @@ class Quantized:
     planned: Planned | None = field(repr=False)
     refused: str = ""
 
-    def write(self, path: str | Path) -> None:
-        """Write the .tflite file, whole or not at all. Raises UsageError if it cannot be written."""
-        write_atomically(Path(path), self.model.source)
+    def write(self, path: str | Path, *, force: bool = False) -> None:
+        """Write the .tflite file, whole or not at all. Raises UsageError if it cannot be written.
+
+        The model that it was made from is never replaced; `force` replaces what is no .tflite file.
+        """
+        replacing = Replacing((Path(self.before.path),), force)
+        write_atomically(Path(path), self.model.source, replacing)
 
 
 def samples_for(

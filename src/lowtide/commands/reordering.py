@@ -20,7 +20,7 @@ from lowtide.commands.analysis import analyze as analyze
 from lowtide.commands.cutting import as_file
 from lowtide.commands.sequences import inputs_for
 from lowtide.errors import DiffersError, LowtideError, ModelError
-from lowtide.files import write_atomically
+from lowtide.files import Replacing, write_atomically
 from lowtide.ir import Graph, Model
 from lowtide.ir.liveness import in_arena
 from lowtide.oracle.interpreters import Difference, first_difference, tflm_arena, tflm_outputs
@@ -136,9 +136,13 @@ class Reordered(Shown):
         """False if no other order or plan is better than what the file has."""
         return self.chosen is not self.ways[0]
 
-    def write(self, path: str | Path) -> None:
-        """Write the .tflite file, whole or not at all. Raises UsageError if it cannot be written."""
-        write_atomically(Path(path), self.model.source)
+    def write(self, path: str | Path, *, force: bool = False) -> None:
+        """Write the .tflite file, whole or not at all. Raises UsageError if it cannot be written.
+
+        The model that it was made from is never replaced; `force` replaces what is no .tflite file.
+        """
+        replacing = Replacing((Path(self.ways[0].model.path),), force)
+        write_atomically(Path(path), self.model.source, replacing)
 
 
 def reorder(

@@ -16,7 +16,7 @@ from lowtide.commands.cutting import as_file
 from lowtide.commands.reordering import Reordered, reorder, with_offline_plan
 from lowtide.commands.savings import Savings, savings
 from lowtide.errors import DiffersError, LowtideError, MissingToolError
-from lowtide.files import write_atomically
+from lowtide.files import Replacing, write_atomically
 from lowtide.ir import DType, Model
 from lowtide.ir.soundness import graph_of
 from lowtide.oracle.interpreters import (
@@ -78,9 +78,13 @@ class SimplifiedFile(Shown):
         """False when there was nothing to simplify."""
         return self.savings.anything
 
-    def write(self, path: str | Path) -> None:
-        """Write the .tflite file, whole or not at all. Raises UsageError if it cannot be written."""
-        write_atomically(Path(path), self.model.source)
+    def write(self, path: str | Path, *, force: bool = False) -> None:
+        """Write the .tflite file, whole or not at all. Raises UsageError if it cannot be written.
+
+        The model that it was made from is never replaced; `force` replaces what is no .tflite file.
+        """
+        replacing = Replacing((Path(self.before.path),), force)
+        write_atomically(Path(path), self.model.source, replacing)
 
 
 def simplify_model(

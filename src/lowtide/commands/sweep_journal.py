@@ -112,7 +112,7 @@ class Journal:
 def _own(path: Path, output: Path) -> FileIO:
     """The journal, empty if it is new, for this sweep alone. Raises UsageError if another one has it."""
     while True:
-        file = FileIO(path, "a+")
+        file = FileIO(path, "a+", opener=_no_link)
         try:
             _lock(file)
             if path.exists() and os.path.samestat(os.fstat(file.fileno()), path.stat()):
@@ -124,6 +124,11 @@ def _own(path: Path, output: Path) -> FileIO:
                 "wait until it is done, or name another file with -o",
             ) from None
         file.close()  # another sweep was done, and removed it, before it was locked
+
+
+def _no_link(path: str, flags: int) -> int:
+    """Open the journal itself: it is nobody's to name, so a link in its place is not lowtide's."""
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
 
 
 def _lock(file: FileIO) -> None:

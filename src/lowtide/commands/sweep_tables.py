@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -57,15 +58,27 @@ def _read(path: Path) -> Iterator[Row]:
     match path.suffix:
         case ".jsonl":
             with path.open("rb") as file:
-                yield from map(json.loads, file)
+                for row in map(json.loads, file):
+                    _check_columns(row)
+                    yield row
         case ".csv":
             with path.open(encoding="utf-8", newline="") as text:
-                for row in csv.DictReader(text):
+                table = csv.DictReader(text)
+                _check_columns(table.fieldnames or ())
+                for row in table:
                     yield {key: _value(key, value) for key, value in row.items()}
         case _:
             with _pyarrow().ParquetFile(path) as file:
+                _check_columns(file.schema_arrow.names)
                 for batch in file.iter_batches(_BATCH):
                     yield from batch.to_pylist()
+
+
+def _check_columns(names: Iterable[str]) -> None:
+    """Raises ValueError for a column that no sweep makes: the table has more in it than lowtide's."""
+    for name in names:
+        if name not in COLUMNS:
+            raise ValueError(f"it has a column {name!r}")
 
 
 def _value(key: str, text: str) -> Any:
@@ -74,14 +87,16 @@ def _value(key: str, text: str) -> Any:
 
 def write_rows(path: Path, rows: Iterable[Row]) -> None:
     """Write a table whole, or leave the one that is there. Raises UsageError if that is refused."""
-    beside = path.with_name(f".{path.name}.new")
+    beside = path.with_name(
+        f".{path.name}.{os.urandom(4).hex()}"
+    )  # a link nobody can have put there
     try:
         match path.suffix:
             case ".jsonl":
-                with beside.open("w", encoding="utf-8") as text:
+                with beside.open("x", encoding="utf-8") as text:
                     text.writelines(json.dumps(row) + "\n" for row in rows)
             case ".csv":
-                with beside.open("w", encoding="utf-8", newline="") as text:
+                with beside.open("x", encoding="utf-8", newline="") as text:
                     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
                     writer.writeheader()
                     writer.writerows(rows)

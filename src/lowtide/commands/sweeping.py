@@ -25,7 +25,7 @@ from lowtide.commands.estimating import estimate
 from lowtide.commands.sweep_journal import Journal
 from lowtide.commands.sweep_tables import COLUMNS, check_format, read_rows, write_rows
 from lowtide.errors import LowtideError, MissingToolError, UsageError
-from lowtide.files import check_writable, uninterrupted
+from lowtide.files import OURS, Replacing, check_writable, uninterrupted
 from lowtide.ir import Model
 
 Asked = Literal["estimate", "plan", "run"]
@@ -76,23 +76,30 @@ def sweep(
     jobs: int = 1,
     engine: EngineName = "local",
     question: Question = Question(),
+    replacing: Replacing = OURS,
     tell: Callable[[int, int, int], None] = lambda _done, _all, _errors: None,
 ) -> Swept:
     """Estimate the networks of `inputs` (files, folders, patterns, or @FILE with one of them a line).
 
     What is known of an earlier sweep is not made again. `tell` is told how many of how many are done,
     and how many of those with an error. Raises UsageError for inputs or an output that cannot be, also
-    one that another sweep is writing, and MissingToolError if a package is missing. KeyboardInterrupt
-    ends it: the result has what was done.
+    one that another sweep is writing or that has to stay, and MissingToolError if a package is missing.
+    KeyboardInterrupt ends it: the result has what was done.
     """
     check_format(output)
     target = check_writable(output)
     paths = files_of(inputs)
+    read = (*replacing.inputs, *map(Path, paths))
+    replace(replacing, inputs=read).check_inputs(target, ours=True)
     journal = Journal(target, _VERSION, str(question), again=ENDED)
     written = False
     try:
         if target.exists():
-            journal.take(read_rows(target))
+            try:
+                journal.take(read_rows(target))
+            except UsageError:
+                if not replacing.force:
+                    raise
         digests = [_digest(path) for path in paths]
         known = sum(digest in journal for digest in digests)
         new = array("Q", (i for i, d in enumerate(digests) if d and journal.expects(d)))

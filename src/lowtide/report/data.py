@@ -11,7 +11,7 @@ import csv
 import io
 import json
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from lowtide.report.saved import savings_document
 
@@ -162,6 +162,15 @@ def reordered_document(result: Reordered, output: str | None) -> dict[str, Any]:
     }
 
 
+_STEPS: Final = ("step", "operator", "type", "name", "bytes", "macs", "working_set")
+ANALYSIS_TABLES: Final = {
+    "steps.csv": _STEPS,
+    "best_order_steps.csv": _STEPS,
+    "tensors.csv": ("tensor", "name", "shape", "type", "bytes", "role", "first_step", "last_step"),
+}
+"""File name -> columns."""
+
+
 def analysis_csv(analysis: Analysis) -> dict[str, str]:
     """File name -> CSV text: steps of both orders, and tensors. Lists are separated by spaces."""
     tensors = [
@@ -177,20 +186,19 @@ def analysis_csv(analysis: Analysis) -> dict[str, str]:
         )
         for t in analysis.tensors
     ]
-    header = ("tensor", "name", "shape", "type", "bytes", "role", "first_step", "last_step")
-    return {
-        "steps.csv": _steps_csv(analysis.file),
-        "best_order_steps.csv": _steps_csv(analysis.best),
-        "tensors.csv": _csv(header, tensors),
+    rows = {
+        "steps.csv": _step_rows(analysis.file),
+        "best_order_steps.csv": _step_rows(analysis.best),
+        "tensors.csv": tensors,
     }
+    return {name: _csv(header, rows[name]) for name, header in ANALYSIS_TABLES.items()}
 
 
-def _steps_csv(line: Timeline) -> str:
-    rows = [
+def _step_rows(line: Timeline) -> list[tuple[Any, ...]]:
+    return [
         (number, s.operator, s.type, s.name, s.bytes, s.macs, " ".join(map(str, s.working_set)))
         for number, s in enumerate(line.steps)
     ]
-    return _csv(("step", "operator", "type", "name", "bytes", "macs", "working_set"), rows)
 
 
 def _csv(header: tuple[str, ...], rows: list[tuple[Any, ...]]) -> str:

@@ -48,7 +48,7 @@ _STYLE: Final = (
     "@media print{*{print-color-adjust:exact;-webkit-print-color-adjust:exact}"
     ".scroll{overflow:visible}tr{break-inside:avoid}}"
 )
-_COLUMNS = (
+COLUMNS: Final = (
     *("network", "mcu", "core", "ram", "flash", "way", "streamed", "overhead"),
     *("ram_bytes", "flash_bytes"),
     *("spare_ram_bytes", "spare_flash_bytes", "source", "confirmed"),
@@ -72,7 +72,7 @@ def fit_document(
 def fit_csv(found: Sequence[Fit]) -> str:
     """A line per network and part."""
     out = io.StringIO()
-    writer = csv.DictWriter(out, _COLUMNS, lineterminator="\n")
+    writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")
     writer.writeheader()
     writer.writerows(_row(fit) for fit in found)
     return out.getvalue()
@@ -178,4 +178,4 @@ def _row(fit: Fit) -> dict[str, Any]:
         *(fit.way, fit.streamed, round(fit.overhead, 4), fit.ram_bytes, fit.flash_bytes),
         *(fit.spare_ram_bytes, fit.spare_flash_bytes, fit.mcu.source, fit.mcu.confirmed),
     )
-    return dict(zip(_COLUMNS, values, strict=True))
+    return dict(zip(COLUMNS, values, strict=True))

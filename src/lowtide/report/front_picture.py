@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lowtide.commands.compiling import Compiled
-from lowtide.files import write_atomically
+from lowtide.files import OURS, Replacing, write_atomically
 from lowtide.ir.macs import graph_macs
 from lowtide.plans.placer import Point
 from lowtide.report import picture
@@ -22,7 +22,9 @@ _GAP = 0.04
 """Lines of parts are at least so much of the height apart."""
 
 
-def write_front_picture(compiled: Compiled, points: Sequence[Point], path: Path) -> None:
+def write_front_picture(
+    compiled: Compiled, points: Sequence[Point], path: Path, replacing: Replacing = OURS
+) -> None:
     """Draw `points`, the plan of `compiled` marked, to `path`. Raises UsageError for its ending."""
     picture_format = picture.format_of(path.name)
     from matplotlib.figure import Figure
@@ -62,4 +64,4 @@ def write_front_picture(compiled: Compiled, points: Sequence[Point], path: Path)
     axes.yaxis.set_major_formatter(picture.with_commas)
     axes.set_title(f"{compiled.name}: least RAM for the work (input {compiled.options.input_mode})")
     axes.legend()
-    write_atomically(path, picture.file_contents(figure, picture_format, dpi=100))
+    write_atomically(path, picture.file_contents(figure, picture_format, dpi=100), replacing)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lowtide.commands.compiling import Compiled
-from lowtide.files import check_writable, write_atomically
+from lowtide.files import OURS, Replacing, check_writable, write_atomically
 from lowtide.report import picture, picture_boxes
 from lowtide.report.part import MODES
 from lowtide.report.plan_boxes import (
@@ -38,14 +38,14 @@ _NAMED = 28
 """Tensors in the legend, and labelled: those that cover most of the picture."""
 
 
-def write_plan_picture(compiled: Compiled, path: Path) -> None:
+def write_plan_picture(compiled: Compiled, path: Path, replacing: Replacing = OURS) -> None:
     """Draw the memory of `compiled` over time to `path`: PNG or SVG, as its ending says.
 
-    Raises UsageError for another ending, or if the file cannot be written.
+    Raises UsageError for another ending, or if the file cannot be written or has to stay.
     """
     picture_format = picture.format_of(path.name)
     check_writable(path)
-    write_atomically(path, plan_picture(compiled, picture_format))
+    write_atomically(path, plan_picture(compiled, picture_format), replacing)
 
 
 def plan_picture(compiled: Compiled, picture_format: str) -> bytes:

@@ -19,6 +19,12 @@ from lowtide.machines.executed import Span
 from lowtide.machines.profiled import Unprofiled
 from lowtide.report.text import plain, table
 
+_COLUMNS: Final = (
+    *("name", "type", "kernels", "instructions", "macs"),
+    *(f"cycles_by_manual_zero_wait_states_{of}" for of in ("least", "usual", "most")),
+)
+PROFILE_TABLES: Final = dict.fromkeys(("operators.csv", "kernels.csv", "functions.csv"), _COLUMNS)
+"""File name -> columns."""
 _BAR: Final = 12
 _UNITS: Final = {"k": 1_000, "M": 1_000_000, "G": 1_000_000_000}
 _MOST_HZ: Final = 10_000_000_000
@@ -186,8 +192,7 @@ def profile_csv(profile: Profile) -> dict[str, str]:
 def _csv(shares: Sequence[Share]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    spans = [f"cycles_by_manual_zero_wait_states_{of}" for of in ("least", "usual", "most")]
-    writer.writerow(("name", "type", "kernels", "instructions", "macs", *spans))
+    writer.writerow(_COLUMNS)
     for share in shares:
         cycles = share.cycles
         costs = ("", "", "") if cycles is None else (cycles.least, cycles.usual, cycles.most)
