@@ -72,6 +72,13 @@ def byte_scale(operands: Operands, index: int) -> tuple[float, int]:
 
 
 def byte_factor(operands: Operands) -> tuple[int, int]:
-    """(multiplier, shift): GetQuantizedConvolutionMultipler, kernel_util.cc; float32 product."""
-    product = np.float32(byte_scale(operands, 0)[0]) * np.float32(byte_scale(operands, 1)[0])
-    return multiplier(operands, float(product) / per_tensor(operands, operands.output())[0])
+    """(multiplier, shift) of an operator of uint8, which only LiteRT has."""
+    scales = byte_scale(operands, 0)[0], byte_scale(operands, 1)[0]
+    output, _ = per_tensor(operands, operands.output())
+    return multiplier(operands, product_of(*scales, litert=True) / output)
+
+
+def product_of(left: float, right: float, *, litert: bool) -> float:
+    """The product of two scales, as GetQuantizedConvolutionMultipler of kernel_util.cc has it: a double
+    in TFLM, of single precision in LiteRT."""
+    return float(np.float32(left) * np.float32(right)) if litert else left * right

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.ir import DType
+from lowtide.ir.products import product_of
 from lowtide.lower.common import Context, Lowering, multiplier, per_tensor, quantised
 from lowtide.lower.move import port
 from lowtide.lower.nodes import Array, Lowered, Node, Params, Value
@@ -158,9 +159,9 @@ def _matrix(context: Context, index: int, shape: tuple[int, int]) -> NDArray[np.
 
 
 def _gate_factor(context: Context, operand: int, weights: int) -> tuple[int, int]:
-    """GetQuantizedConvolutionMultipler multiplies in single precision and divides in double."""
+    """Of the sums of products with `weights`, which go into a gate's activation."""
     scales = (per_tensor(context, context.input(i))[0] for i in (operand, weights))
-    return multiplier(context, float(np.prod(np.array(list(scales), np.float32))) / _GATE_SCALE)
+    return multiplier(context, product_of(*scales, litert=False) / _GATE_SCALE)
 
 
 def _cell(context: Context) -> tuple[tuple[str, Value], ...]:
