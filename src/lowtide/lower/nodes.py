@@ -19,8 +19,13 @@ from lowtide.lower.work import Work
 
 CType = Literal["int8_t", "uint8_t", "int16_t", "uint16_t", "int32_t", "int64_t", "float"]
 _DTYPES: dict[CType, str] = {
-    **{"int8_t": "int8", "uint8_t": "uint8", "int16_t": "int16", "uint16_t": "uint16"},
-    **{"int32_t": "int32", "int64_t": "int64", "float": "float32"},
+    "int8_t": "int8",
+    "uint8_t": "uint8",
+    "int16_t": "int16",
+    "uint16_t": "uint16",
+    "int32_t": "int32",
+    "int64_t": "int64",
+    "float": "float32",
 }
 
 
