@@ -44,8 +44,10 @@ class Scales:
     @property
     def strain(self) -> float:
         """How far the factors are apart."""
-        one, other = (_reduced(m) if self.wide else m for m, _ in self.factors)
-        return abs(one / other - 1)
+        (one, shift), (other, other_shift) = self.factors
+        if self.wide:
+            one, other = _reduced(one), _reduced(other)
+        return abs(one / other * 2.0 ** (shift - other_shift) - 1)
 
     def told(self, totals: Iterable[int]) -> Iterator[int]:
         """The sums that the factors scale to different results."""
@@ -73,7 +75,8 @@ def _some(found: list[int], count: int) -> list[int]:
 
 def _fixed(real: float) -> tuple[int, int]:
     fraction, shift = np.frexp(real)
-    return int(np.floor(fraction * 2**31 + 0.5)), int(shift)
+    fixed = int(np.floor(fraction * 2**31 + 0.5))
+    return (fixed // 2, int(shift) + 1) if fixed == 1 << 31 else (fixed, int(shift))
 
 
 def _reduced(multiplier: int) -> int:
@@ -204,7 +207,7 @@ def test_lstm(dtype: Any, recurrent: bool) -> None:
         *(net.const(np.roll(sums, 11 * k), np.int64 if wide else np.int32) for k in range(4)),
         *(-1, -1),
         net.tensor(state, quant=hidden, variable=True),
-        net.tensor(state, np.int16, quant=(2.0**-15, 0), variable=True),
+        net.tensor(state, np.int16, quant=(2.0**-13, 0), variable=True),
         *(-1, -1, -1, -1),
     ]
     options = schema.UnidirectionalSequenceLSTMOptionsT(fusedActivationFunction=4)

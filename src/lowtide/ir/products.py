@@ -5,6 +5,9 @@ Why here: a pass that bounds the sums and the lowering that makes params of them
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -61,6 +64,24 @@ def is_narrow(operands: Operands) -> bool:
 def says_narrow(operands: Operands) -> bool:
     """True if the operator says that its bias has 32 bits; LiteRT believes nothing else."""
     return operands.option("quantized_bias_type") == _INT32
+
+
+def scaled_fits(
+    weights: NDArray[Any], bias: NDArray[np.int64], ends: tuple[int, int], reals: Sequence[float]
+) -> bool:
+    """Whether `reals` scale all sums to numbers of 32 bits, as LiteRT needs to round them: what is
+    beyond is undefined. `weights` are [channels, products], `ends` the least and the most of what they
+    are multiplied by."""
+    wide = weights.astype(np.float64)
+    low, high = (
+        bias + side.sum(axis=1)
+        for side in (
+            np.minimum(wide * ends[0], wide * ends[1]),
+            np.maximum(wide * ends[0], wide * ends[1]),
+        )
+    )
+    most = np.maximum(np.abs(low), np.abs(high)) * np.array(reals)
+    return bool((most < (1 << 31) - 1).all())
 
 
 def byte_scale(operands: Operands, index: int) -> tuple[float, int]:

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.ir import DType
-from lowtide.ir.products import is_narrow, says_narrow
+from lowtide.ir.products import is_narrow, says_narrow, scaled_fits
 from lowtide.lower import convolution, legacy, wide
-from lowtide.lower.common import Context, Lowering, floats_of, per_tensor, quantised
+from lowtide.lower.common import Context, Lowering, floats_of, per_tensor, quantised, type_range
 from lowtide.lower.nodes import Array, Lowered, Node, Params
 
 
@@ -62,7 +62,10 @@ def _rounded_once(
     _, output_zero = per_tensor(context, context.output())
     bias = bias - input_zero * filters.astype(np.int64).sum(axis=1)
     low, high = convolution.clamp(context)
-    scales = [floats_of(real) for real in convolution.real_factors(context, out_c)]
+    reals = convolution.real_factors(context, out_c)
+    if not scaled_fits(filters, bias, type_range(context.activation_type), reals):
+        raise legacy.beyond(context)
+    scales = [floats_of(real) for real in reals]
     family = "lt_fully_connected_once"
     node = Node(
         op=context.op.id,
