@@ -108,7 +108,9 @@ def _window(kind: str, dtype: Any, zero: int) -> bytes:
     net = Net(dtype, scales.left)
     x = net.input((1, 1, 1, 1) if kind != "FULLY_CONNECTED" else (1, 1))
     options: Any = schema.FullyConnectedOptionsT()
-    shape, out, axis = (count, 1), (1, count), 0
+    shape: tuple[int, ...] = (count, 1)
+    out: tuple[int, ...] = (1, count)
+    axis = 0
     if kind == "CONV_2D":
         options = schema.Conv2DOptionsT(strideW=1, strideH=1)
         shape, out = (count, 1, 1, 1), (1, 1, 1, count)
