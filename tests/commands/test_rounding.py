@@ -20,7 +20,7 @@ from lowtide.tflite.read import parse
 from lowtide.zoo.spec import NetSpec, OpSpec, TensorSpec
 from lowtide.zoo.writer import write
 
-LITERT = "\nCompiled for this comparison with LiteRT's rounding of FULLY_CONNECTED in place of "
+LITERT = "\nCompiled for this comparison with LiteRT's rounding of matrix products in place of "
 TFLM = "TensorFlow Lite Micro"
 
 

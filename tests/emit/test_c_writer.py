@@ -209,6 +209,22 @@ def test_equal_arrays_are_written_once() -> None:
     assert "static const int32_t net_const_2[1] = {" in code  # C has no empty arrays
 
 
+def test_arrays_of_equal_bytes_and_other_lengths_are_two() -> None:
+    """One word of 64 bits is two of 32: a kernel that wants two must not get the array of one."""
+    one = Array("int32_t", np.array([1], np.int64))
+    two = Array("int32_t", np.array([1, 0], np.int32))
+    assert one.values.dtype == two.values.dtype == np.int32
+    code = write(_assembly(_params(a=one, b=two)), "net").code
+    assert "net_const_0[1] = {" in code
+    assert "net_const_1[2] = {" in code
+
+
+@pytest.mark.parametrize(("ctype", "value"), [("int8_t", 128), ("uint8_t", -1), ("int32_t", 0.5)])
+def test_values_that_the_type_cannot_hold_are_no_array(ctype: CType, value: float) -> None:
+    with pytest.raises(OverflowError, match=f"a constant has a value that is no {ctype}"):
+        Array(ctype, np.array([0, value]))
+
+
 def test_equal_params_are_written_once() -> None:
     """Equal in their arrays too, and of one type: a node's number is in no other name."""
     params = [_params(a=Array("int8_t", np.array([value])), b=1) for value in (1, 2, 1, 2)]

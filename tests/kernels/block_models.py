@@ -38,8 +38,12 @@ Array = NDArray[Any]
 Sides = tuple[int, int, int, int]
 """Padding (top, bottom, left, right)."""
 
-_GUARD = Path(__file__).with_name("guarded_block.c")
+_HERE = Path(__file__).parent
 _KERNELS = {"lt_block_s8_row": "guarded_block", "lt_separable_s8_row": "guarded_separable"}
+_FOURS = {
+    "lt_block_fours_s8_row": "guarded_block_fours",
+    "lt_separable_fours_s8_row": "guarded_separable_fours",
+}
 
 
 @dataclass(frozen=True)
@@ -282,12 +286,18 @@ int net_invoke(net_t *m)
 def _guarded(files: dict[str, bytes]) -> dict[str, bytes]:
     """The bundle with each block's kernel in its guard."""
     code = files["net.c"].decode()
-    declared = '#include "lt_block.h"\n'
-    for kernel, guard in _KERNELS.items():
+    kernels, guards = _KERNELS, "guarded_block.c"
+    sources = {guards: (_HERE / guards).read_bytes()}
+    if "lt_block_fours.h" in files:
+        kernels, guards = {**_KERNELS, **_FOURS}, "guarded_fours.c"
+        whole = (_HERE / guards).read_text(encoding="utf-8")
+        block = sources.pop("guarded_block.c").decode()
+        sources[guards] = whole.replace('#include "guarded_block.c"\n', block).encode()
+    declared = '#include "lowtide.h"\n'
+    for kernel, guard in kernels.items():
         code = code.replace(kernel, guard)
         declared += f"void {guard}(const void *params, const lt_step *step);\n"
-    code = code.replace('#include "lt_block.h"\n', declared)
-    return {**files, "net.c": code.encode(), _GUARD.name: _GUARD.read_bytes()}
+    return {**files, "net.c": (declared + code).encode(), **sources}
 
 
 def _too_small(program: Assembly) -> list[str]:

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from intervals import outside
 from lowtide.emit.bundle import bundle
-from lowtide.ir import Graph
+from lowtide.ir import Graph, Op
+from lowtide.ir.state import writes_variables
 from lowtide.lower.nodes import Node
 from lowtide.machines.host import CHECKED, TRACED
 from lowtide.machines.toolchain import build_program
@@ -100,7 +101,7 @@ def differences(
         inputs = random_inputs(
             [(i, graph.tensors[i].shape, _dtype(graph, i)) for i in graph.inputs], samples, 1
         )
-    made = [t for op in rewritten.ops for t in op.outputs]
+    made = [t for op in rewritten.ops for t in (*op.outputs, *_state(rewritten, op))]
     wanted = reference_tensors(data, inputs, made, engine=engine)
     stored = replace(wanted, samples=tuple(_stored(flipped, s) for s in wanted.samples))
     with tempfile.TemporaryDirectory() as path:
@@ -111,6 +112,13 @@ def differences(
             rows = _run(folder, program, graph, sample)
             lines += _compare(assembly, rows, stored, number)
     return lines + outside(rewritten, wanted)
+
+
+def _state(graph: Graph, op: Op) -> list[int]:
+    """The variables that an operator changes in place, such as an LSTM's cell state."""
+    if not writes_variables(op):
+        return []
+    return [t for t in op.inputs if t >= 0 and graph.tensors[t].is_variable]
 
 
 def _stored(flipped: Simplified, sample: Mapping[int, Array]) -> dict[int, Array]:
@@ -168,7 +176,7 @@ def _compare(
 ) -> list[str]:
     lines = []
     for op in assembly.graph.ops:
-        for tensor in op.outputs:
+        for tensor in (*op.outputs, *_state(assembly.graph, op)):
             # An input of the network, flipped, is made by no operator of the file.
             if tensor in assembly.views or (
                 op.type == FLIP and tensor not in wanted.samples[sample]

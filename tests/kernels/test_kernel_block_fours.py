@@ -45,10 +45,25 @@ def chains(strip: int = 0) -> list[Chain]:
     return found
 
 
+def odd_chains() -> list[Chain]:
+    """Pixels that are no words: the last one's must not be read past the row's end, whichever columns of
+    the row a block is at."""
+    return [
+        Chain((unit,), (8, width, channels), limit=limit)
+        for unit in (UNITS[0], UNITS[1], UNITS[8])
+        for width, channels in ((8, 6), (9, 5), (12, 10), (7, 15))
+        for limit in LIMITS[1:]
+    ]
+
+
 @pytest.mark.parametrize("strip", [0, 3])
 def test_every_form(strip: int) -> None:
     """On the host, where C stands for the assembly."""
     assert differences(chains(strip), target=M4) == []
+
+
+def test_pixels_that_are_no_words() -> None:
+    assert differences(odd_chains(), target=M4) == []
 
 
 def test_boards() -> None:

@@ -160,3 +160,16 @@ def test_narrow_bias_of_depthwise_is_refused() -> None:
     graph = normalise_windows(parse(net.bytes()).graph)
     with pytest.raises(ModelError, match="its bias is INT32, but must be INT64"):
         lower_op(graph, graph.ops[0])
+
+
+def test_biases_beyond_what_a_sum_may_be() -> None:
+    """Of 2^47 and more: products with a factor wrap, as in the reference."""
+    net = Models(3, "INT16")
+    x = net.input(1, 4, 4, 2)
+    bias = np.array([1 << 47, -(1 << 47), (1 << 48) + 12345, (1 << 49) + 7, -(1 << 55) - 99999])
+    for real in (2.0**-40, 2.0**-30, 2.0**-12):
+        layer = Layer(bias=bias, bias_type="INT64", real=real)
+        net.conv(x, 5, (1, 1), layer)
+        net.conv(x, 5, (3, 3), layer)
+        net.depthwise(x, 5, (3, 3), replace(layer, bias=np.tile(bias, 2)))
+    assert differences(net.bytes(), engine="tflm") == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import ai_edge_litert.schema_py_generated as schema
 import numpy as np
 import pytest
 from conv_models import NONE, RELU6, Layer, Models
@@ -15,6 +16,7 @@ from lowtide.ir import Graph
 from lowtide.lower import lower_op
 from lowtide.passes import round_once
 from lowtide.tflite.read import parse
+from move_models import Net as MoveNet
 
 NARROW, WIDE = 2, 4
 """The schema's TensorType.INT32 and INT64, for quantized_bias_type."""
@@ -101,3 +103,29 @@ def test_what_has_no_dense_layer_stays_what_it_is() -> None:
     old.dense(old.input(1, 4), 2, 4, Layer(per_channel=False))
     graph = parse(old.bytes()).graph
     assert round_once(graph) is graph
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8])
+def test_sums_at_the_ends_of_32_bits(dtype: Any) -> None:
+    """Scaled, they just fit; one more, and LiteRT's result is undefined."""
+
+    def made(most: int) -> bytes:
+        net = MoveNet(dtype, 1.0, 0)
+        bias = net.const([most, -most, 3, -1], quant=(2048.0, 0))
+        weights = net.const(np.zeros((4, 1)), dtype, quant=(2048.0, 0))
+        options = schema.FullyConnectedOptionsT()
+        x = net.input((1, 1))
+        net.op("FULLY_CONNECTED", [x, weights, bias], (1, 4), options=options, quant=(1.0, 7))
+        return net.build()
+
+    assert differences(made((1 << 20) - 1), engine="litert", rewrite=round_once) == []
+    graph = round_once(parse(made(1 << 20)).graph)
+    with pytest.raises(ModelError) as caught:
+        lower_op(graph, graph.ops[0])
+    assert caught.value.cause == (
+        "operator 0 (FULLY_CONNECTED): its sums, scaled to its output, can leave 32 bits, where "
+        "LiteRT's result is undefined"
+    )
+    assert caught.value.remedy == (
+        "export the model again; the scale of this operator's output is far too small"
+    )

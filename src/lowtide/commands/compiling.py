@@ -94,8 +94,8 @@ class Options:
     `name` prefixes every public C name; by default it is made from the file's name. `effort` is a factor
     of the work that all searches may do: what they find depends on it, and not on the computer.
 
-    `rounding` says whose dense layers (FULLY_CONNECTED of int8 and int16) to have: tflm rounds their
-    sums twice, litert once, which costs double arithmetic. All else is the same in both.
+    `rounding` says whose matrix products (passes/rounding.py) to have: of dense layers tflm rounds the
+    sums twice, litert once, which costs double arithmetic. All else costs the same in both.
 
     With `simplify`, what no input can change is not computed: see `lowtide.passes.simplify`.
 
@@ -323,7 +323,7 @@ def compile_model(model: Model, options: Options | None = None) -> Compiled:
 
 
 def rounded_as(compiled: Compiled, rounding: EngineName) -> Compiled:
-    """The same program, stage by stage, but for the rounding of dense layers; itself if it has none."""
+    """The same program, stage by stage, but for the rounding of matrix products; itself without any."""
     options = compiled.options
     if rounding == options.rounding or _rounds_alike(compiled.model.graph):
         return compiled

@@ -14,14 +14,14 @@ class Arrays:
 
     def __init__(self, name: str) -> None:
         self.prefix = name
-        self.names: dict[tuple[str, bytes], str] = {}
+        self.names: dict[tuple[str, int, bytes], str] = {}
         self.structs: dict[str, str] = {}
         self.definitions: list[str] = []
 
     def name(self, array: Array) -> str:
         """The name of `array`, which is defined now if it is new."""
         values = np.ascontiguousarray(array.values)
-        key = (array.ctype, values.tobytes())
+        key = (array.ctype, values.size, values.tobytes())
         if key not in self.names:
             kind = "weights" if array.weights else "const"
             name = f"{self.prefix}_{kind}_{len(self.names)}"

@@ -73,7 +73,7 @@ def shaped(graph: Graph, op: Op, target: Target) -> Shaped:
     slot = {tensor: at for at, tensor in enumerate(ids)}
     slot[-1] = -1
     key = (
-        *(op.type, op.custom, op.version, op.window, op.rounds_once, target),
+        *(op.type, op.custom, op.version, op.window, op.as_litert, target),
         tuple(op.options.items()),
         *(tuple(slot[t] for t in side) for side in (op.inputs, op.outputs, op.intermediates)),
         *(_seen(graph.tensors[t], t in hidden) for t in ids),
@@ -258,7 +258,7 @@ def _depthwise(context: Context) -> Shaped | None:
 def _dense(context: Context) -> Shaped | None:
     """FULLY_CONNECTED of int8, as `lower/fully_connected.py` has it."""
     filters, source, out = context.input(1), context.input(0), context.output()
-    if not _plainly_int8(context) or len(filters.shape) < 2 or context.op.rounds_once:
+    if not _plainly_int8(context) or len(filters.shape) < 2 or context.op.as_litert:
         return None
     out_c, depth = filters.shape[-2:]
     if context.option("weights_format") or not out.shape or out.shape[-1] != out_c:

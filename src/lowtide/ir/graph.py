@@ -109,7 +109,7 @@ class Op:
     """One operator. An omitted optional input is -1; `custom` names a CUSTOM operator's code.
 
     `intermediates` are tensors that only carry quantisation parameters (LSTM gates). The `window` of a
-    convolution or pool is set by `passes.windows`; a dense layer `rounds_once`, as LiteRT does, where
+    convolution or pool is set by `passes.windows`; a product of matrices computes `as_litert` where
     `passes.rounding` says so; a convolution `flips` the sign bits of what it reads, which is uint8, and
     then computes with int8, where `passes.flips` says so.
     """
@@ -123,7 +123,7 @@ class Op:
     version: int = 1
     intermediates: tuple[int, ...] = ()
     window: Window | None = None
-    rounds_once: bool = False
+    as_litert: bool = False
     flips: bool = False
 
     @property

@@ -5,6 +5,9 @@ Why here: a pass that bounds the sums and the lowering that makes params of them
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -63,6 +66,24 @@ def says_narrow(operands: Operands) -> bool:
     return operands.option("quantized_bias_type") == _INT32
 
 
+def scaled_fits(
+    weights: NDArray[Any], bias: NDArray[np.int64], ends: tuple[int, int], reals: Sequence[float]
+) -> bool:
+    """Whether `reals` scale all sums to numbers of 32 bits, as LiteRT needs to round them: what is
+    beyond is undefined. `weights` are [channels, products], `ends` the least and the most of what they
+    are multiplied by."""
+    wide = weights.astype(np.float64)
+    low, high = (
+        bias + side.sum(axis=1)
+        for side in (
+            np.minimum(wide * ends[0], wide * ends[1]),
+            np.maximum(wide * ends[0], wide * ends[1]),
+        )
+    )
+    most = np.maximum(np.abs(low), np.abs(high)) * np.array(reals)
+    return bool((most < (1 << 31) - 1).all())
+
+
 def byte_scale(operands: Operands, index: int) -> tuple[float, int]:
     """(scale, zero point) of input `index`, which must have just one."""
     tensor = operands.input(index)
@@ -72,6 +93,13 @@ def byte_scale(operands: Operands, index: int) -> tuple[float, int]:
 
 
 def byte_factor(operands: Operands) -> tuple[int, int]:
-    """(multiplier, shift): GetQuantizedConvolutionMultipler, kernel_util.cc; float32 product."""
-    product = np.float32(byte_scale(operands, 0)[0]) * np.float32(byte_scale(operands, 1)[0])
-    return multiplier(operands, float(product) / per_tensor(operands, operands.output())[0])
+    """(multiplier, shift) of an operator of uint8, which only LiteRT has."""
+    scales = byte_scale(operands, 0)[0], byte_scale(operands, 1)[0]
+    output, _ = per_tensor(operands, operands.output())
+    return multiplier(operands, product_of(*scales, litert=True) / output)
+
+
+def product_of(left: float, right: float, *, litert: bool) -> float:
+    """The product of two scales, as GetQuantizedConvolutionMultipler of kernel_util.cc has it: a double
+    in TFLM, of single precision in LiteRT."""
+    return float(np.float32(left) * np.float32(right)) if litert else left * right

@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from lowtide.ir import DType
+from lowtide.ir.products import product_of
 from lowtide.lower.common import Context, Lowering, multiplier, per_tensor
 from lowtide.lower.elementwise import same_type, suffix
 from lowtide.lower.move import Shape, port
@@ -62,8 +63,7 @@ def _params(context: Context, depth: int, columns: int, rows: int) -> Params:
     left_scale, left_zero = per_tensor(context, context.input(0))
     right_scale, right_zero = per_tensor(context, context.input(1))
     output_scale, output_zero = per_tensor(context, context.output())
-    # GetQuantizedConvolutionMultipler multiplies in single precision and divides in double.
-    product = float(np.float32(left_scale) * np.float32(right_scale))
+    product = product_of(left_scale, right_scale, litert=context.op.as_litert)
     factor, shift = multiplier(context, product / output_scale)
     if context.output().dtype is DType.INT16:
         if left_zero or right_zero or output_zero:

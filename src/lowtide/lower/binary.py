@@ -15,8 +15,9 @@ from lowtide.lower.common import Context, Lowering, activation_range, type_range
 from lowtide.lower.common import multiplier as factor
 from lowtide.lower.elementwise import same_type, scale_zero, suffix
 from lowtide.lower.nodes import Lowered, Params
+from lowtide.lower.packed import is_narrow
 
-_MAX_SHIFT = 22  # of lt_narrow
+_LARGEST_SUM = 255 << 20  # of an addition of int8: each operand is less than 2^8 steps, one of 2^19
 
 
 def _integers(context: Context, kind: str) -> Lowered | None:
@@ -77,8 +78,8 @@ def _quick(fields: Fields, walked: Walk) -> Params | None:
     """The params of lt_add_quick.h for those of lt_addition; None if they do not meet its conditions."""
     of = {name: int(value) for name, value in fields if isinstance(value, int)}
     shift, zero = of["shift"] - 1, of["output_zero"]
-    # Twice the sum is below 2^30: both operands are below 2^8 steps of 2^20, and twice that.
-    if not walked.plain or shift > _MAX_SHIFT:
+    total = of["multiplier"], -of["shift"]
+    if not walked.plain or not is_narrow((-_LARGEST_SUM, _LARGEST_SUM), total, zero):
         return None
     own: Fields = (
         *((name, of[name]) for name in ("start", "b_start")),

@@ -1,7 +1,7 @@
 """FULLY_CONNECTED: a 1 x 1 convolution of one pixel per row; uint8 has a kernel of its own.
 
-Why two roundings: it is the one operator of which TFLM and LiteRT's reference differ. TFLM's results are
-the rule; a graph that `passes.rounding` has marked gives LiteRT's.
+Why two roundings: TFLM and LiteRT's reference differ. TFLM's results are the rule; a graph that
+`passes.rounding` has marked gives LiteRT's.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.ir import DType
-from lowtide.ir.products import is_narrow, says_narrow
+from lowtide.ir.products import is_narrow, says_narrow, scaled_fits
 from lowtide.lower import convolution, legacy, wide
-from lowtide.lower.common import Context, Lowering, floats_of, per_tensor, quantised
+from lowtide.lower.common import Context, Lowering, floats_of, per_tensor, quantised, type_range
 from lowtide.lower.nodes import Array, Lowered, Node, Params
 
 
@@ -39,9 +39,8 @@ def _fully_connected(context: Context) -> Lowered:
         return legacy.fully_connected(context, over, filters)
     if any(quantised(context, context.input(1)).zero_point):
         raise context.unsupported("the zero point of its weights must be 0")
-    if context.op.rounds_once:
+    if context.op.as_litert:
         return _rounded_once(context, over, filters)
-    # The product of the scales is a double, as the released TFLM has it (older sources: float32).
     factors = convolution.factors(context, out_c)
     if context.activation_type == DType.INT16:
         return wide.fully_connected(context, over, filters, factors)
@@ -63,7 +62,10 @@ def _rounded_once(
     _, output_zero = per_tensor(context, context.output())
     bias = bias - input_zero * filters.astype(np.int64).sum(axis=1)
     low, high = convolution.clamp(context)
-    scales = [floats_of(real) for real in convolution.real_factors(context, out_c)]
+    reals = convolution.real_factors(context, out_c)
+    if not scaled_fits(filters, bias, type_range(context.activation_type), reals):
+        raise legacy.beyond(context)
+    scales = [floats_of(real) for real in reals]
     family = "lt_fully_connected_once"
     node = Node(
         op=context.op.id,

@@ -13,10 +13,17 @@ from numpy.typing import NDArray
 
 from lowtide.errors import ModelError
 from lowtide.ir import DType
-from lowtide.ir.products import byte_factor, byte_scale
+from lowtide.ir.products import byte_factor, byte_scale, scaled_fits
 from lowtide.lower import convolution, packed
 from lowtide.lower.common import Context, floats_of, per_tensor
 from lowtide.lower.nodes import Array, Lowered, Node, Params, Value
+
+
+def beyond(context: Context) -> ModelError:
+    """The error for a dense layer that LiteRT cannot round."""
+    cause = "its sums, scaled to its output, can leave 32 bits, where LiteRT's result is undefined"
+    remedy = "export the model again; the scale of this operator's output is far too small"
+    return ModelError(context.unsupported(cause).cause, remedy)
 
 
 def of_flipped(
@@ -64,9 +71,13 @@ def fully_connected(
     """FULLY_CONNECTED; `weights` is [out_c, depth]."""
     out_c, depth = weights.shape
     output_scale, _ = per_tensor(context, context.output())
-    parts = floats_of(byte_scale(context, 0)[0] * byte_scale(context, 1)[0] / output_scale)
+    (in_scale, in_zero), (scale, zero) = (byte_scale(context, i) for i in (0, 1))
+    real, bias = in_scale * scale / output_scale, convolution.bias(context, out_c, DType.INT32)
+    parts = floats_of(real)
+    if not scaled_fits(weights.astype(np.int32) - zero, bias, (-in_zero, 255 - in_zero), [real]):
+        raise beyond(context)
     fields: tuple[tuple[str, Value], ...] = (
-        *(_array(weights), _bias(convolution.bias(context, out_c, DType.INT32))),
+        *(_array(weights), _bias(bias)),
         *zip(("scale", "scale_1", "scale_2"), parts, strict=True),
         ("depth", depth),
         ("out_c", out_c),

@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.ir import DType
+from lowtide.ir.products import product_of
 from lowtide.lower.common import Context, Lowering, multiplier, per_tensor, quantised
 from lowtide.lower.move import port
 from lowtide.lower.nodes import Array, Lowered, Node, Params, Value
-from lowtide.lower.packed import MAX_NARROW, column, int32
+from lowtide.lower.packed import column, int32, is_narrow
 from lowtide.lower.unary import log2, logistic_table
 from lowtide.lower.wide import MAX_SHIFT
 
@@ -131,11 +132,13 @@ def _fit_narrow(
     weights: list[NDArray[np.int64]],
     biases: list[NDArray[np.int64]],
 ) -> bool:
-    """Whether lt_narrow may scale all sums: twice those of the gates fit 32 bits. Products of two int16
-    do: one of them is an activation's result, which is above -32768."""
-    sums = [abs(b) + 128 * abs(w).sum(axis=1) for b, w in zip(biases, weights, strict=True)]
-    fit = all((each < 1 << 30).all() for each in sums)
-    return fit and all(-1 - MAX_NARROW <= shift <= -1 for _, shift in factors)
+    """Whether lt_narrow may scale all sums: those of the gates, and products of two int16, of which one
+    is an activation's result, which is above -32768."""
+    most = [
+        int((abs(b) + 128 * abs(w).sum(axis=1)).max()) for b, w in zip(biases, weights, strict=True)
+    ]
+    most += [32767 << 15] * (len(factors) - len(most))
+    return all(is_narrow((-m, m), factor, 0) for m, factor in zip(most, factors, strict=True))
 
 
 def _sums(values: Sequence[NDArray[np.int64]], wide: bool) -> Array:
@@ -158,9 +161,9 @@ def _matrix(context: Context, index: int, shape: tuple[int, int]) -> NDArray[np.
 
 
 def _gate_factor(context: Context, operand: int, weights: int) -> tuple[int, int]:
-    """GetQuantizedConvolutionMultipler multiplies in single precision and divides in double."""
+    """Of the sums of products with `weights`, which go into a gate's activation."""
     scales = (per_tensor(context, context.input(i))[0] for i in (operand, weights))
-    return multiplier(context, float(np.prod(np.array(list(scales), np.float32))) / _GATE_SCALE)
+    return multiplier(context, product_of(*scales, litert=False) / _GATE_SCALE)
 
 
 def _cell(context: Context) -> tuple[tuple[str, Value], ...]:

@@ -11,21 +11,45 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.ir.window import Axis
 from lowtide.lower.work import Work
 
 CType = Literal["int8_t", "uint8_t", "int16_t", "uint16_t", "int32_t", "int64_t", "float"]
+_DTYPES: dict[CType, str] = {
+    "int8_t": "int8",
+    "uint8_t": "uint8",
+    "int16_t": "int16",
+    "uint16_t": "uint16",
+    "int32_t": "int32",
+    "int64_t": "int64",
+    "float": "float32",
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Array:
-    """A constant array that a params struct points to. `weights` arrays are counted as such."""
+    """A constant array that a params struct points to. `weights` arrays are counted as such.
+
+    Values have the type of the C array, whatever they were made as, so that arrays with equal bytes are
+    equal arrays. Raises OverflowError for a value that the type cannot hold.
+    """
 
     ctype: CType
     values: NDArray[Any]
     weights: bool = False
+
+    def __post_init__(self) -> None:
+        dtype = np.dtype(_DTYPES[self.ctype])
+        values = np.asarray(self.values)
+        if values.dtype == dtype:
+            return
+        kept = values.astype(dtype)
+        if dtype.kind != "f" and not np.array_equal(kept, values):
+            raise OverflowError(f"a constant has a value that is no {self.ctype}")
+        object.__setattr__(self, "values", kept)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -18,7 +18,7 @@ from lowtide.ir.fixed_point import high_mul, scale
 
 _LEAST, _GREATEST = -128, 127
 _INT32 = 1 << 31
-MAX_NARROW = 22  # the greatest shift of lt_narrow: (2 * zero + 1) << 22 fits 32 bits
+_MAX_SHIFT = 22  # of lt_narrow: (2 * zero + 1) << 22 fits 32 bits
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,7 +71,7 @@ def narrow(channels: Channels) -> Narrow | None:
             bias.append(8 * (constant - channels.zero))
             multiplier.append(1 << 30)
             shift.append(0)
-        elif _fits(ends, m, s, channels.zero):
+        elif is_narrow(ends, (m, s), channels.zero):
             bias.append(2 * int(channels.bias[c]))
             multiplier.append(m)
             shift.append(-1 - s)
@@ -91,8 +91,8 @@ def fits(channels: Channels) -> bool:
     least = channels.bias + np.minimum(wide * _LEAST, wide * _GREATEST).sum(axis=1)
     most = channels.bias + np.maximum(wide * _LEAST, wide * _GREATEST).sum(axis=1)
     return all(
-        _fits((int(low), int(high)), m, s, channels.zero)
-        for low, high, (m, s) in zip(least, most, channels.factors, strict=True)
+        is_narrow((int(low), int(high)), factor, channels.zero)
+        for low, high, factor in zip(least, most, channels.factors, strict=True)
     )
 
 
@@ -108,13 +108,16 @@ def _constant(channels: Channels, ends: tuple[int, int], m: int, s: int) -> int 
     return low if low == high else None
 
 
-def _fits(ends: tuple[int, int], m: int, s: int, zero: int) -> bool:
+def is_narrow(ends: tuple[int, int], factor: tuple[int, int], zero: int) -> bool:
+    """Whether lt_narrow scales all sums between two, both included, as lt_scale does: what lt_fixed.h
+    asks for, said once for all kernels. `zero` is that of an int8 output."""
+    multiplier, s = factor
     shift = -1 - s
-    if not 0 <= shift <= MAX_NARROW:
+    if not 0 <= shift <= _MAX_SHIFT:
         return False
     centre = (2 * zero + 1) << shift
     return all(
-        -_INT32 <= 2 * x < _INT32 and -_INT32 < high_mul(x, m) + centre - 1 < _INT32 - 2
+        -_INT32 <= 2 * x < _INT32 and -_INT32 < high_mul(x, multiplier) + centre - 1 < _INT32 - 2
         for x in ends
     )
 

@@ -49,15 +49,14 @@ def _svdf(context: Context) -> Lowered:
 
 
 def _params(context: Context, ctype: CType, sizes: tuple[int, int, int, int]) -> Params:
-    scales = [np.float32(per_tensor(context, context.input(i))[0]) for i in (0, 1, 2, 4)]
+    scales = [per_tensor(context, context.input(i))[0] for i in (0, 1, 2, 4)]
     source, features, times, state = scales
     output_scale, output_zero = per_tensor(context, context.output())
     state_zero = per_tensor(context, context.input(_STATE))[1]
     if ctype == "int16_t" and state_zero != 0:
         raise context.unsupported("its state has a zero point other than 0")
-    # PrepareSvdf computes both factors in single precision.
-    state_factor = multiplier(context, float(source * features / state))
-    output_factor = multiplier(context, float(state * times / np.float32(output_scale)))
+    state_factor = multiplier(context, source * features / state)
+    output_factor = multiplier(context, state * times / output_scale)
     units = sizes[1]
     bias = np.zeros(units, np.int64)
     if context.optional(_BIAS) is not None:

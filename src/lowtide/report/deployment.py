@@ -23,7 +23,7 @@ NOT_PROVED = (
     "on a board."
 )
 _SHOWN_TENSORS = 8
-_ROUNDED = "with LiteRT's rounding of FULLY_CONNECTED in place of TensorFlow Lite Micro's"
+_ROUNDED = "with LiteRT's rounding of matrix products in place of TensorFlow Lite Micro's"
 
 
 def compiled_text(

@@ -52,7 +52,7 @@ void lt_separable_s8_row(const void *params, const lt_step *step);
  * Pointwise kernels make so many columns; the depthwise one makes `piece` of them, of rows of in_w pixels. */
 typedef struct {
     const void *params;
-    void (*expand)(const void *params, int32_t columns, const lt_step *step);
+    void (*expand)(const void *params, int32_t from, int32_t columns, const lt_step *step);
     void (*project)(const void *params, int32_t columns, const lt_step *step); /* null: there is none */
     void (*depthwise)(const void *params, int32_t pad_left, int32_t in_w, const lt_step *step);
     int32_t in_h, in_w, pieces, piece, kept, ahead, pad_top, pad_left, stride_h; /* as above */

@@ -51,7 +51,8 @@ void lt_depthwise_columns_s8_row(const void *params, const lt_step *step);
  * further, of pixels `pitch` bytes apart. `base` is -input_zero in both halves. */
 typedef struct {
     const int8_t *row;
-    int32_t row1, row2, pitch, base;
+    intptr_t row1, row2;
+    int32_t pitch, base;
 } lt_columns_source;
 
 /* Unpack `count` >= 1 columns. */

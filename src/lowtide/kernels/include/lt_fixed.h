@@ -91,12 +91,13 @@ static inline int32_t lt_scale(int32_t x, int32_t multiplier, int32_t shift)
 }
 
 /* MultiplyByQuantizedMultiplier of 64-bit sums, |x| < 2^47: x * m, with 16 bits of the multiplier,
- * rounded once, halves up. The shift is at most 14. */
+ * rounded once, halves up. The shift is at most 14. Products of larger sums wrap. */
 static inline int32_t lt_scale_wide(int64_t x, int32_t multiplier, int32_t shift)
 {
     int64_t reduced = multiplier < 0x7FFF0000 ? (multiplier + (1 << 15)) >> 16 : 0x7FFF;
     int32_t right = 15 - shift;
-    return (int32_t)(uint32_t)((uint64_t)((x * reduced + ((int64_t)1 << (right - 1))) >> right));
+    int64_t scaled = (int64_t)((uint64_t)x * (uint64_t)reduced + ((uint64_t)1 << (right - 1)));
+    return (int32_t)(uint32_t)((uint64_t)(scaled >> right));
 }
 
 /* Saturated to int16. */
@@ -146,7 +147,13 @@ static inline int32_t lt_sub(int32_t a, int32_t b)
  *
  * Why it is exact: high_mul(x, m) = (2x * m + 2^31) >> 32. Rounding halves away from zero then adds
  * 2^shift (half of what is shifted out), less 1 for negative values; the product is negative when x is, but
- * for x = -1 and m = 2^30, where 0 - 1 rounds to 0 all the same. 2x must not overflow, nor the sum. */
+ * for x = -1 and m = 2^30, where 0 - 1 rounds to 0 all the same.
+ *
+ * What it needs, for every x that there may be (`is_narrow` of lower/packed.py checks it):
+ *   -2^30 <= x < 2^30, so that 2x does not overflow; no bound on how many bits a product has besides;
+ *   0 <= shift <= 22 and -128 <= zero <= 127, so that `centre` does not overflow;
+ *   high_mul(x, m) + centre - 1 and + 1 fit int32, so that the sum does not;
+ *   0 or 2^30 <= m < 2^31. */
 static inline int32_t lt_narrow(int32_t twice, int32_t multiplier, int32_t centre, int32_t shift)
 {
     return (lt_high_word(twice, multiplier) + (centre + (twice >> 31))) >> shift >> 1;

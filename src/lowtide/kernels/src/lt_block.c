@@ -50,7 +50,7 @@ LT_SHARED void lt_block_run(const lt_block *b, const lt_step *step)
                 lt_step expanding = {&in, &to, scratch, 0};
                 memmove(window, window + (low - before) * size, (size_t)((old - low) * size));
                 if (high > old) {
-                    b->expand(b->params, high - old, &expanding);
+                    b->expand(b->params, old, high - old, &expanding);
                 }
                 rows[kept + i] = window;
 #ifdef LT_TRACE
@@ -108,8 +108,9 @@ LT_SHARED void lt_separable_run(const lt_block *b, const lt_step *step)
     }
 }
 
-static void expand(const void *params, int32_t columns, const lt_step *step)
+static void expand(const void *params, int32_t from, int32_t columns, const lt_step *step)
 {
+    (void)from; /* it reads nothing beyond its columns */
     lt_conv_packed_s8 part = *((const lt_block_s8 *)params)->expand;
     part.out_w = (uint16_t)columns;
     lt_conv_packed_s8_row(&part, step);

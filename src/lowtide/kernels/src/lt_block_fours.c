@@ -4,10 +4,11 @@
 
 #include <stddef.h>
 
-static void expand(const void *params, int32_t columns, const lt_step *step)
+static void expand(const void *params, int32_t from, int32_t columns, const lt_step *step)
 {
     lt_conv_fours_s8 part = *((const lt_block_fours_s8 *)params)->expand;
     part.out_w = (uint16_t)columns;
+    part.last = (int16_t)(part.last < from ? -1 : part.last - from); /* the row's, as are its ends */
     lt_conv_fours_s8_row(&part, step);
 }
 

@@ -43,8 +43,8 @@ static const int8_t *find_rows(const void *const *in, lt_columns_source *from, u
     masks[1] = (in[0] != NULL ? 0xFFU : 0) | (in[1] != NULL ? 0xFF0000U : 0);
     masks[1] |= in[2] != NULL ? 0xFF00FF00U : 0;
     masks[2] = in[2] != NULL ? 0xFFFFFFFFU : 0xFFFFU;
-    from->row1 = (int32_t)((intptr_t)rows[1] - (intptr_t)rows[0]);
-    from->row2 = (int32_t)((intptr_t)rows[2] - (intptr_t)rows[0]);
+    from->row1 = (intptr_t)rows[1] - (intptr_t)rows[0];
+    from->row2 = (intptr_t)rows[2] - (intptr_t)rows[0];
     return rows[0];
 }
 

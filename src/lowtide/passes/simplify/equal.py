@@ -70,7 +70,7 @@ def _key(graph: Graph, op: Op) -> tuple[object, ...] | None:
         op.type,
         op.custom,
         op.window,
-        op.rounds_once,
+        op.as_litert,
         tuple(sorted(op.options.items(), key=str)),
     )
     return (*said, omitted, tuple(given), tuple(made))

@@ -182,7 +182,7 @@ def _roundings(
     factors = products.factors(operands, outputs)
     narrow = bias_type is DType.INT32
     twice = rounded_twice(factors) if narrow else rounded_wide(factors)
-    if not dense or not (both or op.rounds_once):
+    if not dense or not (both or op.as_litert):
         return (twice,)
     # A sum of 64 bits is made a double first, which must hold it.
     real = products.real_factors(operands, outputs)
