@@ -26,7 +26,7 @@ def _conv_2d(context: Context) -> Lowered:
     groups = _groups(context, out_c, depth)
     filters = filters.reshape(out_c, -1)
     if context.output().flipped:
-        channels = convolution.channels_s8(context, *legacy.of_flipped(context, filters))
+        channels = convolution.channels_s8(context, *legacy.without_zero(context, filters))
         return nine.lowered(
             context, over, channels, lambda few: convolution.lower_s8(context, over, few, 1)
         )

@@ -46,7 +46,7 @@ def _depthwise(context: Context) -> Lowered:
     multiple = _multiple(context, filters)
     if context.output().flipped:
         channels = convolution.channels_s8(
-            context, *legacy.of_flipped(context, filters.reshape(-1, out_c).T)
+            context, *legacy.without_zero(context, filters.reshape(-1, out_c).T)
         )
         lower = partial(_eight_bits, context, over, multiple=multiple)
         return nine.lowered(context, over, channels, lower, multiple=multiple)
