@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from conv_models import SAME, VALID, Layer, Models
 from drawn_convs import converted, drawn, of_nibbles
@@ -65,6 +66,29 @@ def test_what_gathers_nothing_reads_flipped_bytes() -> None:
     ops = flip_bytes(parse(data).graph).graph.ops
     assert [op.type for op in ops] == ["FLIP", "CONV_2D", "DEPTHWISE_CONV_2D", "CONV_2D"]
     assert differences(data) == []
+
+
+@CORES
+def test_one_channel_with_weights_of_nine_bits(core: str) -> None:
+    """The one kernel with a window that reads bytes in place, beside one that gathers them."""
+    net = Models(3, "UINT8")
+    for zero in (0, 255):
+        for kernel in ((3, 3), (1, 5), (2, 2)):
+            layer = Layer(per_channel=False, weights_zero=zero, zero=128)
+            net.depthwise(net.input(1, 5, 6, 1, zero=100), 3, kernel, layer)
+    assert differences(net.bytes(), target=find_target(core)) == []
+
+
+def test_scales_that_are_nearly_equal() -> None:
+    """Sums at halves, which tell one scale from the next."""
+    net = Models(4)
+    x = _of_bytes(net, 1, 8, 8, 2)
+    given = net.tensors[net.inputs[0]]
+    assert given.scales is not None
+    net.tensors[net.inputs[0]] = replace(given, scales=np.nextafter(given.scales, np.float32(1)))
+    for real in (0.5, 0.25):
+        net.conv(x, 4, (2, 2), Layer(real=real, weights=np.array(1), bias=np.arange(4)))
+    assert differences(_file(net)) == []
 
 
 @CORES

@@ -8,8 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from lowtide.errors import ModelError
 from lowtide.ir import DType, Graph, Op, Quant, Tensor
 from lowtide.ir.flipped import flipped, unflipped
+from lowtide.lower import lower_op
+from lowtide.passes import normalise_windows
 from lowtide.passes.flipping import FLIP, flip_bytes, flips_by_readers
 from lowtide.passes.simplify import Kept
 
@@ -180,6 +183,31 @@ def test_who_cannot_do_it_reads_flipped_bytes() -> None:
         flips = flip_bytes(graph).graph
         assert [op.type for op in flips.ops] == ["FLIP", *(op.type for op in graph.ops[1:])]
         assert not any(t.flipped for t in flips.tensors)
+
+
+def test_between_scales_that_are_nearly_equal_bytes_are_converted_first() -> None:
+    """All a conversion does is to flip, but the convolution's factors are of the scale behind it."""
+    graph = _converted()
+    first = replace(graph.tensors[0], quant=Quant((0.5 * (1 + 2.0**-23),), (3,), 0))
+    graph = replace(graph, tensors=(first, *graph.tensors[1:]))
+    assert [op.type for op in flip_bytes(graph).graph.ops] == [FLIP, "RESHAPE", "CONV_2D"]
+
+
+def test_what_a_file_mixes_is_refused() -> None:
+    """A convolution of int8 that reads uint8 without a conversion between."""
+    tensors = [_bytes(0), replace(_weights(1, 3), dtype=DType.INT8), _int8(2)]
+    graph = flip_bytes(_graph(tensors, [("CONV_2D", (0, 1), (2,))], 0, 2)).graph
+    with pytest.raises(ModelError, match="its input and output must have the same type"):
+        lower_op(normalise_windows(graph), graph.ops[0])
+
+
+def test_a_kernel_that_does_not_flip_is_refused() -> None:
+    """Whatever let its operator flip."""
+    graph = _converted(kernel=1)
+    tensors = (*graph.tensors[:2], flipped(graph.tensors[2]), *graph.tensors[3:])
+    graph = normalise_windows(replace(graph, tensors=tensors))
+    with pytest.raises(ModelError, match="its kernel does not flip the sign bits"):
+        lower_op(graph, graph.ops[2])
 
 
 def test_another_conversion_stays() -> None:

@@ -254,12 +254,12 @@ def flips_by_readers(graph: Graph, target: Target = ANY) -> Graph:
 
 
 def _are_alike(one: Tensor, other: Tensor) -> bool:
-    """Whether the same bytes are the same numbers: a conversion between scales that are nearly equal
-    only flips, too."""
-    assert one.quant is not None
-    assert other.quant is not None
-    quants = (one.quant, other.quant)
-    return quants[0].scale == quants[1].scale and quants[0].zero_point == quants[1].zero_point
+    """Whether equal bytes are equal numbers: what converts between scales that are nearly equal only
+    flips, too."""
+    left, right = one.quant, other.quant
+    assert left is not None
+    assert right is not None
+    return (left.scale, left.zero_point) == (right.scale, right.zero_point)
 
 
 def _names(
