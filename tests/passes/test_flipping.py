@@ -8,10 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from lowtide.errors import ModelError
 from lowtide.ir import DType, Graph, Op, Quant, Tensor
 from lowtide.ir.flipped import flipped, unflipped
-from lowtide.passes.flipping import flip_bytes
-from lowtide.passes.flips import FLIP, flips_by_readers
+from lowtide.lower import lower_op
+from lowtide.passes import normalise_windows
+from lowtide.passes.flipping import FLIP, flip_bytes, flips_by_readers
 from lowtide.passes.simplify import Kept
 
 _QUANT = Quant((0.5,), (3,), 0)
@@ -32,14 +34,15 @@ def _graph(
     tensors: Sequence[Tensor], ops: Sequence[tuple[str, Sequence[int], Sequence[int]]], *ends: int
 ) -> Graph:
     """`ends` are the one input and then the outputs."""
-    made = tuple(Op(i, kind, tuple(a), tuple(b)) for i, (kind, a, b) in enumerate(ops))
+    options = {"padding": 0, "stride_h": 1, "stride_w": 1}
+    made = tuple(Op(i, kind, tuple(a), tuple(b), options) for i, (kind, a, b) in enumerate(ops))
     return Graph("g", tuple(tensors), made, ends[:1], ends[1:])
 
 
 def _shown(graph: Graph) -> list[tuple[str, str]]:
-    """Operators, and of which kinds what they read and make is: f flipped, u not."""
+    """Operators, and of which kinds what they read and make is: u uint8; f int8, of uint8 once."""
     kinds = {
-        t.id: "f" if t.flipped else "u" if t.dtype is DType.UINT8 else "" for t in graph.tensors
+        t.id: "u" if t.dtype is DType.UINT8 else "f" if t.flipped else "" for t in graph.tensors
     }
     return [
         (
@@ -57,7 +60,6 @@ def test_flipping_there_and_back_changes_nothing() -> None:
     assert there.quant == Quant((0.5,), (-125,), 0)
     assert there.data == bytes(range(128, 160))
     assert unflipped(there) == tensor
-    assert unflipped(tensor) is tensor
 
 
 def test_a_window_flips_what_it_reads_and_a_pixel_does_not() -> None:
@@ -76,7 +78,7 @@ def test_a_window_flips_what_it_reads_and_a_pixel_does_not() -> None:
         ("FLIP", "f>u"),
     ]
     assert result.kept[result.graph.ops[2].outputs[0]] == Kept(5)
-    assert [op.flips for op in result.graph.ops] == [True, False, False, False]
+    assert [t.id for t in result.graph.tensors if t.dtype is DType.UINT8 and t.flipped] == [0]
     assert result.graph.outputs == (5,)
     tensors[1] = _weights(1, 1)
     first = _shown(flip_bytes(_graph(tensors, ops, 0, 5)).graph)[:2]
@@ -85,7 +87,7 @@ def test_a_window_flips_what_it_reads_and_a_pixel_does_not() -> None:
 
 def test_flipped_bytes_that_are_an_output_are_made() -> None:
     """Though the convolution that reads them as well could flip them on its way."""
-    tensors = [_bytes(0), flipped(_bytes(1)), flipped(_weights(2, 3)), flipped(_bytes(3))]
+    tensors = [_bytes(0), flipped(_bytes(1)), _weights(2, 3), flipped(_bytes(3))]
     ops = [(FLIP, (0,), (1,)), ("CONV_2D", (1, 2), (3,))]
     assert [op.type for op in flips_by_readers(_graph(tensors, ops, 0, 3)).ops] == ["CONV_2D"]
     both = _graph(tensors, ops, 0, 3, 1)
@@ -163,7 +165,7 @@ def _converted(kind: str = "CONV_2D", kernel: int = 3, **weights: object) -> Gra
 def test_a_conversion_is_done_by_who_reads_the_bytes() -> None:
     graph = flip_bytes(_converted()).graph
     assert _shown(graph) == [("RESHAPE", "u>u"), ("CONV_2D", "u>")]
-    assert [op.flips for op in graph.ops] == [False, True]
+    assert [t.flipped for t in graph.tensors] == [True, False, True, False, False]
     assert graph.tensors[2].quant == _QUANT
 
 
@@ -180,7 +182,32 @@ def test_who_cannot_do_it_reads_flipped_bytes() -> None:
     for graph in (pixel, depthwise, _converted(of_nibbles=True), other):
         flips = flip_bytes(graph).graph
         assert [op.type for op in flips.ops] == ["FLIP", *(op.type for op in graph.ops[1:])]
-        assert not any(op.flips for op in flips.ops)
+        assert not any(t.flipped for t in flips.tensors)
+
+
+def test_between_scales_that_are_nearly_equal_bytes_are_converted_first() -> None:
+    """All a conversion does is to flip, but the convolution's factors are of the scale behind it."""
+    graph = _converted()
+    first = replace(graph.tensors[0], quant=Quant((0.5 * (1 + 2.0**-23),), (3,), 0))
+    graph = replace(graph, tensors=(first, *graph.tensors[1:]))
+    assert [op.type for op in flip_bytes(graph).graph.ops] == [FLIP, "RESHAPE", "CONV_2D"]
+
+
+def test_what_a_file_mixes_is_refused() -> None:
+    """A convolution of int8 that reads uint8 without a conversion between."""
+    tensors = [_bytes(0), replace(_weights(1, 3), dtype=DType.INT8), _int8(2)]
+    graph = flip_bytes(_graph(tensors, [("CONV_2D", (0, 1), (2,))], 0, 2)).graph
+    with pytest.raises(ModelError, match="its input and output must have the same type"):
+        lower_op(normalise_windows(graph), graph.ops[0])
+
+
+def test_a_kernel_that_does_not_flip_is_refused() -> None:
+    """Whatever let its operator flip."""
+    graph = _converted(kernel=1)
+    tensors = (*graph.tensors[:2], flipped(graph.tensors[2]), *graph.tensors[3:])
+    graph = normalise_windows(replace(graph, tensors=tensors))
+    with pytest.raises(ModelError, match="its kernel does not flip the sign bits"):
+        lower_op(graph, graph.ops[2])
 
 
 def test_another_conversion_stays() -> None:

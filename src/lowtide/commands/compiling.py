@@ -371,18 +371,18 @@ def passed(model: Model, options: Options) -> Simplified:
     if options.rounding == "litert":
         graph = round_once(graph)
     if not options.simplify:
-        return _flipped(unchanged(graph))
+        return _flipped(unchanged(graph), options)
     prices = known_model(options.target.priced_as)
     simplified = simplify(
         graph, PASSES if prices is None else priced(Price(prices.of, options.target))
     )
     folded = fold_pads(simplified.graph)  # there may be more to fold
-    return _flipped(replace(simplified, graph=folded))
+    return _flipped(replace(simplified, graph=folded), options)
 
 
-def _flipped(simplified: Simplified) -> Simplified:
+def _flipped(simplified: Simplified, options: Options) -> Simplified:
     """With uint8 as int8, where that is quicker."""
-    return then(simplified, flip_bytes(simplified.graph))
+    return then(simplified, flip_bytes(simplified.graph, options.target))
 
 
 def prepared(model: Model, options: Options) -> tuple[Simplified, OrderResult, Prepared]:

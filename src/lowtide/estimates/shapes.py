@@ -93,7 +93,7 @@ def shaped(graph: Graph, op: Op, target: Target) -> Shaped:
 def _seen(tensor: Tensor, hidden: bool) -> tuple[Any, ...]:
     """What of a tensor can matter to a lowering."""
     data = bool(tensor.data) if hidden else tensor.data
-    kind = tensor.is_variable, tensor.is_sparse
+    kind = tensor.is_variable, tensor.is_sparse, tensor.flipped, tensor.of_nibbles
     return tensor.shape, tensor.dtype, tensor.quant, data, kind
 
 

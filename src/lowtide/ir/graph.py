@@ -71,8 +71,8 @@ class Tensor:
     `data` holds a constant's bytes as stored (row-major, little-endian; a compressed form where
     `is_sparse`), else None. Tensors of one `buffer` (its index in the file) share their contents. A
     variable tensor keeps its contents between invocations; it starts as `initial`, or as zero. `shape`
-    is empty for a scalar. Weights `of_nibbles` are int8 here, and have four bits in the file. What is
-    `flipped` is uint8 as int8, the sign bit of each byte flipped: see `passes.flipping`.
+    is empty for a scalar. Weights `of_nibbles` are int8 here, and have four bits in the file. Of what is
+    `flipped`, some operators compute with uint8 and others with int8: see `ir.flipped`.
     """
 
     id: int
@@ -110,8 +110,7 @@ class Op:
 
     `intermediates` are tensors that only carry quantisation parameters (LSTM gates). The `window` of a
     convolution or pool is set by `passes.windows`; a product of matrices computes `as_litert` where
-    `passes.rounding` says so; a convolution `flips` the sign bits of what it reads, which is uint8, and
-    then computes with int8, where `passes.flips` says so.
+    `passes.rounding` says so.
     """
 
     id: int
@@ -124,7 +123,6 @@ class Op:
     intermediates: tuple[int, ...] = ()
     window: Window | None = None
     as_litert: bool = False
-    flips: bool = False
 
     @property
     def label(self) -> str:

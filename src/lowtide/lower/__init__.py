@@ -109,7 +109,7 @@ def lower_op(
     `known` are operators that were lowered, for the target and for what all programs have: a block calls
     the former's kernels where it can, else the latter's.
     """
-    context = Context(flipping.as_bytes(graph, op), op, target)
+    context = flipping.computing(graph, op, target)
     if isinstance(op, BlockOp):
         ways = known or ({}, {})
         targets = target, target.within_blocks
@@ -131,7 +131,7 @@ def lower_op(
         names = ", ".join(sorted(kind.name for kind in kinds))
         raise context.unsupported(f"its type is {kind.name}, and there are kernels for {names}")
     with np.errstate(over="ignore", invalid="ignore"):  # infinite factors are refused where used
-        lowered = flipping.with_flips(graph, op, lowering.lower(context))
+        lowered = flipping.with_flips(context, lowering.lower(context))
     nodes = tuple(images.one_by_one(_with_work(context, lowering, node)) for node in lowered.nodes)
     return replace(lowered, nodes=nodes, columns=lowering.columns(context))
 

@@ -20,7 +20,7 @@ from lowtide.ir.operands import (
     quantised,
     type_range,
 )
-from lowtide.lower.nodes import Lowered, Port, Reads
+from lowtide.lower.nodes import Lowered, Port, Reads, Value
 from lowtide.target import ANY, Target
 
 __all__ = [
@@ -42,9 +42,20 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Context(Operands):
-    """One operator and its graph, and what it is lowered for."""
+    """One operator and its graph, and what it is lowered for.
+
+    Its kernels flip the bits `in_flip` of each byte that they read, and `out_flip` of each that they
+    make: see lower/flipping.py.
+    """
 
     target: Target = ANY
+    in_flip: int = 0
+    out_flip: int = 0
+
+    @property
+    def flips(self) -> tuple[tuple[str, Value], ...]:
+        """The fields that say so."""
+        return ("in_flip", self.in_flip), ("out_flip", self.out_flip)
 
 
 Columns = tuple[Reads, ...] | None

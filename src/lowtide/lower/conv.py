@@ -25,13 +25,13 @@ def _conv_2d(context: Context) -> Lowered:
     over = convolution.footprint(context)
     groups = _groups(context, out_c, depth)
     filters = filters.reshape(out_c, -1)
-    if context.output().flipped:
-        channels = convolution.channels_s8(context, *legacy.of_flipped(context, filters))
+    if context.output().dtype is DType.UINT8:
+        raise legacy.refusal(context, one_group=groups == 1)
+    if context.input(1).dtype is DType.UINT8:
+        channels = convolution.channels_s8(context, *legacy.without_zero(context, filters))
         return nine.lowered(
             context, over, channels, lambda few: convolution.lower_s8(context, over, few, 1)
         )
-    if context.output().dtype is DType.UINT8:
-        raise legacy.refusal(context, one_group=groups == 1)
     factors = convolution.factors(context, out_c)
     if context.activation_type == DType.INT16:
         return wide.conv(context, over, filters, factors, groups)

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.ir import DType, Tensor
-from lowtide.ir.flipped import flipped
 from lowtide.ir.products import bias, clamp, factors, real_factors
 from lowtide.ir.window import Axis
 from lowtide.lower import conv_bytes, conv_fours, conv_lanes, images, nibbles, packed
@@ -53,7 +52,7 @@ _MAX_PADDING = (1 << 15) - 1
 class Footprint:
     """Which pixels a convolution reads: of the input for each output row, of a row for each column.
 
-    `flip` is the bit to flip in each byte that is read: of uint8, if the convolution is of int8.
+    `flip` is the bit to flip in each byte that is gathered: what is read in place stays as it is.
     """
 
     source: Port
@@ -128,7 +127,7 @@ def footprint(context: Context) -> Footprint:
         columns.stride,
         columns.dilation,
         columns.before,
-        0x80 if context.op.flips else 0,
+        context.in_flip if rows.kernel * columns.kernel > 1 else 0,
     )
 
 
@@ -136,8 +135,7 @@ def weights(context: Context, rank: int | None = None) -> NDArray[Any]:
     """The constant weights: uint8 for uint8 activations, flipped or not, else int8. Checks also the
     output's type."""
     filters, out = context.input(1), context.output()
-    same = out.dtype == context.input(0).dtype or context.op.flips
-    if context.input(0).dtype not in TYPES or not same:
+    if context.input(0).dtype not in TYPES or out.dtype != context.input(0).dtype:
         raise context.unsupported("its input and output must have the same type")
     wanted = DType.UINT8 if out.dtype == DType.UINT8 or out.flipped else DType.INT8
     if filters.dtype != wanted or filters.is_sparse:
@@ -148,19 +146,11 @@ def weights(context: Context, rank: int | None = None) -> NDArray[Any]:
     return context.constant(1)
 
 
-def read_zero(context: Context) -> int:
-    """The zero point of what is read, flipped where it is."""
-    source = context.input(0)
-    if context.op.flips:
-        source = flipped(source)
-    return per_tensor(context, source)[1]
-
-
 def channels_s8(
     context: Context, filters: NDArray[Any], scaling: tuple[tuple[int, int], ...]
 ) -> packed.Channels:
     """Requantisation of int8 operators; `filters` is [channels, products], int8 or, flipped, wider."""
-    input_zero = read_zero(context)
+    _, input_zero = per_tensor(context, context.input(0))
     _, output_zero = per_tensor(context, context.output())
     sums = filters.astype(np.int64).sum(axis=1)
     folded = bias(context, len(filters), DType.INT32) - input_zero * sums
@@ -408,7 +398,7 @@ def _node(
 ) -> Lowered:
     fields += (
         *over.fields,
-        ("input_zero", read_zero(context)),
+        ("input_zero", per_tensor(context, context.input(0))[1]),
         ("low", channels.low),
         ("high", channels.high),
         *((("flip", over.flip),) if family != "lt_conv_nibbles" else ()),

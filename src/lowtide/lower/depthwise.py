@@ -44,14 +44,14 @@ def _depthwise(context: Context) -> Lowered:
     out_c = filters.shape[3]
     over = convolution.footprint(context)
     multiple = _multiple(context, filters)
-    if context.output().flipped:
+    if context.output().dtype is DType.UINT8:
+        raise legacy.refusal(context)
+    if context.input(1).dtype is DType.UINT8:
         channels = convolution.channels_s8(
-            context, *legacy.of_flipped(context, filters.reshape(-1, out_c).T)
+            context, *legacy.without_zero(context, filters.reshape(-1, out_c).T)
         )
         lower = partial(_eight_bits, context, over, multiple=multiple)
         return nine.lowered(context, over, channels, lower, multiple=multiple)
-    if context.output().dtype is DType.UINT8:
-        raise legacy.refusal(context)
     factors = convolution.factors(context, out_c)
     if context.activation_type == DType.INT16:
         return wide.depthwise(context, over, filters, factors, multiple)

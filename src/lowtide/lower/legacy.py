@@ -26,7 +26,7 @@ def beyond(context: Context) -> ModelError:
     return ModelError(context.unsupported(cause).cause, remedy)
 
 
-def of_flipped(
+def without_zero(
     context: Context, filters: NDArray[Any]
 ) -> tuple[NDArray[np.int16], tuple[tuple[int, int], ...]]:
     """Weights less their zero point, which take up to nine bits, and the factor of each channel, for
@@ -81,8 +81,7 @@ def fully_connected(
         *zip(("scale", "scale_1", "scale_2"), parts, strict=True),
         ("depth", depth),
         ("out_c", out_c),
-        ("in_flip", 0),
-        ("out_flip", 0),
+        *context.flips,
     )
     node = Node(
         op=context.op.id,

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from lowtide.lower import packed
 from lowtide.lower.block_work import BlockWork
-from lowtide.lower.common import Context
-from lowtide.lower.convolution import Footprint, read_zero
+from lowtide.lower.common import Context, per_tensor
+from lowtide.lower.convolution import Footprint
 from lowtide.lower.nodes import Array, Kernel, Lowered, Node, Params, Value
 from lowtide.lower.work import NineBits, Plain
 
@@ -72,12 +72,12 @@ def _around(
         ("out_c", len(channels.weights)),
         ("filters", multiple),
         *over.fields,
-        ("input_zero", read_zero(context)),
+        ("input_zero", per_tensor(context, context.input(0))[1]),
         ("output_zero", channels.zero),
         ("low", channels.low),
         ("high", channels.high),
         ("narrow", int(packed.fits(few))),
-        ("flip", over.flip),
+        ("flip", 0 if multiple else over.flip),
     )
 
     def params(of: Node) -> Params:

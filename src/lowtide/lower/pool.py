@@ -54,7 +54,7 @@ def _pool(context: Context, *, kind: str) -> Lowered:
     params = Params("lt_pool", fields)
     if source.dtype is DType.UINT8:
         inner = tuple((f"pool.{name}", value) for name, value in fields)
-        params = Params("lt_pool_u8", (*inner, ("in_flip", 0), ("out_flip", 0)))
+        params = Params("lt_pool_u8", (*inner, *context.flips))
     name = f"lt_{kind}_pool_{suffix(source.dtype)}"
     steps, out_bytes = image_rows(out)
     apart = rows.stride >= rows.kernel or out_h == 1

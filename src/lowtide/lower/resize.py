@@ -112,8 +112,7 @@ def _bilinear_float(context: Context, source: Tensor, out: Tensor) -> Lowered:
             ("lower", Array("float", lower)),
             ("width", out.shape[2]),
             ("channels", channels),
-            ("in_flip", 0),
-            ("out_flip", 0),
+            *context.flips,
         ),
     )
     upper = [b * in_h + at for b in range(batch) for at, *_ in rows]

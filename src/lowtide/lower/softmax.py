@@ -109,8 +109,8 @@ def _narrow(context: Context, scale: float, beta: float) -> tuple[tuple[str, Val
         ("multiplier", multiplier),
         ("shift", shift),
         ("reach", reach),
-        ("in_flip", signed[0]),
-        ("out_flip", signed[1]),
+        ("in_flip", signed[0] ^ context.in_flip),
+        ("out_flip", signed[1] ^ context.out_flip),
     )
 
 

@@ -4,22 +4,34 @@ Why: x - 128 is an int8, and a zero point that is 128 less makes up for it. So c
 what lies between them, are operators of int8, for which there are quick kernels; no tensor takes more
 memory. Where the reference kernels' arithmetic differs between the two types, a kernel of uint8 flips
 what it reads and writes on the way.
+
+Cameras give uint8 and networks compute with int8, so files of int8 begin with a QUANTIZE that only adds
+128. A kernel that gathers what it reads can flip it on the way; then there is no row of converted bytes
+in RAM. The lowering says which do. What does not reads what a FLIP makes, which needs no table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from lowtide.ir.byte_tables import BYTE_FUNCTIONS, BYTES
-from lowtide.ir.flipped import flipped, unflipped
+import numpy as np
+
+from lowtide.errors import ModelError
+from lowtide.ir.byte_tables import BYTE_FUNCTIONS, BYTES, byte_table
+from lowtide.ir.flipped import CONVOLUTIONS, EITHER, flipped, unflipped
 from lowtide.ir.graph import DType, Graph, Op, Tensor
-from lowtide.lower.flipping import EITHER
-from lowtide.passes.flips import FLIP, conversions_as_flips, flips_by_readers
+from lowtide.ir.operands import Operands
+from lowtide.lower import lower_op
 from lowtide.passes.rewriting import readers_of, with_ops
 from lowtide.passes.simplify.result import Kept, Simplified, then, unchanged
+from lowtide.passes.windows import normalise_windows
+from lowtide.target import ANY, Target
 
-_CONVOLUTIONS = frozenset({"CONV_2D", "DEPTHWISE_CONV_2D"})
+FLIP = "FLIP"
+"""Flips the sign bit of every byte; no file has it."""
+
+_VIEWS = frozenset({"RESHAPE", "SQUEEZE", "EXPAND_DIMS"})
 
 _SAME = frozenset(
     {
@@ -32,16 +44,17 @@ _SAME = frozenset(
 """Give flipped results of flipped operands."""
 
 
-def flip_bytes(graph: Graph) -> Simplified:
+def flip_bytes(graph: Graph, target: Target = ANY) -> Simplified:
     """The tensors of convolutions of uint8, and of what is between them, flipped.
 
     Tensors keep their ids. The network's inputs and outputs, and what other operators read or make,
-    stay as they are: where both kinds meet, a FLIP is between them, whose tensor is a new one. A FLIP
-    goes where whoever reads what it makes can flip it, and what converts int8 and uint8 is one.
+    stay as they are: where both kinds meet, a FLIP is between them, whose tensor is a new one. What
+    converts int8 and uint8 is one, too. None goes where the kernels for `target` of whoever reads what
+    it makes flip it themselves.
     """
     taken = _taken(graph)
     result = _Flipped(graph, taken).result() if taken else unchanged(graph)
-    plain = flips_by_readers(conversions_as_flips(result.graph))
+    plain = flips_by_readers(_conversions_as_flips(result.graph), target)
     return result if plain is result.graph else then(result, unchanged(plain))
 
 
@@ -66,7 +79,7 @@ def _taken(graph: Graph) -> frozenset[int]:
 
 def _is_convolution(graph: Graph, op: Op) -> bool:
     """Whether `op` is a convolution of uint8 that has a kernel; the lowering says what another lacks."""
-    if op.type not in _CONVOLUTIONS or len(op.inputs) < 2 or not op.outputs:
+    if op.type not in CONVOLUTIONS or len(op.inputs) < 2 or not op.outputs:
         return False
     source, weights, out = (graph.tensors[t] for t in (*op.inputs[:2], op.outputs[0]))
     one_group = op.type == "DEPTHWISE_CONV_2D" or weights.shape[-1:] == source.shape[-1:]
@@ -98,7 +111,7 @@ def _is_bytes(tensor: Tensor) -> bool:
 def _operands(op: Op) -> Iterator[int]:
     """What `op` reads but for weights and tables, which stay as they are."""
     for at, tensor in enumerate(op.inputs):
-        own = at and op.type in (*_CONVOLUTIONS, "FULLY_CONNECTED", "TABLE")
+        own = at and op.type in (*CONVOLUTIONS, "FULLY_CONNECTED", "TABLE")
         if tensor >= 0 and not own:
             yield tensor
 
@@ -185,3 +198,98 @@ class _Flipped:
         self.kept.append(Kept(tensor))
         self.others[tensor] = other.id
         return other.id
+
+
+def _conversions_as_flips(graph: Graph) -> Graph:
+    """The graph with FLIPs in place of what only turns uint8 into int8, or back; else itself."""
+    flips = {op.id for op in graph.ops if _only_flips(graph, op)}
+    if not flips:
+        return graph
+    ops = (Op(op.id, FLIP, op.inputs[:1], op.outputs) if op.id in flips else op for op in graph.ops)
+    return with_ops(graph, ops)
+
+
+def _only_flips(graph: Graph, op: Op) -> bool:
+    if op.type not in ("QUANTIZE", "TABLE") or not op.outputs:
+        return False
+    source, out = (graph.tensors[t] for t in (op.inputs[0], op.outputs[0]))
+    if {source.dtype, out.dtype} != BYTES or source.elements != out.elements:
+        return False
+    of, stored = Operands(graph, op), np.arange(256)  # by the input's bits, or from the least value
+    try:
+        found = of.constant(1) if op.type == "TABLE" else byte_table(of)
+    except ModelError:
+        return False
+    flips = stored ^ 0x80 if op.type == "TABLE" or source.dtype is DType.UINT8 else stored
+    return found is not None and bool((found.astype(np.uint8) == flips).all())
+
+
+def flips_by_readers(graph: Graph, target: Target = ANY) -> Graph:
+    """Without those FLIPs to int8 that all readers' kernels for `target` do; the graph itself if there
+    are none.
+
+    Between the two there may be other names for the same bytes, which then are uint8.
+    """
+    readers = readers_of(graph)
+    instead: dict[int, int] = {}  # what a FLIP made -> what it read
+    tensors = list(graph.tensors)
+    for op in graph.ops:
+        if op.type != FLIP or graph.tensors[op.inputs[0]].dtype is not DType.UINT8:
+            continue
+        (given,), (made,) = op.inputs, op.outputs
+        names = _names(graph, readers, made, target)
+        if names is not None and _are_alike(flipped(tensors[given]), tensors[made]):
+            instead[made] = given
+            tensors[given] = replace(tensors[given], flipped=True)
+            for name in names:
+                tensors[name] = flipped(graph.tensors[name])
+    if not instead:
+        return graph
+    ops = (
+        replace(op, inputs=tuple(instead.get(t, t) for t in op.inputs))
+        for op in graph.ops
+        if op.type != FLIP or op.outputs[0] not in instead
+    )
+    return with_ops(replace(graph, tensors=tuple(tensors)), ops)
+
+
+def _are_alike(one: Tensor, other: Tensor) -> bool:
+    """Whether equal bytes are equal numbers: what converts between scales that are nearly equal only
+    flips, too."""
+    left, right = one.quant, other.quant
+    assert left is not None
+    assert right is not None
+    return (left.scale, left.zero_point) == (right.scale, right.zero_point)
+
+
+def _names(
+    graph: Graph, readers: Mapping[int, list[Op]], tensor: int, target: Target
+) -> set[int] | None:
+    """The other names of `tensor`, if whoever reads it, under whatever name, flips it; None if one does
+    not."""
+    if tensor in graph.outputs or graph.tensors[tensor].quant is None:
+        return None
+    found: set[int] = set()
+    for op in readers.get(tensor, ()):
+        if op.type in _VIEWS and tensor == op.inputs[0]:
+            more = _names(graph, readers, op.outputs[0], target)
+            if more is None:
+                return None
+            found |= {op.outputs[0], *more}
+        elif not _flips(graph, op, tensor, target):
+            return None
+    return found
+
+
+def _flips(graph: Graph, op: Op, tensor: int, target: Target) -> bool:
+    """Whether there is a kernel of `op` that reads `tensor` as uint8: the lowering knows."""
+    if op.type not in CONVOLUTIONS:
+        return False
+    tensors = list(graph.tensors)
+    tensors[tensor] = flipped(tensors[tensor])
+    alone = normalise_windows(replace(graph, tensors=tuple(tensors), ops=(op,)))
+    try:
+        lower_op(alone, alone.ops[0], target=target)
+    except ModelError:
+        return False
+    return True

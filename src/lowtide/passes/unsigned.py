@@ -13,8 +13,9 @@ _HALF = 128
 def unsigned_inputs(graph: Graph) -> Graph:
     """Let the caller give uint8 where the network has int8: the same values, stored as 128 more.
 
-    A QUANTIZE between the two, which whoever reads it does where it can (passes/flips.py), is put behind
-    each int8 input with a scale; the graph itself if there is none. Positions among the inputs stay.
+    A QUANTIZE between the two, which whoever reads it does where it can (passes/flipping.py), is put
+    behind each int8 input with a scale; the graph itself if there is none. Positions among the inputs
+    stay.
     """
     tensors, inputs, ops = list(graph.tensors), list(graph.inputs), []
     for position, number in enumerate(graph.inputs):
