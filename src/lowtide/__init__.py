@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from lowtide.commands.estimating import Estimate as Estimate
     from lowtide.commands.estimating import Needs as Needs
     from lowtide.commands.estimating import estimate as estimate
+    from lowtide.commands.loading import Program as Program
     from lowtide.commands.quantizing import Quantized as Quantized
     from lowtide.commands.quantizing import quantize_model
     from lowtide.commands.quantizing import samples_for as samples_for
@@ -70,6 +71,7 @@ HOMES = {
     "Options": ("lowtide.commands.compiling", "Options"),
     "OrderResult": ("lowtide.order", "OrderResult"),
     "Planned": ("lowtide.commands.compiling", "Planned"),
+    "Program": ("lowtide.commands.loading", "Program"),
     "Quantized": ("lowtide.commands.quantizing", "Quantized"),
     "Ran": ("lowtide.commands.checking", "Ran"),
     "Reordered": ("lowtide.commands.reordering", "Reordered"),

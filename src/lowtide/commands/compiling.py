@@ -15,6 +15,7 @@ from typing import Final, Literal, get_args
 
 from lowtide.commands.cutting import proposed
 from lowtide.commands.ends import InputType, Layout, ends_notes, own_ends, with_bytes
+from lowtide.commands.loading import Program, ends_of
 from lowtide.commands.savings import Savings, savings
 from lowtide.emit.bundle import README, bundle, superseded
 from lowtide.emit.exports import export
@@ -253,6 +254,17 @@ class Compiled(Shown):
         options = self.options
         before = passed(self.model, replace(options, simplify=False)).graph
         return savings(self.model, before, self.simplified, options.cost_model, options.target)
+
+    def load(self, *, sanitize: bool = False, cached: bool = True) -> Program:
+        """Build the bundle for this computer and load it: what comes back is called with arrays.
+
+        It runs in this process, built with -O2; or, to `sanitize`, in one of its own, where what C
+        forbids becomes a ProgramError. With `cached`, objects of sources that did not change are those
+        of an earlier build. Raises MissingToolError without a C compiler, BuildError if the C is faulty,
+        ProgramError if it does not start, ModelError for types that NumPy lacks.
+        """
+        inputs, outputs = ends_of(self.model, self.graph)
+        return Program(self.files, self.name, inputs, outputs, sanitize=sanitize, cached=cached)
 
     def write(self, folder: str | Path) -> tuple[str, ...]:
         """Write the bundle into `folder`, which is made if missing. Raises UsageError.

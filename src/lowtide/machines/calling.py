@@ -124,11 +124,9 @@ def _addresses(arrays: Sequence[NDArray[Any]]) -> ctypes.Array[ctypes.c_void_p]:
 def _unload(library: ctypes.CDLL) -> None:
     library.host_close()
     with contextlib.suppress(ImportError, AttributeError):  # else it stays until the process ends
-        if os.name == "nt":
-            from _ctypes import FreeLibrary as close  # type: ignore[attr-defined]
-        else:
-            from _ctypes import dlclose as close
-        close(library._handle)
+        import _ctypes
+
+        getattr(_ctypes, "FreeLibrary" if os.name == "nt" else "dlclose")(library._handle)
 
 
 class Apart:
