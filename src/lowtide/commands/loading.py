@@ -235,7 +235,11 @@ class Program:
         made = self._run([array[None] for array in arrays], 1, real=real)
         return _given(made, one=True)
 
-    def _many(self, inputs: Given, *, real: bool) -> Any:
+    def samples(self, inputs: Given) -> list[Array]:
+        """The arrays that `many` was given, one for each input, [n, ...] of the input's whole shape.
+
+        Raises UsageError for shapes that do not fit, or different numbers of samples.
+        """
         arrays = []
         for end, array in zip(self.inputs, self._arrays(inputs), strict=True):
             shape = end.shape
@@ -247,13 +251,16 @@ class Program:
                     f"give N samples: an array of shape [N{''.join(f', {d}' for d in shape)}]",
                 )
             arrays.append(array.reshape(len(array), *shape))
-        counts = {len(array) for array in arrays}
-        if len(counts) > 1:
+        if len({len(array) for array in arrays}) > 1:
             each = ", ".join(f"{e.name} {len(a)}" for e, a in zip(self.inputs, arrays, strict=True))
             raise UsageError(
                 f"inputs have different numbers of samples: {each}", "give as many of each"
             )
-        return _given(self._run(arrays, counts.pop() if counts else 0, real=real), one=False)
+        return arrays
+
+    def _many(self, inputs: Given, *, real: bool) -> Any:
+        arrays = self.samples(inputs)
+        return _given(self._run(arrays, len(arrays[0]) if arrays else 0, real=real), one=False)
 
     def _arrays(self, inputs: Given) -> list[Array]:
         """What was given for each input, as an array."""
