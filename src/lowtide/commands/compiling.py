@@ -11,11 +11,10 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final, Literal, get_args
+from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from lowtide.commands.cutting import proposed
 from lowtide.commands.ends import InputType, Layout, ends_notes, own_ends, with_bytes
-from lowtide.commands.loading import Program, ends_of
 from lowtide.commands.savings import Savings, savings
 from lowtide.emit.bundle import README, bundle, superseded
 from lowtide.emit.exports import export
@@ -55,6 +54,9 @@ from lowtide.rows.stages import Choice
 from lowtide.shown import Shown
 from lowtide.target import ANY, Target
 from lowtide.tflite import foreign
+
+if TYPE_CHECKING:
+    from lowtide.commands.loading import Program
 
 Cost = Literal["macs", "instructions"]
 
@@ -263,6 +265,8 @@ class Compiled(Shown):
         of an earlier build. Raises MissingToolError without a C compiler, BuildError if the C is faulty,
         ProgramError if it does not start, ModelError for types that NumPy lacks.
         """
+        from lowtide.commands.loading import Program, ends_of  # processes, which browsers lack
+
         inputs, outputs = ends_of(self.model, self.graph)
         return Program(self.files, self.name, inputs, outputs, sanitize=sanitize, cached=cached)
 
