@@ -152,7 +152,7 @@ class Apart:
             },
         )
         self._errors, self._process = errors, process
-        self._end = weakref.finalize(self, _stop, process, errors)
+        self._end = weakref.finalize(self, _stop, process, errors, os.getpid())
         self._ask(b"", [], ())
 
     def run(
@@ -240,7 +240,9 @@ class Apart:
         return ProgramError(f"the program failed on the host (exit {code}):\n{lines}", _REMEDY)
 
 
-def _stop(process: subprocess.Popen[bytes], errors: Any) -> None:
+def _stop(process: subprocess.Popen[bytes], errors: Any, owner: int) -> None:
+    if os.getpid() != owner:  # a copy that a fork made: the program is not its own
+        return
     process.kill()
     for pipe in (process.stdin, process.stdout):
         assert pipe is not None
