@@ -111,7 +111,7 @@ def test_an_unknown_name() -> None:
 def test_the_example_in_the_docstring(tmp_path: Path) -> None:
     assert lowtide.__doc__ is not None
     example = re.findall(r"^    (.*)$", lowtide.__doc__, flags=re.MULTILINE)
-    assert len(example) == 6
+    assert len(example) == 7
     (tmp_path / "model.tflite").write_bytes(networks.contents("figure1"))
     printed = python("\n".join(example), tmp_path)
     assert printed.endswith("Best order of the operators: 0 3 5 1 2 4 6\n")

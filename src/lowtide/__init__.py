@@ -7,6 +7,7 @@
     lowtide.reorder(model).write("smaller.tflite")
     lowtide.simplify(model).write("simpler.tflite")  # without what no input can change
     lowtide.compile(model).write("folder")  # C; lowtide.verify and lowtide.run check and measure it
+    program = lowtide.compile(model).load()  # the same C, to be called: program(array)
 
 Names are loaded when they are first used, so that importing the package is quick.
 """
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
     from lowtide.commands.estimating import Estimate as Estimate
     from lowtide.commands.estimating import Needs as Needs
     from lowtide.commands.estimating import estimate as estimate
+    from lowtide.commands.evaluating import Evaluated as Evaluated
+    from lowtide.commands.evaluating import evaluate as evaluate
+    from lowtide.commands.loading import Program as Program
     from lowtide.commands.quantizing import Quantized as Quantized
     from lowtide.commands.quantizing import quantize_model
     from lowtide.commands.quantizing import samples_for as samples_for
@@ -62,6 +66,7 @@ HOMES = {
     "Compiled": ("lowtide.commands.compiling", "Compiled"),
     "DType": ("lowtide.ir", "DType"),
     "Estimate": ("lowtide.commands.estimating", "Estimate"),
+    "Evaluated": ("lowtide.commands.evaluating", "Evaluated"),
     "Graph": ("lowtide.ir", "Graph"),
     "LowtideError": ("lowtide.errors", "LowtideError"),
     "Model": ("lowtide.ir", "Model"),
@@ -70,6 +75,7 @@ HOMES = {
     "Options": ("lowtide.commands.compiling", "Options"),
     "OrderResult": ("lowtide.order", "OrderResult"),
     "Planned": ("lowtide.commands.compiling", "Planned"),
+    "Program": ("lowtide.commands.loading", "Program"),
     "Quantized": ("lowtide.commands.quantizing", "Quantized"),
     "Ran": ("lowtide.commands.checking", "Ran"),
     "Reordered": ("lowtide.commands.reordering", "Reordered"),
@@ -82,6 +88,7 @@ HOMES = {
     "compile": ("lowtide.commands.compiling", "compile_model"),
     "describe": ("lowtide.report.describe", "describe"),
     "estimate": ("lowtide.commands.estimating", "estimate"),
+    "evaluate": ("lowtide.commands.evaluating", "evaluate"),
     "load": ("lowtide.commands.reordering", "load"),
     "part_of": ("lowtide.commands.cutting", "part_of"),
     "plan": ("lowtide.commands.compiling", "planned_model"),

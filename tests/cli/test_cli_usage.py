@@ -22,6 +22,7 @@ COMMANDS = (
     "compile",
     "verify",
     "run",
+    "evaluate",
     "check",
     "fit",
     "sweep",

@@ -12,7 +12,7 @@ from typing import TextIO
 
 import click
 
-from lowtide.cli import deploy, lists, many, network, quantizing
+from lowtide.cli import deploy, evaluating, lists, many, network, quantizing
 from lowtide.cli.helping import HelpfulGroup
 from lowtide.errors import FaultError, LowtideError, UsageError
 
@@ -39,6 +39,7 @@ for _command in (
     deploy.compile_command,
     deploy.verify,
     deploy.run,
+    evaluating.evaluate,
     deploy.check,
     many.fit,
     many.sweep,

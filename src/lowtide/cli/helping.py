@@ -52,6 +52,11 @@ _EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
         "model.tflite --board mps2-an386 --profile",
         "model.tflite --board microbit --max-ram 12K",
     ),
+    "evaluate": (
+        "model.tflite --data samples.npz --labels labels.npy",
+        "model.tflite --data samples.npz --against float.tflite",
+        "model.tflite --data photographs/ --input-type uint8",
+    ),
     "check": (
         "model.tflite --max-ram 20K --max-flash 256K",
         "model.tflite --board mps2-an386 -o baseline.json",

@@ -76,8 +76,31 @@ class Share(click.types.StringParamType):
         return Fraction(match[1]) / (100 if match[2] else 1)
 
 
+class Range(click.types.StringParamType):
+    """Two numbers as LOW:HIGH."""
+
+    name = "range"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            low, high = map(float, str(value).split(":"))
+            if low < high:
+                return low, high
+        except ValueError:
+            pass
+        return self.fail(f"{value!r} is no range of numbers, such as -1:1.", param, ctx)
+
+
 model_argument = click.argument("model", metavar="MODEL", type=ModelName())
 json_option = click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
+image_range_option = click.option(
+    "--image-range",
+    type=Range(),
+    default="0:1",
+    show_default=True,
+    metavar="LOW:HIGH",
+    help="What the pixels 0 and 255 are to the network.",
+)
 effort_option = click.option(
     "--effort",
     type=Factor(min=0.001, max=1000),

@@ -12,6 +12,7 @@ from lowtide.cli.helping import HelpfulCommand
 from lowtide.cli.options import (
     MODEL_HELP,
     file_option,
+    image_range_option,
     json_option,
     load,
     model_argument,
@@ -25,21 +26,6 @@ from lowtide.files import check_writable
 from lowtide.kinds import TFLITE
 
 _END = click.Choice(["float32", "int8", "uint8", "int16"])
-
-
-class _Range(click.types.StringParamType):
-    """Two numbers as LOW:HIGH."""
-
-    name = "range"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        try:
-            low, high = map(float, str(value).split(":"))
-            if low < high:
-                return low, high
-        except ValueError:
-            pass
-        return self.fail(f"{value!r} is no range of numbers, such as -1:1.", param, ctx)
 
 
 @click.command(cls=HelpfulCommand, epilog=MODEL_HELP)
@@ -71,14 +57,7 @@ class _Range(click.types.StringParamType):
     help="How many to take at most, evenly spread; with --random, how many to make (at most 64). One in "
     "four is held back, to compare on.",
 )
-@click.option(
-    "--image-range",
-    type=_Range(),
-    default="0:1",
-    show_default=True,
-    metavar="LOW:HIGH",
-    help="What the pixels 0 and 255 are to the network.",
-)
+@image_range_option
 @json_option
 def quantize(
     model: str,

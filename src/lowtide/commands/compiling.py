@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final, Literal, get_args
+from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from lowtide.commands.cutting import proposed
 from lowtide.commands.ends import InputType, Layout, ends_notes, own_ends, with_bytes
@@ -55,6 +55,9 @@ from lowtide.rows.stages import Choice
 from lowtide.shown import Shown
 from lowtide.target import ANY, Target
 from lowtide.tflite import foreign
+
+if TYPE_CHECKING:
+    from lowtide.commands.loading import Program
 
 Cost = Literal["macs", "instructions"]
 
@@ -254,6 +257,19 @@ class Compiled(Shown):
         options = self.options
         before = passed(self.model, replace(options, simplify=False)).graph
         return savings(self.model, before, self.simplified, options.cost_model, options.target)
+
+    def load(self, *, sanitize: bool = False, cached: bool = True) -> Program:
+        """Build the bundle for this computer and load it: what comes back is called with arrays.
+
+        It runs in this process, built with -O2; or, to `sanitize`, in one of its own, where what C
+        forbids becomes a ProgramError. With `cached`, objects of sources that did not change are those
+        of an earlier build. Raises MissingToolError without a C compiler, BuildError if the C is faulty,
+        ProgramError if it does not start, ModelError for types that NumPy lacks.
+        """
+        from lowtide.commands.loading import Program, ends_of  # processes, which browsers lack
+
+        inputs, outputs = ends_of(self.model, self.graph)
+        return Program(self.files, self.name, inputs, outputs, sanitize=sanitize, cached=cached)
 
     def write(self, folder: str | Path, *, force: bool = False) -> tuple[str, ...]:
         """Write the bundle into `folder`, which is made if missing.

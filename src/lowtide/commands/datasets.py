@@ -21,6 +21,8 @@ Array = NDArray[Any]
 Sample = dict[int, Array]
 _T = TypeVar("_T")
 
+ARRAYS: Final = (".npz", ".npy")
+"""Endings of files that are arrays of samples."""
 _IMAGES: Final = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".ppm", ".pgm", ".tif", ".tiff")
 _TYPES: Final[dict[DType, np.dtype[Any]]] = {
     DType.FLOAT32: np.dtype(np.float32),
@@ -73,12 +75,14 @@ def load_samples(
     if path.is_dir():
         return _folder(path, graph, most, image_range)
     try:
-        if path.suffix.lower() == ".npz":
-            return _arrays(path, graph, names, most)
-        if path.suffix.lower() == ".npy":
-            rows = _rows(np.load(path, allow_pickle=False), _only(graph, path), str(path))
-            number = graph.inputs[0]
-            return Dataset(tuple({number: row} for row in _spread(rows, most)), "arrays")
+        if path.suffix.lower() in ARRAYS:
+            arrays = load_arrays(path, graph, names)
+            count = len(next(iter(arrays.values()), ()))
+            samples = [
+                {t: array[i].astype(_type(graph.tensors[t])) for t, array in arrays.items()}
+                for i in _spread(range(count), most)
+            ]
+            return Dataset(tuple(samples), "arrays")
     except (OSError, ValueError, EOFError) as error:
         raise _unreadable(path, error) from None
     raise UsageError(
@@ -87,33 +91,45 @@ def load_samples(
     )
 
 
-def _arrays(path: Path, graph: Graph, names: Sequence[str], most: int) -> Dataset:
-    with np.load(path, allow_pickle=False) as stored:
-        given = {name: stored[name] for name in stored.files}
-    if len(given) == 1 and len(names) == 1:
-        given = {names[0]: next(iter(given.values()))}
+def load_arrays(path: Path, graph: Graph, names: Sequence[str]) -> dict[int, Array]:
+    """The arrays of a .npz or .npy file for the inputs of `graph`, whose `names` those of a .npz have.
+
+    Tensor id -> array of shape [N, ...], with the input's whole shape, and of the type that it is stored
+    in. Raises UsageError for what cannot be used.
+    """
+    try:
+        if path.suffix.lower() != ".npz":
+            tensor = _only(graph, path)
+            return {tensor.id: _shaped(np.load(path, allow_pickle=False), tensor, str(path))}
+        with np.load(path, allow_pickle=False) as stored:
+            if len(stored.files) == 1 and len(names) == 1:
+                given = {names[0]: stored[stored.files[0]]}
+            else:  # what else there is, such as labels, need not be read
+                given = {name: stored[name] for name in names if name in stored.files}
+            found = ", ".join(stored.files) or "none"
+    except (OSError, ValueError, EOFError) as error:
+        raise _unreadable(path, error) from None
     missing = [name for name in names if name not in given]
     if missing:
         raise UsageError(
-            f"{path} has no array for the input {missing[0]!r}; it has {', '.join(given) or 'none'}",
+            f"{path} has no array for the input {missing[0]!r}; it has {found}",
             f"name its arrays as the network names its inputs: {', '.join(names)}",
         )
-    columns = [
-        _rows(given[name], graph.tensors[t], f"{name} of {path}")
+    columns = {
+        t: _shaped(given[name], graph.tensors[t], f"{name} of {path}")
         for name, t in zip(names, graph.inputs, strict=True)
-    ]
-    if len({len(rows) for rows in columns}) > 1:
-        counts = ", ".join(f"{name} {len(rows)}" for name, rows in zip(names, columns, strict=True))
+    }
+    if len({len(rows) for rows in columns.values()}) > 1:
+        counts = ", ".join(f"{n} {len(c)}" for n, c in zip(names, columns.values(), strict=True))
         raise UsageError(
             f"{path} has different numbers of samples: {counts}",
             "store as many of each input",
         )
-    samples = [dict(zip(graph.inputs, row, strict=True)) for row in zip(*columns, strict=True)]
-    return Dataset(tuple(_spread(samples, most)), "arrays")
+    return columns
 
 
-def _rows(array: Array, tensor: Tensor, where: str) -> list[Array]:
-    """An array of samples as arrays of the tensor's shape; its batch of one may be left out."""
+def _shaped(array: Array, tensor: Tensor, where: str) -> Array:
+    """An array of samples, each of the tensor's shape; its batch of one may be left out."""
     shape = tensor.shape
     if array.shape[1:] not in (shape, shape[1:]) or not len(array):
         raise UsageError(
@@ -121,7 +137,7 @@ def _rows(array: Array, tensor: Tensor, where: str) -> list[Array]:
             f"give N samples of shape {list(shape)}: an array of shape [N, "
             f"{', '.join(map(str, shape[1:] if shape[:1] == (1,) else shape))}]",
         )
-    return [row.reshape(shape).astype(_type(tensor)) for row in array]
+    return array.reshape(len(array), *shape)
 
 
 def _folder(path: Path, graph: Graph, most: int, image_range: tuple[float, float]) -> Dataset:
@@ -156,7 +172,8 @@ def _folder(path: Path, graph: Graph, most: int, image_range: tuple[float, float
 
 def _array(file: Path, tensor: Tensor) -> Array:
     array = np.load(file, allow_pickle=False)
-    return _rows(array[None], tensor, str(file))[0]
+    shaped: Array = _shaped(array[None], tensor, str(file))[0]
+    return shaped.astype(_type(tensor))
 
 
 def _image(file: Path, tensor: Tensor, image_range: tuple[float, float]) -> Array:

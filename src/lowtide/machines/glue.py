@@ -139,6 +139,17 @@ def join_samples(
     Raises ValueError if a sample does not have the inputs that the interface declares, or if there is
     no state to reset.
     """
+    check_samples(interface, samples, restart)
+    little = order == "little"
+    head = b"".join(n.to_bytes(4, "little" if little else "big") for n in (len(samples), restart))
+    return head + b"".join(part for sample in samples for part in sample)
+
+
+def check_samples(
+    interface: Interface, samples: Sequence[Sequence[bytes]], restart: int = 0
+) -> None:
+    """Raise ValueError if a sample does not have the inputs that the interface declares, or if there is
+    no state to reset before sample `restart`."""
     if restart and not interface.state_bytes:
         raise ValueError(f"{interface.name} has no state")
     for number, sample in enumerate(samples):
@@ -147,9 +158,6 @@ def join_samples(
                 f"sample {number} has inputs of {[len(i) for i in sample]} bytes; "
                 f"{interface.name} takes {list(interface.input_bytes)}"
             )
-    little = order == "little"
-    head = b"".join(n.to_bytes(4, "little" if little else "big") for n in (len(samples), restart))
-    return head + b"".join(part for sample in samples for part in sample)
 
 
 def split_outputs(interface: Interface, data: bytes, samples: int) -> tuple[tuple[bytes, ...], ...]:

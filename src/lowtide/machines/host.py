@@ -6,18 +6,17 @@ of range; and it can hand over every tensor for comparison with the reference ke
 
 from __future__ import annotations
 
-import os
-import re
 import struct
-import subprocess
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from lowtide.machines.failures import ProgramError
-from lowtide.machines.glue import Interface, join_samples, read_interface, split_outputs
+import numpy as np
+
+from lowtide.machines.calling import Apart, Loaded, Running
+from lowtide.machines.glue import Interface, check_samples, read_interface
 from lowtide.machines.toolchain import build_host
 
 # Programs run for a moment and are compiled for seconds: little is optimised, lines alone are named.
@@ -26,21 +25,35 @@ CHECKED: Final = (
     *("-fsanitize=address,undefined", "-fno-sanitize-recover=all"),
 )
 """The compiler's flags for a program that says itself where it does what C forbids."""
+QUICK: Final = ("-O2",)
+"""The compiler's flags for a program that runs often."""
 TRACED: Final = "-DLT_TRACE"
 """The flag with which a program calls lt_trace for every row that it makes."""
 
-_SHOWN_LINES: Final = 12
 _HEAD: Final = struct.Struct("=4i")  # sample, tensor, row, bytes
 
 
 @dataclass(frozen=True, slots=True)
 class HostProgram:
-    """A bundle built for the host. `warnings` is what the compiler said, "" if nothing."""
+    """A bundle built for the host, a program or, if `shared`, a library.
+
+    `warnings` is what the compiler said, "" if nothing.
+    """
 
     path: Path
     interface: Interface
     traces: bool
     warnings: str
+    shared: bool = False
+
+    def start(self, timeout: float = 300.0) -> Running:
+        """Run it, in this process if it is a library; else each answer must come in `timeout` seconds.
+
+        Raises ProgramError if it does not start.
+        """
+        if self.shared:
+            return Loaded(self.path, self.interface)
+        return Apart(self.path, self.interface, timeout)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,20 +79,22 @@ def host_build(
     folder: Path,
     *,
     sanitize: bool = True,
+    shared: bool = False,
     trace: bool = False,
     count: bool = False,
     cached: bool = True,
 ) -> HostProgram:
     """Build the model `name` in the empty `folder`, with ASan and UBSan; LT_TRACE, LT_COUNT on request.
 
-    With `cached`, objects of sources that did not change are those of an earlier build.
+    What is `shared` is to run in this process, where no sanitizer can be. With `cached`, objects of
+    sources that did not change are those of an earlier build.
     Raises MissingToolError if there is no compiler, BuildError if the C is faulty.
     """
     interface = read_interface(bundle, name)
-    flags = [*(CHECKED if sanitize else ("-O2",)), *([TRACED] if trace else ())]
+    flags = [*(CHECKED if sanitize and not shared else QUICK), *([TRACED] if trace else ())]
     flags += ["-DLT_COUNT"] if count else []
-    path, warnings = build_host(bundle, name, folder, flags, cached=cached)
-    return HostProgram(path, interface, trace, warnings)
+    path, warnings = build_host(bundle, name, folder, flags, shared=shared, cached=cached)
+    return HostProgram(path, interface, trace, warnings, shared)
 
 
 def host_run(
@@ -92,57 +107,21 @@ def host_run(
     """Each sample's outputs; `samples` holds each sample's inputs, `timeout` is in seconds.
 
     All are run by one instance of the model, in their order; before sample `restart`, if it is not
-    the first, that instance is reset.
+    the first, that instance is reset. Streamed inputs are pulled for even samples, and pushed for odd
+    ones; a model that can runs each third sample in slices.
     Raises ProgramError if the program crashes, hangs, trips a sanitizer or returns a bad status.
     """
-    return _run(program, samples, timeout, restart)[0]
+    with closing(program.start(timeout)) as running:
+        return _run(running, samples, restart)
 
 
 def host_macs(
     program: HostProgram, samples: Sequence[Sequence[bytes]], timeout: float = 300.0
 ) -> int:
     """Multiply-accumulates that a program built with `count` does for all samples together."""
-    printed = re.search(r"^macs (\d+)$", _run(program, samples, timeout)[1], re.MULTILINE)
-    if printed is None:
-        raise ValueError("the program was built without count=True")
-    return int(printed[1])
-
-
-def _run(
-    program: HostProgram, samples: Sequence[Sequence[bytes]], timeout: float, restart: int = 0
-) -> tuple[tuple[tuple[bytes, ...], ...], str]:
-    """Each sample's outputs, and what the program printed."""
-    folder = program.path.parent
-    inputs, outputs, trace = (folder / f"{what}.bin" for what in ("inputs", "outputs", "trace"))
-    inputs.write_bytes(join_samples(program.interface, samples, sys.byteorder, restart))
-    try:
-        done = subprocess.run(
-            [program.path, inputs, outputs, *([trace] if program.traces else [])],
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            errors="replace",
-            timeout=timeout,
-            check=False,
-            # Leak checks need ptrace, which sandboxes forbid; generated code allocates nothing.
-            env={
-                **os.environ,
-                "ASAN_OPTIONS": "detect_leaks=0",
-                "UBSAN_OPTIONS": "print_stacktrace=1",
-            },
-        )
-    except subprocess.TimeoutExpired:
-        raise ProgramError(
-            f"the program did not end within {timeout:g} s on the host",
-            "report this as a fault of lowtide",
-        ) from None
-    if done.returncode != 0:
-        lines = "\n".join(f"    {line}" for line in done.stderr.splitlines()[:_SHOWN_LINES])
-        raise ProgramError(
-            f"the program failed on the host (exit {done.returncode}):\n{lines}",
-            "report this as a fault of lowtide",
-        )
-    return split_outputs(program.interface, outputs.read_bytes(), len(samples)), done.stdout
+    with closing(program.start(timeout)) as running:
+        _run(running, samples, 0)
+        return running.macs()
 
 
 def host_trace(
@@ -155,16 +134,49 @@ def host_trace(
     """Run a program that was built with `trace` and collect the rows it made; else as `host_run`."""
     if not program.traces:
         raise ValueError("the program was built without trace=True")
-    outputs = host_run(program, samples, timeout, restart=restart)
-    data = program.path.with_name("trace.bin").read_bytes()
+    with closing(program.start(timeout)) as running:
+        outputs = _run(running, samples, restart)
+        return HostTrace(outputs, rounds_of(running.records()))
+
+
+def _run(
+    running: Running, samples: Sequence[Sequence[bytes]], restart: int
+) -> tuple[tuple[bytes, ...], ...]:
+    check_samples(running.interface, samples, restart)
+    outputs: list[tuple[bytes, ...]] = []
+    for start, stop in [(0, restart), (restart, len(samples))] if restart else [(0, len(samples))]:
+        if start:
+            running.reset()
+        outputs += _part(running, samples[start:stop], start)
+    return tuple(outputs)
+
+
+def _part(
+    running: Running, samples: Sequence[Sequence[bytes]], first: int
+) -> Iterator[tuple[bytes, ...]]:
+    count = len(samples)
+    inputs = [
+        np.frombuffer(bytearray(b"".join(each)), np.uint8) for each in zip(*samples, strict=True)
+    ]
+    made = running.run(inputs, count, first=first, varied=True)
+    for n in range(count):
+        sizes = running.interface.output_bytes
+        yield tuple(
+            output[n * size : (n + 1) * size].tobytes()
+            for output, size in zip(made, sizes, strict=True)
+        )
+
+
+def rounds_of(records: bytes) -> dict[tuple[int, int], tuple[bytes, ...]]:
+    """The records of a trace as in `HostTrace.rounds`."""
     rows: dict[tuple[int, int], dict[int, list[bytes]]] = {}
     at = 0
-    while at < len(data):
-        sample, tensor, row, size = _HEAD.unpack_from(data, at)
+    while at < len(records):
+        sample, tensor, row, size = _HEAD.unpack_from(records, at)
         at += _HEAD.size
-        rows.setdefault((sample, tensor), {}).setdefault(row, []).append(data[at : at + size])
+        rows.setdefault((sample, tensor), {}).setdefault(row, []).append(records[at : at + size])
         at += size
-    return HostTrace(outputs, {key: _rounds(made) for key, made in rows.items()})
+    return {key: _rounds(made) for key, made in rows.items()}
 
 
 def _rounds(rows: Mapping[int, Sequence[bytes]]) -> tuple[bytes, ...]:

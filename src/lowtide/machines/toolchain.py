@@ -8,6 +8,7 @@ are relative to that folder, so that messages and maps are the same on every mac
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -25,6 +26,8 @@ _ERRORS: Final = ("-Werror=int-conversion", "-Werror=overflow")
 _STANDARD: Final = ("-std=c99", *WARNINGS, *_ERRORS, "-ffunction-sections", "-fdata-sections")
 # The harness must not pull in library functions, nor have its loops turned into calls of them.
 _HARNESS: Final = ("-ffreestanding", "-fno-tree-loop-distribute-patterns", "-Os")
+# Kernels of two libraries in one process have the same names, and are each library's own.
+_SHARED: Final = ("-fvisibility=hidden", *(() if sys.platform == "win32" else ("-fPIC",)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,19 +70,24 @@ def build_host(
     folder: Path,
     flags: Sequence[str],
     *,
+    shared: bool = False,
     cached: bool = True,
 ) -> tuple[Path, str]:
     """Compile and link `bundle` with the host's harness; return the program and the warnings.
 
-    With `cached`, objects of sources that did not change are those of an earlier build. Raises
-    MissingToolError and BuildError.
+    It is a program that answers requests over pipes, or, if `shared`, a library with the functions of
+    boards/host_program.h. With `cached`, objects of sources that did not change are those of an earlier
+    build. Raises MissingToolError and BuildError.
     """
     compiler = find_compiler("host")
+    flags = [*flags, *(_SHARED if shared else ())]
     objects, warnings = _compile(compiler, flags, bundle, folder, cached)
-    more, more_warnings = _compile_harness(
-        compiler, flags, bundle, name, folder, ["main_host.c"], cached
-    )
-    return _link_host(compiler, flags, [*objects, *more], folder), warnings + more_warnings
+    harness = ["host_program.c", *([] if shared else ["host_server.c"])]
+    more, more_warnings = _compile_harness(compiler, flags, bundle, name, folder, harness, cached)
+    made = "program.so" if shared else "program"
+    linked = [*flags, *(["-shared"] if shared else [])]
+    path = _link_host(compiler, linked, [*objects, *more], folder, made)
+    return path, warnings + more_warnings
 
 
 def build_program(
@@ -88,7 +96,7 @@ def build_program(
     """As `build_host`, of .c files one of which has a main of its own."""
     compiler = find_compiler("host")
     objects, warnings = _compile(compiler, flags, files, folder, cached)
-    return _link_host(compiler, flags, objects, folder), warnings
+    return _link_host(compiler, flags, objects, folder, "program"), warnings
 
 
 def build_for_board(
@@ -155,11 +163,11 @@ def _compile(
 
 
 def _link_host(
-    compiler: Sequence[str], flags: Sequence[str], objects: Sequence[str], folder: Path
+    compiler: Sequence[str], flags: Sequence[str], objects: Sequence[str], folder: Path, made: str
 ) -> Path:
-    command = [*compiler, *flags, *objects, "-lm", "-o", "program"]
+    command = [*compiler, *flags, *objects, "-lm", "-o", made]
     compiler_said(run_compiler(command, folder), "link")
-    return folder / "program"
+    return folder / made
 
 
 def _compile_harness(

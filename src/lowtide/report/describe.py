@@ -7,14 +7,16 @@ from typing import assert_never
 from lowtide.commands.analysis import Analysis
 from lowtide.commands.checking import Ran, Verified
 from lowtide.commands.compiling import Compiled, Planned
+from lowtide.commands.evaluating import Evaluated
 from lowtide.commands.reordering import Reordered
 from lowtide.commands.simplifying import SimplifiedFile
 from lowtide.report.deployment import compiled_text, ran_text, verified_text
+from lowtide.report.evaluated import evaluated_text
 from lowtide.report.planned import plan_text
 from lowtide.report.simplified import simplified_text
 from lowtide.report.text import analysis_text, reordered_text
 
-Result = Analysis | Reordered | SimplifiedFile | Compiled | Planned | Verified | Ran
+Result = Analysis | Reordered | SimplifiedFile | Compiled | Planned | Verified | Ran | Evaluated
 
 
 def describe(result: Result) -> str:
@@ -34,4 +36,6 @@ def describe(result: Result) -> str:
             return verified_text(result.compiled, result)
         case Ran():
             return ran_text(result)
+        case Evaluated():
+            return evaluated_text(result)
     assert_never(result)

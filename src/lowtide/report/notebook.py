@@ -15,6 +15,7 @@ from lowtide.commands.analysis import Analysis
 from lowtide.commands.checking import Ran, Verified
 from lowtide.commands.compiling import Compiled, Planned
 from lowtide.commands.estimating import Estimate
+from lowtide.commands.evaluating import Evaluated
 from lowtide.commands.reordering import Reordered
 from lowtide.commands.simplifying import SimplifiedFile
 from lowtide.ir.macs import graph_macs
@@ -24,7 +25,17 @@ from lowtide.report.part import network_name
 from lowtide.report.plan_boxes import Box, PlanBoxes, colours_of, plan_boxes, tensor_name
 from lowtide.report.text import amount, plain, shape_text
 
-Result = Analysis | Reordered | SimplifiedFile | Compiled | Planned | Verified | Ran | Estimate
+Result = (
+    Analysis
+    | Reordered
+    | SimplifiedFile
+    | Compiled
+    | Planned
+    | Verified
+    | Ran
+    | Estimate
+    | Evaluated
+)
 
 _WIDE, _HIGH = 760, 240
 _COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#9a8c00")
@@ -51,7 +62,7 @@ def notebook_html(result: Result) -> str:
             return _page(f"{name}: {sign}", [f"<p>{escape(text)}</p>"])
         case Ran():
             return _page(network_name(result.compiled.model), [_lines(ran_text(result))])
-        case Reordered() | SimplifiedFile():
+        case Reordered() | SimplifiedFile() | Evaluated():
             return _page("", [_lines(describe(result))])
     assert_never(result)
 

@@ -20,7 +20,7 @@ RANDOM_WARNING = (
 def quantized_text(result: Quantized, output: str) -> str:
     """The errors of the outputs, and in a line what the network needs."""
     rows = [
-        (plain(o.name), shape_text(o.shape), _decibels(o.snr_db), _share(o.top1))
+        (plain(o.name), shape_text(o.shape), decibels(o.snr_db), share(o.top1))
         for o in result.outputs
     ]
     count = f"{result.compared} sample{'s' * (result.compared > 1)}"
@@ -62,14 +62,16 @@ def verdict_line(result: Quantized) -> str:
     )
 
 
-def _decibels(snr: float | None) -> str:
+def decibels(snr: float | None) -> str:
+    """Signal to noise; None if there is no signal."""
     if snr is None:
         return "float output is 0"
     return "equal" if math.isinf(snr) else f"{snr:.1f} dB"
 
 
-def _share(share: float | None) -> str:
-    return "" if share is None else f"{share:.1%}"
+def share(part: float | None) -> str:
+    """ "98.4%", or nothing for None."""
+    return "" if part is None else f"{part:.1%}"
 
 
 def quantized_document(result: Quantized, output: str) -> dict[str, Any]:

@@ -1,0 +1,158 @@
+"""Another network beside a program, such as the float one: what it makes of the same samples.
+
+And how far the program's outputs are from that.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowtide.commands.loading import End, ends_of
+from lowtide.errors import UsageError
+from lowtide.ir import Model
+from lowtide.oracle.interpreters import EngineName, reference_tensors
+from lowtide.passes.floats import is_float
+
+Array = NDArray[Any]
+Tell = Callable[[str], None]
+
+_LONGEST: Final = 5.0
+"""Seconds that one call of the interpreter should take at most, so that progress can be told."""
+_PATIENCE: Final = 3600.0
+"""Seconds after which a call of the interpreter is given up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Distance:
+    """How far an output is from the other network's, as real numbers.
+
+    `same_top1` is in how many places the greatest value of the last axis is the same one, as a share;
+    None where that axis has one element. `snr_db` is signal to noise in decibels: infinite if they are
+    equal, None if the other's output is zero throughout.
+    """
+
+    same_top1: float | None
+    greatest: float
+    mean: float
+    rms: float
+    snr_db: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """An output over all samples: its least and greatest value as real numbers, and its distance."""
+
+    name: str
+    shape: tuple[int, ...]
+    least: float
+    greatest: float
+    distance: Distance | None = None
+
+
+class Other:
+    """Another network to compare with, and how its inputs and outputs go with the program's."""
+
+    def __init__(self, inputs: Sequence[End], outputs: Sequence[End], model: Model) -> None:
+        """`inputs` and `outputs` are the program's. Raises UsageError if those of `model` differ."""
+        self.model, self._ends = model, inputs
+        self.engine: EngineName = "litert"
+        self._inputs, self._outputs = ends_of(model, model.graph)
+        self._given = _matched("input", inputs, self._inputs, model.path)
+        self._made = _matched("output", outputs, self._outputs, model.path)
+        self._shapes = [end.shape for end in outputs]
+
+    def outputs(
+        self, inputs: Sequence[Array], sequence: int | None, tell: Tell
+    ) -> Sequence[Array | None]:
+        """Its outputs as real numbers, in the order and the shapes of the program's."""
+        count, part = len(inputs[0]), 8
+        arrays = [np.empty(0)] * len(self._inputs)
+        for end, array, at in zip(self._ends, inputs, self._given, strict=True):
+            real = array if array.dtype.kind == "f" else end.real(array)
+            other = self._inputs[at]
+            arrays[at] = other.checked(other.stored(real)).reshape(count, *other.shape)
+        found: list[list[Array]] = []
+        start = 0
+        while start < count:
+            begin = time.monotonic()
+            stop = count if sequence is not None else min(start + part, count)
+            found += self._run([array[start:stop] for array in arrays], sequence)
+            tell(f"{stop:,} of {count:,} samples in the reference interpreter")
+            part *= 2 if time.monotonic() - begin < _LONGEST else 1
+            start = stop
+        return [
+            end.real(np.stack([sample[at] for sample in found])).reshape(count, *shape)
+            for at, shape in zip(self._made, self._shapes, strict=True)
+            for end in [self._outputs[at]]
+        ]
+
+    def _run(self, arrays: Sequence[Array], sequence: int | None) -> list[list[Array]]:
+        graph = self.model.graph
+        samples = [dict(zip(graph.inputs, row, strict=True)) for row in zip(*arrays, strict=True)]
+        # An interpreter without state need not be made anew.
+        fresh = range(0, len(samples), sequence or len(samples))
+        found = reference_tensors(
+            self.model.source,
+            samples,
+            graph.outputs,
+            engine="litert" if is_float(graph) else "auto",
+            fresh=fresh,
+            timeout=_PATIENCE,
+        )
+        self.engine = found.engine
+        return [[sample[t] for t in graph.outputs] for sample in found.samples]
+
+
+def _matched(kind: str, ours: Sequence[End], theirs: Sequence[End], path: str) -> list[int]:
+    """For each of our inputs or outputs the number of theirs: by name if they are named alike, else in
+    order.
+
+    Shapes may differ by an axis of 1.
+    """
+    names = [end.name for end in theirs]
+    if len(ours) != len(theirs):
+        raise UsageError(
+            f"{path} has {len(theirs)} {kind}s, and the program {len(ours)}",
+            "compare with the network that it was made of",
+        )
+    by_name = sorted(names) == sorted(end.name for end in ours)
+    found = [names.index(e.name) if by_name else i for i, e in enumerate(ours)]
+    for end, at in zip(ours, found, strict=True):
+        if _sizes(end) != _sizes(theirs[at]):
+            raise UsageError(
+                f"the {kind} {end.name!r} has shape {list(end.shape)}, and that of {path} "
+                f"{list(theirs[at].shape)}",
+                "compare with the network that it was made of",
+            )
+    return found
+
+
+def _sizes(end: End) -> list[int]:
+    return [size for size in end.shape if size != 1]
+
+
+def figures(end: End, made: Array, wanted: Array | None) -> Figures:
+    """An output of all samples as real numbers, and as the other network has it, if there is one."""
+    least, greatest = (float(made.min()), float(made.max())) if made.size else (0.0, 0.0)
+    distance = None if wanted is None or not made.size else _distance(end, made, wanted)
+    return Figures(end.name, end.shape, least, greatest, distance)
+
+
+def _distance(end: End, made: Array, wanted: Array) -> Distance:
+    exact, got = wanted.astype(np.float64), made.astype(np.float64)
+    error = np.abs(got - exact)
+    noise, signal = float((error**2).sum()), float((exact**2).sum())
+    snr = None if signal == 0 else math.inf if noise == 0 else 10 * math.log10(signal / noise)
+    same = None
+    if end.shape and end.shape[-1] > 1:
+        same = float((exact.argmax(-1) == got.argmax(-1)).mean())
+    return Distance(
+        same, float(error.max()), float(error.mean()), math.sqrt(noise / error.size), snr
+    )
