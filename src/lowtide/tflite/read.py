@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from lowtide.errors import ModelError
 from lowtide.ir import DType, Graph, Metadata, Model, Op, Option, Quant, Signature, Tensor
+from lowtide.ir.relations import check_shapes
 from lowtide.ir.signal import SIGNAL
 from lowtide.ir.soundness import BRANCHES, verify
 from lowtide.tflite.flexbuffers import unpack_map
@@ -96,7 +97,7 @@ def _model(source: bytes, path: str) -> Model:
     if operators and not codes:
         raise DamagedError("it has operators but names none")
     ops = tuple(_op(codes, i, op) for i, op in enumerate(operators))
-    graph = verify(
+    graph = _sound(
         Graph(
             name=main.text("name"),
             tensors=tuple(
@@ -121,6 +122,11 @@ def _model(source: bytes, path: str) -> Model:
         signatures=tuple(_signature(entry) for entry in model.tables("signature_defs")),
         subgraph_tensors=tuple(subgraph.count("tensors") for subgraph in subgraphs),
     )
+
+
+def _sound(graph: Graph, *, main: bool = True) -> Graph:
+    """`graph` itself, of which all holds that later stages rely on; else raises ModelError."""
+    return check_shapes(verify(graph, main=main))
 
 
 def _initial(
@@ -165,7 +171,7 @@ def _branches(
         raw = subgraphs[index]
         inner = tuple(_op(codes, i, op) for i, op in enumerate(raw.tables("operators")))
         deeper = (*within, index)
-        found[index] = verify(
+        found[index] = _sound(
             Graph(
                 name=raw.text("name"),
                 tensors=tuple(_tensor(buffers, i, t) for i, t in enumerate(raw.tables("tensors"))),
