@@ -5,6 +5,7 @@ Adding an operator is adding an entry to its family's LOWERINGS.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -97,6 +98,9 @@ CUSTOM: dict[str, Lowering] = {**features.LOWERINGS, **fourier.LOWERINGS, **fram
 _EVERY = {**LOWERINGS, **variables.CARRYING, **unary.MADE, **flip.MADE}
 
 
+MOST_MAP_ROWS = (1 << 16) - 1
+"""Of the images of a batch together: a row's number has 16 bits."""
+
 _ETHOS = "ethos-u"
 """The custom operator that stands for all that Vela compiled."""
 
@@ -130,6 +134,13 @@ def lower_op(
     if kind not in kinds:
         names = ", ".join(sorted(kind.name for kind in kinds))
         raise context.unsupported(f"its type is {kind.name}, and there are kernels for {names}")
+    if op.window is not None:
+        maps = [graph.tensors[t] for t in (*op.inputs, *op.outputs) if t >= 0]
+        rows = max((math.prod(t.shape[:2]) for t in maps if not t.is_constant), default=0)
+        if rows > MOST_MAP_ROWS:
+            raise context.unsupported(
+                f"a map of it has {rows} rows, and programs hold {MOST_MAP_ROWS}"
+            )
     with np.errstate(over="ignore", invalid="ignore"):  # infinite factors are refused where used
         lowered = flipping.with_flips(graph, op, lowering.lower(context))
     nodes = tuple(images.one_by_one(_with_work(context, lowering, node)) for node in lowered.nodes)

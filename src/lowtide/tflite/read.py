@@ -21,6 +21,7 @@ from lowtide.tflite.schema import schema
 from lowtide.tflite.table import REMEDY, DamagedError, File, Table
 
 _IDENTIFIER: Final = b"TFL3"
+_MOST_DIMENSIONS: Final = 32
 _DEEPEST: Final = 4
 """How deep IF and WHILE may stand in others."""
 
@@ -202,7 +203,7 @@ def _tensor(buffers: _Buffers, index: int, tensor: Table) -> Tensor:
             "update lowtide, or export the model with another converter version",
         )
     shape = tensor.integers("shape")
-    if len(shape) > 64:
+    if len(shape) > _MOST_DIMENSIONS:
         raise DamagedError(f"tensor {index} has {len(shape)} dimensions")
     return Tensor(
         id=index,
