@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING
 import click
 
 from lowtide.cli.helping import HelpfulCommand, complete_boards, complete_mcus
-from lowtide.cli.options import MODEL_HELP, Factor, file_option, json_option, progress, show
+from lowtide.cli.options import (
+    MODEL_HELP,
+    Factor,
+    file_option,
+    json_option,
+    max_file,
+    max_file_option,
+    progress,
+    show,
+)
 from lowtide.errors import LowtideError, UsageError
 
 if TYPE_CHECKING:
@@ -42,6 +51,7 @@ if TYPE_CHECKING:
 @file_option(
     "-o", "file", metavar="FILE", help_text="Write the table to FILE: .csv, .html or .json."
 )
+@max_file_option
 @json_option
 def fit(
     models: tuple[str, ...],
@@ -79,7 +89,8 @@ def fit(
         for model in models:
             tell(model)
             try:
-                found += fits(load(model), mcus, simplify=simplify, more_work=more_work)
+                loaded = load(model, max_file=max_file())
+                found += fits(loaded, mcus, simplify=simplify, more_work=more_work)
             except LowtideError as error:
                 failed.append((model, error))
     if not found and failed:

@@ -19,7 +19,7 @@ import click
 
 from lowtide.cli.helping import ModelName
 from lowtide.effort import Budget, watched
-from lowtide.sizes import bytes_in
+from lowtide.sizes import MOST_FILE, bytes_in
 
 if TYPE_CHECKING:
     from lowtide.ir import Model
@@ -74,7 +74,36 @@ class Share(click.types.StringParamType):
         return Fraction(match[1]) / (100 if match[2] else 1)
 
 
-model_argument = click.argument("model", metavar="MODEL", type=ModelName())
+_MAX_FILE = "lowtide.max_file"
+
+
+def _keep_max_file(context: click.Context, _: click.Parameter, value: int) -> None:
+    context.meta[_MAX_FILE] = value
+
+
+max_file_option = click.option(
+    "--max-file",
+    type=Bytes(),
+    default=MOST_FILE,
+    metavar="BYTES",
+    expose_value=False,
+    callback=_keep_max_file,
+    help="Refuse a model file of more bytes (default: 1G).",
+)
+"""Followed by `load`."""
+
+
+def model_argument(command: _Command) -> _Command:
+    """MODEL, and how large a file of it may be."""
+    named = click.argument("model", metavar="MODEL", type=ModelName())
+    return named(max_file_option(command))
+
+
+def max_file() -> int:
+    """How many bytes a model's file may have."""
+    return int(click.get_current_context().meta.get(_MAX_FILE, MOST_FILE))
+
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
 effort_option = click.option(
     "--effort",
@@ -114,7 +143,7 @@ def load(model: str) -> Model:
     """
     from lowtide.commands import cutting, reordering
 
-    loaded = reordering.load(model)
+    loaded = reordering.load(model, max_file=max_file())
     part = click.get_current_context().meta.get(_PART, {})
     begin, until = (
         [name for text in part.get(end, ()) for name in cutting.names_in(text, loaded.graph)]

@@ -14,6 +14,7 @@ from lowtide.ir import DType, Graph, Metadata, Model, Op, Option, Quant, Signatu
 from lowtide.ir.relations import check_shapes
 from lowtide.ir.signal import SIGNAL
 from lowtide.ir.soundness import BRANCHES, verify
+from lowtide.sizes import MOST_FILE
 from lowtide.tflite.flexbuffers import unpack_map
 from lowtide.tflite.foreign import contents
 from lowtide.tflite.options import options_of
@@ -26,14 +27,14 @@ _DEEPEST: Final = 4
 """How deep IF and WHILE may stand in others."""
 
 
-def load(path: str | Path) -> Model:
+def load(path: str | Path, *, max_file: int = MOST_FILE) -> Model:
     """Read and verify the model at `path`, a .tflite file or a C source with one as an array.
 
-    Raises ModelError if the file cannot be read, is no .tflite file, is damaged, or breaks a rule
-    of `lowtide.ir.soundness`.
+    Raises ModelError if the file cannot be read, has more than `max_file` bytes, is no .tflite file, is
+    damaged, or breaks a rule of `lowtide.ir.soundness`.
     """
     try:
-        source = contents(Path(path))
+        source = contents(Path(path), max_file)
     except (OSError, ValueError) as error:
         raise ModelError(
             f"cannot read {path}: {getattr(error, 'strerror', None) or error}",
