@@ -23,6 +23,7 @@ ROOMS = (
         "cache",
         "effort",
         "sizes",
+        "temporary",
         "target",
         "trigonometry",
         "ir",

@@ -5,7 +5,11 @@
 
 from __future__ import annotations
 
+import struct
+import tokenize
 import wave
+import zipfile
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +26,11 @@ Sample = dict[int, Array]
 _T = TypeVar("_T")
 
 _IMAGES: Final = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".ppm", ".pgm", ".tif", ".tiff")
+_DAMAGED: Final = (
+    *(OSError, ValueError, EOFError, KeyError, SyntaxError, MemoryError, NotImplementedError),
+    *(struct.error, tokenize.TokenError, wave.Error, zipfile.BadZipFile, zlib.error),
+)
+"""What libraries raise about files that are cut off, or claim more than they hold."""
 _TYPES: Final[dict[DType, np.dtype[Any]]] = {
     DType.FLOAT32: np.dtype(np.float32),
     DType.INT32: np.dtype(np.int32),
@@ -79,7 +88,7 @@ def load_samples(
             rows = _rows(np.load(path, allow_pickle=False), _only(graph, path), str(path))
             number = graph.inputs[0]
             return Dataset(tuple({number: row} for row in _spread(rows, most)), "arrays")
-    except (OSError, ValueError, EOFError) as error:
+    except _DAMAGED as error:
         raise _unreadable(path, error) from None
     raise UsageError(
         f"{path} is {'no file of samples' if path.exists() else 'not there'}",
@@ -121,7 +130,16 @@ def _rows(array: Array, tensor: Tensor, where: str) -> list[Array]:
             f"give N samples of shape {list(shape)}: an array of shape [N, "
             f"{', '.join(map(str, shape[1:] if shape[:1] == (1,) else shape))}]",
         )
-    return [row.reshape(shape).astype(_type(tensor)) for row in array]
+    if array.dtype.kind not in "fiub":
+        raise UsageError(f"{where} holds no numbers, but {array.dtype}", "give an array of numbers")
+    rows = [row.reshape(shape) for row in array]
+    for number, row in enumerate(rows):
+        if row.dtype.kind == "f" and not np.isfinite(row).all():
+            raise UsageError(
+                f"sample {number} of {where} holds NaN or infinity, of which no range can be learnt",
+                "give samples as the network will see them, without missing values",
+            )
+    return [row.astype(_type(tensor)) for row in rows]
 
 
 def _folder(path: Path, graph: Graph, most: int, image_range: tuple[float, float]) -> Dataset:
@@ -149,7 +167,7 @@ def _folder(path: Path, graph: Graph, most: int, image_range: tuple[float, float
     for file in _spread(files, most):
         try:
             samples.append({tensor.id: read(file, tensor)})
-        except (OSError, ValueError, EOFError, wave.Error) as error:
+        except _DAMAGED as error:
             raise _unreadable(file, error) from None
     return Dataset(tuple(samples), kind)
 
@@ -178,9 +196,12 @@ def _image(file: Path, tensor: Tensor, image_range: tuple[float, float]) -> Arra
             f"{file} is an image, but the network's input has shape {list(tensor.shape)}",
             "give arrays: a .npz file, or a folder of .npy files",
         )
-    with Image.open(file) as picture:
-        scaled = picture.convert("L" if shape[2] == 1 else "RGB").resize((shape[1], shape[0]))
-        pixels: Array = np.asarray(scaled, np.float32).reshape(shape)
+    try:
+        with Image.open(file) as picture:
+            scaled = picture.convert("L" if shape[2] == 1 else "RGB").resize((shape[1], shape[0]))
+            pixels: Array = np.asarray(scaled, np.float32).reshape(shape)
+    except Image.DecompressionBombError as error:
+        raise ValueError(str(error)) from None
     if tensor.dtype is DType.FLOAT32:
         low, high = image_range
         pixels = pixels / 255 * (high - low) + low

@@ -164,7 +164,8 @@ def _convolution(made: _Made) -> Sequence[Shape] | None:
         raise made.wrong(f"filters of {filters[3]} channels do not divide {source[3]}")
     if depthwise and (not source[3] or filters[3] % source[3]):
         raise made.wrong(f"{filters[3]} filters are no multiple of {source[3]} channels")
-    return sides and [(source[0], *sides, filters[3] if depthwise else filters[0])]
+    made_of = filters[3] if depthwise else filters[0]
+    return None if sides is None else [(source[0], *sides, made_of)]
 
 
 def _pool(made: _Made) -> Sequence[Shape] | None:
@@ -172,7 +173,7 @@ def _pool(made: _Made) -> Sequence[Shape] | None:
     if source is None or len(source) != 4:
         return None
     sides = _window(made, (made.option("filter_height"), made.option("filter_width")), source)
-    return sides and [(source[0], *sides, source[3])]
+    return None if sides is None else [(source[0], *sides, source[3])]
 
 
 def _transpose_conv(made: _Made) -> Sequence[Shape] | None:
