@@ -7,6 +7,7 @@ nothing at all, and what it then did not write would be taken for a fault of som
 from __future__ import annotations
 
 import errno
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -18,6 +19,8 @@ from lowtide.errors import UsageError
 
 _REMEDY: Final = "set the environment variable TMPDIR to a folder with room"
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT)
+NO_ROOM: Final = os.strerror(errno.ENOSPC)
+"""What compilers say then."""
 _LEAST: Final = 1 << 16
 """Bytes: a file system with less room is full."""
 
@@ -37,13 +40,13 @@ def temporary_folder() -> Iterator[Path]:
             yield Path(name)
         except OSError as error:
             if error.errno in _FULL or _is_full(name):
-                raise _full(name) from None
+                raise full(Path(name).parent) from None
             raise
         except (
             Exception
         ):  # an engine's or a compiler's failure, for want of what could not be written
             if _is_full(name):
-                raise _full(name) from None
+                raise full(Path(name).parent) from None
             raise
 
 
@@ -54,5 +57,6 @@ def _is_full(name: str) -> bool:
         return False
 
 
-def _full(name: str) -> UsageError:
-    return UsageError(f"the disk of the temporary folder {Path(name).parent} is full", _REMEDY)
+def full(folder: str | Path) -> UsageError:
+    """What to raise where nothing more can be written below `folder`."""
+    return UsageError(f"the disk of the temporary folder {folder} is full", _REMEDY)

@@ -96,7 +96,7 @@ def fit(
     if not found and failed:
         raise failed[0][1]
     if file is not None:
-        write_atomically(file, writers[file.suffix](found).encode())
+        write_atomically(file, writers[file.suffix](found).encode("utf-8", "backslashreplace"))
     if as_json:
         print(data.to_json(fitting.fit_document(found, failed)))
     else:
