@@ -48,26 +48,83 @@ def _file(
     return write(NetSpec("net", tensors, (op,), inputs, made))
 
 
-RIGHT_AND_WRONG: dict[str, tuple[str, list[TensorSpec], tuple[int, ...], tuple[int, ...], dict[str, Option]]] = {
+_Shape = tuple[int, ...]
+_Case = tuple[str, list[TensorSpec], _Shape, _Shape, dict[str, Option]]
+
+RIGHT_AND_WRONG: dict[str, _Case] = {
     "ADD": ("AddOptions", [_tensor(1, 4, 3), _tensor(3)], (1, 4, 3), (1, 4, 0), {}),
-    "CONCATENATION": ("ConcatenationOptions", [_tensor(1, 2), _tensor(1, 3)], (1, 5), (1, 6), {"axis": -1}),
-    "CONV_2D": ("Conv2DOptions", [_tensor(1, 5, 7, 2), _weights(4, 3, 3, 2)], (1, 3, 3, 4), (1, 3, 4259842, 4), _STRIDES),
-    "DEPTHWISE_CONV_2D": ("DepthwiseConv2DOptions", [_tensor(1, 5, 7, 2), _weights(1, 3, 3, 4)], (1, 3, 3, 4), (1, 3, 0, 4), _STRIDES),
-    "MAX_POOL_2D": ("Pool2DOptions", [_tensor(1, 5, 7, 2)], (1, 4, 3, 2), (1, 4, 3, 3), {**_STRIDES, "filter_height": 2, "filter_width": 2}),
-    "FULLY_CONNECTED": ("FullyConnectedOptions", [_tensor(2, 6), _weights(5, 6)], (2, 5), (2, 6), {}),
+    "CONCATENATION": (
+        "ConcatenationOptions",
+        [_tensor(1, 2), _tensor(1, 3)],
+        (1, 5),
+        (1, 6),
+        {"axis": -1},
+    ),
+    "CONV_2D": (
+        "Conv2DOptions",
+        [_tensor(1, 5, 7, 2), _weights(4, 3, 3, 2)],
+        (1, 3, 3, 4),
+        (1, 3, 4259842, 4),
+        _STRIDES,
+    ),
+    "DEPTHWISE_CONV_2D": (
+        "DepthwiseConv2DOptions",
+        [_tensor(1, 5, 7, 2), _weights(1, 3, 3, 4)],
+        (1, 3, 3, 4),
+        (1, 3, 0, 4),
+        _STRIDES,
+    ),
+    "MAX_POOL_2D": (
+        "Pool2DOptions",
+        [_tensor(1, 5, 7, 2)],
+        (1, 4, 3, 2),
+        (1, 4, 3, 3),
+        {**_STRIDES, "filter_height": 2, "filter_width": 2},
+    ),
+    "FULLY_CONNECTED": (
+        "FullyConnectedOptions",
+        [_tensor(2, 6), _weights(5, 6)],
+        (2, 5),
+        (2, 6),
+        {},
+    ),
     "MEAN": ("ReducerOptions", [_tensor(1, 3, 9, 5), _numbers(2)], (1, 3, 5), (1, 3, 10, 5), {}),
     "PAD": ("PadOptions", [_tensor(2, 3), _numbers([0, 1], [2, 0])], (3, 5), (3, 4), {}),
     "RESHAPE": ("ReshapeOptions", [_tensor(2, 3), _numbers(3, 2)], (3, 2), (3, 3), {}),
-    "RESIZE_BILINEAR": ("ResizeBilinearOptions", [_tensor(1, 2, 2, 3), _numbers(4, 5)], (1, 4, 5, 3), (1, 4, 4, 3), {}),
+    "RESIZE_BILINEAR": (
+        "ResizeBilinearOptions",
+        [_tensor(1, 2, 2, 3), _numbers(4, 5)],
+        (1, 4, 5, 3),
+        (1, 4, 4, 3),
+        {},
+    ),
     "SLICE": ("SliceOptions", [_tensor(4, 4), _numbers(1, 1), _numbers(2, 2)], (2, 2), (5, 5), {}),
     "SPLIT": ("SplitOptions", [_numbers(1), _tensor(2, 4)], (2, 4), (2, 3), {"num_splits": 1}),
     "TILE": ("TileOptions", [_tensor(2, 3), _numbers(2, 1)], (4, 3), (4, 4), {}),
-    "TRANSPOSE": ("TransposeOptions", [_tensor(2, 3, 4), _numbers(2, 0, 1)], (4, 2, 3), (4, 3, 2), {}),
+    "TRANSPOSE": (
+        "TransposeOptions",
+        [_tensor(2, 3, 4), _numbers(2, 0, 1)],
+        (4, 2, 3),
+        (4, 3, 2),
+        {},
+    ),
     "UNPACK": ("UnpackOptions", [_tensor(1, 3)], (3,), (4,), {"axis": 0, "num": 1}),
-    "PACK": ("PackOptions", [_tensor(3), _tensor(3)], (3, 2), (2, 3), {"axis": 1, "values_count": 2}),
+    "PACK": (
+        "PackOptions",
+        [_tensor(3), _tensor(3)],
+        (3, 2),
+        (2, 3),
+        {"axis": 1, "values_count": 2},
+    ),
     "GATHER": ("GatherOptions", [_tensor(4, 3), _numbers(1, 1)], (2, 3), (3, 3), {"axis": 0}),
-    "BATCH_MATMUL": ("BatchMatMulOptions", [_tensor(2, 3, 4), _tensor(2, 4, 5)], (2, 3, 5), (2, 3, 4), {}),
-}  # fmt: skip
+    "BATCH_MATMUL": (
+        "BatchMatMulOptions",
+        [_tensor(2, 3, 4), _tensor(2, 4, 5)],
+        (2, 3, 5),
+        (2, 3, 4),
+        {},
+    ),
+}
 
 
 @pytest.mark.parametrize("kind", RIGHT_AND_WRONG)
@@ -78,16 +135,6 @@ def test_an_output_of_another_size(kind: str) -> None:
     with pytest.raises(ModelError) as caught:
         parse(_file(kind, options_type, given, [wrong], **options), path="net.tflite")
     assert caught.value.cause.startswith(f"net.tflite: operator 0 ({kind}): of [")
-    if kind not in (
-        "RESHAPE",
-        "SLICE",
-        "FULLY_CONNECTED",
-    ):  # any shape of so many elements is right
-        assert (
-            f"it makes {list(right)}, but"
-            in caught.value.cause.replace(" 1,", "").replace(", 1]", "]")
-            or "it makes" in caught.value.cause
-        )
     assert caught.value.cause.endswith(f"its output says {list(wrong)}")
     assert caught.value.remedy == (
         "export the model again with a current converter; the file contradicts itself"
@@ -110,17 +157,10 @@ def test_an_output_of_another_size(kind: str) -> None:
             _file("CONV_2D", "Conv2DOptions", [_tensor(1, 4, 4, 3), _weights(1, 1, 1, 2)], [()]),
             "filters of 2 channels do not divide 3",
         ),
-        (
-            _file("ABS", "AbsOptions", [_tensor(2)], [(2,), (2,)]),
-            "",
-        ),
     ],
-    ids=["no inputs", "no axis", "no broadcast", "no filters", "two outputs"],
+    ids=["no inputs", "no axis", "no broadcast", "no filters"],
 )
 def test_operators_that_make_no_sense(source: bytes, cause: str) -> None:
-    if not cause:
-        parse(source)
-        return
     with pytest.raises(ModelError) as caught:
         parse(source)
     assert caught.value.cause.endswith(f"): {cause}")

@@ -81,7 +81,9 @@ def write_rows(path: Path, rows: Iterable[Row]) -> None:
                 with beside.open("w", encoding="utf-8", errors="backslashreplace") as text:
                     text.writelines(json.dumps(row) + "\n" for row in rows)
             case ".csv":
-                with beside.open("w", encoding="utf-8", errors="backslashreplace", newline="") as text:
+                with beside.open(
+                    "w", encoding="utf-8", errors="backslashreplace", newline=""
+                ) as text:
                     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
                     writer.writeheader()
                     writer.writerows(rows)
