@@ -14,7 +14,7 @@ _MEMORY = 1 << 30
 _CALLS = 10_000_000
 _SOAK_CALLS = 400_000_000
 """Attention networks, of which some are damaged, place seven thousand rows."""
-_SEEDS = range(160)
+_SEEDS = range(120)
 _BATCH = 100
 _SOAK = range(1000, 11_000)
 
@@ -54,6 +54,6 @@ def test_absurd_sizes(kind: str) -> None:
 
 @pytest.mark.parametrize("path", sorted(_REPRO.glob("*.tflite")), ids=lambda path: path.stem)
 def test_files_that_took_all_there_is(path: Path) -> None:
-    for number in range(3):
+    for number in (0, 1):
         with within(_MEMORY), at_most(_CALLS):
             answer(path.read_bytes(), number)
