@@ -101,6 +101,9 @@ _EVERY = {**LOWERINGS, **variables.CARRYING, **unary.MADE, **flip.MADE}
 MOST_MAP_ROWS = (1 << 16) - 1
 """Of the images of a batch together: a row's number has 16 bits."""
 
+_MOST_MOVED = 1 << 22
+"""Elements that an operator may rearrange: where each of them goes is worked out."""
+
 _ETHOS = "ethos-u"
 """The custom operator that stands for all that Vela compiled."""
 
@@ -134,6 +137,12 @@ def lower_op(
     if kind not in kinds:
         names = ", ".join(sorted(kind.name for kind in kinds))
         raise context.unsupported(f"its type is {kind.name}, and there are kernels for {names}")
+    if op.type in rearranged.LOWERINGS:
+        moved = max(graph.tensors[t].elements for t in (*op.inputs, *op.outputs) if t >= 0)
+        if moved > _MOST_MOVED:
+            raise context.unsupported(
+                f"it has a tensor of {moved} elements, and moves at most {_MOST_MOVED}"
+            )
     if op.window is not None:
         maps = [graph.tensors[t] for t in (*op.inputs, *op.outputs) if t >= 0]
         rows = max((math.prod(t.shape[:2]) for t in maps if not t.is_constant), default=0)
