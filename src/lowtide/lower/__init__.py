@@ -98,7 +98,7 @@ CUSTOM: dict[str, Lowering] = {**features.LOWERINGS, **fourier.LOWERINGS, **fram
 _EVERY = {**LOWERINGS, **variables.CARRYING, **unary.MADE, **flip.MADE}
 
 
-MOST_MAP_ROWS = (1 << 16) - 1
+_MOST_MAP_ROWS = (1 << 16) - 1
 """Of the images of a batch together: a row's number has 16 bits."""
 
 _MOST_MOVED = 1 << 22
@@ -146,9 +146,11 @@ def lower_op(
     if op.window is not None:
         maps = [graph.tensors[t] for t in (*op.inputs, *op.outputs) if t >= 0]
         rows = max((math.prod(t.shape[:2]) for t in maps if not t.is_constant), default=0)
-        if rows > MOST_MAP_ROWS:
-            raise context.unsupported(
-                f"a map of it has {rows} rows, and programs hold {MOST_MAP_ROWS}"
+        if rows > _MOST_MAP_ROWS:
+            raise ModelError(
+                f"operator {op.id} ({op.label}): its map's number of rows is {rows}, and the step "
+                f"program holds 0 to {_MOST_MAP_ROWS}",
+                "split it, or its tensors, before the conversion",
             )
     with np.errstate(over="ignore", invalid="ignore"):  # infinite factors are refused where used
         lowered = flipping.with_flips(graph, op, lowering.lower(context))
