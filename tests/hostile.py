@@ -24,7 +24,7 @@ from lowtide.commands.simplifying import simplify_model
 from lowtide.errors import FaultError, LowtideError
 from lowtide.ir import Model
 from lowtide.tflite.read import parse
-from lowtide.zoo.spec import NetSpec, OpSpec, TensorSpec
+from lowtide.zoo.spec import NetSpec, OpSpec, Option, TensorSpec
 from lowtide.zoo.writer import write
 
 _EFFORT: Final = 0.01
@@ -122,7 +122,7 @@ def absurd(kind: str, shape: tuple[int, ...]) -> bytes:
     rank = len(shape)
     flat = (int(np.prod(shape, dtype=np.int64)),)
     twice = (shape[0], 2 * shape[1], *shape[2:])
-    window: dict[str, int | float | bool | str | tuple[int, ...]] = {
+    window: dict[str, Option] = {
         "stride_w": 1,
         "stride_h": 1,
         "filter_width": 1,
@@ -132,7 +132,7 @@ def absurd(kind: str, shape: tuple[int, ...]) -> bytes:
     few = TensorSpec(
         "w", (3, 1, 1, shape[3]), "INT8", _ONE, data=np.ones((3, 1, 1, shape[3]), np.int8)
     )
-    made: dict[str, tuple[tuple[TensorSpec, ...], tuple[int, ...], str, dict[str, object]]] = {
+    made: dict[str, tuple[tuple[TensorSpec, ...], tuple[int, ...], str, dict[str, Option]]] = {
         "ABS": ((), shape, "AbsOptions", {}),
         "ADD": ((x,), shape, "AddOptions", {}),
         "SOFTMAX": ((), shape, "SoftmaxOptions", {"beta": 1.0}),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import tempfile
 from collections import namedtuple
 from pathlib import Path
@@ -11,7 +12,6 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from lowtide import temporary
 from lowtide.errors import ModelError, UsageError
 from lowtide.machines.objects import compiler_said
 from lowtide.temporary import temporary_folder
@@ -43,7 +43,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
 def test_what_fails_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ModelError, match="by itself"), temporary_folder():
         raise ModelError("by itself", "nothing")
-    monkeypatch.setattr(temporary.shutil, "disk_usage", lambda _: _Usage(1 << 20, 1 << 20, 0))
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: _Usage(1 << 20, 1 << 20, 0))
     full = pytest.raises(UsageError, match=f"the disk of the temporary folder {tmp_path} is full")
     with full, temporary_folder():
         raise ModelError("for want of room", "nothing")

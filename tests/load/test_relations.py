@@ -17,7 +17,7 @@ from lowtide.zoo.spec import NetSpec, OpSpec, Option, TensorSpec
 from lowtide.zoo.writer import write
 
 _ONE = np.ones(1, np.float32)
-_STRIDES = {"stride_w": 2, "stride_h": 1, "padding": 1}
+_STRIDES: dict[str, Option] = {"stride_w": 2, "stride_h": 1, "padding": 1}
 
 
 def _tensor(*shape: int) -> TensorSpec:
