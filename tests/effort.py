@@ -7,7 +7,8 @@ should not run, or a loop inside of a loop, shows in their number.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType
 
 
@@ -26,3 +27,27 @@ def calls(function: Callable[[], object]) -> int:
     finally:
         sys.setprofile(before)
     return count
+
+
+class TooMuchError(BaseException):
+    """More calls than were allowed; no Exception, so that nothing takes it for an answer."""
+
+
+@contextmanager
+def at_most(count: int) -> Iterator[None]:
+    """Raise TooMuchError, wherever that is, once more than `count` functions were called."""
+    left = count
+
+    def event(_frame: FrameType, kind: str, _argument: object) -> None:
+        nonlocal left
+        left -= kind in ("call", "c_call")
+        if left < 0:
+            sys.setprofile(None)
+            raise TooMuchError(f"more than {count} calls")
+
+    before = sys.getprofile()
+    sys.setprofile(event)
+    try:
+        yield
+    finally:
+        sys.setprofile(before)

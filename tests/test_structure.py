@@ -24,6 +24,7 @@ ROOMS = (
         "cache",
         "effort",
         "sizes",
+        "temporary",
         "target",
         "trigonometry",
         "ir",

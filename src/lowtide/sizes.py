@@ -15,6 +15,10 @@ FORMS: Final = 'bytes, or a text such as "16K", "16KiB" or "2M"'
 """What `bytes_in` reads, for messages."""
 
 
+MOST_FILE: Final = 1 << 30
+"""Bytes of a model's file, unless the user says otherwise."""
+
+
 def bytes_in(text: str) -> int | None:
     """ "16384", "16K" or "16KiB" as a number of bytes: units are powers of 1,024; None for any other."""
     match = _SIZE.fullmatch(text)

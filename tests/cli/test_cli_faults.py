@@ -14,7 +14,7 @@ from lowtide.commands import reordering
 from lowtide.errors import FaultError
 
 
-def _broken(_: object) -> None:
+def _broken(_: object, **__: object) -> None:
     raise KeyError("something\nin two lines")
 
 
@@ -36,7 +36,7 @@ def test_a_fault_is_one_message_and_a_report(
 
 
 def test_a_fault_that_lowtide_finds_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def contradictory(_: object) -> None:
+    def contradictory(_: object, **__: object) -> None:
         raise FaultError("node 0 of the program reads row 1 before it is made")
 
     monkeypatch.setattr(reordering, "load", contradictory)

@@ -5,6 +5,7 @@ Why: a mistyped command is what users meet first, and scripts tell usage errors 
 
 from __future__ import annotations
 
+import os
 import tomllib
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from command import call, fine, refused, run
 
 import lowtide
+from networks import contents
 
 COMMANDS = (
     "analyze",
@@ -149,3 +151,32 @@ def test_output_is_an_old_name_of_o(command: str, tmp_path: Path) -> None:
     written = out.read_bytes()
     assert f"Wrote {out}." in fine(call(command, model, "-o", out)).splitlines()
     assert out.read_bytes() == written
+
+
+def test_files_above_the_limit(tmp_path: Path) -> None:
+    path = tmp_path / "net.tflite"
+    path.write_bytes(contents("figure1"))
+    size = f"{path.stat().st_size:,}"
+    for command in (("analyze", str(path)), ("fit", str(path)), ("plan", str(path))):
+        refused(
+            call(*command, "--max-file", "1K"),
+            3,
+            f"{path} has {size} bytes, more than the 1,024 that are read",
+            "--max-file 4G, say, reads a larger one",
+        )
+        assert "--max-file" in call(command[0], "--help").out
+    fine(call("analyze", str(path), "--max-file", "1M"))
+    refused(call("analyze", str(path), "--max-file", "lots"), 2, "no number of bytes", "--help")
+    refused(call("analyze", "/dev/zero"), 3, "/dev/zero is a device, not a file", ".tflite file")
+
+
+def test_names_that_are_no_text(tmp_path: Path) -> None:
+    """Of bytes that are not UTF-8, as old archives have them."""
+    path = tmp_path / os.fsdecode(b"n\xff.tflite")
+    path.write_bytes(contents("figure1"))
+    for name in ("fit.html", "fit.csv", "fit.json"):
+        fine(call("fit", str(path), "-o", str(tmp_path / name)))
+        assert (tmp_path / name).stat().st_size
+    for name in ("sweep.csv", "sweep.jsonl"):
+        fine(call("sweep", str(path), "-o", str(tmp_path / name)))
+        assert (tmp_path / name).stat().st_size

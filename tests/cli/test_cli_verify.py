@@ -40,12 +40,13 @@ def _damaged() -> Model:
 def damaged(monkeypatch: pytest.MonkeyPatch) -> Model:
     """Every command loads the damaged model."""
     model = _damaged()
-    monkeypatch.setattr(reordering, "load", lambda _: model)
+    monkeypatch.setattr(reordering, "load", lambda _, **__: model)
     return model
 
 
 TFLM = f"TensorFlow Lite Micro (tflite-micro {version('tflite-micro')})"
 BUILT = "the C built for this computer with AddressSanitizer and UndefinedBehaviorSanitizer."
+KERNELS = "Kernels: the portable ones; --core cortex-m4, say, checks that core's."
 NOT_PROVED = (
     "Not proved: other inputs, and what another compiler makes of the C, which `lowtide run` compares "
     "on a board."
@@ -57,7 +58,7 @@ def test_a_network_that_is_right() -> None:
     assert text == (
         f"zoo:figure1: bit-exact. All 7 tensors are those of {TFLM}, byte for byte, on 8 inputs, "
         f"{BUILT}\n"
-        f"{NOT_PROVED}\n"
+        f"{KERNELS}\n{NOT_PROVED}\n"
     )
     assert "on 1 input, the C built" in fine(call("verify", "zoo:figure1", "--samples", "1"))
     streamed = ("--input", "streamed", "--output", "streamed")
@@ -73,6 +74,7 @@ def test_the_json_document() -> None:
         "bit_exact": True,
         "engine": "tflm",
         "engine_package": f"tflite-micro {version('tflite-micro')}",
+        "kernels": "any",
         "rounding": "tflm",
         "samples": 3,
         "seed": 1,
@@ -91,7 +93,7 @@ def test_a_network_with_state() -> None:
         f"{BUILT}\n"
         "The network has state, 48 B in 2 tensors (lstm/hidden 16 B, lstm/cell 32 B): carried over 3 "
         "invocations; after a reset the first 3 inputs gave the first results again.\n"
-        f"{NOT_PROVED}\n"
+        f"{KERNELS}\n{NOT_PROVED}\n"
     )
     refused(call("verify", "zoo:figure1", "--seed", "-1"), 2, "--seed", "verify --help")
 
@@ -119,6 +121,12 @@ def test_the_first_difference_is_named(damaged: Model) -> None:
         "element": element,
         "got": got,
         "expected": expected,
+        "second": {
+            "engine": "litert",
+            "same_as": "first",
+            "value": expected,
+            "operator_alone": False,
+        },
     }
 
     result = call("verify", "zoo:figure1")
@@ -127,6 +135,7 @@ def test_the_first_difference_is_named(damaged: Model) -> None:
         "zoo:figure1: differs from TensorFlow Lite Micro. First at operator "
         f"{_OPERATOR} (CONV_2D): tensor {tensor}, element {element}, sample {sample}: {got} "
         f"instead of {expected}\n"
+        f"LiteRT's reference kernels have {expected} there, too.\n"
     )
     assert result.messages == (
         "lowtide: zoo:figure1: the generated C differs from the reference kernels\n"

@@ -162,6 +162,49 @@ def test_folders_that_cannot_be_used(tmp_path: Path) -> None:
     assert refusal(tmp_path, network((1, 2, 2, 3))).startswith("cannot read PATH/a.png: ")
 
 
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), -float("inf")])
+@pytest.mark.parametrize("name", ["a.npy", "a.npz", ""])
+def test_samples_of_no_numbers(tmp_path: Path, bad: float, name: str) -> None:
+    values = np.zeros((3, 4), np.float32)
+    values[1, 2] = bad
+    if name:
+        (np.savez if name.endswith("z") else np.save)(tmp_path / name, values)
+        number, where = 1, f"x0 of {tmp_path / name}" if name.endswith("z") else tmp_path / name
+    else:
+        np.save(tmp_path / "one.npy", values[1])
+        number, where = 0, tmp_path / "one.npy"
+    with pytest.raises(UsageError) as caught:
+        samples(tmp_path / name, network((1, 4)))
+    assert str(caught.value) == (
+        f"sample {number} of {where} holds NaN or infinity\n"
+        "  remedy: give samples as the network will see them, without missing values"
+    )
+
+
+def test_arrays_of_texts(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.array([["a", "b"]]))
+    with pytest.raises(UsageError, match="holds no numbers, but <U1"):
+        samples(tmp_path / "a.npy", network((1, 2)))
+
+
+def test_files_cut_off_anywhere(tmp_path: Path) -> None:
+    """And such as claim more than they hold."""
+    np.savez_compressed(tmp_path / "a.npz", x0=np.arange(4000.0).reshape(-1, 4))
+    np.save(tmp_path / "a.npy", np.arange(40.0).reshape(-1, 4))
+    huge = (tmp_path / "a.npy").read_bytes().replace(b"(10, 4)", b"(99999999999, 4)"[:15])
+    for name in ("a.npz", "a.npy"):
+        whole = (tmp_path / name).read_bytes()
+        for length in (0, 3, 10, 60, 100, len(whole) // 2, len(whole) - 30, len(whole) - 1):
+            bad = tmp_path / f"cut{Path(name).suffix}"
+            bad.write_bytes(whole[:length])
+            with pytest.raises(UsageError) as caught:
+                samples(bad, network((1, 4)))
+            assert caught.value.cause.startswith(f"cannot read {bad}: ")
+    (tmp_path / "huge.npy").write_bytes(huge)
+    with pytest.raises(UsageError):
+        samples(tmp_path / "huge.npy", network((1, 4)))
+
+
 def test_images_without_pillow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Image.new("RGB", (2, 2)).save(tmp_path / "a.png")
     real = builtins.__import__

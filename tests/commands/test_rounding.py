@@ -15,7 +15,7 @@ import lowtide
 from lowtide.ir import Model
 from lowtide.oracle.interpreters import engine_package
 from lowtide.report.data import to_json
-from lowtide.report.deployment import NOT_PROVED, ran_document, verified_document
+from lowtide.report.deployment import NOT_PROVED, PORTABLE_RAN, ran_document, verified_document
 from lowtide.tflite.read import parse
 from lowtide.zoo.spec import NetSpec, OpSpec, TensorSpec
 from lowtide.zoo.writer import write
@@ -73,7 +73,7 @@ def test_verify_with_litert_alone(schedule: str) -> None:
         f"halves.tflite: bit-exact. All 1 tensors are those of LiteRT's reference kernels "
         f"({engine_package('litert')}), byte for byte, on 8 inputs, the C built for this computer with "
         f"AddressSanitizer and UndefinedBehaviorSanitizer.{LITERT}{TFLM}'s: {TFLM} is not installed.\n"
-        f"{NOT_PROVED}"
+        f"{PORTABLE_RAN}\n{NOT_PROVED}"
     )
     document = verified_document(program, result)
     assert (document["engine"], document["rounding"]) == ("litert", "litert")
@@ -111,4 +111,6 @@ def test_an_operator_that_tflm_lacks() -> None:
     assert (result.engine, result.bit_exact) == ("litert", True)
     assert result.compared.options.rounding == "litert"
     told = lowtide.describe(result)
-    assert told.endswith(f"{LITERT}{TFLM}'s: {TFLM} cannot run this network.\n{NOT_PROVED}")
+    assert told.endswith(
+        f"{LITERT}{TFLM}'s: {TFLM} cannot run this network.\n{PORTABLE_RAN}\n{NOT_PROVED}"
+    )

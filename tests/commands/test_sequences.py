@@ -20,7 +20,13 @@ from lowtide.ir import Model
 from lowtide.machines.board import find_board
 from lowtide.oracle.interpreters import Reference, engine_package, reference_tensors, walking_inputs
 from lowtide.oracle.samples import sample_inputs
-from lowtide.report.deployment import NOT_PROVED, ran_text, verified_document, verified_text
+from lowtide.report.deployment import (
+    NOT_PROVED,
+    PORTABLE_RAN,
+    ran_text,
+    verified_document,
+    verified_text,
+)
 from lowtide.tflite.read import load
 from networks import loaded
 
@@ -79,7 +85,7 @@ def test_what_is_said_of_it() -> None:
         "AddressSanitizer and UndefinedBehaviorSanitizer.\n"
         "The network has state, 48 B in 2 tensors (lstm/hidden 16 B, lstm/cell 32 B): carried over 16 "
         "invocations; after a reset the first 4 inputs gave the first results again.\n"
-        f"{NOT_PROVED}"
+        f"{PORTABLE_RAN}\n{NOT_PROVED}"
     )
     assert verified_document(result.compiled, result)["state"] == {
         "bytes": 48,
@@ -90,7 +96,7 @@ def test_what_is_said_of_it() -> None:
     one = checking.verify(_compiled("lstm-gestures"), samples=1)
     assert verified_text(one.compiled, one).endswith(
         "carried over 1 invocations; after a reset the first input gave the first results again.\n"
-        f"{NOT_PROVED}"
+        f"{PORTABLE_RAN}\n{NOT_PROVED}"
     )
     stateless = checking.verify(_compiled("figure1"), samples=1)
     assert stateless.state is None

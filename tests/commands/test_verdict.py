@@ -112,6 +112,7 @@ def test_a_baseline_and_its_tolerance(
     [
         (None, "cannot read the baseline {}: No such file or directory"),
         ("{", "the baseline {} is no JSON document"),
+        ("[" * 100_000, "the baseline {} is no JSON document"),
         ("[]", "the baseline {} is no document of `lowtide check`"),
         ('{"schema": "lowtide.run/1"}', "the baseline {} is no document of `lowtide check`"),
         ('{"schema": "lowtide.check/1", "ram_bytes": true}', "the baseline {} lacks figures"),

@@ -153,7 +153,9 @@ def test_refusals() -> None:
     assert error.remedy == apart
 
     def reshaped(yes: Net) -> None:
-        yes.tensors[yes.inputs[0]].shape = [1, 3, 4, 2]
+        for tensor in yes.tensors:
+            if list(tensor.shape) == list(SHAPE):
+                tensor.shape = [SHAPE[0], SHAPE[2], SHAPE[1], SHAPE[3]]
 
     error = refusal(with_branch(True, reshaped))
     assert error.cause == "operator 0 (IF): tensor 0 has another shape, type or scale inside of it"

@@ -289,10 +289,8 @@ def verify(
     else:
         show(deployment.verified_text(compiled, result))
     if not result.bit_exact:
-        raise DiffersError(
-            f"{model}: the generated C differs from the reference kernels",
-            "this is a fault of lowtide; please report it with the model",
-        )
+        cause, remedy = deployment.fault_of(result)
+        raise DiffersError(f"{model}: {cause}", remedy)
 
 
 @click.command(cls=HelpfulCommand, epilog=MODEL_HELP)

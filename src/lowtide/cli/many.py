@@ -11,7 +11,15 @@ import click
 
 from lowtide.cli.compile_options import tell_of_cache
 from lowtide.cli.helping import HelpfulCommand, ModelName, complete_boards, complete_mcus
-from lowtide.cli.options import MODEL_HELP, Factor, json_option, progress, show
+from lowtide.cli.options import (
+    MODEL_HELP,
+    Factor,
+    json_option,
+    max_file,
+    max_file_option,
+    progress,
+    show,
+)
 from lowtide.cli.writing import force_option, output_option, replacing
 from lowtide.errors import LowtideError, UsageError
 from lowtide.kinds import PAGE, document, table
@@ -62,6 +70,7 @@ def _early_sweep(path: Path, replacing: Replacing) -> None:
     early=_early_fit,
 )
 @force_option
+@max_file_option
 @json_option
 def fit(
     models: tuple[str, ...],
@@ -99,13 +108,15 @@ def fit(
         for model in models:
             tell(model)
             try:
-                found += fits(load(model), mcus, simplify=simplify, more_work=more_work)
+                loaded = load(model, max_file=max_file())
+                found += fits(loaded, mcus, simplify=simplify, more_work=more_work)
             except LowtideError as error:
                 failed.append((model, error))
     if not found and failed:
         raise failed[0][1]
     if file is not None:
-        write_atomically(file, writers[file.suffix](found).encode(), replacing())
+        text = writers[file.suffix](found).encode("utf-8", "backslashreplace")
+        write_atomically(file, text, replacing())
     if as_json:
         print(data.to_json(fitting.fit_document(found, failed)))
     else:

@@ -21,7 +21,7 @@ from lowtide.cli.helping import ModelName
 from lowtide.cli.writing import OutputOption, a_file, force_option
 from lowtide.effort import Budget, watched
 from lowtide.kinds import TFLITE
-from lowtide.sizes import bytes_in
+from lowtide.sizes import MOST_FILE, bytes_in
 
 if TYPE_CHECKING:
     from lowtide.ir import Model
@@ -91,7 +91,36 @@ class Range(click.types.StringParamType):
         return self.fail(f"{value!r} is no range of numbers, such as -1:1.", param, ctx)
 
 
-model_argument = click.argument("model", metavar="MODEL", type=ModelName())
+_MAX_FILE = "lowtide.max_file"
+
+
+def _keep_max_file(context: click.Context, _: click.Parameter, value: int) -> None:
+    context.meta[_MAX_FILE] = value
+
+
+max_file_option = click.option(
+    "--max-file",
+    type=Bytes(),
+    default=MOST_FILE,
+    metavar="BYTES",
+    expose_value=False,
+    callback=_keep_max_file,
+    help="Refuse a model file of more bytes (default: 1G).",
+)
+"""Followed by `load`."""
+
+
+def model_argument(command: _Command) -> _Command:
+    """MODEL, and how large a file of it may be."""
+    named = click.argument("model", metavar="MODEL", type=ModelName())
+    return named(max_file_option(command))
+
+
+def max_file() -> int:
+    """How many bytes a model's file may have."""
+    return int(click.get_current_context().meta.get(_MAX_FILE, MOST_FILE))
+
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
 image_range_option = click.option(
     "--image-range",
@@ -139,7 +168,7 @@ def load(model: str) -> Model:
     """
     from lowtide.commands import cutting, reordering
 
-    loaded = reordering.load(model)
+    loaded = reordering.load(model, max_file=max_file())
     part = click.get_current_context().meta.get(_PART, {})
     begin, until = (
         [name for text in part.get(end, ()) for name in cutting.names_in(text, loaded.graph)]

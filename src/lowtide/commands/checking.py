@@ -6,11 +6,9 @@ Compiled --+--> host build, sanitizers on --> every tensor against the oracle   
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +18,7 @@ from lowtide.commands.compiling import Compiled, rounded_as
 from lowtide.commands.cutting import alone
 from lowtide.commands.originals import Originals, in_file, known_tensors, originals
 from lowtide.commands.profiling import Profile, profile_of
+from lowtide.commands.second import Second, second_opinion
 from lowtide.commands.sequences import Inputs, State, inputs_of
 from lowtide.errors import UsageError
 from lowtide.ir import Graph, Model, Op
@@ -41,6 +40,7 @@ from lowtide.oracle.unwritten import agreed, flags
 from lowtide.program.assemble import Assembly
 from lowtide.shown import Shown
 from lowtide.target import PORTABLE
+from lowtide.temporary import temporary_folder
 
 Array = NDArray[Any]
 
@@ -50,13 +50,14 @@ class Mismatch:
     """The first element that differs from the oracle, in the order the operators run.
 
     What was left out is `claimed`: then the oracle's own tensor is not what simplification said, and
-    `operator` is the file's.
+    `operator` is the file's. `second` is what the other engine has there; None if it could not be asked.
     """
 
     operator: int
     type: str
     difference: Difference
     claimed: bool = False
+    second: Second | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +115,8 @@ def verify(
         tensors = [*compiled.graph.inputs, *_made(compiled), *compiled.graph.outputs]
         told = originals(compiled, inputs, tensors, claims=True)
     wanted, graph, made = told.kept, compiled.graph, _made(compiled)
-    with tempfile.TemporaryDirectory(prefix="lowtide-") as folder:
-        program = host_build(compiled.files, compiled.name, Path(folder), trace=True, cached=cached)
+    with temporary_folder() as folder:
+        program = host_build(compiled.files, compiled.name, folder, trace=True, cached=cached)
         trace = host_trace(program, _samples(graph, wanted), restart=inputs.restart)
     put_together = {part.tensor for part in compiled.assembly.parts.values()}
     skipped = {*compiled.assembly.views, *compiled.assembly.untraced} - put_together
@@ -142,6 +143,9 @@ def verify(
     elif told.dropped is not None:
         maker = next(op for op in compiled.model.graph.ops if told.dropped.tensor in op.outputs)
         mismatch = Mismatch(maker.id, maker.label, told.dropped, claimed=True)
+    if mismatch is not None:
+        asked_first = (compiled.model, inputs.samples, inputs.fresh, wanted.engine)
+        mismatch = replace(mismatch, second=second_opinion(*asked_first, mismatch.difference))
     return Verified(
         compiled=asked,
         compared=compiled,
@@ -247,8 +251,8 @@ def count_macs(compiled: Compiled, *, seed: int = 1) -> int:
     """
     inputs = sample_inputs(compiled.model, 1, seed)
     wanted = reference(compiled.model, inputs, list(compiled.graph.inputs))
-    with tempfile.TemporaryDirectory(prefix="lowtide-") as folder:
-        program = host_build(compiled.files, compiled.name, Path(folder), count=True)
+    with temporary_folder() as folder:
+        program = host_build(compiled.files, compiled.name, folder, count=True)
         return host_macs(program, _samples(compiled.graph, wanted))
 
 

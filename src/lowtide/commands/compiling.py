@@ -41,6 +41,7 @@ from lowtide.passes.branches import inline_branches
 from lowtide.passes.flipping import flip_bytes
 from lowtide.passes.floats import is_float
 from lowtide.passes.simplify import PASSES, Price, Simplified, priced, simplify, then, unchanged
+from lowtide.passes.variables import check_set
 from lowtide.place.tensors import tflm_arena_bytes, tflm_variable_bytes
 from lowtide.plans import planner
 from lowtide.plans.bound import plan_bound
@@ -368,6 +369,7 @@ def _complete(options: Options, order: OrderResult, plans: Plans | None) -> bool
 def before_bytes(model: Model, options: Options) -> Graph:
     """The graph with the ends that the caller wants, but for their type: its inputs are the file's."""
     graph = resolve_variables(unpack_weights(inline_branches(model.graph)))
+    graph = check_set(graph)
     graph = fold_pads(fold_dilations(carry_rows(show_signal_state(graph))))
     return own_ends(
         graph,

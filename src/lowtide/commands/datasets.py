@@ -5,7 +5,11 @@
 
 from __future__ import annotations
 
+import struct
+import tokenize
 import wave
+import zipfile
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +28,11 @@ _T = TypeVar("_T")
 ARRAYS: Final = (".npz", ".npy")
 """Endings of files that are arrays of samples."""
 _IMAGES: Final = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".ppm", ".pgm", ".tif", ".tiff")
+_DAMAGED: Final = (
+    *(OSError, ValueError, EOFError, KeyError, SyntaxError, MemoryError, NotImplementedError),
+    *(struct.error, tokenize.TokenError, wave.Error, zipfile.BadZipFile, zlib.error),
+)
+"""What libraries raise about files that are cut off, or claim more than they hold."""
 _TYPES: Final[dict[DType, np.dtype[Any]]] = {
     DType.FLOAT32: np.dtype(np.float32),
     DType.INT32: np.dtype(np.int32),
@@ -83,7 +92,7 @@ def load_samples(
                 for i in _spread(range(count), most)
             ]
             return Dataset(tuple(samples), "arrays")
-    except (OSError, ValueError, EOFError) as error:
+    except _DAMAGED as error:
         raise _unreadable(path, error) from None
     raise UsageError(
         f"{path} is {'no file of samples' if path.exists() else 'not there'}",
@@ -107,7 +116,7 @@ def load_arrays(path: Path, graph: Graph, names: Sequence[str]) -> dict[int, Arr
             else:  # what else there is, such as labels, need not be read
                 given = {name: stored[name] for name in names if name in stored.files}
             found = ", ".join(stored.files) or "none"
-    except (OSError, ValueError, EOFError) as error:
+    except _DAMAGED as error:
         raise _unreadable(path, error) from None
     missing = [name for name in names if name not in given]
     if missing:
@@ -137,6 +146,15 @@ def _shaped(array: Array, tensor: Tensor, where: str) -> Array:
             f"give N samples of shape {list(shape)}: an array of shape [N, "
             f"{', '.join(map(str, shape[1:] if shape[:1] == (1,) else shape))}]",
         )
+    if array.dtype.kind not in "fiub":
+        raise UsageError(f"{where} holds no numbers, but {array.dtype}", "give an array of numbers")
+    if array.dtype.kind == "f":
+        finite = np.isfinite(array).reshape(len(array), -1).all(axis=1)
+        if not finite.all():
+            raise UsageError(
+                f"sample {int(np.argmin(finite))} of {where} holds NaN or infinity",
+                "give samples as the network will see them, without missing values",
+            )
     return array.reshape(len(array), *shape)
 
 
@@ -165,7 +183,7 @@ def _folder(path: Path, graph: Graph, most: int, image_range: tuple[float, float
     for file in _spread(files, most):
         try:
             samples.append({tensor.id: read(file, tensor)})
-        except (OSError, ValueError, EOFError, wave.Error) as error:
+        except _DAMAGED as error:
             raise _unreadable(file, error) from None
     return Dataset(tuple(samples), kind)
 
@@ -195,9 +213,12 @@ def _image(file: Path, tensor: Tensor, image_range: tuple[float, float]) -> Arra
             f"{file} is an image, but the network's input has shape {list(tensor.shape)}",
             "give arrays: a .npz file, or a folder of .npy files",
         )
-    with Image.open(file) as picture:
-        scaled = picture.convert("L" if shape[2] == 1 else "RGB").resize((shape[1], shape[0]))
-        pixels: Array = np.asarray(scaled, np.float32).reshape(shape)
+    try:
+        with Image.open(file) as picture:
+            scaled = picture.convert("L" if shape[2] == 1 else "RGB").resize((shape[1], shape[0]))
+            pixels: Array = np.asarray(scaled, np.float32).reshape(shape)
+    except Image.DecompressionBombError as error:
+        raise ValueError(str(error)) from None
     if tensor.dtype is DType.FLOAT32:
         low, high = image_range
         pixels = pixels / 255 * (high - low) + low

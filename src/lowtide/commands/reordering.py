@@ -31,6 +31,7 @@ from lowtide.place import Placement, compacting, greedy, planned
 from lowtide.place.offline_plan import METADATA_NAME, encode
 from lowtide.place.tensors import tensor_problem, tflm_arena_bytes, tflm_problem
 from lowtide.shown import Shown
+from lowtide.sizes import MOST_FILE
 from lowtide.tflite.read import load as load_file
 from lowtide.tflite.read import parse
 from lowtide.tflite.rewrite import permute_operators, set_metadata
@@ -38,17 +39,18 @@ from lowtide.tflite.rewrite import permute_operators, set_metadata
 _ZOO = "zoo:"
 
 
-def load(model: str | Path) -> Model:
+def load(model: str | Path, *, max_file: int = MOST_FILE) -> Model:
     """The model at a path, or a built-in one named as "zoo:NAME".
 
-    Raises ModelError for a file that cannot be used, UsageError for an unknown zoo name.
+    Raises ModelError for a file that cannot be used, or of more than `max_file` bytes, UsageError for an
+    unknown zoo name.
     """
     text = str(model)
     if not text:
         raise ModelError("no model is named", "give the path of a .tflite file, or zoo:NAME")
     if text.startswith(_ZOO):
         return parse(zoo.build(text.removeprefix(_ZOO)), path=text)
-    return load_file(model)
+    return load_file(model, max_file=max_file)
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,7 @@ class Journal:
         for line in self._reader:
             if not line.endswith(b"\n"):
                 break
-            with contextlib.suppress(ValueError, TypeError, KeyError):
+            with contextlib.suppress(ValueError, TypeError, KeyError, RecursionError):
                 row = json.loads(line)
                 if self._lasts(row):
                     self._at[bytes.fromhex(row["sha256"])] = end

@@ -93,10 +93,12 @@ def write_rows(path: Path, rows: Iterable[Row]) -> None:
     try:
         match path.suffix:
             case ".jsonl":
-                with beside.open("x", encoding="utf-8") as text:
+                with beside.open("x", encoding="utf-8", errors="backslashreplace") as text:
                     text.writelines(json.dumps(row) + "\n" for row in rows)
             case ".csv":
-                with beside.open("x", encoding="utf-8", newline="") as text:
+                with beside.open(
+                    "x", encoding="utf-8", errors="backslashreplace", newline=""
+                ) as text:
                     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
                     writer.writeheader()
                     writer.writerows(rows)

@@ -293,7 +293,7 @@ def _failed(task: Task, why: str) -> Row:
 def _digest(path: str) -> bytes:
     """SHA-256 of the contents of a file; b"" if it cannot be read."""
     if path.startswith(_ZOO):
-        return hashlib.sha256(path.encode()).digest()
+        return hashlib.sha256(os.fsencode(path)).digest()
     try:
         with Path(path).open("rb") as file:
             return hashlib.file_digest(file, "sha256").digest()

@@ -208,7 +208,7 @@ def _stored(file: Path) -> dict[str, Any]:
         raise UsageError(
             f"cannot read the baseline {file}: {error.strerror or error}", remedy
         ) from None
-    except ValueError:
+    except (ValueError, RecursionError):  # brackets in brackets in brackets
         raise UsageError(f"the baseline {file} is no JSON document", remedy) from None
     if not isinstance(found, dict) or found.get("schema") != SCHEMA:
         raise UsageError(f"the baseline {file} is no document of `lowtide check`", remedy)

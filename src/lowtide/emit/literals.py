@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lowtide.errors import UsageError
+from lowtide.errors import ModelError
 from lowtide.lower.nodes import Array, Kernel, Params, Value
 
 
@@ -74,7 +74,7 @@ def float_literal(value: float) -> str:
     """The shortest text that is read back as the same float32."""
     text = str(np.float32(value))
     if text in ("inf", "-inf", "nan"):
-        raise UsageError(f"a constant of the model is {text}", "export the model again")
+        raise ModelError(f"a constant of the model is {text}", "export the model again")
     return text + ("f" if "." in text or "e" in text else ".0f")
 
 

@@ -25,6 +25,9 @@ _INTEGERS = frozenset(
     {DType.INT8, DType.UINT8, DType.INT16, DType.UINT16, DType.INT32, DType.UINT32, DType.INT64}
 )
 
+_LONGEST = 600
+"""Letters of a reason: it may quote an operand, which has as many numbers as the file says."""
+
 _LARGEST_SHIFT = 30
 """Of lt_scale: the reference shifts an int32 to the left by as much."""
 
@@ -109,6 +112,7 @@ class Operands:
                 "quantise the model to int8 first (full integer quantisation with a representative "
                 "data set); " + remedy
             )
+        why = why if len(why) <= _LONGEST else f"{why[: _LONGEST - 3]}..."
         kind = FloatError if self.activation_type in _FLOATS else ModelError
         return kind(f"operator {self.op.id} ({self.op.label}): {why}", remedy)
 

@@ -24,6 +24,11 @@ def _plain(operands: Operands) -> tuple[range, ...]:
     source, out = operands.input(0), operands.output()
     begin = tuple(operands.integers(1).reshape(-1).tolist())
     size = tuple(operands.integers(2).reshape(-1).tolist())
+    kinds = [operands.input(i).dtype.name for i in (1, 2)]
+    if kinds[0] != kinds[1] or kinds[0] not in ("INT32", "INT64"):
+        # TFLM takes the second for the first's type, and LiteRT refuses it.
+        why = "and the reference kernels take two of INT32 or two of INT64"
+        raise operands.unsupported(f"its begin is {kinds[0]} and its size {kinds[1]}, {why}")
     if not len(begin) == len(size) == len(out.shape) == len(source.shape):
         raise operands.unsupported("its begin, size, input and output differ in rank")
     extent = tuple(

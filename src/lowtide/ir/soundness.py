@@ -30,6 +30,10 @@ CONTROL_FLOW = frozenset(
 )
 
 
+MOST_BYTES = 1 << 26
+"""Of a tensor that is not in the file: more than any microcontroller has, and a bound of what is built
+of a file's claims."""
+
 BRANCHES = {
     "IF": ("then_subgraph_index", "else_subgraph_index"),
     "WHILE": ("cond_subgraph_index", "body_subgraph_index"),
@@ -184,7 +188,7 @@ def _check_sizes(graph: Graph) -> None:
                 f"{len(tensor.data)}",
                 _RE_EXPORT,
             )
-        if tensor.bytes >= 1 << 31:
+        if tensor.data is None and tensor.bytes > MOST_BYTES:
             raise ModelError(
                 f"tensor {tensor.id} has shape {list(tensor.shape)}: {tensor.bytes} bytes cannot "
                 "be meant for a microcontroller",

@@ -5,6 +5,7 @@ Adding an operator is adding an entry to its family's LOWERINGS.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -97,6 +98,12 @@ CUSTOM: dict[str, Lowering] = {**features.LOWERINGS, **fourier.LOWERINGS, **fram
 _EVERY = {**LOWERINGS, **variables.CARRYING, **unary.MADE, **flip.MADE}
 
 
+_MOST_MAP_ROWS = (1 << 16) - 1
+"""Of the images of a batch together: a row's number has 16 bits."""
+
+_MOST_MOVED = 1 << 22
+"""Elements that an operator may rearrange: where each of them goes is worked out."""
+
 _ETHOS = "ethos-u"
 """The custom operator that stands for all that Vela compiled."""
 
@@ -130,6 +137,21 @@ def lower_op(
     if kind not in kinds:
         names = ", ".join(sorted(kind.name for kind in kinds))
         raise context.unsupported(f"its type is {kind.name}, and there are kernels for {names}")
+    if op.type in rearranged.LOWERINGS:
+        moved = max(graph.tensors[t].elements for t in (*op.inputs, *op.outputs) if t >= 0)
+        if moved > _MOST_MOVED:
+            raise context.unsupported(
+                f"it has a tensor of {moved} elements, and moves at most {_MOST_MOVED}"
+            )
+    if op.window is not None:
+        maps = [graph.tensors[t] for t in (*op.inputs, *op.outputs) if t >= 0]
+        rows = max((math.prod(t.shape[:2]) for t in maps if not t.is_constant), default=0)
+        if rows > _MOST_MAP_ROWS:
+            raise ModelError(
+                f"operator {op.id} ({op.label}): its map's number of rows is {rows}, and the step "
+                f"program holds 0 to {_MOST_MAP_ROWS}",
+                "split it, or its tensors, before the conversion",
+            )
     with np.errstate(over="ignore", invalid="ignore"):  # infinite factors are refused where used
         lowered = flipping.with_flips(context, lowering.lower(context))
     nodes = tuple(images.one_by_one(_with_work(context, lowering, node)) for node in lowered.nodes)

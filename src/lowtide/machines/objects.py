@@ -14,6 +14,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -22,6 +23,7 @@ from typing import Final
 
 from lowtide.cache import Cache, user_cache
 from lowtide.machines.failures import BuildError
+from lowtide.temporary import NO_ROOM, full
 
 _JOBS: Final = 2
 _SHOWN_LINES: Final = 8
@@ -71,6 +73,8 @@ def compiler_said(result: subprocess.CompletedProcess[str], what: str) -> str:
     """The compiler's warnings; raises BuildError, that the C does not `what`, if it failed."""
     if result.returncode == 0:
         return result.stderr
+    if NO_ROOM in result.stderr:
+        raise full(tempfile.gettempdir())
     # What made it fail comes first: warnings alone may fill more lines than are shown.
     lines = sorted(result.stderr.splitlines(), key=lambda line: _CAUSE.search(line) is None)
     shown = "\n".join(f"    {line}" for line in lines[:_SHOWN_LINES])

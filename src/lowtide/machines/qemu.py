@@ -10,7 +10,6 @@ to tell what it would have needed, stack included.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,6 +22,7 @@ from lowtide.machines.glue import Interface, join_samples, read_interface, split
 from lowtide.machines.parts import Board
 from lowtide.machines.profiled import Profiled, Unprofiled, plugin_for, read_profile, read_program
 from lowtide.machines.toolchain import BoardLayout, Executable, build_for_board
+from lowtide.temporary import temporary_folder
 
 _REMEDY: Final = "choose a larger board, or a plan that needs less"
 _FAULT: Final = "report this as a fault of lowtide"
@@ -160,13 +160,13 @@ def run_on_board(
     BuildError if the C is faulty.
     """
     job = _Job(bundle, read_interface(bundle, name), samples, restart, timeout, cached)
-    with tempfile.TemporaryDirectory(prefix="lowtide-") as folder:
-        program = job.build(board, Path(folder))
+    with temporary_folder() as folder:
+        program = job.build(board, folder)
         if program.flash_overflow:
             raise _flash_error(board, program)
         if program.ram_overflow or program.sizes.static_ram + _LEAST_STACK > board.ram.length:
             raise _ram_error(board, program, _measure_need(board, job))
-        run, counted = _run(board, job, program, Path(folder), profile)
+        run, counted = _run(board, job, program, folder, profile)
     if run.stack_is_full:
         raise _ram_error(board, program, _measure_need(board, job))
     if run.failure is not None:
@@ -215,11 +215,11 @@ def _measure_need(board: Board, job: _Job) -> _Need | None:
     """What the program needs, measured where there is plenty; None if it does not run there either."""
     roomy = board.with_plenty
     job = replace(job, samples=job.samples[:1], restart=0)
-    with tempfile.TemporaryDirectory(prefix="lowtide-") as folder:
-        program = job.build(roomy, Path(folder))
+    with temporary_folder() as folder:
+        program = job.build(roomy, folder)
         if program.ram_overflow or program.flash_overflow:
             return None
-        run = job.emulate(roomy, program, Path(folder))
+        run = job.emulate(roomy, program, folder)
     if run.failure is not None or run.stack_is_full:
         return None
     static = program.sizes.static_ram

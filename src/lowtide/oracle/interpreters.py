@@ -15,7 +15,6 @@ import re
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
@@ -27,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.errors import LowtideError, MissingToolError
+from lowtide.temporary import temporary_folder
 
 Array = NDArray[Any]
 EngineName = Literal["tflm", "litert"]
@@ -177,10 +177,10 @@ def tflm_arena(model: bytes, timeout: float = 60.0) -> TflmArena:
 
     Raises OracleError if TFLM cannot run the model, MissingToolError if it is not installed.
     """
-    with tempfile.TemporaryDirectory(prefix="lowtide-") as path:
+    with temporary_folder() as folder:
         request = {"task": "arena", "engine": "tflm"}
         try:
-            printed = _work(Path(path), model, request, timeout)
+            printed = _work(folder, model, request, timeout)
         except _FailedError as failure:
             raise _error([failure]) from None
     found = dict(re.findall(r"Arena allocation (total|head|tail) (\d+) bytes", printed))
@@ -282,8 +282,7 @@ def _reference(
     arrays: dict[str, Any] = {
         f"{n}_{i}": array for n, sample in enumerate(inputs) for i, array in sample.items()
     }
-    with tempfile.TemporaryDirectory(prefix="lowtide-") as path:
-        folder = Path(path)
+    with temporary_folder() as folder:
         np.savez(folder / "inputs.npz", **arrays)
         _work(folder, model, request, timeout)
         samples: list[dict[int, Array]] = [{} for _ in inputs]

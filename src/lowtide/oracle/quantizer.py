@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.errors import MissingToolError, ModelError
+from lowtide.temporary import temporary_folder
 
 _LINE_LENGTH: Final = 300
 
@@ -47,8 +47,7 @@ def quantize_file(
 
     Raises MissingToolError without litert-quantizer, ModelError with its words if it cannot.
     """
-    with tempfile.TemporaryDirectory(prefix="lowtide-") as path:
-        folder = Path(path)
+    with temporary_folder() as folder:
         names = list(samples[0])
         request = {
             "key": key,

@@ -21,6 +21,8 @@ from lowtide.passes.simplify.constants import made_of_constants
 
 _MOST_ROUNDS = 1000
 _MOST_OPERATORS = 20_000
+_MOST_TRIED = 100_000
+"""Operators and tensors of branches, round by round, also where nothing stays of them."""
 _REMEDY = (
     "compile what is before it and what is after it as two parts (--until, --from), and decide between "
     "them"
@@ -36,7 +38,7 @@ def inline_branches(graph: Graph) -> Graph:
     """
     if not any(op.type in BRANCHES for op in graph.ops):
         return graph
-    made = _Inlined(graph, list(graph.tensors))
+    made = _Inlined(graph, list(graph.tensors), buffer=_last_buffer(graph))
     for op in graph.ops:
         made.add(op, graph)
     return made.finished()
@@ -52,6 +54,8 @@ class _Inlined:
     ops: list[Op] = field(default_factory=list)
     place: dict[int, int] = field(default_factory=dict)
     lasting: dict[tuple[int, int], int] = field(default_factory=dict)
+    buffer: int = 0
+    tried: int = 0
 
     def add(self, op: Op, of: Graph) -> None:
         """Add an operator, whose tensors are the new graph's. `of` is where it comes from."""
@@ -132,6 +136,13 @@ class _Inlined:
 
     def _inline(self, op: Op, branch: Graph, given: Sequence[int]) -> list[int]:
         """The tensors that `branch` makes of `given`; what is known beforehand is a constant."""
+        self.tried += len(branch.ops) + len(branch.tensors)
+        if self.tried > _MOST_TRIED:
+            raise ModelError(
+                f"{_name(op)}: it and what is in it, round by round, are more than {_MOST_TRIED} "
+                "operators and tensors",
+                _REMEDY,
+            )
         place = dict(zip(branch.inputs, given, strict=True))
         for inner, outer in place.items():
             _check_alike(op, branch.tensors[inner], self.tensors[outer])
@@ -151,14 +162,24 @@ class _Inlined:
             moved = replace(
                 inner_op, inputs=inputs, outputs=tuple(place[t] for t in inner_op.outputs)
             )
-            known = made_of_constants(replace(self.old, tensors=tuple(self.tensors)), moved)
+            known = made_of_constants(*self._apart(moved))
             if known is None:
                 self.add(moved, branch)
                 continue
             for out, values in zip(moved.outputs, known, strict=True):
-                buffer = 1 + max(t.buffer for t in self.tensors)
-                self.tensors[out] = replace(self.tensors[out], data=values.tobytes(), buffer=buffer)
+                self.buffer += 1
+                made = replace(self.tensors[out], data=values.tobytes(), buffer=self.buffer)
+                self.tensors[out] = made
         return [self.place.get(place[t], place[t]) for t in branch.outputs]
+
+    def _apart(self, op: Op) -> tuple[Graph, Op]:
+        """`op` in a graph of its own: the whole one is not to be copied in each round."""
+        used = sorted({t for t in (*op.inputs, *op.outputs) if t >= 0})
+        number = {t: i for i, t in enumerate(used)} | {-1: -1}
+        tensors = tuple(replace(self.tensors[t], id=number[t]) for t in used)
+        inputs, outputs = (tuple(number[t] for t in of) for of in (op.inputs, op.outputs))
+        op = replace(op, id=0, inputs=inputs, outputs=outputs)
+        return Graph(self.old.name, tensors, (op,), (), outputs), op
 
     def finished(self) -> Graph:
         """The graph; what an operator makes in place of an old tensor is that tensor."""
@@ -181,6 +202,12 @@ class _Inlined:
         outputs = tuple(map(now, self.old.outputs))
         tensors = tuple(self.tensors)
         return with_ops(replace(self.old, tensors=tensors, outputs=outputs, subgraphs={}), ops)
+
+
+def _last_buffer(graph: Graph) -> int:
+    """The highest number of a buffer that a tensor of the graph, or of one inside of it, has."""
+    own = max((t.buffer for t in graph.tensors), default=0)
+    return max([own, *map(_last_buffer, graph.subgraphs.values())])
 
 
 def _branch(of: Graph, op: Op, option: str, inputs: int, outputs: int) -> Graph:

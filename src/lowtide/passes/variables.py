@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from lowtide.errors import ModelError
 from lowtide.ir.graph import Graph, Op, Tensor
+from lowtide.ir.state import writes_variables
 from lowtide.passes.rewriting import readers_of, with_ops
 
 
@@ -50,6 +52,21 @@ def resolve_variables(graph: Graph) -> Graph:
         and not (op.type == "CALL_ONCE" and _settled(graph, tensors))
     ]
     return with_ops(replace(graph, tensors=tuple(tensors)), ops)
+
+
+def check_set(graph: Graph) -> Graph:
+    """`graph` itself if nothing reads a variable that nobody sets, before the first run or in any;
+    else raises ModelError: what such a variable holds is chance, and the interpreters differ in it."""
+    written = {t for op in graph.ops if writes_variables(op) for t in op.inputs}
+    for op in graph.ops:
+        for tensor in op.inputs if op.type == "READ_VARIABLE" else ():
+            value = graph.tensors[tensor]
+            if value.is_variable and value.initial is None and tensor not in written:
+                raise ModelError(
+                    f"operator {op.id} ({op.label}) reads the variable {value.name}, which nothing sets",
+                    "export the model with the subgraph that sets its variables (CALL_ONCE)",
+                )
+    return graph
 
 
 def _settled(graph: Graph, tensors: Iterable[Tensor]) -> bool:

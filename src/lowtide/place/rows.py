@@ -63,7 +63,10 @@ def place_rows(
         for cut in table.cuts
         if cut.first in table.kept or (cut.first in table.given and cut.size % align)
     }
-    pieces |= _modest(table, steps, lives, pieces)
+    if _pairs(lives) > _MOST_PAIRS:
+        pieces = {cut.first: cut for cut in table.cuts}
+    else:
+        pieces |= _modest(table, steps, lives, pieces)
     items: list[Item] = []
     fixed: dict[int, int] = {}
     top = 0
@@ -109,6 +112,17 @@ def place_rows(
 
 _WORD = 4
 """What scratch memory is aligned to, in bytes."""
+
+_MOST_PAIRS = 1 << 25
+"""Of rows that are live together, each of which is looked at: 8,000 rows at once. Where there are more,
+tensors are placed as one piece each."""
+
+
+def _pairs(lives: Mapping[int, tuple[int, int]]) -> int:
+    """How many pairs of rows are live together at some time."""
+    starts, ends = (np.sort([life[side] for life in lives.values()]) for side in (0, 1))
+    return int((np.arange(len(starts)) - np.searchsorted(ends, starts, side="right")).sum())
+
 
 _ROOM = 0.8
 """Of the peak: what may be live beside a tensor that is placed as one piece, with all of it."""

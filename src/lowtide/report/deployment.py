@@ -16,12 +16,14 @@ from lowtide.report.predicted import predicted_fields, predicted_note
 from lowtide.report.profile import profile_fields, profile_text
 from lowtide.report.saved import saved_lines, savings_document
 from lowtide.report.text import amount, plain, table
+from lowtide.target import ANY
 
 _ENGINES = {"tflm": "TensorFlow Lite Micro", "litert": "LiteRT's reference kernels"}
 NOT_PROVED = (
     "Not proved: other inputs, and what another compiler makes of the C, which `lowtide run` compares "
     "on a board."
 )
+PORTABLE_RAN = "Kernels: the portable ones; --core cortex-m4, say, checks that core's."
 _SHOWN_TENSORS = 8
 _ROUNDED = "with LiteRT's rounding of matrix products in place of TensorFlow Lite Micro's"
 
@@ -121,19 +123,65 @@ def verified_text(compiled: Compiled, result: Verified) -> str:
             f"{name}: bit-exact. All {result.tensors} tensors are those of {engine} "
             f"({engine_package(result.engine)}), byte for byte, on {inputs}, the C built for this "
             "computer with AddressSanitizer and UndefinedBehaviorSanitizer."
-            f"{_left_out(result)}{_carried(result.state)}{_rounded(result)}\n{NOT_PROVED}"
+            f"{_left_out(result)}{_carried(result.state)}{_rounded(result)}\n{_kernels(compiled)}\n"
+            f"{NOT_PROVED}"
         )
     if result.mismatch.claimed:
         return (
             f"{name}: {engine} does not make what simplification claims of operator "
             f"{result.mismatch.operator} ({plain(result.mismatch.type)}) of the file: "
-            f"{_difference(result.mismatch.difference, result.state)}{_rounded(result)}"
+            f"{_difference(result.mismatch.difference, result.state)}{_second(result)}"
+            f"{_rounded(result)}"
         )
     return (
         f"{name}: differs from {engine}. First at operator {result.mismatch.operator} "
         f"({plain(result.mismatch.type)}): {_difference(result.mismatch.difference, result.state)}"
-        f"{_rounded(result)}"
+        f"{_second(result)}{_rounded(result)}"
     )
+
+
+def _second(result: Verified) -> str:
+    """What the other engine has there, in a line of its own; "" if it was not to be asked."""
+    second = None if result.mismatch is None else result.mismatch.second
+    if second is None:
+        return ""
+    other = _ENGINES[second.engine]
+    who = f"{other[0].upper()}{other[1:]}"
+    has = "have" if second.engine == "litert" else "has"
+    how = f", given the same inputs, {has}" if second.alone else f" {has}"
+    whose = {"program": "as the program", "first": "too", "neither": "as neither of them"}
+    return f"\n{who}{how} {second.value} there, {whose[second.sides]}."
+
+
+def fault_of(result: Verified) -> tuple[str, str]:
+    """Cause and remedy for a program that differs from the reference kernels."""
+    mismatch = result.mismatch
+    second = None if mismatch is None else mismatch.second
+    if mismatch is None or second is None or second.sides == "first":
+        return (
+            "the generated C differs from the reference kernels",
+            "this is a fault of lowtide; please report it with the model",
+        )
+    where = f"at operator {mismatch.operator} ({plain(mismatch.type)})"
+    if second.sides == "program" and second.engine == "tflm":
+        return (
+            f"the two reference engines differ from one another, first {where}; the generated C does as "
+            f"{_ENGINES['tflm']}, which lowtide follows and which cannot run the whole network",
+            "this is no fault of the C; verify the parts that both engines run (--from, --until)",
+        )
+    return (
+        f"the generated C differs from the reference kernels {where}, where these differ from one "
+        f"another, too; lowtide follows {_ENGINES['tflm']}",
+        "this is a fault of lowtide; please report it with the model",
+    )
+
+
+def _kernels(compiled: Compiled) -> str:
+    """Which kernels ran, in a line: those of a core run only in a program for it."""
+    target = compiled.options.target
+    if target == ANY:
+        return PORTABLE_RAN
+    return f"Kernels: those of programs for {target.core}, in plain C."
 
 
 def _left_out(result: Verified) -> str:
@@ -199,6 +247,7 @@ def verified_document(compiled: Compiled, result: Verified) -> dict[str, Any]:
         "bit_exact": result.bit_exact,
         "engine": result.engine,
         "engine_package": engine_package(result.engine),
+        "kernels": compiled.options.target.core,
         "rounding": result.compared.options.rounding,
         "samples": result.samples,
         "seed": result.seed,
@@ -217,6 +266,14 @@ def verified_document(compiled: Compiled, result: Verified) -> dict[str, Any]:
             "element": mismatch.difference.index,
             "got": mismatch.difference.left,
             "expected": mismatch.difference.right,
+            "second": None
+            if mismatch.second is None
+            else {
+                "engine": mismatch.second.engine,
+                "same_as": mismatch.second.sides,
+                "value": mismatch.second.value,
+                "operator_alone": mismatch.second.alone,
+            },
         },
     }
 

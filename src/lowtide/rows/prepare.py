@@ -14,6 +14,7 @@ from lowtide.lower.nodes import AnyNode, Exchange, Lowered
 from lowtide.passes import normalise_windows
 from lowtide.rows.bases import CONSTANTS, FIRST_INPUT
 from lowtide.rows.blocks import BlockOption, find_blocks
+from lowtide.rows.bounds import check_rows
 from lowtide.rows.groups import Group, groups_of
 from lowtide.rows.joined import Joined, joined
 from lowtide.rows.stages import Choice, Fused
@@ -196,6 +197,7 @@ def prepare(
     """
     graph = normalise_windows(graph)
     lowered = {op.id: lower_op(graph, op, target=target) for op in graph.ops}
+    check_rows(graph, lowered)
     views = resolve_views(graph, lowered)
     constants, fixed = _constants(graph, lowered, views)
     outside = frozenset(graph.inputs if input_mode == "const" else ())

@@ -7,12 +7,15 @@ by mistake; either is worth more than "not a .tflite file".
 from __future__ import annotations
 
 import io
+import os
 import re
+import stat
 import zipfile
 from pathlib import Path
 from typing import Final
 
 from lowtide.errors import ModelError
+from lowtide.sizes import MOST_FILE
 
 SUFFIXES: Final = (".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".inc")
 """Of C and C++ sources."""
@@ -22,18 +25,35 @@ _ARRAY = re.compile(r"=\s*\{([^{}]*)\}", re.DOTALL)
 _NUMBER = re.compile(r"(?:0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)[uU]?")
 
 
-def contents(path: Path) -> bytes:
+def contents(path: Path, most: int = MOST_FILE) -> bytes:
     """The .tflite file at `path`, or in a C array in the source at `path`; else the file as it is.
 
-    Raises ModelError for a source that holds no such array, or several, and for folders and files of
-    other frameworks; OSError and ValueError if it cannot be read.
+    Raises ModelError for a source that holds no such array, or several, for a file of more than `most`
+    bytes, a device, and for folders and files of other frameworks; OSError and ValueError if it cannot
+    be read.
     """
     if path.is_dir() and (path / "saved_model.pb").exists():
         raise _is(path, "a TensorFlow SavedModel", _tensorflow("from_saved_model", str(path)))
-    source = path.read_bytes()
+    source = _read(path, most)
     if path.suffix.lower() in SUFFIXES and source[4:8] != b"TFL3":
         return _of_array(path, source)
     _recognise(path, source)
+    return source
+
+
+def _read(path: Path, most: int) -> bytes:
+    """All of a file or a pipe, if that is no more than `most` bytes."""
+    with path.open("rb") as file:
+        status = os.fstat(file.fileno())
+        if stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode):
+            raise ModelError(f"{path} is a device, not a file", "pass a .tflite file")
+        source = b"" if status.st_size > most else file.read(most + 1)
+    if status.st_size > most or len(source) > most:
+        size = f"{status.st_size:,} bytes, more" if stat.S_ISREG(status.st_mode) else "more bytes"
+        raise ModelError(
+            f"{path} has {size} than the {most:,} that are read",
+            "check that it is the model; --max-file 4G, say, reads a larger one",
+        )
     return source
 
 

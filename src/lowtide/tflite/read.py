@@ -11,8 +11,10 @@ from typing import Any, Final
 
 from lowtide.errors import ModelError
 from lowtide.ir import DType, Graph, Metadata, Model, Op, Option, Quant, Signature, Tensor
+from lowtide.ir.relations import check_shapes
 from lowtide.ir.signal import SIGNAL
 from lowtide.ir.soundness import BRANCHES, verify
+from lowtide.sizes import MOST_FILE
 from lowtide.tflite.flexbuffers import unpack_map
 from lowtide.tflite.foreign import contents
 from lowtide.tflite.options import options_of
@@ -20,18 +22,19 @@ from lowtide.tflite.schema import schema
 from lowtide.tflite.table import REMEDY, DamagedError, File, Table
 
 _IDENTIFIER: Final = b"TFL3"
+_MOST_DIMENSIONS: Final = 32
 _DEEPEST: Final = 4
 """How deep IF and WHILE may stand in others."""
 
 
-def load(path: str | Path) -> Model:
+def load(path: str | Path, *, max_file: int = MOST_FILE) -> Model:
     """Read and verify the model at `path`, a .tflite file or a C source with one as an array.
 
-    Raises ModelError if the file cannot be read, is no .tflite file, is damaged, or breaks a rule
-    of `lowtide.ir.soundness`.
+    Raises ModelError if the file cannot be read, has more than `max_file` bytes, is no .tflite file, is
+    damaged, or breaks a rule of `lowtide.ir.soundness`.
     """
     try:
-        source = contents(Path(path))
+        source = contents(Path(path), max_file)
     except (OSError, ValueError) as error:
         raise ModelError(
             f"cannot read {path}: {getattr(error, 'strerror', None) or error}",
@@ -96,7 +99,7 @@ def _model(source: bytes, path: str) -> Model:
     if operators and not codes:
         raise DamagedError("it has operators but names none")
     ops = tuple(_op(codes, i, op) for i, op in enumerate(operators))
-    graph = verify(
+    graph = _sound(
         Graph(
             name=main.text("name"),
             tensors=tuple(
@@ -121,6 +124,11 @@ def _model(source: bytes, path: str) -> Model:
         signatures=tuple(_signature(entry) for entry in model.tables("signature_defs")),
         subgraph_tensors=tuple(subgraph.count("tensors") for subgraph in subgraphs),
     )
+
+
+def _sound(graph: Graph, *, main: bool = True) -> Graph:
+    """`graph` itself, of which all holds that later stages rely on; else raises ModelError."""
+    return check_shapes(verify(graph, main=main))
 
 
 def _initial(
@@ -165,7 +173,7 @@ def _branches(
         raw = subgraphs[index]
         inner = tuple(_op(codes, i, op) for i, op in enumerate(raw.tables("operators")))
         deeper = (*within, index)
-        found[index] = verify(
+        found[index] = _sound(
             Graph(
                 name=raw.text("name"),
                 tensors=tuple(_tensor(buffers, i, t) for i, t in enumerate(raw.tables("tensors"))),
@@ -196,7 +204,7 @@ def _tensor(buffers: _Buffers, index: int, tensor: Table) -> Tensor:
             "update lowtide, or export the model with another converter version",
         )
     shape = tensor.integers("shape")
-    if len(shape) > 64:
+    if len(shape) > _MOST_DIMENSIONS:
         raise DamagedError(f"tensor {index} has {len(shape)} dimensions")
     return Tensor(
         id=index,

@@ -16,6 +16,22 @@ def same_kind(a: Tensor, b: Tensor) -> bool:
     return (a.shape, a.dtype, a.quant) == (b.shape, b.dtype, b.quant)
 
 
+def can_be_read(graph: Graph, copy: int, source: int) -> bool:
+    """Whether `source` can be read wherever `copy` is, which has the same elements and stays inside."""
+    a, b = graph.tensors[source], graph.tensors[copy]
+    fixed = a.is_variable or b.is_variable or a.is_constant
+    return same_kind(a, b) and not fixed and copy not in graph.outputs
+
+
+def read_instead(graph: Graph, place: Mapping[int, int], what: str) -> Simplified:
+    """Every operator reads place[t] where it read t, for pairs of which that can be; all in one go, as
+    there may be thousands of them."""
+    if not place:
+        return unchanged(graph)
+    dropped = [Dropped(copy, None, Same(source)) for copy, source in place.items()]
+    return changed(graph, _instead(graph, place), dropped=dropped, saved={what: len(place)})
+
+
 def take_place(graph: Graph, op: Op, copy: int, source: int) -> tuple[Graph, Dropped] | None:
     """Let one of two equal tensors stand for both: `copy`, which `op` makes, and `source`, made before.
 

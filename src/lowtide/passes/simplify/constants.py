@@ -20,6 +20,10 @@ from lowtide.passes.simplify.result import Dropped, Holds, Simplified, changed, 
 _INTEGERS: Final = {"ADD": np.add, "SUB": np.subtract, "MUL": np.multiply}
 """Of int32 and int64, where they wrap, as the reference's do."""
 
+_SMALL: Final = 1 << 16
+_GROWS: Final = 4
+"""Bytes that a constant of constants may always have, and how many times what it is made of."""
+
 _CHOICES: Final = {
     "LESS": np.less,
     "LESS_EQUAL": np.less_equal,
@@ -67,6 +71,9 @@ def made_of_constants(graph: Graph, op: Op) -> tuple[Values, ...] | None:
         made: Values = np.array(shape, "<i8" if wide else "<i4")
         return (made,) if graph.tensors[op.outputs[0]].bytes == made.nbytes else None
     if not (op.inputs and op.outputs) or -1 in op.inputs:
+        return None
+    read, makes = (sum(graph.tensors[t].bytes for t in of) for of in (op.inputs, op.outputs))
+    if makes > max(_SMALL, _GROWS * read):  # a file must not grow in flash
         return None
     if any(values_of(graph, t) is None for t in op.inputs):
         return None

@@ -28,6 +28,9 @@ from lowtide.passes.simplify.interval import (
 
 KINDS = frozenset({"CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV"})
 
+_MOST_CASES, _MOST_WORK = 1 << 22, 1 << 30
+"""Of taps inside of windows: more are not looked at, and of such a layer nothing is known."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sums:
@@ -109,9 +112,11 @@ def sums_of(operands: Operands, *, both_roundings: bool = False) -> Sums | None:
     weights = operands.constant(1).astype(np.float64)
     if source.dtype is DType.UINT8:
         weights -= products.byte_scale(operands, 1)[1]
-    patterns = np.ones((1, 1))
+    patterns: NDArray[np.float64] | None = np.ones((1, 1))
     if op.type == "FULLY_CONNECTED":
         if len(weights.shape) < 2 or operands.option("weights_format"):
+            return None
+        if weights.size != weights.shape[-2] * weights.shape[-1]:
             return None
         weights = weights.reshape(weights.shape[-2], 1, weights.shape[-1])
         if source.elements * weights.shape[0] != out.elements * weights.shape[2]:
@@ -122,13 +127,13 @@ def sums_of(operands: Operands, *, both_roundings: bool = False) -> Sums | None:
         if op.type == "DEPTHWISE_CONV_2D":
             weights = weights.transpose(3, 1, 2, 0)
         weights = weights.reshape(weights.shape[0], -1, weights.shape[3])
-        patterns = _patterns(op, source.shape, out.shape)
+        patterns = _patterns(op, source.shape, out.shape, len(weights))
     outputs, _, depth = weights.shape
     groups = 1 if op.type == "FULLY_CONNECTED" else source.shape[-1] // depth
     fits = op.type == "FULLY_CONNECTED" or groups * depth == source.shape[-1]
     if not fits or not out.elements or out.shape[-1:] != (outputs,) or outputs % max(1, groups):
         return None
-    if patterns.shape[1] != weights.shape[1]:
+    if patterns is None or patterns.shape[1] != weights.shape[1]:
         return None
     _, in_zero = per_tensor(operands, source)
     _, out_zero = per_tensor(operands, out)
@@ -200,8 +205,11 @@ def _transposed_factors(operands: Operands, outputs: int) -> list[tuple[int, int
     return [multiplier(operands, real) for real in reals]
 
 
-def _patterns(op: Op, source: Sequence[int], out: Sequence[int]) -> NDArray[np.float64]:
-    """Which taps of a window are inside, in each case that there is: [n, taps]."""
+def _patterns(
+    op: Op, source: Sequence[int], out: Sequence[int], outputs: int
+) -> NDArray[np.float64] | None:
+    """Which taps of a window are inside, in each case that there is: [n, taps]; None if there are more
+    than are worth looking at for so many `outputs`."""
     assert op.window is not None
     axes = (op.window.rows, op.window.columns)
     rows, columns = (
@@ -210,18 +218,37 @@ def _patterns(op: Op, source: Sequence[int], out: Sequence[int]) -> NDArray[np.f
         else _inside(axis, source[i], out[i])
         for i, axis in enumerate(axes, start=1)
     )
+    if rows is None or columns is None:
+        return None
+    cases, taps = len(rows) * len(columns), rows.shape[1] * columns.shape[1]
+    if not cases or cases * max(taps, outputs) > _MOST_CASES or cases * taps * outputs > _MOST_WORK:
+        return None
     both = rows[:, None, :, None] & columns[None, :, None, :]
-    return both.reshape(len(rows) * len(columns), -1).astype(np.float64)
+    return both.reshape(cases, taps).astype(np.float64)
 
 
-def _inside(axis: Axis, length: int, made: int) -> NDArray[np.bool_]:
-    at = np.arange(made)[:, None] * axis.stride - axis.before
-    at = at + np.arange(axis.kernel) * axis.dilation
+def _inside(axis: Axis, length: int, made: int) -> NDArray[np.bool_] | None:
+    at = _ends(np.arange(made) * axis.stride - axis.before, axis, length)
+    if len(at) * axis.kernel > _MOST_CASES:
+        return None
+    at = at[:, None] + np.arange(axis.kernel) * axis.dilation
     return np.unique((at >= 0) & (at < length), axis=0)
 
 
-def _transposed(axis: Axis, length: int, made: int) -> NDArray[np.bool_]:
+def _ends(at: Integers, axis: Axis, length: int) -> Integers:
+    """Of windows that begin `at`, those that reach beyond an end, and one that does not."""
+    inner = (at >= 0) & (at + axis.size <= length)
+    return np.concatenate([at[~inner], at[inner][:1]])
+
+
+def _transposed(axis: Axis, length: int, made: int) -> NDArray[np.bool_] | None:
     """Of a TRANSPOSE_CONV: input x adds to the outputs x * stride - before + k."""
-    at = np.arange(made)[:, None] + axis.before - np.arange(axis.kernel)
+    at = np.arange(made) + axis.before
+    inner = (at >= axis.kernel - 1) & (at < length * axis.stride)
+    _, first = np.unique(at[inner] % axis.stride, return_index=True)
+    at = np.concatenate([at[~inner], at[inner][first]])
+    if len(at) * axis.kernel > _MOST_CASES:
+        return None
+    at = at[:, None] - np.arange(axis.kernel)
     inside = (at % axis.stride == 0) & (at >= 0) & (at < length * axis.stride)
     return np.unique(inside, axis=0)

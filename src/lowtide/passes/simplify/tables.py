@@ -14,7 +14,7 @@ import numpy as np
 from lowtide.ir.graph import DType, Graph, Op, Tensor
 from lowtide.lower.nodes import Node
 from lowtide.passes.rewriting import readers_of, with_ops
-from lowtide.passes.simplify.aliases import take_place, view
+from lowtide.passes.simplify.aliases import can_be_read, read_instead, take_place, view
 from lowtide.passes.simplify.functions import NUMPY, Values, apply, node_of
 from lowtide.passes.simplify.moving import values_of
 from lowtide.passes.simplify.result import Simplified, changed, then, unchanged
@@ -61,14 +61,16 @@ def fold_tables(graph: Graph) -> Simplified:
 def drop_identities(graph: Graph) -> Simplified:
     """Without elementwise operators that give what they, or others before them, are given."""
     result = unchanged(graph)
-    while (step := _without_one(result.graph)).graph is not result.graph:
+    while (step := _without_some(result.graph)).graph is not result.graph:
         result = then(result, step)
     return result
 
 
-def _without_one(graph: Graph) -> Simplified:
-    """Without one of two tensors that are the same function of a third, or that one itself."""
+def _without_some(graph: Graph) -> Simplified:
+    """Without tensors that are the same function of a third as another, or that one itself: all those in
+    whose place another can be read, or one of the rest."""
     readers = readers_of(graph)
+    place: dict[int, int] = {}
     first: dict[tuple[object, ...], int] = {}
     for out, made in _functions(graph).items():
         op, root = graph.ops[made.node.op], graph.tensors[made.root]
@@ -76,7 +78,11 @@ def _without_one(graph: Graph) -> Simplified:
         first.setdefault((root.id, root.dtype, itself.tobytes()), root.id)
         source = first.setdefault((root.id, graph.tensors[out].dtype, made.values.tobytes()), out)
         unread = out not in readers and out not in graph.outputs
-        if source == out or unread or graph.tensors[source].is_constant:
+        if source == out or unread or graph.tensors[source].is_constant or made.root in place:
+            continue
+        if can_be_read(graph, out, source):
+            place[out] = source
+        if place:
             continue
         saved = {"operators that change nothing": 1}
         done = take_place(graph, op, out, source)
@@ -84,7 +90,7 @@ def _without_one(graph: Graph) -> Simplified:
             return changed(graph, done[0], dropped=done[1:], saved=saved)
         ops = (view(graph, op, source) if o.id == op.id else o for o in graph.ops)
         return changed(graph, with_ops(graph, ops), saved=saved)
-    return unchanged(graph)
+    return read_instead(graph, place, "operators that change nothing")
 
 
 def _functions(graph: Graph) -> dict[int, Function]:
