@@ -1,0 +1,264 @@
+"""Sums of products: CONV_2D, DEPTHWISE_CONV_2D, FULLY_CONNECTED, TRANSPOSE_CONV of all types.
+
+Sources, in tensorflow/lite/kernels/internal/reference: conv.h, depthwiseconv_uint8.h, fully_connected.h,
+integer_ops/conv.h, integer_ops/depthwise_conv.h, integer_ops/fully_connected.h,
+integer_ops/transpose_conv.h; factors by kernels/kernel_util.cc.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .arithmetic import (
+    RANGES,
+    Ints,
+    activation_range,
+    multipliers,
+    padding,
+    scaled,
+    scaled_wide,
+)
+from .drawing import _NEAR_ONE, Case, Draw, RedrawError
+
+_WORK = 3_000_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Layer:
+    """Weights of an operator, [products, channels] to be, and what becomes of their sums."""
+
+    dtype: str
+    weights: Ints
+    weights_zero: int
+    in_scale: float
+    in_zero: int
+    out_scale: float
+    out_zero: int
+    scales: NDArray[np.float32]
+    bias: Ints | None
+    activation: int
+
+    def finish(self, sums: Ints) -> Ints:
+        """Outputs of sums, channels last, without bias."""
+        if self.bias is not None:
+            sums = sums + self.bias
+        if self.dtype == "UINT8":
+            product = np.float32(self.in_scale) * self.scales[:1]
+            reals: Any = float(product[0]) / float(self.out_scale)
+        else:
+            reals = float(self.in_scale) * self.scales.astype(np.float64) / float(self.out_scale)
+        by = scaled_wide if self.dtype == "INT16" else scaled
+        made = by(sums, *multipliers(reals)) + self.out_zero
+        low, high = activation_range(self.activation, self.dtype, self.out_scale, self.out_zero)
+        return np.clip(made, low, high)
+
+
+def _type(draw: Draw) -> str:
+    return draw.often("INT8", "UINT8", "INT16", share=0.6)
+
+
+def _weights(draw: Draw, shape: tuple[int, ...], dtype: str) -> tuple[Ints, int]:
+    kind = "UINT8" if dtype == "UINT8" else "INT8"
+    zero = draw.zero(kind) if kind == "UINT8" else 0
+    values = draw.values(shape, kind, zero).astype(np.int64)
+    return values, zero
+
+
+def _factor(draw: Draw, dtype: str, size: float) -> tuple[float, float, float]:
+    """(scale of the input, about that of the weights, factor of the sums)."""
+    spread = 9000.0 if dtype == "INT16" else 50.0
+    usual = spread / max(1.0, size)
+    kind = draw.often("usual", "small", "large", "power", "one", "tiny", "greatest", share=0.6)
+    in_scale = draw.scale()
+    if kind == "greatest":
+        power = 2.0 ** math.floor(math.log2(usual))
+        return 1 - _NEAR_ONE, 1 + _NEAR_ONE, power
+    real = {
+        "usual": usual,
+        "small": usual / 8,
+        "large": usual * 16,
+        "power": 2.0 ** math.floor(math.log2(usual)),
+        "one": draw.one(0.4999, 0.5, 0.7, 1.0, 1.9, 3.0),
+        "tiny": usual * 2.0 ** -draw.within(4, 22),
+    }[kind]
+    return in_scale, draw.scale(), float(real)
+
+
+def _layer(
+    draw: Draw,
+    dtype: str,
+    shape: tuple[int, ...],
+    axis: int,
+    products: int,
+    *,
+    per_channel: bool = True,
+) -> tuple[Layer, int, int]:
+    """A layer, the weights' tensor and the bias's (-1: there is none)."""
+    channels = shape[axis]
+    weights, zero = _weights(draw, shape, dtype)
+    typical = 9500 if dtype == "INT16" else 37
+    in_scale, scale, real = _factor(draw, dtype, typical * 73 * math.sqrt(products))
+    in_scale, scale = float(np.float32(in_scale)), float(np.float32(scale))
+    many = per_channel and dtype != "UINT8" and draw.chance(0.7)
+    scales = np.full(channels if many else 1, scale, np.float32)
+    if many and draw.chance(0.8):
+        scales = (scale * draw.rng.uniform(0.3, 1.0, channels)).astype(np.float32)
+    out_scale = float(np.float32(in_scale * scale / real))
+    if not (1e-30 < out_scale < 1e30):
+        raise RedrawError
+    if dtype == "INT16" and float(in_scale * scales.max() / out_scale) >= 60:
+        raise RedrawError
+    in_zero = draw.zero(dtype)
+    low, high = RANGES[dtype]
+    worst = int(np.abs(weights - zero).max()) * max(abs(low - in_zero), abs(high - in_zero)) * products
+    bias = None
+    kind = draw.often("usual", "none", "most", "zero", share=0.6)
+    if kind != "none":
+        room = (1 << 31) - 1 - worst
+        if room <= 0:
+            raise RedrawError
+        bias = draw.rng.normal(0, typical * 73 * math.sqrt(products), channels).astype(np.int64)
+        bias = np.clip(bias, -room, room)
+        if kind == "most":
+            bias = draw.rng.choice([-room, room], channels)
+        if kind == "zero":
+            bias = np.zeros(channels, np.int64)
+    layer = Layer(
+        *(dtype, weights, zero, in_scale, in_zero, out_scale, draw.zero(dtype), scales, bias),
+        draw.often(0, 1, 2, 3, share=0.6),
+    )
+    kind_of = "UINT8" if dtype == "UINT8" else "INT8"
+    made = draw.constant(weights, kind_of, scales, zero=zero, axis=axis)
+    biases = -1
+    if bias is not None:
+        wide = "INT64" if dtype == "INT16" and not draw.chance(0.3) else "INT32"
+        biases = draw.constant(bias, wide, (in_scale * scales).astype(np.float32))
+    return layer, made, biases
+
+
+def windows(
+    draw: Draw, values: Ints, fill: int, size: tuple[int, int], step: tuple[int, int],
+    apart: tuple[int, int], same: bool,
+) -> Ints:
+    """The windows of a map, [samples, images, rows, columns, kernel rows, kernel columns, channels]."""
+    del draw
+    _, _, height, width, _ = values.shape
+    (out_h, top), (out_w, left) = (
+        padding(n, k, s, d, same)
+        for n, k, s, d in zip((height, width), size, step, apart, strict=True)
+    )
+    if out_h < 1 or out_w < 1:
+        raise RedrawError
+    rows = np.arange(out_h)[:, None] * step[0] - top + np.arange(size[0]) * apart[0]
+    columns = np.arange(out_w)[:, None] * step[1] - left + np.arange(size[1]) * apart[1]
+    inside = ((rows >= 0) & (rows < height))[:, None, :, None] & (
+        (columns >= 0) & (columns < width)
+    )[None, :, None, :]
+    taken = values[:, :, rows.clip(0, height - 1)][:, :, :, :, columns.clip(0, width - 1)]
+    taken = taken.transpose(0, 1, 2, 4, 3, 5, 6)
+    return np.where(inside[None, None, ..., None], taken, fill)
+
+
+def window_of(draw: Draw) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int], bool]:
+    """(kernel, strides, dilations, whether SAME)."""
+    k = draw.within(1, 7)
+    kernel = draw.one((1, 1), (3, 3), (3, 3), (k, k), (k, 1), (1, k), (k, draw.within(1, 5)))
+    strides = draw.often((1, 1), (2, 2), (1, 2), (2, 1), (3, 3), (3, 1), share=0.6)
+    dilations = draw.often((1, 1), (2, 2), (1, 2), (3, 1), share=0.8)
+    return kernel, strides, dilations, draw.chance(0.65)
+
+
+def map_shape(draw: Draw, channels: int) -> tuple[int, int, int, int]:
+    """The shape of a map."""
+    batch = draw.often(1, 2, 3, share=0.9)
+    return batch, draw.within(1, 9), draw.within(1, 17), channels
+
+
+def _options(step: tuple[int, int], apart: tuple[int, int], same: bool, of: int) -> dict[str, int]:
+    return {
+        "padding": 0 if same else 1,
+        "stride_h": step[0],
+        "stride_w": step[1],
+        "dilation_h_factor": apart[0],
+        "dilation_w_factor": apart[1],
+        "fused_activation_function": of,
+    }
+
+
+def _product(a: Ints, b: Ints) -> Ints:
+    """Products of matrices: sums below 2^53 are exact as doubles."""
+    return np.asarray((a.astype(np.float64) @ b.astype(np.float64)).astype(np.int64))
+
+
+def conv(draw: Draw) -> Case:
+    """CONV_2D."""
+    dtype = _type(draw)
+    size, step, apart, same = window_of(draw)
+    in_c, out_c = draw.within(1, 40), draw.within(1, 24)
+    groups = 1
+    if dtype == "INT8" and draw.chance(0.06):
+        groups = draw.one(2, 3, 4)
+        in_c, out_c = groups * draw.within(1, 8), groups * draw.within(1, 6)
+    shape = map_shape(draw, in_c)
+    if math.prod(shape) * math.prod(size) * out_c * draw.count > _WORK:
+        raise RedrawError
+    depth = in_c // groups
+    products = math.prod(size) * depth
+    layer, weights, bias = _layer(draw, dtype, (out_c, *size, depth), 0, products)
+    x, values = draw.input(shape, dtype, layer.in_scale, layer.in_zero)
+    seen = windows(draw, values - layer.in_zero, 0, size, step, apart, same)
+    flat = seen.shape[:4]
+    filters = (layer.weights - layer.weights_zero).reshape(groups, out_c // groups, -1)
+    parts = [
+        _product(
+            seen[..., g * depth : (g + 1) * depth].reshape(*flat, -1), filters[g].T
+        )
+        for g in range(groups)
+    ]
+    made = layer.finish(np.concatenate(parts, axis=-1))
+    out = draw.tensor(made.shape[1:], dtype, layer.out_scale, layer.out_zero)
+    options = _options(step, apart, same, layer.activation)
+    inputs = (x, weights) if bias < 0 else (x, weights, bias)
+    return draw.case("CONV_2D", inputs, (out,), (made,), ("Conv2DOptions", options), 3)
+
+
+def depthwise(draw: Draw) -> Case:
+    """DEPTHWISE_CONV_2D."""
+    dtype = _type(draw)
+    size, step, apart, same = window_of(draw)
+    in_c = draw.within(1, 40)
+    multiple = draw.often(1, 2, 3, 4, 8, share=0.75)
+    channels = in_c * multiple
+    shape = map_shape(draw, in_c)
+    if math.prod(shape) * math.prod(size) * multiple * draw.count > _WORK:
+        raise RedrawError
+    layer, weights, bias = _layer(draw, dtype, (1, *size, channels), 3, math.prod(size))
+    x, values = draw.input(shape, dtype, layer.in_scale, layer.in_zero)
+    seen = windows(draw, values - layer.in_zero, 0, size, step, apart, same)
+    filters = (layer.weights - layer.weights_zero).reshape(*size, in_c, multiple)
+    sums = np.einsum("snyxijc,ijcm->snyxcm", seen, filters)
+    made = layer.finish(sums.reshape(*seen.shape[:4], channels))
+    out = draw.tensor(made.shape[1:], dtype, layer.out_scale, layer.out_zero)
+    options = _options(step, apart, same, layer.activation) | {"depth_multiplier": multiple}
+    inputs = (x, weights) if bias < 0 else (x, weights, bias)
+    named = ("DepthwiseConv2DOptions", options)
+    return draw.case("DEPTHWISE_CONV_2D", inputs, (out,), (made,), named, 3)
+
+
+def dense(draw: Draw) -> Case:
+    """FULLY_CONNECTED."""
+    dtype = _type(draw)
+    depth, out_c, rows = draw.within(1, 130), draw.within(1, 40), draw.within(1, 12)
+    per_channel = dtype == "INT8"
+    layer, weights, bias = _layer(draw, dtype, (out_c, depth), 0, depth, per_channel=per_channel)
+    x, values = draw.input((rows, depth), dtype, layer.in_scale, layer.in_zero)
+    filters = (layer.weights - layer.weights_zero).T
+    made = layer.finish(_product(values - layer.in_zero, filters))
+    out = draw.tensor(made.shape[1:], dtype, layer.out_scale, layer.out_zero)
+    options = ("FullyConnectedOptions", {"fused_activation_function": layer.activation})
+    return draw.case("FULLY_CONNECTED", (x, weights, bias), (out,), (made,), options, 4)
