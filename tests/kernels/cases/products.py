@@ -42,18 +42,31 @@ class Layer:
     scales: NDArray[np.float32]
     bias: Ints | None
     activation: int
+    once: bool
+    narrow: bool
+
+    @property
+    def reals(self) -> NDArray[np.float64]:
+        """The factors of the sums: uint8 convolutions multiply scales as float32."""
+        if self.dtype == "UINT8" and not self.once:
+            product = np.float32(self.in_scale) * self.scales
+            return np.asarray(product.astype(np.float64) / float(self.out_scale))
+        return np.asarray(
+            float(self.in_scale) * self.scales.astype(np.float64) / float(self.out_scale)
+        )
+
+    def _scaled(self, sums: Ints) -> Ints:
+        if self.once:  # fully_connected.h: std::round of a double
+            exact = sums * self.reals
+            return np.asarray((np.sign(exact) * np.floor(np.abs(exact) + 0.5)).astype(np.int64))
+        wide = self.dtype == "INT16" and not self.narrow
+        return (scaled_wide if wide else scaled)(sums, *multipliers(self.reals))
 
     def finish(self, sums: Ints) -> Ints:
         """Outputs of sums, channels last, without bias."""
         if self.bias is not None:
             sums = sums + self.bias
-        if self.dtype == "UINT8":
-            product = np.float32(self.in_scale) * self.scales[:1]
-            reals: Any = float(product[0]) / float(self.out_scale)
-        else:
-            reals = float(self.in_scale) * self.scales.astype(np.float64) / float(self.out_scale)
-        by = scaled_wide if self.dtype == "INT16" else scaled
-        made = by(sums, *multipliers(reals)) + self.out_zero
+        made = self._scaled(sums) + self.out_zero
         low, high = activation_range(self.activation, self.dtype, self.out_scale, self.out_zero)
         return np.clip(made, low, high)
 
@@ -97,6 +110,8 @@ def _layer(
     products: int,
     *,
     per_channel: bool = True,
+    once: bool = False,
+    narrow: bool = False,
 ) -> tuple[Layer, int, int]:
     """A layer, the weights' tensor and the bias's (-1: there is none)."""
     channels = shape[axis]
@@ -111,15 +126,17 @@ def _layer(
     out_scale = float(np.float32(in_scale * scale / real))
     if not (1e-30 < out_scale < 1e30):
         raise RedrawError
-    if dtype == "INT16" and float(in_scale * scales.max() / out_scale) >= 60:
+    if dtype == "INT16" and not narrow and in_scale * float(scales.max()) / out_scale >= 60:
         raise RedrawError
     in_zero = draw.zero(dtype)
     low, high = RANGES[dtype]
     worst = int(np.abs(weights - zero).max()) * max(abs(low - in_zero), abs(high - in_zero)) * products
+    if worst >= 1 << 31 and (dtype != "INT16" or narrow):
+        raise RedrawError
     bias = None
     kind = draw.often("usual", "none", "most", "zero", share=0.6)
     if kind != "none":
-        room = (1 << 31) - 1 - worst
+        room = (1 << (46 if dtype == "INT16" and not narrow else 31)) - 1 - worst
         if room <= 0:
             raise RedrawError
         bias = draw.rng.normal(0, typical * 73 * math.sqrt(products), channels).astype(np.int64)
@@ -130,13 +147,13 @@ def _layer(
             bias = np.zeros(channels, np.int64)
     layer = Layer(
         *(dtype, weights, zero, in_scale, in_zero, out_scale, draw.zero(dtype), scales, bias),
-        draw.often(0, 1, 2, 3, share=0.6),
+        *(draw.often(0, 1, 2, 3, share=0.6), once, narrow and bias is not None),
     )
     kind_of = "UINT8" if dtype == "UINT8" else "INT8"
     made = draw.constant(weights, kind_of, scales, zero=zero, axis=axis)
     biases = -1
     if bias is not None:
-        wide = "INT64" if dtype == "INT16" and not draw.chance(0.3) else "INT32"
+        wide = "INT64" if dtype == "INT16" and not narrow else "INT32"
         biases = draw.constant(bias, wide, (in_scale * scales).astype(np.float32))
     return layer, made, biases
 
@@ -209,7 +226,9 @@ def conv(draw: Draw) -> Case:
         raise RedrawError
     depth = in_c // groups
     products = math.prod(size) * depth
-    layer, weights, bias = _layer(draw, dtype, (out_c, *size, depth), 0, products)
+    layer, weights, bias = _layer(
+        draw, dtype, (out_c, *size, depth), 0, products, narrow=draw.chance(0.3)
+    )
     x, values = draw.input(shape, dtype, layer.in_scale, layer.in_zero)
     seen = windows(draw, values - layer.in_zero, 0, size, step, apart, same)
     flat = seen.shape[:4]
@@ -254,8 +273,12 @@ def dense(draw: Draw) -> Case:
     """FULLY_CONNECTED."""
     dtype = _type(draw)
     depth, out_c, rows = draw.within(1, 130), draw.within(1, 40), draw.within(1, 12)
-    per_channel = dtype == "INT8"
-    layer, weights, bias = _layer(draw, dtype, (out_c, depth), 0, depth, per_channel=per_channel)
+    layer, weights, bias = _layer(
+        *(draw, dtype, (out_c, depth), 0, depth),
+        per_channel=dtype == "INT8",
+        once=dtype == "UINT8",
+        narrow=draw.chance(0.3),
+    )
     x, values = draw.input((rows, depth), dtype, layer.in_scale, layer.in_zero)
     filters = (layer.weights - layer.weights_zero).T
     made = layer.finish(_product(values - layer.in_zero, filters))
