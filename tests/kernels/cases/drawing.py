@@ -71,7 +71,7 @@ class Draw:
     def zero(self, dtype: str, low: int | None = None) -> int:
         """A zero point."""
         ends = RANGES[dtype]
-        if dtype in ("INT16", "INT32"):
+        if dtype not in ("INT8", "UINT8"):
             return 0
         least = ends[0] if low is None else low
         middle = 128 if dtype == "UINT8" else 0
@@ -98,8 +98,9 @@ class Draw:
             return self.rng.choice([low, high], shape).astype(TYPES[dtype])
         if kind == "near":
             near = zero + self.rng.integers(-3, 4, shape)
+            near = near if dtype not in ("INT32", "INT64") else near * self.one(1, 100, 30_000)
             return np.clip(near, low, high).astype(TYPES[dtype])
-        return self.rng.integers(low, high + 1, shape).astype(TYPES[dtype])
+        return self.rng.integers(low, high, shape, endpoint=True).astype(TYPES[dtype])
 
     def tensor(
         self,

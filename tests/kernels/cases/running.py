@@ -28,10 +28,19 @@ from lowtide.zoo.writer import write
 from .drawing import Case, Draw, RedrawError
 from .memory import FullError
 from .playing import Find, Network, PlayedError, Player
+from .pairs import addition, comparison, extreme, product
 from .products import conv, dense, depthwise
 
 Family = Callable[[Draw], Case]
-FAMILIES: dict[str, Family] = {"conv": conv, "depthwise": depthwise, "dense": dense}
+FAMILIES: dict[str, Family] = {
+    "conv": conv,
+    "depthwise": depthwise,
+    "dense": dense,
+    "addition": addition,
+    "product": product,
+    "extreme": extreme,
+    "comparison": comparison,
+}
 SAMPLES = 8
 _CORES = ("any", "cortex-m0", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m55", "rv32imc")
 
@@ -136,14 +145,20 @@ def _difference(case: Case, net: Network, made: dict[int, Any]) -> Find | None:
         got = made[tensor].view(dtype).reshape(len(want), -1)
         flat = want.reshape(len(want), -1)
         if got.shape != flat.shape:
-            return Find(net.nodes[-1].works.name, f"{got.shape} instead of {flat.shape}")
+            return Find(_last(net), f"{got.shape} instead of {flat.shape}")
         bad = np.argwhere(got != flat)
         if len(bad):
             sample, at = bad[0]
             what = f"{len(bad)} of {flat.size} elements, first {at} of sample {sample}: "
             what += f"{got[sample, at]} instead of {flat[sample, at]}"
-            return Find(net.nodes[-1].works.name if net.nodes else "none", what)
+            return Find(_last(net), what)
     return None
+
+
+def _last(net: Network) -> str:
+    """The kernel that a wrong output is of: the last one that is no flip."""
+    names = [node.works.name for node in net.nodes if node.kernel != "lt_flip_row"]
+    return names[-1] if names else "none"
 
 
 def run(
