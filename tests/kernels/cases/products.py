@@ -159,11 +159,10 @@ def _layer(
 
 
 def windows(
-    draw: Draw, values: Ints, fill: int, size: tuple[int, int], step: tuple[int, int],
+    values: Ints, fill: int, size: tuple[int, int], step: tuple[int, int],
     apart: tuple[int, int], same: bool,
 ) -> Ints:
     """The windows of a map, [samples, images, rows, columns, kernel rows, kernel columns, channels]."""
-    del draw
     _, _, height, width, _ = values.shape
     (out_h, top), (out_w, left) = (
         padding(n, k, s, d, same)
@@ -230,7 +229,7 @@ def conv(draw: Draw) -> Case:
         draw, dtype, (out_c, *size, depth), 0, products, narrow=draw.chance(0.3)
     )
     x, values = draw.input(shape, dtype, layer.in_scale, layer.in_zero)
-    seen = windows(draw, values - layer.in_zero, 0, size, step, apart, same)
+    seen = windows(values - layer.in_zero, 0, size, step, apart, same)
     flat = seen.shape[:4]
     filters = (layer.weights - layer.weights_zero).reshape(groups, out_c // groups, -1)
     parts = [
@@ -258,7 +257,7 @@ def depthwise(draw: Draw) -> Case:
         raise RedrawError
     layer, weights, bias = _layer(draw, dtype, (1, *size, channels), 3, math.prod(size))
     x, values = draw.input(shape, dtype, layer.in_scale, layer.in_zero)
-    seen = windows(draw, values - layer.in_zero, 0, size, step, apart, same)
+    seen = windows(values - layer.in_zero, 0, size, step, apart, same)
     filters = (layer.weights - layer.weights_zero).reshape(*size, in_c, multiple)
     sums = np.einsum("snyxijc,ijcm->snyxcm", seen, filters)
     made = layer.finish(sums.reshape(*seen.shape[:4], channels))

@@ -30,6 +30,8 @@ from .memory import FullError
 from .playing import Find, Network, PlayedError, Player
 from .pairs import addition, comparison, extreme, product
 from .products import conv, dense, depthwise
+from .reductions import place, pool, reduction
+from .unary import dequantize, logistic, quantize, rectify, softmax
 
 Family = Callable[[Draw], Case]
 FAMILIES: dict[str, Family] = {
@@ -40,6 +42,14 @@ FAMILIES: dict[str, Family] = {
     "product": product,
     "extreme": extreme,
     "comparison": comparison,
+    "pool": pool,
+    "reduction": reduction,
+    "place": place,
+    "quantize": quantize,
+    "dequantize": dequantize,
+    "rectify": rectify,
+    "logistic": logistic,
+    "softmax": softmax,
 }
 SAMPLES = 8
 _CORES = ("any", "cortex-m0", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m55", "rv32imc")
