@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -33,20 +34,26 @@ class RedrawError(Exception):
 class Case:
     """An operator as a network, and what it makes of values of its inputs, [samples, ...] each.
 
-    `samples` are by tensor. `batched` says that the reference takes all samples at once.
+    `samples` are by tensor: of inputs, and of variables before the run; `kept` is what the latter hold
+    after it.
     """
 
     spec: NetSpec
     samples: Mapping[int, Array]
     wanted: Sequence[Ints]
+    kept: Mapping[int, Ints]
 
 
 class Draw:
-    """A network of one operator under construction, and the generator that all is drawn from."""
+    """A network of one operator under construction, and the generator that all is drawn from.
 
-    def __init__(self, rng: np.random.Generator, count: int) -> None:
+    If `fresh`, variables are zero before the run, as interpreters have them.
+    """
+
+    def __init__(self, rng: np.random.Generator, count: int, fresh: bool = False) -> None:
         self.rng = rng
         self.count = count
+        self.fresh = fresh
         self.tensors: list[TensorSpec] = []
         self.inputs: list[int] = []
         self.samples: dict[int, Array] = {}
@@ -135,6 +142,17 @@ class Draw:
         self.samples[made] = values
         return made, values.astype(np.int64)
 
+    def variable(
+        self, shape: tuple[int, ...], dtype: str, scale: float, zero: int = 0
+    ) -> tuple[int, Ints]:
+        """A variable, and what it holds before the run."""
+        made = self.tensor(shape, dtype, scale, zero, is_variable=True)
+        values = np.stack([self.values(shape, dtype, zero) for _ in range(self.count)])
+        if self.fresh:
+            values = np.full_like(values, zero)
+        self.samples[made] = values
+        return made, values.astype(np.int64)
+
     def case(
         self,
         kind: str,
@@ -143,10 +161,11 @@ class Draw:
         wanted: Sequence[Ints],
         options: tuple[str, Mapping[str, Option]] = ("", {}),
         version: int = 1,
+        kept: Mapping[int, Ints] = MappingProxyType({}),
         **more: Any,
     ) -> Case:
         """The network of one operator."""
         op = OpSpec(kind, version, tuple(inputs), tuple(outputs), *options, **more)
         made = tuple(outputs)
         spec = NetSpec("case", tuple(self.tensors), (op,), tuple(self.inputs), made)
-        return Case(spec, self.samples, wanted)
+        return Case(spec, self.samples, wanted, kept)

@@ -76,20 +76,18 @@ class Player:
     def play(
         self, net: Network, samples: Mapping[int, NDArray[Any]], garbage: int
     ) -> dict[int, Bytes]:
-        """The outputs' bytes, [samples, bytes]. Raises PlayedError at the first find."""
+        """What each tensor holds, [samples, bytes], by root. Raises PlayedError at the first find."""
         held = {net.root(t): _bytes(values) for t, values in samples.items()}
         count = len(next(iter(held.values())))
         for tensor in net.graph.tensors:
             if tensor.data is not None:
                 held[tensor.id] = _repeated(tensor.data, count)
-            elif tensor.is_variable:
-                held[tensor.id] = _repeated(tensor.initial or bytes(tensor.bytes), count)
         for node in net.nodes:
             for port in node.outputs:
                 size = net.graph.tensors[net.root(port.tensor)].bytes
                 held.setdefault(net.root(port.tensor), np.full((count, size), garbage, np.uint8))
             self._run(net, node, held, count, garbage)
-        return {t: held[net.root(t)] for t in net.graph.outputs}
+        return held
 
     def _run(
         self, net: Network, node: Node, held: dict[int, Bytes], count: int, garbage: int

@@ -28,9 +28,12 @@ from lowtide.zoo.writer import write
 from .drawing import Case, Draw, RedrawError
 from .memory import FullError
 from .playing import Find, Network, PlayedError, Player
+from .moves import cast, choose, join, move, part, scaled_join, total
 from .pairs import addition, comparison, extreme, product
 from .products import conv, dense, depthwise
 from .reductions import place, pool, reduction
+from .sequences import lstm, sigmoid_16, svdf
+from .sums import batch_matmul, normalise, resize, transpose_conv
 from .unary import dequantize, logistic, quantize, rectify, softmax
 
 Family = Callable[[Draw], Case]
@@ -50,6 +53,20 @@ FAMILIES: dict[str, Family] = {
     "rectify": rectify,
     "logistic": logistic,
     "softmax": softmax,
+    "sigmoid_16": sigmoid_16,
+    "lstm": lstm,
+    "svdf": svdf,
+    "transpose_conv": transpose_conv,
+    "batch_matmul": batch_matmul,
+    "normalise": normalise,
+    "resize": resize,
+    "join": join,
+    "scaled_join": scaled_join,
+    "part": part,
+    "move": move,
+    "choose": choose,
+    "cast": cast,
+    "total": total,
 }
 SAMPLES = 8
 _CORES = ("any", "cortex-m0", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m55", "rv32imc")
@@ -150,9 +167,10 @@ def play_one(player: Player, tally: Tally, seed: int, number: int) -> None:
 
 
 def _difference(case: Case, net: Network, made: dict[int, Any]) -> Find | None:
-    for tensor, want in zip(net.graph.outputs, case.wanted, strict=True):
+    wanted = [*zip(net.graph.outputs, case.wanted, strict=True), *case.kept.items()]
+    for tensor, want in wanted:
         dtype = np.dtype(net.graph.tensors[tensor].dtype.name.lower())
-        got = made[tensor].view(dtype).reshape(len(want), -1)
+        got = made[net.root(tensor)].view(dtype).reshape(len(want), -1)
         flat = want.reshape(len(want), -1)
         if got.shape != flat.shape:
             return Find(_last(net), f"{got.shape} instead of {flat.shape}")
