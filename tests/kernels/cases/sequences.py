@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from .arithmetic import RANGES, Ints, quantize_multiplier, scaled, scaled_wide
+from .arithmetic import RANGES, TYPES, Ints, quantize_multiplier, scaled, scaled_wide
 from .drawing import Case, Draw, RedrawError
 
 _LOW, _HIGH = RANGES["INT16"]
@@ -173,8 +173,9 @@ def svdf(draw: Draw) -> Case:
     )
     moved = held.reshape(-1, batches, filters, memory).copy()
     moved[..., :-1] = moved[..., 1:]
-    dots = scaled((values - in_zero) @ weights.T, *first) + state_zero
-    moved[..., -1] = np.clip(dots, *RANGES[kind])
+    dots = scaled((values - in_zero) @ weights.T, *first)
+    newest = np.clip(dots, *RANGES[kind]) + state_zero  # what does not fit then wraps
+    moved[..., -1] = newest.astype(TYPES[kind])
     sums = ((moved - state_zero) * over).sum(axis=-1).reshape(-1, batches, units, rank).sum(axis=-1)
     if biases >= 0:
         sums = sums + bias
