@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 
+from .boards import PLACES
 from .library import kernels
-from .running import FAMILIES, run
+from .running import FAMILIES, on_board, run
 
 
 def main() -> int:
@@ -17,8 +18,16 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", type=int, nargs="*", default=[], help="these operators alone")
     parser.add_argument("--finds", type=int, default=20, help="stop a family at so many")
+    parser.add_argument("--board", choices=PLACES, help="on this emulated board")
     args = parser.parse_args()
     families = args.family or list(FAMILIES)
+    if args.board:
+        tally = on_board(args.board, families, args.cases, args.seed)
+        print(f"{args.board}: {tally.cases.total()} cases of {tally.operators.total()} operators,")
+        print(f"{len(tally.finds)} finds, {tally.seconds:.0f} s besides the emulator's")
+        for found in tally.finds[: args.finds]:
+            print(f"    {found}")
+        return 1 if tally.finds else 0
     reached: set[str] = set()
     total, seconds, finds = 0, 0.0, 0
     print(f"{'family':12} {'variant':9} {'operators':>9} {'cases':>9} {'finds':>5}")

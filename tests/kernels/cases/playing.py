@@ -7,9 +7,9 @@ watched. Nodes run one after the other; what a tensor holds is kept as bytes bet
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,13 +65,40 @@ class Network:
         return self.views.get(tensor, tensor)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Played:
+    """What a node found in its tensors and what it left, [samples, bytes] by root; its ports' keys."""
+
+    net: Network
+    node: Node
+    count: int
+    read: frozenset[tuple[int, int]]
+    made: frozenset[tuple[int, int]]
+    before: Mapping[int, Bytes]
+    after: Mapping[int, Bytes]
+
+
+class Memory(Protocol):
+    """Where buffers are put."""
+
+    def rows(self, size: int, count: int, align: int) -> NDArray[np.uint64]:
+        """Addresses of `count` buffers of `size` bytes."""
+
+    def place(self, data: bytes, align: int) -> int:
+        """A buffer that holds `data`."""
+
+
 class Player:
-    """Plays networks in guarded memory; counts the calls of each kernel."""
+    """Plays networks in guarded memory; counts the calls of each kernel.
+
+    What nodes find and leave is kept in `played` if that is a list.
+    """
 
     def __init__(self) -> None:
         self.memory = Guarded()
         self.library = library()
         self.calls: dict[str, int] = {}
+        self.played: list[Played] | None = None
 
     def play(
         self, net: Network, samples: Mapping[int, NDArray[Any]], garbage: int
@@ -93,11 +120,12 @@ class Player:
         self, net: Network, node: Node, held: dict[int, Bytes], count: int, garbage: int
     ) -> None:
         self.memory.clear()
-        stage = self._stage(net, node)
+        stage = staged(net, node, self.memory, 8, self.library.kernel)
         self.memory.fence()
         made = {(net.root(p.tensor), p.row_bytes): p for p in node.outputs}
         read = {(net.root(p.tensor), p.row_bytes): p for p in node.inputs}
         writes = {tensor for tensor, _ in made}
+        before = {t: held[t].copy() for t, _ in read.keys() | made.keys()} if self._keeps else {}
         for sample in range(count):
             for key in read.keys() | made.keys():
                 self._spread(stage.rows[key], held[key[0]][sample], key[1])
@@ -111,27 +139,18 @@ class Player:
         broken = self.memory.broken()
         if broken:
             raise PlayedError(Find(_name(node), broken))
+        if self.played is not None:
+            after = {t: held[t].copy() for t in before}
+            keys = frozenset(read), frozenset(made)
+            self.played.append(Played(net, node, count, *keys, before, after))
         name = _name(node)
         self.calls[name] = self.calls.get(name, 0) + node.steps * count
         if name != node.kernel:
             self.calls[node.kernel] = self.calls.get(node.kernel, 0) + node.steps * count
 
-    def _stage(self, net: Network, node: Node) -> Stage:
-        packer = Packer(8, self.memory.place, self.library.kernel)
-        rows: dict[tuple[int, int], NDArray[np.uint64]] = {}
-        for port in (*node.inputs, *node.outputs):
-            root = net.root(port.tensor)
-            if (root, port.row_bytes) not in rows:
-                width = max(1, net.graph.tensors[root].dtype.bits // 8)
-                rows[root, port.row_bytes] = self.memory.rows(port.row_bytes, port.rows, width)
-        tables = [
-            pointers([_windows(p, rows[net.root(p.tensor), p.row_bytes], node.steps) for p in ports])
-            if ports
-            else np.zeros((node.steps, 1), np.uint64)
-            for ports in (node.inputs, node.outputs)
-        ]
-        scratch = int(self.memory.rows(max(node.scratch, 1), 1, _SCRATCH_ALIGN)[0])
-        return Stage(node, packer.params(node.params), (tables[0], tables[1]), rows, scratch)
+    @property
+    def _keeps(self) -> bool:
+        return self.played is not None
 
     def _call(self, stage: Stage) -> None:
         node, fault = stage.node, Fault()
@@ -159,6 +178,27 @@ class Player:
     def _same(self, rows: NDArray[np.uint64], data: Bytes, size: int) -> bool:
         call = self.library.calls.cases_same
         return bool(call(rows.ctypes.data, data.ctypes.data, size, len(rows)))
+
+
+def staged(
+    net: Network, node: Node, memory: Memory, pointer: int, kernel: Callable[[str], int]
+) -> Stage:
+    """A node's buffers placed, with pointers of so many bytes."""
+    packer = Packer(pointer, memory.place, kernel)
+    rows: dict[tuple[int, int], NDArray[np.uint64]] = {}
+    for port in (*node.inputs, *node.outputs):
+        root = net.root(port.tensor)
+        if (root, port.row_bytes) not in rows:
+            width = max(1, net.graph.tensors[root].dtype.bits // 8)
+            rows[root, port.row_bytes] = memory.rows(port.row_bytes, port.rows, width)
+    tables = [
+        pointers([_windows(p, rows[net.root(p.tensor), p.row_bytes], node.steps) for p in ports])
+        if ports
+        else np.zeros((node.steps, 1), np.uint64)
+        for ports in (node.inputs, node.outputs)
+    ]
+    scratch = int(memory.rows(max(node.scratch, 1), 1, _SCRATCH_ALIGN)[0])
+    return Stage(node, packer.params(node.params), (tables[0], tables[1]), rows, scratch)
 
 
 def _name(node: Node) -> str:

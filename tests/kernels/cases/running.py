@@ -25,6 +25,7 @@ from lowtide.target import ANY, Target
 from lowtide.tflite.read import parse
 from lowtide.zoo.writer import write
 
+from .boards import CORES, Batch
 from .drawing import Case, Draw, RedrawError
 from .memory import FullError
 from .playing import Find, Network, PlayedError, Player
@@ -120,9 +121,11 @@ def drawn(family: str, seed: int, number: int) -> tuple[Case, np.random.Generato
             continue
 
 
-def network(case: Case, rng: np.random.Generator) -> tuple[Network, str]:
+def network(
+    case: Case, rng: np.random.Generator, cores: Sequence[str] = _CORES
+) -> tuple[Network, str]:
     """A case lowered for a core, its nodes in some of their forms; and the core."""
-    core = _CORES[int(rng.integers(len(_CORES)))]
+    core = cores[int(rng.integers(len(cores)))]
     graph = flip_bytes(parse(write(case.spec)).graph).graph
     return lowered(graph, core, rng), core
 
@@ -181,6 +184,37 @@ def _difference(case: Case, net: Network, made: dict[int, Any]) -> Find | None:
             what += f"{got[sample, at]} instead of {flat[sample, at]}"
             return Find(_last(net), what)
     return None
+
+
+def on_board(name: str, families: Sequence[str], cases: int, seed: int) -> Tally:
+    """The same on an emulated board, in one start for each thousands of cases."""
+    tally, player = Tally(name), Player()
+    number = 0
+    began = time.process_time()
+    while tally.cases.total() < cases:
+        batch = Batch(name, np.random.default_rng([seed, number]))
+        names: dict[int, tuple[str, int, str]] = {}
+        while sum(batch.cases.values()) < min(20_000, cases):
+            family = families[number % len(families)]
+            case, rng = drawn(family, seed, number)
+            number += 1
+            try:
+                net, core = network(case, rng, CORES[name])
+                player.played = []
+                player.play(net, case.samples, 0xA5)
+                for played in player.played:
+                    batch.add(number, played)
+            except (LowtideError, FullError, PlayedError):
+                continue
+            names[number] = family, number - 1, core
+            tally.operators[family] += 1
+            tally.kernels.update(node.works.name for node in net.nodes)
+        for at, kernel, what in batch.run():
+            family, own, core = names.get(at, ("?", at, "?"))
+            tally.finds.append(Found(family, seed, own, core, Find(kernel, what)))
+        tally.cases[name] += sum(batch.cases.values())
+    tally.seconds = time.process_time() - began
+    return tally
 
 
 def _last(net: Network) -> str:
