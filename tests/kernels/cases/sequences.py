@@ -77,10 +77,13 @@ def lstm(draw: Draw) -> Case:
     time_major = draw.chance(0.5)
     in_scale = draw.scale()
     in_zero = draw.zero(dtype)
-    hidden_scale = draw.often(2.0**-15 if wide else 2.0**-7, draw.scale(), share=0.5)
+    usual = 2.0**-15 if wide else 2.0**-7
+    hidden_scale = draw.often(usual, draw.scale(), draw.scale() * 2.0**-14, share=0.5)
     hidden_scale = float(np.float32(hidden_scale))
     hidden_zero = draw.zero(dtype)
-    cell_power = -draw.within(9, 15)
+    cell_power = -draw.often(draw.within(9, 15), draw.within(3, 22), share=0.7)
+    cell_scale = 2.0**cell_power * draw.often(1.0, draw.rng.uniform(0.75, 1.4), share=0.7)
+    cell_scale = float(np.float32(cell_scale))
     shape = (times, batches, inputs) if time_major else (batches, times, inputs)
     x, values = draw.input(shape, dtype, in_scale, in_zero)
     held = [-1] * 24
@@ -106,13 +109,13 @@ def lstm(draw: Draw) -> Case:
         held[12 + number] = draw.constant(bias, "INT64" if wide else "INT32", in_scale)
         gates.append((pair, bias))
     held[18], hidden = draw.variable((batches, units), dtype, hidden_scale, hidden_zero)
-    held[19], cell = draw.variable((batches, units), "INT16", 2.0**cell_power)
+    held[19], cell = draw.variable((batches, units), "INT16", cell_scale)
     clip = draw.often(0.0, 0.3, 4.0, 1e6, share=0.7)
-    limit = int(max(min(float(np.float32(clip)) / 2.0**cell_power, 32767.0), 0.0))
+    limit = int(max(min(float(np.float32(clip)) / cell_scale, 32767.0), 0.0))
     fine = 15 + cell_power - 3
     tanh = (3 << fine, 0) if fine >= 0 else (3, -fine)
     by_forget = quantize_multiplier(2.0**-15)
-    by_input = quantize_multiplier(2.0**-30 / 2.0**cell_power)
+    by_input = quantize_multiplier(2.0**-30 / cell_scale)
     by_output = quantize_multiplier(2.0**-30 / hidden_scale)
     made = []
     low, high = RANGES[dtype]

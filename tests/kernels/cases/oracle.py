@@ -1,0 +1,83 @@
+"""The references of the cases against the interpreters: else a kernel might agree with a mistake of ours.
+
+Why many operators in one model: starting an interpreter takes longer than all of them.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from lowtide.oracle.interpreters import reference_tensors
+from lowtide.zoo.spec import NetSpec, OpSpec
+from lowtide.zoo.writer import write
+
+from .drawing import Case, Draw, RedrawError
+from .running import FAMILIES
+
+_SAMPLES = 3
+
+
+def _drawn(family: str, seed: int, count: int) -> list[Case]:
+    rng = np.random.default_rng([seed, zlib.crc32(family.encode())])
+    cases: list[Case] = []
+    while len(cases) < count:
+        try:
+            cases.append(FAMILIES[family](Draw(rng, _SAMPLES, fresh=True)))
+        except RedrawError:
+            continue
+    return cases
+
+
+def _kind(case: Case) -> tuple[str, ...]:
+    """What says which interpreter can run it: the operator and the types."""
+    op = case.spec.ops[0]
+    tensors = [case.spec.tensors[t].dtype for t in (*op.inputs, *op.outputs) if t >= 0]
+    return (op.kind, *tensors[:1], *tensors[-1:])
+
+
+def _joined(cases: Sequence[Case]) -> tuple[NetSpec, list[int]]:
+    """One network of all, and the number of each one's first tensor."""
+    first, tensors, ops = [], [], list[OpSpec]()
+    for case in cases:
+        at = len(tensors)
+        first.append(at)
+        tensors += [replace(t, name=f"c{at}{t.name}") for t in case.spec.tensors]
+        (op,) = case.spec.ops
+        inputs = tuple(t + at if t >= 0 else -1 for t in op.inputs)
+        ops.append(replace(op, inputs=inputs, outputs=tuple(t + at for t in op.outputs)))
+    inputs = [t + at for case, at in zip(cases, first, strict=True) for t in case.spec.inputs]
+    outputs = [t + at for case, at in zip(cases, first, strict=True) for t in case.spec.outputs]
+    return NetSpec("cases", tuple(tensors), tuple(ops), tuple(inputs), tuple(outputs)), first
+
+
+def differences(family: str, seed: int, count: int) -> tuple[list[str], dict[str, int]]:
+    """Where a family's reference and an interpreter differ; and how many outputs each was asked for."""
+    groups: dict[tuple[str, ...], list[Case]] = {}
+    for case in _drawn(family, seed, count):
+        groups.setdefault(_kind(case), []).append(case)
+    lines, asked = list[str](), dict[str, int]()
+    for kind, cases in groups.items():
+        net, first = _joined(cases)
+        inputs = [
+            {
+                t + at: case.samples[t][sample]
+                for case, at in zip(cases, first, strict=True)
+                for t in case.spec.inputs
+            }
+            for sample in range(_SAMPLES)
+        ]
+        found = reference_tensors(write(net), inputs, net.outputs)
+        for case, at in zip(cases, first, strict=True):
+            for tensor, want in zip(case.spec.outputs, case.wanted, strict=True):
+                asked[found.engine] = asked.get(found.engine, 0) + 1
+                got = np.stack([sample[tensor + at] for sample in found.samples])
+                bad = np.argwhere(got != want)
+                if len(bad):
+                    place = tuple(bad[0])
+                    values = f"{got[place]} instead of {want[place]}"
+                    lines.append(f"{kind} by {found.engine}: {len(bad)} of {got.size}, {values}")
+    return lines, asked
