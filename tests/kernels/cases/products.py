@@ -135,8 +135,12 @@ def _layer(
         raise RedrawError
     bias = None
     kind = draw.often("usual", "none", "most", "zero", share=0.6)
+    if kind == "none" and dtype == "UINT8" and not once:  # LiteRT has no such convolution
+        kind = "zero"
     if kind != "none":
-        room = (1 << (46 if dtype == "INT16" and not narrow else 31)) - 1 - worst
+        room = (1 << 31) - 1 - worst
+        if dtype == "INT16" and not narrow:  # what is scaled must be an int32
+            room = int(min(1 << 46, (1 << 30) * out_scale / in_scale / float(scales.max())))
         if room <= 0:
             raise RedrawError
         bias = draw.rng.normal(0, typical * 73 * math.sqrt(products), channels).astype(np.int64)

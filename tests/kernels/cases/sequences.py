@@ -91,6 +91,7 @@ def lstm(draw: Draw) -> Case:
     gates = []
     for number in range(4):
         pair = []
+        most = 1.0
         for first, columns, scale in ((1, inputs, in_scale), (5, units, hidden_scale)):
             size = (9000 if wide else 60) * 60 * math.sqrt(columns)
             real = draw.often(9000 / size, 1.0, 0.5, 2.0**-9, 2.0**-20, share=0.6) * 2.0**-12
@@ -102,9 +103,10 @@ def lstm(draw: Draw) -> Case:
             if wide and by[1] > 3:
                 raise RedrawError
             pair.append((weights.T, by))
+            most = max(most, product / 2.0**-12)
         bias = draw.rng.normal(0, 3000 * (200 if wide else 1), units).astype(np.int64)
         if draw.chance(0.1):
-            room = (1 << 30) - 256 * 128 * max(inputs, units) if not wide else 1 << 40
+            room = (1 << 30) - 256 * 128 * max(inputs, units) if not wide else int((1 << 30) / most)
             bias = draw.rng.choice([-room, room], units)
         held[12 + number] = draw.constant(bias, "INT64" if wide else "INT32", in_scale)
         gates.append((pair, bias))
@@ -166,7 +168,7 @@ def svdf(draw: Draw) -> Case:
         over = over // (rank * memory * 2 + 2)
     times = draw.constant(over, kind, times_scale)
     bias = draw.rng.normal(0, total / 4, units).astype(np.int64).clip(-(1 << 29), 1 << 29)
-    biases = draw.constant(bias, "INT32", state_scale * times_scale) if draw.chance(0.7) else -1
+    biases = draw.constant(bias, "INT32", state_scale * times_scale)
     state, held = draw.variable((batches, filters * memory), kind, state_scale, state_zero)
     first = quantize_multiplier(
         float(np.float32(in_scale) * np.float32(own) / np.float32(state_scale))
@@ -180,8 +182,7 @@ def svdf(draw: Draw) -> Case:
     newest = np.clip(dots, *RANGES[kind]) + state_zero  # what does not fit then wraps
     moved[..., -1] = newest.astype(TYPES[kind])
     sums = ((moved - state_zero) * over).sum(axis=-1).reshape(-1, batches, units, rank).sum(axis=-1)
-    if biases >= 0:
-        sums = sums + bias
+    sums = sums + bias
     if np.abs(sums).max() >= 1 << 31:
         raise RedrawError
     made = np.clip(scaled(sums, *second) + out_zero, *RANGES["INT8"])
