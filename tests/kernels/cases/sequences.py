@@ -98,7 +98,7 @@ def lstm(draw: Draw) -> Case:
             own = float(np.float32(real / scale))
             weights = draw.values((units, columns), "INT8").astype(np.int64)
             held[first + number] = draw.constant(weights, "INT8", own)
-            product = float(np.float32(scale) * np.float32(own))
+            product = scale * own  # as doubles in the released TFLM
             by = quantize_multiplier(product / 2.0**-12)
             if wide and by[1] > 3:
                 raise RedrawError
@@ -170,12 +170,8 @@ def svdf(draw: Draw) -> Case:
     bias = draw.rng.normal(0, total / 4, units).astype(np.int64).clip(-(1 << 29), 1 << 29)
     biases = draw.constant(bias, "INT32", state_scale * times_scale)
     state, held = draw.variable((batches, filters * memory), kind, state_scale, state_zero)
-    first = quantize_multiplier(
-        float(np.float32(in_scale) * np.float32(own) / np.float32(state_scale))
-    )
-    second = quantize_multiplier(
-        float(np.float32(state_scale) * np.float32(times_scale) / np.float32(out_scale))
-    )
+    first = quantize_multiplier(in_scale * own / state_scale)  # as doubles
+    second = quantize_multiplier(state_scale * times_scale / out_scale)
     moved = held.reshape(-1, batches, filters, memory).copy()
     moved[..., :-1] = moved[..., 1:]
     dots = scaled((values - in_zero) @ weights.T, *first)
