@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,7 @@ class RedrawError(Exception):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Case:
-    """An operator as a network, and what it makes of values of its inputs, [samples, ...] each.
+    """An operator, or some, as a network, and what it makes of values of its inputs, [samples, ...] each.
 
     `samples` are by tensor: of inputs, and of variables before the run; `kept` is what the latter hold
     after it.
@@ -42,6 +42,18 @@ class Case:
     samples: Mapping[int, Array]
     wanted: Sequence[Ints]
     kept: Mapping[int, Ints]
+
+
+class Made(Protocol):
+    """A tensor, and what it should hold."""
+
+    @property
+    def tensor(self) -> int:
+        """Its number."""
+
+    @property
+    def values(self) -> Ints:
+        """[samples, *shape]."""
 
 
 class Draw:
@@ -56,6 +68,7 @@ class Draw:
         self.fresh = fresh
         self.tensors: list[TensorSpec] = []
         self.inputs: list[int] = []
+        self.ops: list[OpSpec] = []
         self.samples: dict[int, Array] = {}
 
     def one(self, *of: T) -> T:
@@ -165,7 +178,27 @@ class Draw:
         **more: Any,
     ) -> Case:
         """The network of one operator."""
-        op = OpSpec(kind, version, tuple(inputs), tuple(outputs), *options, **more)
-        made = tuple(outputs)
-        spec = NetSpec("case", tuple(self.tensors), (op,), tuple(self.inputs), made)
-        return Case(spec, self.samples, wanted, kept)
+        self.op(kind, inputs, outputs, options, version, **more)
+        return self._case(tuple(outputs), wanted, kept)
+
+    def op(
+        self,
+        kind: str,
+        inputs: Sequence[int],
+        outputs: Sequence[int],
+        options: tuple[str, Mapping[str, Option]],
+        version: int = 1,
+        **more: Any,
+    ) -> None:
+        """An operator."""
+        self.ops.append(OpSpec(kind, version, tuple(inputs), tuple(outputs), *options, **more))
+
+    def done(self, made: Made) -> Case:
+        """The network of all operators, which makes one tensor."""
+        return self._case((made.tensor,), (made.values,), {})
+
+    def _case(
+        self, outputs: tuple[int, ...], wanted: Sequence[Ints], kept: Mapping[int, Ints]
+    ) -> Case:
+        tensors, ops, inputs = tuple(self.tensors), tuple(self.ops), tuple(self.inputs)
+        return Case(NetSpec("case", tensors, ops, inputs, outputs), self.samples, wanted, kept)

@@ -48,12 +48,12 @@ def _joined(cases: Sequence[Case]) -> tuple[NetSpec, list[int]]:
         at = len(tensors)
         first.append(at)
         tensors += [replace(t, name=f"c{at}{t.name}") for t in case.spec.tensors]
-        (op,) = case.spec.ops
-        inputs = tuple(t + at if t >= 0 else -1 for t in op.inputs)
-        ops.append(replace(op, inputs=inputs, outputs=tuple(t + at for t in op.outputs)))
-    inputs = [t + at for case, at in zip(cases, first, strict=True) for t in case.spec.inputs]
+        for op in case.spec.ops:
+            inputs = tuple(t + at if t >= 0 else -1 for t in op.inputs)
+            ops.append(replace(op, inputs=inputs, outputs=tuple(t + at for t in op.outputs)))
+    given = [t + at for case, at in zip(cases, first, strict=True) for t in case.spec.inputs]
     outputs = [t + at for case, at in zip(cases, first, strict=True) for t in case.spec.outputs]
-    return NetSpec("cases", tuple(tensors), tuple(ops), tuple(inputs), tuple(outputs)), first
+    return NetSpec("cases", tuple(tensors), tuple(ops), tuple(given), tuple(outputs)), first
 
 
 def differences(family: str, seed: int, count: int) -> tuple[list[str], dict[str, int]]:

@@ -82,6 +82,17 @@ def _weights(draw: Draw, shape: tuple[int, ...], dtype: str) -> tuple[Ints, int]
     return values, zero
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Map:
+    """A tensor that is made, or an input: its values, [samples, *shape], and how it is quantised."""
+
+    tensor: int
+    values: Ints
+    dtype: str
+    scale: float
+    zero: int
+
+
 def _factor(draw: Draw, dtype: str, size: float) -> tuple[float, float, float]:
     """(scale of the input, about that of the weights, factor of the sums)."""
     spread = 9000.0 if dtype == "INT16" else 50.0
@@ -112,6 +123,7 @@ def _layer(
     per_channel: bool = True,
     once: bool = False,
     narrow: bool = False,
+    source: Map | None = None,
 ) -> tuple[Layer, int, int]:
     """A layer, the weights' tensor and the bias's (-1: there is none)."""
     channels = shape[axis]
@@ -119,6 +131,9 @@ def _layer(
     typical = 9500 if dtype == "INT16" else 37
     in_scale, scale, real = _factor(draw, dtype, typical * 73 * math.sqrt(products))
     in_scale, scale = float(np.float32(in_scale)), float(np.float32(scale))
+    in_zero = draw.zero(dtype)
+    if source is not None:
+        in_scale, in_zero = source.scale, source.zero
     many = per_channel and dtype != "UINT8" and draw.chance(0.7)
     scales = np.full(channels if many else 1, scale, np.float32)
     if many and draw.chance(0.8):
@@ -128,7 +143,6 @@ def _layer(
         raise RedrawError
     if dtype == "INT16" and not narrow and in_scale * float(scales.max()) / out_scale >= 60:
         raise RedrawError
-    in_zero = draw.zero(dtype)
     low, high = RANGES[dtype]
     worst = int(np.abs(weights - zero).max()) * max(abs(low - in_zero), abs(high - in_zero)) * products
     if worst >= 1 << 31 and (dtype != "INT16" or narrow):
@@ -215,61 +229,121 @@ def _product(a: Ints, b: Ints) -> Ints:
     return np.asarray((a.astype(np.float64) @ b.astype(np.float64)).astype(np.int64))
 
 
-def conv(draw: Draw) -> Case:
-    """CONV_2D."""
-    dtype = _type(draw)
-    size, step, apart, same = window_of(draw)
-    in_c, out_c = draw.within(1, 40), draw.within(1, 24)
-    groups = 1
-    if dtype == "INT8" and draw.chance(0.06):
-        groups = draw.one(2, 3, 4)
-        in_c, out_c = groups * draw.within(1, 8), groups * draw.within(1, 6)
-    shape = map_shape(draw, in_c)
+Window = tuple[tuple[int, int], tuple[int, int], tuple[int, int], bool]
+"""Kernel, strides, dilations, whether SAME."""
+
+
+def _given(draw: Draw, source: Map | None, shape: tuple[int, ...], layer: Layer) -> Map:
+    """What a layer reads: `source`, or a new input."""
+    if source is not None:
+        return source
+    x, values = draw.input(shape, layer.dtype, layer.in_scale, layer.in_zero)
+    return Map(x, values, layer.dtype, layer.in_scale, layer.in_zero)
+
+
+def _made(draw: Draw, layer: Layer, sums: Ints) -> Map:
+    made = layer.finish(sums)
+    out = draw.tensor(made.shape[1:], layer.dtype, layer.out_scale, layer.out_zero)
+    return Map(out, made, layer.dtype, layer.out_scale, layer.out_zero)
+
+
+def convolve(
+    draw: Draw,
+    dtype: str,
+    shape: tuple[int, ...],
+    out_c: int,
+    window: Window,
+    groups: int = 1,
+    source: Map | None = None,
+) -> Map:
+    """A CONV_2D of an input of `shape`, or of `source`."""
+    size, step, apart, same = window
     if math.prod(shape) * math.prod(size) * out_c * draw.count > _WORK:
         raise RedrawError
-    depth = in_c // groups
-    products = math.prod(size) * depth
+    depth = shape[3] // groups
     layer, weights, bias = _layer(
-        draw, dtype, (out_c, *size, depth), 0, products, narrow=draw.chance(0.3)
+        *(draw, dtype, (out_c, *size, depth), 0, math.prod(size) * depth),
+        narrow=draw.chance(0.3),
+        source=source,
     )
-    x, values = draw.input(shape, dtype, layer.in_scale, layer.in_zero)
-    seen = windows(values - layer.in_zero, 0, size, step, apart, same)
+    given = _given(draw, source, shape, layer)
+    seen = windows(given.values - layer.in_zero, 0, size, step, apart, same)
     flat = seen.shape[:4]
     filters = (layer.weights - layer.weights_zero).reshape(groups, out_c // groups, -1)
     parts = [
-        _product(
-            seen[..., g * depth : (g + 1) * depth].reshape(*flat, -1), filters[g].T
-        )
+        _product(seen[..., g * depth : (g + 1) * depth].reshape(*flat, -1), filters[g].T)
         for g in range(groups)
     ]
-    made = layer.finish(np.concatenate(parts, axis=-1))
-    out = draw.tensor(made.shape[1:], dtype, layer.out_scale, layer.out_zero)
+    made = _made(draw, layer, np.concatenate(parts, axis=-1))
     options = _options(step, apart, same, layer.activation)
-    inputs = (x, weights) if bias < 0 else (x, weights, bias)
-    return draw.case("CONV_2D", inputs, (out,), (made,), ("Conv2DOptions", options), 3)
+    inputs = (given.tensor, weights) if bias < 0 else (given.tensor, weights, bias)
+    draw.op("CONV_2D", inputs, (made.tensor,), ("Conv2DOptions", options), 3)
+    return made
+
+
+def conv(draw: Draw) -> Case:
+    """CONV_2D."""
+    dtype = _type(draw)
+    window = window_of(draw)
+    in_c, out_c, groups = draw.within(1, 40), draw.within(1, 24), 1
+    if dtype == "INT8" and draw.chance(0.06):
+        groups = draw.one(2, 3, 4)
+        in_c, out_c = groups * draw.within(1, 8), groups * draw.within(1, 6)
+    return draw.done(convolve(draw, dtype, map_shape(draw, in_c), out_c, window, groups))
+
+
+def convolve_depthwise(
+    draw: Draw,
+    dtype: str,
+    shape: tuple[int, ...],
+    multiple: int,
+    window: Window,
+    source: Map | None = None,
+) -> Map:
+    """A DEPTHWISE_CONV_2D of an input of `shape`, or of `source`."""
+    size, step, apart, same = window
+    channels = shape[3] * multiple
+    if math.prod(shape) * math.prod(size) * multiple * draw.count > _WORK:
+        raise RedrawError
+    layer, weights, bias = _layer(
+        draw, dtype, (1, *size, channels), 3, math.prod(size), source=source
+    )
+    given = _given(draw, source, shape, layer)
+    seen = windows(given.values - layer.in_zero, 0, size, step, apart, same)
+    filters = (layer.weights - layer.weights_zero).reshape(*size, shape[3], multiple)
+    sums = np.einsum("snyxijc,ijcm->snyxcm", seen, filters)
+    made = _made(draw, layer, sums.reshape(*seen.shape[:4], channels))
+    options = _options(step, apart, same, layer.activation) | {"depth_multiplier": multiple}
+    inputs = (given.tensor, weights) if bias < 0 else (given.tensor, weights, bias)
+    draw.op("DEPTHWISE_CONV_2D", inputs, (made.tensor,), ("DepthwiseConv2DOptions", options), 3)
+    return made
 
 
 def depthwise(draw: Draw) -> Case:
     """DEPTHWISE_CONV_2D."""
     dtype = _type(draw)
-    size, step, apart, same = window_of(draw)
-    in_c = draw.within(1, 40)
     multiple = draw.often(1, 2, 3, 4, 8, share=0.75)
-    channels = in_c * multiple
-    shape = map_shape(draw, in_c)
-    if math.prod(shape) * math.prod(size) * multiple * draw.count > _WORK:
-        raise RedrawError
-    layer, weights, bias = _layer(draw, dtype, (1, *size, channels), 3, math.prod(size))
-    x, values = draw.input(shape, dtype, layer.in_scale, layer.in_zero)
-    seen = windows(values - layer.in_zero, 0, size, step, apart, same)
-    filters = (layer.weights - layer.weights_zero).reshape(*size, in_c, multiple)
-    sums = np.einsum("snyxijc,ijcm->snyxcm", seen, filters)
-    made = layer.finish(sums.reshape(*seen.shape[:4], channels))
-    out = draw.tensor(made.shape[1:], dtype, layer.out_scale, layer.out_zero)
-    options = _options(step, apart, same, layer.activation) | {"depth_multiplier": multiple}
-    inputs = (x, weights) if bias < 0 else (x, weights, bias)
-    named = ("DepthwiseConv2DOptions", options)
-    return draw.case("DEPTHWISE_CONV_2D", inputs, (out,), (made,), named, 3)
+    shape = map_shape(draw, draw.within(1, 40))
+    return draw.done(convolve_depthwise(draw, dtype, shape, multiple, window_of(draw)))
+
+
+def block(draw: Draw) -> Case:
+    """A depthwise convolution with pointwise ones around it, which can be one operator."""
+    dtype = draw.often("INT8", "UINT8", share=0.85)
+    expands, projects = draw.one((True, True), (True, False), (False, True))
+    shape = (1, *map_shape(draw, draw.within(1, 20))[1:])
+    point: Window = ((1, 1), (1, 1), (1, 1), True)
+    k = draw.one(3, 3, 5, draw.within(1, 7))
+    stride = draw.often(1, 2, share=0.7)
+    window: Window = ((k, draw.often(k, 3)), (stride, stride), (1, 1), draw.chance(0.8))
+    source = None
+    if expands:
+        source = convolve(draw, dtype, shape, draw.within(2, 40), point)
+        shape = source.values.shape[1:]  # type: ignore[assignment]
+    made = convolve_depthwise(draw, dtype, shape, 1, window, source)
+    if projects:
+        made = convolve(draw, dtype, made.values.shape[1:], draw.within(1, 20), point, 1, made)
+    return draw.done(made)
 
 
 def dense(draw: Draw) -> Case:

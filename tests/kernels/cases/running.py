@@ -31,7 +31,7 @@ from .memory import FullError
 from .playing import Find, Network, PlayedError, Player
 from .moves import cast, choose, join, move, part, scaled_join, total
 from .pairs import addition, comparison, extreme, product
-from .products import conv, dense, depthwise
+from .products import block, conv, dense, depthwise
 from .reductions import place, pool, reduction
 from .sequences import lstm, sigmoid_16, svdf
 from .sums import batch_matmul, normalise, resize, transpose_conv
@@ -42,6 +42,7 @@ FAMILIES: dict[str, Family] = {
     "conv": conv,
     "depthwise": depthwise,
     "dense": dense,
+    "block": block,
     "addition": addition,
     "product": product,
     "extreme": extreme,
@@ -131,14 +132,20 @@ def network(
 
 
 def lowered(graph: Graph, core: str, rng: np.random.Generator) -> Network:
-    """A graph's nodes, each in one of its forms."""
-    ready = prepare(graph, range(len(graph.ops)), join=False, target=_targets()[core])
+    """A graph's nodes, each in one of its forms; operators that can be a block are mostly one."""
+    blocks = len([op for op in graph.ops if op.window is not None or "CONV" in op.type]) > 1
+    ready = prepare(graph, range(len(graph.ops)), join=blocks, target=_targets()[core])
+    instead: dict[int, int] = {}
+    if ready.blocks and rng.random() < 0.9:
+        chosen = ready.blocks[int(rng.integers(len(ready.blocks)))]
+        instead = {**dict.fromkeys(chosen.operators, -1), chosen.operators[-1]: chosen.op}
     nodes: list[Node] = []
     for op in graph.ops:
-        for node in ready.lowered[op.id].nodes:
+        number = instead.get(op.id, op.id)
+        for node in ready.lowered[number].nodes if number >= 0 else ():
             forms = (node, *node.forms)
             nodes.append(forms[int(rng.integers(len(forms)))])
-    return Network(ready.graph, tuple(nodes), ready.views)
+    return Network(ready.wide, tuple(nodes), ready.views)
 
 
 def play_one(player: Player, tally: Tally, seed: int, number: int) -> None:
