@@ -1,4 +1,4 @@
-"""`python -m tests.kernels.cases`: plays cases of all families, prints a table, exits with 1 at a find."""
+"""`python -m tests.kernels.cases` plays cases of all families and prints a table; 1 if it finds any."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import argparse
 import sys
 
 from .boards import PLACES
+from .families import FAMILIES
 from .library import kernels
-from .running import FAMILIES, on_board, run
+from .running import on_board, run
 
 
 def main() -> int:
@@ -30,19 +31,19 @@ def main() -> int:
         return 1 if tally.finds else 0
     reached: set[str] = set()
     total, seconds, finds = 0, 0.0, 0
-    print(f"{'family':12} {'variant':9} {'operators':>9} {'cases':>9} {'finds':>5}")
+    print(f"{'family':14} {'variant':9} {'operators':>9} {'cases':>9} {'finds':>5}")
     for family in families:
         tally = run(
             family, args.cases // len(families), args.seed, most_finds=args.finds, only=args.only
         )
-        by = {v: 0 for v in tally.operators}
-        for variant in sorted(by):
+        for variant in sorted(tally.operators):
+            finds_of = sum(found.variant == variant for found in tally.finds)
             print(
-                f"{family:12} {variant:9} {tally.operators[variant]:9} {tally.cases[variant]:9}"
-                f" {'':>5}"
+                f"{family:14} {variant:9} {tally.operators[variant]:9} {tally.cases[variant]:9}"
+                f" {finds_of:5}"
             )
         print(
-            f"{family:12} {'all':9} {tally.operators.total():9} {tally.cases.total():9}"
+            f"{family:14} {'all':9} {tally.operators.total():9} {tally.cases.total():9}"
             f" {len(tally.finds):5}   {tally.seconds:.1f} s, {tally.refused.total()} refused"
         )
         for found in tally.finds:
@@ -56,7 +57,9 @@ def main() -> int:
         sys.stdout.flush()
     print(f"{total} cases, {finds} finds, {seconds:.0f} CPU seconds")
     missing = sorted(kernels() - reached)
-    print(f"{len(reached & kernels())} of {len(kernels())} kernels reached; not: {' '.join(missing)}")
+    print(
+        f"{len(reached & kernels())} of {len(kernels())} kernels reached; not: {' '.join(missing)}"
+    )
     return 1 if finds else 0
 
 

@@ -38,7 +38,7 @@ def quantize_multiplier(real: float) -> tuple[int, int]:
     if real == 0:
         return 0, 0
     fraction, shift = math.frexp(real)
-    multiplier = int(math.floor(fraction * (1 << 31) + 0.5))
+    multiplier = math.floor(fraction * (1 << 31) + 0.5)
     if multiplier == 1 << 31:
         multiplier, shift = multiplier // 2, shift + 1
     if shift < -31:
@@ -89,7 +89,7 @@ def scaled_wide(x: Any, multiplier: Any, shift: Any) -> Ints:
 
 def rounded(x: float) -> int:
     """TfLiteRound: halves away from zero."""
-    return int(math.floor(abs(x) + 0.5)) * (1 if x >= 0 else -1)
+    return math.floor(abs(x) + 0.5) * (1 if x >= 0 else -1)
 
 
 def activation_range(kind: int, dtype: str, scale: float, zero: int) -> tuple[int, int]:

@@ -1,8 +1,8 @@
-"""The same cases on emulated boards, thousands in one start: what only those cores have, at its real work.
+"""The same cases on emulated boards, thousands in one start: the assembly of those cores at work.
 
-Why from the host's run: a network of several nodes needs what the nodes before have made, and the host has
-it. So each node is given that, and what it makes is compared. Memory ends where a board's RAM ends: some
-buffers lie there, so that what is read beyond them is a fault.
+Why after the host's run: a network of several nodes needs what the nodes before have made, and the host
+has it. So each node is given that, and what it makes is compared. Some buffers lie where a board's RAM
+ends or begins, so that what is read beyond them is a fault.
 """
 
 from __future__ import annotations
@@ -35,9 +35,10 @@ _GAP = 0x6D
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A board's memory: where the program's is, (origin, bytes), and the edges beyond which there is none.
+    """A board's memory: where the program's is, (origin, bytes), and edges beyond which there is none.
 
-    `room` is the part of RAM for buffers; `ends` are addresses where memory ends, `starts` where it begins.
+    `room` is the part of RAM for buffers; `ends` are addresses where memory ends, `starts` where it
+    begins.
     """
 
     flash: tuple[int, int]
@@ -235,7 +236,7 @@ class Batch:
         return commands
 
     def _image(self, room: Room, stage: Stage, played: Played) -> bytes:
-        """All of the room as it should be, scratch memory aside, which is marked by `b""` later."""
+        """All of the room as it should be; then where its scratch memory is, which may be anything."""
         image = bytearray([_GAP]) * (room.at + 8 - room.low)
         for at, data in room.puts:
             if room.low <= at < room.at:
@@ -247,8 +248,6 @@ class Batch:
                     first = at - room.low
                     image[first : first + key[1]] = held[row * key[1] : (row + 1) * key[1]]
         first = stage.scratch - room.low
-        if 0 <= first < len(image):
-            self.hidden = (first, stage.node.scratch)
         return bytes(image) + struct.pack("<II", max(0, first), stage.node.scratch)
 
     def _put(self, address: int, data: bytes) -> bytes:

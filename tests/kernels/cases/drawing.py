@@ -1,6 +1,7 @@
 """Draws operators: shapes, types, scales and values together, the extremes with weight.
 
-Why weight: at random, a zero point is never at an end, nor a multiplier a power of two, and there faults are.
+Why weight: at random, a zero point is hardly ever at an end, nor a multiplier a power of two, and there
+faults are.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class RedrawError(Exception):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Case:
-    """An operator, or some, as a network, and what it makes of values of its inputs, [samples, ...] each.
+    """An operator, or some, as a network, and what it makes of its inputs' values, [samples, ...] each.
 
     `samples` are by tensor: of inputs, and of variables before the run; `kept` is what the latter hold
     after it.
@@ -40,7 +41,7 @@ class Case:
 
     spec: NetSpec
     samples: Mapping[int, Array]
-    wanted: Sequence[Ints]
+    wanted: Sequence[Array]
     kept: Mapping[int, Ints]
 
 
@@ -171,7 +172,7 @@ class Draw:
         kind: str,
         inputs: Sequence[int],
         outputs: Sequence[int],
-        wanted: Sequence[Ints],
+        wanted: Sequence[Array],
         options: tuple[str, Mapping[str, Option]] = ("", {}),
         version: int = 1,
         kept: Mapping[int, Ints] = MappingProxyType({}),
@@ -198,7 +199,7 @@ class Draw:
         return self._case((made.tensor,), (made.values,), {})
 
     def _case(
-        self, outputs: tuple[int, ...], wanted: Sequence[Ints], kept: Mapping[int, Ints]
+        self, outputs: tuple[int, ...], wanted: Sequence[Array], kept: Mapping[int, Ints]
     ) -> Case:
         tensors, ops, inputs = tuple(self.tensors), tuple(self.ops), tuple(self.inputs)
         return Case(NetSpec("case", tensors, ops, inputs, outputs), self.samples, wanted, kept)

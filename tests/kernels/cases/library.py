@@ -13,7 +13,6 @@ import subprocess
 import tempfile
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from pathlib import Path
 
 from lowtide.emit.runtime import kernel_files

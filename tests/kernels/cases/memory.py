@@ -1,7 +1,7 @@
 """Memory of this process in which every buffer has a guard page on one side.
 
-Why two ends: a buffer that ends at a guard page shows what is read after it, one that begins there what is
-read before it. Bytes on the other side, up to the slot's own guard page, are set and looked at again.
+Why two ends: a buffer that ends at a guard page shows what is read after it, one that begins there what
+is read before it. Bytes on the other side are set, and looked at again afterwards.
 """
 
 from __future__ import annotations
@@ -109,7 +109,9 @@ class Guarded:
             for at, size, low, high in zip(*(p.tolist() for p in placed), strict=True):
                 if low - PAGE <= address < high + PAGE:
                     beyond = address - at - size
-                    text = f"{beyond} bytes after the end" if beyond >= 0 else f"{at - address} before"
+                    text = (
+                        f"{beyond} bytes after the end" if beyond >= 0 else f"{at - address} before"
+                    )
                     if near is None or abs(beyond) < near[0]:
                         near = abs(beyond), f"{text} of a buffer of {size} bytes"
         return "at no buffer" if near is None else near[1]

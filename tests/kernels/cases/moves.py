@@ -52,7 +52,8 @@ def join(draw: Draw) -> Case:
     out = draw.tensor(whole.shape[1:], dtype, scale, zero)
     if pack:
         return draw.case(
-            *("PACK", made, (out,), (whole,)), ("PackOptions", {"values_count": count, "axis": axis})
+            *("PACK", made, (out,), (whole,)),
+            ("PackOptions", {"values_count": count, "axis": axis}),
         )
     options = {"axis": axis, "fused_activation_function": 0}
     return draw.case("CONCATENATION", made, (out,), (whole,), ("ConcatenationOptions", options))
@@ -247,10 +248,10 @@ def choose(draw: Draw) -> Case:
     draw.inputs.append(begin)
     draw.samples[begin] = at.astype(np.int32)
     wanted = a.copy()
-    for sample, first in enumerate(at):
+    for sample, first in enumerate(at.tolist()):
         low = [min(max(0, f), n - m) for f, n, m in zip(first, shape, fewer, strict=True)]
         cut = tuple(slice(f, f + m) for f, m in zip(low, fewer, strict=True))
-        wanted[(sample, *cut)] = b[sample]
+        wanted[sample][cut] = b[sample]
     out = draw.tensor(shape, dtype, scale, zero)
     options = ("DynamicUpdateSliceOptions", {})
     return draw.case(kind, (x, y, begin), (out,), (wanted,), options)

@@ -1,4 +1,4 @@
-"""The references of the cases against the interpreters: else a kernel might agree with a mistake of ours.
+"""The references of the cases against the interpreters: a kernel might agree with a mistake of ours.
 
 Why many operators in one model: starting an interpreter takes longer than all of them.
 """
@@ -12,11 +12,11 @@ from dataclasses import replace
 import numpy as np
 
 from lowtide.oracle.interpreters import reference_tensors
-from lowtide.zoo.spec import NetSpec, OpSpec
+from lowtide.zoo.spec import NetSpec, OpSpec, TensorSpec
 from lowtide.zoo.writer import write
 
 from .drawing import Case, Draw, RedrawError
-from .running import FAMILIES
+from .families import FAMILIES
 
 _SAMPLES = 3
 _UNKNOWN = {"ARG_MAX INT16", "ARG_MIN INT16", "QUANTIZE INT32 UINT8"}
@@ -43,7 +43,7 @@ def _kind(case: Case) -> tuple[str, ...]:
 
 def _joined(cases: Sequence[Case]) -> tuple[NetSpec, list[int]]:
     """One network of all, and the number of each one's first tensor."""
-    first, tensors, ops = [], [], list[OpSpec]()
+    first, tensors, ops = list[int](), list[TensorSpec](), list[OpSpec]()
     for case in cases:
         at = len(tensors)
         first.append(at)

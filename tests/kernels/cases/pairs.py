@@ -35,9 +35,7 @@ def shapes(draw: Draw) -> tuple[tuple[int, ...], tuple[int, ...]]:
 def _broadcast(a: Ints, b: Ints) -> tuple[Ints, Ints]:
     """Both with as many dimensions, the samples first."""
     rank = max(a.ndim, b.ndim)
-    wide = [
-        x.reshape(x.shape[0], *(1,) * (rank - x.ndim), *x.shape[1:]) for x in (a, b)
-    ]
+    wide = [x.reshape(x.shape[0], *(1,) * (rank - x.ndim), *x.shape[1:]) for x in (a, b)]
     return wide[0], wide[1]
 
 
@@ -70,8 +68,15 @@ def _two(draw: Draw, dtype: str, scales: Any, zeros: Any) -> tuple[list[int], In
 
 
 def _finished(
-    draw: Draw, kind: str, inputs: list[int], wanted: Ints, dtype: str, scale: float | None,
-    zero: int, options: tuple[str, dict[str, int]], version: int = 2,
+    draw: Draw,
+    kind: str,
+    inputs: list[int],
+    wanted: Ints,
+    dtype: str,
+    scale: float | None,
+    zero: int,
+    options: tuple[str, dict[str, int]],
+    version: int = 2,
 ) -> Case:
     out = draw.tensor(wanted.shape[1:], dtype, scale, zero)
     return draw.case(kind, inputs, (out,), (wanted,), options, version)
@@ -173,7 +178,9 @@ def _prelu(draw: Draw, dtype: str, scales: Any, zeros: list[int]) -> Case:
         raise RedrawError
     made = np.where(a >= 0, scaled(a, *above), scaled(a * b, *below)) + zeros[2]
     made = np.clip(made, *RANGES[dtype])
-    return _finished(draw, "PRELU", [x, alpha], made, dtype, scales[2], zeros[2], ("NegOptions", {}), 1)
+    return _finished(
+        draw, "PRELU", [x, alpha], made, dtype, scales[2], zeros[2], ("NegOptions", {}), 1
+    )
 
 
 def extreme(draw: Draw) -> Case:
@@ -184,8 +191,8 @@ def extreme(draw: Draw) -> Case:
         if (b == 0).any() or ((a == RANGES["INT32"][0]) & (b == -1)).any():
             raise RedrawError
         made = np.sign(a) * np.sign(b) * (np.abs(a) // np.abs(b))
-        options = ("DivOptions", {"fused_activation_function": 0})
-        return _finished(draw, kind, inputs, made, "INT32", None, 0, options)
+        by = ("DivOptions", {"fused_activation_function": 0})
+        return _finished(draw, kind, inputs, made, "INT32", None, 0, by)
     if kind.startswith("LOGICAL"):
         inputs, a, b = _two(draw, "BOOL", (None, None), (0, 0))
         made = a & b if kind == "LOGICAL_AND" else a | b
@@ -196,8 +203,8 @@ def extreme(draw: Draw) -> Case:
     zero = 0 if scale is None else draw.zero(dtype)
     inputs, a, b = _two(draw, dtype, (scale, scale), (zero, zero))
     made = np.minimum(a, b) if kind == "MINIMUM" else np.maximum(a, b)
-    named = ("MaximumMinimumOptions", {})
-    return _finished(draw, kind, inputs, made, dtype, scale, zero, named, 1)
+    options = ("MaximumMinimumOptions", dict[str, int]())
+    return _finished(draw, kind, inputs, made, dtype, scale, zero, options, 1)
 
 
 _COMPARISONS: dict[str, tuple[str, Any]] = {
@@ -227,7 +234,7 @@ def comparison(draw: Draw) -> Case:
             scaled((v - z) << 8, *quantize_multiplier(float(np.float32(s))))
             for v, z, s in zip((a, b), zeros, scales, strict=True)
         )
-    named, compare = _COMPARISONS[kind]
+    of, compare = _COMPARISONS[kind]
     made = compare(a, b).astype(np.int64)
     assert math.prod(made.shape)
-    return _finished(draw, kind, inputs, made, "BOOL", None, 0, (named, {}), 1)
+    return _finished(draw, kind, inputs, made, "BOOL", None, 0, (of, {}), 1)

@@ -113,12 +113,10 @@ class Player:
             for port in node.outputs:
                 size = net.graph.tensors[net.root(port.tensor)].bytes
                 held.setdefault(net.root(port.tensor), np.full((count, size), garbage, np.uint8))
-            self._run(net, node, held, count, garbage)
+            self._run(net, node, held, count)
         return held
 
-    def _run(
-        self, net: Network, node: Node, held: dict[int, Bytes], count: int, garbage: int
-    ) -> None:
+    def _run(self, net: Network, node: Node, held: dict[int, Bytes], count: int) -> None:
         self.memory.clear()
         stage = staged(net, node, self.memory, 8, self.library.kernel)
         self.memory.fence()
@@ -131,9 +129,10 @@ class Player:
                 self._spread(stage.rows[key], held[key[0]][sample], key[1])
             self._call(stage)
             for key in read:
-                if key[0] not in writes:
-                    if not self._same(stage.rows[key], held[key[0]][sample], key[1]):
-                        raise PlayedError(Find(_name(node), "it changes its input"))
+                if key[0] in writes:
+                    continue
+                if not self._same(stage.rows[key], held[key[0]][sample], key[1]):
+                    raise PlayedError(Find(_name(node), "it changes its input"))
             for key in made:
                 self._gather(stage.rows[key], held[key[0]][sample], key[1])
         broken = self.memory.broken()
@@ -224,5 +223,3 @@ def _bytes(values: NDArray[Any]) -> Bytes:
 
 def _repeated(data: bytes, count: int) -> Bytes:
     return np.tile(np.frombuffer(data, np.uint8), (count, 1))
-
-

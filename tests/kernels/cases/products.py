@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -144,7 +143,9 @@ def _layer(
     if dtype == "INT16" and not narrow and in_scale * float(scales.max()) / out_scale >= 60:
         raise RedrawError
     low, high = RANGES[dtype]
-    worst = int(np.abs(weights - zero).max()) * max(abs(low - in_zero), abs(high - in_zero)) * products
+    worst = (
+        int(np.abs(weights - zero).max()) * max(abs(low - in_zero), abs(high - in_zero)) * products
+    )
     if worst >= 1 << 31 and (dtype != "INT16" or narrow):
         raise RedrawError
     bias = None
@@ -177,8 +178,12 @@ def _layer(
 
 
 def windows(
-    values: Ints, fill: int, size: tuple[int, int], step: tuple[int, int],
-    apart: tuple[int, int], same: bool,
+    values: Ints,
+    fill: int,
+    size: tuple[int, int],
+    step: tuple[int, int],
+    apart: tuple[int, int],
+    same: bool,
 ) -> Ints:
     """The windows of a map, [samples, images, rows, columns, kernel rows, kernel columns, channels]."""
     _, _, height, width, _ = values.shape
@@ -331,7 +336,7 @@ def block(draw: Draw) -> Case:
     """A depthwise convolution with pointwise ones around it, which can be one operator."""
     dtype = draw.often("INT8", "UINT8", share=0.85)
     expands, projects = draw.one((True, True), (True, False), (False, True))
-    shape = (1, *map_shape(draw, draw.within(1, 20))[1:])
+    shape: tuple[int, ...] = (1, *map_shape(draw, draw.within(1, 20))[1:])
     point: Window = ((1, 1), (1, 1), (1, 1), True)
     k = draw.one(3, 3, 5, draw.within(1, 7))
     stride = draw.often(1, 2, share=0.7)
@@ -339,7 +344,7 @@ def block(draw: Draw) -> Case:
     source = None
     if expands:
         source = convolve(draw, dtype, shape, draw.within(2, 40), point)
-        shape = source.values.shape[1:]  # type: ignore[assignment]
+        shape = source.values.shape[1:]
     made = convolve_depthwise(draw, dtype, shape, 1, window, source)
     if projects:
         made = convolve(draw, dtype, made.values.shape[1:], draw.within(1, 20), point, 1, made)

@@ -112,6 +112,4 @@ def place(draw: Draw) -> Case:
     at = draw.constant(np.array([axis - rank if draw.chance(0.3) else axis]), "INT32")
     out = draw.tensor(made.shape[1:], "INT64" if wide else "INT32")
     named = "ArgMaxOptions" if kind == "ARG_MAX" else "ArgMinOptions"
-    return draw.case(
-        kind, (x, at), (out,), (made,), (named, {"output_type": 4 if wide else 2}), 2
-    )
+    return draw.case(kind, (x, at), (out,), (made,), (named, {"output_type": 4 if wide else 2}), 2)

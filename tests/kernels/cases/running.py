@@ -1,6 +1,7 @@
 """Draws and plays cases of a family, and keeps count.
 
-Why a seed for each operator: a find is told in three words (family, seed, number) and comes again at once.
+Why a seed for each operator: a find is told in three words (family, seed, number), and comes again at
+once.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import time
 import zlib
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -27,50 +28,11 @@ from lowtide.zoo.writer import write
 
 from .boards import CORES, Batch
 from .drawing import Case, Draw, RedrawError
+from .families import FAMILIES
 from .memory import FullError
 from .playing import Find, Network, PlayedError, Player
-from .moves import cast, choose, join, move, part, scaled_join, total
-from .pairs import addition, comparison, extreme, product
-from .products import block, conv, dense, depthwise
-from .reductions import place, pool, reduction
-from .sequences import lstm, sigmoid_16, svdf
-from .sums import batch_matmul, normalise, resize, transpose_conv
-from .unary import dequantize, logistic, quantize, rectify, softmax
 
-Family = Callable[[Draw], Case]
-FAMILIES: dict[str, Family] = {
-    "conv": conv,
-    "depthwise": depthwise,
-    "dense": dense,
-    "block": block,
-    "addition": addition,
-    "product": product,
-    "extreme": extreme,
-    "comparison": comparison,
-    "pool": pool,
-    "reduction": reduction,
-    "place": place,
-    "quantize": quantize,
-    "dequantize": dequantize,
-    "rectify": rectify,
-    "logistic": logistic,
-    "softmax": softmax,
-    "sigmoid_16": sigmoid_16,
-    "lstm": lstm,
-    "svdf": svdf,
-    "transpose_conv": transpose_conv,
-    "batch_matmul": batch_matmul,
-    "normalise": normalise,
-    "resize": resize,
-    "join": join,
-    "scaled_join": scaled_join,
-    "part": part,
-    "move": move,
-    "choose": choose,
-    "cast": cast,
-    "total": total,
-}
-SAMPLES = 8
+SAMPLES = 4
 _CORES = ("any", "cortex-m0", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m55", "rv32imc")
 
 
@@ -83,6 +45,11 @@ class Found:
     number: int
     core: str
     find: Find
+
+    @property
+    def variant(self) -> str:
+        """The best variant of kernels that the core has."""
+        return variant_of(_targets()[self.core])
 
     def __str__(self) -> str:
         again = f"--family {self.family} --seed {self.seed} --only {self.number}"

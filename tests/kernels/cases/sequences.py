@@ -49,7 +49,9 @@ def sigmoid_16(draw: Draw) -> Case:
     """LOGISTIC and TANH of int16."""
     kind = draw.one("LOGISTIC", "TANH")
     power = draw.one(-12, -12, -11, -13, -15) if draw.chance(0.4) else None
-    scale = 2.0**power if power is not None else float(np.float32(2 ** draw.rng.uniform(-16, -10.7)))
+    scale = (
+        2.0**power if power is not None else float(np.float32(2 ** draw.rng.uniform(-16, -10.7)))
+    )
     if power == -12 or (power == -11 and kind == "TANH"):
         multiplier, shift = 3 << (power + 12), 0
     else:

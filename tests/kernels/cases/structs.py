@@ -18,9 +18,18 @@ import numpy as np
 from lowtide.lower.nodes import Array, Kernel, Params, Value
 
 _FORMATS = {
-    **{"int8_t": "b", "uint8_t": "B", "int16_t": "h", "uint16_t": "H", "int32_t": "i"},
-    **{"uint32_t": "I", "int64_t": "q", "uint64_t": "Q", "float": "f", "int": "i"},
-    **{"lt_elem": "i", "char": "b"},
+    "int8_t": "b",
+    "uint8_t": "B",
+    "int16_t": "h",
+    "uint16_t": "H",
+    "int32_t": "i",
+    "uint32_t": "I",
+    "int64_t": "q",
+    "uint64_t": "Q",
+    "float": "f",
+    "int": "i",
+    "lt_elem": "i",
+    "char": "b",
 }
 _NUMPY = {"float": np.dtype("<f4")} | {
     f"{sign}int{bits}_t": np.dtype(f"<{'u' if sign else 'i'}{bits // 8}")
@@ -48,7 +57,7 @@ Place = Callable[[bytes, int], int]
 @cache
 def _sources() -> dict[str, str]:
     folder = resources.files("lowtide.kernels") / "include"
-    found = {}
+    found = dict[str, str]()
     for header in sorted(folder.iterdir(), key=lambda file: file.name):
         text = re.sub(r"/\*.*?\*/", "", header.read_text(), flags=re.S)
         text = re.sub(r"^\s*#.*$", "", text, flags=re.M)
@@ -72,7 +81,11 @@ def _members(body: str) -> Iterator[tuple[str, str, int]]:
         for name in names.split(","):
             bare = re.sub(r"\[.*?\]|[\s*]", "", name)
             counts = [int(n) for n in re.findall(r"\[(\d+)\]", name)]
-            yield bare, "*" if "*" in name or kind in _POINTERS else kind, int(np.prod(counts or [1]))
+            yield (
+                bare,
+                "*" if "*" in name or kind in _POINTERS else kind,
+                int(np.prod(counts or [1])),
+            )
 
 
 @cache
@@ -110,7 +123,9 @@ class Packer:
         for name, value in params.fields:
             at, kind = of.fields[name]
             if kind == "*":
-                struct.pack_into("<Q" if self.pointer == 8 else "<I", data, at, self._address(value))
+                struct.pack_into(
+                    "<Q" if self.pointer == 8 else "<I", data, at, self._address(value)
+                )
             else:
                 assert isinstance(value, int | float), (params.ctype, name)
                 struct.pack_into(f"<{kind}", data, at, value if kind == "f" else int(value))

@@ -109,7 +109,7 @@ def _inverse_root(square: int) -> tuple[int, int]:
 
 def normalise(draw: Draw) -> Case:
     """L2_NORMALIZATION."""
-    shape = tuple(draw.within(1, 9) for _ in range(draw.within(1, 3))) + (draw.within(1, 60),)
+    shape = (*(draw.within(1, 9) for _ in range(draw.within(1, 3))), draw.within(1, 60))
     zero = draw.zero("INT8")
     x, values = draw.input(shape, "INT8", draw.scale(), zero)
     centred = values - zero
@@ -143,7 +143,10 @@ def resize(draw: Draw) -> Case:
     rows = _places(size[0], shape[1], corners, half)
     columns = _places(size[1], shape[2], corners, half)
     made = np.zeros((draw.count, shape[0], *size, shape[3]), np.int64)
-    for at_y, weight_y in ((rows[1], 1024 - (rows[0] - 1024 * rows[1])), (rows[2], rows[0] - 1024 * rows[1])):
+    for at_y, weight_y in (
+        (rows[1], 1024 - (rows[0] - 1024 * rows[1])),
+        (rows[2], rows[0] - 1024 * rows[1]),
+    ):
         for at_x, weight_x in (
             (columns[1], 1024 - (columns[0] - 1024 * columns[1])),
             (columns[2], columns[0] - 1024 * columns[1]),

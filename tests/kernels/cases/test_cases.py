@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from .families import FAMILIES
 from .oracle import differences
-from .running import FAMILIES, run
+from .running import run
 
 
 @pytest.mark.parametrize("family", FAMILIES)

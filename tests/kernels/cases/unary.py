@@ -1,4 +1,4 @@
-"""Functions of one variable: QUANTIZE, DEQUANTIZE, CAST, RELU and its like, LOGISTIC and TANH of int16, SOFTMAX.
+"""Functions of one variable: QUANTIZE, DEQUANTIZE, RELU and its like, LOGISTIC, TANH, SOFTMAX.
 
 Sources, in tensorflow/lite/kernels/internal: reference/quantize.h, requantize.h, dequantize.h,
 leaky_relu.h, integer_ops/logistic.h, integer_ops/tanh.h, softmax.h; and gemmlowp's fixedpoint.h.
@@ -83,13 +83,14 @@ def rectify(draw: Draw) -> Case:
         raise RedrawError
     x, values = draw.input(_shape(draw), dtype, in_scale, in_zero)
     values = values - in_zero
+    options: dict[str, float] = {}
     if kind == "RELU":
         made = np.maximum(out_zero, scaled(values, *above) + out_zero)
-        named, options = "NegOptions", {}
+        named = "NegOptions"
     elif kind == "ABS":
         made = np.abs(values) if in_scale == out_scale else scaled(np.abs(values), *above)
         made = made + out_zero
-        named, options = "AbsOptions", {}
+        named = "AbsOptions"
     else:
         alpha = float(np.float32(draw.one(0.1, 0.25, 0.5, 1.0, draw.rng.uniform(0, 1))))
         below = quantize_multiplier(in_scale * alpha / out_scale)
@@ -111,10 +112,8 @@ def logistic(draw: Draw) -> Case:
     centred = values - in_zero
     inside = np.clip(centred, -radius, radius)
     real = scaled(inside, multiplier, shift)
-    if kind == "TANH":
-        made = divide_by_pot(_tanh(real), 24)
-    else:
-        made = divide_by_pot(_logistic(real), 23) - 128
+    tanh = kind == "TANH"
+    made = divide_by_pot(_tanh(real), 24) if tanh else divide_by_pot(_logistic(real), 23) - 128
     made = np.where(made == 128, 127, made)
     made = np.where(centred <= -radius, -128, np.where(centred >= radius, 127, made))
     scale, zero = (1 / 256, -128) if kind == "LOGISTIC" else (1 / 128, 0)
@@ -202,7 +201,7 @@ def softmax(draw: Draw) -> Case:
     dtype, to = draw.one(("INT8", "INT8"), ("INT8", "INT16"), ("UINT8", "UINT8"))
     scale, zero = float(np.float32(2.0 ** draw.rng.uniform(-9, 1))), draw.zero(dtype)
     beta = float(np.float32(draw.often(1.0, 0.5, 2.0, 0.1, share=0.7)))
-    shape = tuple(draw.within(1, 9) for _ in range(draw.within(0, 3))) + (draw.within(1, 60),)
+    shape = (*(draw.within(1, 9) for _ in range(draw.within(0, 3))), draw.within(1, 60))
     real = min(float(np.float64(beta) * scale * (1 << 26)), 2.0**31 - 1)
     multiplier, shift = quantize_multiplier(real)
     if shift > 31:
