@@ -11,6 +11,7 @@ import hashlib
 import re
 import subprocess
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -67,11 +68,20 @@ def kernels() -> frozenset[str]:
     return frozenset(n for name, text in texts if name.endswith(".h") for n in _ROW.findall(text))
 
 
+def kernel_sources(*own: str) -> dict[str, str]:
+    """All files of the runtime, and files of this folder: name -> text."""
+    folder = Path(__file__).parent
+    return {**kernel_files(), **{name: (folder / name).read_text() for name in ("guard.c", *own)}}
+
+
 @cache
 def library() -> Library:
-    """The kernels of this checkout, compiled when one of them has changed."""
-    files = dict(kernel_files())
-    files["guard.c"] = Path(__file__).with_name("guard.c").read_text()
+    """The kernels of this checkout."""
+    return build(kernel_sources())
+
+
+def build(files: Mapping[str, str]) -> Library:
+    """A library of C files, compiled when one of them has changed."""
     compiler = find_compiler("host")
     parts = [*compiler, *_FLAGS, *(part for item in sorted(files.items()) for part in item)]
     digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .library import library
+from .library import Library
 
 PAGE = mmap.PAGESIZE
 _SLOTS = ((1, 1200), (4, 160), (32, 40), (512, 6))
@@ -42,7 +42,8 @@ class Slots:
 class Guarded:
     """Slots between guard pages, handed out one after the other until they are given back as a whole."""
 
-    def __init__(self) -> None:
+    def __init__(self, of: Library) -> None:
+        self._library = of
         libc = ctypes.CDLL(None, use_errno=True)
         libc.mprotect.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
         total = sum((pages + 1) * count + 1 for pages, count in _SLOTS) * PAGE
@@ -99,7 +100,7 @@ class Guarded:
 
     def _fence(self, check: int) -> int:
         fences = self._fences
-        call = library().calls.cases_fence
+        call = self._library.calls.cases_fence
         return int(call(*(f.ctypes.data for f in fences), len(fences[0]), check))
 
     def where(self, address: int) -> str:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from lowtide.ir import Graph
 from lowtide.lower.nodes import Node, Port
 
-from .library import Fault, library
+from .library import Fault, Library, library
 from .memory import Guarded, pointers
 from .structs import Packer
 
@@ -94,9 +94,9 @@ class Player:
     What nodes find and leave is kept in `played` if that is a list.
     """
 
-    def __init__(self) -> None:
-        self.memory = Guarded()
-        self.library = library()
+    def __init__(self, of: Library | None = None) -> None:
+        self.library = of or library()
+        self.memory = Guarded(self.library)
         self.calls: dict[str, int] = {}
         self.played: list[Played] | None = None
 

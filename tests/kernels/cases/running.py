@@ -165,6 +165,7 @@ def on_board(name: str, families: Sequence[str], cases: int, seed: int) -> Tally
     tally, player = Tally(name), Player()
     number = 0
     began = time.process_time()
+    player.library.calls.cases_watch(1)
     while tally.cases.total() < cases:
         batch = Batch(name, np.random.default_rng([seed, number]))
         names: dict[int, tuple[str, int, str]] = {}
@@ -187,6 +188,7 @@ def on_board(name: str, families: Sequence[str], cases: int, seed: int) -> Tally
             family, own, core = names.get(at, ("?", at, "?"))
             tally.finds.append(Found(family, seed, own, core, Find(kernel, what)))
         tally.cases[name] += sum(batch.cases.values())
+    player.library.calls.cases_watch(0)
     tally.seconds = time.process_time() - began
     return tally
 

@@ -178,7 +178,8 @@ def _reciprocal(a: Ints) -> Ints:
 def _halved(total: Ints) -> Ints:
     """RoundingHalfSum: towards zero after adding the sign."""
     nudged = total + np.where(total >= 0, 1, -1)
-    return np.sign(nudged) * (np.abs(nudged) // 2)
+    halved: Ints = np.sign(nudged) * (np.abs(nudged) // 2)
+    return halved
 
 
 def _logistic(x: Ints) -> Ints:
