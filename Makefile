@@ -38,6 +38,10 @@ platforms: $(STAMP) ## See that it installs, and type-checks, on other systems a
 soak: $(STAMP) ## Try thousands of random networks (takes about half an hour)
 	$(BIN)/pytest -n auto -m soak
 
+.PHONY: hunt
+hunt: $(STAMP) ## Call every kernel a million times on drawn operators (takes some minutes)
+	$(BIN)/python -m tests.kernels.cases
+
 .PHONY: bench
 bench: $(STAMP) ## Measure everything, print it, store the documents' figures (about half an hour)
 	bench/run examples --store

@@ -36,13 +36,14 @@ class Case:
     """An operator, or some, as a network, and what it makes of its inputs' values, [samples, ...] each.
 
     `samples` are by tensor: of inputs, and of variables before the run; `kept` is what the latter hold
-    after it.
+    after it. Its dense layers round `once`, as LiteRT's, not as TFLM's.
     """
 
     spec: NetSpec
     samples: Mapping[int, Array]
     wanted: Sequence[Array]
     kept: Mapping[int, Ints]
+    once: bool = False
 
 
 class Made(Protocol):
@@ -70,6 +71,7 @@ class Draw:
         self.tensors: list[TensorSpec] = []
         self.inputs: list[int] = []
         self.ops: list[OpSpec] = []
+        self.once = False
         self.samples: dict[int, Array] = {}
 
     def one(self, *of: T) -> T:
@@ -202,4 +204,5 @@ class Draw:
         self, outputs: tuple[int, ...], wanted: Sequence[Array], kept: Mapping[int, Ints]
     ) -> Case:
         tensors, ops, inputs = tuple(self.tensors), tuple(self.ops), tuple(self.inputs)
-        return Case(NetSpec("case", tensors, ops, inputs, outputs), self.samples, wanted, kept)
+        spec = NetSpec("case", tensors, ops, inputs, outputs)
+        return Case(spec, self.samples, wanted, kept, self.once)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 
@@ -38,7 +39,8 @@ def _kind(case: Case) -> tuple[str, ...]:
     """What says which interpreter can run it: the operator and the types."""
     op = case.spec.ops[0]
     tensors = [case.spec.tensors[t].dtype for t in (*op.inputs, *op.outputs) if t >= 0]
-    return (op.kind, *tensors[:1], *tensors[-1:])
+    more = ["INT4"] if any(t.dtype == "INT4" for t in case.spec.tensors) else []
+    return (op.kind, *tensors[:1], *tensors[-1:], *more, *(["once"] if case.once else []))
 
 
 def _joined(cases: Sequence[Case]) -> tuple[NetSpec, list[int]]:
@@ -74,7 +76,8 @@ def differences(family: str, seed: int, count: int) -> tuple[list[str], dict[str
             }
             for sample in range(_SAMPLES)
         ]
-        found = reference_tensors(write(net), inputs, net.outputs)
+        engine: Literal["auto", "litert"] = "litert" if cases[0].once else "auto"
+        found = reference_tensors(write(net), inputs, net.outputs, engine=engine)
         for case, at in zip(cases, first, strict=True):
             for tensor, want in zip(case.spec.outputs, case.wanted, strict=True):
                 asked[found.engine] = asked.get(found.engine, 0) + 1

@@ -122,11 +122,15 @@ def _layer(
     per_channel: bool = True,
     once: bool = False,
     narrow: bool = False,
+    four_bits: bool = True,
     source: Map | None = None,
 ) -> tuple[Layer, int, int]:
     """A layer, the weights' tensor and the bias's (-1: there is none)."""
     channels = shape[axis]
     weights, zero = _weights(draw, shape, dtype)
+    nibbles = dtype == "INT8" and four_bits and not once and draw.chance(0.1)
+    if nibbles:
+        weights = weights >> 4
     typical = 9500 if dtype == "INT16" else 37
     in_scale, scale, real = _factor(draw, dtype, typical * 73 * math.sqrt(products))
     in_scale, scale = float(np.float32(in_scale)), float(np.float32(scale))
@@ -169,7 +173,12 @@ def _layer(
         *(draw.often(0, 1, 2, 3, share=0.6), once, narrow and bias is not None),
     )
     kind_of = "UINT8" if dtype == "UINT8" else "INT8"
-    made = draw.constant(weights, kind_of, scales, zero=zero, axis=axis)
+    if nibbles:
+        pairs = np.append(weights.reshape(-1), 0)[: weights.size + weights.size % 2] & 15
+        packed = (pairs[::2] | pairs[1::2] << 4).astype(np.uint8)
+        made = draw.tensor(shape, "INT4", scales, data=packed, axis=axis)
+    else:
+        made = draw.constant(weights, kind_of, scales, zero=zero, axis=axis)
     biases = -1
     if bias is not None:
         wide = "INT64" if dtype == "INT16" and not narrow else "INT32"
@@ -354,16 +363,21 @@ def block(draw: Draw) -> Case:
 def dense(draw: Draw) -> Case:
     """FULLY_CONNECTED."""
     dtype = _type(draw)
+    once = dtype == "UINT8" or draw.chance(0.15)
     depth, out_c, rows = draw.within(1, 130), draw.within(1, 40), draw.within(1, 12)
     layer, weights, bias = _layer(
         *(draw, dtype, (out_c, depth), 0, depth),
         per_channel=dtype == "INT8",
-        once=dtype == "UINT8",
+        once=once,
         narrow=draw.chance(0.3),
+        four_bits=False,  # with a scale for each channel, TFLM does not run it
     )
+    draw.once = once
     x, values = draw.input((rows, depth), dtype, layer.in_scale, layer.in_zero)
     filters = (layer.weights - layer.weights_zero).T
     made = layer.finish(_product(values - layer.in_zero, filters))
     out = draw.tensor(made.shape[1:], dtype, layer.out_scale, layer.out_zero)
     options = ("FullyConnectedOptions", {"fused_activation_function": layer.activation})
+    if once and dtype == "INT16":
+        options[1]["quantized_bias_type"] = 2 if layer.narrow else 4
     return draw.case("FULLY_CONNECTED", (x, weights, bias), (out,), (made,), options, 4)

@@ -21,6 +21,8 @@ from lowtide.ir import Graph
 from lowtide.lower.nodes import Node
 from lowtide.machines.board import targets
 from lowtide.passes.flipping import flip_bytes
+from lowtide.passes.nibbles import unpack_weights
+from lowtide.passes.rounding import round_once
 from lowtide.rows.prepare import prepare
 from lowtide.target import ANY, Target
 from lowtide.tflite.read import parse
@@ -94,7 +96,8 @@ def network(
 ) -> tuple[Network, str]:
     """A case lowered for a core, its nodes in some of their forms; and the core."""
     core = cores[int(rng.integers(len(cores)))]
-    graph = flip_bytes(parse(write(case.spec)).graph).graph
+    graph = unpack_weights(parse(write(case.spec)).graph)
+    graph = flip_bytes(round_once(graph) if case.once else graph).graph
     return lowered(graph, core, rng), core
 
 

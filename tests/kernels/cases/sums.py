@@ -29,7 +29,9 @@ def transpose_conv(draw: Draw) -> Case:
     for n, k, s in zip((height, width), size, step, strict=True):
         outs.append(n * s if same else (n - 1) * s + k)
         before.append(max(0, (n - 1) * s + k - n * s) // 2 if same else 0)
-    layer, weights, bias = _layer(draw, dtype, (out_c, *size, in_c), 0, math.prod(size) * in_c)
+    layer, weights, bias = _layer(
+        draw, dtype, (out_c, *size, in_c), 0, math.prod(size) * in_c, four_bits=False
+    )
     x, values = draw.input((batch, height, width, in_c), dtype, layer.in_scale, layer.in_zero)
     if math.prod(outs) * batch * out_c > 40_000:
         raise RedrawError

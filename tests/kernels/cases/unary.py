@@ -13,6 +13,7 @@ import numpy as np
 from .arithmetic import (
     RANGES,
     Ints,
+    activation_range,
     divide_by_pot,
     high_mul,
     quantize_multiplier,
@@ -70,8 +71,10 @@ def dequantize(draw: Draw) -> Case:
 
 def rectify(draw: Draw) -> Case:
     """RELU, LEAKY_RELU and ABS."""
-    kind = draw.one("RELU", "LEAKY_RELU", "ABS")
+    kind = draw.one("RELU", "LEAKY_RELU", "ABS", "RELU6")
     dtype = draw.often("INT8", "UINT8", "INT16", "INT16", share=0.4)
+    if kind == "RELU6":
+        return _relu6(draw, "INT8" if dtype == "UINT8" else dtype)
     if kind == "ABS" and dtype == "UINT8":
         dtype = "INT8"
     in_scale, out_scale = draw.scale(), draw.scale()
@@ -99,6 +102,15 @@ def rectify(draw: Draw) -> Case:
     made = np.clip(made, *RANGES[dtype])
     out = draw.tensor(made.shape[1:], dtype, out_scale, out_zero)
     return draw.case(kind, (x,), (out,), (made,), (named, options), 2)
+
+
+def _relu6(draw: Draw, dtype: str) -> Case:
+    """RELU6 of the input's own scale."""
+    scale, zero = draw.scale(), draw.zero(dtype)
+    x, values = draw.input(_shape(draw), dtype, scale, zero)
+    low, high = activation_range(3, dtype, scale, zero)
+    out = draw.tensor(values.shape[1:], dtype, scale, zero)
+    return draw.case("RELU6", (x,), (out,), (np.clip(values, low, high),), ("NegOptions", {}), 2)
 
 
 def logistic(draw: Draw) -> Case:
