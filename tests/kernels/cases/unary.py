@@ -95,7 +95,7 @@ def rectify(draw: Draw) -> Case:
         made = made + out_zero
         named = "AbsOptions"
     else:
-        alpha = float(np.float32(draw.one(0.1, 0.25, 0.5, 1.0, draw.rng.uniform(0, 1))))
+        alpha = float(np.float32(draw.one(0.1, 0.25, 0.5, 1.0, draw.rng.uniform(-1, 1))))
         below = quantize_multiplier(in_scale * alpha / out_scale)
         made = np.where(values >= 0, scaled(values, *above), scaled(values, *below)) + out_zero
         named, options = "LeakyReluOptions", {"alpha": alpha}
