@@ -129,7 +129,7 @@ def product(draw: Draw) -> Case:
     dtype = draw.often("INT8", "UINT8", "INT16", "INT32", share=0.5)
     if kind == "MUL" and dtype == "INT32":
         return _integers(draw, "MUL", "MulOptions", draw.often(0, 1, 2, 3))
-    if (kind, dtype) in (("PRELU", "INT16"), ("PRELU", "INT32")):
+    if (kind, dtype) == ("PRELU", "INT32"):
         dtype = "INT8"
     if kind == "SQUARED_DIFFERENCE" and dtype == "UINT8":
         dtype = "INT8"
@@ -169,7 +169,8 @@ def _prelu(draw: Draw, dtype: str, scales: Any, zeros: list[int]) -> Case:
     shape = tuple(draw.within(1, 9) for _ in range(draw.within(2, 4)))
     x, a = draw.input(shape, dtype, scales[0], zeros[0])
     fewer = tuple(1 if draw.chance(0.5) else size for size in shape[1:])
-    alpha, b = _operand(draw, fewer, dtype, scales[1], zeros[1], True)
+    own = "INT8" if dtype == "INT16" else dtype
+    alpha, b = _operand(draw, fewer, own, scales[1], zeros[1], True)
     a, b = _broadcast(a, b)
     a, b = a - zeros[0], b - zeros[1]
     above = quantize_multiplier(scales[0] / scales[2])
