@@ -49,24 +49,17 @@ class Place:
     starts: tuple[int, ...]
 
 
-_MPS2 = Place(
-    (0, 0x400000),
-    (0x20000000, 0x40000),
-    None,
-    (0x20040000, 0x203F0000),
-    (0x20400000, 0x22000000),
-    (0x21000000,),
-)
+_FLASH, _RAM, _ROOM = (0, 0x400000), (0x20000000, 0x40000), (0x20040000, 0x203F0000)
 PLACES: Mapping[str, Place] = {
-    "mps2-an386": _MPS2,
-    "mps2-an500": _MPS2,
+    "mps2-an386": Place(_FLASH, _RAM, None, _ROOM, (), ()),  # all around its RAM can be read
+    "mps2-an500": Place(_FLASH, _RAM, None, _ROOM, (0x61000000,), (0x60000000,)),
     "mps3-an547": Place(
         (0x01000000, 0x200000),
         (0x21000000, 0x40000),
         0,
         (0x21040000, 0x213F0000),
-        (0x21400000,),
-        (),
+        (0x21400000, 0x20080000),
+        (0x20000000,),
     ),
 }
 CORES: Mapping[str, tuple[str, ...]] = {
@@ -283,6 +276,10 @@ class Batch:
             left = [(n, data) for n, data in left if n > failed.number]
             takes = [taken for taken in takes if taken.number > failed.number]
         return finds
+
+    def faults_at(self, address: int) -> bool:
+        """Whether a byte of the board cannot be read."""
+        return not self._start([self._command(_TAKE, address, 1)])[0]
 
     def _start(self, commands: Sequence[bytes]) -> tuple[bytes, str]:
         board = find_board(self.board)
