@@ -1,0 +1,294 @@
+"""What only moves values: joins, parts, pads, transposes, slices, gathers, choices, casts.
+
+The reference is NumPy's own function, but for CUMSUM and ADD_N of int8 (kernels/cumsum.cc, add_n.cc).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .arithmetic import RANGES, TYPES, Ints, quantize_multiplier, scaled
+from .drawing import Case, Draw, RedrawError
+
+_TYPES = ("INT8", "INT8", "UINT8", "INT16", "INT32", "INT64", "BOOL")
+_NUMBERS = {"FLOAT32": 0, "INT32": 2, "UINT8": 3, "INT64": 4, "BOOL": 6, "INT16": 7, "INT8": 9}
+
+
+def _shape(draw: Draw, least: int = 1, most: int = 4) -> tuple[int, ...]:
+    return tuple(draw.within(1, 9) for _ in range(draw.within(least, most)))
+
+
+def _typed(draw: Draw) -> tuple[str, float | None, int]:
+    dtype = draw.one(*_TYPES)
+    if dtype in ("INT32", "INT64", "BOOL"):
+        return dtype, None, 0
+    return dtype, draw.scale(), draw.zero(dtype)
+
+
+def _ints(draw: Draw, values: Any) -> int:
+    return draw.constant(np.array(values), "INT32")
+
+
+def join(draw: Draw) -> Case:
+    """CONCATENATION and PACK."""
+    dtype, scale, zero = _typed(draw)
+    shape = _shape(draw)
+    axis = draw.within(0, len(shape) - 1)
+    count = draw.within(1, 5)
+    pack = draw.chance(0.3)
+    if dtype == "BOOL":
+        dtype = "INT32"
+    made, parts = [], []
+    for _ in range(count):
+        size = shape[axis] if pack else draw.within(1, 6)
+        x, values = draw.input((*shape[:axis], size, *shape[axis + 1 :]), dtype, scale, zero)
+        made.append(x)
+        parts.append(values)
+    whole = np.stack(parts, axis + 1) if pack else np.concatenate(parts, axis + 1)
+    out = draw.tensor(whole.shape[1:], dtype, scale, zero)
+    if pack:
+        return draw.case(
+            *("PACK", made, (out,), (whole,)),
+            ("PackOptions", {"values_count": count, "axis": axis}),
+        )
+    options = {"axis": axis, "fused_activation_function": 0}
+    return draw.case("CONCATENATION", made, (out,), (whole,), ("ConcatenationOptions", options))
+
+
+def scaled_join(draw: Draw) -> Case:
+    """CONCATENATION of uint8 of several scales, in single precision: reference/concatenation.h."""
+    shape = _shape(draw)
+    axis = draw.within(0, len(shape) - 1)
+    scale, zero = draw.scale(), draw.zero("UINT8")
+    made, parts = [], []
+    for _ in range(draw.within(2, 4)):
+        size = draw.within(1, 6)
+        own, at = draw.one((scale, zero), (draw.scale(), draw.zero("UINT8")))
+        x, values = draw.input((*shape[:axis], size, *shape[axis + 1 :]), "UINT8", own, at)
+        made.append(x)
+        if (own, at) != (scale, zero):
+            inverse = np.float32(1.0) / np.float32(scale)
+            factor = np.float32(own) * inverse
+            bias = np.float32(-at) * factor
+            reals = values.astype(np.float32) * factor + bias
+            away = np.sign(reals) * np.floor(np.abs(reals).astype(np.float64) + 0.5)
+            values = np.clip(away.astype(np.int64) + zero, 0, 255)
+        parts.append(values)
+    whole = np.concatenate(parts, axis + 1)
+    out = draw.tensor(whole.shape[1:], "UINT8", scale, zero)
+    options = {"axis": axis, "fused_activation_function": 0}
+    return draw.case("CONCATENATION", made, (out,), (whole,), ("ConcatenationOptions", options))
+
+
+def part(draw: Draw) -> Case:
+    """SPLIT and UNPACK."""
+    dtype, scale, zero = _typed(draw)
+    if dtype in ("BOOL", "INT64"):
+        dtype, scale, zero = "INT8", draw.scale(), 0
+    shape = _shape(draw)
+    axis, count = draw.within(0, len(shape) - 1), draw.within(1, 4)
+    unpack = draw.chance(0.4) and len(shape) > 1
+    size = count if unpack else count * draw.within(1, 4)
+    x, values = draw.input((*shape[:axis], size, *shape[axis + 1 :]), dtype, scale, zero)
+    parts = np.split(values, count, axis + 1)
+    if unpack:
+        parts = [np.squeeze(values, axis + 1) for values in parts]
+    outs = [draw.tensor(values.shape[1:], dtype, scale, zero) for values in parts]
+    if unpack:
+        named = ("UnpackOptions", {"num": count, "axis": axis})
+        return draw.case("UNPACK", (x,), outs, parts, named)
+    at = _ints(draw, axis)
+    return draw.case("SPLIT", (at, x), outs, parts, ("SplitOptions", {"num_splits": count}))
+
+
+def _pad(draw: Draw, shape: tuple[int, ...], x: Ints, zero: int) -> Any:
+    sides = [(draw.within(0, 3), draw.within(0, 3)) for _ in shape]
+    made = np.pad(x, [(0, 0), *sides], constant_values=zero)
+    return "PAD", [_ints(draw, sides)], made, ("PadOptions", {})
+
+
+def _mirror(draw: Draw, shape: tuple[int, ...], x: Ints, zero: int) -> Any:
+    del zero
+    reflect = draw.chance(0.5)
+    sides = [tuple(draw.within(0, max(0, n - reflect)) for _ in range(2)) for n in shape]
+    made = np.pad(x, [(0, 0), *sides], mode="reflect" if reflect else "symmetric")
+    options = ("MirrorPadOptions", {"mode": 0 if reflect else 1})
+    return "MIRROR_PAD", [_ints(draw, sides)], made, options
+
+
+def _transpose(draw: Draw, shape: tuple[int, ...], x: Ints, zero: int) -> Any:
+    del zero
+    order = draw.rng.permutation(len(shape))
+    made = x.transpose(0, *(order + 1))
+    return "TRANSPOSE", [_ints(draw, order)], made, ("TransposeOptions", {})
+
+
+def _slice(draw: Draw, shape: tuple[int, ...], x: Ints, zero: int) -> Any:
+    del zero
+    begin = [draw.within(0, n - 1) for n in shape]
+    size = [draw.within(1, n - b) for n, b in zip(shape, begin, strict=True)]
+    cut = tuple(slice(b, b + n) for b, n in zip(begin, size, strict=True))
+    made = x[(slice(None), *cut)]
+    return "SLICE", [_ints(draw, begin), _ints(draw, size)], made, ("SliceOptions", {})
+
+
+def _strided(draw: Draw, shape: tuple[int, ...], x: Ints, zero: int) -> Any:
+    del zero
+    begin = [draw.within(0, n - 1) for n in shape]
+    end = [b + draw.within(1, n - b) for n, b in zip(shape, begin, strict=True)]
+    steps = [draw.within(1, 3) for _ in shape]
+    cut = tuple(slice(*of) for of in zip(begin, end, steps, strict=True))
+    inputs = [_ints(draw, values) for values in (begin, end, steps)]
+    options: tuple[str, dict[str, int]] = ("StridedSliceOptions", {})
+    return "STRIDED_SLICE", inputs, x[(slice(None), *cut)], options
+
+
+def _gather(draw: Draw, shape: tuple[int, ...], x: Ints, zero: int) -> Any:
+    del zero
+    axis = draw.within(0, len(shape) - 1)
+    at = draw.rng.integers(0, shape[axis], draw.within(1, 6))
+    options = ("GatherOptions", {"axis": axis, "batch_dims": 0})
+    return "GATHER", [_ints(draw, at)], np.take(x, at, axis + 1), options
+
+
+def _blocks(draw: Draw, shape: tuple[int, ...], x: Ints, zero: int) -> Any:
+    del zero
+    if len(shape) != 4:
+        raise RedrawError
+    block = draw.within(1, 3)
+    samples, n, h, w, c = x.shape
+    if draw.chance(0.5):
+        if h % block or w % block:
+            raise RedrawError
+        cut = x.reshape(samples, n, h // block, block, w // block, block, c)
+        made = cut.transpose(0, 1, 2, 4, 3, 5, 6)
+        made = made.reshape(samples, n, h // block, w // block, -1)
+        return "SPACE_TO_DEPTH", [], made, ("SpaceToDepthOptions", {"block_size": block})
+    if c % block**2:
+        raise RedrawError
+    cut = x.reshape(samples, n, h, w, block, block, -1).transpose(0, 1, 2, 4, 3, 5, 6)
+    made = cut.reshape(samples, n, h * block, w * block, -1)
+    return "DEPTH_TO_SPACE", [], made, ("DepthToSpaceOptions", {"block_size": block})
+
+
+def _reverse(draw: Draw, shape: tuple[int, ...], x: Ints, zero: int) -> Any:
+    del zero
+    axis = draw.within(0, len(shape) - 1)
+    return "REVERSE_V2", [_ints(draw, [axis])], np.flip(x, axis + 1), ("ReverseV2Options", {})
+
+
+def _tile(draw: Draw, shape: tuple[int, ...], x: Ints, zero: int) -> Any:
+    del zero
+    times = [draw.within(1, 3) for _ in shape]
+    return "TILE", [_ints(draw, times)], np.tile(x, (1, *times)), ("TileOptions", {})
+
+
+def _resize(draw: Draw, shape: tuple[int, ...], x: Ints, zero: int) -> Any:
+    del zero
+    if len(shape) != 4:
+        raise RedrawError
+    size = draw.within(1, 20), draw.within(1, 20)
+    rows, columns = (
+        np.minimum((np.arange(m) * (np.float32(n) / np.float32(m))).astype(np.int64), n - 1)
+        for m, n in zip(size, shape[1:3], strict=True)
+    )
+    made = x[:, :, rows][:, :, :, columns]
+    options = ("ResizeNearestNeighborOptions", {"align_corners": False})
+    return "RESIZE_NEAREST_NEIGHBOR", [_ints(draw, size)], made, options
+
+
+_MOVES: tuple[Callable[..., Any], ...] = (
+    *(_pad, _mirror, _transpose, _transpose, _slice, _strided, _gather, _blocks, _reverse, _tile),
+    _resize,
+)
+
+
+def move(draw: Draw) -> Case:
+    """PAD, TRANSPOSE and the like: operators of one tensor and constants."""
+    dtype, scale, zero = _typed(draw)
+    shape = _shape(draw)
+    x, values = draw.input(shape, dtype, scale, zero)
+    kind, more, made, options = draw.one(*_MOVES)(draw, shape, values, zero)
+    if math.prod(made.shape) > 200_000:
+        raise RedrawError
+    out = draw.tensor(made.shape[1:], dtype, scale, zero)
+    return draw.case(kind, (x, *more), (out,), (made,), options, 2)
+
+
+def choose(draw: Draw) -> Case:
+    """SELECT_V2, DYNAMIC_UPDATE_SLICE, GATHER at places of the caller's."""
+    dtype, scale, zero = _typed(draw)
+    shape = _shape(draw)
+    kind = draw.one("SELECT_V2", "DYNAMIC_UPDATE_SLICE", "GATHER")
+    x, a = draw.input(shape, dtype, scale, zero)
+    if kind == "GATHER":
+        made = draw.tensor((draw.within(1, 5),), "INT32")
+        at = draw.rng.integers(0, shape[0], (draw.count, *draw.tensors[made].shape))
+        draw.inputs.append(made)
+        draw.samples[made] = at.astype(np.int32)
+        wanted = np.stack([values[i] for values, i in zip(a, at, strict=True)])
+        out = draw.tensor(wanted.shape[1:], dtype, scale, zero)
+        options = ("GatherOptions", {"axis": 0, "batch_dims": 0})
+        return draw.case(kind, (x, made), (out,), (wanted,), options, 2)
+    if kind == "SELECT_V2":
+        y, b = draw.input(shape, dtype, scale, zero)
+        fewer = tuple(1 if draw.chance(0.3) else n for n in shape)
+        c, condition = draw.input(fewer, "BOOL")
+        wanted = np.where(condition != 0, a, b)
+        out = draw.tensor(wanted.shape[1:], dtype, scale, zero)
+        return draw.case(kind, (c, x, y), (out,), (wanted,), ("SelectV2Options", {}))
+    fewer = tuple(draw.within(1, n) for n in shape)
+    y, b = draw.input(fewer, dtype, scale, zero)
+    begin = draw.tensor((len(shape),), "INT32")
+    at = draw.rng.integers(-2, 9, (draw.count, len(shape)))
+    draw.inputs.append(begin)
+    draw.samples[begin] = at.astype(np.int32)
+    wanted = a.copy()
+    for sample, first in enumerate(at.tolist()):
+        low = [min(max(0, f), n - m) for f, n, m in zip(first, shape, fewer, strict=True)]
+        cut = tuple(slice(f, f + m) for f, m in zip(low, fewer, strict=True))
+        wanted[sample][cut] = b[sample]
+    out = draw.tensor(shape, dtype, scale, zero)
+    options = ("DynamicUpdateSliceOptions", {})
+    return draw.case(kind, (x, y, begin), (out,), (wanted,), options)
+
+
+def cast(draw: Draw) -> Case:
+    """CAST between integers."""
+    source, target = (draw.one(*dict.fromkeys(_TYPES)) for _ in range(2))
+    x, values = draw.input(_shape(draw), source)
+    made = values.astype(TYPES[target]).astype(np.int64)
+    out = draw.tensor(made.shape[1:], target)
+    options = {"in_data_type": _NUMBERS[source], "out_data_type": _NUMBERS[target]}
+    return draw.case("CAST", (x,), (out,), (made,), ("CastOptions", options))
+
+
+def total(draw: Draw) -> Case:
+    """ADD_N and CUMSUM."""
+    shape = _shape(draw)
+    in_scale, zero, out_zero = draw.scale(), draw.zero("INT8"), draw.zero("INT8")
+    out_scale = float(np.float32(in_scale * draw.one(1, 1.7, 3, 8)))
+    factor = quantize_multiplier(2 * in_scale / ((1 << 20) * out_scale))
+    half = quantize_multiplier(0.5)
+    first = scaled(np.array(-zero << 20), *half)  # the reference begins with minus the zero point
+    if draw.chance(0.5):
+        given = [draw.input(shape, "INT8", in_scale, zero) for _ in range(draw.within(2, 5))]
+        sums = sum(scaled((values - zero) << 20, *half) for _, values in given)
+        made = np.clip(scaled(first + sums, *factor) + out_zero, *RANGES["INT8"])
+        out = draw.tensor(shape, "INT8", out_scale, out_zero)
+        return draw.case("ADD_N", [x for x, _ in given], (out,), (made,), ("AddNOptions", {}))
+    x, values = draw.input(shape, "INT8", in_scale, zero)
+    axis = draw.within(0, len(shape) - 1)
+    exclusive, backwards = draw.chance(0.5), draw.chance(0.5)
+    each = scaled((values - zero) << 20, *half)
+    each = np.flip(each, axis + 1) if backwards else each
+    sums = np.cumsum(each, axis + 1) - (each if exclusive else 0)
+    sums = np.flip(sums, axis + 1) if backwards else sums
+    made = np.clip(scaled(first + sums, *factor) + out_zero, *RANGES["INT8"])
+    out = draw.tensor(shape, "INT8", out_scale, out_zero)
+    options = ("CumsumOptions", {"exclusive": exclusive, "reverse": backwards})
+    return draw.case("CUMSUM", (x, _ints(draw, axis)), (out,), (made,), options)

@@ -1,0 +1,54 @@
+"""Some cases of every family in each run, many in soak runs, and on emulated boards."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from .boards import PLACES, Batch
+from .families import FAMILIES
+from .oracle import differences
+from .running import on_board, run
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_reference_is_that_of_the_interpreters(family: str) -> None:
+    lines, asked = differences(family, 1, 24)
+    assert lines == []
+    assert sum(asked.values()) >= 12
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_some_cases(family: str) -> None:
+    assert [str(found) for found in run(family, 1000, 1).finds] == []
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(2, 12))
+@pytest.mark.parametrize("family", FAMILIES)
+def test_many_references_are_those_of_the_interpreters(family: str, seed: int) -> None:
+    assert differences(family, seed, 40)[0] == []
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("family", FAMILIES)
+def test_many_cases(family: str) -> None:
+    """Two million in all, of which a part of the families takes a minute."""
+    assert [str(found) for found in run(family, 70_000, 2).finds] == []
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("board", PLACES)
+def test_memory_ends_at_edges(board: str) -> None:
+    """Else nothing that is read beyond a buffer would be a fault."""
+    batch, place = Batch(board, np.random.default_rng(1)), PLACES[board]
+    inside = [*(end - 1 for end in place.ends), *place.starts]
+    outside = [*place.ends, *(start - 1 for start in place.starts)]
+    assert [batch.faults_at(address) for address in inside] == [False] * len(inside)
+    assert [batch.faults_at(address) for address in outside] == [True] * len(outside)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("board", PLACES)
+def test_cases_on_boards(board: str) -> None:
+    assert [str(found) for found in on_board(board, list(FAMILIES), 40_000, 2).finds] == []
