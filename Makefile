@@ -48,10 +48,6 @@ $(SOAK_PARTS:%=soak-%): $(STAMP)
 hunt: $(STAMP) ## Hunt for wrong bytes with fresh random networks and kernel cases (10 minutes)
 	$(BIN)/python tests/hunting.py --seconds 600
 
-.PHONY: hunt
-hunt: $(STAMP) ## Call every kernel a million times on drawn operators (takes some minutes)
-	$(BIN)/python -m tests.kernels.cases
-
 .PHONY: bench
 bench: $(STAMP) ## Measure everything, print it, store the documents' figures (about half an hour)
 	bench/run examples --store

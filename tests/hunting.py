@@ -3,6 +3,9 @@
     python tests/hunting.py --seconds 600           # fresh seeds, on all cores
     python tests/hunting.py --repeat odd:12345      # one of them again
 
+First come a million cases of kernels, on this computer and on emulated boards (`tests/kernels/cases`);
+last, where the folder of data beside the checkout has it, a hunter that shares no code with these tests.
+
 Why beside the tests: they try the same seeds each time. Here seeds are fresh, and types, cores, modes
 and limits are drawn together. A find prints the line that repeats it. Exit status 1 if there was one.
 """
@@ -13,13 +16,21 @@ import argparse
 import os
 import random
 import signal
+import subprocess
 import sys
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+    wait,
+)
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from drawn_options import drawn_options
 from lowtide.commands import checking
@@ -51,6 +62,8 @@ GENERATORS: dict[str, Callable[[int], bytes]] = {
 }
 """Generators of networks by number."""
 
+_OUTSIDE = Path(__file__).resolve().parents[2] / "shared" / "outside" / "hunt.py"
+_BOARDS = ("mps2-an386", "mps2-an500", "mps3-an547")
 _SECONDS_EACH = 300
 _FINE = ("right", "refused", "infeasible", "no oracle")
 
@@ -147,10 +160,22 @@ def main() -> int:
         print(f"{found.kind}: {found.said}")
         return int(found.is_find)
     first = asked.first if asked.first is not None else int(time.time()) * 10
+    start = time.monotonic()
+    failed = _kernel_cases(first, asked.jobs)
+    outside = _OUTSIDE.exists()
+    left = (asked.seconds - (time.monotonic() - start)) * (0.5 if outside else 1)
+    finds = _networks(max(left, 0), first, asked.jobs)
+    if outside:
+        failed |= _from_outside(max(left, 0))
+    return int(failed or finds > 0)
+
+
+def _networks(seconds: float, first: int, jobs: int) -> int:
+    """Hunt among the networks of `GENERATORS`, and print what was found; how many finds there were."""
     counts: Counter[tuple[str, str]] = Counter()
     finds = 0
-    print(f"hunting for {asked.seconds:g} s from number {first} on", flush=True)
-    for result in hunt(asked.seconds, first, asked.jobs):
+    print(f"networks for {seconds:.0f} s from number {first} on", flush=True)
+    for result in hunt(seconds, first, jobs):
         counts[result.generator, result.kind] += 1
         if result.is_find:
             finds += 1
@@ -159,8 +184,36 @@ def main() -> int:
     for name in GENERATORS:
         said = ", ".join(f"{n} {kind}" for (g, kind), n in sorted(counts.items()) if g == name)
         print(f"{name:10} {said}")
-    print(f"{finds} finds in {counts.total()} networks")
-    return int(finds > 0)
+    print(f"{finds} finds in {counts.total()} networks", flush=True)
+    return finds
+
+
+def _kernel_cases(seed: int, jobs: int) -> bool:
+    """Play cases of all kernels; whether there were finds."""
+    cases = [sys.executable, "-m", "tests.kernels.cases", "--seed", str(seed % 10**6)]
+    boards = ([*cases, "--cases", "20000", "--board", board] for board in _BOARDS)
+    return _failed([[*cases, "--cases", "1000000"], *boards], jobs)
+
+
+def _from_outside(seconds: float) -> bool:
+    """Run the other hunter, on networks of both its kinds at the same time; whether there were finds."""
+    command = [sys.executable, str(_OUTSIDE), "--seconds", f"{seconds:.0f}"]
+    return _failed([command, [*command, "--moves"]], 2)
+
+
+def _failed(commands: Sequence[Sequence[str]], jobs: int) -> bool:
+    """Run commands, `jobs` at a time, and print what they say, one after the other."""
+    root = Path(__file__).parents[1]
+
+    def run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+
+    codes = []
+    with ThreadPoolExecutor(jobs) as pool:
+        for command, done in zip(commands, pool.map(run, commands), strict=True):
+            print(f"$ {' '.join(['python', *command[1:]])}\n{done.stdout}{done.stderr}", flush=True)
+            codes.append(done.returncode)
+    return any(codes)
 
 
 if __name__ == "__main__":

@@ -104,7 +104,7 @@ def test_int16() -> None:
             net.add(kind, [source], net.tensor(shape, "int16", 1 / 32768))
         if scale > 1e-8:
             net.add("RELU6", [source], net.like(source))
-        for out in (scale, scale * 3, scale / 5):
+        for out in (scale, scale * 2, scale * 3, scale / 5):  # twice: halves are rounded
             made = net.tensor(shape, "int16", out)
             net.add("RELU", [source], made)
             net.add("ABS", [source], net.like(made))

@@ -28,7 +28,7 @@ _T = TypeVar("_T")
 ARRAYS: Final = (".npz", ".npy")
 """Endings of files that are arrays of samples."""
 _IMAGES: Final = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".ppm", ".pgm", ".tif", ".tiff")
-_DAMAGED: Final = (
+DAMAGED: Final = (
     *(OSError, ValueError, EOFError, KeyError, SyntaxError, MemoryError, NotImplementedError),
     *(struct.error, tokenize.TokenError, wave.Error, zipfile.BadZipFile, zlib.error),
 )
@@ -92,7 +92,7 @@ def load_samples(
                 for i in _spread(range(count), most)
             ]
             return Dataset(tuple(samples), "arrays")
-    except _DAMAGED as error:
+    except DAMAGED as error:
         raise _unreadable(path, error) from None
     raise UsageError(
         f"{path} is {'no file of samples' if path.exists() else 'not there'}",
@@ -116,7 +116,7 @@ def load_arrays(path: Path, graph: Graph, names: Sequence[str]) -> dict[int, Arr
             else:  # what else there is, such as labels, need not be read
                 given = {name: stored[name] for name in names if name in stored.files}
             found = ", ".join(stored.files) or "none"
-    except _DAMAGED as error:
+    except DAMAGED as error:
         raise _unreadable(path, error) from None
     missing = [name for name in names if name not in given]
     if missing:
@@ -183,7 +183,7 @@ def _folder(path: Path, graph: Graph, most: int, image_range: tuple[float, float
     for file in _spread(files, most):
         try:
             samples.append({tensor.id: read(file, tensor)})
-        except _DAMAGED as error:
+        except DAMAGED as error:
             raise _unreadable(file, error) from None
     return Dataset(tuple(samples), kind)
 

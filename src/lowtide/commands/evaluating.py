@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lowtide.commands.compiling import Compiled
 from lowtide.commands.cutting import signature_of
-from lowtide.commands.datasets import ARRAYS, load_arrays, load_samples
+from lowtide.commands.datasets import ARRAYS, DAMAGED, load_arrays, load_samples
 from lowtide.commands.loading import End, Given, Program
 from lowtide.commands.others import Figures, Other, figures
 from lowtide.errors import UsageError
@@ -101,7 +101,7 @@ def labels_from(path: str | Path) -> Array:
                         f"{path} has {len(stored.files)} arrays", "give labels as a .npy file"
                     )
                 stored = stored[stored.files[0]]
-    except (OSError, ValueError, EOFError) as error:
+    except DAMAGED as error:
         said = getattr(error, "strerror", None) or str(error) or type(error).__name__
         raise UsageError(f"cannot read {path}: {said}", "give labels as a .npy file") from None
     return np.asarray(stored)

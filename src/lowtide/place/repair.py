@@ -127,29 +127,28 @@ class _Search:
         the lowest if nothing is in the way, else any of those where ranges of equal weight begin."""
         at, sizes, weight = self.at, self.boxes.sizes, self.weight
         size, align = sizes[box], self.boxes.aligns[box]
-        events: list[tuple[int, int]] = []
+        changes = {0: 0, last + 1: 0}  # offset -> by how much the weight in the way changes there
+        known = changes.get
         for other in self.boxes.meets[box]:
             offset = at[other]
             if offset >= 0:  # in the way from offset - size + 1 to its end
-                heavy = weight[other]
-                events.append((offset - size + 1 if offset >= size else 0, heavy))
-                events.append((offset + sizes[other], -heavy))
-        events.sort()
-        events.append((last + 1, 0))
+                heavy, end = weight[other], offset + sizes[other]
+                begin = offset - size + 1 if offset >= size else 0
+                changes[begin] = known(begin, 0) + heavy
+                changes[end] = known(end, 0) - heavy
         least, places = _NEVER, [0]
-        now, begin = 0, 0
-        for change, by in events:
-            if change > begin:
-                if now <= least:
-                    offset = begin if align == 1 else -(-begin // align) * align
-                    if offset < change and offset <= last:
-                        if now < least:
-                            least, places = now, []
-                            if not now:
-                                return 0, offset
-                        places.append(offset)
-                begin = change
-                if begin > last:
-                    break
-            now += by
+        now, begin = changes.pop(0), 0
+        for change in sorted(changes):
+            if now <= least:
+                offset = begin if align == 1 else -(-begin // align) * align
+                if offset < change and offset <= last:
+                    if now < least:
+                        least, places = now, []
+                        if not now:
+                            return 0, offset
+                    places.append(offset)
+            begin = change
+            if begin > last:
+                break
+            now += changes[change]
         return least, places[int(self.random() * len(places))]

@@ -18,7 +18,7 @@ typedef struct {
     int32_t positive_multiplier; /* the factor of input - input_zero >= 0, as in lt_fixed.h */
     int32_t negative_multiplier; /* that of negative ones */
     int8_t positive_shift, negative_shift;
-    uint8_t negate; /* 1 if negative ones also change their sign */
+    uint8_t negate; /* 1 if negative ones change their sign before they are scaled */
     int16_t input_zero, output_zero;
 } lt_leaky_relu_s16;
 

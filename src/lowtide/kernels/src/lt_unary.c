@@ -14,8 +14,7 @@ LT_SHARED void lt_leaky_relu_s16_row(const void *params, const lt_step *step)
         if (x >= 0) {
             x = lt_scale(x, p->positive_multiplier, p->positive_shift);
         } else {
-            x = lt_scale(x, p->negative_multiplier, p->negative_shift);
-            x = p->negate ? -x : x;
+            x = lt_scale(p->negate ? -x : x, p->negative_multiplier, p->negative_shift);
         }
         out[i] = (int16_t)lt_clamp(x + p->output_zero, INT16_MIN, INT16_MAX);
     }
