@@ -55,6 +55,7 @@ RUN_ELSEWHERE = {
 OTHERS_OPTIONS = {
     *("--store", "--only", "--check", "--update-golden", "--seeds", "--specs", "--gc-sections"),
     *("--whole-archive", "--optimize", "--break-system-packages"),
+    *("--family", "--seed", "--repeat", "--part"),
 }
 """Options in the documents of programs that are not lowtide."""
 
@@ -129,6 +130,11 @@ def other_command(shown: Shown, page: Path) -> list[str]:
             return [f"line {shown.line}: no {p}" for p in paths if not (ROOT / p).exists()]
         case "python3" if given[:2] == ["-m", "venv"]:
             return []
+        case "python" if given[:1] == ["-m"]:
+            module = ROOT / given[1].replace(".", "/")
+            return [] if (module / "__main__.py").exists() else [f"line {shown.line}: no {given[1]}"]
+        case "python" if given[0].startswith("tests/"):
+            return [] if (ROOT / given[0]).exists() else [f"line {shown.line}: no {given[0]}"]
         case "cd":
             return []
     test = RUN_ELSEWHERE.get(_name(page))
