@@ -16,6 +16,7 @@ import pytest
 from hypothesis import settings
 
 import golden_files
+from lowtide.commands import compiling
 from lowtide.oracle import interpreters
 from lowtide.report import data
 from oracle_server import served
@@ -82,6 +83,17 @@ def _quick_oracles(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
     """Oracles are asked in a process that has them loaded, but where their start is what is tested."""
     if "tests/oracle/" not in request.node.path.as_posix():
         monkeypatch.setattr(interpreters, "start_worker", served(interpreters.start_worker))
+
+
+@pytest.fixture(autouse=True)
+def _plans_of_commands_are_kept(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests of the command line look at what is printed and written, not at how plans are found."""
+    if "tests/cli/" in request.node.path.as_posix():
+        from kept_plans import kept
+
+        monkeypatch.setattr(compiling, "_point", kept(compiling._point))
 
 
 @cache

@@ -132,7 +132,9 @@ def other_command(shown: Shown, page: Path) -> list[str]:
             return []
         case "python" if given[:1] == ["-m"]:
             module = ROOT / given[1].replace(".", "/")
-            return [] if (module / "__main__.py").exists() else [f"line {shown.line}: no {given[1]}"]
+            return (
+                [] if (module / "__main__.py").exists() else [f"line {shown.line}: no {given[1]}"]
+            )
         case "python" if given[0].startswith("tests/"):
             return [] if (ROOT / given[0]).exists() else [f"line {shown.line}: no {given[0]}"]
         case "cd":

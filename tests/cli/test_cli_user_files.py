@@ -60,6 +60,7 @@ READ = {
     *((command, "board_file") for command in ("boards", "report", "run", "check")),
     *(("check", "baseline"), ("report", "compare"), ("quantize", "data")),
     *(("fit", "models"), ("sweep", "inputs")),
+    *(("evaluate", name) for name in ("model", "data", "labels", "against", "plan_file")),
     *(
         ("reorder", "old_output"),
         ("zoo", "old_output"),

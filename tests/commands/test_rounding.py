@@ -20,7 +20,7 @@ from lowtide.tflite.read import parse
 from lowtide.zoo.spec import NetSpec, OpSpec, TensorSpec
 from lowtide.zoo.writer import write
 
-LITERT = "\nCompiled for this comparison with LiteRT's rounding of matrix products in place of "
+LITERT = "\nCompiled for this comparison with LiteRT's arithmetic in place of "
 TFLM = "TensorFlow Lite Micro"
 
 
@@ -114,3 +114,24 @@ def test_an_operator_that_tflm_lacks() -> None:
     assert told.endswith(
         f"{LITERT}{TFLM}'s: {TFLM} cannot run this network.\n{PORTABLE_RAN}\n{NOT_PROVED}"
     )
+
+
+@pytest.mark.parametrize("dtype", ["INT8", "INT16"])
+def test_relu6_goes_from_scale_to_scale_in_litert_alone(dtype: str) -> None:
+    """LiteRT alone runs the network, for its GATHER; TFLM's RELU6 takes both scales for the same."""
+    scales = [np.full(1, scale, np.float32) for scale in (0.013, 0.029)]
+    tensors = (
+        TensorSpec("x", (4, 200), dtype, scales=scales[0]),
+        TensorSpec("y", (4, 200), dtype, scales=scales[1]),
+        TensorSpec("rows", (2,), "INT32", data=np.array([3, 1], np.int32)),
+        TensorSpec("z", (2, 200), dtype, scales=scales[1]),
+    )
+    ops = (
+        OpSpec("RELU6", 1, (0,), (1,), "LeakyReluOptions"),
+        OpSpec("GATHER", 1, (1, 2), (3,), "GatherOptions"),
+    )
+    for last in (1, 3):
+        model = parse(write(NetSpec("six", tensors, ops[: (last + 1) // 2], (0,), (last,))))
+        result = lowtide.verify(lowtide.compile(model))
+        assert result.bit_exact
+        assert result.compared.options.rounding == result.engine

@@ -114,8 +114,8 @@ def differences(
 
 
 def _state(graph: Graph, op: Op) -> list[int]:
-    """The variables that an operator changes in place, such as an LSTM's cell state."""
-    if not writes_variables(op):
+    """The variables that an operator of many outputs changes in place, such as an LSTM's cell state."""
+    if not writes_variables(op) or not op.outputs:
         return []
     return [t for t in op.inputs if t >= 0 and graph.tensors[t].is_variable]
 

@@ -101,7 +101,7 @@ def verify(
     with state runs them as a sequence, by default of 16 or more, in which most change slowly, and after
     a reset the first ones again. The oracle, which does the same, is TFLM, or LiteRT's reference
     kernels where TFLM is not installed or does not run the model: then the program is compiled once
-    more, with LiteRT's rounding of matrix products. With `cached`, objects of sources that did not
+    more, with LiteRT's arithmetic where the two differ. With `cached`, objects of sources that did not
     change are those of an earlier build.
 
     A difference is a result (`Verified.mismatch`). Raises OracleError if no oracle runs the model,

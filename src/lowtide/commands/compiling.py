@@ -340,7 +340,7 @@ def compile_model(model: Model, options: Options | None = None) -> Compiled:
 
 
 def rounded_as(compiled: Compiled, rounding: EngineName) -> Compiled:
-    """The same program, stage by stage, but for the rounding of matrix products; itself without any."""
+    """The same program, stage by stage, but for what the two engines compute differently."""
     options = compiled.options
     if rounding == options.rounding or _rounds_alike(compiled.model.graph):
         return compiled

@@ -6,7 +6,6 @@ And how far the program's outputs are from that.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -23,8 +22,8 @@ from lowtide.passes.floats import is_float
 Array = NDArray[Any]
 Tell = Callable[[str], None]
 
-_LONGEST: Final = 5.0
-"""Seconds that one call of the interpreter should take at most, so that progress can be told."""
+_MOST: Final = 512
+"""So many samples are given to one call of the interpreter, so that progress can be told."""
 _PATIENCE: Final = 3600.0
 """Seconds after which a call of the interpreter is given up."""
 
@@ -81,12 +80,10 @@ class Other:
         found: list[list[Array]] = []
         start = 0
         while start < count:
-            begin = time.monotonic()
             stop = count if sequence is not None else min(start + part, count)
             found += self._run([array[start:stop] for array in arrays], sequence)
             tell(f"{stop:,} of {count:,} samples in the reference interpreter")
-            part *= 2 if time.monotonic() - begin < _LONGEST else 1
-            start = stop
+            part, start = min(2 * part, _MOST), stop
         return [
             end.real(np.stack([sample[at] for sample in found])).reshape(count, *shape)
             for at, shape in zip(self._made, self._shapes, strict=True)

@@ -82,8 +82,8 @@ def _relu(operands: Operands) -> Function:
 
 
 def _relu6(operands: Operands) -> Function:
-    """Limits in the input's quantisation; the output's is not looked at, as in the reference."""
-    if operands.input(0).dtype is DType.UINT8:  # LiteRT's does look at it
+    """Limits in the input's quantisation; the output's is not looked at, as in TFLM."""
+    if operands.input(0).dtype is DType.UINT8 or operands.op.as_litert:  # LiteRT's does look at it
         in_scale, zero, out_scale, out_zero = quants(operands)
         least, most = activation_range(operands, operands.output(), _RELU6)
         scaled = factor(operands, in_scale / out_scale)

@@ -109,7 +109,7 @@ class Op:
     """One operator. An omitted optional input is -1; `custom` names a CUSTOM operator's code.
 
     `intermediates` are tensors that only carry quantisation parameters (LSTM gates). The `window` of a
-    convolution or pool is set by `passes.windows`; a product of matrices computes `as_litert` where
+    convolution or pool is set by `passes.windows`; an operator computes `as_litert` where
     `passes.rounding` says so.
     """
 

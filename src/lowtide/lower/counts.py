@@ -21,13 +21,12 @@ Features = Mapping[str, float]
 def padded_taps(columns: int, first: int, width: int, axis: Axis) -> int:
     """How many taps of the windows of `columns` outputs lie outside of [0, width), if the first window
     begins at `first`."""
-    stride, dilation, kernel = axis.stride, axis.dilation, axis.kernel
-    return sum(
-        not 0 <= first + x * stride + k * dilation < width
-        for x in range(columns)
-        if first + x * stride < 0 or first + x * stride + (kernel - 1) * dilation >= width
-        for k in range(kernel)
-    )
+    inside = 0
+    for tap in range(axis.kernel):
+        at = first + tap * axis.dilation  # of the first output
+        start = max(0, -(at // axis.stride))
+        inside += max(0, min(columns, (width - 1 - at) // axis.stride + 1) - start)
+    return columns * axis.kernel - inside
 
 
 class Windows(Protocol):

@@ -1,28 +1,42 @@
-"""Whose rounding a product of matrices has: TFLM's, which is the rule, or LiteRT's.
+"""Whose arithmetic operators have where the two reference kernels differ: TFLM's, the rule, or LiteRT's.
 
-Why: of FULLY_CONNECTED and BATCH_MATMUL the two reference kernels differ, and a program is compared with
-the one that there is. LiteRT rounds the sums of a dense layer once, and the product of the scales of a
-BATCH_MATMUL to single precision.
+Why: a program is compared with the reference that there is. LiteRT rounds the sums of a dense layer
+(FULLY_CONNECTED) once, and the product of the scales of a BATCH_MATMUL to single precision. Its RELU6
+goes from the input's scale to the output's, which TFLM's takes for the same.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from lowtide.ir.graph import DType, Graph
+from lowtide.ir.graph import DType, Graph, Op
 from lowtide.passes.rewriting import with_ops
 
 
 def round_once(graph: Graph) -> Graph:
-    """Let products of matrices round as LiteRT's reference does: the graph itself where that is no
-    difference.
+    """Let operators compute as LiteRT's reference does: the graph itself where that is no difference.
 
     uint8 is LiteRT's in any case, as TFLM does not have it.
     """
-    marked = {
-        op.id: replace(op, as_litert=True)
-        for op in graph.ops
-        if op.type in ("FULLY_CONNECTED", "BATCH_MATMUL")
-        and graph.tensors[op.inputs[0]].dtype in (DType.INT8, DType.INT16)
-    }
-    return with_ops(graph, (marked.get(op.id, op) for op in graph.ops)) if marked else graph
+    tensors, ops = list(graph.tensors), list[Op]()
+    for op in graph.ops:
+        if not _differs(graph, op):
+            ops.append(op)
+        elif op.type == "RELU6" and graph.tensors[op.inputs[0]].dtype is DType.INT16:
+            scaled = replace(tensors[op.outputs[0]], id=len(tensors))
+            tensors.append(scaled)
+            ops.append(Op(-1, "QUANTIZE", op.inputs, (scaled.id,)))
+            ops.append(replace(op, id=-1, inputs=(scaled.id,)))
+        else:
+            ops.append(replace(op, as_litert=True))
+    if all(new is old for new, old in zip(ops, graph.ops, strict=False)):
+        return graph
+    return with_ops(replace(graph, tensors=tuple(tensors)), ops)
+
+
+def _differs(graph: Graph, op: Op) -> bool:
+    if not op.inputs or graph.tensors[op.inputs[0]].dtype not in (DType.INT8, DType.INT16):
+        return False
+    if op.type == "RELU6":
+        return graph.tensors[op.inputs[0]].quant != graph.tensors[op.outputs[0]].quant
+    return op.type in ("FULLY_CONNECTED", "BATCH_MATMUL")

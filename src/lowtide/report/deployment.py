@@ -25,7 +25,7 @@ NOT_PROVED = (
 )
 PORTABLE_RAN = "Kernels: the portable ones; --core cortex-m4, say, checks that core's."
 _SHOWN_TENSORS = 8
-_ROUNDED = "with LiteRT's rounding of matrix products in place of TensorFlow Lite Micro's"
+_ROUNDED = "with LiteRT's arithmetic in place of TensorFlow Lite Micro's"
 
 
 def compiled_text(

@@ -7,36 +7,35 @@ elsewhere (tests/test_clock.py, tests/end_to_end/test_generated.py).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import replace
 
-import pytest
-
-from lowtide.commands import compiling
 from lowtide.commands.compiling import Options
 from lowtide.ir import Graph
 from lowtide.plans.placer import Point
 from lowtide.plans.planner import Plans
 
+Search = Callable[[Plans, Options], Point]
+
 _MOST = 40
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _plans_are_kept() -> Iterator[None]:
-    search, kept = compiling._point, list[tuple[Options, Graph, Point]]()
+_kept: list[tuple[Options, Graph, Point]] = []
+
+
+def kept(search: Search) -> Search:
+    """As `search`, which is `compiling._point`; but what was found is not searched again."""
 
     def point(plans: Plans, options: Options) -> Point:
         if plans.strips and options.max_overhead is None and options.max_ram is None:
             return search(plans, options)  # for a front, which goes on from what was searched
         key, graph = replace(options, name=None), plans.ready.graph
-        for at, (known, of, found) in enumerate(kept):
+        for at, (known, of, found) in enumerate(_kept):
             if known == key and of == graph:
-                kept.append(kept.pop(at))
+                _kept.append(_kept.pop(at))
                 return found
-        kept.append((key, graph, search(plans, options)))
-        del kept[:-_MOST]
-        return kept[-1][2]
+        _kept.append((key, graph, search(plans, options)))
+        del _kept[:-_MOST]
+        return _kept[-1][2]
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(compiling, "_point", point)
-        yield
+    return point
