@@ -35,10 +35,10 @@ platforms: $(STAMP) ## See that it installs, and type-checks, on other systems a
 	$(BIN)/python tools/check_platforms.py
 
 # Parts end within 20 CPU minutes each: `make soak-3` runs the third alone.
-SOAK_PARTS := 1 2 3 4 5 6
+SOAK_PARTS := 1 2 3 4 5 6 7 8
 
 .PHONY: soak
-soak: $(SOAK_PARTS:%=soak-%) ## Try thousands of random networks, in parts: soak-1 to soak-6
+soak: $(SOAK_PARTS:%=soak-%) ## Try thousands of random networks, in parts: soak-1 to soak-8
 
 .PHONY: $(SOAK_PARTS:%=soak-%)
 $(SOAK_PARTS:%=soak-%): $(STAMP)

@@ -13,7 +13,7 @@ from lowtide.commands.checking import Verified
 from lowtide.oracle.interpreters import Difference
 
 SEEDS = range(3)
-SOAK = range(50_000, 50_200)
+SOAK = range(50_000, 50_100)
 BATCH = 10
 
 
