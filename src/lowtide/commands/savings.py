@@ -114,8 +114,8 @@ def _layers(model: Model, simplified: Simplified) -> tuple[Layer, ...]:
     constant: dict[int, int] = {}
     for entry in simplified.dropped:
         if isinstance(entry.claim, Always):
-            count = model.graph.tensors[entry.tensor].shape[-1:]
-            dropped = count[0] if entry.channels is None else len(entry.channels)
+            count = _channels(model.graph, entry.tensor)
+            dropped = count if entry.channels is None else len(entry.channels)
             constant[entry.tensor] = constant.get(entry.tensor, 0) + dropped
     layers = []
     for op in model.graph.ops:
@@ -128,14 +128,19 @@ def _layers(model: Model, simplified: Simplified) -> tuple[Layer, ...]:
                 op.id,
                 op.type,
                 out.name,
-                out.shape[-1],
+                _channels(model.graph, out.id),
                 constant.get(out.id, 0),
-                0 if maker is None else after.tensors[out.id].shape[-1],
+                0 if maker is None else _channels(after, out.id),
                 op_macs(model.graph, op),
                 0 if maker is None else op_macs(after, maker),
             )
         )
     return tuple(layers)
+
+
+def _channels(graph: Graph, tensor: int) -> int:
+    """Elements along a tensor's last axis; 1 for a tensor without axes."""
+    return (*graph.tensors[tensor].shape[-1:], 1)[0]
 
 
 def _weights(graph: Graph) -> int:

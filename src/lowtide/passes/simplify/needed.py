@@ -164,7 +164,8 @@ def _asked(channels: Channels, op: Op, kept: Kept) -> dict[int, Mask]:
             stored = np.zeros(1 + max(int(own.max()) for _, own in members if own.size), np.bool_)
             for tensor, own in members:
                 stored[own[kept[tensor]]] = True
-            if op.type in _PADS and not kept[op.inputs[0]].any():
+            padded = op.inputs[0]
+            if op.type in _PADS and channels.followed(padded) and not kept[padded].any():
                 stored[members[1][1][0]] = True  # what it pads must not be empty
             asked: dict[int, Mask] = {}
             for tensor, own in members:
