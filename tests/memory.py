@@ -334,15 +334,18 @@ def _place(cut: Rows, row: int) -> int:
 def _joins(assembly: Assembly) -> dict[int, tuple[int, tuple[int, int], int]]:
     """Part -> (whole, (bytes of the part, bytes of the whole) that come in turn, and where in these).
 
-    Those of the concatenations and splits that no node of the program carries out.
+    Those of the concatenations, splits and slices that no node of the program carries out.
     """
     graph = assembly.graph
     run = {op for e in assembly.kernels for op in assembly.members[e.node.op]}
     found: dict[int, tuple[int, tuple[int, int], int]] = {}
     for op in graph.ops:
-        if op.id in run or op.type not in ("CONCATENATION", "SPLIT", "SPLIT_V"):
+        if op.id in run or op.type not in ("CONCATENATION", "SPLIT", "SPLIT_V", "SLICE"):
             continue
         if op.outputs[0] in assembly.views:
+            continue
+        if op.type == "SLICE":
+            found[op.outputs[0]] = _slice(graph, op.inputs[0], op.inputs[1], op.outputs[0])
             continue
         if op.type == "CONCATENATION":
             whole, parts = op.outputs[0], op.inputs
@@ -355,6 +358,17 @@ def _joins(assembly: Assembly) -> dict[int, tuple[int, tuple[int, int], int]]:
             found[part] = (whole, (mine, all_of_it), at)
             at += mine
     return found
+
+
+def _slice(graph: Graph, whole: int, begin: int, part: int) -> tuple[int, tuple[int, int], int]:
+    """The same for what is cut out of `whole` along one axis, or is all of it."""
+    of, made = graph.tensors[whole].shape, graph.tensors[part].shape
+    axis = next((a for a, (x, y) in enumerate(zip(of, made, strict=True)) if x != y), 0)
+    data = graph.tensors[begin].data
+    assert data is not None
+    first = int(np.frombuffer(data, f"<i{len(data) // len(of)}")[axis])
+    mine, all_of_it = (_inner(graph, t, axis) for t in (part, whole))
+    return whole, (mine, all_of_it), first * all_of_it // of[axis]
 
 
 def _axis(graph: Graph, whole: int, parts: Sequence[int]) -> int:
