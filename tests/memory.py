@@ -340,12 +340,12 @@ def _joins(assembly: Assembly) -> dict[int, tuple[int, tuple[int, int], int]]:
     run = {op for e in assembly.kernels for op in assembly.members[e.node.op]}
     found: dict[int, tuple[int, tuple[int, int], int]] = {}
     for op in graph.ops:
-        if op.id in run or op.type not in ("CONCATENATION", "SPLIT", "SPLIT_V", "SLICE"):
+        if op.id in run or op.type not in (*_SLICES, "CONCATENATION", "SPLIT", "SPLIT_V"):
             continue
         if op.outputs[0] in assembly.views:
             continue
-        if op.type == "SLICE":
-            found[op.outputs[0]] = _slice(graph, op.inputs[0], op.inputs[1], op.outputs[0])
+        if op.type in _SLICES:
+            found[op.outputs[0]] = _slice(graph, op)
             continue
         if op.type == "CONCATENATION":
             whole, parts = op.outputs[0], op.inputs
@@ -360,13 +360,19 @@ def _joins(assembly: Assembly) -> dict[int, tuple[int, tuple[int, int], int]]:
     return found
 
 
-def _slice(graph: Graph, whole: int, begin: int, part: int) -> tuple[int, tuple[int, int], int]:
-    """The same for what is cut out of `whole` along one axis, or is all of it."""
+_SLICES = ("SLICE", "STRIDED_SLICE")
+
+
+def _slice(graph: Graph, op: Op) -> tuple[int, tuple[int, int], int]:
+    """The same for what is cut out along one axis, or is all there is."""
+    whole, begin, part = op.inputs[0], graph.tensors[op.inputs[1]].data, op.outputs[0]
     of, made = graph.tensors[whole].shape, graph.tensors[part].shape
-    axis = next((a for a, (x, y) in enumerate(zip(of, made, strict=True)) if x != y), 0)
-    data = graph.tensors[begin].data
-    assert data is not None
-    first = int(np.frombuffer(data, f"<i{len(data) // len(of)}")[axis])
+    axis = next((a for a, (x, y) in enumerate(zip(of, made, strict=True)) if x != y), None)
+    if axis is None or begin is None:
+        return whole, (graph.tensors[part].bytes, graph.tensors[whole].bytes), 0
+    first = int(np.frombuffer(begin, f"<i{len(begin) // len(of)}")[axis])
+    mask = op.options.get("begin_mask")
+    first = 0 if isinstance(mask, int) and mask >> axis & 1 else first % of[axis]
     mine, all_of_it = (_inner(graph, t, axis) for t in (part, whole))
     return whole, (mine, all_of_it), first * all_of_it // of[axis]
 
