@@ -15,8 +15,8 @@ from lowtide.zoo.spec import NetSpec, OpSpec, TensorSpec
 from lowtide.zoo.writer import write
 from random_nets import random_spec
 
-_WEIGHTED = frozenset({"CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED"})
-_SAME = frozenset({"MAX_POOL_2D", "AVERAGE_POOL_2D", "SPLIT", "RESHAPE", "PAD", "TRANSPOSE"})
+WEIGHTED = frozenset({"CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED"})
+SAME = frozenset({"MAX_POOL_2D", "AVERAGE_POOL_2D", "SPLIT", "RESHAPE", "PAD", "TRANSPOSE"})
 """Their outputs are quantised as their inputs are."""
 
 
@@ -27,8 +27,8 @@ def byte_network(seed: int) -> bytes:
 
 def _in_bytes(spec: NetSpec, rng: Random) -> NetSpec:
     tensors = list(spec.tensors)
-    weights = {op.inputs[1] for op in spec.ops if op.kind in _WEIGHTED}
-    groups = _groups(spec)
+    weights = {op.inputs[1] for op in spec.ops if op.kind in WEIGHTED}
+    groups = groups_of(spec, SAME)
     fixed = {groups[op.outputs[0]] for op in spec.ops if op.kind == "SOFTMAX"}
     quants: dict[int, tuple[float, int]] = {}
     for index, old in enumerate(spec.tensors):
@@ -45,7 +45,7 @@ def _in_bytes(spec: NetSpec, rng: Random) -> NetSpec:
         scales = np.array([scale], np.float32)
         tensors[index] = replace(old, dtype="UINT8", scales=scales, zero_point=zero)
     for op in spec.ops:
-        if op.kind in _WEIGHTED:
+        if op.kind in WEIGHTED:
             _weigh(tensors, op, rng)
     return replace(spec, tensors=tuple(tensors))
 
@@ -68,11 +68,11 @@ def _weigh(tensors: list[TensorSpec], op: OpSpec, rng: Random) -> None:
     tensors[op.inputs[2]] = replace(bias, scales=np.array([source[0] * scale], np.float32))
 
 
-def _groups(spec: NetSpec) -> list[int]:
-    """Tensor -> one number for all that are quantised alike."""
+def groups_of(spec: NetSpec, same: frozenset[str]) -> list[int]:
+    """Tensor -> one number for all that are quantised alike: by operators of the kinds `same`."""
     groups = list(range(len(spec.tensors)))
     for op in spec.ops:
-        if op.kind in _SAME:
+        if op.kind in same:
             mine = [t for t in (*op.inputs, *op.outputs) if spec.tensors[t].dtype == "INT8"]
             alike = {groups[t] for t in mine}
             groups = [min(alike) if group in alike else group for group in groups]

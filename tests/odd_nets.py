@@ -16,19 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from byte_nets import byte_network
+from byte_nets import SAME, WEIGHTED, byte_network, groups_of
 from lowtide.zoo.spec import NetSpec, OpSpec, TensorSpec
 from lowtide.zoo.writer import write
 from random_nets import random_spec
 
-_WEIGHTED = frozenset({"CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED"})
-_SAME = frozenset(
-    {
-        *("MAX_POOL_2D", "AVERAGE_POOL_2D", "SPLIT", "RESHAPE", "PAD", "TRANSPOSE"),
-        "CONCATENATION",
-    }
-)
-"""Their outputs are quantised as their inputs are."""
 _SOFTMAX = {"INT8": (1 / 256, -128), "INT16": (1 / 32768, 0)}
 
 Array = NDArray[Any]
@@ -45,8 +37,8 @@ def odd_network(seed: int) -> bytes:
 
 def _requantised(spec: NetSpec, kind: str, rng: Random) -> NetSpec:
     tensors = list(spec.tensors)
-    weights = {op.inputs[1] for op in spec.ops if op.kind in _WEIGHTED}
-    groups = _groups(spec)
+    weights = {op.inputs[1] for op in spec.ops if op.kind in WEIGHTED}
+    groups = groups_of(spec, SAME | {"CONCATENATION"})
     fixed = {groups[op.outputs[0]] for op in spec.ops if op.kind == "SOFTMAX"}
     quants: dict[int, tuple[float, int]] = {}
     for index, old in enumerate(spec.tensors):
@@ -64,20 +56,9 @@ def _requantised(spec: NetSpec, kind: str, rng: Random) -> NetSpec:
         scales = np.array([scale], np.float32)
         tensors[index] = replace(old, dtype=kind, scales=scales, zero_point=zero)
     for op in spec.ops:
-        if op.kind in _WEIGHTED:
+        if op.kind in WEIGHTED:
             _weigh(tensors, op, kind, rng)
     return replace(spec, tensors=tuple(tensors))
-
-
-def _groups(spec: NetSpec) -> list[int]:
-    """Tensor -> one number for all that are quantised alike."""
-    groups = list(range(len(spec.tensors)))
-    for op in spec.ops:
-        if op.kind in _SAME:
-            mine = [t for t in (*op.inputs, *op.outputs) if spec.tensors[t].dtype == "INT8"]
-            alike = {groups[t] for t in mine}
-            groups = [min(alike) if group in alike else group for group in groups]
-    return groups
 
 
 def _weigh(tensors: list[TensorSpec], op: OpSpec, kind: str, rng: Random) -> None:

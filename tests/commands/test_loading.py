@@ -93,7 +93,7 @@ def test_several_inputs_and_outputs(sanitize: bool) -> None:
     with compile_model(_two_ends()).load(sanitize=sanitize) as program:
         first, second = np.arange(4, dtype=np.int8)[None], np.full((1, 4), -7, np.int8)
         names = [end.name for end in program.inputs]
-        for given in ((first, second), [first, second], dict(zip(names, (first, second)))):  # noqa: B905
+        for given in ((first, second), [first, second], {names[0]: first, names[1]: second}):
             joined, same = program(given)
             assert joined.tolist() == [[0, 1, 2, 3, -7, -7, -7, -7]]
             assert same.tolist() == first.tolist()

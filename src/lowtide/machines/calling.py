@@ -222,7 +222,7 @@ class Apart:
         at, out = 0, self._process.stdout
         assert out is not None
         while at < size:
-            count = out.readinto(memoryview(made)[at:])  # type: ignore[attr-defined]
+            count = out.readinto(memoryview(made)[at:])  # type: ignore[attr-defined]  # it is buffered
             if not count:
                 raise EOFError
             at += count

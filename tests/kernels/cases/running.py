@@ -129,7 +129,7 @@ def play_one(player: Player, tally: Tally, seed: int, number: int) -> None:
     variant = variant_of(_targets()[core])
     tally.operators[variant] += 1
     for end, garbage in (("end", 0xA5), ("start", 0x5A)):
-        player.memory.end = end  # type: ignore[assignment]
+        player.memory.end = end  # type: ignore[assignment]  # one of two words
         player.calls = {}
         try:
             made = player.play(net, case.samples, garbage)
