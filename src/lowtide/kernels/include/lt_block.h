@@ -60,6 +60,11 @@ typedef struct {
     int32_t in_c, out_c;                            /* of the block */
 } lt_block;
 
+/* The second line of its fields, for the params of any kernels. */
+#define LT_BLOCK_SHAPE(p)                                                                            \
+    (p)->in_h, (p)->in_w, (p)->pieces, (p)->piece, (p)->kept, (p)->ahead, (p)->pad_top, (p)->pad_left, \
+        (p)->stride_h
+
 void lt_block_run(const lt_block *block, const lt_step *step);
 void lt_separable_run(const lt_block *block, const lt_step *step);
 

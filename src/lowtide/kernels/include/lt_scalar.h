@@ -29,19 +29,6 @@
 #define LT_THEN(a, b, c, d) ((void)0)
 #endif
 
-/* A loop that no compiler replaces by a call, memcpy say. */
-#ifdef __GNUC__
-#define LT_LOOP_AS_IT_IS(pointer) __asm__ volatile("" : "+r"(pointer))
-#else
-#define LT_LOOP_AS_IT_IS(pointer) ((void)0)
-#endif
-
-#ifdef __GNUC__
-#define LT_APART __attribute__((noinline))
-#else
-#define LT_APART
-#endif
-
 /* Where the sums of four channels start. */
 #define LT_START(scales, a, b, c, d)     \
     uint32_t a = (uint32_t)(scales)[0];  \
@@ -56,16 +43,6 @@ static inline int8_t lt_scalar_scaled(uint32_t sum, const int32_t *scale, int32_
     int32_t twice = (int32_t)(sum + sum);
     int32_t high = lt_high_word(twice, scale[1]) + (lt_centre(odd, shift) + ((int32_t)sum >> 31));
     return lt_half_s8(high >> shift);
-}
-
-/* Limit n bytes, if the range is less than all of int8. */
-static inline void lt_scalar_clamp(int8_t *at, int32_t n, int32_t low, int32_t high)
-{
-    if (low > INT8_MIN || high < INT8_MAX) {
-        for (int8_t *end = at + n; at != end; at++) {
-            *at = (int8_t)lt_clamp(*at, low, high);
-        }
-    }
 }
 
 #endif

@@ -9,13 +9,8 @@
 LT_SHARED void lt_add_narrow_s8_row(const void *params, const lt_step *step)
 {
     const lt_add_narrow_s8 *p = params;
-    int8_t *out = step->out[0];
-    lt_add_narrow_sums(p, step->in[0], step->in[1], out);
-    if (p->low > INT8_MIN || p->high < INT8_MAX) {
-        for (const int8_t *end = out + p->count; out != end; out++) {
-            *out = (int8_t)lt_clamp(*out, p->low, p->high);
-        }
-    }
+    lt_add_narrow_sums(p, step->in[0], step->in[1], step->out[0]);
+    lt_clamp_row(step->out[0], (int32_t)p->count, p->low, p->high);
 }
 
 #ifndef LT_DSP

@@ -6,13 +6,6 @@
 
 #include "lt_fixed.h"
 
-/* A function of its own: its variables take no registers of its caller. */
-#ifdef __GNUC__
-#define APART __attribute__((noinline))
-#else
-#define APART
-#endif
-
 enum { FITTING = 508 }; /* so many products fit 32 bits, whatever they are; whole fours */
 
 /* Four sums under way: `whole` and what was added since. */
@@ -131,7 +124,7 @@ static void make_singles(const lt_conv_2x2_s16 *p, const void *const *rows, int3
 }
 
 /* The products of a row of the window that are in no four, for two channels and pixels. */
-APART static void add_rest(int32_t *sums, const int8_t *w, int32_t channel, const int16_t *x, int32_t pixel,
+LT_APART static void add_rest(int32_t *sums, const int8_t *w, int32_t channel, const int16_t *x, int32_t pixel,
                      int32_t n)
 {
     for (int32_t i = 0; i < 4; i++) {

@@ -7,13 +7,6 @@
 
 #include "lt_fixed.h"
 
-/* A function of its own: what it keeps on the stack is gone when others run. */
-#ifdef __GNUC__
-#define APART __attribute__((noinline))
-#else
-#define APART
-#endif
-
 /* Bytes 0 and 2, or 1 and 3 from the second on, as halves. */
 static inline int32_t two_of(const int8_t *x, uint32_t flip)
 {
@@ -53,7 +46,7 @@ static void unpack_zeros(int32_t *to, int32_t zero, int32_t words)
 }
 
 /* A row of the window of one of two pixels, of which some columns are padding. */
-APART static void unpack_pixels(const lt_conv_4x2_s8 *p, const int8_t *row, int32_t first,
+LT_APART static void unpack_pixels(const lt_conv_4x2_s8 *p, const int8_t *row, int32_t first,
                                 int32_t *to)
 {
     int32_t words = p->in_c >> 2;
@@ -67,7 +60,7 @@ APART static void unpack_pixels(const lt_conv_4x2_s8 *p, const int8_t *row, int3
 }
 
 /* The same if in_c is no multiple of 4. */
-APART static void unpack_bytes(const lt_conv_4x2_s8 *p, const int8_t *row, int32_t first,
+LT_APART static void unpack_bytes(const lt_conv_4x2_s8 *p, const int8_t *row, int32_t first,
                                int32_t *to)
 {
     int8_t bytes[4] = {0, 0, 0, 0};
@@ -107,7 +100,7 @@ static void unpack_one(const lt_conv_4x2_s8 *p, const int8_t *row, int32_t first
 }
 
 /* The windows of output columns x and x + 1. */
-APART static void unpack_two(const lt_conv_4x2_s8 *p, const void *const *rows, int32_t x, int32_t *to)
+LT_APART static void unpack_two(const lt_conv_4x2_s8 *p, const void *const *rows, int32_t x, int32_t *to)
 {
     int32_t first = x * p->stride_w - p->pad_left, second = first + p->stride_w;
     int32_t both = is_inside(p, first) && is_inside(p, second);
@@ -150,7 +143,7 @@ static void copy_pixels(const lt_conv_4x2_s8 *p, const int8_t *row, int32_t firs
 }
 
 /* The window of output column x as bytes: where it is, or gathered in `patch`. */
-APART static const int8_t *window(const lt_conv_4x2_s8 *p, const void *const *rows,
+LT_APART static const int8_t *window(const lt_conv_4x2_s8 *p, const void *const *rows,
                                   int32_t x, int8_t *patch)
 {
     int32_t first = x * p->stride_w - p->pad_left, words = p->words;
@@ -177,7 +170,7 @@ APART static const int8_t *window(const lt_conv_4x2_s8 *p, const void *const *ro
 }
 
 /* The channels beyond the last four, of `pixels` pixels, by `run`. */
-APART static void run_rest(const lt_conv_4x2_s8 *p, void (*run)(lt_4x2 *), lt_4x2 *of, int32_t pixels)
+LT_APART static void run_rest(const lt_conv_4x2_s8 *p, void (*run)(lt_4x2 *), lt_4x2 *of, int32_t pixels)
 {
     int32_t rest = p->out_c & 3;
     int8_t last[8], *out = of->out + p->out_c - rest;
@@ -231,11 +224,7 @@ LT_SHARED void lt_conv_4x2_s8_row(const void *params, const lt_step *step)
         run_all(p, lt_4x2_one, &of, 1);
     }
     LT_MACS(p->out_w * p->kernel_h * p->kernel_w * p->in_c * p->out_c);
-    if (p->low > INT8_MIN || p->high < INT8_MAX) {
-        for (int8_t *at = step->out[0]; at != of.out; at++) {
-            *at = (int8_t)lt_clamp(*at, p->low, p->high);
-        }
-    }
+    lt_clamp_row(step->out[0], p->out_w * p->out_c, p->low, p->high);
 }
 
 #ifndef LT_DSP

@@ -7,13 +7,6 @@
 
 #include "lt_fixed.h"
 
-/* A function of its own: what it keeps on the stack is gone when others run. */
-#ifdef __GNUC__
-#define APART __attribute__((noinline))
-#else
-#define APART
-#endif
-
 static inline void copy(const lt_conv_vector_s8 *p, int8_t *to, const int8_t *from, int32_t n)
 {
     (p->flip != 0 ? lt_vector_copy_flipped : lt_vector_copy)(to, from, n);
@@ -44,7 +37,7 @@ static void gather_edge(const lt_conv_vector_s8 *p, const int8_t *row, int32_t f
 }
 
 /* The products of the pixel whose window begins in column `first`. */
-APART static void gather(const lt_conv_vector_s8 *p, const void *const *rows, int32_t first, int8_t *to)
+LT_APART static void gather(const lt_conv_vector_s8 *p, const void *const *rows, int32_t first, int8_t *to)
 {
     int32_t run = p->kernel_w * p->in_c, whole = p->dilation_w == 1 || p->kernel_w == 1;
     int32_t inside = whole && first >= 0 && first + p->kernel_w <= p->in_w;
@@ -63,7 +56,7 @@ APART static void gather(const lt_conv_vector_s8 *p, const void *const *rows, in
 }
 
 /* The last channels, which are no four, of the pixels of `of`, by `run`. Changes `of`. */
-APART static void run_rest(const lt_conv_vector_s8 *p, void (*run)(const lt_vector *), lt_vector *of,
+LT_APART static void run_rest(const lt_conv_vector_s8 *p, void (*run)(const lt_vector *), lt_vector *of,
                            int32_t pixels)
 {
     int8_t made[8], *out = of->out + (p->out_c & ~3);
@@ -122,7 +115,7 @@ static inline lt_vector begin(const lt_conv_vector_s8 *p)
     return of;
 }
 
-APART static void run_direct(const lt_conv_vector_s8 *p, const int8_t *row, int8_t *out)
+LT_APART static void run_direct(const lt_conv_vector_s8 *p, const int8_t *row, int8_t *out)
 {
     lt_vector of = begin(p);
     int32_t pixels = p->out_w;
@@ -135,7 +128,7 @@ APART static void run_direct(const lt_conv_vector_s8 *p, const int8_t *row, int8
     }
 }
 
-APART static void run_windows(const lt_conv_vector_s8 *p, const lt_step *step)
+LT_APART static void run_windows(const lt_conv_vector_s8 *p, const lt_step *step)
 {
     lt_vector of = begin(p);
     int32_t left = p->out_w, first = -p->pad_left;

@@ -2,35 +2,17 @@
 /* lt_conv_w4.c: see lt_conv_w4.h. */
 #include "lt_conv_w4.h"
 
-#include <string.h>
-
 #include "lt_fixed.h"
-
-/* Copy the window of output column x into `patch`, padding as the input's zero point. */
-static void im2col(const lt_conv_w4_s8 *p, const void *const *rows, int32_t x, int8_t *patch)
-{
-    for (int32_t ky = 0; ky < p->kernel_h; ky++) {
-        const int8_t *row = rows[ky];
-        for (int32_t kx = 0; kx < p->kernel_w; kx++) {
-            int32_t column = x * p->stride_w - p->pad_left + kx * p->dilation_w;
-            if (row == NULL || column < 0 || column >= p->in_w) {
-                memset(patch, p->input_zero, p->in_c);
-            } else {
-                memcpy(patch, row + column * p->in_c, p->in_c);
-            }
-            patch += p->in_c;
-        }
-    }
-}
+#include "lt_window.h"
 
 /* The window of output column x: in the row itself where it is one pixel, else copied to `patch`. */
-static const int8_t *window(const lt_conv_w4_s8 *p, const void *const *rows, int32_t x,
+LT_APART static const int8_t *window(const lt_conv_w4_s8 *p, const void *const *rows, int32_t x,
                             int8_t *patch)
 {
     if (p->kernel_h * p->kernel_w == 1) {
         return (const int8_t *)rows[0] + x * p->stride_w * p->in_c;
     }
-    im2col(p, rows, x, patch);
+    (void)LT_GATHER(p, rows, x, p->in_c, p->input_zero, patch);
     return patch;
 }
 

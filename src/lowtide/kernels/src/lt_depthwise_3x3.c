@@ -104,11 +104,7 @@ LT_SHARED void lt_depthwise_3x3_s8_row(const void *params, const lt_step *step)
         out += (of.n - 1) * channels;
         x += of.n;
     }
-    if (p->low > INT8_MIN || p->high < INT8_MAX) {
-        for (int8_t *at = step->out[0]; at != out; at++) {
-            *at = (int8_t)lt_clamp(*at, p->low, p->high);
-        }
-    }
+    lt_clamp_row(step->out[0], p->out_w * p->channels, p->low, p->high);
 }
 
 #ifndef LT_DSP

@@ -145,11 +145,7 @@ LT_SHARED void lt_depthwise_mult1_s8_row(const void *params, const lt_step *step
         column += p->stride_w;
         out += p->channels;
     }
-    if (p->low > INT8_MIN || p->high < INT8_MAX) {
-        for (int8_t *at = step->out[0]; at != out; at++) {
-            *at = (int8_t)lt_clamp(*at, p->low, p->high);
-        }
-    }
+    lt_clamp_row(step->out[0], p->out_w * p->channels, p->low, p->high);
 }
 
 #endif

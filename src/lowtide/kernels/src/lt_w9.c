@@ -10,13 +10,6 @@
 #include <arm_mve.h>
 #endif
 
-/* A function of its own: rare, and not to be there several times. */
-#ifdef __GNUC__
-#define APART __attribute__((noinline))
-#else
-#define APART
-#endif
-
 /* One of the channels: what is the same for all its results. */
 typedef struct {
     const int16_t *w;
@@ -75,7 +68,7 @@ static inline int32_t dot(const int8_t *x, const int16_t *w, int32_t n, int32_t 
 }
 
 /* sum + n weights times the input's zero point. */
-APART static int32_t padding(const lt_w9_s8 *p, const int16_t *w, int32_t n, int32_t sum)
+LT_APART static int32_t padding(const lt_w9_s8 *p, const int16_t *w, int32_t n, int32_t sum)
 {
     int32_t total = 0;
     for (; n > 0; n--) {
@@ -85,7 +78,7 @@ APART static int32_t padding(const lt_w9_s8 *p, const int16_t *w, int32_t n, int
 }
 
 /* A row of the window of which some columns are padding. */
-APART static int32_t dot_edge(const lt_w9_s8 *p, const int8_t *row, int32_t first, const int16_t *w,
+LT_APART static int32_t dot_edge(const lt_w9_s8 *p, const int8_t *row, int32_t first, const int16_t *w,
                               int32_t sum)
 {
     int32_t in_c = p->in_c, whole = p->kernel_w * in_c & ~3, k = 0;
@@ -145,7 +138,7 @@ static inline scaling scaling_of(const lt_w9_s8 *p)
     return s;
 }
 
-APART static int32_t scaled(int32_t sum, int32_t multiplier, int32_t shift, int32_t zero)
+LT_APART static int32_t scaled(int32_t sum, int32_t multiplier, int32_t shift, int32_t zero)
 {
     return lt_add(lt_scale(sum, multiplier, shift), zero);
 }
@@ -179,7 +172,7 @@ static void run_edge(const lt_w9_s8 *p, const channel *of, const lt_step *step, 
 }
 
 /* So many columns of a 1 x 1 convolution. */
-APART static void run_pixels(const lt_w9_s8 *p, const channel *of, const int8_t *pixel, int8_t *out)
+LT_APART static void run_pixels(const lt_w9_s8 *p, const channel *of, const int8_t *pixel, int8_t *out)
 {
     scaling s = scaling_of(p);
     int32_t pitch = p->stride_w * p->in_c, out_c = p->out_c, n = p->in_c;
@@ -191,7 +184,7 @@ APART static void run_pixels(const lt_w9_s8 *p, const channel *of, const int8_t 
 
 /* Some columns whose windows have no columns of padding; the first begins `at` bytes from where the rows
  * do. */
-APART static void run_windows(const lt_w9_s8 *p, const channel *of, const void *const *rows, int32_t at,
+LT_APART static void run_windows(const lt_w9_s8 *p, const channel *of, const void *const *rows, int32_t at,
                         int32_t left, int8_t *out)
 {
     scaling s = scaling_of(p);
@@ -210,7 +203,7 @@ APART static void run_windows(const lt_w9_s8 *p, const channel *of, const void *
 }
 
 /* The same of a depthwise convolution of three times three, whose rows are all there. */
-APART static void run_3x3(const lt_w9_s8 *p, const channel *of, const void *const *rows, int32_t at,
+LT_APART static void run_3x3(const lt_w9_s8 *p, const channel *of, const void *const *rows, int32_t at,
                     int32_t left, int8_t *out)
 {
     scaling s = scaling_of(p);
