@@ -29,7 +29,8 @@ class Layer:
     """How a layer differs from the plainest one.
 
     `spread` is the standard deviation of the output in its units, about; `weights` and `bias` override
-    the random ones; `bias_type` None leaves the bias out. `real` overrides the factor of the sums.
+    the random ones; `bias_type` None leaves the bias out. `real` overrides the factor of the sums. The
+    factors of channels `loud` are 0.7 and more, and their weights small.
     """
 
     stride: tuple[int, int] = (1, 1)
@@ -45,6 +46,7 @@ class Layer:
     bias: Array | None = None
     bias_type: str | None = "INT32"
     keep_num_dims: bool = False
+    loud: tuple[int, ...] = ()
 
 
 PLAIN = Layer()
@@ -127,13 +129,16 @@ class Models:
         channels = shape[axis]
         products = math.prod(shape) // channels
         scales = self._weight_scales(channels, layer)
-        weights = self._constant(shape, layer, scales, axis)
         source = self.tensors[x]
         assert source.scales is not None
         product = float(source.scales[0]) * float(scales[0])
         deviation = (9500 if self.dtype == "INT16" else 37) * 73 * math.sqrt(products)
         spread = layer.spread or _SPREAD[self.dtype]
         real = layer.real if layer.real is not None else spread / deviation
+        for n, c in enumerate(layer.loud):
+            scales[c] = product / real * (0.7 + n) / float(source.scales[0])
+            product = float(source.scales[0]) * float(scales[0])
+        weights = self._constant(shape, layer, scales, axis)
         target = self._tensor(
             out,
             self.dtype,

@@ -36,7 +36,11 @@ def _conv_2d(context: Context) -> Lowered:
     if context.activation_type == DType.INT16:
         return wide.conv(context, over, filters, factors, groups)
     channels = convolution.channels_s8(context, filters, factors)
-    return convolution.lower_s8(context, over, channels, groups)
+    if groups > 1:
+        return convolution.lower_s8(context, over, channels, groups)
+    return w9.lowered(
+        context, over, channels, lambda few: convolution.lower_s8(context, over, few, 1)
+    )
 
 
 LOWERINGS = {"CONV_2D": Lowering(_conv_2d, convolution.TYPES, of_a_window)}

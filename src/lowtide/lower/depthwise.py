@@ -56,7 +56,8 @@ def _depthwise(context: Context) -> Lowered:
     if context.activation_type == DType.INT16:
         return wide.depthwise(context, over, filters, factors, multiple)
     channels = convolution.channels_s8(context, filters.reshape(-1, out_c).T, factors)
-    return _eight_bits(context, over, channels, multiple=multiple)
+    lower = partial(_eight_bits, context, over, multiple=multiple)
+    return w9.lowered(context, over, channels, lower, multiple=multiple)
 
 
 def _eight_bits(

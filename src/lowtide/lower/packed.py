@@ -57,9 +57,7 @@ class Narrow:
 
 def narrow(channels: Channels) -> Narrow | None:
     """`channels` for lt_narrow, or None if one of them does not meet its conditions."""
-    wide = channels.weights.astype(np.int64)
-    least = channels.bias + np.minimum(wide * _LEAST, wide * _GREATEST).sum(axis=1)
-    most = channels.bias + np.maximum(wide * _LEAST, wide * _GREATEST).sum(axis=1)
+    least, most = _ends(channels)
     weights = channels.weights.astype(np.int8)
     bias, multiplier, shift = [], [], []
     for c, (m, s) in enumerate(channels.factors):
@@ -85,11 +83,29 @@ def narrow(channels: Channels) -> Narrow | None:
     )
 
 
+def _ends(channels: Channels) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The least and the greatest sum of each channel."""
+    wide = channels.weights.astype(np.int64)
+    low, high = wide * _LEAST, wide * _GREATEST
+    least, most = np.minimum(low, high).sum(axis=1), np.maximum(low, high).sum(axis=1)
+    return channels.bias + least, channels.bias + most
+
+
+def not_narrow(channels: Channels) -> NDArray[np.bool_]:
+    """Which channels lt_narrow cannot make: neither scaled by it, nor constant."""
+    return np.array(
+        [
+            not is_narrow(ends, factor, channels.zero)
+            and _constant(channels, ends, *factor) is None
+            for *ends_, factor in zip(*_ends(channels), channels.factors, strict=True)
+            for ends in [(int(ends_[0]), int(ends_[1]))]
+        ]
+    )
+
+
 def fits(channels: Channels) -> bool:
     """Whether all sums meet the conditions of lt_narrow."""
-    wide = channels.weights.astype(np.int64)
-    least = channels.bias + np.minimum(wide * _LEAST, wide * _GREATEST).sum(axis=1)
-    most = channels.bias + np.maximum(wide * _LEAST, wide * _GREATEST).sum(axis=1)
+    least, most = _ends(channels)
     return all(
         is_narrow((int(low), int(high)), factor, channels.zero)
         for low, high, factor in zip(least, most, channels.factors, strict=True)

@@ -1,7 +1,8 @@
-"""Convolutions of which some channels have weights of nine bits: kernels/include/lt_w9.h.
+"""Convolutions of which some channels are made anew: kernels/include/lt_w9.h.
 
-Why: weights of uint8 have a zero point, and less it they are mostly bytes, but not all. The quick kernel
-makes all channels, as if those weights were 0, and the few channels that have them are made once more.
+Why: a kernel with packed weights makes all channels or none, and some do not meet its conditions: weights
+of uint8 have a zero point, and less it a few have nine bits; factors of 1/2 and more are not for lt_narrow.
+So that kernel makes all channels, as if the weights of these were 0, and then they are made once more.
 """
 
 from __future__ import annotations
@@ -20,6 +21,10 @@ from lowtide.lower.nodes import Array, Kernel, Lowered, Node, Params, Value
 from lowtide.lower.work import NineBits, Plain
 
 _LEAST, _GREATEST = -128, 127
+_MOST_DEPTHWISE, _MOST_DSP, _MOST_OTHERS = 0.5, 1 / 3, 0.1
+"""Up to which part of the channels it takes fewer instructions to make them anew than to make all by a
+kernel without packed weights, as measured on Cortex-M3, M4 and M55."""
+_GENERAL = frozenset({"lt_conv_s8_row", "lt_depthwise_s8_row"})
 
 
 def lowered(
@@ -32,14 +37,21 @@ def lowered(
 ) -> Lowered:
     """A convolution, or, with `multiple`, a depthwise one with so many outputs per input channel, which
     `lower` lowers if all weights are bytes."""
-    beyond = (channels.weights < _LEAST) | (channels.weights > _GREATEST)
-    nine = np.flatnonzero(beyond.any(axis=1))
+    beyond = ((channels.weights < _LEAST) | (channels.weights > _GREATEST)).any(axis=1)
+    anew = np.logical_or(beyond, packed.not_narrow(channels))
+    dsp = context.target.has_dsp or context.target.has_helium
+    most = _MOST_DEPTHWISE if multiple else _MOST_DSP if dsp else _MOST_OTHERS
+    if anew.sum() > max(len(anew) * most, beyond.sum()):
+        anew = beyond
+    nine = np.flatnonzero(anew)
     if not len(nine):
         return lower(channels)
     weights, bias = channels.weights.copy(), channels.bias.copy()
     weights[nine], bias[nine] = 0, 0
     made = lower(replace(channels, weights=weights, bias=bias))
     (node,) = made.nodes
+    if node.kernel in _GENERAL and not beyond.any():
+        return lower(channels)  # it scales by any factor
     return replace(made, nodes=(_around(context, over, channels, nine, node, multiple),))
 
 
@@ -61,13 +73,12 @@ def _around(
     weights = few.weights
     if not multiple:
         weights = _by_fours(weights, over.kernel_h)
-    multiplier, shift = channels.factors[0]  # all have the same
     fields: tuple[tuple[str, Value], ...] = (
         ("weights", Array("int16_t", weights, weights=True)),
         ("bias", Array("int32_t", packed.int32(few.bias), weights=True)),
         ("channels", Array("uint16_t", nine)),
-        ("multiplier", multiplier),
-        ("shift", shift),
+        ("multiplier", Array("int32_t", packed.column(few.factors, 0))),
+        ("shift", Array("int8_t", packed.column(few.factors, 1))),
         ("count", len(nine)),
         ("out_c", len(channels.weights)),
         ("filters", multiple),

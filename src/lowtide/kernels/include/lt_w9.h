@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lt_w9.h: CONV_2D and DEPTHWISE_CONV_2D, int8, some channels of which have weights of nine bits.
+/* lt_w9.h: CONV_2D and DEPTHWISE_CONV_2D, int8, some channels of which are made anew.
  *
- * What uint8 has, less a zero point. Another kernel makes all channels; those few are made anew.
+ * Another kernel makes all channels; these have weights of nine bits (of uint8, less a zero point), or
+ * factors that it is not for.
  * Source: tensorflow/lite/kernels/internal/reference/conv.h and depthwiseconv_uint8.h, with 128 less of
  * every byte and every zero point.
  */
@@ -24,8 +25,8 @@ typedef struct {
     const int16_t *weights;
     const int32_t *bias;      /* [count], modulo 2^32, with the input's zero point folded in */
     const uint16_t *channels; /* [count]: which of the output's they are */
-    int32_t multiplier;
-    int8_t shift;
+    const int32_t *multiplier; /* [count] */
+    const int8_t *shift;       /* [count] */
     uint16_t count;
     uint16_t in_w, in_c;
     uint16_t out_w, out_c;

@@ -13,7 +13,7 @@
 /* One of the channels: what is the same for all its results. */
 typedef struct {
     const int16_t *w;
-    int32_t bias;
+    int32_t bias, multiplier, shift;
     int32_t in; /* depthwise: which channel of the input it reads */
 } channel;
 
@@ -125,9 +125,9 @@ static int32_t taps_edge(const lt_w9_s8 *p, const channel *of, const void *const
     return sum;
 }
 
-static inline scaling scaling_of(const lt_w9_s8 *p)
+static inline scaling scaling_of(const lt_w9_s8 *p, const channel *of)
 {
-    scaling s = {p->multiplier, p->shift, 0, p->low, p->high, p->output_zero, p->narrow, 1};
+    scaling s = {of->multiplier, of->shift, 0, p->low, p->high, p->output_zero, p->narrow, 1};
     if (s.narrow) {
         s.shift = -1 - s.shift;
         s.centre = lt_centre(2 * s.zero + 1, s.shift);
@@ -162,7 +162,7 @@ static inline int8_t result(const scaling *s, int32_t sum)
 static void run_edge(const lt_w9_s8 *p, const channel *of, const lt_step *step, int32_t x, int32_t end,
                      int8_t *out)
 {
-    scaling s = scaling_of(p);
+    scaling s = scaling_of(p, of);
     for (; x < end; x++) {
         int32_t first = x * p->stride_w - p->pad_left;
         int32_t sum = p->filters != 0 ? taps_edge(p, of, step->in, first)
@@ -174,7 +174,7 @@ static void run_edge(const lt_w9_s8 *p, const channel *of, const lt_step *step, 
 /* So many columns of a 1 x 1 convolution. */
 LT_APART static void run_pixels(const lt_w9_s8 *p, const channel *of, const int8_t *pixel, int8_t *out)
 {
-    scaling s = scaling_of(p);
+    scaling s = scaling_of(p, of);
     int32_t pitch = p->stride_w * p->in_c, out_c = p->out_c, n = p->in_c;
     const channel own = *of;
     for (int32_t left = p->out_w; left > 0; left--, pixel += pitch, out += out_c) {
@@ -187,7 +187,7 @@ LT_APART static void run_pixels(const lt_w9_s8 *p, const channel *of, const int8
 LT_APART static void run_windows(const lt_w9_s8 *p, const channel *of, const void *const *rows, int32_t at,
                         int32_t left, int8_t *out)
 {
-    scaling s = scaling_of(p);
+    scaling s = scaling_of(p, of);
     int32_t pitch = p->stride_w * p->in_c, out_c = p->out_c, run = p->kernel_w * p->in_c;
     int32_t flip = p->flip;
     const void *const *last = rows + p->kernel_h;
@@ -206,7 +206,7 @@ LT_APART static void run_windows(const lt_w9_s8 *p, const channel *of, const voi
 LT_APART static void run_3x3(const lt_w9_s8 *p, const channel *of, const void *const *rows, int32_t at,
                     int32_t left, int8_t *out)
 {
-    scaling s = scaling_of(p);
+    scaling s = scaling_of(p, of);
     int32_t pitch = p->dilation_w * p->in_c, step = p->stride_w * p->in_c, out_c = p->out_c;
     const int8_t *a = (const int8_t *)rows[0] + at, *b = (const int8_t *)rows[1] + at;
     const int8_t *c = (const int8_t *)rows[2] + at;
@@ -248,11 +248,14 @@ LT_SHARED void lt_w9_s8_row(const void *params, const lt_step *step)
 {
     const lt_w9_s8 *p = params;
     int32_t size = p->kernel_h * p->kernel_w, each = p->filters != 0 ? size : size * p->in_c;
-    channel of = {p->weights, 0, 0};
+    channel of;
+    of.w = p->weights;
     p->run(p->params, step);
     for (int32_t i = 0; i < p->count; i++, of.w += each) {
         int8_t *out = (int8_t *)step->out[0] + p->channels[i];
         of.bias = p->bias[i];
+        of.multiplier = p->multiplier[i];
+        of.shift = p->shift[i];
         of.in = p->filters != 0 ? p->channels[i] / p->filters : 0;
         if (p->filters == 0 && size == 1) {
             run_pixels(p, &of, step->in[0], out);
