@@ -1,8 +1,8 @@
 """Convolutions of which some channels are made anew: kernels/include/lt_w9.h.
 
-Why: a kernel with packed weights makes all channels or none, and some do not meet its conditions: weights
-of uint8 have a zero point, and less it a few have nine bits; factors of 1/2 and more are not for lt_narrow.
-So that kernel makes all channels, as if the weights of these were 0, and then they are made once more.
+Why: a kernel with packed weights makes all channels or none, and some do not meet its conditions:
+weights of uint8 have a zero point, and less it a few have nine bits; factors of 1/2 and more are not for
+lt_narrow. So that kernel makes all channels, as if these had weights of 0, and then they are made anew.
 """
 
 from __future__ import annotations
