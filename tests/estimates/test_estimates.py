@@ -17,9 +17,9 @@ from lowtide.errors import ModelError, UsageError
 from lowtide.estimates import fitting, network, shapes
 from lowtide.estimates.builder import Shapes
 from lowtide.ir import Graph
+from lowtide.ir.windows import normalise_windows
 from lowtide.lower import lower_op
 from lowtide.lower.nodes import Node
-from lowtide.passes import normalise_windows
 from lowtide.plans import planner
 from lowtide.plans.cost import load_model
 from lowtide.rows.stages import Step
@@ -63,7 +63,7 @@ def seen(node: Node) -> tuple[object, ...]:
 @pytest.mark.parametrize("name", [*ZOO, "mobilenet-v1-0.25-96", "resnet8"])
 def test_nodes_are_those_of_the_lowering(name: str, target: Target) -> None:
     model = lowtide.load(f"zoo:{name}")
-    graph = normalise_windows(passed(model, Options(simplify=False)).graph)
+    graph = passed(model, Options(simplify=False)).graph
     for op in graph.ops:
         lowered, shaped = lower_op(graph, op, target=target), shapes.shaped(graph, op, target)
         assert list(map(seen, shaped.lowered.nodes)) == list(map(seen, lowered.nodes))

@@ -11,8 +11,8 @@ import pytest
 from lowtide.errors import ModelError
 from lowtide.ir import DType, Graph, Op, Quant, Tensor
 from lowtide.ir.flipped import flipped, unflipped
+from lowtide.ir.windows import normalise_windows
 from lowtide.lower import lower_op
-from lowtide.passes import normalise_windows
 from lowtide.passes.flipping import FLIP, flip_bytes, flips_by_readers
 from lowtide.passes.simplify import Kept
 
@@ -36,7 +36,7 @@ def _graph(
     """`ends` are the one input and then the outputs."""
     options = {"padding": 0, "stride_h": 1, "stride_w": 1}
     made = tuple(Op(i, kind, tuple(a), tuple(b), options) for i, (kind, a, b) in enumerate(ops))
-    return Graph("g", tuple(tensors), made, ends[:1], ends[1:])
+    return normalise_windows(Graph("g", tuple(tensors), made, ends[:1], ends[1:]))
 
 
 def _shown(graph: Graph) -> list[tuple[str, str]]:
@@ -198,14 +198,14 @@ def test_what_a_file_mixes_is_refused() -> None:
     tensors = [_bytes(0), replace(_weights(1, 3), dtype=DType.INT8), _int8(2)]
     graph = flip_bytes(_graph(tensors, [("CONV_2D", (0, 1), (2,))], 0, 2)).graph
     with pytest.raises(ModelError, match="its input and output must have the same type"):
-        lower_op(normalise_windows(graph), graph.ops[0])
+        lower_op(graph, graph.ops[0])
 
 
 def test_a_kernel_that_does_not_flip_is_refused() -> None:
     """Whatever let its operator flip."""
     graph = _converted(kernel=1)
     tensors = (*graph.tensors[:2], flipped(graph.tensors[2]), *graph.tensors[3:])
-    graph = normalise_windows(replace(graph, tensors=tensors))
+    graph = replace(graph, tensors=tensors)
     with pytest.raises(ModelError, match="its kernel does not flip the sign bits"):
         lower_op(graph, graph.ops[2])
 

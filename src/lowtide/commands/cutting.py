@@ -16,7 +16,7 @@ from lowtide.ir.macs import graph_macs, op_macs
 from lowtide.lower import lower_op
 from lowtide.oracle.interpreters import OracleError, Reference, first_difference
 from lowtide.oracle.samples import reference, sample_inputs
-from lowtide.passes import cut, normalise_windows
+from lowtide.passes import cut
 from lowtide.place.offline_plan import METADATA_NAME
 from lowtide.tflite.read import parse
 from lowtide.tflite.write import with_graph
@@ -177,14 +177,14 @@ def proposed(model: Model, passed: Callable[[Model], Graph]) -> str | None:
     if model.whole is not None:
         return None  # it is a cut already
     try:
-        graph = normalise_windows(passed(model))
+        graph = passed(model)
         found = _largest(graph, _refused(graph))
         if found is None:
             return None
         begin, until = found
         if any(t >= len(model.graph.tensors) for t in (*begin, *until)):
             return None  # a tensor that a pass made
-        graph = normalise_windows(passed(part_of(model, begin, until)))
+        graph = passed(part_of(model, begin, until))
         for op in graph.ops:
             lower_op(graph, op)
     except LowtideError:

@@ -24,7 +24,6 @@ from lowtide.lower.convolution_work import Convolution, ConvolutionFours
 from lowtide.lower.depthwise_work import Depthwise, DepthwiseColumns
 from lowtide.lower.lanes_work import ConvolutionLanes, DepthwiseLanes
 from lowtide.lower.nodes import AnyNode, Lowered, Node
-from lowtide.passes import normalise_windows
 from lowtide.place.rows import place_rows
 from lowtide.place.variables import place_variables, state_bytes
 from lowtide.plans.cost import known_model
@@ -66,7 +65,7 @@ class Network:
     """A graph whose operators stand in `order`, as an estimate sees it; for all input modes."""
 
     def __init__(self, graph: Graph, order: Sequence[int], target: Target) -> None:
-        self.graph = normalise_windows(graph)
+        self.graph = graph
         self.target = target
         model = known_model(target.priced_as)
         self._price = None if model is None else prices(model)

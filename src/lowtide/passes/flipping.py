@@ -25,7 +25,6 @@ from lowtide.ir.operands import Operands
 from lowtide.lower import lower_op
 from lowtide.passes.rewriting import readers_of, with_ops
 from lowtide.passes.simplify.result import Kept, Simplified, then, unchanged
-from lowtide.passes.windows import normalise_windows
 from lowtide.target import ANY, Target
 
 FLIP = "FLIP"
@@ -287,7 +286,7 @@ def _flips(graph: Graph, op: Op, tensor: int, target: Target) -> bool:
         return False
     tensors = list(graph.tensors)
     tensors[tensor] = flipped(tensors[tensor])
-    alone = normalise_windows(replace(graph, tensors=tuple(tensors), ops=(op,)))
+    alone = replace(graph, tensors=tuple(tensors), ops=(op,))
     try:
         lower_op(alone, alone.ops[0], target=target)
     except ModelError:

@@ -30,7 +30,6 @@ from lowtide.passes.simplify.result import (
     changed,
     unchanged,
 )
-from lowtide.passes.windows import normalise_windows
 
 
 def drop_channels(
@@ -42,7 +41,7 @@ def drop_channels(
     LiteRT. What must stay: all channels of inputs and outputs, of variables, and of operators that are
     not understood. With a `price`, some constant channels stay where that takes fewer instructions.
     """
-    channels = follow(normalise_windows(graph), both_roundings=both_roundings)
+    channels = follow(graph, both_roundings=both_roundings)
     kept = needed(channels)
     return _without(graph, channels, kept if price is None else rounded(channels, kept, price))
 
