@@ -63,6 +63,12 @@ def writes_variables(op: Op) -> bool:
     return changes or unknown or op.custom in STATEFUL or any(cell in op.type for cell in _CELLS)
 
 
+def keeps_state(op: Op) -> bool:
+    """Whether what `op` makes may depend on more than its inputs; so it may where nothing is known."""
+    unknown = op.type.startswith(("BUILTIN_", "CUSTOM", "DELEGATE", "STABLEHLO_"))
+    return unknown or op.type in _STATEFUL or writes_variables(op)
+
+
 def state_order(graph: Graph) -> tuple[frozenset[int], ...]:
     """Per operator, those that must run before it because of state that they share.
 

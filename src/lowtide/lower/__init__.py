@@ -158,6 +158,15 @@ def lower_op(
     return replace(lowered, nodes=nodes, columns=lowering.columns(context))
 
 
+def has_kernel(graph: Graph, op: Op, target: Target = ANY) -> bool:
+    """Whether `op` can be lowered for `target`."""
+    try:
+        lower_op(graph, op, target=target)
+    except ModelError:
+        return False
+    return True
+
+
 def _part(graph: Graph, known: Mapping[int, Lowered], target: Target, number: int) -> Lowered:
     return known.get(number) or lower_op(graph, graph.ops[number], target=target)
 

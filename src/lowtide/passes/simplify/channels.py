@@ -16,11 +16,10 @@ import numpy as np
 from lowtide.ir.graph import Graph, Op
 from lowtide.ir.operands import NUMPY_TYPES
 from lowtide.passes.rewriting import with_ops
-from lowtide.passes.simplify.counts import rounded
+from lowtide.passes.simplify.counts import Price, rounded
 from lowtide.passes.simplify.cutting import Constants, cut_linked, cut_tensor
 from lowtide.passes.simplify.flow import Dense, Linked, Opaque
 from lowtide.passes.simplify.needed import Channels, Kept, Mask, follow, is_needed, needed
-from lowtide.passes.simplify.prices import Price
 from lowtide.passes.simplify.refolding import refolded
 from lowtide.passes.simplify.result import (
     Always,

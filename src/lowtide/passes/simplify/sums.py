@@ -15,16 +15,15 @@ from numpy.typing import NDArray
 from lowtide.ir import products
 from lowtide.ir.graph import DType, Op
 from lowtide.ir.operands import Operands, multiplier, per_tensor, quantised
-from lowtide.ir.window import Axis
-from lowtide.passes.simplify.interval import (
+from lowtide.ir.roundings import (
     Integers,
-    Interval,
     Rounding,
-    requantised,
     rounded_once,
     rounded_twice,
     rounded_wide,
 )
+from lowtide.ir.window import Axis
+from lowtide.passes.simplify.interval import Interval, requantised
 
 KINDS = frozenset({"CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV"})
 

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 from lowtide.ir.byte_tables import BYTES
 from lowtide.ir.graph import DType, Graph, Op
-from lowtide.ir.operands import type_range
+from lowtide.ir.operands import Operands, type_range
+from lowtide.ir.products import clamp
 from lowtide.ir.window import Axis
 from lowtide.lower import conv_4x2, conv_vector, depthwise_3x3, depthwise_vector
 from lowtide.lower.block_work import CONVOLUTION, DEPTHWISE
@@ -22,7 +23,6 @@ from lowtide.lower.convolution_work import Convolution, ConvolutionBytes, Convol
 from lowtide.lower.counts import Features
 from lowtide.lower.depthwise_work import Depthwise, DepthwiseBytes, DepthwiseColumns
 from lowtide.lower.vector_work import ConvolutionLanes, DepthwiseLanes
-from lowtide.passes.simplify.flow import Dense, Flow
 from lowtide.target import ANY, Target
 
 
@@ -38,19 +38,25 @@ class Price:
 _OTHER = "other"
 
 
-def instructions(price: Price, graph: Graph, op: Op, flow: Flow, read: int, made: int) -> float:
-    """What `op`, which has its window, costs if it reads and makes so many channels."""
+def instructions(price: Price, graph: Graph, op: Op, read: int | None, made: int) -> float:
+    """What `op`, which has its window, costs if it makes so many channels, each of all those that it
+    reads; None: of one."""
     out = graph.tensors[op.outputs[0]]
     elements = out.elements // max(1, out.shape[-1] if out.shape else 1) * made
     legacy = out.dtype is DType.UINT8 and op.type == "FULLY_CONNECTED"
     plain = legacy or out.dtype not in BYTES or op.type == "TRANSPOSE_CONV"
-    if not isinstance(flow, Dense) or plain:
-        products = 0
-        if isinstance(flow, Dense):
-            products = elements * flow.sums.weights.shape[1] * read // flow.sums.groups
+    if read is None:
+        return price.of(_OTHER, {"written": elements, "work": 0})
+    weights = graph.tensors[op.inputs[1]].shape
+    taps, groups = 1, 1
+    if op.type != "FULLY_CONNECTED":
+        source = graph.tensors[op.inputs[2 if op.type == "TRANSPOSE_CONV" else 0]].shape
+        taps = weights[1] * weights[2]
+        groups = source[-1] // (1 if op.type == "DEPTHWISE_CONV_2D" else weights[-1])
+    if plain or (groups > 1 and op.type != "DEPTHWISE_CONV_2D"):
+        products = elements * taps * read // groups
         return price.of(_OTHER, {"written": elements, "work": products})
-    sums = flow.sums
-    clamps = sums.clamp != type_range(out.dtype)
+    clamps = clamp(Operands(graph, op)) != type_range(out.dtype)
     if op.type == "FULLY_CONNECTED":
         rows, columns, in_w = out.elements // out.shape[-1], 1, 1
         axes = Axis(), Axis()
@@ -58,8 +64,7 @@ def instructions(price: Price, graph: Graph, op: Op, flow: Flow, read: int, made
         assert op.window is not None
         axes = op.window.rows, op.window.columns
         rows, columns, in_w = out.shape[1], out.shape[2], graph.tensors[op.inputs[0]].shape[2]
-    taps = axes[0].kernel * axes[1].kernel
-    if sums.groups > 1 and op.type == "DEPTHWISE_CONV_2D":
+    if groups > 1:
         work = Depthwise(
             steps=rows,
             rows=rows * axes[0].kernel,
@@ -71,9 +76,6 @@ def instructions(price: Price, graph: Graph, op: Op, flow: Flow, read: int, made
             clamps=clamps,
         )
         return _depthwise(price, work)
-    if sums.groups > 1:
-        each = taps * read // sums.groups
-        return price.of(_OTHER, {"written": elements, "work": elements * each})
     pointwise = Convolution(
         steps=rows,
         rows=rows * axes[0].kernel,
