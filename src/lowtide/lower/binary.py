@@ -17,7 +17,7 @@ from lowtide.lower.common import Context, Lowering, activation_range, type_range
 from lowtide.lower.common import multiplier as factor
 from lowtide.lower.elementwise import same_type, scale_zero, suffix
 from lowtide.lower.nodes import Lowered, Params
-from lowtide.lower.packed import are_narrow
+from lowtide.lower.packed import is_narrow
 
 _LARGEST_SUM = 255 << 20  # of an addition of int8: each operand is less than 2^8 steps, one of 2^19
 _ENDS = np.array([[-_LARGEST_SUM], [_LARGEST_SUM]])
@@ -82,7 +82,7 @@ def _quick(fields: Fields, walked: Walk) -> Params | None:
     of = {name: int(value) for name, value in fields if isinstance(value, int)}
     shift, zero = of["shift"] - 1, of["output_zero"]
     total = of["multiplier"], -of["shift"]
-    if not walked.plain or not are_narrow(_ENDS, np.array([total]), zero).all():
+    if not walked.plain or not is_narrow(_ENDS, np.array([total]), zero).all():
         return None
     own: Fields = (
         *((name, of[name]) for name in ("start", "b_start")),

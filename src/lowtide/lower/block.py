@@ -25,6 +25,8 @@ from lowtide.lower.block_work import (
     Core,
     Pointwise,
     pieces,
+    roughly,
+    roughly_pointwise,
 )
 from lowtide.lower.common import Context
 from lowtide.lower.families.depthwise_3x3 import scratch as scratch_3x3
@@ -95,49 +97,33 @@ class _Form:
         return needs + kernels
 
     def price(self, op: BlockOp, columns: int) -> float:
-        """Instructions for a pixel, very nearly enough to compare the forms of one block."""
-        axis, piece = op.window.columns, pieces(columns, self.most)
-        work = self.core.work
-        assert isinstance(work, Core)
-        many = work.of.in_c
-        taps = axis.kernel * op.window.rows.kernel
-        each = {
-            THREE: 12.5 * taps + 8,
-            MULT1: 12 * taps + 70,
-            MULT1_PLAIN: 24 * taps + 200,
-        }
-        cost = piece * many / 4 * each[self.core.kernel] + 400.0
-        if self.core.kernel == THREE:
-            cost += many / 4 * (110 + 17 * (piece * axis.stride + axis.kernel - axis.stride))
-        cost += _pointwise(self.expand, piece * axis.stride) * (op.window.rows.kernel - op.kept)
-        return (cost + _pointwise(self.project, piece)) / piece
+        """Instructions for a pixel, very nearly."""
+        axis, piece, again = op.window.columns, pieces(columns, self.most), op.window.rows.kernel
+        cost = roughly(self.core.kernel, _core(self), again, piece)
+        cost += roughly_pointwise(_pointwise(self.expand), piece * axis.stride) * (again - op.kept)
+        return (cost + roughly_pointwise(_pointwise(self.project), piece)) / piece
 
 
-def _pointwise(part: Node | None, columns: int) -> float:
-    """Instructions for so many pixels, as above."""
-    if part is None:
-        return 0
-    work = part.work
-    assert isinstance(work, Pointwise)
-    pairs, singles = work.split(columns)
-    groups, quads = work.of.out_c / 4, -(-work.of.in_c // 4)
-    return (
-        100
-        + pairs * (60 + 12 * quads)
-        + groups * (pairs * (73 + 25 * quads) + singles * (43 + 17 * quads))
-    )
+def _core(form: _Form) -> Core:
+    work = form.core.work
+    assert isinstance(work, Core)
+    return work
+
+
+def _pointwise(part: Node | None) -> Pointwise | None:
+    work = None if part is None else part.work
+    assert work is None or isinstance(work, Pointwise)
+    return work
 
 
 def _forms(graph: Graph, op: BlockOp, columns: int, parts: _Parts) -> tuple[_Form, ...]:
     """The forms worth having: the normal one first, then those that are dearer and need less scratch."""
     found = [_normal(parts, columns)]
-    others = sorted(
-        _all_forms(parts, columns),
-        key=lambda f: (f.price(op, columns), f.scratch(graph, op, columns)),
-    )
     least = found[0].scratch(graph, op, columns)
-    for form in others:
-        if (scratch := form.scratch(graph, op, columns)) < least:
+    forms = _all_forms(parts, columns)
+    others = [(f.price(op, columns), f.scratch(graph, op, columns), f) for f in forms]
+    for _, scratch, form in sorted(others, key=lambda each: each[:2]):
+        if scratch < least:
             least = scratch
             found.append(form)
     return tuple(found)
@@ -154,8 +140,8 @@ def _cores(parts: _Parts, piece: int) -> list[Node]:
 
 
 def _all_forms(parts: _Parts, columns: int) -> Iterator[_Form]:
-    """By fours, each part in any form for any number of pixels. Else all are in their normal form, or
-    one pixel at a time in that of least scratch memory."""
+    """With 4 x 2 kernels, each part in any form for any number of pixels. Else all are in their normal
+    form, or one pixel at a time in that of least scratch memory."""
     expands, projects = parts.expand or (None,), parts.project or (None,)
     if not parts.are_4x2:
         yield _Form(1, expands[-1], parts.cores[-1], projects[-1])
@@ -213,24 +199,17 @@ def _node(context: Context, op: BlockOp, form: _Form) -> Node:
 
 
 def _work(context: Context, op: BlockOp, form: _Form) -> BlockWork:
-    made, source, window = context.output().shape, context.input(0).shape, op.window
-    expand, project = (None if part is None else part.work for part in (form.expand, form.project))
-    core = form.core.work
-    assert expand is None or isinstance(expand, Pointwise)
-    assert isinstance(core, Core)
-    assert project is None or isinstance(project, Pointwise)
-    reads = (window.rows.reads(range(row, row + 1), source[1]) for row in range(made[1]))
-    core = replace(core, of=replace(core.of, rows=sum(map(len, reads))))
+    made, source = context.output().shape, context.input(0).shape
     return BlockWork(
         made=made[1],
         columns=made[2],
         in_w=source[2],
-        axis=window.columns,
+        axis=op.window.columns,
         expanded_rows=op.expanded_rows,
         keeps=bool(op.kept),
-        expand=expand,
-        depthwise=core,
-        project=project,
+        expand=_pointwise(form.expand),
+        depthwise=_core(form),
+        project=_pointwise(form.project),
         most=form.most,
         plain=form.core.kernel == MULT1_PLAIN,
     )

@@ -116,6 +116,41 @@ def _called(found: dict[str, float], of: Pointwise, calls: int, columns: int) ->
     _add(found, kernel, calls, part.features(columns, 0))
 
 
+_EACH_TAP = {THREE: 12.5, MULT1: 12, MULT1_PLAIN: 24}
+_EACH_PIXEL = {THREE: 8, MULT1: 70, MULT1_PLAIN: 200}
+_EACH_PIECE, _EACH_CALL = 400.0, 100
+_UNPACKED, _EACH_COLUMN = 110, 17  # by lt_depthwise_3x3
+_EACH_PAIR, _EACH_QUAD = 60, 12
+_PAIR, _SINGLE = (73, 25), (43, 17)  # of four channels, and of their fours of products
+"""Instructions, of depthwise kernels for four channels: very nearly those of a Cortex-M4 in
+plans/costs.toml. Lowering comes before any cost model, and compares no more than forms of one block."""
+
+
+def roughly(kernel: str, core: Core, kernel_h: int, piece: int) -> float:
+    """Instructions of a block for a piece of so many pixels, without its pointwise convolutions."""
+    axis, groups = core.axis, core.of.in_c / 4
+    each = _EACH_TAP[kernel] * axis.kernel * kernel_h + _EACH_PIXEL[kernel]
+    cost = piece * groups * each + _EACH_PIECE
+    if kernel == THREE:
+        columns = piece * axis.stride + axis.kernel - axis.stride
+        cost += groups * (_UNPACKED + _EACH_COLUMN * columns)
+    return cost
+
+
+def roughly_pointwise(work: Pointwise | None, columns: int) -> float:
+    """The same of a pointwise convolution of so many pixels."""
+    if work is None:
+        return 0
+    pairs, singles = work.split(columns)
+    groups, quads = work.of.out_c / 4, work.quads
+    of_pair, of_single = (each + more * quads for each, more in (_PAIR, _SINGLE))
+    return (
+        _EACH_CALL
+        + pairs * (_EACH_PAIR + _EACH_QUAD * quads)
+        + groups * (pairs * of_pair + singles * of_single)
+    )
+
+
 def _add(found: dict[str, float], kernel: str, calls: int, features: Features) -> None:
     for name, number in ({"call": calls} | dict(features)).items():
         found[f"{kernel}/{name}"] = found.get(f"{kernel}/{name}", 0) + number

@@ -16,8 +16,8 @@ from lowtide.ir.products import product_of
 from lowtide.lower.common import Context, Lowering, multiplier, per_tensor, quantised
 from lowtide.lower.move import port
 from lowtide.lower.nodes import Array, Lowered, Node, Params, Value
-from lowtide.lower.packed import are_narrow, int32, sizes_of, sums_of
 from lowtide.lower.packed import factors as factors_of
+from lowtide.lower.packed import int32, is_narrow, sizes_of, sums_of
 from lowtide.lower.unary import log2, logistic_table
 from lowtide.lower.wide import check
 
@@ -137,7 +137,7 @@ def _fit_narrow(
     both = zip(biases, weights, strict=True)
     most = [int((abs(b) + 128 * sizes_of(w)).max()) for b, w in both]
     most += [32767 << 15] * (len(factors) - len(most))
-    return bool(are_narrow(np.array([[-m for m in most], most]), np.array(factors), 0).all())
+    return bool(is_narrow(np.array([[-m for m in most], most]), np.array(factors), 0).all())
 
 
 def _sums(values: Sequence[NDArray[np.int64]], wide: bool) -> Array:

@@ -121,7 +121,7 @@ def narrow(channels: Channels) -> Narrow | None:
     """`channels` for lt_narrow, or None if one of them does not meet its conditions."""
     ends = channels.ends
     value, constant = _constants(channels, ends)
-    if not (constant | are_narrow(ends, channels.factors, channels.zero)).all():
+    if not (constant | is_narrow(ends, channels.factors, channels.zero)).all():
         return None
     multiplier, shift = channels.factors.T
     # Of a constant, lt_narrow makes zero + (8 * d * 2^30 / 2^32) / 2 = zero + d.
@@ -145,7 +145,7 @@ def _constants(channels: Channels, ends: Integers) -> tuple[Integers, NDArray[np
     return low, (fine & fits(made)).all(axis=0) & (low == high)
 
 
-def are_narrow(ends: Integers, factors: Factors, zero: int) -> NDArray[np.bool_]:
+def is_narrow(ends: Integers, factors: Factors, zero: int) -> NDArray[np.bool_]:
     """By channel, whether lt_narrow scales all sums between two `ends`, both included, as lt_scale does:
     what lt_fixed.h asks for, said once for all kernels. `ends` is [2, channels]; `zero` is that of an
     int8 output."""

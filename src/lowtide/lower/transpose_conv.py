@@ -56,12 +56,12 @@ def _transpose_conv(context: Context) -> Lowered:
     )
     if is_wide and any(zero for _, zero in zeros):
         raise context.unsupported("an int16 tensor has a zero point other than 0")
-    twos = _2x2(context, weights) if is_wide else None
-    family = f"lt_transpose_conv_{'2x2_s16' if twos is not None else suffix(source.dtype)}"
+    quick = _2x2(context, weights) if is_wide else None
+    family = f"lt_transpose_conv_{'2x2_s16' if quick is not None else suffix(source.dtype)}"
     params = Params(
         family,
         (
-            *(twos or _each(context, weights, is_wide)),
+            *(quick or _each(context, weights, is_wide)),
             ("in_w", source.shape[2]),
             ("in_c", in_c),
             ("out_w", out.shape[2]),
@@ -81,7 +81,7 @@ def _transpose_conv(context: Context) -> Lowered:
     node = Node(
         op=context.op.id,
         kernel=f"{family}_row",
-        header=f"{family if is_wide and twos is None else family.rpartition('_')[0]}.h",
+        header=f"{family if is_wide and quick is None else family.rpartition('_')[0]}.h",
         params=params,
         inputs=(images.windows_from(source, first, window),),
         outputs=(Port(out.id, steps, out_bytes),),

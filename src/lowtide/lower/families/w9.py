@@ -82,7 +82,7 @@ def _around(layer: Layer, nine: NDArray[np.intp], node: Node) -> Node:
     """`node`, and then the channels `nine`."""
     channels, over, multiple = layer.known, layer.over, layer.filters
     few = channels.some(nine)
-    narrow = packed.are_narrow(few.ends, few.factors, few.zero).all()
+    narrow = packed.is_narrow(few.ends, few.factors, few.zero).all()
     multiplier, shift = channels.factors[0].tolist()  # all have the same
     weights = few.weights if multiple else _swapped(few.weights, over.kernel_h)
     fields: Fields = (
