@@ -33,8 +33,8 @@ def padded_taps(columns: int, first: int, width: int, axis: Axis) -> int:
     return columns * axis.kernel - inside
 
 
-class Work(Protocol):
-    """What a node does, whose windows go over a row of `in_w` columns and make `columns` of them."""
+class Sized(Protocol):
+    """What makes columns of a row."""
 
     @property
     def axis(self) -> Axis:
@@ -47,6 +47,10 @@ class Work(Protocol):
     @property
     def columns(self) -> int:
         """Columns that it makes."""
+
+
+class Work(Sized, Protocol):
+    """What a node does, whose windows go over a row of `in_w` columns and make `columns` of them."""
 
     @property
     def is_linear(self) -> bool:
@@ -116,11 +120,10 @@ class Windows:
 
 
 @dataclass(frozen=True, slots=True)
-class Windowed:
-    """What a kernel does that goes over the windows `of`."""
+class Over:
+    """What makes the columns that `of` makes."""
 
-    of: Windows
-    is_linear = True
+    of: Sized
 
     @property
     def axis(self) -> Axis:
@@ -136,6 +139,14 @@ class Windowed:
     def columns(self) -> int:
         """Columns that it makes."""
         return self.of.columns
+
+
+@dataclass(frozen=True, slots=True)
+class Windowed(Over):
+    """What a kernel does that goes over the windows `of`."""
+
+    of: Windows
+    is_linear = True
 
     @property
     def clamped(self) -> int:

@@ -14,7 +14,7 @@ from lowtide.ir.products import bias, clamp, is_narrow, real_factors, says_narro
 from lowtide.lower import convolution, legacy, packed, wide
 from lowtide.lower.common import Context, Lowering, floats_of, per_tensor, quantised, type_range
 from lowtide.lower.layer import Footprint
-from lowtide.lower.nodes import Array, Lowered, Node, Params
+from lowtide.lower.nodes import Array, Lowered, Params
 
 
 def _window(context: Context, out_c: int, depth: int) -> Footprint:
@@ -64,8 +64,7 @@ def _rounded_once(context: Context, over: Footprint, filters: NDArray[np.int8]) 
         raise legacy.beyond(context)
     scales = [floats_of(real) for real in reals]
     family = "lt_fully_connected_once"
-    node = Node(
-        op=context.op.id,
+    return context.node(
         kernel=f"{family}_{'s16' if is_wide else 's8'}_row",
         header=f"{family}.h",
         params=Params(
@@ -86,7 +85,6 @@ def _rounded_once(context: Context, over: Footprint, filters: NDArray[np.int8]) 
         outputs=(over.target,),
         steps=over.target.rows,
     )
-    return Lowered((node,))
 
 
 LOWERINGS = {"FULLY_CONNECTED": Lowering(_fully_connected, convolution.TYPES)}

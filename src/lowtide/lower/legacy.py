@@ -18,7 +18,7 @@ from lowtide.ir.products import bias, byte_factor, byte_scale, clamp, scaled_fit
 from lowtide.lower import packed
 from lowtide.lower.common import Context, floats_of, per_tensor
 from lowtide.lower.layer import Footprint
-from lowtide.lower.nodes import Array, Lowered, Node, Params, Value
+from lowtide.lower.nodes import Array, Lowered, Params, Value
 
 
 def beyond(context: Context) -> ModelError:
@@ -81,8 +81,7 @@ def fully_connected(context: Context, over: Footprint, weights: NDArray[Any]) ->
         ("out_c", out_c),
         *context.flips,
     )
-    node = Node(
-        op=context.op.id,
+    return context.node(
         kernel="lt_fully_connected_u8_row",
         header="lt_fully_connected_u8.h",
         params=Params("lt_fully_connected_u8", (*fields, *_zeros(context))),
@@ -90,4 +89,3 @@ def fully_connected(context: Context, over: Footprint, weights: NDArray[Any]) ->
         outputs=(over.target,),
         steps=over.target.rows,
     )
-    return Lowered((node,))

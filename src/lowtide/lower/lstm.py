@@ -15,7 +15,7 @@ from lowtide.ir import DType
 from lowtide.ir.products import product_of
 from lowtide.lower.common import Context, Lowering, multiplier, per_tensor, quantised
 from lowtide.lower.move import port
-from lowtide.lower.nodes import Array, Lowered, Node, Params, Value
+from lowtide.lower.nodes import Array, Lowered, Params, Value
 from lowtide.lower.packed import factors as factors_of
 from lowtide.lower.packed import int32, is_narrow, sizes_of, sums_of
 from lowtide.lower.unary import log2, logistic_table
@@ -46,8 +46,7 @@ def _lstm(context: Context) -> Lowered:
         family,
         (*_gates(context, units, inputs), *_cell(context), ("inputs", inputs), ("units", units)),
     )
-    node = Node(
-        op=context.op.id,
+    return context.node(
         kernel=f"{family}_row",
         header="lt_lstm_s16.h" if source.dtype is DType.INT16 else "lt_lstm.h",
         params=params,
@@ -60,7 +59,6 @@ def _lstm(context: Context) -> Lowered:
         steps=steps,
         scratch=8 * units,
     )
-    return Lowered((node,))
 
 
 def _check(context: Context) -> None:

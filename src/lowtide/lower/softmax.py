@@ -16,7 +16,7 @@ from lowtide.lower.common import Context, Lowering
 from lowtide.lower.common import multiplier as factor
 from lowtide.lower.elementwise import MOST_ROWS, number, row_count, scale_zero
 from lowtide.lower.move import row_dims
-from lowtide.lower.nodes import Array, Lowered, Node, Params, Port, Value
+from lowtide.lower.nodes import Array, Lowered, Params, Port, Value
 
 _TABLE_PAYS = 512
 """Elements from which on a table is used."""
@@ -52,8 +52,7 @@ def _softmax(context: Context) -> Lowered:
         kernel = f"lt_softmax_8{'_s16' if out.dtype is DType.INT16 else ''}_row"
         ctype, fields = "lt_softmax_8", _narrow(context, scale, beta)
     groups = source.elements // rows // count
-    node = Node(
-        op=context.op.id,
+    return context.node(
         kernel=kernel,
         header="lt_softmax.h",
         params=Params(ctype, (("groups", groups), ("count", count), *fields)),
@@ -61,7 +60,6 @@ def _softmax(context: Context) -> Lowered:
         outputs=(Port(out.id, rows, out.bytes // rows),),
         steps=rows,
     )
-    return Lowered((node,))
 
 
 def _check_output(context: Context, zero: int) -> None:

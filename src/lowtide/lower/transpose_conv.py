@@ -22,7 +22,7 @@ from lowtide.lower.common import (
 from lowtide.lower.elementwise import same_type, suffix
 from lowtide.lower.families.conv_2x2 import ordered, short_factors
 from lowtide.lower.layer import Fields
-from lowtide.lower.nodes import Array, Lowered, Node, Params, Port
+from lowtide.lower.nodes import Array, Lowered, Params, Port
 from lowtide.lower.packed import factors as factors_of
 from lowtide.lower.packed import int32, sizes_of
 
@@ -78,8 +78,7 @@ def _transpose_conv(context: Context) -> Lowered:
             ("high", high),
         ),
     )
-    node = Node(
-        op=context.op.id,
+    return context.node(
         kernel=f"{family}_row",
         header=f"{family if is_wide and quick is None else family.rpartition('_')[0]}.h",
         params=params,
@@ -87,7 +86,6 @@ def _transpose_conv(context: Context) -> Lowered:
         outputs=(Port(out.id, steps, out_bytes),),
         steps=steps,
     )
-    return Lowered((node,))
 
 
 def _check(context: Context) -> None:

@@ -23,9 +23,9 @@ class DepthwiseS16(Windowed):
         """What is done to make `columns` columns."""
         of, pixels = self.of, self.of.steps * columns
         taps = of.rows * (columns * of.axis.kernel - padded)
-        by_fours = of.out_c == of.in_c > 3
-        parts = -(-of.in_c // 4) if by_fours else of.out_c
-        kind = "four" if by_fours else "each"
+        kind, parts = "each", of.out_c
+        if of.out_c == of.in_c > 3:
+            kind, parts = "four", -(-of.in_c // 4)
         return {
             "column": pixels,
             f"{kind}s": pixels * parts,

@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from lowtide.ir.window import Axis
 from lowtide.lower import packed
-from lowtide.lower.counts import Features, Plain, Work
+from lowtide.lower.counts import Features, Over, Plain, Work
 from lowtide.lower.layer import Fields, Layer
 from lowtide.lower.nodes import Array, Kernel, Node, Params
 
@@ -32,33 +31,18 @@ def around(layer: Layer, node: Callable[[Layer], Node]) -> Node:
 
 
 @dataclass(frozen=True, slots=True)
-class W9:
+class W9(Over):
     """What lt_w9 does: what the kernel `kernel` does, `of`, in `steps` steps with so many pointers in
     all, and then `channels` channels: of taps (`rows` is None), or of pixels or windows of so many rows,
     0 for pixels. They have `products` products each."""
 
-    kernel: str
     of: Work
+    kernel: str
     steps: int
     pointers: int
     channels: int
     products: int
     rows: int | None
-
-    @property
-    def axis(self) -> Axis:
-        """The window along a row."""
-        return self.of.axis
-
-    @property
-    def in_w(self) -> int:
-        """Columns of the input."""
-        return self.of.in_w
-
-    @property
-    def columns(self) -> int:
-        """Columns that it makes."""
-        return self.of.columns
 
     @property
     def is_linear(self) -> bool:
@@ -116,7 +100,7 @@ def _around(layer: Layer, nine: NDArray[np.intp], node: Node) -> Node:
             header="lt_w9.h",
             params=Params("lt_w9_s8", (*called, *fields)),
             forms=tuple(map(wrapped, of.forms)),
-            work=W9(of.kernel, work, of.steps, pointers, len(nine), products, rows),
+            work=W9(work, of.kernel, of.steps, pointers, len(nine), products, rows),
         )
 
     return wrapped(node)
