@@ -15,7 +15,7 @@ from lowtide.ir import DType
 from lowtide.lower.common import Context, Lowering
 from lowtide.lower.elementwise import row_count, suffix
 from lowtide.lower.move import axis_of, port, row_dims
-from lowtide.lower.nodes import Lowered, Node, Params
+from lowtide.lower.nodes import Lowered, Params
 from lowtide.lower.pool import last_makes
 
 _INDICES = frozenset({DType.INT32, DType.INT64})
@@ -44,8 +44,7 @@ def _arg(context: Context, *, least: bool) -> Lowered:
         outer, reduced = math.prod(shape[lead:axis]), shape[axis]
         inner = math.prod(shape[axis + 1 :])
     eats = axis < lead
-    node = Node(
-        op=context.op.id,
+    return context.node(
         kernel=f"lt_arg_{suffix(source.dtype)}_{'eat' if eats else 'row'}",
         header="lt_arg.h",
         params=Params(
@@ -64,7 +63,6 @@ def _arg(context: Context, *, least: bool) -> Lowered:
         steps=rows.size,
         scratch=8 * outer * inner if eats else 0,
     )
-    return Lowered((node,))
 
 
 _TYPES = frozenset({DType.INT8, DType.UINT8, DType.INT16, DType.INT32})

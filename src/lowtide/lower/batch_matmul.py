@@ -12,11 +12,11 @@ import numpy as np
 
 from lowtide.ir import DType
 from lowtide.ir.products import product_of
+from lowtide.lower import wide
 from lowtide.lower.common import Context, Lowering, multiplier, per_tensor
 from lowtide.lower.elementwise import same_type, suffix
 from lowtide.lower.move import Shape, port
-from lowtide.lower.nodes import Lowered, Node, Params
-from lowtide.lower.wide import MAX_SHIFT
+from lowtide.lower.nodes import Lowered, Params
 
 _MOST_RANK = 5
 _MOST_ROWS = 32767
@@ -43,8 +43,7 @@ def _batch_matmul(context: Context) -> Lowered:
         raise context.unsupported(f"it has more than {_MOST_ROWS} rows")
     left_picks = [b if adj_x else b * rows + i for b in lefts for i in range(rows)]
     right_picks = [b for b in rights for _ in range(rows)]
-    node = Node(
-        op=context.op.id,
+    return context.node(
         kernel=f"lt_batch_matmul_{suffix(dtype)}_row",
         header="lt_batch_matmul.h",
         params=_params(context, depth, columns, rows),
@@ -55,7 +54,6 @@ def _batch_matmul(context: Context) -> Lowered:
         outputs=(port(out, steps, range(steps)),),
         steps=steps,
     )
-    return Lowered((node,))
 
 
 def _params(context: Context, depth: int, columns: int, rows: int) -> Params:
@@ -68,8 +66,7 @@ def _params(context: Context, depth: int, columns: int, rows: int) -> Params:
     if context.output().dtype is DType.INT16:
         if left_zero or right_zero or output_zero:
             raise context.unsupported("an int16 tensor has a zero point other than 0")
-        if shift > MAX_SHIFT:
-            raise context.unsupported(f"a factor of its sums is {1 << MAX_SHIFT} or more")
+        wide.check(context, shift)
     return Params(
         "lt_batch_matmul_s8",
         (

@@ -20,7 +20,8 @@ from lowtide.ir.operands import (
     quantised,
     type_range,
 )
-from lowtide.lower.nodes import Lowered, Port, Reads, Value
+from lowtide.lower.counts import Work
+from lowtide.lower.nodes import Lowered, Node, Params, Port, Reads, Value
 from lowtide.target import ANY, Target
 
 __all__ = [
@@ -56,6 +57,23 @@ class Context(Operands):
     def flips(self) -> tuple[tuple[str, Value], ...]:
         """The fields that say so."""
         return ("in_flip", self.in_flip), ("out_flip", self.out_flip)
+
+    def node(
+        self,
+        kernel: str,
+        header: str,
+        params: Params,
+        inputs: tuple[Port, ...],
+        outputs: tuple[Port, ...],
+        steps: int,
+        *,
+        scratch: int = 0,
+        scratch_lasts: bool = True,
+        work: Work | None = None,
+    ) -> Lowered:
+        """The operator as one node."""
+        ports = inputs, outputs, steps, scratch, scratch_lasts, work
+        return Lowered((Node(self.op.id, kernel, header, params, *ports),))
 
 
 Columns = tuple[Reads, ...] | None

@@ -12,7 +12,7 @@ from lowtide.lower.columns import of_all, of_each
 from lowtide.lower.common import Context, Lowering, multiplier
 from lowtide.lower.elementwise import by_rows, same_type, scale_zero, suffix
 from lowtide.lower.move import MOVABLE, elements
-from lowtide.lower.nodes import Array, Lowered, Node, Params
+from lowtide.lower.nodes import Array, Lowered, Params
 
 _LESS, _EQUAL, _GREATER = 1, 2, 4  # as in lt_compare.h
 
@@ -67,7 +67,7 @@ def _select(context: Context) -> Lowered:
     )
     steps = walked.output.rows
     ports = walked.inputs, (walked.output,)
-    return Lowered((Node(context.op.id, "lt_select_row", "lt_select.h", params, *ports, steps),))
+    return context.node("lt_select_row", "lt_select.h", params, *ports, steps)
 
 
 def _not(context: Context) -> Lowered:

@@ -12,7 +12,7 @@ from lowtide.ir import DType, Tensor
 from lowtide.ir.operands import number, same_type, scale_zero
 from lowtide.lower.common import Context
 from lowtide.lower.move import row_dims
-from lowtide.lower.nodes import Lowered, Node, Params, Port, Value
+from lowtide.lower.nodes import Lowered, Params, Port, Value
 
 __all__ = [
     "MOST_ROWS",
@@ -55,8 +55,7 @@ def by_rows(
     if source.elements != out.elements:
         raise context.unsupported("its output is of another size than its input")
     rows = row_count(context, out)
-    node = Node(
-        op=context.op.id,
+    return context.node(
         kernel=kernel,
         header=header,
         params=Params(ctype, (("count", out.elements // rows), *fields)),
@@ -64,4 +63,3 @@ def by_rows(
         outputs=(Port(out.id, rows, out.bytes // rows),),
         steps=rows,
     )
-    return Lowered((node,))

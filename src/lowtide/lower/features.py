@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from lowtide.ir import DType, Tensor
 from lowtide.lower.common import Context, Lowering, whole
-from lowtide.lower.nodes import Array, Lowered, Node, Params, Port, Value
-from lowtide.lower.work import Plain
+from lowtide.lower.counts import Plain
+from lowtide.lower.nodes import Array, Lowered, Params, Port, Value
 
 _MOST = 65535
 _GAINS = 125
@@ -60,8 +60,7 @@ def _one(
     work: float = 0,
 ) -> Lowered:
     """A node of one step, which sees all of its tensors."""
-    node = Node(
-        op=context.op.id,
+    return context.node(
         kernel=f"lt_{name}_row",
         header=header,
         params=Params(f"lt_{name}", fields),
@@ -70,7 +69,6 @@ def _one(
         steps=1,
         work=Plain(1, sum(tensor.bytes for tensor in outputs), work),
     )
-    return Lowered((node,))
 
 
 def _window(context: Context) -> Lowered:
@@ -79,8 +77,7 @@ def _window(context: Context) -> Lowered:
     rows = source.elements // weights.size
     if rows * weights.size != source.elements or out.elements != source.elements or rows > 32767:
         raise context.unsupported(f"its tensors are no frames of {weights.size} samples")
-    node = Node(
-        op=context.op.id,
+    return context.node(
         kernel="lt_window_row",
         header="lt_spectrum.h",
         params=Params(
@@ -95,7 +92,6 @@ def _window(context: Context) -> Lowered:
         outputs=(Port(out.id, rows, out.bytes // rows),),
         steps=rows,
     )
-    return Lowered((node,))
 
 
 def _auto_scale(context: Context) -> Lowered:

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from lowtide.ir import DType, Tensor
 from lowtide.lower.common import Context, Lowering
-from lowtide.lower.nodes import Array, CType, Lowered, Node, Params, Port
-from lowtide.lower.work import Plain
+from lowtide.lower.counts import Plain
+from lowtide.lower.nodes import Array, CType, Lowered, Params, Port
 from lowtide.trigonometry import cosine, sine
 
 _MOST_POINTS = 16384
@@ -77,8 +77,7 @@ def _transform(context: Context, *, inverse: bool) -> Lowered:
         raise context.unsupported(f"it has {steps} frames")
     turns, parts = tables(points, most, inverse)
     factors = factors_of(points)
-    node = Node(
-        op=context.op.id,
+    return context.node(
         kernel=f"lt_{'irfft' if inverse else 'rfft'}_{suffix}_row",
         header="lt_fft.h",
         params=Params(
@@ -97,7 +96,6 @@ def _transform(context: Context, *, inverse: bool) -> Lowered:
         steps=steps,
         work=Plain(1, steps * out.elements // steps, steps * points * len(factors)),
     )
-    return Lowered((node,))
 
 
 def _rows(tensor: Tensor, rows: int) -> Port:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from lowtide.ir import DType, Tensor
 from lowtide.ir.signal import counts_steps, held_samples, stack_size, state_of
 from lowtide.lower.common import Context, Lowering
-from lowtide.lower.nodes import Lowered, Node, Params, Port, Value
+from lowtide.lower.nodes import Lowered, Params, Port, Value
 
 _MOST = 32767
 
@@ -55,8 +55,7 @@ def _node(
         ports.append(Port(state.id, steps, state.bytes // steps))
     else:  # padding, which is a null pointer
         ports.append(Port(out.id, steps, out.bytes // steps, first=-1, stride=0))
-    node = Node(
-        op=context.op.id,
+    return context.node(
         kernel=f"lt_{kernel}_row",
         header="lt_framing.h",
         params=Params(f"lt_{kernel}", fields),
@@ -64,7 +63,6 @@ def _node(
         outputs=tuple(ports),
         steps=steps,
     )
-    return Lowered((node,))
 
 
 def _framer(context: Context) -> Lowered:

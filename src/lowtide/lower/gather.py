@@ -52,8 +52,7 @@ def _gather(context: Context) -> Lowered:
         ),
     )
     both = port(source, rows, range(rows)), port(out, rows, range(rows))
-    node = Node(context.op.id, "lt_gather_row", "lt_gather.h", params, both[:1], both[1:], rows)
-    return Lowered((node,))
+    return context.node("lt_gather_row", "lt_gather.h", params, both[:1], both[1:], rows)
 
 
 def _looked_up(context: Context, source: Tensor, index: Tensor, size: int) -> Lowered:
@@ -99,7 +98,7 @@ def _lookup(
     )
     taken = whole(source) if outer == 1 else port(source, outer, range(outer))
     ports = (taken, whole(index)), (port(out, steps, range(steps)),)
-    return Lowered((Node(context.op.id, "lt_lookup_row", "lt_lookup.h", params, *ports, steps),))
+    return context.node("lt_lookup_row", "lt_lookup.h", params, *ports, steps)
 
 
 def _rows(context: Context, lists: NDArray[np.int64], axis: int, dims: int) -> Node:

@@ -14,7 +14,7 @@ from lowtide.ir import fixed_point as fixed
 from lowtide.lower.common import Context, Lowering
 from lowtide.lower.common import multiplier as factor
 from lowtide.lower.elementwise import row_count, same_type, scale_zero
-from lowtide.lower.nodes import Array, Lowered, Node, Params, Port, Value
+from lowtide.lower.nodes import Array, Lowered, Params, Port, Value
 
 _MOST_SUMMED = 4095
 """Exponentials are up to 2^19 each, and their sum is an int32."""
@@ -36,8 +36,7 @@ def _vectors(
         raise context.unsupported(f"its rows hold {count} elements, and {most} is the most")
     rows = row_count(context, source)
     groups = source.elements // rows // count
-    node = Node(
-        op=context.op.id,
+    return context.node(
         kernel=f"{kernel}_row",
         header=f"{ctype}.h",
         params=Params(ctype, (("groups", groups), ("count", count), *fields)),
@@ -45,7 +44,6 @@ def _vectors(
         outputs=(Port(out.id, rows, out.bytes // rows),),
         steps=rows,
     )
-    return Lowered((node,))
 
 
 def _needs(context: Context, out: Tensor, scale: float, zero: int) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from lowtide.ir import DType
 from lowtide.lower.common import Context, Lowering
 from lowtide.lower.move import MOVABLE, Shape, elements, port, row_dims
-from lowtide.lower.nodes import Array, Lowered, Node, Params
+from lowtide.lower.nodes import Array, Lowered, Params
 
 _ZERO_POINT_TYPES = frozenset({DType.INT8, DType.UINT8})
 
@@ -50,8 +50,7 @@ def _pad(context: Context) -> Lowered:
     rows = math.prod(source.shape[:dims])
     source_port = port(source, rows, _picks(source.shape[:dims], out.shape[:dims], before[:dims]))
     target = port(out, steps, range(steps))
-    node = Node(context.op.id, "lt_pad_row", "lt_move.h", params, (source_port,), (target,), steps)
-    return Lowered((node,))
+    return context.node("lt_pad_row", "lt_move.h", params, (source_port,), (target,), steps)
 
 
 def _inner(

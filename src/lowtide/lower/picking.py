@@ -86,7 +86,7 @@ def known(context: Context, source: Tensor, contents: bytes) -> Lowered:
         ),
     )
     both = (whole(source),), (whole(out),)
-    return Lowered((Node(context.op.id, "lt_pick_row", "lt_pick.h", params, *both, 1),))
+    return context.node("lt_pick_row", "lt_pick.h", params, *both, 1)
 
 
 def _is_copy(found: _Pieces, taken: Port) -> bool:

@@ -13,10 +13,10 @@ from lowtide.ir import DType, Tensor
 from lowtide.lower import images
 from lowtide.lower.columns import of_a_window
 from lowtide.lower.common import Context, Lowering, activation_range, image_rows
+from lowtide.lower.counts import Plain
 from lowtide.lower.elementwise import row_count, same_type, scale_zero, suffix
 from lowtide.lower.move import port
-from lowtide.lower.nodes import Lowered, Node, Params, Port, Value
-from lowtide.lower.work import Plain
+from lowtide.lower.nodes import Lowered, Params, Port, Value
 
 _SMALL_WINDOW = 8
 """Elements of a channel's window, beyond those of its first row, that are still read at once."""
@@ -70,8 +70,7 @@ def _pool(context: Context, *, kind: str) -> Lowered:
         taps = node.steps * columns.kernel
         work = Plain(out_w, out.bytes, taps * out_w * channels)
         return replace(eaten, nodes=(replace(node, work=work),))
-    node = Node(
-        op=context.op.id,
+    return context.node(
         kernel=f"{name}_row",
         header="lt_pool.h",
         params=params,
@@ -80,7 +79,6 @@ def _pool(context: Context, *, kind: str) -> Lowered:
         steps=steps,
         work=Plain(out_w, out.bytes, steps * rows.kernel * columns.kernel * out_w * channels),
     )
-    return Lowered((node,))
 
 
 def _check(context: Context, source: Tensor, out: Tensor) -> None:
@@ -109,8 +107,7 @@ def _eat(
     source, out = context.input(0), context.output()
     rows, _ = image_rows(source)
     made = last_makes([len(window) for window in windows])
-    node = Node(
-        op=context.op.id,
+    return context.node(
         kernel=kernel,
         header="lt_pool.h",
         params=params,
@@ -119,7 +116,6 @@ def _eat(
         steps=len(made),
         scratch=scratch,
     )
-    return Lowered((node,))
 
 
 def last_makes(groups: list[int]) -> list[int]:

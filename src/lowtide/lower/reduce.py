@@ -22,7 +22,7 @@ from lowtide.lower.elementwise import (
     suffix,
 )
 from lowtide.lower.move import port, row_dims
-from lowtide.lower.nodes import Lowered, Node, Params
+from lowtide.lower.nodes import Lowered, Params
 from lowtide.lower.pool import last_makes
 
 
@@ -49,8 +49,7 @@ def _reduce(context: Context, *, kind: str) -> Lowered:
             *_factor(context, source.elements // kept, kind),
         ),
     )
-    node = Node(
-        op=context.op.id,
+    return context.node(
         kernel=f"lt_{'sum' if kind == 'mean' else kind}_{_SUFFIX.get(dtype) or suffix(dtype)}_eat",
         header="lt_reduce.h",
         params=params,
@@ -59,7 +58,6 @@ def _reduce(context: Context, *, kind: str) -> Lowered:
         steps=rows.size,
         scratch=4 * outer * inner,
     )
-    return Lowered((node,))
 
 
 def _cut(context: Context, axes: frozenset[int]) -> tuple[int, tuple[int, int, int]]:

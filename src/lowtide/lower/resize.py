@@ -13,7 +13,7 @@ import numpy as np
 from lowtide.ir import DType, Tensor
 from lowtide.lower.common import Context, Lowering, image_rows
 from lowtide.lower.move import MOVABLE, elements, port
-from lowtide.lower.nodes import Array, Lowered, Node, Params, Port
+from lowtide.lower.nodes import Array, Lowered, Params, Port
 
 _ONE = 1 << 10
 
@@ -166,7 +166,7 @@ def _resized(context: Context, kernel: str, header: str, params: Params, *source
     out = context.output()
     steps, _ = image_rows(out)
     target = port(out, steps, range(steps))
-    return Lowered((Node(context.op.id, kernel, header, params, sources, (target,), steps),))
+    return context.node(kernel, header, params, sources, (target,), steps)
 
 
 LOWERINGS = {

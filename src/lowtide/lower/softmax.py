@@ -7,6 +7,7 @@ than the code that computes them, which is enough for a classifier's last layer.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from lowtide.lower.common import Context, Lowering
 from lowtide.lower.common import multiplier as factor
 from lowtide.lower.elementwise import MOST_ROWS, number, row_count, scale_zero
 from lowtide.lower.move import row_dims
-from lowtide.lower.nodes import Array, Lowered, Node, Params, Port, Value
+from lowtide.lower.nodes import Array, Lowered, Params, Port, Value
 
 _TABLE_PAYS = 512
 """Elements from which on a table is used."""
@@ -52,8 +53,7 @@ def _softmax(context: Context) -> Lowered:
         kernel = f"lt_softmax_8{'_s16' if out.dtype is DType.INT16 else ''}_row"
         ctype, fields = "lt_softmax_8", _narrow(context, scale, beta)
     groups = source.elements // rows // count
-    node = Node(
-        op=context.op.id,
+    return context.node(
         kernel=kernel,
         header="lt_softmax.h",
         params=Params(ctype, (("groups", groups), ("count", count), *fields)),
@@ -61,7 +61,6 @@ def _softmax(context: Context) -> Lowered:
         outputs=(Port(out.id, rows, out.bytes // rows),),
         steps=rows,
     )
-    return Lowered((node,))
 
 
 def _check_output(context: Context, zero: int) -> None:
@@ -96,11 +95,7 @@ def _narrow(context: Context, scale: float, beta: float) -> tuple[tuple[str, Val
     reach = min(256, radius + 1)
     exps = None
     if context.input(0).elements >= _TABLE_PAYS:
-        values = [
-            fixed.exp_on_negative(fixed.scale(-i, multiplier, shift), 5) for i in range(reach)
-        ]
-        while values[-1] == 0:
-            values.pop()
+        values = _exponentials(multiplier, shift, reach)
         reach = len(values)
         exps = Array("int32_t", np.array(values))
     signed = [0x80 if t.dtype is DType.INT8 else 0 for t in (context.input(0), context.output())]
@@ -112,6 +107,15 @@ def _narrow(context: Context, scale: float, beta: float) -> tuple[tuple[str, Val
         ("in_flip", signed[0] ^ context.in_flip),
         ("out_flip", signed[1] ^ context.out_flip),
     )
+
+
+@lru_cache(maxsize=32)
+def _exponentials(multiplier: int, shift: int, reach: int) -> tuple[int, ...]:
+    """Those of 0, -1, ..., without zeros at their end: most networks ask for the same."""
+    values = [fixed.exp_on_negative(fixed.scale(-i, multiplier, shift), 5) for i in range(reach)]
+    while values[-1] == 0:
+        values.pop()
+    return tuple(values)
 
 
 def _wide(context: Context, real: float) -> tuple[tuple[str, Value], ...]:

@@ -21,7 +21,7 @@ from lowtide.lower.move import (
     port,
     row_dims,
 )
-from lowtide.lower.nodes import Array, Lowered, Node, Params
+from lowtide.lower.nodes import Array, Lowered, Params
 
 
 def _split(context: Context) -> Lowered:
@@ -70,8 +70,7 @@ def _take_apart(
             "lt_join",
             (("bytes", Array("int32_t", sizes)), ("runs", runs), ("count", len(made))),
         )
-        node = Node(
-            op=context.op.id,
+        return context.node(
             kernel="lt_split_row",
             header="lt_move.h",
             params=params,
@@ -79,7 +78,6 @@ def _take_apart(
             outputs=tuple(port(out, rows, range(rows)) for out, _ in made),
             steps=rows,
         )
-        return Lowered((node,))
     nodes, at = [], 0
     for out, shape in made:
         begin = (*(0,) * axis, at, *(0,) * (dims - axis - 1))

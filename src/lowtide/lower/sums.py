@@ -9,7 +9,7 @@ from lowtide.lower.columns import of_all
 from lowtide.lower.common import Context, Lowering, multiplier, whole
 from lowtide.lower.elementwise import row_count, same_type, scale_zero
 from lowtide.lower.move import axis_of, row_dims
-from lowtide.lower.nodes import Lowered, Node, Params, Port, Value
+from lowtide.lower.nodes import Lowered, Params, Port, Value
 
 _MOST_ADDED = 15
 """Elements are up to 255 * 2^19 each, and their sum is an int32."""
@@ -39,8 +39,7 @@ def _add_n(context: Context) -> Lowered:
         raise context.unsupported("its inputs differ in shape, scale or zero point")
     rows = row_count(context, out)
     fields = (("count", out.elements // rows), ("inputs", count), *_scaling(context))
-    node = Node(
-        op=context.op.id,
+    return context.node(
         kernel="lt_add_n_s8_row",
         header="lt_sums.h",
         params=Params("lt_add_n", fields),
@@ -48,7 +47,6 @@ def _add_n(context: Context) -> Lowered:
         outputs=(Port(out.id, rows, out.bytes // rows),),
         steps=rows,
     )
-    return Lowered((node,))
 
 
 def _cumsum(context: Context) -> Lowered:
@@ -72,8 +70,7 @@ def _cumsum(context: Context) -> Lowered:
         *_scaling(context),
     )
     params = Params("lt_cumsum", fields)
-    node = Node(context.op.id, "lt_cumsum_s8_row", "lt_sums.h", params, both[:1], both[1:], rows)
-    return Lowered((node,))
+    return context.node("lt_cumsum_s8_row", "lt_sums.h", params, both[:1], both[1:], rows)
 
 
 _INT8 = frozenset({DType.INT8})

@@ -7,7 +7,7 @@ import numpy as np
 from lowtide.ir import DType
 from lowtide.lower.common import Context, Lowering, multiplier, per_tensor
 from lowtide.lower.move import port
-from lowtide.lower.nodes import Array, CType, Lowered, Node, Params
+from lowtide.lower.nodes import Array, CType, Lowered, Params
 from lowtide.lower.packed import int32
 
 _INPUT, _FEATURES, _TIMES, _BIAS, _STATE = range(5)
@@ -36,8 +36,7 @@ def _svdf(context: Context) -> Lowered:
         raise context.unsupported(f"{filters} filters of rank {rank} do not make {units} units")
     if max(inputs, units, rank, memory) > 65535 or batches > 32767:
         raise context.unsupported("a size is out of range")
-    node = Node(
-        op=context.op.id,
+    return context.node(
         kernel=f"lt_svdf_{kind[1]}_row",
         header="lt_svdf.h",
         params=_params(context, kind[0], (inputs, units, rank, memory)),
@@ -45,7 +44,6 @@ def _svdf(context: Context) -> Lowered:
         outputs=(port(out, batches, range(batches)), port(state, batches, range(batches))),
         steps=batches,
     )
-    return Lowered((node,))
 
 
 def _params(context: Context, ctype: CType, sizes: tuple[int, int, int, int]) -> Params:

@@ -9,7 +9,7 @@ import numpy as np
 from lowtide.ir import DType
 from lowtide.lower.common import Context, Lowering, whole
 from lowtide.lower.move import MOVABLE, copy_node, elements, port, row_dims
-from lowtide.lower.nodes import Array, Lowered, Node, Params
+from lowtide.lower.nodes import Array, Lowered, Params
 
 _MOST_DIMENSIONS = 6  # LT_UPDATE_RANK
 _INDICES = (DType.INT32, DType.INT64)
@@ -45,10 +45,7 @@ def _update(context: Context) -> Lowered:
         ),
     )
     inputs = both[0], whole(box), whole(start)
-    node = Node(
-        context.op.id, "lt_update_row", "lt_update.h", params, inputs, (both[1],), steps=rows
-    )
-    return Lowered((node,))
+    return context.node("lt_update_row", "lt_update.h", params, inputs, (both[1],), rows)
 
 
 LOWERINGS = {"DYNAMIC_UPDATE_SLICE": Lowering(_update, MOVABLE, rereads=False)}

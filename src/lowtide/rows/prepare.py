@@ -11,7 +11,6 @@ from lowtide.errors import UsageError
 from lowtide.ir import Graph
 from lowtide.lower import lower_op
 from lowtide.lower.nodes import AnyNode, Exchange, Lowered
-from lowtide.passes import normalise_windows
 from lowtide.rows.bases import CONSTANTS, FIRST_INPUT
 from lowtide.rows.blocks import BlockOption, find_blocks
 from lowtide.rows.bounds import check_rows
@@ -190,12 +189,11 @@ def prepare(
     join: bool = True,
     target: Target = ANY,
 ) -> Prepared:
-    """Lower every operator, its window in the one form. Raises ModelError for one without a kernel.
+    """Lower every operator. Raises ModelError for one without a kernel.
 
     With `join`, concatenations and splits along rows or columns cost nothing, and there are blocks: for
     rows only.
     """
-    graph = normalise_windows(graph)
     lowered = {op.id: lower_op(graph, op, target=target) for op in graph.ops}
     check_rows(graph, lowered)
     views = resolve_views(graph, lowered)

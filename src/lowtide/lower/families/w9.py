@@ -1,0 +1,138 @@
+"""lt_w9.h: convolutions of which some channels are made anew.
+
+Why: a kernel with packed weights makes all channels or none, and some do not meet its conditions: weights
+of uint8 have a zero point, and less it a few have nine bits; factors of 1/2 and more are not for lt_narrow.
+So that kernel makes all channels, as if these had weights of 0, and then they are made anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowtide.lower import packed
+from lowtide.lower.counts import Features, Over, Plain, Work
+from lowtide.lower.layer import Fields, Layer
+from lowtide.lower.nodes import Array, Kernel, Node, Params
+
+
+_MOST_DEPTHWISE, _MOST_DSP, _MOST_OTHERS = 0.5, 1 / 3, 0.1
+"""Up to which part of the channels it takes fewer instructions to make them anew than to make all by a
+kernel for any factors, as measured on Cortex-M3, M4 and M55."""
+_OF_ANY_FACTORS = frozenset({"lt_conv_s8_row", "lt_conv_w4_s8_row", "lt_depthwise_s8_row"})
+
+
+def around(layer: Layer, node: Callable[[Layer], Node]) -> Node:
+    """The node of a layer; `node` makes that of one of bytes."""
+    channels = layer.known
+    nine = _of_nine_bits(channels)
+    anew = nine | packed.too_wide(channels)
+    most = _MOST_DEPTHWISE if layer.filters else _MOST_DSP if _has_dsp(layer) else _MOST_OTHERS
+    if anew.any() and anew.sum() <= most * layer.out_c:
+        rest = node(layer.having(channels.without(np.flatnonzero(anew))))
+        if rest.kernel not in _OF_ANY_FACTORS:
+            return _around(layer, np.flatnonzero(anew), rest)
+    if not nine.any():
+        return node(layer.having(channels))
+    few = np.flatnonzero(nine)
+    return _around(layer, few, node(layer.having(channels.without(few))))
+
+
+def _of_nine_bits(channels: packed.Channels) -> NDArray[np.bool_]:
+    """Which channels have weights of nine bits."""
+    weights = channels.weights
+    if weights.dtype == np.int8:
+        return np.zeros(len(weights), np.bool_)
+    beyond: NDArray[np.bool_] = (weights < packed.LEAST) | (weights > packed.GREATEST)
+    return np.logical_or.reduce(beyond, axis=1)
+
+
+def _has_dsp(layer: Layer) -> bool:
+    return layer.target.has_dsp or layer.target.has_helium
+
+
+@dataclass(frozen=True, slots=True)
+class W9(Over):
+    """What lt_w9 does: what the kernel `kernel` does, `of`, in `steps` steps with so many pointers in
+    all, and then `channels` channels: of taps (`rows` is None), or of pixels or windows of so many rows,
+    0 for pixels. They have `products` products each."""
+
+    of: Work
+    kernel: str
+    steps: int
+    pointers: int
+    channels: int
+    products: int
+    rows: int | None
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether it does so much for each column."""
+        return self.of.is_linear
+
+    def features(self, columns: int, padded: int) -> Features:
+        """What is done to make `columns` columns."""
+        found = {"step": self.steps, "pointer": self.pointers, **self.of.features(columns, padded)}
+        results = self.steps * columns * self.channels
+        return {
+            **{f"{self.kernel}/{name}": count for name, count in found.items()},
+            "channels": self.steps * self.channels,
+            "results": results,
+            "taps" if self.rows is None else "products": results * self.products,
+            "rows": results * (self.rows or 0),
+        }
+
+
+def _around(layer: Layer, anew: NDArray[np.intp], node: Node) -> Node:
+    """`node`, and then the channels `anew`."""
+    channels, over, multiple = layer.known, layer.over, layer.filters
+    few = channels.some(anew)
+    narrow = packed.is_narrow(few.ends, few.factors, few.zero).all()
+    weights = few.weights if multiple else _swapped(few.weights, over.kernel_h)
+    fields: Fields = (
+        ("weights", Array("int16_t", weights, weights=True)),
+        ("bias", Array("int32_t", packed.int32(few.bias), weights=True)),
+        ("channels", Array("uint16_t", anew)),
+        *packed.factors(few.factors),
+        ("count", len(anew)),
+        ("out_c", layer.out_c),
+        ("filters", multiple),
+        *over.fields,
+        ("input_zero", layer.input_zero),
+        ("output_zero", channels.zero),
+        ("low", channels.low),
+        ("high", channels.high),
+        ("narrow", int(narrow)),
+        ("flip", 0 if multiple else over.flip),
+    )
+    products = over.taps if multiple else over.products
+    rows = None if multiple else over.kernel_h if over.taps > 1 else 0
+    size = node.steps * over.target.row_bytes
+    pointers = node.steps * sum(port.count for port in (*node.inputs, *node.outputs))
+
+    def wrapped(of: Node) -> Node:
+        work = of.work or Plain(over.out_w, size, size * products)
+        called = ("run", Kernel(of.kernel, of.header)), ("params", of.params)
+        return replace(
+            of,
+            kernel="lt_w9_s8_row",
+            header="lt_w9.h",
+            params=Params("lt_w9_s8", (*called, *fields)),
+            forms=tuple(map(wrapped, of.forms)),
+            work=W9(work, of.kernel, of.steps, pointers, len(anew), products, rows),
+        )
+
+    return wrapped(node)
+
+
+def _swapped(weights: NDArray[np.int16], kernel_h: int) -> NDArray[np.int16]:
+    """[channels, products]; of each whole four of a row of the window the second and the third change
+    places, so that two products of words of bytes are two words."""
+    runs = weights.reshape(len(weights), kernel_h, -1).copy()
+    whole = runs.shape[2] // 4 * 4
+    fours = runs[:, :, :whole].reshape(len(weights), kernel_h, -1, 4)
+    runs[:, :, :whole] = fours[..., [0, 2, 1, 3]].reshape(len(weights), kernel_h, whole)
+    return runs.reshape(len(weights), -1)
