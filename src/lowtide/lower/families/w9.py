@@ -1,8 +1,8 @@
 """lt_w9.h: convolutions of which some channels are made anew.
 
-Why: a kernel with packed weights makes all channels or none, and some do not meet its conditions: weights
-of uint8 have a zero point, and less it a few have nine bits; factors of 1/2 and more are not for lt_narrow.
-So that kernel makes all channels, as if these had weights of 0, and then they are made anew.
+Why: a kernel with packed weights makes all channels or none, and some do not meet its conditions:
+weights of uint8 have a zero point, and less it a few have nine bits; factors of 1/2 and more are not for
+lt_narrow. So that kernel makes all channels, as if these had weights of 0, and then they are made anew.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from lowtide.lower import packed
 from lowtide.lower.counts import Features, Over, Plain, Work
 from lowtide.lower.layer import Fields, Layer
 from lowtide.lower.nodes import Array, Kernel, Node, Params
-
 
 _MOST_DEPTHWISE, _MOST_DSP, _MOST_OTHERS = 0.5, 1 / 3, 0.1
 """Up to which part of the channels it takes fewer instructions to make them anew than to make all by a
