@@ -15,7 +15,8 @@ from functools import cache
 from pathlib import Path
 
 from lowtide import zoo
-from lowtide.commands.compiling import Compiled, Options, compile_model, compiled_of
+from lowtide.commands.compiling import Compiled, compile_model, compiled_of
+from lowtide.commands.options import Options
 from lowtide.emit.names import check_name
 from lowtide.ir import Graph, Model
 from lowtide.lower import has_kernel

@@ -15,7 +15,9 @@ from pathlib import Path
 import pytest
 
 import lowtide
-from lowtide.commands.compiling import Options, compile_model, planned_model
+from lowtide.commands.compiling import compile_model
+from lowtide.commands.options import Options
+from lowtide.commands.planned import planned_model
 from lowtide.order import best_order
 from lowtide.report.planned import plan_document
 from lowtide.zoo import build

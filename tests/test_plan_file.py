@@ -14,7 +14,9 @@ from typing import Any
 
 import pytest
 
-from lowtide.commands.compiling import Options, Planned, compile_model, planned_model
+from lowtide.commands.compiling import compile_model
+from lowtide.commands.options import Options
+from lowtide.commands.planned import Planned, planned_model
 from lowtide.errors import UsageError
 from lowtide.ir import DType, Graph, Op, Quant, Tensor
 from lowtide.order import best_order

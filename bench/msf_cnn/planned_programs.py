@@ -18,7 +18,8 @@ from bench.shared.outside import NeedsError
 from bench.shared.programs import Outcome, Program, end_of, path_of, problem_of
 from bench.shared.work import in_two_processes, note
 from lowtide.commands import checking, reordering
-from lowtide.commands.compiling import Compiled, compiled_of, prepared
+from lowtide.commands.compiling import Compiled, compiled_of
+from lowtide.commands.preparing import prepared
 from lowtide.errors import InfeasibleError, LowtideError
 from lowtide.ir.macs import graph_macs
 from lowtide.machines.board import load_boards

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from bench.shared.outside import NeedsError, shared_model
 from bench.shared.tables import Row, Status, verdict
 from lowtide.commands.checking import Ran
-from lowtide.commands.compiling import Options
+from lowtide.commands.options import Options
 from lowtide.errors import MissingToolError
 from lowtide.program.assemble import Schedule
 from lowtide.report.deployment import ran_text

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from lowtide.commands.compiling import Options
 from lowtide.commands.estimating import MODES, Estimate, estimate
 from lowtide.commands.fitting import fits
+from lowtide.commands.options import Options
 from lowtide.commands.reordering import load, place_tensors
 from lowtide.commands.reporting import Reported, report_on
 from lowtide.errors import LowtideError, UsageError

@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from lowtide.commands.checking import verify
-from lowtide.commands.compiling import Options, compile_model, planned_model
+from lowtide.commands.compiling import compile_model
+from lowtide.commands.options import Options
+from lowtide.commands.planned import planned_model
 from lowtide.errors import UsageError
 from lowtide.ir import DType, Graph, Model, Op, Tensor
 from lowtide.passes import channels_last

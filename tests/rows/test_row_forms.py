@@ -9,7 +9,9 @@ from itertools import pairwise
 import pytest
 from strip_nets import ready
 
-from lowtide.commands.compiling import Options, compile_model, prepared
+from lowtide.commands.compiling import compile_model
+from lowtide.commands.options import Options
+from lowtide.commands.preparing import prepared
 from lowtide.ir import Model
 from lowtide.lower.nodes import Node
 from lowtide.machines.board import find_target

@@ -17,7 +17,9 @@ from typing import Any
 import pytest
 from strip_nets import BLOCKS, MODES, hurry, network_of, random_plan, ready
 
-from lowtide.commands.compiling import Compiled, Options, Planned, compile_model
+from lowtide.commands.compiling import Compiled, compile_model
+from lowtide.commands.options import Options
+from lowtide.commands.planned import Planned
 from lowtide.errors import UsageError
 from lowtide.ir import Model
 from lowtide.plans.file import read_plan

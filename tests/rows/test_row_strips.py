@@ -26,7 +26,8 @@ from strip_nets import (
 )
 
 from lowtide.commands import checking
-from lowtide.commands.compiling import Options, compile_model
+from lowtide.commands.compiling import compile_model
+from lowtide.commands.options import Options
 from lowtide.errors import UsageError
 from lowtide.order import best_order
 from lowtide.plans import placed as placing

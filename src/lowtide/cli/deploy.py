@@ -52,7 +52,8 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from lowtide.commands.checking import Ran
-    from lowtide.commands.compiling import Options, Planned
+    from lowtide.commands.options import Options
+    from lowtide.commands.planned import Planned
 
 PACKAGES = ("arduino", "zephyr", "esp-idf", "platformio", "cmake", "cmsis-pack")
 """What `lowtide compile --export` knows; `emit/exports` makes them."""
@@ -146,9 +147,9 @@ def plan(
     **options: Any,
 ) -> None:
     """Show how rows are scheduled: the stages, the arena they need, and what bounds it."""
-    from lowtide.commands.compiling import planned_model
     from lowtide.commands.for_part import within_part
     from lowtide.commands.hints import hints
+    from lowtide.commands.planned import planned_model
     from lowtide.files import check_writable, write_atomically
     from lowtide.report import data, picture
     from lowtide.report import planned as planning

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from lowtide.errors import UsageError
+from lowtide.errors import ModelError, UsageError
 from lowtide.ir import DType, Graph
 from lowtide.passes import channels_last, drop_boundary_quantization, unsigned_inputs
 
@@ -17,6 +17,25 @@ Layout = Literal["file", "nhwc"]
 
 InputType = Literal["file", "uint8"]
 """Of what type inputs are: as the file has them, or uint8 where the network computes with int8."""
+
+
+def check_ends(graph: Graph) -> Graph:
+    """`graph` itself; raises ModelError for one without outputs, or with a constant that its caller
+    should give."""
+    if not graph.outputs:
+        raise ModelError(
+            "the model has no outputs: there is nothing to compute",
+            "export it with its outputs named",
+        )
+    for tensor in graph.inputs:
+        value = graph.tensors[tensor]
+        if value.is_constant or value.is_variable:
+            kind = "a constant" if value.is_constant else "a variable tensor"
+            raise ModelError(
+                f"graph input {tensor} is {kind}: the file has its contents, and no caller can give it",
+                "take it off the list of the model's inputs, or take its contents out of the file",
+            )
+    return graph
 
 
 def own_ends(

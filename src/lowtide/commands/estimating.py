@@ -12,7 +12,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from lowtide.commands.compiling import Options, advised, passed
+from lowtide.commands.options import Options
+from lowtide.commands.passing import passed
+from lowtide.commands.refusing import advised
 from lowtide.commands.reordering import load
 from lowtide.emit.footprint import STACK
 from lowtide.errors import ModelError

@@ -13,8 +13,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from lowtide.commands.compiling import Options, prepared
 from lowtide.commands.estimating import INSTANCE, Estimate, Needs, estimate
+from lowtide.commands.options import Options
+from lowtide.commands.preparing import prepared
 from lowtide.emit.footprint import STACK
 from lowtide.errors import InfeasibleError
 from lowtide.ir import Model

@@ -11,7 +11,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from lowtide.commands.advising import MORE_WORK, Kind
-from lowtide.commands.compiling import Compiled, Options, compile_model, passed
+from lowtide.commands.compiling import Compiled, compile_model
+from lowtide.commands.options import Options
+from lowtide.commands.passing import passed
 from lowtide.commands.savings import Savings
 from lowtide.errors import LowtideError
 from lowtide.estimates.network import Need, Network

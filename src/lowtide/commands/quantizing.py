@@ -15,9 +15,9 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lowtide.commands.compiling import Planned, planned_model
 from lowtide.commands.cutting import as_file, part_sentence, signature_of
 from lowtide.commands.datasets import Dataset, Sample, load_samples, random_samples
+from lowtide.commands.planned import Planned, planned_model
 from lowtide.errors import LowtideError, ModelError, UsageError
 from lowtide.files import Replacing, write_atomically
 from lowtide.ir import DType, Graph, Model, Op, Quant, Tensor

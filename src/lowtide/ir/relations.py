@@ -18,7 +18,7 @@ import numpy as np
 
 from lowtide.errors import ModelError
 from lowtide.ir.graph import Graph, Op, Tensor
-from lowtide.ir.operands import NUMPY_TYPES, constant
+from lowtide.ir.operands import integers_of
 
 Shape = tuple[int, ...]
 _MOST_NUMBERS = 64
@@ -61,12 +61,9 @@ class _Made:
     def numbers(self, index: int) -> list[int] | None:
         """The integers of a constant input; None if they are not known."""
         tensor = self.tensor(index)
-        if tensor is None or tensor.data is None or tensor.is_sparse:
+        if tensor is None or tensor.elements > _MOST_NUMBERS:
             return None
-        kind = NUMPY_TYPES.get(tensor.dtype)
-        if kind is None or kind.kind != "i" or tensor.elements > _MOST_NUMBERS:
-            return None
-        return [int(number) for number in constant(tensor).reshape(-1)]
+        return integers_of(tensor)
 
     def axis(self, axis: int, rank: int) -> int:
         if not -rank <= axis < rank:

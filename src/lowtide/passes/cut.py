@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from lowtide.errors import UsageError
 from lowtide.ir.graph import Graph, Op
 from lowtide.ir.state import writes_variables
-from lowtide.passes.rewriting import with_ops
+from lowtide.passes.rewriting import makers_of, with_ops
 
 
 def cut(graph: Graph, begin: Sequence[int] = (), until: Sequence[int] = ()) -> Graph:
@@ -69,7 +69,7 @@ class _After:
 
 def _needed(graph: Graph, outputs: Iterable[int], stops: frozenset[int]) -> _Needed:
     """What makes `outputs`, and keeps the state that this reads, back to `stops` and graph inputs."""
-    makers = {tensor: op for op in graph.ops for tensor in op.outputs}
+    makers = makers_of(graph)
     changing: dict[object, list[Op]] = {}
     keys = _variables(graph)
     for op in graph.ops:

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from lowtide.ir.graph import DType, Graph, Op, Tensor
-from lowtide.passes.rewriting import with_ops
+from lowtide.passes.rewriting import rewritten
 
 _STORED = {
     DType.INT8: "<i1",
@@ -42,8 +42,7 @@ def with_float_weights(graph: Graph) -> Graph:
                     tensors[tensor] = weights
     if tuple(tensors) == graph.tensors:
         return graph
-    changed = replace(graph, tensors=tuple(tensors))
-    return with_ops(changed, (op for op in graph.ops if op.id not in gone))
+    return rewritten(graph, gone=gone, tensors=tensors)
 
 
 def is_float(graph: Graph) -> bool:

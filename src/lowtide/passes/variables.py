@@ -8,7 +8,7 @@ from dataclasses import replace
 from lowtide.errors import ModelError
 from lowtide.ir.graph import Graph, Op, Tensor
 from lowtide.ir.state import writes_variables
-from lowtide.passes.rewriting import readers_of, with_ops
+from lowtide.passes.rewriting import readers_of, rewritten
 
 
 def resolve_variables(graph: Graph) -> Graph:
@@ -45,13 +45,13 @@ def resolve_variables(graph: Graph) -> Graph:
             fits = initial is not None and len(initial) == new.bytes
             tensors.append(replace(new, is_variable=True, initial=initial if fits else None))
     place = {handle: made[name] for handle, name in names.items() if name in made}
-    ops = [
-        replace(op, inputs=tuple(place.get(tensor, tensor) for tensor in op.inputs))
+    gone = {
+        op.id
         for op in graph.ops
-        if not (op.type == "VAR_HANDLE" and op.outputs and op.outputs[0] in place)
-        and not (op.type == "CALL_ONCE" and _settled(graph, tensors))
-    ]
-    return with_ops(replace(graph, tensors=tuple(tensors)), ops)
+        if (op.type == "VAR_HANDLE" and op.outputs and op.outputs[0] in place)
+        or (op.type == "CALL_ONCE" and _settled(graph, tensors))
+    }
+    return rewritten(graph, gone=gone, read=place, tensors=tensors)
 
 
 def check_set(graph: Graph) -> Graph:

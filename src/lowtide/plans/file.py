@@ -45,7 +45,7 @@ def check_graph(graph: Graph, digest: str | None) -> None:
 
 
 def read_plan(path: Path, model: Model) -> dict[str, Any]:
-    """What a plan file says, as fields of `lowtide.commands.compiling.Options`.
+    """What a plan file says, as fields of `lowtide.commands.options.Options`.
 
     Raises UsageError if it cannot be read, or is for another model.
     """

@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from lowtide.commands.advising import MORE_WORK, Advice, Kind
-from lowtide.commands.compiling import Compiled, Options
+from lowtide.commands.compiling import Compiled
 from lowtide.commands.hints import WORTH, Hint, Way
+from lowtide.commands.options import Options
 from lowtide.machines.board import size_text
 from lowtide.machines.mcus import Mcu
 from lowtide.report.text import amount, plain

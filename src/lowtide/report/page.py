@@ -16,8 +16,9 @@ from math import inf
 from pathlib import PurePath
 from typing import Any, Final
 
-from lowtide.commands.compiling import Compiled, Planned
+from lowtide.commands.compiling import Compiled
 from lowtide.commands.fitting import Fit, Way
+from lowtide.commands.planned import Planned
 from lowtide.commands.profiling import Profile
 from lowtide.commands.reporting import Reported
 from lowtide.emit.footprint import CODE_PER_SOURCE, STACK, constants, flash_bytes

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, assert_never
 
-from lowtide.commands.compiling import Compiled, Planned
+from lowtide.commands.compiling import Compiled
+from lowtide.commands.planned import Planned
 from lowtide.ir import Graph
 from lowtide.ir.macs import graph_macs
 from lowtide.plans.file import SCHEMA, graph_digest, model_digest

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from lowtide.ir.graph import Graph, Op, Quant, Tensor
 from lowtide.ir.operands import Operands, axis_of, constant
 from lowtide.ir.slices import sliced
+from lowtide.passes.rewriting import next_buffer
 from lowtide.passes.simplify.bounding import channels_of
 from lowtide.passes.simplify.needed import Kept, Mask
 
@@ -29,7 +30,7 @@ class Constants:
     def __init__(self, graph: Graph) -> None:
         self.added: list[Tensor] = []
         self._count = len(graph.tensors)
-        self._buffer = 1 + max((t.buffer for t in graph.tensors), default=0)
+        self._buffer = next_buffer(graph.tensors)
         self._known: dict[tuple[object, ...], int] = {}
 
     def add(self, like: Tensor, values: NDArray[Any], quant: Quant | None) -> int:

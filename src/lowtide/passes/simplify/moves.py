@@ -14,7 +14,7 @@ import numpy as np
 from lowtide.ir.byte_tables import rescaled
 from lowtide.ir.graph import DType
 from lowtide.ir.operands import axis_of, per_tensor
-from lowtide.ir.slices import sliced
+from lowtide.ir.slices import pad_value, sliced
 from lowtide.passes.simplify.bounding import Bounding, channels_of
 from lowtide.passes.simplify.elementwise import looked_up
 from lowtide.passes.simplify.interval import Interval, whole
@@ -143,23 +143,13 @@ def _padded(op: Bounding) -> Found:
     if sides.shape != (len(op.input(0).shape), 2) or not sides.size or sides.min() < 0:
         raise op.unsupported("its paddings are not a pair per dimension")
     value = pad_value(op)
+    if value is None:
+        raise op.unsupported("what it pads with is not known")
     padding = whole(value, value, source.channels)
     found = source.joined(padding) if sides[:-1].any() else source
     before, after = (whole(value, value, int(n)) for n in sides[-1])
     low = np.concatenate([before.low, found.low, after.low])
     return (Interval(low, np.concatenate([before.high, found.high, after.high])),)
-
-
-def pad_value(op: Bounding) -> int:
-    """What a PAD pads with, as stored."""
-    given, out = op.optional(2), op.output()
-    if given is not None:
-        values = op.integers(2).reshape(-1)
-        if given.dtype is not out.dtype or values.size != 1:
-            raise op.unsupported("its value is not one element of its input's type")
-        return int(values[0])
-    quantised = out.dtype in (DType.INT8, DType.UINT8) and out.quant is not None
-    return out.quant.zero_point[0] if quantised and out.quant is not None else 0
 
 
 RULES: Mapping[str, Callable[[Bounding], Found]] = MappingProxyType(
