@@ -19,7 +19,8 @@ from dataclasses import replace
 import numpy as np
 
 from lowtide.errors import ModelError
-from lowtide.ir.byte_tables import BYTE_FUNCTIONS, BYTES, byte_table
+from lowtide.ir.byte_tables import BYTES
+from lowtide.ir.elementwise import BYTE_FUNCTIONS, byte_table
 from lowtide.ir.flipped import CONVOLUTIONS, EITHER, flipped, unflipped
 from lowtide.ir.graph import DType, Graph, Op, Tensor
 from lowtide.ir.operands import Operands

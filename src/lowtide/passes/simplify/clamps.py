@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 
 from lowtide.errors import ModelError
-from lowtide.ir.byte_tables import BYTE_FUNCTIONS, byte_table
+from lowtide.ir.elementwise import BYTE_FUNCTIONS, byte_table
 from lowtide.ir.graph import Graph, Op
 from lowtide.ir.operands import Operands, activation_range, type_range
 from lowtide.passes.rewriting import readers_of, rewritten
