@@ -10,9 +10,9 @@ import pytest
 
 from lowtide.ir import Graph
 from lowtide.passes import fold_pads
-from lowtide.passes.simplify import Dropped, Same, Simplified
 from lowtide.passes.simplify.clamps import drop_clamps, drop_idle
 from lowtide.passes.simplify.equal import merge_equal
+from lowtide.passes.simplify.result import Dropped, Same, Simplified
 from lowtide.tflite.read import parse
 from planted_nets import Planted
 

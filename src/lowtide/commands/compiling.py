@@ -30,7 +30,7 @@ from lowtide.oracle.interpreters import EngineName
 from lowtide.order import OrderResult
 from lowtide.passes import resolve_variables, round_once
 from lowtide.passes.branches import inline_branches
-from lowtide.passes.simplify import Simplified
+from lowtide.passes.simplify.result import Simplified
 from lowtide.place.tensors import tflm_arena_bytes, tflm_variable_bytes
 from lowtide.plans.cost import load_model, priced_cores
 from lowtide.plans.file import graph_digest

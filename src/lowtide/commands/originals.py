@@ -20,7 +20,7 @@ from lowtide.commands.sequences import Inputs
 from lowtide.ir import DType, Tensor
 from lowtide.oracle.interpreters import Difference, Reference, first_difference
 from lowtide.oracle.samples import reference
-from lowtide.passes.simplify import Always, Channels, Dropped, Holds, Same, Unread
+from lowtide.passes.simplify.result import Always, Channels, Dropped, Holds, Same, Unread
 
 Array = NDArray[Any]
 

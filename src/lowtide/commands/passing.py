@@ -25,7 +25,8 @@ from lowtide.passes import (
 )
 from lowtide.passes.branches import inline_branches
 from lowtide.passes.flipping import flip_bytes
-from lowtide.passes.simplify import Simplified, changed, priced, simplify, then, unchanged
+from lowtide.passes.simplify import priced, simplify
+from lowtide.passes.simplify.result import Simplified, changed, then, unchanged
 from lowtide.passes.variables import check_set
 from lowtide.plans.cost import known_model
 

@@ -12,7 +12,7 @@ from lowtide.commands.options import Options
 from lowtide.commands.passing import passed
 from lowtide.ir import Model
 from lowtide.order import OrderResult, best_order
-from lowtide.passes.simplify import Simplified
+from lowtide.passes.simplify.result import Simplified
 from lowtide.plans import planner
 from lowtide.plans.file import check_graph, stage_order, with_views
 from lowtide.plans.placer import Point, Tell

@@ -30,7 +30,8 @@ from lowtide.oracle.interpreters import (
     tflm_outputs,
 )
 from lowtide.oracle.samples import sample_inputs
-from lowtide.passes.simplify import FILE_PASSES, Simplified, simplify
+from lowtide.passes.simplify import FILE_PASSES, simplify
+from lowtide.passes.simplify.result import Simplified
 from lowtide.place.offline_plan import METADATA_NAME
 from lowtide.shown import Shown
 from lowtide.tflite.read import parse

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from lowtide.errors import ModelError
 from lowtide.ir.graph import Graph, Op, Tensor
-from lowtide.ir.state import writes_variables
+from lowtide.ir.state import handles, writes_variables
 from lowtide.passes.rewriting import readers_of, rewritten
 
 
@@ -20,11 +20,7 @@ def resolve_variables(graph: Graph) -> Graph:
     is used in another way, stays as it is. An operator that reads and writes a variable tensor keeps
     its place among the others that do: see schedule/bitgraph.py.
     """
-    names: dict[int, tuple[object, object]] = {
-        op.outputs[0]: (op.options.get("container") or "", op.options.get("shared_name"))
-        for op in graph.ops
-        if op.type == "VAR_HANDLE" and len(op.outputs) == 1
-    }
+    names = handles(graph)
     if not names and not any(op.type == "CALL_ONCE" for op in graph.ops):
         return graph
     values: dict[tuple[object, object], list[Tensor | None]] = {}
