@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
-from lowtide.commands.ends import InputType, Layout
 from lowtide.errors import UsageError
 from lowtide.oracle.interpreters import EngineName
 from lowtide.plans.cost import CostModel, load_model
@@ -14,6 +13,13 @@ from lowtide.program.assemble import Schedule
 from lowtide.rows.prepare import InputMode, OutputMode
 from lowtide.rows.stages import Choice
 from lowtide.target import ANY, Target
+
+Layout = Literal["file", "nhwc"]
+"""How an image lies in memory: as the file has it, or with its channels last."""
+
+InputType = Literal["file", "uint8"]
+"""Of what type inputs are: as the file has them, or uint8 where the network computes with int8."""
+
 
 Cost = Literal["macs", "instructions"]
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from lowtide.commands.ends import check_ends, own_ends, with_bytes
+from lowtide.commands.ends import check_ends, own_ends
 from lowtide.commands.options import Options
 from lowtide.ir import Graph, Model
 from lowtide.lower import has_kernel
@@ -50,13 +50,7 @@ def _always(rewrite: Callable[[Graph], Graph]) -> _Pass:
 
 
 def _ends(graph: Graph, options: Options) -> Simplified:
-    turned = own_ends(
-        graph,
-        quantized_io=options.quantized_io,
-        input_layout=options.input_layout,
-        output_layout=options.output_layout,
-    )
-    return changed(graph, with_bytes(turned, options.input_type))
+    return changed(graph, own_ends(graph, options))
 
 
 def _rounded(graph: Graph, options: Options) -> Simplified:
