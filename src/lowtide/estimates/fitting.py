@@ -12,7 +12,7 @@ import numpy as np
 
 from lowtide.estimates.lines import ROOM, Ints, RowsOf, Run, repeated
 from lowtide.lower.nodes import AnyNode, Node
-from lowtide.plans.cost import NOT_LINEAR, CostModel, features
+from lowtide.plans.cost import CostModel, features
 from lowtide.plans.forms import Costs, is_cheap, levels
 
 Arena = Callable[[Sequence[AnyNode], Run, int], int]
@@ -114,8 +114,9 @@ def prices(model: CostModel) -> Callable[[Node], int]:
         key = node.kernel, node.works.name, node.steps, pointers, node.work
         found = known.get(key)
         if found is None:
-            columns = isinstance(node.work, NOT_LINEAR)
-            of = features(node, node.work.columns, 0) if columns and node.work else features(node)
+            work = node.work
+            exact = work is not None and not work.is_linear
+            of = features(node, work.columns, 0) if work and exact else features(node)
             if len(known) >= _MOST:
                 known.clear()
             known[key] = found = round(model.of(node.kernel, of))

@@ -16,9 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.ir import Graph
-from lowtide.lower.convolution_work import ConvolutionDots
 from lowtide.lower.nodes import AnyNode, Crop, Exchange, Node, Port
-from lowtide.lower.work import Plain
 from lowtide.rows.groups import Group, groups_of
 from lowtide.rows.table import cuts_of
 
@@ -190,8 +188,7 @@ def repeated(values: Ints, times: Ints) -> Ints:
 
 def _firm_scratch(node: AnyNode) -> int:
     """The same of kernels that have one form; others may do with less, or none."""
-    has_forms = isinstance(node, Node) and not isinstance(node.work, Plain | ConvolutionDots | None)
-    return 0 if has_forms else _own_scratch(node)
+    return 0 if isinstance(node, Node) and node.forms else _own_scratch(node)
 
 
 def _own_scratch(node: AnyNode) -> int:

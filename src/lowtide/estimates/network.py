@@ -6,7 +6,7 @@ run where they save clearly more than the stack that they take.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
@@ -15,15 +15,18 @@ from typing import Final
 from lowtide.estimates.fitting import Fitted, fitted, prices
 from lowtide.estimates.gaps import gap_bytes
 from lowtide.estimates.lines import RowsOf, Run, rows_of
-from lowtide.estimates.shapes import Shaped, shaped, shaped_block
 from lowtide.estimates.weighing import Stretch, Variant, exactly, least, variant
 from lowtide.ir import Graph
 from lowtide.ir.block import BlockOp
 from lowtide.ir.macs import op_macs
-from lowtide.lower.convolution_work import Convolution, ConvolutionFours
-from lowtide.lower.depthwise_work import Depthwise, DepthwiseColumns
-from lowtide.lower.nodes import AnyNode, Lowered, Node
-from lowtide.lower.vector_work import ConvolutionLanes, DepthwiseLanes
+from lowtide.lower import lower_op
+from lowtide.lower.families.conv_4x2 import Conv4x2
+from lowtide.lower.families.conv_packed import ConvPacked
+from lowtide.lower.families.conv_vector import ConvVector
+from lowtide.lower.families.depthwise_3x3 import Depthwise3x3
+from lowtide.lower.families.depthwise_mult1 import DepthwiseMult1
+from lowtide.lower.families.depthwise_vector import DepthwiseVector
+from lowtide.lower.nodes import AnyNode, Node
 from lowtide.place.rows import place_rows
 from lowtide.place.variables import place_variables, state_bytes
 from lowtide.plans.cost import known_model
@@ -40,8 +43,8 @@ from lowtide.target import Target
 WORTH_BLOCKS: Final = 512
 """Bytes of arena that blocks must save: as `plans.planner` has it."""
 
-_CORES = Depthwise | DepthwiseColumns | DepthwiseLanes
-_PARTS = _CORES | Convolution | ConvolutionFours | ConvolutionLanes
+_CORES = DepthwiseMult1 | Depthwise3x3 | DepthwiseVector
+_PARTS = _CORES | ConvPacked | Conv4x2 | ConvVector
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +72,7 @@ class Network:
         self.target = target
         model = known_model(target.priced_as)
         self._price = None if model is None else prices(model)
-        self.shapes: Mapping[int, Shaped] = {
-            op.id: shaped(self.graph, op, target) for op in self.graph.ops
-        }
-        self.lowered: dict[int, Lowered] = {n: s.lowered for n, s in self.shapes.items()}
+        self.lowered = {op.id: lower_op(graph, op, target=target) for op in graph.ops}
         self.views = resolve_views(self.graph, self.lowered)
         self.joined: Joined = joined(self.graph, self.lowered, self.views)
         crops = self.joined.crops.items()
@@ -108,7 +108,7 @@ class Network:
         if self.target.is_particular:
             shared = self.target.within_blocks
             within = within | {
-                n: shaped(self.graph, self.graph.ops[n], shared).lowered
+                n: lower_op(self.graph, self.graph.ops[n], target=shared)
                 for n in order
                 if self.graph.ops[n].window is not None
             }
@@ -119,7 +119,7 @@ class Network:
         for block in chosen:
             op = wide.ops[block.op]
             assert isinstance(op, BlockOp)
-            self.lowered[block.op] = shaped_block(wide, op, (self.lowered, within), self.target)
+            self.lowered[block.op] = lower_op(wide, op, (self.lowered, within), self.target)
         return wide, chosen
 
     def need(self, mode: InputMode, budget: int | None = None) -> Need:

@@ -6,10 +6,10 @@ leaves its bits that is no longer so, and whoever bounds results must know.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 Integers = NDArray[np.int64]
 
@@ -28,7 +28,7 @@ Rounding = Callable[[Integers], Exact]
 """Sums, the last axis per channel, to outputs less their zero point, and where nothing overflowed."""
 
 
-def rounded_twice(factors: Sequence[tuple[int, int]]) -> Rounding:
+def rounded_twice(factors: ArrayLike) -> Rounding:
     """MultiplyByQuantizedMultiplier of 32-bit sums: fixed_point.scale, for arrays; it wraps."""
     multiplier, shift = _columns(factors)
     left, right = np.maximum(shift, 0), np.maximum(-shift, 0)
@@ -45,7 +45,7 @@ def rounded_twice(factors: Sequence[tuple[int, int]]) -> Rounding:
     return function
 
 
-def rounded_wide(factors: Sequence[tuple[int, int]]) -> Rounding:
+def rounded_wide(factors: ArrayLike) -> Rounding:
     """MultiplyByQuantizedMultiplier of 64-bit sums below 2^47: lt_scale_wide, for arrays."""
     multiplier, shift = _columns(factors)
     reduced = np.where(multiplier < 0x7FFF0000, (multiplier + (1 << 15)) >> 16, 0x7FFF)
@@ -60,7 +60,7 @@ def rounded_wide(factors: Sequence[tuple[int, int]]) -> Rounding:
     return function
 
 
-def rounded_once(factors: Sequence[float], *, bits: int = 32) -> Rounding:
+def rounded_once(factors: ArrayLike, *, bits: int = 32) -> Rounding:
     """Sums of so many bits times a double, halves away from zero: lt_nearest, for arrays."""
     real = np.array(factors, np.float64)
 
@@ -75,7 +75,7 @@ def rounded_once(factors: Sequence[float], *, bits: int = 32) -> Rounding:
     return function
 
 
-def _columns(factors: Sequence[tuple[int, int]]) -> tuple[Integers, Integers]:
+def _columns(factors: ArrayLike) -> tuple[Integers, Integers]:
     """Multipliers and shifts."""
     pairs = np.array(factors, np.int64).reshape(-1, 2)
     return pairs[:, 0], pairs[:, 1]

@@ -55,8 +55,8 @@ from lowtide.lower import (
     views,
 )
 from lowtide.lower.common import Columns, Context, Lowering
+from lowtide.lower.counts import Plain
 from lowtide.lower.nodes import Lowered, Node, Reads
-from lowtide.lower.work import Plain
 from lowtide.target import ANY, Target
 
 LOWERINGS: dict[str, Lowering] = {

@@ -2,7 +2,7 @@
 
 Why: the quick kernels take channels two by two or four by four, and what is left over one by one, so one
 constant channel more may be cheaper than one less. The features are those that lowering counts for the
-same kernels (lower/work.py); what one of each costs is the caller's, for a core. The weights are not
+same kernels (lower/counts.py); what one of each costs is the caller's, for a core. The weights are not
 looked at: that the quick kernels can take them is assumed. Convolutions of uint8 become those of int8
 (passes/flipping.py).
 """
@@ -16,13 +16,11 @@ from lowtide.ir.byte_tables import BYTES
 from lowtide.ir.graph import DType, Graph, Op
 from lowtide.ir.operands import Operands, type_range
 from lowtide.ir.products import clamp
-from lowtide.ir.window import Axis
-from lowtide.lower import conv_4x2, conv_vector, depthwise_3x3, depthwise_vector
-from lowtide.lower.block_work import CONVOLUTION, DEPTHWISE
-from lowtide.lower.convolution_work import Convolution, ConvolutionBytes, ConvolutionFours
+from lowtide.ir.window import Axis, Window
 from lowtide.lower.counts import Features
-from lowtide.lower.depthwise_work import Depthwise, DepthwiseBytes, DepthwiseColumns
-from lowtide.lower.vector_work import ConvolutionLanes, DepthwiseLanes
+from lowtide.lower.families import family_of
+from lowtide.lower.layer import Footprint, Layer
+from lowtide.lower.nodes import Port
 from lowtide.target import ANY, Target
 
 
@@ -59,80 +57,20 @@ def instructions(price: Price, graph: Graph, op: Op, read: int | None, made: int
     clamps = clamp(Operands(graph, op)) != type_range(out.dtype)
     if op.type == "FULLY_CONNECTED":
         rows, columns, in_w = out.elements // out.shape[-1], 1, 1
-        axes = Axis(), Axis()
+        window = Window(Axis(), Axis())
     else:
         assert op.window is not None
-        axes = op.window.rows, op.window.columns
+        window = op.window
         rows, columns, in_w = out.shape[1], out.shape[2], graph.tensors[op.inputs[0]].shape[2]
-    if groups > 1:
-        work = Depthwise(
-            steps=rows,
-            rows=rows * axes[0].kernel,
-            axis=axes[1],
-            kernel_h=axes[0].kernel,
-            in_w=in_w,
-            columns=columns,
-            channels=made,
-            clamps=clamps,
-        )
-        return _depthwise(price, work)
-    pointwise = Convolution(
-        steps=rows,
-        rows=rows * axes[0].kernel,
-        padding=0,
-        axis=axes[1],
-        kernel_h=axes[0].kernel,
-        in_w=in_w,
-        in_c=read,
-        columns=columns,
-        out_c=made,
-        quads=-(-taps * read // 4),
-        direct=taps == 1,
-        clamps=clamps,
+    high, across = window.rows.kernel, window.columns
+    over = Footprint(
+        Port(op.inputs[0], rows + high - 1, 0, count=high),  # as if there were no padding
+        Port(out.id, rows, 0),
+        *(in_w, read if groups == 1 else made, columns),
+        *(high, across.kernel, across.stride, across.dilation, across.before),
     )
-    return _convolution(price, pointwise, axes[1].kernel * read)
-
-
-def _depthwise(price: Price, work: Depthwise) -> float:
-    """By the kernel that the core has for so many channels."""
-    sizes = work.axis, work.kernel_h, work.channels
-    if price.target.is_portable:
-        by_bytes = DepthwiseBytes(work)
-        return price.of("lt_depthwise_scalar_s8_row", by_bytes.features(work.columns, 0))
-    if price.target.has_helium and depthwise_vector.fits(*sizes):
-        axis, rows = work.axis, work.rows
-        shape = axis, work.kernel_h, work.in_w, work.columns, work.channels
-        lanes = DepthwiseLanes(work.steps, rows, *shape)
-        return price.of("lt_depthwise_vector_s8_row", lanes.features(work.columns, 0))
-    if price.target.has_dsp and depthwise_3x3.fits(*sizes):
-        piece = depthwise_3x3.piece(work.axis, work.columns, work.columns * work.channels)
-        by_columns = DepthwiseColumns(work, piece)
-        return price.of("lt_depthwise_3x3_s8_row", by_columns.features(work.columns, 0))
-    return price.of(DEPTHWISE, work.features(work.columns, 0))
-
-
-def _convolution(price: Price, work: Convolution, run: int) -> float:
-    """The same; rows of its windows have `run` bytes."""
-    if price.target.is_portable:
-        by_bytes = ConvolutionBytes(work)
-        return price.of("lt_conv_scalar_s8_row", by_bytes.features(work.columns, 0))
-    if price.target.has_helium:
-        lanes = ConvolutionLanes(
-            steps=work.steps,
-            rows=work.rows,
-            padding=0,
-            axis=work.axis,
-            in_w=work.in_w,
-            columns=work.columns,
-            out_c=work.out_c,
-            chunks=conv_vector.chunks(work.kernel_h * run),
-            run=run,
-            direct=work.direct,
-        )
-        return price.of("lt_conv_vector_s8_row", lanes.features(work.columns, 0))
-    ready = work.in_c % 4 == 0
-    if price.target.has_dsp and not (work.direct and work.columns == 1 and not ready):
-        quads = conv_4x2.quads(work.kernel_h, run)
-        fours = ConvolutionFours(work, quads, work.direct and ready)
-        return price.of("lt_conv_4x2_s8_row", fours.features(work.columns, 0))
-    return price.of(CONVOLUTION, work.features(work.columns, 0))
+    filters = 1 if groups > 1 else 0
+    layer = Layer(over, price.target, made, filters=filters, clamps=clamps)
+    family = family_of(layer)
+    assert family.work is not None  # with weights that fit the quick kernels
+    return price.of(family.kernel, family.work(layer.windows).features(columns, 0))
