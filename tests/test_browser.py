@@ -33,7 +33,7 @@ from bench.shared.page import (
     wrong,
 )
 from lowtide.browser import answer
-from lowtide.commands.compiling import Options
+from lowtide.commands.options import Options
 from lowtide.commands.reporting import report_on
 from lowtide.machines.board import find_target
 from lowtide.report.page import report_document, verdict_sentence

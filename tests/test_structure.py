@@ -24,6 +24,7 @@ ROOMS = (
         "cache",
         "effort",
         "sizes",
+        "modes",
         "temporary",
         "target",
         "trigonometry",

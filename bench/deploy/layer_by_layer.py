@@ -21,7 +21,8 @@ from bench.shared.programs import end_of, path_of, problem_of
 from bench.shared.work import in_two_processes, note
 from lowtide.commands import reordering
 from lowtide.commands.checking import run, verify
-from lowtide.commands.compiling import Compiled, Options, compile_model
+from lowtide.commands.compiling import Compiled, compile_model
+from lowtide.commands.options import Options
 from lowtide.errors import LowtideError
 from lowtide.machines.board import load_boards
 from lowtide.machines.toolchain import compile_only

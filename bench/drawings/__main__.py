@@ -17,16 +17,11 @@ from functools import cache
 from bench.drawings import memory, rows
 from bench.shared.outside import ROOT
 from lowtide.commands.analysis import Analysis, analyze
-from lowtide.commands.compiling import (
-    Compiled,
-    Options,
-    Planned,
-    compile_model,
-    planned_model,
-    prepared,
-)
+from lowtide.commands.compiling import Compiled, Planned, compile_model, planned_model, prepared
+from lowtide.commands.options import Options
 from lowtide.commands.reordering import load
-from lowtide.rows.prepare import InputMode, Prepared
+from lowtide.modes import InputMode
+from lowtide.rows.prepare import Prepared
 
 FOLDER = ROOT / "docs" / "drawings"
 _CAMERA, _CELL, _WORDS = "zoo:mobilenet-v1-0.25-96", "zoo:branchy-cell", "zoo:ds-cnn-kws"

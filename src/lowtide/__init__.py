@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from lowtide.commands.checking import run as run
     from lowtide.commands.checking import verify as verify
     from lowtide.commands.compiling import Compiled as Compiled
-    from lowtide.commands.compiling import Options as Options
     from lowtide.commands.compiling import Planned as Planned
     from lowtide.commands.compiling import compile_model, planned_model
     from lowtide.commands.cutting import part_of as part_of
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from lowtide.commands.evaluating import Evaluated as Evaluated
     from lowtide.commands.evaluating import evaluate as evaluate
     from lowtide.commands.loading import Program as Program
+    from lowtide.commands.options import Options as Options
     from lowtide.commands.quantizing import Quantized as Quantized
     from lowtide.commands.quantizing import quantize_model
     from lowtide.commands.quantizing import samples_for as samples_for
@@ -72,7 +72,7 @@ HOMES = {
     "Model": ("lowtide.ir", "Model"),
     "Needs": ("lowtide.commands.estimating", "Needs"),
     "Op": ("lowtide.ir", "Op"),
-    "Options": ("lowtide.commands.compiling", "Options"),
+    "Options": ("lowtide.commands.options", "Options"),
     "OrderResult": ("lowtide.order", "OrderResult"),
     "Planned": ("lowtide.commands.compiling", "Planned"),
     "Program": ("lowtide.commands.loading", "Program"),

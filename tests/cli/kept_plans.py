@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from lowtide.commands.compiling import Options
+from lowtide.commands.options import Options
 from lowtide.ir import Graph
 from lowtide.plans.placer import Point
 from lowtide.plans.planner import Plans

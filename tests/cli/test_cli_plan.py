@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 from command import call, fine, refused
 
-from lowtide.commands.compiling import Options, compile_model, passed
+from lowtide.commands.compiling import compile_model, passed
+from lowtide.commands.options import Options
 from lowtide.ir.macs import graph_macs
 from lowtide.tflite.read import parse
 from lowtide.zoo.builder import NetBuilder

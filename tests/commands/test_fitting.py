@@ -8,9 +8,10 @@ import json
 from dataclasses import replace
 
 import lowtide
-from lowtide.commands.compiling import Options, compile_model
+from lowtide.commands.compiling import compile_model
 from lowtide.commands.estimating import INSTANCE
 from lowtide.commands.fitting import Fit, fits
+from lowtide.commands.options import Options
 from lowtide.emit.footprint import STACK
 from lowtide.machines.mcus import Mcu, find_mcu
 from lowtide.report.data import to_json

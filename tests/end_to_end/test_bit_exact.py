@@ -12,8 +12,8 @@ from dataclasses import replace
 import pytest
 
 from lowtide.commands import checking
-from lowtide.commands.compiling import Options
-from lowtide.program.assemble import Schedule
+from lowtide.commands.options import Options
+from lowtide.modes import Schedule
 from lowtide.program.tables import MoveEntry
 from networks import compiled, present
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from lowtide.commands.checking import run, verify
-from lowtide.commands.compiling import Options, compile_model
+from lowtide.commands.compiling import compile_model
+from lowtide.commands.options import Options
 from lowtide.ir import Model
 from lowtide.machines.board import find_board
 from lowtide.machines.toolchain import compile_only

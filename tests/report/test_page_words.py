@@ -8,8 +8,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from lowtide.commands.compiling import Options
 from lowtide.commands.fitting import Fit, Way
+from lowtide.commands.options import Options
 from lowtide.commands.reporting import Reported, report_on
 from lowtide.errors import MissingToolError
 from lowtide.ir import Model

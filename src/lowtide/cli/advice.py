@@ -15,8 +15,9 @@ from lowtide.cli.options import progress, show
 from lowtide.errors import InfeasibleError
 
 if TYPE_CHECKING:
-    from lowtide.commands.compiling import Compiled, Options
+    from lowtide.commands.compiling import Compiled
     from lowtide.commands.hints import Hint
+    from lowtide.commands.options import Options
     from lowtide.commands.verdict import Verdict
     from lowtide.ir import Model
     from lowtide.machines.parts import Board

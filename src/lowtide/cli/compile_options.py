@@ -29,7 +29,8 @@ from lowtide.cli.options import (
 from lowtide.errors import UsageError
 
 if TYPE_CHECKING:
-    from lowtide.commands.compiling import Compiled, Options
+    from lowtide.commands.compiling import Compiled
+    from lowtide.commands.options import Options
     from lowtide.ir import Model
     from lowtide.machines.mcus import Mcu
     from lowtide.machines.parts import Board
@@ -284,7 +285,7 @@ def found_board(board: str | None, mcu: str | None, board_file: Path | None) -> 
 
 def load_with(model: str, options: dict[str, Any]) -> tuple[Model, Options]:
     """The model, and `compiling.Options` from the command line or the plan file it names."""
-    from lowtide.commands.compiling import Options
+    from lowtide.commands.options import Options, from_plan
     from lowtide.machines.board import find_target
     from lowtide.plans.file import read_plan
     from lowtide.target import ANY
@@ -305,7 +306,7 @@ def load_with(model: str, options: dict[str, Any]) -> tuple[Model, Options]:
             raise UsageError(
                 f"{option} and --plan cannot be combined: the plan says it", f"leave out {option}"
             )
-    return loaded, Options(**{**options, **read_plan(plan_file, loaded)})
+    return loaded, Options(**{**options, **read_plan(plan_file, loaded, from_plan)})
 
 
 def compile_with(model: str, options: dict[str, Any], mcu: Mcu | None = None) -> Compiled:

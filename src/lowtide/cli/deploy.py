@@ -52,7 +52,8 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from lowtide.commands.checking import Ran
-    from lowtide.commands.compiling import Options, Planned
+    from lowtide.commands.compiling import Planned
+    from lowtide.commands.options import Options
 
 PACKAGES = ("arduino", "zephyr", "esp-idf", "platformio", "cmake", "cmsis-pack")
 """What `lowtide compile --export` knows; `emit/exports` makes them."""

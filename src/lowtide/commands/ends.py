@@ -6,17 +6,10 @@ is nothing to change.
 
 from __future__ import annotations
 
-from typing import Literal
-
 from lowtide.errors import UsageError
 from lowtide.ir import DType, Graph
+from lowtide.modes import InputType, Layout
 from lowtide.passes import channels_last, drop_boundary_quantization, unsigned_inputs
-
-Layout = Literal["file", "nhwc"]
-"""How an image lies in memory: as the file has it, or with its channels last."""
-
-InputType = Literal["file", "uint8"]
-"""Of what type inputs are: as the file has them, or uint8 where the network computes with int8."""
 
 
 def own_ends(

@@ -13,14 +13,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from lowtide.commands.compiling import Options, prepared
+from lowtide.commands.compiling import prepared
 from lowtide.commands.estimating import INSTANCE, Estimate, Needs, estimate
+from lowtide.commands.options import Options
 from lowtide.emit.footprint import STACK
 from lowtide.errors import InfeasibleError
 from lowtide.ir import Model
 from lowtide.machines.mcus import Mcu, load_mcus
+from lowtide.modes import InputMode
 from lowtide.plans import planner
-from lowtide.rows.prepare import InputMode
 from lowtide.target import ANY, Target
 
 Way = Literal["as is", "streamed", "other kernels", "more work", "not"]

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from lowtide.commands.loading import End, ends_of
 from lowtide.errors import UsageError
 from lowtide.ir import Model
-from lowtide.oracle.interpreters import EngineName, reference_tensors
+from lowtide.modes import EngineName
+from lowtide.oracle.interpreters import reference_tensors
 from lowtide.passes.floats import is_float
 
 Array = NDArray[Any]

@@ -21,7 +21,8 @@ from lowtide.commands.datasets import Dataset, Sample, load_samples, random_samp
 from lowtide.errors import LowtideError, ModelError, UsageError
 from lowtide.files import Replacing, write_atomically
 from lowtide.ir import DType, Graph, Model, Op, Quant, Tensor
-from lowtide.oracle.interpreters import EngineName, reference_tensors
+from lowtide.modes import EngineName
+from lowtide.oracle.interpreters import reference_tensors
 from lowtide.oracle.quantizer import Recipe, quantize_file
 from lowtide.oracle.samples import reference
 from lowtide.passes.floats import is_float, with_float_weights

@@ -260,7 +260,8 @@ def _figures(task: Task) -> Row:
 def _program(question: Question, model: Model) -> Row:
     """What is known of a program once it is planned, or run on a board."""
     from lowtide.commands.checking import run
-    from lowtide.commands.compiling import Options, compile_model
+    from lowtide.commands.compiling import compile_model
+    from lowtide.commands.options import Options
     from lowtide.machines.board import find_board
     from lowtide.machines.mcus import board_of, find_mcu
 

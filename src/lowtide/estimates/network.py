@@ -24,6 +24,7 @@ from lowtide.lower.convolution_work import Convolution, ConvolutionFours
 from lowtide.lower.depthwise_work import Depthwise, DepthwiseColumns
 from lowtide.lower.nodes import AnyNode, Lowered, Node
 from lowtide.lower.vector_work import ConvolutionLanes, DepthwiseLanes
+from lowtide.modes import InputMode
 from lowtide.passes import normalise_windows
 from lowtide.place.rows import place_rows
 from lowtide.place.variables import place_variables, state_bytes
@@ -32,7 +33,6 @@ from lowtide.plans.forms import Costs, is_worth
 from lowtide.rows.blocks import BlockOption, find_blocks, largest_of
 from lowtide.rows.groups import Group
 from lowtide.rows.joined import Joined, joined
-from lowtide.rows.prepare import InputMode
 from lowtide.rows.stages import Segment, row_lives, steps_of
 from lowtide.rows.table import row_table
 from lowtide.rows.views import resolve_views, with_exchanges
