@@ -134,7 +134,7 @@ def _report(asked: Asked, tell: Tell) -> dict[str, Any]:
 def _fit(asked: Asked, tell: Tell) -> dict[str, Any]:
     """The microcontrollers, without plans that compute anything twice: those take a search each."""
     tell("looking at microcontrollers")
-    found = fits(load(asked.model), more_work=1.0)
+    found = fits(load(asked.model), max_overhead=1.0)
     return {
         "parts": [
             {

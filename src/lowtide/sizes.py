@@ -27,11 +27,9 @@ def bytes_in(text: str) -> int | None:
     return None if match is None else int(match[1]) * _UNITS[(match[2] or "").upper()]
 
 
-def bytes_of(value: int | str, what: str) -> int:
-    """The same of `what` a user gives, and numbers as they are. Raises UsageError for any other."""
+def bytes_of(value: int | str) -> int:
+    """The same of a text, and a number as it is. Raises UsageError for what is no number of bytes."""
     count = bytes_in(value) if isinstance(value, str) else value
     if count is None or count < 0:
-        raise UsageError(
-            f"{what}: {value!r} is no number of bytes", "write it as 16384, 16K or 16KiB"
-        )
+        raise UsageError(f"{value!r} is no number of bytes", "write it as 16384, 16K or 16KiB")
     return count

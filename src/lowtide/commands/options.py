@@ -7,6 +7,7 @@ docs/options.md are made from `OPTIONS`. Whoever adds an option adds a field, wi
 Nothing that takes long is imported before it is asked for: `lowtide --help` reads this.
 """
 
+# ruff: noqa: RUF009  # _option makes fields, which are nobody's to change
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -47,21 +48,27 @@ Kind = Literal["choice", "switch", "bytes", "factor", "core", "name"]
 class Option:
     """What is told of a field of `Options`: its flag ("": Python alone has it), and what it does.
 
-    The values of a choice are `choices`; a factor is `within` two numbers. A plan that is given says
-    what is `of_plan`, in its file by `plan_key` if not by its stages.
+    The values of a choice are `choices`; a factor is `within` two numbers. `plan` is None if a plan that
+    is given leaves it open; else the plan says it, in its file by this key, or ("") by its stages.
     """
 
     flag: str
     group: str
     help: str
-    kind: Kind
+    amount: Literal["bytes", "factor", "core", "name"] = "name"
     metavar: str | None = None
     choices: tuple[str, ...] = ()
     within: tuple[float, float] = (-inf, inf)
-    of_plan: bool = False
-    plan_key: str = ""
+    plan: str | None = None
     name: str = ""
     default: Any = None
+
+    @property
+    def kind(self) -> Kind:
+        """What its values are."""
+        if self.choices:
+            return "choice"
+        return "switch" if isinstance(self.default, bool) else self.amount
 
     def words(self, value: Any) -> list[str]:
         """What to type for a value."""
@@ -81,7 +88,7 @@ class Option:
         if value is None:
             return None
         if self.kind == "bytes":
-            return bytes_of(value, self.flag)
+            return bytes_of(value)
         if self.kind == "core" and isinstance(value, str):
             from lowtide.machines.board import find_target
 
@@ -92,10 +99,6 @@ class Option:
                 f"{self.flag} {value:g} cannot be", f"use a number from {least:g} to {most:g}"
             )
         return value
-
-
-def _told(*args: Any, **kwargs: Any) -> Mapping[str, Option]:
-    return {"option": Option(*args, **kwargs)}
 
 
 _Given = TypeVar("_Given", contravariant=True)
@@ -113,10 +116,11 @@ class Read(Generic[_Given, _Kept]):
         def __set__(self, instance: object, value: _Given) -> None: ...
 
 
-_ANY: Final[Any] = ANY
-_NONE: Final[Any] = None
-_ALIGN: Final[Any] = 16
-# Any: to a type checker the defaults of such fields would have to be descriptors.
+def _option(default: Any, *told: Any, **more: Any) -> Any:
+    """A field with this default, and what is told of it."""
+    return field(
+        default=default, metadata={"option": Option(*told, **{**more, "default": default})}
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,206 +157,147 @@ class Options:
     line. Raises UsageError for what cannot be, or excludes each other.
     """
 
-    schedule: Schedule = field(
-        default="rows",
-        metadata=_told(
-            "--schedule",
-            WORK,
-            "rows: those of several operators interleaved, which saves RAM; operators: one after the "
-            "other.",
-            "choice",
-            choices=get_args(Schedule),
-            of_plan=True,
-        ),
+    schedule: Schedule = _option(
+        "rows",
+        "--schedule",
+        WORK,
+        "rows: those of several operators interleaved, which saves RAM; operators: one after the "
+        "other.",
+        choices=get_args(Schedule),
+        plan="",
     )
-    allocator: Allocator = field(
-        default="planned",
-        metadata=_told(
-            "--allocator",
-            WORK,
-            "How whole tensors are placed, with --schedule operators: as well as can be (planned), by "
-            "size as TensorFlow Lite Micro does (greedy), or moved together after each (compacting).",
-            "choice",
-            choices=get_args(Allocator),
-            of_plan=True,
-        ),
+    allocator: Allocator = _option(
+        "planned",
+        "--allocator",
+        WORK,
+        "How whole tensors are placed, with --schedule operators: as well as can be (planned), by "
+        "size as TensorFlow Lite Micro does (greedy), or moved together after each (compacting).",
+        choices=get_args(Allocator),
+        plan="",
     )
-    input_mode: InputMode = field(
-        default="resident",
-        metadata=_told(
-            "--input",
-            ROWS,
-            "Where inputs are: in the arena (resident), in memory of the caller's that stays readable, "
-            "such as flash (const), or given row by row (streamed).",
-            "choice",
-            choices=get_args(InputMode),
-            of_plan=True,
-            plan_key="input",
-        ),
+    input_mode: InputMode = _option(
+        "resident",
+        "--input",
+        ROWS,
+        "Where inputs are: in the arena (resident), in memory of the caller's that stays readable, "
+        "such as flash (const), or given row by row (streamed).",
+        choices=get_args(InputMode),
+        plan="input",
     )
-    output_mode: OutputMode = field(
-        default="resident",
-        metadata=_told(
-            "--output",
-            ROWS,
-            "Where outputs are: in the arena (resident), or handed over row by row (streamed).",
-            "choice",
-            choices=get_args(OutputMode),
-            of_plan=True,
-            plan_key="output",
-        ),
+    output_mode: OutputMode = _option(
+        "resident",
+        "--output",
+        ROWS,
+        "Where outputs are: in the arena (resident), or handed over row by row (streamed).",
+        choices=get_args(OutputMode),
+        plan="output",
     )
-    preserve_input: bool = field(
-        default=False,
-        metadata=_told(
-            "--preserve-input",
-            ROWS,
-            "Do not overwrite inputs in the arena while running.",
-            "switch",
-            of_plan=True,
-            plan_key="preserve_input",
-        ),
+    preserve_input: bool = _option(
+        False,
+        "--preserve-input",
+        ROWS,
+        "Do not overwrite inputs in the arena while running.",
+        plan="preserve_input",
     )
-    quantized_io: bool = field(
-        default=False,
-        metadata=_told(
-            "--quantized-io",
-            WHAT,
-            "Drop a QUANTIZE or DEQUANTIZE at the model's boundary: integers in and out.",
-            "switch",
-            of_plan=True,
-            plan_key="quantized_io",
-        ),
+    quantized_io: bool = _option(
+        False,
+        "--quantized-io",
+        WHAT,
+        "Drop a QUANTIZE or DEQUANTIZE at the model's boundary: integers in and out.",
+        plan="quantized_io",
     )
-    input_layout: Layout = field(
-        default="file",
-        metadata=_told(
-            "--input-layout",
-            WHAT,
-            "nhwc: inputs with their channels last, without the TRANSPOSE that PyTorch's exporters put "
-            "first.",
-            "choice",
-            choices=get_args(Layout),
-            of_plan=True,
-            plan_key="input_layout",
-        ),
+    input_layout: Layout = _option(
+        "file",
+        "--input-layout",
+        WHAT,
+        "nhwc: inputs with their channels last, without the TRANSPOSE that PyTorch's exporters put "
+        "first.",
+        choices=get_args(Layout),
+        plan="input_layout",
     )
-    output_layout: Layout = field(
-        default="file",
-        metadata=_told(
-            "--output-layout",
-            WHAT,
-            "nhwc: outputs with their channels last, without the TRANSPOSE that PyTorch's exporters put "
-            "last.",
-            "choice",
-            choices=get_args(Layout),
-            of_plan=True,
-            plan_key="output_layout",
-        ),
+    output_layout: Layout = _option(
+        "file",
+        "--output-layout",
+        WHAT,
+        "nhwc: outputs with their channels last, without the TRANSPOSE that PyTorch's exporters put "
+        "last.",
+        choices=get_args(Layout),
+        plan="output_layout",
     )
-    input_type: InputType = field(
-        default="file",
-        metadata=_told(
-            "--input-type",
-            WHAT,
-            "uint8: pixels as a camera gives them, for inputs of int8.",
-            "choice",
-            choices=get_args(InputType),
-            of_plan=True,
-            plan_key="input_type",
-        ),
+    input_type: InputType = _option(
+        "file",
+        "--input-type",
+        WHAT,
+        "uint8: pixels as a camera gives them, for inputs of int8.",
+        choices=get_args(InputType),
+        plan="input_type",
     )
-    simplify: bool = field(
-        default=True,
-        metadata=_told(
-            "--simplify/--no-simplify",
-            WHAT,
-            "Leave out what no input can change (default), or compute all that the file says.",
-            "switch",
-            of_plan=True,
-            plan_key="simplified",
-        ),
+    simplify: bool = _option(
+        True,
+        "--simplify/--no-simplify",
+        WHAT,
+        "Leave out what no input can change (default), or compute all that the file says.",
+        plan="simplified",
     )
-    align: Read[int | str, int] = field(
-        default=_ALIGN,
-        metadata=_told("--align", WORK, "Alignment of tensors, in bytes.", "bytes"),
+    align: Read[int | str, int] = _option(
+        16, "--align", WORK, "Alignment of tensors, in bytes.", "bytes"
     )
-    max_overhead: float | None = field(
-        default=None,
-        metadata=_told(
-            "--max-overhead",
-            WORK,
-            "Least RAM at no more than F times the network's cost, in strips (inf: at any cost).",
-            "factor",
-            "F",
-            within=(1.0, inf),
-            of_plan=True,
-        ),
+    max_overhead: float | None = _option(
+        None,
+        "--max-overhead",
+        WORK,
+        "Least RAM at no more than F times the network's cost, in strips (inf: at any cost).",
+        "factor",
+        "F",
+        within=(1.0, inf),
+        plan="",
     )
-    max_ram: Read[int | str | None, int | None] = field(
-        default=_NONE,
-        metadata=_told(
-            "--max-ram",
-            WORK,
-            "Limit arena and state together (16384, 16K or 16KiB): the plan of least cost that "
-            "fits. It may run in strips, parts of a map's columns one after the other, where some is "
-            "computed twice.",
-            "bytes",
-            "BYTES",
-            of_plan=True,
-        ),
+    max_ram: Read[int | str | None, int | None] = _option(
+        None,
+        "--max-ram",
+        WORK,
+        "Limit arena and state together (16384, 16K or 16KiB): the plan of least cost that "
+        "fits. It may run in strips, parts of a map's columns one after the other, where some is "
+        "computed twice.",
+        "bytes",
+        "BYTES",
+        plan="",
     )
-    cost: Cost = field(
-        default="macs",
-        metadata=_told(
-            "--cost",
-            WORK,
-            "What plans cost, and --max-overhead limits: MACs, or instructions as predicted.",
-            "choice",
-            choices=get_args(Cost),
-        ),
+    cost: Cost = _option(
+        "macs",
+        "--cost",
+        WORK,
+        "What plans cost, and --max-overhead limits: MACs, or instructions as predicted.",
+        choices=get_args(Cost),
     )
-    target: Read[Target | str, Target] = field(
-        default=_ANY,
-        metadata=_told(
-            "--core",
-            PART,
-            "The core to compile for: its kernels, scratch memory and prices (default: any core, or "
-            "that of the board or microcontroller).",
-            "core",
-            "NAME",
-        ),
+    target: Read[Target | str, Target] = _option(
+        ANY,
+        "--core",
+        PART,
+        "The core to compile for: its kernels, scratch memory and prices (default: any core, or "
+        "that of the board or microcontroller).",
+        "core",
+        "NAME",
     )
-    slices: bool = field(
-        default=False,
-        metadata=_told(
-            "--slices",
-            PART,
-            "Add NAME_invoke_some, which runs about as many instructions as it is told.",
-            "switch",
-        ),
+    slices: bool = _option(
+        False,
+        "--slices",
+        PART,
+        "Add NAME_invoke_some, which runs about as many instructions as it is told.",
     )
-    name: str | None = field(
-        default=None,
-        metadata=_told(
-            "--name", PART, "Prefix of all C names (default: from the file).", "name", "ID"
-        ),
+    name: str | None = _option(
+        None, "--name", PART, "Prefix of all C names (default: from the file).", "name", "ID"
     )
-    effort: float = field(
-        default=1.0,
-        metadata=_told(
-            "--effort",
-            WORK,
-            "How much work searches may do, times the usual. It is counted, never timed.",
-            "factor",
-            "F",
-            within=(0.001, 1000),
-        ),
+    effort: float = _option(
+        1.0,
+        "--effort",
+        WORK,
+        "How much work searches may do, times the usual. It is counted, never timed.",
+        "factor",
+        "F",
+        within=(0.001, 1000),
     )
-    rounding: EngineName = field(
-        default="tflm",
-        metadata=_told("", "", "", "choice", choices=get_args(EngineName)),
-    )
+    rounding: EngineName = _option("tflm", "", "", "", choices=get_args(EngineName))
     stages: tuple[Choice, ...] | None = None
     stages_of: str | None = None
 
@@ -418,7 +363,7 @@ class Options:
 
 
 OPTIONS: Final[tuple[Option, ...]] = tuple(
-    replace(of.metadata["option"], name=of.name, default=of.default)
+    replace(of.metadata["option"], name=of.name)
     for of in fields(Options)
     if "option" in of.metadata
 )
@@ -437,7 +382,7 @@ def flags_of(options: Options) -> list[str]:
 
 def plan_fields(options: Options) -> dict[str, Any]:
     """What a plan's file has of the options, beside its stages."""
-    return {o.plan_key: getattr(options, o.name) for o in OPTIONS if o.plan_key}
+    return {o.plan: getattr(options, o.name) for o in OPTIONS if o.plan}
 
 
 def from_plan(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -448,12 +393,12 @@ def from_plan(document: Mapping[str, Any]) -> dict[str, Any]:
     """
     found = {}
     for option in OPTIONS:
-        if not option.plan_key:
+        if not option.plan:
             continue
         switch = option.kind == "switch"
         must = option.group == ROWS and not switch
         usual = False if switch else option.default
-        value = document[option.plan_key] if must else document.get(option.plan_key, usual)
+        value = document[option.plan] if must else document.get(option.plan, usual)
         if switch and not isinstance(value, bool):
             raise ValueError(f"{value!r} is neither true nor false")
         if not switch and value not in option.choices:
