@@ -18,9 +18,9 @@ _HEAD = """\
 # The words of the command line
 
 What an option is called, what it does, and in which commands; a word means the same in all of them.
-Where it does something particular in a command, that is said in a row of its own. `lowtide COMMAND --help`
-shows those of a command in groups, with examples. In amounts of memory, K is 1,024: 16384, 16K and 16KiB
-are one; 16KB is refused. Options of all that compiles are fields of [`lowtide.Options`](python.md), too.
+Where it does something particular in a command, that is said in a row of its own. The help of a command
+shows its options in groups, with examples. In amounts of memory, K is 1,024: 16384, 16K and 16KiB are the
+same, and 16KB is refused. Options of all that compiles are fields of [`lowtide.Options`](python.md), too.
 
 | option | in | what it does |
 | --- | --- | --- |

@@ -12,11 +12,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from lowtide.advice.fitting import fits
+from lowtide.advice.reporting import Reported, report_on
 from lowtide.commands.estimating import MODES, Estimate, estimate
-from lowtide.commands.fitting import fits
 from lowtide.commands.options import Options
 from lowtide.commands.reordering import load, place_tensors
-from lowtide.commands.reporting import Reported, report_on
 from lowtide.errors import LowtideError
 from lowtide.ir import Graph, Model
 from lowtide.modes import InputMode

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from command import Result, call, fine, refused
 
-from lowtide.commands.hints import WORTH, Hint, Way, roomy_part
+from lowtide.advice.hints import WORTH, Hint, Way, roomy_part
 from lowtide.machines.mcus import load_mcus
 from lowtide.report.advised import fit_remedy, hint_gain
 from networks import present, shared_models

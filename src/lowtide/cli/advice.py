@@ -16,9 +16,9 @@ from lowtide.cli.options import answer, progress
 from lowtide.errors import InfeasibleError
 
 if TYPE_CHECKING:
+    from lowtide.advice.fitting import Fit
+    from lowtide.advice.hints import Hint
     from lowtide.commands.compiling import Compiled
-    from lowtide.commands.fitting import Fit
-    from lowtide.commands.hints import Hint
     from lowtide.commands.options import Options
     from lowtide.commands.verdict import Verdict
     from lowtide.ir import Model
@@ -101,7 +101,7 @@ def or_what_fits(model: Model, options: Options) -> Iterator[None]:
     try:
         yield
     except InfeasibleError as error:
-        from lowtide.commands.hints import ways_to_fit
+        from lowtide.advice.hints import ways_to_fit
         from lowtide.report.advised import fit_remedy
 
         if options.max_ram is None:
@@ -123,7 +123,7 @@ def or_what_fits_on(board: Board, compiled: Compiled) -> Iterator[None]:
     try:
         yield
     except DoesNotFitError as error:
-        from lowtide.commands.hints import roomy_part, ways_to_fit
+        from lowtide.advice.hints import roomy_part, ways_to_fit
         from lowtide.commands.verdict import predicted
         from lowtide.report.advised import fit_remedy
 
@@ -150,7 +150,7 @@ def remedy_of_check(verdict: Verdict, otherwise: str) -> str:
     over = [f.over for f in exceeded if f.name == "ram_bytes" and f.by == "limit"]
     if not over or any(f.name != "ram_bytes" for f in exceeded):
         return otherwise
-    from lowtide.commands.hints import ways_to_fit
+    from lowtide.advice.hints import ways_to_fit
     from lowtide.report.advised import fit_remedy
 
     compiled = verdict.compiled

@@ -200,8 +200,8 @@ def load_with(model: str, on: Mcu | Board | None = None) -> tuple[Model, Options
 
 def compile_with(model: str, mcu: Mcu | None) -> Compiled:
     """The program; with an `mcu`, within its RAM."""
+    from lowtide.advice.for_part import within_part
     from lowtide.commands.compiling import compile_model
-    from lowtide.commands.for_part import within_part
 
     loaded, chosen = load_with(model, mcu)
 

@@ -86,9 +86,9 @@ def _a_page(path: Path, replacing: Replacing) -> None:
 @json_option
 def compile_command(model: str, output: Path, package: str | None) -> None:
     """Write C99 that runs the network in the least RAM."""
+    from lowtide.advice.for_part import fit_of
+    from lowtide.advice.hints import hints
     from lowtide.commands.compiling import exported
-    from lowtide.commands.for_part import fit_of
-    from lowtide.commands.hints import hints
     from lowtide.report import deployment
 
     mcu = found_mcu()
@@ -123,9 +123,9 @@ def compile_command(model: str, output: Path, package: str | None) -> None:
 @json_option
 def plan(model: str, output: Path | None, front: bool, plot: Path | None) -> None:
     """Show the stages, the arena that they need, and what bounds it."""
+    from lowtide.advice.for_part import fit_of, within_part
+    from lowtide.advice.hints import hints
     from lowtide.commands.compiling import planned_model
-    from lowtide.commands.for_part import fit_of, within_part
-    from lowtide.commands.hints import hints
     from lowtide.files import write_atomically
     from lowtide.report import data
     from lowtide.report import planned as planning
@@ -186,7 +186,7 @@ def report(model: str, output: Path, compare: str | None) -> None:
 
     It can be sent to others as it is: all of it is in the one file.
     """
-    from lowtide.commands.reporting import report_on
+    from lowtide.advice.reporting import report_on
     from lowtide.files import write_atomically
     from lowtide.machines.mcus import find_mcu
     from lowtide.report import page

@@ -25,10 +25,10 @@ from lowtide.errors import LowtideError, UsageError
 from lowtide.kinds import PAGE, Kind, document, table
 
 if TYPE_CHECKING:
-    from lowtide.commands.engines import EngineName
-    from lowtide.commands.fitting import Fit
-    from lowtide.commands.sweeping import Question
+    from lowtide.advice.fitting import Fit
     from lowtide.files import Replacing
+    from lowtide.sweep.engines import Engine
+    from lowtide.sweep.sweeping import Question
 
 
 def _tables_of_fit() -> dict[str, Kind]:
@@ -71,7 +71,7 @@ def fit(
 
     Networks by microcontrollers: what each has to spare, or what is missing.
     """
-    from lowtide.commands.fitting import fits
+    from lowtide.advice.fitting import fits
     from lowtide.commands.reordering import load
     from lowtide.files import write_atomically
     from lowtide.machines.mcus import find_mcus, load_mcus
@@ -146,7 +146,7 @@ def fit(
 def sweep(
     inputs: tuple[str, ...],
     jobs: int,
-    engine: EngineName,
+    engine: Engine,
     planned: bool,
     board: str | None,
     simplify: bool,
@@ -159,7 +159,7 @@ def sweep(
     import time
     from dataclasses import asdict
 
-    from lowtide.commands.sweeping import sweep as sweep_all
+    from lowtide.sweep.sweeping import sweep as sweep_all
 
     question = _question(planned, board, given("mcu"), simplify)
     if question.asked == "run":
@@ -192,9 +192,9 @@ def sweep(
 
 def _question(planned: bool, board: str | None, mcu: str | None, simplify: bool) -> Question:
     """What is asked of each network. Raises UsageError for options that exclude each other."""
-    from lowtide.commands.sweeping import Question
     from lowtide.machines.board import find_board
     from lowtide.machines.mcus import find_mcu
+    from lowtide.sweep.sweeping import Question
 
     if board is not None and mcu is not None:
         raise UsageError("--board and --mcu both say what to run on", "give one of them")

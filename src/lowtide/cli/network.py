@@ -29,7 +29,7 @@ from lowtide.files import write_atomically, write_below
 from lowtide.kinds import TFLITE
 
 if TYPE_CHECKING:
-    from lowtide.commands.hints import Hint
+    from lowtide.advice.hints import Hint
 
 
 def _tables() -> Mapping[str, Iterable[str]]:
@@ -105,7 +105,8 @@ def reorder(model: str, output: Path, offline_plan: bool, check: bool, always_wr
     where it is installed and runs the model, else as predicted. If nothing is better than the file as it
     is, nothing is written.
     """
-    from lowtide.commands import hints, reordering
+    from lowtide.advice import hints
+    from lowtide.commands import reordering
     from lowtide.report import data, text
 
     loaded = load(model)
@@ -164,8 +165,8 @@ def simplify(
 
     Its outputs stay the same, byte for byte.
     """
+    from lowtide.advice.hints import file_hints
     from lowtide.commands import simplifying
-    from lowtide.commands.hints import file_hints
     from lowtide.order import best_order
     from lowtide.report import simplified
 

@@ -6,9 +6,9 @@ import shlex
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from lowtide.commands.advising import MORE_WORK, Advice, Kind
+from lowtide.advice.advising import MORE_WORK, Advice, Kind
+from lowtide.advice.hints import WORTH, Hint, Way
 from lowtide.commands.compiling import Compiled
-from lowtide.commands.hints import WORTH, Hint, Way
 from lowtide.commands.options import flags_of
 from lowtide.machines.board import size_text
 from lowtide.machines.mcus import Mcu

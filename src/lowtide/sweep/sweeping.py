@@ -20,13 +20,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Final, Literal
 
-from lowtide.commands.engines import EngineName, Row, run_tasks
 from lowtide.commands.estimating import estimate
-from lowtide.commands.sweep_journal import Journal
-from lowtide.commands.sweep_tables import COLUMNS, check_format, read_rows, write_rows
 from lowtide.errors import LowtideError, MissingToolError, UsageError
 from lowtide.files import OURS, Replacing, check_writable, uninterrupted
 from lowtide.ir import Model
+from lowtide.sweep.engines import Engine, Row, run_tasks
+from lowtide.sweep.journal import Journal
+from lowtide.sweep.tables import COLUMNS, check_format, read_rows, write_rows
 
 Asked = Literal["estimate", "plan", "run"]
 
@@ -74,7 +74,7 @@ def sweep(
     output: Path,
     *,
     jobs: int = 1,
-    engine: EngineName = "local",
+    engine: Engine = "local",
     question: Question = Question(),
     replacing: Replacing = OURS,
     tell: Callable[[int, int, int], None] = lambda _done, _all, _errors: None,

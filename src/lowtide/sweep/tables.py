@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from lowtide.commands.engines import Row
 from lowtide.errors import MissingToolError, UsageError
 from lowtide.files import refused
+from lowtide.sweep.engines import Row
 
 COLUMNS: Final = (
     *("path", "sha256", "version", "asked", "error", "operators", "macs", "weights_bytes"),

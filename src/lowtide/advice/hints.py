@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from lowtide.commands.advising import MORE_WORK, Kind
+from lowtide.advice.advising import MORE_WORK, Kind
 from lowtide.commands.compiling import Compiled, compile_model, passed
 from lowtide.commands.options import Options
 from lowtide.commands.savings import Savings

@@ -8,9 +8,9 @@ import json
 from dataclasses import replace
 
 import lowtide
+from lowtide.advice.fitting import Fit, fits
 from lowtide.commands.compiling import compile_model
 from lowtide.commands.estimating import INSTANCE
-from lowtide.commands.fitting import Fit, fits
 from lowtide.commands.options import Options
 from lowtide.emit.footprint import STACK
 from lowtide.machines.mcus import Mcu, find_mcu
