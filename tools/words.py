@@ -19,7 +19,7 @@ _HEAD = """\
 
 What an option is called, what it does, and in which commands; a word means the same in all of them.
 Where it does something particular in a command, that is said in a row of its own. The help of a command
-shows its options in groups, with examples. In amounts of memory, K is 1,024: 16384, 16K and 16KiB are one,
+shows its options in groups, with examples. In amounts of memory, K is 1,024: 16384, 16K, 16KiB are one,
 and 16KB is refused. All that compiles has them in [`Options`](python.md), too.
 
 | option | in | what it does |

@@ -31,15 +31,13 @@ from lowtide.cli.compile_options import (
     load_with,
 )
 from lowtide.cli.given import given, grouped
-from lowtide.cli.helping import HelpfulCommand, ModelName
+from lowtide.cli.helping import ModelName
 from lowtide.cli.options import (
-    MODEL_HELP,
     Bytes,
     Instructions,
     Share,
     answer,
-    json_option,
-    model_argument,
+    model_command,
     progress,
     show,
 )
@@ -70,8 +68,7 @@ def _a_page(path: Path, replacing: Replacing) -> None:
         raise UsageError(f"the report is a page of HTML, not {path.name!r}", "end it in .html")
 
 
-@click.command("compile", cls=HelpfulCommand, epilog=MODEL_HELP)
-@model_argument
+@model_command("compile")
 @output_option("-o", a_bundle, "DIR", "Folder for the C files.", required=True)
 @grouped(
     PART,
@@ -83,7 +80,6 @@ def _a_page(path: Path, replacing: Replacing) -> None:
 @for_mcu_option
 @compile_options
 @advice_option
-@json_option
 def compile_command(model: str, output: Path, package: str | None) -> None:
     """Write C99 that runs the network in the least RAM."""
     from lowtide.advice.for_part import fit_of
@@ -105,8 +101,7 @@ def compile_command(model: str, output: Path, package: str | None) -> None:
     )
 
 
-@click.command(cls=HelpfulCommand, epilog=MODEL_HELP)
-@model_argument
+@model_command()
 @output_option(
     "-o", a_file(kinds.document("lowtide.plan")), "FILE", "Write the plan to FILE, for --plan."
 )
@@ -120,7 +115,6 @@ def compile_command(model: str, output: Path, package: str | None) -> None:
 @for_mcu_option
 @compile_options
 @advice_option
-@json_option
 def plan(model: str, output: Path | None, front: bool, plot: Path | None) -> None:
     """Show the stages, the arena that they need, and what bounds it."""
     from lowtide.advice.for_part import fit_of, within_part
@@ -173,14 +167,12 @@ def plan(model: str, output: Path | None, front: bool, plot: Path | None) -> Non
     )
 
 
-@click.command(cls=HelpfulCommand, epilog=MODEL_HELP)
-@model_argument
+@model_command()
 @output_option("-o", _a_page, "FILE", "The page to write: FILE.html.", required=True)
 @click.option("--compare", metavar="MODEL", type=ModelName(), help="Put another network beside it.")
 @board_options("Measure it there: see `lowtide boards`.")
 @compile_options
 @cache_option
-@json_option
 def report(model: str, output: Path, compare: str | None) -> None:
     """Write a page: memory over time, RAM against work, what to try.
 
@@ -211,13 +203,11 @@ def report(model: str, output: Path, compare: str | None) -> None:
     answer(lambda: page.report_document(*reported), text)
 
 
-@click.command(cls=HelpfulCommand, epilog=MODEL_HELP)
-@model_argument
+@model_command()
 @inputs_options(8)
 @core_mcu_option
 @compile_options
 @cache_option
-@json_option
 def verify(model: str) -> None:
     """Prove the generated C right, byte for byte, with sanitizers.
 
@@ -238,8 +228,7 @@ def verify(model: str) -> None:
         raise DiffersError(f"{model}: {cause}", remedy)
 
 
-@click.command(cls=HelpfulCommand, epilog=MODEL_HELP)
-@model_argument
+@model_command()
 @board_options("The board to run it on: see `lowtide boards`.")
 @grouped(
     CHECKS,
@@ -258,7 +247,6 @@ def verify(model: str) -> None:
 @inputs_options(2)
 @compile_options
 @cache_option
-@json_option
 def run(model: str, profile: bool, clock: str | None, csv: Path | None) -> None:
     """Run the C on an emulated board: RAM, flash, instructions."""
     from lowtide.commands import checking
@@ -291,8 +279,7 @@ def run(model: str, profile: bool, clock: str | None, csv: Path | None) -> None:
         )
 
 
-@click.command(cls=HelpfulCommand, epilog=MODEL_HELP)
-@model_argument
+@model_command()
 @grouped(
     CHECKS,
     "--max-total-ram",
@@ -340,7 +327,6 @@ def run(model: str, profile: bool, clock: str | None, csv: Path | None) -> None:
 @output_option("--junit", a_file(kinds.JUNIT), "FILE", "Write the verdict as JUnit's XML.")
 @compile_options
 @cache_option
-@json_option
 def check(
     model: str,
     max_total_ram: int | None,

@@ -14,20 +14,17 @@ from lowtide.cli.compile_options import (
     found_mcu,
 )
 from lowtide.cli.given import given
-from lowtide.cli.helping import HelpfulCommand, ModelName
+from lowtide.cli.helping import ModelName
 from lowtide.cli.options import (
-    MODEL_HELP,
     answer,
     file_option,
     image_range_option,
-    json_option,
-    model_argument,
+    model_command,
     progress,
 )
 
 
-@click.command(cls=HelpfulCommand, epilog=MODEL_HELP)
-@model_argument
+@model_command()
 @file_option(
     "--data",
     "SAMPLES",
@@ -57,7 +54,6 @@ from lowtide.cli.options import (
 @core_mcu_option
 @compile_options
 @cache_option
-@json_option
 def evaluate(
     model: str,
     data: Path,

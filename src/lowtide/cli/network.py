@@ -13,11 +13,10 @@ from lowtide.cli.compile_options import effort_option
 from lowtide.cli.given import Decorator, given, grouped
 from lowtide.cli.helping import HelpfulCommand
 from lowtide.cli.options import (
-    MODEL_HELP,
     answer,
     json_option,
     load,
-    model_argument,
+    model_command,
     part_options,
     progress,
     show,
@@ -49,12 +48,10 @@ def _written(required: bool) -> Decorator[Any]:
     )
 
 
-@click.command(cls=HelpfulCommand, epilog=MODEL_HELP)
-@model_argument
+@model_command()
 @part_options
 @output_option("--csv", tables(_tables), "DIR", "Write the tables as CSV files into DIR.")
 @output_option("--plot", a_picture, "FILE", "Draw the working set over time: FILE.png or .svg.")
-@json_option
 @effort_option
 def analyze(model: str, csv: Path | None, plot: Path | None) -> None:
     """Show where RAM goes, and what a better order would save."""
@@ -79,8 +76,7 @@ def analyze(model: str, csv: Path | None, plot: Path | None) -> None:
     )
 
 
-@click.command(cls=HelpfulCommand, epilog=MODEL_HELP)
-@model_argument
+@model_command()
 @part_options
 @_written(required=True)
 @_OFFLINE_PLAN
@@ -96,7 +92,6 @@ def analyze(model: str, csv: Path | None, plot: Path | None) -> None:
     help="Write the file as it is if nothing is better (for makefiles); else there is no OUT then.",
 )
 @advice_option
-@json_option
 @effort_option
 def reorder(model: str, output: Path, offline_plan: bool, check: bool, always_write: bool) -> None:
     """Rewrite the file with its operators in the best order.
@@ -126,8 +121,7 @@ def reorder(model: str, output: Path, offline_plan: bool, check: bool, always_wr
     )
 
 
-@click.command(cls=HelpfulCommand, epilog=MODEL_HELP)
-@model_argument
+@model_command()
 @part_options
 @_written(required=True)
 @click.option("--reorder", is_flag=True, help="Also put the operators in their best order.")
@@ -150,7 +144,6 @@ def reorder(model: str, output: Path, offline_plan: bool, check: bool, always_wr
     "--always-write", is_flag=True, help="Write the file even where nothing can be left out."
 )
 @advice_option
-@json_option
 @effort_option
 def simplify(
     model: str,

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lowtide.cli.given import Decorator, given, kept
-from lowtide.cli.helping import ModelName
+from lowtide.cli.helping import HelpfulCommand, ModelName
 from lowtide.commands.options import WHAT
 from lowtide.effort import Budget, watched
 from lowtide.errors import UsageError
@@ -101,14 +101,20 @@ max_file_option = kept(
 """Followed by `load`."""
 
 
-def model_argument(command: Any) -> Any:
-    """MODEL, and how large a file of it may be."""
-    named = click.argument("model", metavar="MODEL", type=ModelName())
-    return named(max_file_option(command))
-
-
 json_option = kept("--json", "as_json", is_flag=True, help="Print a JSON document.")
 """Followed by `answer`."""
+
+
+def model_command(name: str | None = None) -> Decorator[Any]:
+    """A command on a MODEL, with how large its file may be, and --json."""
+
+    def decorate(function: Any) -> click.Command:
+        function = max_file_option(json_option(function))
+        function = click.argument("model", metavar="MODEL", type=ModelName())(function)
+        return click.command(name, cls=HelpfulCommand, epilog=MODEL_HELP)(function)
+
+    return decorate
+
 
 image_range_option = click.option(
     "--image-range",

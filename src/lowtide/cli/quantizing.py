@@ -8,15 +8,12 @@ from typing import Any
 
 import click
 
-from lowtide.cli.helping import HelpfulCommand
 from lowtide.cli.options import (
-    MODEL_HELP,
     answer,
     file_option,
     image_range_option,
-    json_option,
     load,
-    model_argument,
+    model_command,
     part_options,
     progress,
 )
@@ -27,8 +24,7 @@ from lowtide.kinds import TFLITE
 _END = click.Choice(["float32", "int8", "uint8", "int16"])
 
 
-@click.command(cls=HelpfulCommand, epilog=MODEL_HELP)
-@model_argument
+@model_command()
 @part_options
 @output_option("-o", a_file(TFLITE), "OUT", "The .tflite file to write.", required=True)
 @file_option(
@@ -50,7 +46,6 @@ _END = click.Choice(["float32", "int8", "uint8", "int16"])
     "four is held back, to compare on.",
 )
 @image_range_option
-@json_option
 def quantize(
     model: str,
     output: Path,
