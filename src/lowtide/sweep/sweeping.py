@@ -269,7 +269,7 @@ def _program(question: Question, model: Model) -> Row:
     if question.asked == "plan":
         return {"arena_bytes": compile_model(model, options).arena_bytes}
     board = board_of(find_mcu(question.mcu)) if question.mcu else find_board(question.board)
-    compiled = compile_model(model, replace(options, target=board.core.target))
+    compiled = compile_model(model, replace(options, target=board.target))
     measured = run(compiled, board.with_plenty).measured
     return {
         "arena_bytes": compiled.arena_bytes,
