@@ -26,6 +26,7 @@ from lowtide.commands.options import Options
 from lowtide.errors import LowtideError
 from lowtide.machines.board import load_boards
 from lowtide.machines.toolchain import compile_only
+from lowtide.modes import Allocator
 from lowtide.report.deployment import ran_document, verified_document, verified_text
 from lowtide.target import ANY, Target
 
@@ -44,7 +45,7 @@ class LayerJob:
 
     network: str
     target: str
-    allocator: str = "planned"
+    allocator: Allocator = "planned"
     quantized_io: bool = False
 
     @property

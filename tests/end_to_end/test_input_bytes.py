@@ -12,7 +12,7 @@ from lowtide.commands.compiling import compile_model
 from lowtide.commands.options import Options
 from lowtide.errors import UsageError
 from lowtide.ir import DType
-from lowtide.rows.prepare import InputMode
+from lowtide.modes import InputMode
 from networks import compiled, loaded
 
 BYTES = Options(input_type="uint8")

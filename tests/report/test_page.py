@@ -16,7 +16,7 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 
-from lowtide.commands.reporting import Reported, report_on
+from lowtide.advice.reporting import Reported, report_on
 from lowtide.errors import UsageError
 from lowtide.ir import Model
 from lowtide.report.memory_views import views_of

@@ -15,9 +15,10 @@ from lowtide.commands.preparing import prepared
 from lowtide.ir import Model
 from lowtide.lower.nodes import Node
 from lowtide.machines.board import find_target
+from lowtide.modes import InputMode
 from lowtide.plans.forms import LITTLE, MOST_FOR_LITTLE, Costs, costs, is_worth
 from lowtide.plans.planner import Plans, least, plans_of, within_cost
-from lowtide.rows.prepare import InputMode, Prepared
+from lowtide.rows.prepare import Prepared
 from lowtide.tflite.read import parse
 from lowtide.zoo.builder import NetBuilder
 from lowtide.zoo.quantise import Activation

@@ -26,7 +26,7 @@ from lowtide.files import Replacing, write_below
 from lowtide.ir import Graph, Model
 from lowtide.kinds import GENERATED, kind_of
 from lowtide.machines.board import find_target
-from lowtide.oracle.interpreters import EngineName
+from lowtide.modes import EngineName
 from lowtide.order import OrderResult
 from lowtide.passes import resolve_variables, round_once
 from lowtide.passes.branches import inline_branches

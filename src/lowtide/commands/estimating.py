@@ -24,10 +24,10 @@ from lowtide.ir import Graph, Model
 from lowtide.ir.macs import graph_macs
 from lowtide.ir.soundness import graph_of
 from lowtide.ir.windows import normalise_windows
+from lowtide.modes import InputMode
 from lowtide.order import best_order
 from lowtide.passes import resolve_variables
 from lowtide.place.tensors import tflm_arena_bytes, tflm_variable_bytes
-from lowtide.rows.prepare import InputMode
 from lowtide.shown import Shown
 from lowtide.target import ANY, Target
 from lowtide.tflite.read import parse

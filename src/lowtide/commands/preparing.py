@@ -45,10 +45,9 @@ def plans_for(
     ready: Prepared, options: Options, *, strips: bool = False, tell: Tell = lambda _: None
 ) -> Plans:
     """The space of plans that the options ask for; with `strips`, all of them."""
-    limited = (options.max_overhead, options.max_ram) != (None, None)
     return planner.plans_of(
         ready,
-        strips=strips or limited,
+        strips=strips or options.limited,
         effort=options.effort,
         tell=tell,
         model=options.cost_model,

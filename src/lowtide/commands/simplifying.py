@@ -19,8 +19,8 @@ from lowtide.errors import DiffersError, LowtideError, MissingToolError
 from lowtide.files import Replacing, write_atomically
 from lowtide.ir import DType, Model
 from lowtide.ir.soundness import graph_of
+from lowtide.modes import EngineName
 from lowtide.oracle.interpreters import (
-    EngineName,
     OracleError,
     Reference,
     TflmArena,

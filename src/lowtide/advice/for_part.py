@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
+from lowtide.advice.fitting import Fit, Way
 from lowtide.commands.compiling import Compiled
-from lowtide.commands.fitting import Fit, Way
 from lowtide.commands.options import Options
 from lowtide.commands.verdict import predicted
 from lowtide.errors import InfeasibleError
