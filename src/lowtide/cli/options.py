@@ -48,7 +48,7 @@ class Bytes(click.types.IntParamType):
         try:
             return bytes_of(value)
         except UsageError as error:
-            self.fail(error.cause, param, ctx)
+            self.fail(f"{error.cause}, such as 16384, 16K or 16KiB.", param, ctx)
 
 
 class Instructions(click.types.IntParamType):

@@ -46,8 +46,9 @@ def a_picture(path: Path, replacing: Replacing) -> None:
     """A picture of a format that its name says."""
     from lowtide.report.picture import format_of
 
-    a_file(PICTURE)(path, replacing)
+    replacing.check(path, [PICTURE])
     format_of(path.name)
+    check_writable(path)
 
 
 def a_bundle(path: Path, replacing: Replacing) -> None:
