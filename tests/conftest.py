@@ -16,7 +16,7 @@ import pytest
 from hypothesis import settings
 
 import golden_files
-from lowtide.commands import compiling
+from lowtide.commands import compiling, planned, preparing
 from lowtide.oracle import interpreters
 from lowtide.report import data
 from oracle_server import served
@@ -93,7 +93,9 @@ def _plans_of_commands_are_kept(
     if "tests/cli/" in request.node.path.as_posix():
         from kept_plans import kept
 
-        monkeypatch.setattr(compiling, "_point", kept(compiling._point))
+        point_of = kept(preparing.point_of)
+        monkeypatch.setattr(compiling, "point_of", point_of)
+        monkeypatch.setattr(planned, "point_of", point_of)
 
 
 @cache

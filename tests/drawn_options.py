@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
-from lowtide.commands.compiling import Options
+from lowtide.commands.options import Options
 from lowtide.machines.board import targets
 
 EFFORT = 0.1

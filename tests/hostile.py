@@ -18,8 +18,10 @@ import numpy as np
 
 import mutants
 from lowtide.commands.analysis import analyze
-from lowtide.commands.compiling import Options, compile_model, planned_model
+from lowtide.commands.compiling import compile_model
 from lowtide.commands.estimating import estimate
+from lowtide.commands.options import Options
+from lowtide.commands.planned import planned_model
 from lowtide.commands.simplifying import simplify_model
 from lowtide.errors import FaultError, LowtideError
 from lowtide.ir import Model

@@ -34,7 +34,8 @@ from pathlib import Path
 
 from drawn_options import drawn_options
 from lowtide.commands import checking
-from lowtide.commands.compiling import Options, compile_model
+from lowtide.commands.compiling import compile_model
+from lowtide.commands.options import Options
 from lowtide.errors import FaultError, InfeasibleError, ModelError, UsageError
 from lowtide.oracle import interpreters
 from lowtide.oracle.interpreters import OracleError

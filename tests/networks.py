@@ -15,10 +15,12 @@ from functools import cache
 from pathlib import Path
 
 from lowtide import zoo
-from lowtide.commands.compiling import Compiled, Options, compile_model, compiled_of
+from lowtide.commands.compiling import Compiled, compile_model, compiled_of
+from lowtide.commands.options import Options
 from lowtide.emit.names import check_name
 from lowtide.ir import Graph, Model
 from lowtide.lower import has_kernel
+from lowtide.modes import InputMode, OutputMode
 from lowtide.order import OrderResult, best_order
 from lowtide.passes import (
     drop_boundary_quantization,
@@ -31,7 +33,7 @@ from lowtide.place.rows import QUICK
 from lowtide.plans.search import cheapest, choices_of
 from lowtide.plans.space import space_of
 from lowtide.program.assemble import Assembly, assemble_rows
-from lowtide.rows.prepare import InputMode, OutputMode, prepare
+from lowtide.rows.prepare import prepare
 from lowtide.tflite.read import parse
 from random_nets import random_network
 

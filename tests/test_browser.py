@@ -32,9 +32,9 @@ from bench.shared.page import (
     served_site,
     wrong,
 )
+from lowtide.advice.reporting import report_on
 from lowtide.browser import answer
-from lowtide.commands.compiling import Options
-from lowtide.commands.reporting import report_on
+from lowtide.commands.options import Options
 from lowtide.machines.board import find_target
 from lowtide.report.page import report_document, verdict_sentence
 from lowtide.zoo import build

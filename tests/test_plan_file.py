@@ -14,7 +14,9 @@ from typing import Any
 
 import pytest
 
-from lowtide.commands.compiling import Options, Planned, compile_model, planned_model
+from lowtide.commands.compiling import compile_model
+from lowtide.commands.options import Options, from_plan
+from lowtide.commands.planned import Planned, planned_model
 from lowtide.errors import UsageError
 from lowtide.ir import DType, Graph, Op, Quant, Tensor
 from lowtide.order import best_order
@@ -60,7 +62,7 @@ def stage(operators: object, **fields: object) -> dict[str, object]:
 
 def read(path: Path, content: object) -> dict[str, Any]:
     path.write_text(content if isinstance(content, str) else json.dumps(content))
-    return read_plan(path, loaded(MODEL))
+    return read_plan(path, loaded(MODEL), from_plan)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +81,7 @@ def test_what_is_written_is_read_again(options: Options, tmp_path: Path) -> None
     path = tmp_path / "plan.json"
     written = planned(options)
     path.write_text(to_json(plan_document(written)))
-    fields = read_plan(path, loaded(MODEL))
+    fields = read_plan(path, loaded(MODEL), from_plan)
     plan = written.compiled.assembly.plan
     assert plan is not None
     assert fields == {
@@ -134,13 +136,13 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     path.write_bytes(b"\xff\xfe{")
     for where in (path, tmp_path, tmp_path / "none"):
         with pytest.raises(UsageError) as caught:
-            read_plan(where, loaded(MODEL))
+            read_plan(where, loaded(MODEL), from_plan)
         assert caught.value.cause.startswith(f"the plan {where} cannot be read: ")
         assert caught.value.remedy == WRITE
     for text in ("", "{", "[" * 100_000, '{"schema": 1e999999x}', "9" * 5000):
         path.write_text(text)
         with pytest.raises(UsageError) as caught:
-            read_plan(path, loaded(MODEL))
+            read_plan(path, loaded(MODEL), from_plan)
         assert caught.value.cause.startswith(f"the plan {path} cannot be read: ")
         assert caught.value.remedy == WRITE
 
@@ -158,7 +160,7 @@ def test_plans_of_other_graphs(tmp_path: Path) -> None:
     document = json.loads(to_json(plan_document(planned(Options()))))
     path.write_text(json.dumps({**document, "graph_sha256": "0" * 64}))
     with pytest.raises(UsageError) as caught:
-        compile_model(loaded(MODEL), Options(**read_plan(path, loaded(MODEL))))
+        compile_model(loaded(MODEL), Options(**read_plan(path, loaded(MODEL), from_plan)))
     assert caught.value.cause == (
         "the plan is for another graph of this model, which another version simplified, or for "
         "another part of it"

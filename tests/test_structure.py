@@ -24,6 +24,7 @@ ROOMS = (
         "cache",
         "effort",
         "sizes",
+        "modes",
         "temporary",
         "target",
         "trigonometry",
@@ -36,7 +37,7 @@ ROOMS = (
         "rows",
     ),
     *("place", "plans", "program", "kernels", "emit", "estimates"),
-    *("oracle", "machines", "commands", "report"),
+    *("oracle", "machines", "commands", "advice", "sweep", "report"),
     *("browser", "__init__", "cli", "__main__"),
 )
 """`__init__` names what programs import, which is all before it; the command line asks its version."""

@@ -21,10 +21,12 @@ from bench.shared.programs import end_of, path_of, problem_of
 from bench.shared.work import in_two_processes, note
 from lowtide.commands import reordering
 from lowtide.commands.checking import run, verify
-from lowtide.commands.compiling import Compiled, Options, compile_model
+from lowtide.commands.compiling import Compiled, compile_model
+from lowtide.commands.options import Options
 from lowtide.errors import LowtideError
 from lowtide.machines.board import load_boards
 from lowtide.machines.toolchain import compile_only
+from lowtide.modes import Allocator
 from lowtide.report.deployment import ran_document, verified_document, verified_text
 from lowtide.target import ANY, Target
 
@@ -43,7 +45,7 @@ class LayerJob:
 
     network: str
     target: str
-    allocator: str = "planned"
+    allocator: Allocator = "planned"
     quantized_io: bool = False
 
     @property

@@ -11,6 +11,7 @@ from bench.shared.outside import peer
 from bench.shared.programs import FLOAT_BOUNDARY, M4
 from bench.shared.stored import millions
 from bench.shared.tables import Detail, Record, Row, amount, cells, verdict, with_detail
+from lowtide.modes import Allocator
 
 _PEER = "TFLM + CMSIS-NN"
 _SWIFTNET = "swiftnet_cell_uint8"
@@ -126,7 +127,7 @@ def code_rows(outcomes: LayerOutcomes) -> list[Row]:
 
 def compacting_jobs() -> list[LayerJob]:
     """Two networks with and without moves."""
-    allocators = ("planned", "compacting")
+    allocators: tuple[Allocator, ...] = ("planned", "compacting")
     return [LayerJob(n, M4, allocator=a) for n in _COMPACTED for a in allocators]
 
 

@@ -17,16 +17,13 @@ from functools import cache
 from bench.drawings import memory, rows
 from bench.shared.outside import ROOT
 from lowtide.commands.analysis import Analysis, analyze
-from lowtide.commands.compiling import (
-    Compiled,
-    Options,
-    Planned,
-    compile_model,
-    planned_model,
-    prepared,
-)
+from lowtide.commands.compiling import Compiled, compile_model
+from lowtide.commands.options import Options
+from lowtide.commands.planned import Planned, planned_model
+from lowtide.commands.preparing import prepared
 from lowtide.commands.reordering import load
-from lowtide.rows.prepare import InputMode, Prepared
+from lowtide.modes import InputMode
+from lowtide.rows.prepare import Prepared
 
 FOLDER = ROOT / "docs" / "drawings"
 _CAMERA, _CELL, _WORDS = "zoo:mobilenet-v1-0.25-96", "zoo:branchy-cell", "zoo:ds-cnn-kws"

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from bench.drawings.svg import COLOURS, INK, PALE, Drawing, levels
 from bench.shared.stored import load_figures
 from lowtide.commands.analysis import Analysis
-from lowtide.commands.compiling import Compiled, Planned
+from lowtide.commands.compiling import Compiled
+from lowtide.commands.planned import Planned
 from lowtide.place import Item, Problem
 from lowtide.place.greedy import greedy
 from lowtide.report.plan_boxes import Box, colours_of, plan_boxes

@@ -45,7 +45,7 @@ _COMMANDS = {
     "front": f"plan {_CHAIN} --input const --output streamed --front",
     "compile": f"compile {_CELL} -o cell",
     "verify": f"verify {_CELL}",
-    "check": f"check {_CELL} --board nucleo-f412zg --max-ram 16K --max-instructions 10M"
+    "check": f"check {_CELL} --board nucleo-f412zg --max-total-ram 16K --max-instructions 10M"
     " --junit lowtide.xml",
     "run": f"run {_CELL} {_BOARD}",
     "profile": f"run {_SMALL} {_BOARD} --profile",

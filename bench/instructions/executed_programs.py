@@ -18,7 +18,8 @@ from bench.instructions.typed_networks import typed_network
 from bench.shared.programs import M4, Program, path_of
 from bench.shared.work import in_two_processes, note
 from lowtide.commands import checking, reordering
-from lowtide.commands.compiling import Options, compile_model
+from lowtide.commands.compiling import compile_model
+from lowtide.commands.options import Options
 from lowtide.ir import Model
 from lowtide.machines.board import find_target, load_boards
 from lowtide.plans.cost import features

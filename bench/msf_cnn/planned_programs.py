@@ -18,16 +18,17 @@ from bench.shared.outside import NeedsError
 from bench.shared.programs import Outcome, Program, end_of, path_of, problem_of
 from bench.shared.work import in_two_processes, note
 from lowtide.commands import checking, reordering
-from lowtide.commands.compiling import Compiled, compiled_of, prepared
+from lowtide.commands.compiling import Compiled, compiled_of
+from lowtide.commands.preparing import prepared
 from lowtide.errors import InfeasibleError, LowtideError
 from lowtide.ir.macs import graph_macs
 from lowtide.machines.board import load_boards
+from lowtide.modes import InputMode
 from lowtide.plans.placer import Point
 from lowtide.plans.planner import front, least, plans_of, within_cost, within_ram
 from lowtide.program.assemble import assemble_placed
 from lowtide.report.deployment import ran_document, verified_text
 from lowtide.report.planned import live_at_peak, network_tensor
-from lowtide.rows.prepare import InputMode
 from lowtide.rows.stages import Choice
 
 PLANNED = "planned"  # the plan alone

@@ -13,11 +13,10 @@ from typing import Any, Literal
 from bench.shared.outside import NeedsError, shared_model
 from bench.shared.tables import Row, Status, verdict
 from lowtide.commands.checking import Ran
-from lowtide.commands.compiling import Options
+from lowtide.commands.options import Options
 from lowtide.errors import MissingToolError
-from lowtide.program.assemble import Schedule
+from lowtide.modes import InputMode, OutputMode, Schedule
 from lowtide.report.deployment import ran_text
-from lowtide.rows.prepare import InputMode, OutputMode
 
 M4 = "mps2-an386"
 """The board with a Cortex-M4."""

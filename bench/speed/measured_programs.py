@@ -10,7 +10,8 @@ from bench.shared.outside import ROOT, NeedsError, shared_model
 from bench.shared.programs import FLOAT_BOUNDARY, Outcome, end_of, problem_of
 from bench.shared.work import in_two_processes, note
 from lowtide.commands import checking, reordering
-from lowtide.commands.compiling import Options, compile_model
+from lowtide.commands.compiling import compile_model
+from lowtide.commands.options import Options
 from lowtide.errors import LowtideError
 from lowtide.machines.board import load_boards
 from lowtide.report.deployment import ran_document

@@ -10,7 +10,8 @@ from bench.shared.programs import M4, end_of, problem_of
 from bench.shared.tables import Row, amount, verdict
 from bench.shared.work import in_two_processes, note
 from lowtide.commands import checking, reordering
-from lowtide.commands.compiling import Options, compile_model
+from lowtide.commands.compiling import compile_model
+from lowtide.commands.options import Options
 from lowtide.errors import LowtideError, ModelError
 from lowtide.ir import Model
 from lowtide.machines.board import load_boards

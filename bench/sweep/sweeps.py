@@ -21,7 +21,7 @@ from bench.shared.tables import Row, amount, verdict
 from bench.shared.work import note
 from bench.sweep.networks import write_networks
 from lowtide import zoo
-from lowtide.commands.sweep_tables import read_rows
+from lowtide.sweep.tables import read_rows
 
 _TIMES = 1.8
 _GROWTH = 10_000_000

@@ -25,9 +25,7 @@ if TYPE_CHECKING:
     from lowtide.commands.checking import run as run
     from lowtide.commands.checking import verify as verify
     from lowtide.commands.compiling import Compiled as Compiled
-    from lowtide.commands.compiling import Options as Options
-    from lowtide.commands.compiling import Planned as Planned
-    from lowtide.commands.compiling import compile_model, planned_model
+    from lowtide.commands.compiling import compile_model
     from lowtide.commands.cutting import part_of as part_of
     from lowtide.commands.estimating import Estimate as Estimate
     from lowtide.commands.estimating import Needs as Needs
@@ -35,6 +33,9 @@ if TYPE_CHECKING:
     from lowtide.commands.evaluating import Evaluated as Evaluated
     from lowtide.commands.evaluating import evaluate as evaluate
     from lowtide.commands.loading import Program as Program
+    from lowtide.commands.options import Options as Options
+    from lowtide.commands.planned import Planned as Planned
+    from lowtide.commands.planned import planned_model
     from lowtide.commands.quantizing import Quantized as Quantized
     from lowtide.commands.quantizing import quantize_model
     from lowtide.commands.quantizing import samples_for as samples_for
@@ -72,9 +73,9 @@ HOMES = {
     "Model": ("lowtide.ir", "Model"),
     "Needs": ("lowtide.commands.estimating", "Needs"),
     "Op": ("lowtide.ir", "Op"),
-    "Options": ("lowtide.commands.compiling", "Options"),
+    "Options": ("lowtide.commands.options", "Options"),
     "OrderResult": ("lowtide.order", "OrderResult"),
-    "Planned": ("lowtide.commands.compiling", "Planned"),
+    "Planned": ("lowtide.commands.planned", "Planned"),
     "Program": ("lowtide.commands.loading", "Program"),
     "Quantized": ("lowtide.commands.quantizing", "Quantized"),
     "Ran": ("lowtide.commands.checking", "Ran"),
@@ -91,7 +92,7 @@ HOMES = {
     "evaluate": ("lowtide.commands.evaluating", "evaluate"),
     "load": ("lowtide.commands.reordering", "load"),
     "part_of": ("lowtide.commands.cutting", "part_of"),
-    "plan": ("lowtide.commands.compiling", "planned_model"),
+    "plan": ("lowtide.commands.planned", "planned_model"),
     "quantize": ("lowtide.commands.quantizing", "quantize_model"),
     "reorder": ("lowtide.commands.reordering", "reorder"),
     "run": ("lowtide.commands.checking", "run"),

@@ -12,20 +12,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from lowtide.commands.compiling import Options
+from lowtide.advice.fitting import fits
+from lowtide.advice.reporting import Reported, report_on
 from lowtide.commands.estimating import MODES, Estimate, estimate
-from lowtide.commands.fitting import fits
+from lowtide.commands.options import Options
 from lowtide.commands.reordering import load, place_tensors
-from lowtide.commands.reporting import Reported, report_on
-from lowtide.errors import LowtideError, UsageError
+from lowtide.errors import LowtideError
 from lowtide.ir import Graph, Model
-from lowtide.machines.board import find_target
+from lowtide.modes import InputMode
 from lowtide.passes import drop_boundary_quantization
 from lowtide.report.data import analysis_document
 from lowtide.report.page import report_document, report_page, verdict_sentence
 from lowtide.report.planned import plan_document
-from lowtide.rows.prepare import InputMode
-from lowtide.sizes import bytes_in
 
 Kind = Literal["look", "report", "fit"]
 Tell = Callable[[str], None]
@@ -47,26 +45,13 @@ class Asked:
     max_ram: str = ""
 
     @property
-    def max_ram_bytes(self) -> int | None:
-        """The budget. Raises UsageError for a text that is no size."""
-        if not self.max_ram:
-            return None
-        count = bytes_in(self.max_ram)
-        if count is None:
-            raise UsageError(
-                f"{self.max_ram!r} is no number of bytes", "write it as 16384, 16K or 16KiB"
-            )
-        return count
-
-    @property
     def options(self) -> Options:
-        """The same as options of the planner. Raises UsageError as `max_ram_bytes` and for a core
-        that there is not."""
+        """The same as options of the planner. Raises UsageError as those do."""
         return Options(
             input_mode=self.input_mode,
             quantized_io=self.quantized_io,
-            max_ram=self.max_ram_bytes,
-            target=find_target(self.core),
+            max_ram=self.max_ram or None,
+            target=self.core,
         )
 
 
@@ -106,7 +91,7 @@ def _look(asked: Asked, tell: Tell) -> dict[str, Any]:
         "operators": found.operators,
         "macs": found.macs,
         "tflm_bytes": found.tflm_bytes,
-        "budget": asked.max_ram_bytes,
+        "budget": asked.options.max_ram,
         "needs": [_needs(found, mode) for mode in MODES],
     }
 
@@ -149,7 +134,7 @@ def _report(asked: Asked, tell: Tell) -> dict[str, Any]:
 def _fit(asked: Asked, tell: Tell) -> dict[str, Any]:
     """The microcontrollers, without plans that compute anything twice: those take a search each."""
     tell("looking at microcontrollers")
-    found = fits(load(asked.model), more_work=1.0)
+    found = fits(load(asked.model), max_overhead=1.0)
     return {
         "parts": [
             {

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from lowtide.errors import UsageError
+
 _UNITS: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _SIZE: Final = re.compile(r"([0-9]{1,12}) ?(?:([kKMG])(?:iB)?|B)?", re.ASCII)
 
@@ -23,3 +25,11 @@ def bytes_in(text: str) -> int | None:
     """ "16384", "16K" or "16KiB" as a number of bytes: units are powers of 1,024; None for any other."""
     match = _SIZE.fullmatch(text)
     return None if match is None else int(match[1]) * _UNITS[(match[2] or "").upper()]
+
+
+def bytes_of(value: int | str) -> int:
+    """The same of a text, and a number as it is. Raises UsageError for what is no number of bytes."""
+    count = bytes_in(value) if isinstance(value, str) else value
+    if count is None or count < 0:
+        raise UsageError(f"{value!r} is no number of bytes", "write it as 16384, 16K or 16KiB")
+    return count

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from lowtide.commands.compiling import Options
+from lowtide.commands.options import Options
 from lowtide.ir import Graph
 from lowtide.plans.placer import Point
 from lowtide.plans.planner import Plans
@@ -24,7 +24,7 @@ _kept: list[tuple[Options, Graph, Point]] = []
 
 
 def kept(search: Search) -> Search:
-    """As `search`, which is `compiling._point`; but what was found is not searched again."""
+    """As `search`, which is `preparing.point_of`; but what was found is not searched again."""
 
     def point(plans: Plans, options: Options) -> Point:
         if plans.strips and options.max_overhead is None and options.max_ram is None:

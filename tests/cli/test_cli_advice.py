@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from command import Result, call, fine, refused
 
-from lowtide.commands.hints import WORTH, Hint, Way, roomy_part
+from lowtide.advice.hints import WORTH, Hint, Way, roomy_part
 from lowtide.machines.mcus import load_mcus
 from lowtide.report.advised import fit_remedy, hint_gain
 from networks import present, shared_models
@@ -180,13 +180,13 @@ def test_a_board_that_another_input_fits(tmp_path: Path) -> None:
 
 
 def test_a_check_of_ram_says_what_keeps_to_it() -> None:
-    result = call("check", "zoo:figure1", "--max-ram", "3000")
+    result = call("check", "zoo:figure1", "--max-total-ram", "3000")
     assert result.code == 1
-    fine(call("check", "zoo:figure1", "--max-ram", "3000", *_flags_in(result)))
+    fine(call("check", "zoo:figure1", "--max-total-ram", "3000", *_flags_in(result)))
 
 
 def test_a_check_of_flash_too_has_no_advice_that_saves_ram_alone() -> None:
-    result = call("check", "zoo:figure1", "--max-ram", "3000", "--max-flash", "1K")
+    result = call("check", "zoo:figure1", "--max-total-ram", "3000", "--max-flash", "1K")
     assert result.code == 1
     assert "remedy: `lowtide plan --front` shows what less RAM costs" in result.err
 

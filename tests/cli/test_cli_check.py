@@ -12,7 +12,7 @@ MODEL = "zoo:figure1"
 
 
 def test_a_network_that_fits() -> None:
-    out = fine(call("check", MODEL, "--max-ram", "64K", "--max-instructions", "90M"))
+    out = fine(call("check", MODEL, "--max-total-ram", "64K", "--max-instructions", "90M"))
     assert out.startswith(
         f"{MODEL}: passed; predicted for cortex-m4, not measured: no board is given"
     )
@@ -21,7 +21,7 @@ def test_a_network_that_fits() -> None:
 
 def test_one_that_does_not_is_reported_and_exits_with_1(tmp_path: Path) -> None:
     junit, file = tmp_path / "v.xml", tmp_path / "v.json"
-    result = call("check", MODEL, "--max-ram", "1K", "--junit", junit, "-o", file)
+    result = call("check", MODEL, "--max-total-ram", "1K", "--junit", junit, "-o", file)
     assert result.code == 1
     assert result.out.startswith(f"{MODEL}: FAILED; ")
     document = json.loads(file.read_text())
@@ -66,7 +66,7 @@ def test_a_check_is_the_next_ones_baseline(tmp_path: Path) -> None:
     [
         (["--max-instructions", "10K"], "'10K' is no number of instructions, such as 10M (10^6)"),
         (["--max-instructions", "1.5"], "'1.5' is no number of instructions, such as 10M (10^6)"),
-        (["--max-ram", "20KB"], "'20KB' is no number of bytes"),
+        (["--max-total-ram", "20KB"], "'20KB' is no number of bytes"),
         (["--tolerance", "-1%"], "'-1%' is no share, such as 2% or 0.02"),
         (["--board", "nowhere"], "there is no board 'nowhere'"),
         (["--baseline", "nowhere.json"], "cannot read the baseline nowhere.json"),

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 from command import call, fine, refused, run
 
-from lowtide.commands.compiling import Options, compile_model
+from lowtide.commands.compiling import compile_model
+from lowtide.commands.options import Options
 from lowtide.lower import CUSTOM, LOWERINGS
 from lowtide.report.saved import savings_document
 from networks import float_network, loaded

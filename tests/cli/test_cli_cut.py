@@ -20,7 +20,7 @@ def test_all_commands_take_a_part(command: str, tmp_path: Path) -> None:
         "compile": ["-o", str(tmp_path / "c")],
         "run": ["--board", "mps2-an386", "--samples", "1"],
         "verify": ["--samples", "1"],
-        "check": ["--max-ram", "100K"],
+        "check": ["--max-total-ram", "100K"],
     }.get(command, [])
     document = json.loads(fine(call(command, "zoo:figure1", "--until", CUT, "--json", *more)))
     if command != "analyze":

@@ -9,7 +9,8 @@ import pytest
 from command import call, fine, refused
 
 import lowtide
-from lowtide.commands.compiling import Compiled, Options, compile_model
+from lowtide.commands.compiling import Compiled, compile_model
+from lowtide.commands.options import Options
 from lowtide.commands.verdict import predicted
 from lowtide.machines.mcus import find_mcu
 from networks import loaded

@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 from command import call, fine, refused
 
-from lowtide.commands.compiling import Options, compile_model, passed
+from lowtide.commands.compiling import compile_model
+from lowtide.commands.options import Options
+from lowtide.commands.passing import passed
 from lowtide.ir.macs import graph_macs
 from lowtide.tflite.read import parse
 from lowtide.zoo.builder import NetBuilder
@@ -329,7 +331,7 @@ def test_what_cannot_be_written_is_said_first(
 ) -> None:
     """Before the search, which may take long."""
     monkeypatch.setattr(
-        "lowtide.commands.compiling.planned_model", lambda *_, **__: pytest.fail("searched")
+        "lowtide.commands.planned.planned_model", lambda *_, **__: pytest.fail("searched")
     )
     result = call("plan", model, "--plot", tmp_path / "plan.gif")
     refused(result, 2, "cannot tell the picture format of 'plan.gif'", "end the file name in .png")

@@ -139,18 +139,17 @@ def test_output_is_where_outputs_are_in_every_command(command: str) -> None:
     assert "--output [resident|streamed]" in fine(call(command, "--help"))
 
 
-@pytest.mark.parametrize("command", ["reorder", "zoo"])
-def test_output_is_an_old_name_of_o(command: str, tmp_path: Path) -> None:
-    """Help does not show it; whoever gives it is told, and gets the file."""
-    assert "--output" not in fine(call(command, "--help"))
-    out = tmp_path / "out.tflite"
-    model = "zoo:figure1"
-    result = call(command, model, "--output", out)
-    assert result.messages == "lowtide: -o names the file to write; --output is its old name\n"
-    assert result.code == 0
-    written = out.read_bytes()
-    assert f"Wrote {out}." in fine(call(command, model, "-o", out)).splitlines()
-    assert out.read_bytes() == written
+@pytest.mark.parametrize("command", ["reorder", "simplify", "quantize", "zoo"])
+def test_output_is_no_file(command: str, tmp_path: Path) -> None:
+    """The file to write is -o everywhere."""
+    result = call(command, "zoo:figure1", "--output", tmp_path / "out.tflite")
+    refused(result, 2, "No such option '--output'", "--help`")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_summaries_are_whole(command: str) -> None:
+    (line,) = [li for li in fine(call("--help")).splitlines() if li.startswith(f"  {command} ")]
+    assert line.endswith(".") and not line.endswith("...")
 
 
 def test_files_above_the_limit(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ FILES: dict[tuple[str, str], tuple[str, Callable[[str | Path, Path], Words]]] = 
     ("report", "-o"): (".html", lambda m, out: ("report", m, "-o", out)),
     ("check", "-o"): (".json", lambda m, out: ("check", m, *QUICK, "-o", out)),
     ("check", "--junit"): (".xml", lambda m, out: ("check", m, *QUICK, "--junit", out)),
-    ("fit", "-o"): (".csv", lambda m, out: ("fit", m, "--boards", "RP2040", "-o", out)),
+    ("fit", "-o"): (".csv", lambda m, out: ("fit", m, "--mcu", "RP2040", "-o", out)),
     ("sweep", "-o"): (".csv", lambda m, out: ("sweep", m, "-o", out)),
 }
 """Option -> the ending of what it writes, and a command that has it."""
@@ -60,10 +60,6 @@ READ = {
     *(("check", "baseline"), ("report", "compare"), ("quantize", "data")),
     *(("fit", "models"), ("sweep", "inputs")),
     *(("evaluate", name) for name in ("model", "data", "labels", "against", "plan_file")),
-    *(
-        ("reorder", "old_output"),
-        ("zoo", "old_output"),
-    ),  # the old name of -o, which takes its value
 }
 """Parameters that name files which are read."""
 

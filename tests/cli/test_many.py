@@ -22,22 +22,20 @@ def lowtide(*words: str, cwd: Path | None = None) -> subprocess.CompletedProcess
 
 
 def test_fit_prints_and_writes(tmp_path: Path) -> None:
-    done = lowtide(
-        "fit", "zoo:figure1", "--boards", "STM32L4,rp2040", "-o", str(tmp_path / "f.csv")
-    )
+    done = lowtide("fit", "zoo:figure1", "--mcu", "STM32L4,rp2040", "-o", str(tmp_path / "f.csv"))
     assert done.returncode == 0, done.stderr
     assert "STM32L432KC" in done.stdout
     assert "RP2040" in done.stdout
     assert "NRF52832" not in done.stdout
     assert len((tmp_path / "f.csv").read_text().splitlines()) == 7
-    shown = json.loads(lowtide("fit", "zoo:figure1", "--boards", "RP2040", "--json").stdout)
+    shown = json.loads(lowtide("fit", "zoo:figure1", "--mcu", "RP2040", "--json").stdout)
     assert [row["way"] for row in shown["fits"]] == ["as is"]
 
 
 def test_a_network_that_cannot_be_compiled_is_told_beside_the_others(tmp_path: Path) -> None:
     (tmp_path / "bad.tflite").write_bytes(b"no model")
     done = lowtide(
-        *("fit", str(tmp_path / "bad.tflite"), "zoo:figure1", "--boards", "RP2040", "--json")
+        *("fit", str(tmp_path / "bad.tflite"), "zoo:figure1", "--mcu", "RP2040", "--json")
     )
     assert done.returncode == 3
     assert f"lowtide: {tmp_path / 'bad.tflite'} is not a .tflite file" in done.stderr
@@ -49,7 +47,7 @@ def test_a_network_that_cannot_be_compiled_is_told_beside_the_others(tmp_path: P
 
 
 def test_fit_refuses_names_and_endings() -> None:
-    done = lowtide("fit", "zoo:figure1", "--boards", "RP2041")
+    done = lowtide("fit", "zoo:figure1", "--mcu", "RP2041")
     assert done.returncode == 2
     assert done.stderr.startswith(
         "lowtide: there is no microcontroller 'RP2041'\n  remedy: did you"
@@ -109,11 +107,15 @@ def test_sweep_runs_on_boards_and_microcontrollers(tmp_path: Path) -> None:
     assert row["measured_ram_bytes"] > row["arena_bytes"]
     for options, cause, remedy in (
         (
-            ("--run", "microbit", "--mcu", "RP2040"),
-            "--run and --mcu both say what to run on",
+            ("--board", "microbit", "--mcu", "RP2040"),
+            "--board and --mcu both say what to run on",
             "give one of them",
         ),
-        (("--plan", "--mcu", "RP2040"), "--mcu plans each program already", "leave out --plan"),
+        (
+            ("--planned", "--mcu", "RP2040"),
+            "--mcu plans each program already",
+            "leave out --planned",
+        ),
     ):
         done = lowtide("sweep", "zoo:figure1", *options, "-o", str(out))
         assert (done.returncode, done.stderr) == (2, f"lowtide: {cause}\n  remedy: {remedy}\n")
@@ -122,9 +124,9 @@ def test_sweep_runs_on_boards_and_microcontrollers(tmp_path: Path) -> None:
 def test_verify_compiles_for_a_microcontroller(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
-    def compiled(_model: str, _cached: bool, options: dict[str, Any]) -> Any:
-        asked.append(options["target"])
-        return compile_once("zoo:figure1", False, options)
+    def compiled(model: str, on: Any) -> Any:
+        asked.append(on.target)
+        return compile_once(model, on)
 
     monkeypatch.setattr(deploy, "compile_once", compiled)
     done = call("verify", "zoo:figure1", "--mcu", "stm32f405rg")

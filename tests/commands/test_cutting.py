@@ -8,8 +8,9 @@ import pytest
 
 from lowtide import lower
 from lowtide.commands.checking import verify
-from lowtide.commands.compiling import Options, compile_model
+from lowtide.commands.compiling import compile_model
 from lowtide.commands.cutting import alone, as_file, names_in, part_of
+from lowtide.commands.options import Options
 from lowtide.commands.reordering import reorder
 from lowtide.errors import DiffersError, ModelError, UsageError
 from lowtide.ir import Model

@@ -12,9 +12,10 @@ import pytest
 from numpy.typing import NDArray
 
 from lowtide import zoo
-from lowtide.commands.compiling import Compiled, Options, compile_model
+from lowtide.commands.compiling import Compiled, compile_model
 from lowtide.commands.datasets import random_samples
 from lowtide.commands.evaluating import data_for, evaluate, labels_from
+from lowtide.commands.options import Options
 from lowtide.commands.quantizing import quantize_model
 from lowtide.errors import UsageError
 from lowtide.ir import Model

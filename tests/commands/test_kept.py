@@ -10,8 +10,9 @@ import pytest
 
 from lowtide.cache import user_cache
 from lowtide.commands import kept
-from lowtide.commands.compiling import Compiled, Options, compile_model
+from lowtide.commands.compiling import Compiled, compile_model
 from lowtide.commands.kept import compiled_once
+from lowtide.commands.options import Options
 from lowtide.ir import Model
 from lowtide.machines.board import find_target
 from networks import loaded

@@ -17,8 +17,9 @@ import pytest
 from numpy.typing import NDArray
 
 import lowtide
-from lowtide.commands.compiling import Options, compile_model
+from lowtide.commands.compiling import compile_model
 from lowtide.commands.loading import End, Program
+from lowtide.commands.options import Options
 from lowtide.errors import MissingToolError, ModelError, UsageError
 from lowtide.machines import finding
 from lowtide.tflite.read import parse

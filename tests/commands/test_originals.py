@@ -8,10 +8,11 @@ from dataclasses import replace
 import pytest
 
 from lowtide.commands import checking
-from lowtide.commands.compiling import Compiled, Options, compile_model
+from lowtide.commands.compiling import Compiled, compile_model
+from lowtide.commands.options import Options
 from lowtide.commands.originals import in_file
 from lowtide.oracle.interpreters import Difference
-from lowtide.passes.simplify import Always, Claim, Dropped, Same
+from lowtide.passes.simplify.result import Always, Claim, Dropped, Same
 from lowtide.report.deployment import verified_text
 from lowtide.tflite.read import parse
 from planted_nets import planted_network

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from lowtide.commands.checking import Ran, run
-from lowtide.commands.compiling import Options
+from lowtide.commands.options import Options
 from lowtide.commands.profiling import CALLER, STEP_PROGRAM, Profile
 from lowtide.machines.board import find_board
 from lowtide.machines.executed import NOTHING

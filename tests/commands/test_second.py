@@ -12,7 +12,7 @@ import lowtide
 from lowtide.commands import checking
 from lowtide.commands.compiling import compile_model
 from lowtide.ir import Model
-from lowtide.oracle.interpreters import EngineName
+from lowtide.modes import EngineName
 from lowtide.report.deployment import fault_of, verified_document, verified_text
 from lowtide.tflite.read import parse
 from lowtide.zoo.spec import NetSpec, OpSpec, TensorSpec

@@ -14,7 +14,8 @@ import pytest
 
 from lowtide.commands import checking, originals
 from lowtide.commands.checking import Verified
-from lowtide.commands.compiling import Compiled, Options, compile_model
+from lowtide.commands.compiling import Compiled, compile_model
+from lowtide.commands.options import Options
 from lowtide.commands.sequences import inputs_of
 from lowtide.ir import Model
 from lowtide.machines.board import find_board

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import pytest
 
 from lowtide.commands import verdict
-from lowtide.commands.compiling import Options
+from lowtide.commands.options import Options
 from lowtide.commands.verdict import Figures, Limits, Verdict, check
 from lowtide.errors import MissingToolError, UsageError
 from lowtide.machines.board import find_board, find_target

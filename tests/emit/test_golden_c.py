@@ -8,7 +8,8 @@ from __future__ import annotations
 import pytest
 
 from golden_files import assert_golden
-from lowtide.commands.compiling import Compiled, Options, compile_model
+from lowtide.commands.compiling import Compiled, compile_model
+from lowtide.commands.options import Options
 from lowtide.emit.runtime import runtime_symbol
 from lowtide.tflite.read import parse
 from lowtide.zoo.builder import NetBuilder

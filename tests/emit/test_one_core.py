@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from lowtide import zoo
-from lowtide.commands.compiling import Options, compile_model
+from lowtide.commands.compiling import compile_model
+from lowtide.commands.options import Options
 from lowtide.emit.one_core import Gain, gains, paragraph
 from lowtide.machines.board import find_target
 from lowtide.tflite.read import parse

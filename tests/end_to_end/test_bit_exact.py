@@ -12,8 +12,8 @@ from dataclasses import replace
 import pytest
 
 from lowtide.commands import checking
-from lowtide.commands.compiling import Options
-from lowtide.program.assemble import Schedule
+from lowtide.commands.options import Options
+from lowtide.modes import Allocator, Schedule
 from lowtide.program.tables import MoveEntry
 from networks import compiled, present
 
@@ -45,7 +45,7 @@ def test_every_tensor_on_this_computer(network: str, schedule: Schedule) -> None
     assert result.tensors == len(set(made) - views)
 
 
-ALLOCATORS = (("planned", 4), ("greedy", 16), ("compacting", 32))
+ALLOCATORS: tuple[tuple[Allocator, int], ...] = (("planned", 4), ("greedy", 16), ("compacting", 32))
 INPUTS = (WHOLE, replace(WHOLE, preserve_input=True), replace(WHOLE, input_mode="const"))
 CASES = [
     *(

@@ -11,7 +11,8 @@ from types import MappingProxyType
 import pytest
 
 from lowtide.commands import checking
-from lowtide.commands.compiling import Compiled, Options, compile_model
+from lowtide.commands.compiling import Compiled, compile_model
+from lowtide.commands.options import Options
 from networks import compiled, model_of
 
 CONST = Options(input_mode="const")

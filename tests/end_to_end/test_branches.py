@@ -11,7 +11,8 @@ import pytest
 
 from lowtide.commands.analysis import analyze
 from lowtide.commands.checking import verify
-from lowtide.commands.compiling import Options, compile_model
+from lowtide.commands.compiling import compile_model
+from lowtide.commands.options import Options
 from lowtide.errors import ModelError
 from lowtide.passes.branches import inline_branches
 from lowtide.tflite.read import parse

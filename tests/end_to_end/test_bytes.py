@@ -13,7 +13,8 @@ import pytest
 
 from byte_nets import byte_network
 from lowtide.commands import checking
-from lowtide.commands.compiling import Compiled, Options, compile_model
+from lowtide.commands.compiling import Compiled, compile_model
+from lowtide.commands.options import Options
 from lowtide.machines.board import find_target
 from lowtide.tflite.read import parse
 from networks import compiled, present

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from lowtide.commands import checking
-from lowtide.commands.compiling import Options, compile_model
+from lowtide.commands.compiling import compile_model
+from lowtide.commands.options import Options
 from lowtide.errors import LowtideError, ModelError
 from lowtide.ir import DType, Model
 from lowtide.machines.board import find_target

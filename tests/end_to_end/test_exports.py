@@ -19,7 +19,8 @@ import numpy as np
 import pytest
 
 from lowtide.cli.deploy import PACKAGES
-from lowtide.commands.compiling import Compiled, Options, exported
+from lowtide.commands.compiling import Compiled, exported
+from lowtide.commands.options import Options
 from lowtide.emit.exports import KINDS
 from lowtide.emit.exports.example import RUNS
 from lowtide.machines.finding import find_compiler

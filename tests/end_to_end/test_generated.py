@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from programs import merged
 
-from lowtide.commands.compiling import Options, compile_model
+from lowtide.commands.compiling import compile_model
+from lowtide.commands.options import Options
 from lowtide.emit.runtime import kernel_files
 from lowtide.machines.board import load_boards
 from lowtide.machines.toolchain import compile_only

@@ -8,10 +8,11 @@ import pytest
 from test_layouts import image_network, turned
 
 from lowtide.commands.checking import run, verify
-from lowtide.commands.compiling import Options, compile_model
+from lowtide.commands.compiling import compile_model
+from lowtide.commands.options import Options
 from lowtide.errors import UsageError
 from lowtide.ir import DType
-from lowtide.rows.prepare import InputMode
+from lowtide.modes import InputMode
 from networks import compiled, loaded
 
 BYTES = Options(input_type="uint8")

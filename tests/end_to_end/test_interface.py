@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from programs import STRICT, c_arena, c_samples, merged, run_main, write_files
 
-from lowtide.commands.compiling import Options
+from lowtide.commands.options import Options
 from lowtide.machines.finding import find_compiler
 from lowtide.machines.objects import compile_objects
 from networks import compiled

@@ -10,15 +10,17 @@ import numpy as np
 import pytest
 
 from lowtide.commands.checking import verify
-from lowtide.commands.compiling import Options, compile_model, planned_model
+from lowtide.commands.compiling import compile_model
+from lowtide.commands.options import Options, from_plan
+from lowtide.commands.planned import planned_model
 from lowtide.errors import UsageError
 from lowtide.ir import DType, Graph, Model, Op, Tensor
+from lowtide.modes import InputMode
 from lowtide.passes import channels_last
 from lowtide.passes.rewriting import with_ops
 from lowtide.plans.file import read_plan
 from lowtide.report.data import to_json
 from lowtide.report.planned import plan_document
-from lowtide.rows.prepare import InputMode
 from lowtide.tflite.read import parse
 from lowtide.tflite.write import with_graph
 from networks import loaded
@@ -108,7 +110,7 @@ def test_a_plan_file_has_the_layouts(tmp_path: Path) -> None:
     model, path = turned(image_network(), outputs=True), tmp_path / "plan.json"
     options = Options(input_layout="nhwc", output_layout="nhwc")
     path.write_text(to_json(plan_document(planned_model(model, options))))
-    fields = read_plan(path, model)
+    fields = read_plan(path, model, from_plan)
     assert (fields["input_layout"], fields["output_layout"]) == ("nhwc", "nhwc")
     assert verify(compile_model(model, Options(**fields)), samples=2).bit_exact
 

@@ -11,8 +11,9 @@ import pytest
 from numpy.typing import NDArray
 from programs import Sample, samples
 
-from lowtide.commands.compiling import Compiled, Options, compile_model
+from lowtide.commands.compiling import Compiled, compile_model
 from lowtide.commands.loading import Program
+from lowtide.commands.options import Options
 from lowtide.machines.board import find_target
 from lowtide.machines.failures import ProgramError
 from lowtide.machines.host import host_build, host_trace, rounds_of

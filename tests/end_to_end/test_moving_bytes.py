@@ -16,7 +16,8 @@ import pytest
 from programs import run_main, samples_of
 from streams import BOTH_USED, CALLER, c_data, c_run
 
-from lowtide.commands.compiling import Compiled, Options, compile_model
+from lowtide.commands.compiling import Compiled, compile_model
+from lowtide.commands.options import Options
 from lowtide.tflite.read import parse
 from memory import Memory
 from moving_nets import joined_with_its_own, moving_network, reshaped_and_split

@@ -15,7 +15,8 @@ from contextlib import contextmanager
 import pytest
 
 from lowtide.commands import checking
-from lowtide.commands.compiling import Compiled, Options, compile_model
+from lowtide.commands.compiling import Compiled, compile_model
+from lowtide.commands.options import Options
 from lowtide.errors import FaultError, LowtideError
 from lowtide.oracle.interpreters import OracleError
 from lowtide.report.deployment import verified_text

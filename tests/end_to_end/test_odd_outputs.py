@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 from lowtide.commands.checking import run, verify
-from lowtide.commands.compiling import Options, compile_model
+from lowtide.commands.compiling import compile_model
+from lowtide.commands.options import Options
 from lowtide.ir import Model
 from lowtide.machines.board import find_board
 from lowtide.machines.toolchain import compile_only
+from lowtide.modes import Allocator
 from lowtide.tflite.read import parse
 from lowtide.zoo.spec import NetSpec, OpSpec, TensorSpec
 from lowtide.zoo.writer import write
@@ -82,7 +84,7 @@ def test_constants_are_outputs_on_a_board() -> None:
 
 @pytest.mark.parametrize("allocator", ["planned", "greedy", "compacting"])
 @pytest.mark.parametrize("views", [1, 2])
-def test_the_last_operators_are_views(allocator: str, views: int) -> None:
+def test_the_last_operators_are_views(allocator: Allocator, views: int) -> None:
     """Before them the input dies, so that the compacting allocator moves their memory."""
     shape = TensorSpec("shape", (2,), "INT32", data=np.array(_FLAT, np.int32))
     tensors = [_tensor("x", _SQUARE), _tensor("y", _SQUARE), shape]

@@ -12,7 +12,7 @@ import pytest
 
 from lowtide.commands import checking
 from lowtide.commands.checking import Ran
-from lowtide.commands.compiling import Options
+from lowtide.commands.options import Options
 from lowtide.machines.board import find_board
 from lowtide.machines.glue import read_interface
 from networks import compiled, present

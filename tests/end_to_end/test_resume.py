@@ -15,7 +15,8 @@ from random import Random
 from programs import Sample, c_arena, run_main, samples_of
 from streams import BOTH_USED, CALLER, c_data, c_run
 
-from lowtide.commands.compiling import Compiled, Options, compile_model
+from lowtide.commands.compiling import Compiled, compile_model
+from lowtide.commands.options import Options
 from lowtide.emit.bundle import bundle
 from lowtide.ir import DType, Graph, Quant, Tensor
 from lowtide.program.assemble import Assembly, assemble

@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 from programs import c_arena, c_samples, run_main, samples
 
-from lowtide.commands.compiling import Compiled, Options
+from lowtide.commands.compiling import Compiled
+from lowtide.commands.options import Options
 from lowtide.machines.board import find_board
 from lowtide.machines.qemu import BoardRun, run_on_board
+from lowtide.modes import InputMode
 from lowtide.program.tables import called
 from lowtide.program.turns import expand
-from lowtide.rows.prepare import InputMode
 from networks import compiled, present
 
 BOARD = find_board("mps2-an386")

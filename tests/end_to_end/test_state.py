@@ -17,7 +17,8 @@ from programs import Sample, run_main
 from streams import BOTH_USED, CALLER, c_data
 
 from lowtide.commands import checking
-from lowtide.commands.compiling import Compiled, Options, compile_model
+from lowtide.commands.compiling import Compiled, compile_model
+from lowtide.commands.options import Options
 from lowtide.errors import InfeasibleError
 from lowtide.ir import Model
 from lowtide.machines.board import find_board

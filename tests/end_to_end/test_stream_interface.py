@@ -11,7 +11,8 @@ import pytest
 from programs import STRICT, run_main, samples, samples_of, write_files
 from streams import CALLER, OUT_OF_ORDER, c_data, c_run
 
-from lowtide.commands.compiling import Compiled, Options, compile_model
+from lowtide.commands.compiling import Compiled, compile_model
+from lowtide.commands.options import Options
 from lowtide.ir import Model
 from lowtide.machines.finding import find_compiler
 from lowtide.machines.objects import compile_objects

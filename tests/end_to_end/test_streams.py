@@ -15,7 +15,7 @@ from programs import run_main, samples
 from streams import BOTH_USED, CALLER, c_data, c_run
 
 from lowtide.commands import checking
-from lowtide.commands.compiling import Options
+from lowtide.commands.options import Options
 from lowtide.machines.board import find_board
 from lowtide.machines.host import host_build, host_run
 from networks import compiled

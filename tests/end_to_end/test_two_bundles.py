@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from programs import c_arena, c_samples
 
-from lowtide.commands.compiling import Options
+from lowtide.commands.options import Options
 from lowtide.emit.runtime import runtime_symbol
 from networks import compiled
 

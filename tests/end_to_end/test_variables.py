@@ -15,7 +15,8 @@ from dataclasses import replace
 import pytest
 
 from lowtide.commands import checking
-from lowtide.commands.compiling import Compiled, Options, compile_model
+from lowtide.commands.compiling import Compiled, compile_model
+from lowtide.commands.options import Options
 from lowtide.ir import Graph
 from lowtide.passes import resolve_variables
 from lowtide.report.deployment import verified_text

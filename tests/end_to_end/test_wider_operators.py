@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from lowtide.commands.checking import verify
-from lowtide.commands.compiling import Options, compile_model
+from lowtide.commands.compiling import compile_model
+from lowtide.commands.options import Options
 from lowtide.tflite.read import parse
 from wider_nets import wider_network
 

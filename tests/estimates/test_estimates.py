@@ -10,8 +10,10 @@ import pytest
 
 import lowtide
 from byte_nets import byte_network
-from lowtide.commands.compiling import Options, compile_model, prepared
+from lowtide.commands.compiling import compile_model
 from lowtide.commands.estimating import MODES
+from lowtide.commands.options import Options
+from lowtide.commands.preparing import prepared
 from lowtide.emit.footprint import flash_bytes
 from lowtide.errors import ModelError, UsageError
 from lowtide.estimates import fitting, network

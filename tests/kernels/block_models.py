@@ -24,10 +24,11 @@ from lowtide.lower.nodes import Node, Params
 from lowtide.machines.board import find_board
 from lowtide.machines.host import host_build, host_macs, host_run
 from lowtide.machines.qemu import run_on_board
+from lowtide.modes import InputMode, OutputMode
 from lowtide.oracle.samples import reference, sample_inputs
 from lowtide.passes import fold_pads
 from lowtide.program.assemble import Assembly, assemble_rows
-from lowtide.rows.prepare import InputMode, OutputMode, Prepared, prepare
+from lowtide.rows.prepare import Prepared, prepare
 from lowtide.rows.stages import Choice, Fused
 from lowtide.target import ANY, Target
 from lowtide.tflite.read import parse

@@ -27,7 +27,7 @@ from lowtide.machines.host import CHECKED, TRACED
 from lowtide.machines.toolchain import build_program
 from lowtide.oracle.interpreters import Reference, random_inputs, reference_tensors
 from lowtide.passes.flipping import FLIP, flip_bytes
-from lowtide.passes.simplify import Simplified
+from lowtide.passes.simplify.result import Simplified
 from lowtide.program.assemble import Assembly, assemble, assemble_tensors
 from lowtide.rows.prepare import prepare
 from lowtide.target import ANY, Target

@@ -15,8 +15,8 @@ import pytest
 from block_models import Chain, Net, Sides, Unit, differences, model_of, prepared
 from conv_models import NONE, RELU, RELU6, RELU_N1_TO_1, SAME, VALID, Layer, Models
 
+from lowtide.modes import InputMode, OutputMode
 from lowtide.passes import fold_pads
-from lowtide.rows.prepare import InputMode, OutputMode
 
 KERNELS = [
     *((1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (7, 7)),

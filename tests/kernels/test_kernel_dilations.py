@@ -11,7 +11,8 @@ from test_kernel_pad_folded import differences
 from test_kernel_rearranged import to_batch, to_space
 
 from lowtide.commands.checking import verify
-from lowtide.commands.compiling import Options, compile_model
+from lowtide.commands.compiling import compile_model
+from lowtide.commands.options import Options
 from lowtide.passes import fold_dilations
 from lowtide.tflite.read import parse
 from move_models import Net

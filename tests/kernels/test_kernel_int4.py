@@ -12,7 +12,8 @@ from harness import differences
 from test_kernel_strips import in_strips
 
 from lowtide.commands.checking import verify
-from lowtide.commands.compiling import Options, compile_model
+from lowtide.commands.compiling import compile_model
+from lowtide.commands.options import Options
 from lowtide.errors import ModelError
 from lowtide.ir import Graph
 from lowtide.lower import lower_op

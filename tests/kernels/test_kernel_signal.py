@@ -10,7 +10,8 @@ import pytest
 from harness import differences
 
 from lowtide.commands.checking import Verified, verify
-from lowtide.commands.compiling import Options, compile_model
+from lowtide.commands.compiling import compile_model
+from lowtide.commands.options import Options
 from lowtide.errors import ModelError
 from lowtide.lower.fourier import factors_of
 from lowtide.tflite.read import parse

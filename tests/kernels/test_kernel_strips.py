@@ -22,9 +22,10 @@ from test_kernel_pad_folded import convolution, depthwise, max_pool, padded
 import move_models
 from lowtide.ir import Graph, Model
 from lowtide.machines.board import find_target
+from lowtide.modes import InputMode
 from lowtide.passes import fold_pads
 from lowtide.program.assemble import Assembly, assemble_rows
-from lowtide.rows.prepare import InputMode, prepare
+from lowtide.rows.prepare import prepare
 from lowtide.rows.stages import Choice
 from lowtide.target import ANY, Target
 from lowtide.tflite.read import parse

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from lowtide.commands.checking import run
-from lowtide.commands.compiling import Options, compile_model
+from lowtide.commands.compiling import compile_model
+from lowtide.commands.options import Options
 from lowtide.errors import UsageError
 from lowtide.machines.board import find_target, load_boards
 from lowtide.machines.mcus import board_of, find_mcu, find_mcus, load_mcus

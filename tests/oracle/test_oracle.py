@@ -17,10 +17,10 @@ import pytest
 from packaging.requirements import Requirement
 
 from lowtide.errors import LowtideError, MissingToolError
+from lowtide.modes import EngineName
 from lowtide.oracle.interpreters import (
     WHEELS,
     Difference,
-    EngineName,
     OracleError,
     first_difference,
     random_inputs,

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import oracle_server
+from lowtide.modes import EngineName
 from lowtide.oracle import interpreters
-from lowtide.oracle.interpreters import EngineName, OracleError, Reference, reference_tensors
+from lowtide.oracle.interpreters import OracleError, Reference, reference_tensors
 from lowtide.oracle.samples import sample_inputs
 from networks import loaded
 from oracle_server import served

@@ -13,8 +13,8 @@ import pytest
 from lowtide.ir import Graph
 from lowtide.ir.macs import graph_macs
 from lowtide.passes import fold_pads
-from lowtide.passes.simplify import Always
 from lowtide.passes.simplify.channels import drop_channels
+from lowtide.passes.simplify.result import Always
 from lowtide.tflite.read import parse
 from planted_nets import Planted, planted_network
 

@@ -8,11 +8,11 @@ from functools import partial
 import numpy as np
 import pytest
 
-from lowtide.ir import Graph
+from lowtide.ir import DType, Graph, Op, Quant, Tensor
 from lowtide.passes import fold_pads
-from lowtide.passes.simplify import Dropped, Same, Simplified
 from lowtide.passes.simplify.clamps import drop_clamps, drop_idle
 from lowtide.passes.simplify.equal import merge_equal
+from lowtide.passes.simplify.result import Dropped, Same, Simplified
 from lowtide.tflite.read import parse
 from planted_nets import Planted
 
@@ -140,3 +140,18 @@ def test_nothing_to_do_is_the_graph_itself(made: Callable[[Graph], Simplified]) 
     net = _net(3)
     graph = _graph(net, _conv(net, net.input((1, 2, 2, 2)), [[50, 20]], [0], RELU6))
     assert made(graph).graph is graph
+
+
+def test_a_variable_that_is_known_by_name_is_read_each_time() -> None:
+    """In files variables are handles: between two reads there may be an assignment."""
+    quant = Quant((0.5,), (0,), 0)
+    handle = Tensor(0, "handle", (), DType.RESOURCE)
+    values = (Tensor(i, f"t{i}", (1, 4), DType.INT8, quant) for i in (1, 2, 3))
+    ops = (
+        Op(0, "VAR_HANDLE", (), (0,), {"shared_name": "v"}),
+        Op(1, "READ_VARIABLE", (0,), (2,)),
+        Op(2, "ASSIGN_VARIABLE", (0, 1), ()),
+        Op(3, "READ_VARIABLE", (0,), (3,)),
+    )
+    graph = Graph("g", (handle, *values), ops, (1,), (2, 3))
+    assert merge_equal(graph).graph is graph

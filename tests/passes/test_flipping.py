@@ -14,7 +14,7 @@ from lowtide.ir.flipped import flipped, unflipped
 from lowtide.ir.windows import normalise_windows
 from lowtide.lower import has_kernel, lower_op
 from lowtide.passes.flipping import FLIP, flip_bytes, flips_by_readers
-from lowtide.passes.simplify import Kept
+from lowtide.passes.simplify.result import Kept
 
 _QUANT = Quant((0.5,), (3,), 0)
 

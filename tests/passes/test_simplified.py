@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from lowtide.ir import DType, Graph, Op, Tensor
 from lowtide.passes.rewriting import with_ops
-from lowtide.passes.simplify import (
+from lowtide.passes.simplify import simplify
+from lowtide.passes.simplify.result import (
     Always,
     Dropped,
     Kept,
@@ -14,7 +15,6 @@ from lowtide.passes.simplify import (
     Simplified,
     Unread,
     changed,
-    simplify,
     then,
     unchanged,
 )

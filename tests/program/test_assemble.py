@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from lowtide.ir import DType, Graph, Op, Quant, Tensor
+from lowtide.modes import InputMode, OutputMode
 from lowtide.place import ALLOCATORS
 from lowtide.program.assemble import Assembly, assemble
 from lowtide.program.tables import ExchangeEntry, KernelEntry, MoveEntry
 from lowtide.program.turns import Turn, expand
 from lowtide.rows.bases import ARENA, CONSTANTS, FIRST_INPUT
-from lowtide.rows.prepare import InputMode, OutputMode
 from memory import Memory
 from networks import NETWORKS, contents, graph_of, order_of, row_program
 

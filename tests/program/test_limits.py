@@ -13,7 +13,8 @@ from lowtide.emit.c_writer import write
 from lowtide.errors import ModelError
 from lowtide.ir import DType, Graph, Op, Quant, Tensor
 from lowtide.ir.windows import normalise_windows
-from lowtide.program.assemble import Assembly, ByRows, Schedule, assemble
+from lowtide.modes import Schedule
+from lowtide.program.assemble import Assembly, ByRows, assemble
 from lowtide.program.turns import Turn
 
 _SPLIT = "split it, or its tensors, before the conversion"

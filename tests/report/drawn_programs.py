@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 import networks
-from lowtide.commands.compiling import Compiled, Options
+from lowtide.commands.compiling import Compiled
+from lowtide.commands.options import Options
 from lowtide.place import Block
 from lowtide.place.variables import Variable
 

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from lowtide.advice.advising import advice
 from lowtide.cli import app
-from lowtide.commands.advising import advice
-from lowtide.commands.compiling import Options, compile_model
+from lowtide.commands.compiling import compile_model
+from lowtide.commands.options import Options
 from lowtide.commands.reordering import load
 from lowtide.report.advised import advice_documents, advice_lines
 from networks import model_of

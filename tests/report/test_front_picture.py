@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from lowtide.commands.compiling import Options, Planned, planned_model
+from lowtide.commands.options import Options
+from lowtide.commands.planned import Planned, planned_model
 from lowtide.errors import UsageError
 from lowtide.report.front_picture import write_front_picture
 from networks import loaded

@@ -10,7 +10,8 @@ import pytest
 import lowtide
 from lowtide.commands.analysis import analyze
 from lowtide.commands.checking import verify
-from lowtide.commands.compiling import Options, planned_model
+from lowtide.commands.options import Options
+from lowtide.commands.planned import planned_model
 from lowtide.report.notebook import Result, notebook_html
 from lowtide.report.plan_boxes import plan_boxes
 from networks import compiled, model_of

@@ -16,7 +16,7 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 
-from lowtide.commands.reporting import Reported, report_on
+from lowtide.advice.reporting import Reported, report_on
 from lowtide.errors import UsageError
 from lowtide.ir import Model
 from lowtide.report.memory_views import views_of
@@ -269,7 +269,7 @@ def test_it_is_small_and_complete(reported: Reported) -> None:
 
 
 def test_a_report_is_of_rows() -> None:
-    from lowtide.commands.compiling import Options
+    from lowtide.commands.options import Options
 
     with pytest.raises(UsageError, match="a report shows how rows are scheduled"):
         report_on(model_of("figure1"), Options(schedule="operators"))

@@ -8,9 +8,9 @@ from functools import cache
 import numpy as np
 import pytest
 
-from lowtide.commands.compiling import Options
-from lowtide.commands.fitting import Fit, Way
-from lowtide.commands.reporting import Reported, report_on
+from lowtide.advice.fitting import Fit, Way
+from lowtide.advice.reporting import Reported, report_on
+from lowtide.commands.options import Options
 from lowtide.errors import MissingToolError
 from lowtide.ir import Model
 from lowtide.machines.mcus import board_of, find_mcu
@@ -93,7 +93,7 @@ def test_without_the_tools_a_part_is_predicted_and_a_board_is_not(
     def missing(*_: object, **__: object) -> None:
         raise MissingToolError("there is no QEMU", "install it")
 
-    monkeypatch.setattr("lowtide.commands.reporting.run", missing)
+    monkeypatch.setattr("lowtide.advice.reporting.run", missing)
     mcu = find_mcu("STM32L432KC")
     options = Options(target=mcu.target)
     shown = report_on(model_of("figure1"), options, board_of(mcu), mcu=mcu)

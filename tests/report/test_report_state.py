@@ -11,7 +11,7 @@ import re
 import pytest
 
 from lowtide.commands.analysis import analyze
-from lowtide.commands.compiling import Planned, planned_model
+from lowtide.commands.planned import Planned, planned_model
 from lowtide.report.analysis_picture import analysis_picture
 from lowtide.report.data import analysis_document
 from lowtide.report.deployment import compiled_document, compiled_text

@@ -5,8 +5,9 @@ Why made again: a program keeps its nodes and its plan, but not the table betwee
 
 from __future__ import annotations
 
+from lowtide.modes import InputMode
 from lowtide.program.assemble import Assembly
-from lowtide.rows.prepare import InputMode, prepare
+from lowtide.rows.prepare import prepare
 from lowtide.rows.table import RowTable
 
 MODES: tuple[tuple[InputMode, bool], ...] = (

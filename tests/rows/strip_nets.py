@@ -19,6 +19,7 @@ from lowtide.errors import UsageError
 from lowtide.ir import Graph
 from lowtide.ir.block import BlockOp
 from lowtide.lower.nodes import Node
+from lowtide.modes import InputMode, OutputMode
 from lowtide.order import best_order
 from lowtide.passes import fold_pads
 from lowtide.plans import space as spaces
@@ -27,7 +28,7 @@ from lowtide.plans.space import Edge, Space
 from lowtide.program.assemble import Assembly, assemble_rows
 from lowtide.rows.blocks import selections
 from lowtide.rows.columns import stage_windows, stripes, widths
-from lowtide.rows.prepare import InputMode, OutputMode, Prepared, prepare
+from lowtide.rows.prepare import Prepared, prepare
 from lowtide.rows.stages import Choice
 from lowtide.tflite.read import parse
 from lowtide.zoo.builder import Act

@@ -27,7 +27,8 @@ from strip_nets import (
 )
 
 from lowtide.commands import checking
-from lowtide.commands.compiling import Options, compile_model
+from lowtide.commands.compiling import compile_model
+from lowtide.commands.options import Options
 from lowtide.ir import Graph
 from lowtide.ir.macs import op_macs
 from lowtide.machines.board import find_target

@@ -11,7 +11,8 @@ import pytest
 from strip_nets import BLOCKS, all_edges, every_plan, hurry, ready, sampled
 from strip_nets import space_of as stages_of
 
-from lowtide.commands.compiling import Options, compile_model
+from lowtide.commands.compiling import compile_model
+from lowtide.commands.options import Options
 from lowtide.errors import InfeasibleError, UsageError
 from lowtide.ir.macs import op_macs
 from lowtide.ir.window import Axis

@@ -9,13 +9,16 @@ from itertools import pairwise
 import pytest
 from strip_nets import ready
 
-from lowtide.commands.compiling import Options, compile_model, prepared
+from lowtide.commands.compiling import compile_model
+from lowtide.commands.options import Options
+from lowtide.commands.preparing import prepared
 from lowtide.ir import Model
 from lowtide.lower.nodes import Node
 from lowtide.machines.board import find_target
+from lowtide.modes import InputMode
 from lowtide.plans.forms import LITTLE, MOST_FOR_LITTLE, Costs, costs, is_worth
 from lowtide.plans.planner import Plans, least, plans_of, within_cost
-from lowtide.rows.prepare import InputMode, Prepared
+from lowtide.rows.prepare import Prepared
 from lowtide.tflite.read import parse
 from lowtide.zoo.builder import NetBuilder
 from lowtide.zoo.quantise import Activation

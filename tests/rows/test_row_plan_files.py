@@ -17,7 +17,9 @@ from typing import Any
 import pytest
 from strip_nets import BLOCKS, MODES, hurry, network_of, random_plan, ready
 
-from lowtide.commands.compiling import Compiled, Options, Planned, compile_model
+from lowtide.commands.compiling import Compiled, compile_model
+from lowtide.commands.options import Options, from_plan
+from lowtide.commands.planned import Planned
 from lowtide.errors import UsageError
 from lowtide.ir import Model
 from lowtide.plans.file import read_plan
@@ -66,7 +68,7 @@ def test_what_is_written_is_read_again(seed: int, small: bool, tmp_path: Path) -
         stages = random_plan(of, 10 * seed + number)
         program = compiled(seed, stages, small=small)
         path.write_text(json.dumps(document_of(program)))
-        fields = read_plan(path, program.model)
+        fields = read_plan(path, program.model, from_plan)
         assert fields["stages"] == stages
         again = compile_model(program.model, Options(**fields))
         assert dict(again.files) == dict(program.files)
@@ -113,7 +115,7 @@ def changed(**fields: Any) -> dict[str, Any]:
 
 def compile_file(document: object, path: Path) -> Compiled:
     path.write_text(json.dumps(document))
-    return compile_model(one_block(), Options(**read_plan(path, one_block())))
+    return compile_model(one_block(), Options(**read_plan(path, one_block(), from_plan)))
 
 
 def block(operators: object, kept_rows: object = 0) -> dict[str, object]:

@@ -26,14 +26,16 @@ from strip_nets import (
 )
 
 from lowtide.commands import checking
-from lowtide.commands.compiling import Options, compile_model
+from lowtide.commands.compiling import compile_model
+from lowtide.commands.options import Options
 from lowtide.errors import UsageError
+from lowtide.modes import InputMode, OutputMode
 from lowtide.order import best_order
 from lowtide.plans import placed as placing
 from lowtide.program.assemble import Assembly, assemble_rows
 from lowtide.program.tables import StripEntry
 from lowtide.program.turns import Loop, Turn
-from lowtide.rows.prepare import InputMode, OutputMode, Prepared, prepare
+from lowtide.rows.prepare import Prepared, prepare
 from lowtide.rows.stages import Choice, Segment, Step
 from lowtide.rows.table import RowTable
 from lowtide.tflite.read import parse

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.ir import Graph, Op
+from lowtide.ir.operands import integers_of
 from lowtide.lower.nodes import Exchange
-from lowtide.passes.rewriting import integers
 from lowtide.rows.prepare import Prepared, prepare
 from lowtide.tflite.read import parse
 from moving_nets import Drawn, Shape, moving_network
@@ -59,7 +59,7 @@ def cut(graph: Graph, op: Op, whole: Labels) -> dict[int, Labels]:
     """What the parts of a concatenation, a split or a slice are of the whole, by what the file says."""
 
     def operand(at: int) -> list[int]:
-        values = integers(graph.tensors[op.inputs[at]])
+        values = integers_of(graph.tensors[op.inputs[at]])
         assert values is not None
         return list(values)
 

@@ -10,23 +10,27 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from lowtide.cli.given import given, kept
 from lowtide.cli.helping import words_given
-from lowtide.cli.options import progress, show
+from lowtide.cli.options import answer, progress
 from lowtide.errors import InfeasibleError
 
 if TYPE_CHECKING:
-    from lowtide.commands.compiling import Compiled, Options
-    from lowtide.commands.hints import Hint
+    from lowtide.advice.fitting import Fit
+    from lowtide.advice.hints import Hint
+    from lowtide.commands.compiling import Compiled
+    from lowtide.commands.options import Options
     from lowtide.commands.verdict import Verdict
     from lowtide.ir import Model
     from lowtide.machines.parts import Board
 
-advice_option = click.option(
+advice_option = kept(
     "--advice/--no-advice",
     "advised",
     default=True,
     help="End with what to try next, where something saves 3 % or more (default), or do not.",
 )
+"""Followed by `answer_advised`."""
 
 
 def again(flags: Sequence[str]) -> str:
@@ -55,19 +59,40 @@ def command_of(model: str) -> Callable[[Hint], str]:
     return command
 
 
-def show_hints(model: str, hints: Sequence[Hint] | None) -> None:
-    """A line for each."""
-    from lowtide.report.advised import hint_lines
+def answer_advised(
+    model: str,
+    find: Callable[[], Sequence[Hint]],
+    document: Callable[[], dict[str, Any]],
+    text: Callable[[], str],
+    fit: Fit | None = None,
+) -> None:
+    """Print the document or the text, with how a microcontroller does, if there is one, and with the
+    hints that `find` gives on `model`, if advice is wanted."""
+    from lowtide.report.advised import hint_documents, hint_lines
 
-    for line in hint_lines(hints or (), command_of(model)):
-        show(line)
+    hints = find() if given("advised") else None
+
+    def whole() -> dict[str, Any]:
+        found = {**document(), **({} if fit is None else {"mcu": fit_document(fit)})}
+        if hints is not None:
+            found["advice"] = hint_documents(hints, command_of(model))
+        return found
+
+    def lines() -> str:
+        said = [] if fit is None else [f"predicted: {fit.sentence}"]
+        return "\n".join([text(), *said, *hint_lines(hints or (), command_of(model))])
+
+    answer(whole, lines)
 
 
-def hints_field(model: str, hints: Sequence[Hint] | None) -> dict[str, Any]:
-    """The same for a JSON document; no field where no advice was wanted (None)."""
-    from lowtide.report.advised import hint_documents
-
-    return {} if hints is None else {"advice": hint_documents(hints, command_of(model))}
+def fit_document(fit: Fit) -> dict[str, Any]:
+    """Whether a program fits a microcontroller, as predicted."""
+    return {
+        "name": fit.mcu.name,
+        "fits": fit.way != "not",
+        "predicted_ram_bytes": fit.ram_bytes,
+        "predicted_flash_bytes": fit.flash_bytes,
+    }
 
 
 @contextmanager
@@ -76,7 +101,7 @@ def or_what_fits(model: Model, options: Options) -> Iterator[None]:
     try:
         yield
     except InfeasibleError as error:
-        from lowtide.commands.hints import ways_to_fit
+        from lowtide.advice.hints import ways_to_fit
         from lowtide.report.advised import fit_remedy
 
         if options.max_ram is None:
@@ -98,7 +123,7 @@ def or_what_fits_on(board: Board, compiled: Compiled) -> Iterator[None]:
     try:
         yield
     except DoesNotFitError as error:
-        from lowtide.commands.hints import roomy_part, ways_to_fit
+        from lowtide.advice.hints import roomy_part, ways_to_fit
         from lowtide.commands.verdict import predicted
         from lowtide.report.advised import fit_remedy
 
@@ -125,7 +150,7 @@ def remedy_of_check(verdict: Verdict, otherwise: str) -> str:
     over = [f.over for f in exceeded if f.name == "ram_bytes" and f.by == "limit"]
     if not over or any(f.name != "ram_bytes" for f in exceeded):
         return otherwise
-    from lowtide.commands.hints import ways_to_fit
+    from lowtide.advice.hints import ways_to_fit
     from lowtide.report.advised import fit_remedy
 
     compiled = verdict.compiled

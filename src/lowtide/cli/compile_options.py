@@ -1,7 +1,7 @@
 """The options of all commands that compile, and the program they ask for.
 
 Why one list: what `plan` shows, `compile` writes and `run` measures is the same program only if all of
-them take the same options and read them in the same way.
+them take the same options and read them in the same way. The list is `lowtide.commands.options`.
 """
 
 from __future__ import annotations
@@ -15,21 +15,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from lowtide.cli.advice import or_what_fits
-from lowtide.cli.helping import complete_cores, complete_mcus
-from lowtide.cli.options import (
-    Bytes,
-    Factor,
-    effort_option,
-    file_option,
-    load,
-    part_options,
-    progress,
-    show,
-)
+from lowtide.cli.given import Decorator, given, kept
+from lowtide.cli.helping import complete_boards, complete_cores, complete_mcus
+from lowtide.cli.options import Bytes, Factor, load, part_options, progress
+from lowtide.commands.options import CHECKS, OPTIONS, PART, WHAT, Option, Options, from_plan
 from lowtide.errors import UsageError
 
 if TYPE_CHECKING:
-    from lowtide.commands.compiling import Compiled, Options
+    from lowtide.commands.compiling import Compiled
+    from lowtide.commands.options import Options
     from lowtide.ir import Model
     from lowtide.machines.mcus import Mcu
     from lowtide.machines.parts import Board
@@ -37,175 +31,69 @@ if TYPE_CHECKING:
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
-_SAID_BY_PLAN = {
-    "schedule": "--schedule",
-    "allocator": "--allocator",
-    "input_mode": "--input",
-    "output_mode": "--output",
-    "preserve_input": "--preserve-input",
-    "quantized_io": "--quantized-io",
-    "input_layout": "--input-layout",
-    "output_layout": "--output-layout",
-    "input_type": "--input-type",
-    "simplify": "--no-simplify",
-    "max_overhead": "--max-overhead",
-    "max_ram": "--max-ram",
-}
-"""Parameters that a plan file fixes, and their options."""
-
-_MAX_RAM = click.option(
-    "--max-ram",
-    type=Bytes(),
-    metavar="BYTES",
-    help="Limit arena and state together (16384, 16K or 16KiB): the plan of least cost that "
-    "fits. It may run in strips, parts of a map's columns one after the other, where some is computed "
-    "twice.",
-)
+def _made(option: Option) -> Decorator[Any]:
+    """The option of the command line for one of `Options`."""
+    told: dict[str, Any] = {"group": option.group, "help": option.help, "metavar": option.metavar}
+    told |= {"default": option.default, "show_default": option.default is not None}
+    match option.kind:
+        case "choice":
+            told["type"] = click.Choice(option.choices)
+        case "switch":
+            told |= {"is_flag": True, "show_default": False}
+        case "bytes":
+            told["type"] = Bytes()
+        case "factor":
+            least, most = (None if abs(end) == float("inf") else end for end in option.within)
+            told["type"] = Factor(least, most)
+        case "core":
+            told |= {"default": None, "shell_complete": complete_cores}
+    return kept(option.flag, option.name, **told)
 
 
-def _layout(which: str, whose: str) -> Callable[[_Command], _Command]:
-    return click.option(
-        f"--{which}-layout",
-        type=click.Choice(["file", "nhwc"]),
-        default="file",
-        show_default=True,
-        help=f"nhwc: {which}s with their channels last, without the TRANSPOSE {whose}.",
-    )
+_OPTIONS = {option.name: _made(option) for option in OPTIONS if option.flag}
 
-
-_OPTIONS: tuple[Callable[[Any], Any], ...] = (
-    part_options,
-    click.option(
-        "--schedule",
-        type=click.Choice(["operators", "rows"]),
-        default="rows",
-        show_default=True,
-        help="rows: those of several operators interleaved, which saves RAM; operators: one after the "
-        "other.",
-    ),
-    click.option(
-        "--allocator",
-        type=click.Choice(["planned", "greedy", "compacting"]),
-        default="planned",
-        show_default=True,
-        help="How whole tensors are placed, with --schedule operators: as well as can be (planned), by "
-        "size as TensorFlow Lite Micro does (greedy), or moved together after each (compacting).",
-    ),
-    click.option(
-        "--input",
-        "input_mode",
-        type=click.Choice(["resident", "const", "streamed"]),
-        default="resident",
-        show_default=True,
-        help="Where inputs are: in the arena (resident), in memory of the caller's that stays readable, "
-        "such as flash (const), or given row by row (streamed).",
-    ),
-    click.option(
-        "--output",
-        "output_mode",
-        type=click.Choice(["resident", "streamed"]),
-        default="resident",
-        show_default=True,
-        help="Where outputs are: in the arena (resident), or handed over row by row (streamed).",
-    ),
-    click.option(
-        "--preserve-input",
-        is_flag=True,
-        help="Do not overwrite inputs in the arena while running.",
-    ),
-    click.option(
-        "--quantized-io",
-        is_flag=True,
-        help="Drop a QUANTIZE or DEQUANTIZE at the model's boundary: integers in and out.",
-    ),
-    _layout("input", "that PyTorch's exporters put first"),
-    _layout("output", "that PyTorch's exporters put last"),
-    click.option(
-        "--input-type",
-        type=click.Choice(["file", "uint8"]),
-        default="file",
-        show_default=True,
-        help="uint8: pixels as a camera gives them, for inputs of int8.",
-    ),
-    click.option(
-        "--simplify/--no-simplify",
-        default=True,
-        help="Leave out what no input can change (default), or compute all that the file says.",
-    ),
-    click.option(
-        "--align",
-        type=Bytes(),
-        default=16,
-        show_default=True,
-        help="Alignment of tensors, in bytes.",
-    ),
-    click.option(
-        "--max-overhead",
-        type=Factor(min=1.0),
-        metavar="F",
-        help="Least RAM at no more than F times the network's cost, in strips (inf: at any cost).",
-    ),
-    _MAX_RAM,
-    click.option(
-        "--cost",
-        type=click.Choice(["macs", "instructions"]),
-        default="macs",
-        show_default=True,
-        help="What plans cost, and --max-overhead limits: MACs, or instructions as predicted.",
-    ),
-    click.option(
-        "--core",
-        metavar="NAME",
-        shell_complete=complete_cores,
-        help="The core to compile for: its kernels, scratch memory and prices (default: any core; "
-        "with run, that of the board).",
-    ),
-    file_option(
-        "--plan",
-        "plan_file",
-        metavar="FILE",
-        help_text="Stages and modes as `lowtide plan -o FILE` wrote them.",
-    ),
-    click.option(
-        "--slices",
-        is_flag=True,
-        help="Add NAME_invoke_some, which runs about as many instructions as it is told.",
-    ),
-    click.option("--name", metavar="ID", help="Prefix of all C names (default: from the file)."),
-    effort_option,
+effort_option = _OPTIONS["effort"]
+simplify_option = _OPTIONS["simplify"]
+_plan_option = kept(
+    "--plan",
+    "plan_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    group=WHAT,
+    help="Stages and modes as `lowtide plan -o FILE` wrote them.",
 )
 
 
 def compile_options(command: _Command) -> _Command:
-    """The options of everything that compiles, gathered in `lowtide.commands.compiling.Options`."""
-    for option in reversed(_OPTIONS):
+    """The options of everything that compiles, gathered in `lowtide.commands.options.Options`."""
+    for option in reversed([part_options, _plan_option, *_OPTIONS.values()]):
         command = option(command)
     return command
 
 
-def checked_options(command: _Command) -> _Command:
-    """The same where --max-ram is what is checked, and not what is planned for."""
-    for option in reversed([option for option in _OPTIONS if option is not _MAX_RAM]):
-        command = option(command)
-    return command
-
-
-def inputs_options(default: int) -> Callable[[_Command], _Command]:
-    samples = click.option(
+def inputs_options(default: int) -> Decorator[Any]:
+    samples = kept(
         "--samples",
         type=click.IntRange(1, 1000),
         show_default=f"{default}, with state 16 or more",
+        group=CHECKS,
         help="Number of inputs: random ones, and all-least, all-greatest, zero; to a network with "
         "state they are a sequence, in which most change slowly.",
     )
-    seed = click.option(
+    seed = kept(
         "--seed",
         type=click.IntRange(0),
         default=1,
         show_default=True,
+        group=CHECKS,
         help="Another number gives other inputs.",
     )
     return lambda command: samples(seed(command))
+
+
+def inputs_given() -> dict[str, Any]:
+    """What `inputs_options` and `cache_option` say, for what verifies or runs."""
+    return {name: given(name) for name in ("samples", "seed", "cached")}
 
 
 def tell_of_cache() -> None:
@@ -217,103 +105,106 @@ def tell_of_cache() -> None:
             print(f"lowtide: {why}", file=sys.stderr)
 
 
-def _asked_for_cache(_: click.Context, __: click.Parameter, cached: bool) -> bool:
-    if cached:
-        tell_of_cache()
-    return cached
-
-
-cache_option = click.option(
+cache_option = kept(
     "--cache/--no-cache",
     "cached",
     default=True,
-    callback=_asked_for_cache,
+    group=CHECKS,
     help="Take from an earlier run what did not change since, or make everything anew.",
 )
+"""Followed by `compile_once`."""
 
 
-mcu_option = click.option(
-    "--mcu",
-    metavar="NAME",
-    shell_complete=complete_mcus,
-    help="A microcontroller in place of a board (see `lowtide boards --mcus`), emulated by its core.",
+def mcu_option(help_text: str) -> Decorator[Any]:
+    """--mcu, of which `help_text` says what becomes of it."""
+    return kept(
+        "--mcu",
+        metavar="NAME",
+        shell_complete=complete_mcus,
+        group=PART,
+        help=f"{help_text} (see `lowtide boards --mcus`).",
+    )
+
+
+for_mcu_option = mcu_option(
+    "The microcontroller to make it for: its core's kernels, and a plan that fits its RAM"
+)
+core_mcu_option = mcu_option("The microcontroller to make it for: its core's kernels")
+
+
+board_file_option = kept(
+    "--board-file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    group=PART,
+    help="A TOML file with boards of your own.",
 )
 
 
-for_mcu_option = click.option(
-    "--mcu",
-    metavar="NAME",
-    shell_complete=complete_mcus,
-    help="The microcontroller to make it for: its core's kernels, and a plan that fits its RAM (see "
-    "`lowtide boards --mcus`).",
-)
+def board_options(help_text: str) -> Decorator[Any]:
+    """--board, of which `help_text` says what becomes of it, --mcu and --board-file: `found_board`."""
+    board = kept(
+        "--board", metavar="NAME", help=help_text, shell_complete=complete_boards, group=PART
+    )
+    mcu = mcu_option("A microcontroller in place of a board, emulated by its core")
+    return lambda command: board(mcu(board_file_option(command)))
 
 
-core_mcu_option = click.option(
-    "--mcu",
-    metavar="NAME",
-    shell_complete=complete_mcus,
-    help="Compile for the core of this microcontroller (see `lowtide boards --mcus`).",
-)
-
-
-def found_mcu(name: str | None, options: dict[str, Any]) -> Mcu | None:
-    """The microcontroller, whose core is put into `options`; None if none is named."""
+def found_mcu() -> Mcu | None:
+    """The microcontroller whose core, and none other, is compiled for; None if none is named."""
     from lowtide.machines.mcus import find_mcu
 
-    if name is None:
+    if given("mcu") is None:
         return None
-    if options.get("core") is not None:
+    if given("target") is not None:
         raise UsageError("--core and --mcu both say which core", "give one of them")
-    mcu = find_mcu(name)
-    options["target"] = mcu.target
-    return mcu
+    return find_mcu(given("mcu"))
 
 
-def found_board(board: str | None, mcu: str | None, board_file: Path | None) -> Board | None:
+def found_board() -> Board | None:
     """The board, or the microcontroller as one; None if neither is named."""
     from lowtide.machines.board import find_board
     from lowtide.machines.mcus import board_of, find_mcu
 
+    board, mcu = given("board"), given("mcu")
     if board is not None and mcu is not None:
         raise UsageError("--board and --mcu both say what to run on", "give one of them")
     if mcu is not None:
         return board_of(find_mcu(mcu))
-    return None if board is None else find_board(board, board_file)
+    return None if board is None else find_board(board, given("board_file"))
 
 
-def load_with(model: str, options: dict[str, Any]) -> tuple[Model, Options]:
-    """The model, and `compiling.Options` from the command line or the plan file it names."""
-    from lowtide.commands.compiling import Options
-    from lowtide.machines.board import find_target
+def load_with(model: str, on: Mcu | Board | None = None) -> tuple[Model, Options]:
+    """The model, and the options from the command line or the plan file it names.
+
+    The core is that of --core, or else of what the program is to run `on`, or else any.
+    """
     from lowtide.plans.file import read_plan
-    from lowtide.target import ANY
 
-    core = options.pop("core", None)
-    options = {
-        **options,
-        "target": options.get("target", ANY) if core is None else find_target(core),
-    }
+    said = {name: given(name) for name in _OPTIONS}
+    if said["target"] is None:
+        said["target"] = Options().target if on is None else on.target
+    chosen = Options(**said) if given("plan_file") is None else None
     loaded = load(model)
-    plan_file = options.pop("plan_file", None)
-    if plan_file is None:
-        return loaded, Options(**options)
+    if chosen is not None:
+        return loaded, chosen
     context = click.get_current_context()
-    for parameter, option in _SAID_BY_PLAN.items():
-        source = context.get_parameter_source(parameter)
-        if source is click.core.ParameterSource.COMMANDLINE:
+    for option in OPTIONS:
+        source = context.get_parameter_source(option.name)
+        if option.plan is not None and source is click.core.ParameterSource.COMMANDLINE:
+            flag = option.words(said[option.name])[0]
             raise UsageError(
-                f"{option} and --plan cannot be combined: the plan says it", f"leave out {option}"
+                f"{flag} and --plan cannot be combined: the plan says it", f"leave out {flag}"
             )
-    return loaded, Options(**{**options, **read_plan(plan_file, loaded)})
+    return loaded, Options(**{**said, **read_plan(given("plan_file"), loaded, from_plan)})
 
 
-def compile_with(model: str, options: dict[str, Any], mcu: Mcu | None = None) -> Compiled:
+def compile_with(model: str, mcu: Mcu | None) -> Compiled:
     """The program; with an `mcu`, within its RAM."""
+    from lowtide.advice.for_part import within_part
     from lowtide.commands.compiling import compile_model
-    from lowtide.commands.for_part import within_part
 
-    loaded, chosen = load_with(model, options)
+    loaded, chosen = load_with(model, mcu)
 
     def make(chosen: Options) -> Compiled:
         with or_what_fits(loaded, chosen), progress("compiling"):
@@ -322,35 +213,12 @@ def compile_with(model: str, options: dict[str, Any], mcu: Mcu | None = None) ->
     return make(chosen) if mcu is None else within_part(mcu, chosen, make, lambda program: program)
 
 
-def show_fit(mcu: Mcu | None, program: Compiled) -> None:
-    """A line that says whether `program` fits `mcu`, if one is named."""
-    if mcu is not None:
-        from lowtide.commands.for_part import fit_of
-
-        show(f"predicted: {fit_of(mcu, program).sentence}")
-
-
-def fit_field(mcu: Mcu | None, program: Compiled) -> dict[str, Any]:
-    """The same for a JSON document."""
-    if mcu is None:
-        return {}
-    from lowtide.commands.for_part import fit_of
-
-    fit = fit_of(mcu, program)
-    return {
-        "mcu": {
-            "name": mcu.name,
-            "fits": fit.way != "not",
-            "predicted_ram_bytes": fit.ram_bytes,
-            "predicted_flash_bytes": fit.flash_bytes,
-        }
-    }
-
-
-def compile_once(model: str, cached: bool, options: dict[str, Any]) -> Compiled:
-    """The program, which an earlier run may have made; that is not looked for if not `cached`."""
+def compile_once(model: str, on: Mcu | Board | None) -> Compiled:
+    """The program, which an earlier run may have made; that is not looked for with --no-cache."""
     from lowtide.commands.kept import compiled_once
 
-    loaded, chosen = load_with(model, options)
+    if given("cached"):
+        tell_of_cache()
+    loaded, chosen = load_with(model, on)
     with or_what_fits(loaded, chosen), progress("compiling"):
-        return compiled_once(loaded, chosen, cached=cached)
+        return compiled_once(loaded, chosen, cached=given("cached"))

@@ -4,55 +4,53 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from lowtide import kinds
 from lowtide.cli.advice import (
     advice_option,
-    hints_field,
+    answer_advised,
     or_what_fits,
     or_what_fits_on,
     remedy_of_check,
-    show_hints,
 )
 from lowtide.cli.compile_options import (
+    board_options,
     cache_option,
-    checked_options,
     compile_once,
     compile_options,
     compile_with,
     core_mcu_option,
-    fit_field,
     for_mcu_option,
     found_board,
     found_mcu,
+    inputs_given,
     inputs_options,
     load_with,
-    mcu_option,
-    show_fit,
 )
-from lowtide.cli.helping import HelpfulCommand, ModelName, complete_boards
+from lowtide.cli.given import given, grouped
+from lowtide.cli.helping import ModelName
 from lowtide.cli.options import (
-    MODEL_HELP,
     Bytes,
     Instructions,
     Share,
-    file_option,
-    json_option,
-    model_argument,
+    answer,
+    model_command,
     progress,
     show,
 )
-from lowtide.cli.writing import a_bundle, a_file, force_option, output_option, replacing, tables
+from lowtide.cli.writing import a_bundle, a_file, a_picture, output_option, replacing, tables
+from lowtide.commands.options import CHECKS, PART
 from lowtide.errors import DiffersError, UsageError
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from lowtide.commands.checking import Ran
-    from lowtide.commands.compiling import Options, Planned
+    from lowtide.commands.options import Options
+    from lowtide.commands.planned import Planned
+    from lowtide.files import Replacing
 
 PACKAGES = ("arduino", "zephyr", "esp-idf", "platformio", "cmake", "cmsis-pack")
 """What `lowtide compile --export` knows; `emit/exports` makes them."""
@@ -64,17 +62,16 @@ def _tables() -> Mapping[str, Iterable[str]]:
     return PROFILE_TABLES
 
 
-@click.command("compile", cls=HelpfulCommand, epilog=MODEL_HELP)
-@model_argument
-@output_option(
-    *("-o", "folder"),
-    metavar="DIR",
-    help_text="Folder for the C files.",
-    early=a_bundle,
-    required=True,
-)
-@force_option
-@click.option(
+def _a_page(path: Path, replacing: Replacing) -> None:
+    a_file(kinds.PAGE)(path, replacing)
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise UsageError(f"the report is a page of HTML, not {path.name!r}", "end it in .html")
+
+
+@model_command("compile")
+@output_option("-o", a_bundle, "DIR", "Folder for the C files.", required=True)
+@grouped(
+    PART,
     "--export",
     "package",
     type=click.Choice(PACKAGES),
@@ -83,101 +80,70 @@ def _tables() -> Mapping[str, Iterable[str]]:
 @for_mcu_option
 @compile_options
 @advice_option
-@json_option
-def compile_command(
-    model: str,
-    folder: Path,
-    package: str | None,
-    mcu: str | None,
-    advised: bool,
-    as_json: bool,
-    **options: Any,
-) -> None:
+def compile_command(model: str, output: Path, package: str | None) -> None:
     """Write C99 that runs the network in the least RAM."""
+    from lowtide.advice.for_part import fit_of
+    from lowtide.advice.hints import hints
     from lowtide.commands.compiling import exported
-    from lowtide.commands.hints import hints
-    from lowtide.files import check_folder
-    from lowtide.report import data, deployment
+    from lowtide.report import deployment
 
-    check_folder(folder)
-    part = found_mcu(mcu, options)
-    compiled = compile_with(model, options, part)
+    mcu = found_mcu()
+    compiled = compile_with(model, mcu)
     if package is not None:
         compiled = exported(compiled, package)
-    removed = compiled.write_as(folder, replacing())
-    found = hints(compiled) if advised else None
-    if as_json:
-        document = deployment.compiled_document(compiled, str(folder), removed)
-        print(data.to_json({**document, **fit_field(part, compiled), **hints_field(model, found)}))
-    else:
-        show(deployment.compiled_text(compiled, str(folder), removed))
-        show_fit(part, compiled)
-        show_hints(model, found)
+    removed = compiled.write_as(output, replacing())
+    answer_advised(
+        model,
+        lambda: hints(compiled),
+        lambda: deployment.compiled_document(compiled, str(output), removed),
+        lambda: deployment.compiled_text(compiled, str(output), removed),
+        None if mcu is None else fit_of(mcu, compiled),
+    )
 
 
-@click.command(cls=HelpfulCommand, epilog=MODEL_HELP)
-@model_argument
+@model_command()
 @output_option(
-    *("-o", "file"),
-    metavar="FILE",
-    help_text="Write the plan to FILE, for --plan.",
-    early=a_file(kinds.document("lowtide.plan")),
+    "-o", a_file(kinds.document("lowtide.plan")), "FILE", "Write the plan to FILE, for --plan."
 )
 @click.option("--front", is_flag=True, help="Show all plans worth having: arena against cost.")
 @output_option(
     "--plot",
-    metavar="FILE",
-    help_text="Draw memory over time, or with --front the front (.png or .svg).",
-    early=a_file(kinds.PICTURE),
+    a_picture,
+    "FILE",
+    "Draw memory over time, or with --front the front (.png or .svg).",
 )
-@force_option
 @for_mcu_option
 @compile_options
 @advice_option
-@json_option
-def plan(
-    model: str,
-    file: Path | None,
-    front: bool,
-    plot: Path | None,
-    mcu: str | None,
-    advised: bool,
-    as_json: bool,
-    **options: Any,
-) -> None:
-    """Show how rows are scheduled: the stages, the arena they need, and what bounds it."""
-    from lowtide.commands.compiling import planned_model
-    from lowtide.commands.for_part import within_part
-    from lowtide.commands.hints import hints
-    from lowtide.files import check_writable, write_atomically
-    from lowtide.report import data, picture
+def plan(model: str, output: Path | None, front: bool, plot: Path | None) -> None:
+    """Show the stages, the arena that they need, and what bounds it."""
+    from lowtide.advice.for_part import fit_of, within_part
+    from lowtide.advice.hints import hints
+    from lowtide.commands.planned import planned_model
+    from lowtide.files import write_atomically
+    from lowtide.report import data
     from lowtide.report import planned as planning
 
-    if options["schedule"] == "operators":
+    if given("schedule") == "operators":
         raise UsageError(
             "operators that run one after the other have no stages to plan",
             "`lowtide analyze` shows what they need",
         )
-    if plot is not None:
-        picture.format_of(plot.name)
-    for path in (file, plot):
-        if path is not None:
-            check_writable(path)
-    part = found_mcu(mcu, options)
-    loaded, chosen = load_with(model, options)
+    mcu = found_mcu()
+    loaded, chosen = load_with(model, mcu)
 
     def make(chosen: Options) -> Planned:
         with or_what_fits(loaded, chosen), progress("planning") as tell:
             return planned_model(loaded, chosen, front=front, tell=tell)
 
-    if part is None:
+    if mcu is None:
         planned = make(chosen)
     else:
-        planned = within_part(part, chosen, make, lambda planned: planned.compiled)
+        planned = within_part(mcu, chosen, make, lambda planned: planned.compiled)
     compiled, points = planned.compiled, planned.points
     document = planning.plan_document(planned)
-    if file is not None:
-        write_atomically(file, (data.to_json(document) + "\n").encode(), replacing())
+    if output is not None:
+        write_atomically(output, (data.to_json(document) + "\n").encode(), replacing())
     if plot is not None:
         from lowtide.report import front_picture, plan_picture
 
@@ -185,216 +151,169 @@ def plan(
             plan_picture.write_plan_picture(compiled, plot, replacing())
         else:
             front_picture.write_front_picture(compiled, points, plot, replacing())
-    found = hints(compiled, points or ()) if advised else None
-    if as_json:
-        print(data.to_json({**document, **fit_field(part, compiled), **hints_field(model, found)}))
-        return
-    if points is not None:
-        show(planning.front_text(compiled, points, complete=planned.complete) + "\n")
-    show(planning.plan_text(planned))
-    show_fit(part, compiled)
-    show_hints(model, found)
+
+    def text() -> str:
+        if points is None:
+            return planning.plan_text(planned)
+        shown = planning.front_text(compiled, points, complete=planned.complete)
+        return f"{shown}\n\n{planning.plan_text(planned)}"
+
+    answer_advised(
+        model,
+        lambda: hints(compiled, points or ()),
+        lambda: document,
+        text,
+        None if mcu is None else fit_of(mcu, compiled),
+    )
 
 
-@click.command(cls=HelpfulCommand, epilog=MODEL_HELP)
-@model_argument
-@output_option(
-    *("-o", "file"),
-    metavar="FILE",
-    help_text="The page to write: FILE.html.",
-    early=a_file(kinds.PAGE),
-    required=True,
-)
-@force_option
+@model_command()
+@output_option("-o", _a_page, "FILE", "The page to write: FILE.html.", required=True)
 @click.option("--compare", metavar="MODEL", type=ModelName(), help="Put another network beside it.")
-@click.option(
-    "--board",
-    metavar="NAME",
-    help="Measure it there: see `lowtide boards`.",
-    shell_complete=complete_boards,
-)
-@mcu_option
-@file_option("--board-file", metavar="FILE", help_text="A TOML file with boards of your own.")
+@board_options("Measure it there: see `lowtide boards`.")
 @compile_options
 @cache_option
-@json_option
-def report(
-    model: str,
-    file: Path,
-    compare: str | None,
-    board: str | None,
-    mcu: str | None,
-    board_file: Path | None,
-    cached: bool,
-    as_json: bool,
-    **options: Any,
-) -> None:
-    """Write a page to show around: memory over time, RAM against work, and what to try next."""
-    from lowtide.commands.reporting import report_on
-    from lowtide.files import check_writable, write_atomically
+def report(model: str, output: Path, compare: str | None) -> None:
+    """Write a page: memory over time, RAM against work, what to try.
+
+    It can be sent to others as it is: all of it is in the one file.
+    """
+    from lowtide.advice.reporting import report_on
+    from lowtide.files import write_atomically
     from lowtide.machines.mcus import find_mcu
-    from lowtide.report import data, page
+    from lowtide.report import page
 
-    if file.suffix.lower() not in (".html", ".htm"):
-        raise UsageError(f"the report is a page of HTML, not {file.name!r}", "end it in .html")
-    check_writable(file)
-    microcontroller = None if mcu is None else find_mcu(mcu)
-    emulated = microcontroller is None or microcontroller.is_emulated
-    part = found_board(board, mcu, board_file) if emulated else None
-    runs_on = part.core if microcontroller is None and part is not None else microcontroller
-    if runs_on is not None and options.get("core") is None:
-        options["target"] = runs_on.target
-    reported = []
+    mcu = None if given("mcu") is None else find_mcu(given("mcu"))
+    board = found_board() if mcu is None or mcu.is_emulated else None
     names = [model, *([] if compare is None else [compare])]
-    given = [load_with(name, dict(options)) for name in names]  # a slip is told before long work
-    for name, (loaded, chosen) in zip(names, given, strict=True):
+    asked = [load_with(name, board or mcu) for name in names]  # a slip is told before long work
+    reported = []
+    for name, (loaded, chosen) in zip(names, asked, strict=True):
         with progress(f"reporting on {name}") as tell:
-            made = report_on(loaded, chosen, part, mcu=microcontroller, tell=tell, cached=cached)
+            made = report_on(loaded, chosen, board, mcu=mcu, tell=tell, cached=given("cached"))
             reported.append(made)
-    write_atomically(file, page.report_page(*reported).encode(), replacing())
-    if as_json:
-        print(data.to_json(page.report_document(*reported)))
-    else:
-        for name, each in zip(names, reported, strict=True):
-            show(f"{name}: " * (len(names) > 1) + page.verdict_sentence(each))
-        show(f"Wrote {file}.")
+    write_atomically(output, page.report_page(*reported).encode(), replacing())
+
+    def text() -> str:
+        said = [page.verdict_sentence(each) for each in reported]
+        if len(names) > 1:
+            said = [f"{name}: {each}" for name, each in zip(names, said, strict=True)]
+        return "\n".join([*said, f"Wrote {output}."])
+
+    answer(lambda: page.report_document(*reported), text)
 
 
-@click.command(cls=HelpfulCommand, epilog=MODEL_HELP)
-@model_argument
+@model_command()
 @inputs_options(8)
 @core_mcu_option
 @compile_options
 @cache_option
-@json_option
-def verify(
-    model: str,
-    samples: int | None,
-    seed: int,
-    mcu: str | None,
-    as_json: bool,
-    cached: bool,
-    **options: Any,
-) -> None:
-    """Prove the generated C right: every tensor, byte for byte, on this computer with sanitizers."""
-    from lowtide.commands import checking
-    from lowtide.report import data, deployment
+def verify(model: str) -> None:
+    """Prove the generated C right, byte for byte, with sanitizers.
 
-    found_mcu(mcu, options)
-    compiled = compile_once(model, cached, options)
+    Every tensor is compared with the reference kernels', on this computer.
+    """
+    from lowtide.commands import checking
+    from lowtide.report import deployment
+
+    compiled = compile_once(model, found_mcu())
     with progress("building, running and comparing with the reference kernels"):
-        result = checking.verify(compiled, samples=samples, seed=seed, cached=cached)
-    if as_json:
-        print(data.to_json(deployment.verified_document(compiled, result)))
-    else:
-        show(deployment.verified_text(compiled, result))
+        result = checking.verify(compiled, **inputs_given())
+    answer(
+        lambda: deployment.verified_document(compiled, result),
+        lambda: deployment.verified_text(compiled, result),
+    )
     if not result.bit_exact:
         cause, remedy = deployment.fault_of(result)
         raise DiffersError(f"{model}: {cause}", remedy)
 
 
-@click.command(cls=HelpfulCommand, epilog=MODEL_HELP)
-@model_argument
-@click.option(
-    "--board",
-    metavar="NAME",
-    help="See `lowtide boards`.",
-    shell_complete=complete_boards,
-)
-@mcu_option
-@file_option("--board-file", metavar="FILE", help_text="A TOML file with boards of your own.")
-@click.option(
+@model_command()
+@board_options("The board to run it on: see `lowtide boards`.")
+@grouped(
+    CHECKS,
     "--profile",
     is_flag=True,
     help="Also show what each operator and kernel executes, and, where the core's manual tells them, "
     "cycles at zero wait states.",
 )
-@click.option(
+@grouped(
+    CHECKS,
     "--clock",
     metavar="HZ",
     help="With --profile, the time of these cycles at a clock such as 120MHz.",
 )
-@output_option(
-    "--csv",
-    metavar="DIR",
-    help_text="Write the profile as CSV files into DIR.",
-    early=tables(_tables),
-)
-@force_option
+@output_option("--csv", tables(_tables), "DIR", "Write the profile as CSV files into DIR.")
 @inputs_options(2)
 @compile_options
 @cache_option
-@json_option
-def run(
-    model: str,
-    board: str | None,
-    mcu: str | None,
-    board_file: Path | None,
-    profile: bool,
-    clock: str | None,
-    csv: Path | None,
-    samples: int | None,
-    seed: int,
-    as_json: bool,
-    cached: bool,
-    **options: Any,
-) -> None:
-    """Run the generated C on an emulated board; measure RAM, flash and instructions."""
+def run(model: str, profile: bool, clock: str | None, csv: Path | None) -> None:
+    """Run the C on an emulated board: RAM, flash, instructions."""
     from lowtide.commands import checking
-    from lowtide.files import check_folder
-    from lowtide.report import data, deployment
-    from lowtide.report.profile import read_clock
+    from lowtide.commands.profiling import Profile
+    from lowtide.files import write_below
+    from lowtide.report import deployment
+    from lowtide.report.profile import profile_csv, read_clock
 
-    for option, given in (("--clock", clock), ("--csv", csv)):
-        if given is not None and not profile:
+    for option, value in (("--clock", clock), ("--csv", csv)):
+        if value is not None and not profile:
             raise UsageError(f"{option} shows a profile, and none is made", "add --profile")
-    if csv is not None:
-        check_folder(csv, "name a folder for the tables")
     hertz = None if clock is None else read_clock(clock)
-    found = found_board(board, mcu, board_file)
-    if found is None:
+    board = found_board()
+    if board is None:
         raise click.UsageError("Missing option '--board' or '--mcu'.")
-    board = found.name
-    compiled = compile_once(model, cached, {**options, "target": found.core.target})
-    what = f"building for {board} and running it under QEMU"
-    with or_what_fits_on(found, compiled), progress(what):
-        result = checking.run(
-            compiled, found, samples=samples, seed=seed, cached=cached, profile=profile
-        )
-    if csv is not None:
-        _write_profile(csv, result)
-    if as_json:
-        print(data.to_json(deployment.ran_document(result, hertz)))
-    else:
-        show(deployment.ran_text(result, hertz))
+    compiled = compile_once(model, board)
+    what = f"building for {board.name} and running it under QEMU"
+    with or_what_fits_on(board, compiled), progress(what):
+        result = checking.run(compiled, board, profile=profile, **inputs_given())
+    if csv is not None and isinstance(result.profile, Profile):  # why there is none is said below
+        made = profile_csv(result.profile).items()
+        write_below(csv, {name: text.encode() for name, text in made}, replacing())
+    answer(
+        lambda: deployment.ran_document(result, hertz), lambda: deployment.ran_text(result, hertz)
+    )
     if not result.bit_exact:
         raise DiffersError(
-            f"{model}: the outputs on {board} differ from the reference kernels'",
+            f"{model}: the outputs on {board.name} differ from the reference kernels'",
             "`lowtide verify` shows the first operator that does",
         )
 
 
-@click.command(cls=HelpfulCommand, epilog=MODEL_HELP)
-@model_argument
-@click.option("--max-ram", type=Bytes(), metavar="BYTES", help="Most RAM in all, as 20K.")
-@click.option("--max-flash", type=Bytes(), metavar="BYTES", help="Most flash in all, as 256K.")
-@click.option(
-    "--max-instructions", type=Instructions(), metavar="N", help="Most of one inference, as 10M."
+@model_command()
+@grouped(
+    CHECKS,
+    "--max-total-ram",
+    type=Bytes(),
+    metavar="BYTES",
+    help="Fail above so much RAM in all, stack and instance included, as 20K.",
 )
-@click.option(
-    "--board",
-    metavar="NAME",
-    help="Measure on this board (see `lowtide boards`), whose RAM and flash are limits as well; "
-    "without it, or without its tools, figures are predicted, and called so.",
+@grouped(
+    CHECKS,
+    "--max-flash",
+    type=Bytes(),
+    metavar="BYTES",
+    help="Fail above so much flash in all, as 256K.",
 )
-@mcu_option
-@file_option("--board-file", metavar="FILE", help_text="A TOML file with boards of your own.")
-@file_option(
+@grouped(
+    CHECKS,
+    "--max-instructions",
+    type=Instructions(),
+    metavar="N",
+    help="Fail above so many of one inference, as 10M.",
+)
+@board_options(
+    "Measure on this board (see `lowtide boards`), whose RAM and flash are limits as well; "
+    "without it, or without its tools, figures are predicted, and called so."
+)
+@grouped(
+    CHECKS,
     "--baseline",
+    type=click.Path(path_type=Path),
     metavar="FILE",
-    help_text="Compare with an earlier check, which -o wrote.",
+    help="Compare with an earlier check, which -o wrote.",
 )
-@click.option(
+@grouped(
+    CHECKS,
     "--tolerance",
     type=Share(),
     default="0%",
@@ -403,62 +322,44 @@ def run(
     help="How much above the baseline is still right, as 2%.",
 )
 @output_option(
-    *("-o", "file"),
-    metavar="FILE",
-    help_text="Write the JSON document, a baseline.",
-    early=a_file(kinds.document("lowtide.check")),
+    "-o", a_file(kinds.document("lowtide.check")), "FILE", "Write the JSON document, a baseline."
 )
-@output_option(
-    "--junit",
-    metavar="FILE",
-    help_text="Write the verdict as JUnit's XML.",
-    early=a_file(kinds.JUNIT),
-)
-@force_option
-@checked_options
+@output_option("--junit", a_file(kinds.JUNIT), "FILE", "Write the verdict as JUnit's XML.")
+@compile_options
 @cache_option
-@json_option
 def check(
     model: str,
-    max_ram: int | None,
+    max_total_ram: int | None,
     max_flash: int | None,
     max_instructions: int | None,
-    board: str | None,
-    mcu: str | None,
-    board_file: Path | None,
     baseline: Path | None,
     tolerance: Fraction,
-    file: Path | None,
+    output: Path | None,
     junit: Path | None,
-    as_json: bool,
-    cached: bool,
-    **options: Any,
 ) -> None:
-    """Say whether the network still fits, for continuous integration: exit code 1 if it does not."""
+    """Say whether the network still fits; exit code 1 if not.
+
+    For continuous integration.
+    """
     from lowtide.commands import verdict as verdicts
-    from lowtide.files import check_writable, write_together
+    from lowtide.files import write_together
     from lowtide.report import data
     from lowtide.report import verdict as report
 
-    for path in (file, junit):
-        if path is not None:
-            check_writable(path)
-    found = found_board(board, mcu, board_file)
-    if found is not None:
-        options["target"] = found.core.target
-    compiled = compile_once(model, cached, options)
-    limits = verdicts.Limits(max_ram, max_flash, max_instructions)
+    board = found_board()
+    compiled = compile_once(model, board)
+    limits = verdicts.Limits(max_total_ram, max_flash, max_instructions)
     stored = None if baseline is None else (baseline, tolerance)
-    with progress("measuring" if found else "predicting"):
-        result = verdicts.check(compiled, found, limits, stored, cached=cached)
+    with progress("measuring" if board else "predicting"):
+        result = verdicts.check(compiled, board, limits, stored, cached=given("cached"))
     document = data.to_json(report.verdict_document(result))
     written = {}
-    if file is not None:
-        written[file] = f"{document}\n".encode()
+    if output is not None:
+        written[output] = f"{document}\n".encode()
     if junit is not None:
         written[junit] = report.verdict_junit(result)
     write_together(written, replacing())
-    print(document) if as_json else show(report.verdict_text(result))
+    print(document) if given("as_json") else show(report.verdict_text(result))
     if not result.passed:
         otherwise = (
             "`lowtide plan --front` shows what less RAM costs; a baseline that is no longer wanted "
@@ -466,14 +367,3 @@ def check(
         )
         remedy = remedy_of_check(result, otherwise)
         raise verdicts.ExceedsError(f"{model}: {report.failures(result)}", remedy)
-
-
-def _write_profile(folder: Path, result: Ran) -> None:
-    """The profile's tables, if there is one; why there is none is said with the other results."""
-    from lowtide.commands.profiling import Profile
-    from lowtide.files import write_below
-    from lowtide.report.profile import profile_csv
-
-    if isinstance(result.profile, Profile):
-        made = profile_csv(result.profile).items()
-        write_below(folder, {name: text.encode() for name, text in made}, replacing())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -14,33 +13,30 @@ from lowtide.cli.compile_options import (
     core_mcu_option,
     found_mcu,
 )
-from lowtide.cli.helping import HelpfulCommand, ModelName
+from lowtide.cli.given import given
+from lowtide.cli.helping import ModelName
 from lowtide.cli.options import (
-    MODEL_HELP,
+    answer,
     file_option,
     image_range_option,
-    json_option,
-    model_argument,
+    model_command,
     progress,
-    show,
 )
 
 
-@click.command(cls=HelpfulCommand, epilog=MODEL_HELP)
-@model_argument
+@model_command()
 @file_option(
     "--data",
-    metavar="SAMPLES",
-    help_text="The data set: a .npz file with an array for each input, a .npy file, or a folder of .npy "
+    "SAMPLES",
+    "The data set: a .npz file with an array for each input, a .npy file, or a folder of .npy "
     "files, images or .wav files. Floats are real numbers, which are quantised; integers those that the "
     "network has.",
     required=True,
 )
 @file_option(
     "--labels",
-    metavar="FILE",
-    help_text="Classes of the samples, from 0, as a .npy file: how often is the greatest output the "
-    "right one?",
+    "FILE",
+    "Classes of the samples, from 0, as a .npy file: how often is the greatest output the right one?",
 )
 @click.option(
     "--against",
@@ -58,7 +54,6 @@ from lowtide.cli.options import (
 @core_mcu_option
 @compile_options
 @cache_option
-@json_option
 def evaluate(
     model: str,
     data: Path,
@@ -66,20 +61,14 @@ def evaluate(
     against: str | None,
     reset_every: int | None,
     image_range: tuple[float, float],
-    mcu: str | None,
-    as_json: bool,
-    cached: bool,
-    **options: Any,
 ) -> None:
-    """Measure accuracy on a data set, with the C that ships, on this computer."""
+    """Measure accuracy on a data set, with the C that ships."""
     from lowtide.commands import evaluating, reordering
     from lowtide.report import evaluated
-    from lowtide.report.data import to_json
 
-    found_mcu(mcu, options)
     other = None if against is None else reordering.load(against)
     classes = None if labels is None else evaluating.labels_from(labels)
-    compiled = compile_once(model, cached, options)
+    compiled = compile_once(model, found_mcu())
     samples = evaluating.data_for(compiled, data, image_range)
     with progress("evaluating") as tell:
         result = evaluating.evaluate(
@@ -88,10 +77,7 @@ def evaluate(
             labels=classes,
             against=other,
             reset_every=reset_every,
-            cached=cached,
+            cached=given("cached"),
             tell=tell,
         )
-    if as_json:
-        print(to_json(evaluated.evaluated_document(result)))
-    else:
-        show(evaluated.evaluated_text(result))
+    answer(lambda: evaluated.evaluated_document(result), lambda: evaluated.evaluated_text(result))

@@ -8,7 +8,8 @@ from typing import Any, Final
 import click
 from click.shell_completion import CompletionItem
 
-from lowtide.cli.writing import check_outputs
+from lowtide.cli.writing import OutputOption, check_outputs, force_option
+from lowtide.commands.options import GROUPS
 
 _EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "analyze": ("model.tflite", "zoo:ds-cnn-kws --plot memory.png", "model.tflite --json"),
@@ -58,14 +59,14 @@ _EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
         "model.tflite --data photographs/ --input-type uint8",
     ),
     "check": (
-        "model.tflite --max-ram 20K --max-flash 256K",
+        "model.tflite --max-total-ram 20K --max-flash 256K",
         "model.tflite --board mps2-an386 -o baseline.json",
         "model.tflite --baseline baseline.json --tolerance 2%",
     ),
     "fit": (
         "model.tflite",
-        "model.tflite --boards STM32L4,RP2040",
-        "model.tflite other.tflite --boards NRF52",
+        "model.tflite --mcu STM32L4,RP2040",
+        "model.tflite other.tflite --mcu NRF52",
     ),
     "sweep": (
         "candidates/ -o results.csv",
@@ -78,30 +79,6 @@ _EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
 }
 """Command -> what may follow it, from the plainest."""
 
-_GROUPS: Final[dict[str, tuple[str, ...]]] = {
-    "What is compiled": (
-        *(
-            "begin",
-            "until",
-            "simplify",
-            "quantized_io",
-            "input_layout",
-            "output_layout",
-            "input_type",
-        ),
-        *("rounding", "plan_file"),
-    ),
-    "How rows come and go": ("input_mode", "output_mode", "preserve_input"),
-    "RAM and work": (
-        *("max_ram", "max_overhead", "cost", "schedule", "allocator", "align", "effort"),
-        *("max_flash", "max_instructions", "baseline", "tolerance"),
-    ),
-    "The part, and the C": ("board", "board_file", "mcu", "core", "name", "slices", "package"),
-    "Checks": ("samples", "seed", "check", "cached", "profile", "clock"),
-}
-"""Title -> parameters; all others come first, as the command's own."""
-
-
 _WORDS: Final = "lowtide.words"
 
 
@@ -112,7 +89,13 @@ def words_given() -> Sequence[str]:
 
 
 class HelpfulCommand(click.Command):
-    """A command whose help shows examples, and its options in groups."""
+    """A command whose help shows examples, and its options in groups; one that writes has --force."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        outputs = [at for at, param in enumerate(self.params, 1) if isinstance(param, OutputOption)]
+        if outputs:
+            self.params.insert(outputs[-1], force_option())
 
     def get_help_option_names(self, ctx: click.Context) -> list[str]:
         """The same for each command, also where no group has called it."""
@@ -130,16 +113,15 @@ class HelpfulCommand(click.Command):
         return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Arguments are in the usage; options stand below the titles of `_GROUPS`."""
-        group_of = {name: title for title, names in _GROUPS.items() for name in names}
-        found: dict[str, list[tuple[str, str]]] = {"Options": [], **{t: [] for t in _GROUPS}}
+        """Arguments are in the usage; options stand below the titles of their groups."""
+        found: dict[str, list[tuple[str, str]]] = {"": [], **{title: [] for title in GROUPS}}
         for param in self.get_params(ctx):
             record = None if isinstance(param, click.Argument) else param.get_help_record(ctx)
             if record is not None:
-                found[group_of.get(param.name or "", "Options")].append(record)
+                found[getattr(param, "group", "")].append(record)
         for title, records in found.items():
             if records:
-                with formatter.section(title):
+                with formatter.section(title or "Options"):
                     formatter.write_dl(records)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -185,21 +167,21 @@ def complete_boards(_: click.Context, __: click.Parameter, incomplete: str) -> l
     """The boards that begin so."""
     from lowtide.machines.board import load_boards
 
-    return _beginning(load_boards(None), incomplete)
+    return [name for name in sorted(load_boards(None)) if name.startswith(incomplete)]
 
 
 def complete_cores(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
     """The cores that begin so."""
     from lowtide.machines.board import targets
 
-    return _beginning(targets(), incomplete)
+    return [name for name in sorted(targets()) if name.startswith(incomplete)]
 
 
 def complete_mcus(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
     """The microcontrollers that begin so, in any case."""
     from lowtide.machines.mcus import load_mcus
 
-    return _beginning(load_mcus(), incomplete.upper())
+    return [name for name in sorted(load_mcus()) if name.startswith(incomplete.upper())]
 
 
 BASH: Final = """\
@@ -228,8 +210,3 @@ complete -o nosort -F _lowtide_completion lowtide
 """
 """What bash evaluates. Not click's own: bash parts words at ":", which names of networks have, and wants
 only what follows the last one back."""
-
-
-def _beginning(names: Any, incomplete: str) -> list[str]:
-    found: Sequence[str] = sorted(names)
-    return [name for name in found if name.startswith(incomplete)]

@@ -6,42 +6,37 @@ from pathlib import Path
 
 import click
 
+from lowtide.cli.given import given
 from lowtide.cli.helping import BASH, HelpfulCommand
-from lowtide.cli.options import file_option, json_option, show
+from lowtide.cli.options import answer, file_option, json_option
 from lowtide.errors import UsageError
 
 
 @click.command(cls=HelpfulCommand)
-@file_option("--board-file", metavar="FILE", help_text="A TOML file with boards of your own.")
-@click.option("--mcus", is_flag=True, help="List microcontrollers instead, for --mcu and `fit`.")
+@file_option("--board-file", "FILE", "A TOML file with boards of your own.")
+@click.option("--mcus", is_flag=True, help="List microcontrollers instead, for --mcu.")
 @json_option
-def boards(board_file: Path | None, mcus: bool, as_json: bool) -> None:
-    """List the boards that `lowtide run` knows."""
+def boards(board_file: Path | None, mcus: bool) -> None:
+    """List the boards that `lowtide run` knows, or microcontrollers."""
     if mcus:
-        _list_mcus(as_json)
+        _list_mcus()
         return
     from lowtide.machines.board import board_rows, boards_document, load_boards
-    from lowtide.report import data, text
+    from lowtide.report import text
 
     known = load_boards(board_file)
-    if as_json:
-        print(data.to_json(boards_document(known)))
-        return
     columns = ("name.", "core.", "RAM", "flash", "machine.", "description.")
-    show(text.table("", columns, board_rows(known)))
+    answer(lambda: boards_document(known), lambda: text.table("", columns, board_rows(known)))
 
 
-def _list_mcus(as_json: bool) -> None:
+def _list_mcus() -> None:
     from dataclasses import asdict
 
     from lowtide.machines.board import size_text
     from lowtide.machines.mcus import load_mcus
-    from lowtide.report import data, text
+    from lowtide.report import text
 
     known = load_mcus().values()
-    if as_json:
-        print(data.to_json({"schema": "lowtide.mcus/1", "mcus": [asdict(mcu) for mcu in known]}))
-        return
     rows = [
         (
             mcu.name,
@@ -52,7 +47,10 @@ def _list_mcus(as_json: bool) -> None:
         )
         for mcu in known
     ]
-    show(text.table("", ("part.", "core.", "RAM", "flash", "source."), rows))
+    answer(
+        lambda: {"schema": "lowtide.mcus/1", "mcus": [asdict(mcu) for mcu in known]},
+        lambda: text.table("", ("part.", "core.", "RAM", "flash", "source."), rows),
+    )
 
 
 @click.command(cls=HelpfulCommand)
@@ -63,12 +61,12 @@ def _list_mcus(as_json: bool) -> None:
 )
 @click.option("--markdown", is_flag=True, help="With --against: as docs/operators.md has it.")
 @json_option
-def ops(against: str | None, markdown: bool, as_json: bool) -> None:
-    """List the operators that can be compiled, and for which activation types."""
+def ops(against: str | None, markdown: bool) -> None:
+    """List the operators that can be compiled, and their types."""
     from lowtide.lower import CUSTOM, LOWERINGS
-    from lowtide.report import data, text
+    from lowtide.report import text
 
-    if markdown and (against is None or as_json):
+    if markdown and (against is None or given("as_json")):
         raise UsageError(
             "--markdown is a form of the comparison", "give --against tflm as well, and no --json"
         )
@@ -77,29 +75,29 @@ def ops(against: str | None, markdown: bool, as_json: bool) -> None:
         from lowtide.report import operators as page
 
         compared = against_tflm()
-        if as_json:
-            print(data.to_json(page.compared_document(compared)))
-        elif markdown:
+        if markdown:
             print(page.compared_markdown(compared), end="")
         else:
-            show(page.compared_text(compared))
+            answer(lambda: page.compared_document(compared), lambda: page.compared_text(compared))
         return
     rows = [
         (name, sorted(kind.name.lower() for kind in lowering.types))
         for name, lowering in sorted({**LOWERINGS, **CUSTOM}.items())
     ]
-    if as_json:
-        operators = [{"type": name, "activations": types} for name, types in rows]
-        print(data.to_json({"schema": "lowtide.ops/1", "operators": operators}))
-        return
     lines = [(name, ", ".join(types)) for name, types in rows]
-    show(text.table("", ("operator.", "activations."), lines))
+    answer(
+        lambda: {
+            "schema": "lowtide.ops/1",
+            "operators": [{"type": name, "activations": types} for name, types in rows],
+        },
+        lambda: text.table("", ("operator.", "activations."), lines),
+    )
 
 
 @click.command(cls=HelpfulCommand)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    """Print what makes a shell complete lowtide's commands, options, networks and boards.
+    """Print what makes a shell complete lowtide's command line.
 
     \b
     In ~/.bashrc:                    eval "$(lowtide completion bash)"

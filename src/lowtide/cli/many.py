@@ -9,33 +9,32 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lowtide.cli.compile_options import tell_of_cache
-from lowtide.cli.helping import HelpfulCommand, ModelName, complete_boards, complete_mcus
+from lowtide.cli.compile_options import mcu_option, simplify_option, tell_of_cache
+from lowtide.cli.given import given
+from lowtide.cli.helping import HelpfulCommand, ModelName, complete_boards
 from lowtide.cli.options import (
     MODEL_HELP,
     Factor,
+    answer,
     json_option,
-    max_file,
     max_file_option,
     progress,
-    show,
 )
-from lowtide.cli.writing import force_option, output_option, replacing
+from lowtide.cli.writing import by_suffix, output_option, replacing
 from lowtide.errors import LowtideError, UsageError
-from lowtide.kinds import PAGE, document, table
+from lowtide.kinds import PAGE, Kind, document, table
 
 if TYPE_CHECKING:
-    from lowtide.commands.engines import EngineName
-    from lowtide.commands.fitting import Fit
+    from lowtide.advice.fitting import Fit
     from lowtide.files import Replacing
+    from lowtide.sweep.engines import Engine
+    from lowtide.sweep.sweeping import Question
 
 
-def _early_fit(path: Path, replacing: Replacing) -> None:
+def _tables_of_fit() -> dict[str, Kind]:
     from lowtide.report.fitting import COLUMNS
 
-    of = {".csv": table(COLUMNS), ".html": PAGE, ".json": document("lowtide.fit")}
-    if path.suffix in of:  # else the format is refused
-        replacing.check(path, [of[path.suffix]])
+    return {".csv": table(COLUMNS), ".html": PAGE, ".json": document("lowtide.fit")}
 
 
 def _early_sweep(path: Path, replacing: Replacing) -> None:
@@ -45,82 +44,64 @@ def _early_sweep(path: Path, replacing: Replacing) -> None:
 @click.command(cls=HelpfulCommand, epilog=MODEL_HELP)
 @click.argument("models", metavar="MODEL...", nargs=-1, required=True, type=ModelName())
 @click.option(
-    "--boards",
+    "--mcu",
     "names",
     metavar="NAME,...",
-    help="Only these microcontrollers, or all that begin so (default: all that are known).",
+    help="Only these microcontrollers (see `lowtide boards --mcus`), or all that begin so (default: all "
+    "that are known).",
 )
 @click.option(
-    "--more-work",
+    "--max-overhead",
     type=Factor(min=1.0, max=100),
     default=2.0,
     show_default=True,
     metavar="F",
-    help="Where RAM is short, compute rows twice, up to F times the network's MACs (1: never).",
+    help="Where RAM is short, compute rows twice, at up to F times the network's cost (1: never).",
 )
-@click.option(
-    "--simplify/--no-simplify",
-    default=True,
-    help="Leave out what no input can change (default), or compute all that the file says.",
-)
+@simplify_option
 @output_option(
-    *("-o", "file"),
-    metavar="FILE",
-    help_text="Write the table to FILE: .csv, .html or .json.",
-    early=_early_fit,
+    "-o", by_suffix(_tables_of_fit), "FILE", "Write the table to FILE: .csv, .html or .json."
 )
-@force_option
 @max_file_option
 @json_option
 def fit(
-    models: tuple[str, ...],
-    names: str | None,
-    more_work: float,
-    simplify: bool,
-    file: Path | None,
-    as_json: bool,
+    models: tuple[str, ...], names: str | None, max_overhead: float, output: Path | None
 ) -> None:
-    """Say which microcontrollers will do: networks by parts, and what is left or missing."""
-    from lowtide.commands.fitting import fits
+    """Say which microcontrollers will do, and what is left over.
+
+    Networks by microcontrollers: what each has to spare, or what is missing.
+    """
+    from lowtide.advice.fitting import fits
     from lowtide.commands.reordering import load
-    from lowtide.files import check_writable, write_atomically
+    from lowtide.files import write_atomically
     from lowtide.machines.mcus import find_mcus, load_mcus
     from lowtide.report import data, fitting
     from lowtide.report.terminal import fitted, plain
 
-    failed: list[tuple[str, LowtideError]] = []
-    writers: dict[str, Callable[[list[Fit]], str]] = {
-        ".csv": fitting.fit_csv,
-        ".html": fitting.fit_html,
-        ".json": lambda found: data.to_json(fitting.fit_document(found, failed)) + "\n",
-    }
-    if file is not None:
-        if file.suffix not in writers:
-            raise UsageError(
-                f"the format of {file} is unknown", f"use one of: {', '.join(writers)}"
-            )
-        check_writable(file)
     mcus = list(load_mcus().values())
     if names is not None:
         mcus = [mcu for name in names.split(",") for mcu in find_mcus(name.strip())]
+    failed: list[tuple[str, LowtideError]] = []
+    found: list[Fit] = []
     with progress("estimating") as tell:
-        found: list[Fit] = []
         for model in models:
             tell(model)
             try:
-                loaded = load(model, max_file=max_file())
-                found += fits(loaded, mcus, simplify=simplify, more_work=more_work)
+                loaded = load(model, max_file=given("max_file"))
+                found += fits(loaded, mcus, simplify=given("simplify"), max_overhead=max_overhead)
             except LowtideError as error:
                 failed.append((model, error))
     if not found and failed:
         raise failed[0][1]
-    if file is not None:
-        text = writers[file.suffix](found).encode("utf-8", "backslashreplace")
-        write_atomically(file, text, replacing())
-    if as_json:
-        print(data.to_json(fitting.fit_document(found, failed)))
-    else:
-        show(fitting.fit_text(found))
+    if output is not None:
+        writers: dict[str, Callable[[], str]] = {
+            ".csv": lambda: fitting.fit_csv(found),
+            ".html": lambda: fitting.fit_html(found),
+            ".json": lambda: data.to_json(fitting.fit_document(found, failed)) + "\n",
+        }
+        text = writers[output.suffix]().encode("utf-8", "backslashreplace")
+        write_atomically(output, text, replacing())
+    answer(lambda: fitting.fit_document(found, failed), lambda: fitting.fit_text(found))
     for model, why in failed:
         named = "" if why.cause.startswith(model) else f"{plain(model)}: "
         print(fitted(f"lowtide: {named}{why}"), file=sys.stderr)
@@ -145,62 +126,42 @@ def fit(
     show_default=True,
     help="Processes of this computer, or a cluster's.",
 )
-@click.option("--plan", "planned", is_flag=True, help="Plan each program, not only estimate it.")
+@click.option("--planned", is_flag=True, help="Plan each program, not only estimate it.")
 @click.option(
-    "--run",
-    "board",
-    metavar="BOARD",
-    shell_complete=complete_boards,
-    help="Run each program on this emulated board.",
-)
-@click.option(
-    "--mcu",
+    "--board",
     metavar="NAME",
-    shell_complete=complete_mcus,
-    help="Run each program on this microcontroller (see `lowtide boards --mcus`), emulated by its core.",
+    shell_complete=complete_boards,
+    help="Run each program on this emulated board (see `lowtide boards`).",
 )
+@mcu_option("Run each program on this microcontroller, emulated by its core")
 @click.option("--simplify", is_flag=True, help="Leave out what no input can change.")
 @output_option(
-    *("-o", "file"),
-    metavar="FILE",
-    help_text="The table: .parquet, .csv or .jsonl. What it has already is not made again.",
-    early=_early_sweep,
+    "-o",
+    _early_sweep,
+    "FILE",
+    "The table: .parquet, .csv or .jsonl. What it has already is not made again.",
     required=True,
 )
-@force_option
 @json_option
 def sweep(
     inputs: tuple[str, ...],
     jobs: int,
-    engine: EngineName,
+    engine: Engine,
     planned: bool,
     board: str | None,
-    mcu: str | None,
     simplify: bool,
-    file: Path,
-    as_json: bool,
+    output: Path,
 ) -> None:
-    """Estimate thousands of networks: files, folders, patterns, or @FILE, a list of them."""
+    """Estimate thousands of networks.
+
+    INPUTS are files, folders, patterns, or @FILE, a list of them.
+    """
     import time
     from dataclasses import asdict
 
-    from lowtide.commands.sweeping import Question
-    from lowtide.commands.sweeping import sweep as sweep_all
+    from lowtide.sweep.sweeping import sweep as sweep_all
 
-    if board is not None and mcu is not None:
-        raise UsageError("--run and --mcu both say what to run on", "give one of them")
-    if planned and (board is not None or mcu is not None):
-        option = "--run" if mcu is None else "--mcu"
-        raise UsageError(f"{option} plans each program already", "leave out --plan")
-    question = Question("plan" if planned else "estimate", simplify=simplify)
-    if board is not None:
-        from lowtide.machines.board import find_board
-
-        question = Question("run", board=find_board(board).name, simplify=simplify)
-    elif mcu is not None:
-        from lowtide.machines.mcus import find_mcu
-
-        question = Question("run", mcu=find_mcu(mcu).name, simplify=simplify)
+    question = _question(planned, board, given("mcu"), simplify)
     if question.asked == "run":
         tell_of_cache()
     begin = time.monotonic()
@@ -213,7 +174,7 @@ def sweep(
 
         found = sweep_all(
             inputs,
-            file,
+            output,
             jobs=jobs,
             engine=engine,
             question=question,
@@ -221,11 +182,27 @@ def sweep(
             tell=told,
         )
     known = f", {found.known:,} of them known before" if found.known else ""
-    if as_json:
-        from lowtide.report import data
-
-        print(data.to_json({"schema": "lowtide.sweep/1", "file": str(file), **asdict(found)}))
-    else:
-        show(f"{file}: {found.rows:,} rows, {found.errors:,} with an error{known}")
+    answer(
+        lambda: {"schema": "lowtide.sweep/1", "file": str(output), **asdict(found)},
+        lambda: f"{output}: {found.rows:,} rows, {found.errors:,} with an error{known}",
+    )
     if not found.complete:
         raise KeyboardInterrupt
+
+
+def _question(planned: bool, board: str | None, mcu: str | None, simplify: bool) -> Question:
+    """What is asked of each network. Raises UsageError for options that exclude each other."""
+    from lowtide.machines.board import find_board
+    from lowtide.machines.mcus import find_mcu
+    from lowtide.sweep.sweeping import Question
+
+    if board is not None and mcu is not None:
+        raise UsageError("--board and --mcu both say what to run on", "give one of them")
+    if planned and (board is not None or mcu is not None):
+        option = "--board" if mcu is None else "--mcu"
+        raise UsageError(f"{option} plans each program already", "leave out --planned")
+    if board is not None:
+        return Question("run", board=find_board(board).name, simplify=simplify)
+    if mcu is not None:
+        return Question("run", mcu=find_mcu(mcu).name, simplify=simplify)
+    return Question("plan" if planned else "estimate", simplify=simplify)

@@ -13,20 +13,20 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from lowtide.cli.helping import ModelName
-from lowtide.cli.writing import OutputOption, a_file, force_option
+from lowtide.cli.given import Decorator, given, kept
+from lowtide.cli.helping import HelpfulCommand, ModelName
+from lowtide.commands.options import WHAT
 from lowtide.effort import Budget, watched
-from lowtide.kinds import TFLITE
-from lowtide.sizes import MOST_FILE, bytes_in
+from lowtide.errors import UsageError
+from lowtide.sizes import MOST_FILE, bytes_of
 
 if TYPE_CHECKING:
     from lowtide.ir import Model
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
 MODEL_HELP = "MODEL is a .tflite file, or zoo:NAME (see `lowtide zoo`)."
 
 
@@ -45,10 +45,10 @@ class Bytes(click.types.IntParamType):
     name = "bytes"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        count = value if isinstance(value, int) else bytes_in(str(value))
-        if count is None:
-            self.fail(f"{value!r} is no number of bytes, such as 16384, 16K or 16KiB.", param, ctx)
-        return count
+        try:
+            return bytes_of(value)
+        except UsageError as error:
+            self.fail(f"{error.cause}, such as 16384, 16K or 16KiB.", param, ctx)
 
 
 class Instructions(click.types.IntParamType):
@@ -91,37 +91,31 @@ class Range(click.types.StringParamType):
         return self.fail(f"{value!r} is no range of numbers, such as -1:1.", param, ctx)
 
 
-_MAX_FILE = "lowtide.max_file"
-
-
-def _keep_max_file(context: click.Context, _: click.Parameter, value: int) -> None:
-    context.meta[_MAX_FILE] = value
-
-
-max_file_option = click.option(
+max_file_option = kept(
     "--max-file",
     type=Bytes(),
     default=MOST_FILE,
     metavar="BYTES",
-    expose_value=False,
-    callback=_keep_max_file,
     help="Refuse a model file of more bytes (default: 1G).",
 )
 """Followed by `load`."""
 
 
-def model_argument(command: _Command) -> _Command:
-    """MODEL, and how large a file of it may be."""
-    named = click.argument("model", metavar="MODEL", type=ModelName())
-    return named(max_file_option(command))
+json_option = kept("--json", "as_json", is_flag=True, help="Print a JSON document.")
+"""Followed by `answer`."""
 
 
-def max_file() -> int:
-    """How many bytes a model's file may have."""
-    return int(click.get_current_context().meta.get(_MAX_FILE, MOST_FILE))
+def model_command(name: str | None = None) -> Decorator[Any]:
+    """A command on a MODEL, with how large its file may be, and --json."""
+
+    def decorate(function: Any) -> click.Command:
+        function = max_file_option(json_option(function))
+        function = click.argument("model", metavar="MODEL", type=ModelName())(function)
+        return click.command(name, cls=HelpfulCommand, epilog=MODEL_HELP)(function)
+
+    return decorate
 
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print a JSON document.")
 image_range_option = click.option(
     "--image-range",
     type=Range(),
@@ -130,35 +124,14 @@ image_range_option = click.option(
     metavar="LOW:HIGH",
     help="What the pixels 0 and 255 are to the network.",
 )
-effort_option = click.option(
-    "--effort",
-    type=Factor(min=0.001, max=1000),
-    default=1.0,
-    show_default=True,
-    metavar="F",
-    help="How much work searches may do, times the usual. It is counted, never timed.",
-)
-
-_PART = "lowtide.part"
 
 
-def part_options(command: _Command) -> _Command:
+def part_options(command: Any) -> Any:
     """--from and --until, which `load` follows."""
-
-    def keep(context: click.Context, option: click.Parameter, value: tuple[str, ...]) -> None:
-        context.meta.setdefault(_PART, {})[option.name] = value
-
-    def ends(name: str, parameter: str, help_text: str) -> Callable[[_Command], _Command]:
-        kept: Any = {"multiple": True, "expose_value": False, "callback": keep}
-        return click.option(name, parameter, metavar="TENSORS", help=help_text, **kept)
-
-    begin = ends(
-        "--from",
-        "begin",
-        "Take the part of the network that begins with these tensors: numbers or names, with commas.",
-    )
-    until = ends("--until", "until", "Take the part that ends with these tensors.")
-    return begin(until(command))
+    of: Any = {"multiple": True, "metavar": "TENSORS", "group": WHAT}
+    begin = "Take the part of the network that begins with these tensors: numbers or names, with commas."
+    until = kept("--until", **of, help="Take the part that ends with these tensors.")
+    return kept("--from", "begin", **of, help=begin)(until(command))
 
 
 def load(model: str) -> Model:
@@ -168,59 +141,30 @@ def load(model: str) -> Model:
     """
     from lowtide.commands import cutting, reordering
 
-    loaded = reordering.load(model, max_file=max_file())
-    part = click.get_current_context().meta.get(_PART, {})
+    loaded = reordering.load(model, max_file=given("max_file", MOST_FILE))
     begin, until = (
-        [name for text in part.get(end, ()) for name in cutting.names_in(text, loaded.graph)]
+        [name for text in given(end, ()) for name in cutting.names_in(text, loaded.graph)]
         for end in ("begin", "until")
     )
     return cutting.part_of(loaded, begin, until)
 
 
 def file_option(
-    *names: str, metavar: str, help_text: str, required: bool = False
-) -> Callable[[_Command], _Command]:
+    flag: str, metavar: str, help_text: str, *, required: bool = False
+) -> Decorator[Any]:
     """An option that names a file or a folder to read."""
     kind = click.Path(path_type=Path)
-    return click.option(*names, type=kind, metavar=metavar, help=help_text, required=required)
+    return click.option(flag, type=kind, metavar=metavar, help=help_text, required=required)
 
 
-def out_option(help_text: str, *, required: bool = False) -> Callable[[_Command], _Command]:
-    """-o, the .tflite file to write, as `output`.
+def answer(document: Callable[[], dict[str, Any]], text: Callable[[], str]) -> None:
+    """Print the JSON document, if --json asks for it, or else the text."""
+    if given("as_json"):
+        from lowtide.report.data import to_json
 
-    --output, its name of old, is where a program's outputs are: it still names the file where there is
-    no program, and says so.
-    """
-    key = "lowtide.output"
-
-    def old(context: click.Context, _: click.Parameter, value: Path | None) -> None:
-        if value is not None:
-            with contextlib.suppress(OSError):
-                note = "-o names the file to write; --output is its old name"
-                print(f"lowtide: {note}", file=sys.stderr)
-            context.meta[key] = value
-
-    def new(context: click.Context, option: click.Parameter, value: Path | None) -> Path | None:
-        named: Path | None = value if value is not None else context.meta.get(key)
-        if named is None and required:
-            raise click.MissingParameter(ctx=context, param=option)
-        return named
-
-    kind = click.Path(path_type=Path)
-    other: Any = {"is_eager": True, "hidden": True, "expose_value": False, "callback": old}
-    before = click.option("--output", "old_output", type=kind, **other)
-    more = f"{help_text}  [required]" if required else help_text
-    after = click.option(
-        "-o",
-        "output",
-        cls=OutputOption,
-        early=a_file(TFLITE),
-        type=kind,
-        metavar="OUT",
-        help=more,
-        callback=new,
-    )
-    return lambda command: after(before(force_option(command)))
+        print(to_json(document()))
+    else:
+        show(text())
 
 
 def show(text: str) -> None:

@@ -8,41 +8,29 @@ from typing import Any
 
 import click
 
-from lowtide.cli.helping import HelpfulCommand
 from lowtide.cli.options import (
-    MODEL_HELP,
+    answer,
     file_option,
     image_range_option,
-    json_option,
     load,
-    model_argument,
+    model_command,
     part_options,
     progress,
-    show,
 )
-from lowtide.cli.writing import a_file, force_option, output_option, replacing
+from lowtide.cli.writing import a_file, output_option, replacing
 from lowtide.errors import UsageError
-from lowtide.files import check_writable
 from lowtide.kinds import TFLITE
 
 _END = click.Choice(["float32", "int8", "uint8", "int16"])
 
 
-@click.command(cls=HelpfulCommand, epilog=MODEL_HELP)
-@model_argument
+@model_command()
 @part_options
-@output_option(
-    *("-o", "output"),
-    metavar="OUT",
-    help_text="The .tflite file to write.",
-    early=a_file(TFLITE),
-    required=True,
-)
-@force_option
+@output_option("-o", a_file(TFLITE), "OUT", "The .tflite file to write.", required=True)
 @file_option(
     "--data",
-    metavar="SAMPLES",
-    help_text="What the network will see: a .npz file with an array for each input, a .npy file, or a "
+    "SAMPLES",
+    "What the network will see: a .npz file with an array for each input, a .npy file, or a "
     "folder of .npy files, images or .wav files.",
 )
 @click.option("--random", "noise", is_flag=True, help="Random samples instead: for trials alone.")
@@ -58,7 +46,6 @@ _END = click.Choice(["float32", "int8", "uint8", "int16"])
     "four is held back, to compare on.",
 )
 @image_range_option
-@json_option
 def quantize(
     model: str,
     output: Path,
@@ -69,23 +56,20 @@ def quantize(
     output_type: Any,
     samples: int,
     image_range: tuple[float, float],
-    as_json: bool,
 ) -> None:
-    """Make a network of integers of a float or hybrid one, and say what is lost and what it needs."""
+    """Make a network of integers of a float or hybrid one.
+
+    And say what is lost, and what it needs.
+    """
     from lowtide.commands import cutting, quantizing
     from lowtide.report import quantized
-    from lowtide.report.data import to_json
 
-    if (data is None) != noise:
+    if data is None and not noise:
         raise UsageError(
-            "no samples are given to calibrate with"
-            if data is None
-            else "--data and --random are two",
-            "give --data SAMPLES, or --random for a trial"
-            if data is None
-            else "leave out one of them",
+            "no samples are given to calibrate with", "give --data SAMPLES, or --random for a trial"
         )
-    check_writable(output)
+    if data is not None and noise:
+        raise UsageError("--data and --random are two", "leave out one of them")
     loaded = cutting.as_file(load(model))
     if data is None:
         print(f"lowtide: WARNING: {quantized.RANDOM_WARNING}", file=sys.stderr)
@@ -99,7 +83,7 @@ def quantize(
             output_type=output_type,
         )
     result.write(output, force=replacing().force)
-    if as_json:
-        print(to_json(quantized.quantized_document(result, str(output))))
-    else:
-        show(quantized.quantized_text(result, str(output)))
+    answer(
+        lambda: quantized.quantized_document(result, str(output)),
+        lambda: quantized.quantized_text(result, str(output)),
+    )

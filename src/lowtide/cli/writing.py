@@ -9,19 +9,18 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import click
 
+from lowtide.cli.given import Decorator, Kept, given
 from lowtide.errors import UsageError
-from lowtide.files import Replacing, check_folder
-from lowtide.kinds import Kind, table
+from lowtide.files import Replacing, check_folder, check_writable
+from lowtide.kinds import PICTURE, Kind, table
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
 Early = Callable[[Path, Replacing], None]
 """What is looked at before the command runs. Raises UsageError where the output cannot be written."""
 
-_FORCE: Final = "lowtide.force"
 _REPLACING: Final = "lowtide.replacing"
 
 
@@ -35,12 +34,38 @@ class OutputOption(click.Option):
 
 def a_file(*kinds: Kind) -> Early:
     """A file of one of these kinds."""
-    return lambda path, replacing: replacing.check(path, kinds)
+
+    def early(path: Path, replacing: Replacing) -> None:
+        replacing.check(path, kinds)
+        check_writable(path)
+
+    return early
+
+
+def a_picture(path: Path, replacing: Replacing) -> None:
+    """A picture of a format that its name says."""
+    from lowtide.report.picture import format_of
+
+    replacing.check(path, [PICTURE])
+    format_of(path.name)
+    check_writable(path)
 
 
 def a_bundle(path: Path, replacing: Replacing) -> None:
     """A folder of generated files."""
     replacing.check_bundle(path)
+
+
+def by_suffix(kinds: Callable[[], Mapping[str, Kind]]) -> Early:
+    """A file whose name's ending says which of `kinds` it is."""
+
+    def early(path: Path, replacing: Replacing) -> None:
+        known = kinds()
+        if path.suffix not in known:
+            raise UsageError(f"the format of {path} is unknown", f"use one of: {', '.join(known)}")
+        a_file(known[path.suffix])(path, replacing)
+
+    return early
 
 
 def tables(columns: Callable[[], Mapping[str, Iterable[str]]]) -> Early:
@@ -56,11 +81,11 @@ def tables(columns: Callable[[], Mapping[str, Iterable[str]]]) -> Early:
 
 
 def output_option(
-    *names: str, metavar: str, help_text: str, early: Early, required: bool = False
-) -> Callable[[_Command], _Command]:
-    """An option that names what is written. Its command has `force_option`, too."""
+    flag: str, early: Early, metavar: str, help_text: str, *, required: bool = False
+) -> Decorator[Any]:
+    """An option that names what is written: of -o, the parameter is `output`."""
     return click.option(
-        *names,
+        *([flag, "output"] if flag == "-o" else [flag]),
         cls=OutputOption,
         early=early,
         type=click.Path(path_type=Path),
@@ -70,17 +95,13 @@ def output_option(
     )
 
 
-def _keep(context: click.Context, _: click.Parameter, value: bool) -> None:
-    context.meta[_FORCE] = value
-
-
-force_option = click.option(
-    "--force",
-    is_flag=True,
-    expose_value=False,
-    callback=_keep,
-    help="Replace files that lowtide did not write, too; never one that the command reads.",
-)
+def force_option() -> click.Option:
+    """--force, which `HelpfulCommand` adds to what writes."""
+    return Kept(
+        ["--force"],
+        is_flag=True,
+        help="Replace files that lowtide did not write, too; never one that the command reads.",
+    )
 
 
 def replacing() -> Replacing:
@@ -91,7 +112,7 @@ def replacing() -> Replacing:
 
 def check_outputs(context: click.Context) -> None:
     """Hold all that the command shall write against the rule. Raises UsageError."""
-    made = Replacing(tuple(_inputs(context)), context.meta.get(_FORCE, False))
+    made = Replacing(tuple(_inputs(context)), given("force", False))
     context.meta[_REPLACING] = made
     outputs = [
         (param, context.params[param.name])
@@ -115,7 +136,7 @@ def _inputs(context: click.Context) -> Iterator[Path]:
     """The files and folders that the command reads, as far as its words name them."""
     for param in context.command.params:
         if isinstance(param.type, click.Path) and not isinstance(param, OutputOption):
-            value = context.params.get(param.name or "")
+            value = context.params.get(param.name or "", given(param.name or ""))
             for name in value if isinstance(value, tuple) else (value,):
                 if name is not None and "\0" not in str(name):
                     yield Path(str(name).removeprefix("@"))  # a list, to `lowtide sweep`

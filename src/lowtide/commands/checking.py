@@ -28,13 +28,8 @@ from lowtide.machines.host import HostTrace, host_build, host_macs, host_trace
 from lowtide.machines.parts import Board
 from lowtide.machines.profiled import Profiled, Unprofiled
 from lowtide.machines.qemu import BoardRun, run_on_board
-from lowtide.oracle.interpreters import (
-    Difference,
-    EngineName,
-    OracleError,
-    Reference,
-    first_difference,
-)
+from lowtide.modes import EngineName
+from lowtide.oracle.interpreters import Difference, OracleError, Reference, first_difference
 from lowtide.oracle.samples import reference, sample_inputs
 from lowtide.oracle.unwritten import agreed, flags
 from lowtide.program.assemble import Assembly

@@ -6,34 +6,47 @@ is nothing to change.
 
 from __future__ import annotations
 
-from typing import Literal
-
-from lowtide.errors import UsageError
+from lowtide.commands.options import Options
+from lowtide.errors import ModelError, UsageError
 from lowtide.ir import DType, Graph
 from lowtide.passes import channels_last, drop_boundary_quantization, unsigned_inputs
 
-Layout = Literal["file", "nhwc"]
-"""How an image lies in memory: as the file has it, or with its channels last."""
 
-InputType = Literal["file", "uint8"]
-"""Of what type inputs are: as the file has them, or uint8 where the network computes with int8."""
+def check_ends(graph: Graph) -> Graph:
+    """`graph` itself; raises ModelError for one without outputs, or with a constant that its caller
+    should give."""
+    if not graph.outputs:
+        raise ModelError(
+            "the model has no outputs: there is nothing to compute",
+            "export it with its outputs named",
+        )
+    for tensor in graph.inputs:
+        value = graph.tensors[tensor]
+        if value.is_constant or value.is_variable:
+            kind = "a constant" if value.is_constant else "a variable tensor"
+            raise ModelError(
+                f"graph input {tensor} is {kind}: the file has its contents, and no caller can give it",
+                "take it off the list of the model's inputs, or take its contents out of the file",
+            )
+    return graph
 
 
-def own_ends(
-    graph: Graph, *, quantized_io: bool, input_layout: Layout, output_layout: Layout
-) -> Graph:
+def own_ends(graph: Graph, options: Options) -> Graph:
     """The graph without the conversions and turns at its boundary that the caller wants to do.
 
-    Raises UsageError where an image is to have its channels last, and there is no TRANSPOSE to drop.
+    Raises UsageError where an image is to have its channels last, and there is no TRANSPOSE to drop, and
+    for inputs of uint8 where none is of int8.
     """
-    dropped = drop_boundary_quantization(graph) if quantized_io else graph
-    for layout, which in ((input_layout, "input"), (output_layout, "output")):
+    layouts = (options.input_layout, "input"), (options.output_layout, "output")
+    dropped = drop_boundary_quantization(graph) if options.quantized_io else graph
+    for layout, which in layouts:
         if layout == "nhwc":
             turned = _turned(dropped, which)
             if turned is dropped:
                 raise _nothing_to_turn(graph, which)
             dropped = turned
-    return drop_boundary_quantization(dropped) if quantized_io else dropped
+    dropped = drop_boundary_quantization(dropped) if options.quantized_io else dropped
+    return _with_bytes(dropped) if options.input_type == "uint8" else dropped
 
 
 def _turned(graph: Graph, which: str) -> Graph:
@@ -51,10 +64,8 @@ def _nothing_to_turn(graph: Graph, which: str) -> UsageError:
     )
 
 
-def with_bytes(graph: Graph, input_type: InputType) -> Graph:
-    """The graph with inputs of that type. Raises UsageError for uint8 where none is of int8."""
-    if input_type == "file":
-        return graph
+def _with_bytes(graph: Graph) -> Graph:
+    """The graph with inputs of uint8."""
     found = unsigned_inputs(graph)
     if found is graph:
         kinds = ", ".join(dict.fromkeys(graph.tensors[t].dtype.name for t in graph.inputs))

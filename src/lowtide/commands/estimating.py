@@ -12,7 +12,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from lowtide.commands.compiling import Options, advised, passed
+from lowtide.commands.options import Options
+from lowtide.commands.passing import passed
+from lowtide.commands.refusing import advised
 from lowtide.commands.reordering import load
 from lowtide.emit.footprint import STACK
 from lowtide.errors import ModelError
@@ -22,10 +24,10 @@ from lowtide.ir import Graph, Model
 from lowtide.ir.macs import graph_macs
 from lowtide.ir.soundness import graph_of
 from lowtide.ir.windows import normalise_windows
+from lowtide.modes import InputMode
 from lowtide.order import best_order
 from lowtide.passes import resolve_variables
 from lowtide.place.tensors import tflm_arena_bytes, tflm_variable_bytes
-from lowtide.rows.prepare import InputMode
 from lowtide.shown import Shown
 from lowtide.target import ANY, Target
 from lowtide.tflite.read import parse

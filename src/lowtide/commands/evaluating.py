@@ -26,7 +26,7 @@ from lowtide.commands.loading import End, Given, Program
 from lowtide.commands.others import Figures, Other, figures
 from lowtide.errors import UsageError
 from lowtide.ir import DType, Graph, Model
-from lowtide.oracle.interpreters import EngineName
+from lowtide.modes import EngineName
 from lowtide.shown import Shown
 
 Array = NDArray[Any]

@@ -17,7 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from lowtide.cache import user_cache
-from lowtide.commands.compiling import Compiled, Options, compile_model
+from lowtide.commands.compiling import Compiled, compile_model
+from lowtide.commands.options import Options
 from lowtide.ir import Model
 
 _ENDINGS = (".py", ".toml", ".c", ".h")

@@ -14,12 +14,13 @@ from typing import Any, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from lowtide.commands.compiling import Compiled, before_bytes
+from lowtide.commands.compiling import Compiled
+from lowtide.commands.passing import passed
 from lowtide.commands.sequences import Inputs
 from lowtide.ir import DType, Tensor
 from lowtide.oracle.interpreters import Difference, Reference, first_difference
 from lowtide.oracle.samples import reference
-from lowtide.passes.simplify import Always, Channels, Dropped, Holds, Kept, Same, Unread
+from lowtide.passes.simplify.result import Always, Channels, Dropped, Holds, Same, Unread
 
 Array = NDArray[Any]
 
@@ -36,7 +37,7 @@ class Originals:
 
 def known_tensors(compiled: Compiled, tensors: Sequence[int]) -> list[int]:
     """Those of `tensors` that the file has, too."""
-    return [t for t in tensors if _origin(compiled, t).origin is not None]
+    return [t for t in tensors if compiled.simplified.kept[t].origin is not None]
 
 
 def originals(
@@ -48,18 +49,17 @@ def originals(
     there is a claim of it.
     """
     graph, model = compiled.graph, compiled.model
-    count = len(model.graph.tensors)
     dropped = [
         entry
         for entry in (compiled.simplified.dropped if claims else ())
-        if not isinstance(entry.claim, Unread) and all(t < count for t in _named(entry))
+        if not isinstance(entry.claim, Unread)
     ]
     constants = {
         tensor: np.frombuffer(data, np.uint8)
         for tensor in tensors
         if (data := graph.tensors[tensor].data) is not None
     }
-    wanted = {t: _origin(compiled, t) for t in tensors if t not in constants}
+    wanted = {t: compiled.simplified.kept[t] for t in tensors if t not in constants}
     bytes_of = _bytes_given(compiled)
     asked = [kept.origin for kept in wanted.values() if kept.origin is not None]
     asked += bytes_of.values()
@@ -90,14 +90,15 @@ def _bytes_given(compiled: Compiled) -> dict[int, int]:
     """Inputs of uint8 in place of the file's of int8: the program's tensor -> the file's."""
     if compiled.options.input_type == "file":
         return {}
-    of_file = before_bytes(compiled.model, compiled.options).inputs
+    plain = replace(compiled.options, input_type="file", simplify=False)
+    of_file = passed(compiled.model, plain).graph.inputs
     pairs = zip(compiled.graph.inputs, of_file, strict=True)
-    return {new: old for new, old in pairs if _origin(compiled, new).origin is None}
+    return {new: old for new, old in pairs if compiled.simplified.kept[new].origin is None}
 
 
 def in_file(compiled: Compiled, difference: Difference) -> Difference:
     """A difference in a tensor of the program, in terms of the file's tensor."""
-    kept = _origin(compiled, difference.tensor)
+    kept = compiled.simplified.kept[difference.tensor]
     if kept.origin is None:
         return difference
     index, channels = difference.index, kept.channels
@@ -108,12 +109,6 @@ def in_file(compiled: Compiled, difference: Difference) -> Difference:
     by = _shifted(compiled, difference.tensor, kept.origin)
     left, right = (x + by if isinstance(x, int) else x for x in (left, right))
     return replace(difference, tensor=kept.origin, index=index, left=left, right=right)
-
-
-def _origin(compiled: Compiled, tensor: int) -> Kept:
-    kept = compiled.simplified.kept[tensor]
-    of_file = kept.origin is not None and kept.origin < len(compiled.model.graph.tensors)
-    return kept if of_file else Kept(None)
 
 
 def _named(entry: Dropped) -> tuple[int, ...]:

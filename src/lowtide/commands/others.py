@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from lowtide.commands.loading import End, ends_of
 from lowtide.errors import UsageError
 from lowtide.ir import Model
-from lowtide.oracle.interpreters import EngineName, reference_tensors
+from lowtide.modes import EngineName
+from lowtide.oracle.interpreters import reference_tensors
 from lowtide.passes.floats import is_float
 
 Array = NDArray[Any]
@@ -138,17 +139,18 @@ def _sizes(end: End) -> list[int]:
 def figures(end: End, made: Array, wanted: Array | None) -> Figures:
     """An output of all samples as real numbers, and as the other network has it, if there is one."""
     least, greatest = (float(made.min()), float(made.max())) if made.size else (0.0, 0.0)
-    distance = None if wanted is None or not made.size else _distance(end, made, wanted)
+    distance = None if wanted is None or not made.size else distance_of(made, wanted)
     return Figures(end.name, end.shape, least, greatest, distance)
 
 
-def _distance(end: End, made: Array, wanted: Array) -> Distance:
+def distance_of(made: Array, wanted: Array) -> Distance:
+    """How far real numbers [n, ...] of an output are from those `wanted`, of the same shape."""
     exact, got = wanted.astype(np.float64), made.astype(np.float64)
     error = np.abs(got - exact)
     noise, signal = float((error**2).sum()), float((exact**2).sum())
     snr = None if signal == 0 else math.inf if noise == 0 else 10 * math.log10(signal / noise)
     same = None
-    if end.shape and end.shape[-1] > 1:
+    if made.ndim > 1 and made.shape[-1] > 1:
         same = float((exact.argmax(-1) == got.argmax(-1)).mean())
     return Distance(
         same, float(error.max()), float(error.mean()), math.sqrt(noise / error.size), snr

@@ -6,7 +6,6 @@ that are left -> compared with the float network on samples held back -> planned
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,13 +14,15 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lowtide.commands.compiling import Planned, planned_model
 from lowtide.commands.cutting import as_file, part_sentence, signature_of
 from lowtide.commands.datasets import Dataset, Sample, load_samples, random_samples
+from lowtide.commands.others import distance_of
+from lowtide.commands.planned import Planned, planned_model
 from lowtide.errors import LowtideError, ModelError, UsageError
 from lowtide.files import Replacing, write_atomically
 from lowtide.ir import DType, Graph, Model, Op, Quant, Tensor
-from lowtide.oracle.interpreters import EngineName, reference_tensors
+from lowtide.modes import EngineName
+from lowtide.oracle.interpreters import reference_tensors
 from lowtide.oracle.quantizer import Recipe, quantize_file
 from lowtide.oracle.samples import reference
 from lowtide.passes.floats import is_float, with_float_weights
@@ -297,13 +298,10 @@ def _errors(
 
 
 def _error(tensor: Tensor, want: Array, got: Array) -> OutputError:
-    exact, other = want.astype(np.float64), got.astype(np.float64).reshape(want.shape)
-    signal, noise = float((exact**2).sum()), float(((exact - other) ** 2).sum())
-    snr = None if signal == 0 else math.inf if noise == 0 else 10 * math.log10(signal / noise)
-    top1 = None
-    if tensor.shape and tensor.shape[-1] > 1:
-        top1 = float((exact.argmax(-1) == other.argmax(-1)).mean())
-    return OutputError(tensor.name, tensor.shape, snr, top1)
+    if not want.size:
+        return OutputError(tensor.name, tensor.shape, None, None)
+    found = distance_of(got.reshape(want.shape), want)
+    return OutputError(tensor.name, tensor.shape, found.snr_db, found.same_top1)
 
 
 def _stored(tensor: Tensor, real: Array) -> Array:

@@ -233,9 +233,7 @@ def offline_placement(model: Model, order: Sequence[int]) -> Placement:
 
 def with_offline_plan(model: Model) -> Model:
     """The model, in the order that it has, with tensor offsets as metadata that TFLM honours."""
-    plan = offline_placement(model, range(len(model.graph.ops)))
-    data = set_metadata(model.source, METADATA_NAME, _offline_offsets(model, plan))
-    return parse(data, path=model.path)
+    return _planned(model, model.source, tuple(range(len(model.graph.ops)))).model
 
 
 def _renumbered(found: OrderResult) -> OrderResult:

@@ -9,7 +9,8 @@ from lowtide.ir import Graph, Model
 from lowtide.ir.macs import graph_macs, op_macs
 from lowtide.lower import lower_op
 from lowtide.passes import resolve_variables
-from lowtide.passes.simplify import Always, Simplified, simplify
+from lowtide.passes.simplify import simplify
+from lowtide.passes.simplify.result import Always, Simplified
 from lowtide.plans.cost import CostModel
 from lowtide.target import ANY, Target
 

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from lowtide.commands.cutting import alone, part_of
 from lowtide.errors import LowtideError
 from lowtide.ir import Model, Op
-from lowtide.oracle.interpreters import Difference, EngineName, Reference, reference_tensors
+from lowtide.modes import EngineName
+from lowtide.oracle.interpreters import Difference, Reference, reference_tensors
 
 Array = NDArray[Any]
 Sides = Literal["program", "first", "neither"]

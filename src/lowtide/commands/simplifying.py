@@ -19,8 +19,8 @@ from lowtide.errors import DiffersError, LowtideError, MissingToolError
 from lowtide.files import Replacing, write_atomically
 from lowtide.ir import DType, Model
 from lowtide.ir.soundness import graph_of
+from lowtide.modes import EngineName
 from lowtide.oracle.interpreters import (
-    EngineName,
     OracleError,
     Reference,
     TflmArena,
@@ -30,7 +30,8 @@ from lowtide.oracle.interpreters import (
     tflm_outputs,
 )
 from lowtide.oracle.samples import sample_inputs
-from lowtide.passes.simplify import FILE_PASSES, Simplified, simplify
+from lowtide.passes.simplify import FILE_PASSES, simplify
+from lowtide.passes.simplify.result import Simplified
 from lowtide.place.offline_plan import METADATA_NAME
 from lowtide.shown import Shown
 from lowtide.tflite.read import parse

@@ -7,8 +7,10 @@ lies on the include path before the library's.
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from lowtide.errors import UsageError
+from lowtide.tflite.foreign import SUFFIXES
 
 _KEYWORDS = """
 auto break case char const continue default do double else enum extern float for goto if inline
@@ -48,6 +50,17 @@ def c_name(text: str) -> str:
     """`text` made a C identifier in lower case."""
     name = re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_") or "model"
     return f"m_{name}" if name[0].isdigit() or _why_not(name) else name
+
+
+def stem(path: str) -> str:
+    """The name of a network's file without its ending, or of a built-in network."""
+    name = Path(path.removeprefix("zoo:"))
+    return name.stem if name.suffix.lower() in (".tflite", *SUFFIXES) else name.name
+
+
+def program_name(given: str | None, path: str) -> str:
+    """What a program is called: the name that is `given`, checked, or one made of its file's."""
+    return c_name(stem(path)) if given is None else check_name(given)
 
 
 def check_name(name: str) -> str:

@@ -27,6 +27,7 @@ from lowtide.lower.families.depthwise_3x3 import Depthwise3x3
 from lowtide.lower.families.depthwise_mult1 import DepthwiseMult1
 from lowtide.lower.families.depthwise_vector import DepthwiseVector
 from lowtide.lower.nodes import AnyNode, Node
+from lowtide.modes import InputMode
 from lowtide.place.rows import place_rows
 from lowtide.place.variables import place_variables, state_bytes
 from lowtide.plans.cost import known_model
@@ -34,7 +35,6 @@ from lowtide.plans.forms import Costs, is_worth
 from lowtide.rows.blocks import BlockOption, find_blocks, largest_of
 from lowtide.rows.groups import Group
 from lowtide.rows.joined import Joined, joined
-from lowtide.rows.prepare import InputMode
 from lowtide.rows.stages import Segment, row_lives, steps_of
 from lowtide.rows.table import row_table
 from lowtide.rows.views import resolve_views, with_exchanges

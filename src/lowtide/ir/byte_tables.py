@@ -1,7 +1,7 @@
 """Functions of one 8-bit variable, value by value as the reference kernels compute them.
 
-Why here: a function of 256 inputs is known in full when the network is compiled. The lowering makes a
-table of it, and a pass can ask which values it takes, or whether it does anything at all.
+Why here: a function of 256 inputs is known in full when the network is compiled. `elementwise` makes a
+table of it, for kernels, and for passes that ask which values it takes, or whether it does anything.
 """
 
 from __future__ import annotations
@@ -17,9 +17,7 @@ from numpy.typing import NDArray
 from lowtide.ir import fixed_point as fixed
 from lowtide.ir.graph import DType
 from lowtide.ir.operands import (
-    NUMPY_TYPES,
     Operands,
-    activation_range,
     number,
     same_type,
     scale_zero,
@@ -38,29 +36,7 @@ Factor = tuple[int, int]
 ONE = (1 << 30, 1)
 """(multiplier, shift) of the factor 1."""
 
-_RELU6 = 3  # of the schema's fused activations
-
 BYTES = frozenset({DType.INT8, DType.UINT8})
-_INT8_ALONE = frozenset({"ABS", "ELU", "RSQRT"})
-
-
-def byte_table(operands: Operands) -> NDArray[np.int64] | None:
-    """The stored output of each stored input, from the least to the greatest; None if the operator is
-    no function of one 8-bit variable that gives 8 bits. Raises ModelError where it has no kernel.
-    """
-    make, kind = BYTE_FUNCTIONS.get(operands.op.type), operands.op.type
-    if kind != "TABLE" and (make is None or len(operands.op.inputs) != 1):
-        return None
-    source, out = operands.input(0), operands.output()
-    if source.dtype not in BYTES or out.dtype not in BYTES:
-        return None
-    if make is None:  # a table that simplification made, by the input's bits
-        stored = operands.constant(1).reshape(-1).view(NUMPY_TYPES[out.dtype])
-        return np.roll(stored, 128 if source.dtype is DType.INT8 else 0).astype(np.int64)
-    if kind in _INT8_ALONE and source.dtype is not DType.INT8:
-        raise operands.unsupported(f"there is no kernel for {source.dtype.name}")
-    with np.errstate(over="ignore", invalid="ignore"):
-        return table(operands, make(operands))
 
 
 def table(operands: Operands, function: Function) -> NDArray[np.int64]:
@@ -78,27 +54,6 @@ def quants(operands: Operands) -> Quants:
     return (*scale_zero(operands, source), *scale_zero(operands, out))
 
 
-def _relu(operands: Operands) -> Function:
-    in_scale, in_zero, out_scale, out_zero = quants(operands)
-    multiplier, shift = factor(operands, in_scale / out_scale)
-
-    def function(x: int) -> int:
-        return max(out_zero, out_zero + fixed.scale(x - in_zero, multiplier, shift))
-
-    return function
-
-
-def _relu6(operands: Operands) -> Function:
-    """Limits in the input's quantisation; the output's is not looked at, as in TFLM."""
-    if operands.input(0).dtype is DType.UINT8 or operands.op.as_litert:  # LiteRT's does look at it
-        in_scale, zero, out_scale, out_zero = quants(operands)
-        least, most = activation_range(operands, operands.output(), _RELU6)
-        scaled = factor(operands, in_scale / out_scale)
-        return lambda x: max(least, min(most, out_zero + fixed.scale(x - zero, *scaled)))
-    low, high = relu6_limits(operands)
-    return lambda x: min(high, max(low, x))
-
-
 def relu6_limits(operands: Operands) -> tuple[int, int]:
     """What RELU6 clamps to, for 8 and 16 bits."""
     in_scale, zero, _, _ = quants(operands)
@@ -111,19 +66,6 @@ def relu6_limits(operands: Operands) -> tuple[int, int]:
 def round_away(x: float) -> int:
     """To the nearest integer, halves away from zero: std::round."""
     return int(math.copysign(math.floor(abs(x) + 0.5), x))
-
-
-def _leaky_relu(operands: Operands) -> Function:
-    _, in_zero, _, out_zero = quants(operands)
-    positive, negative, negate = leaky_relu_slopes(operands)
-
-    def function(x: int) -> int:
-        if x >= in_zero:
-            return out_zero + fixed.scale(x - in_zero, *positive)
-        scaled = fixed.scale(x - in_zero, *negative)
-        return out_zero + (-scaled if negate else scaled)
-
-    return function
 
 
 def leaky_relu_slopes(operands: Operands) -> tuple[Factor, Factor, bool]:
@@ -215,13 +157,6 @@ def _sigmoid_by_floats(operands: Operands, tanh: bool) -> Function:
     return function
 
 
-def _abs(operands: Operands) -> Function:
-    in_scale, in_zero, out_scale, out_zero = quants(operands)
-    real = in_scale / out_scale
-    multiplier, shift = factor(operands, real) if in_scale != out_scale else ONE
-    return lambda x: fixed.scale(abs(x - in_zero), multiplier, shift) + out_zero
-
-
 def _elu(operands: Operands) -> Function:
     """elu.cc: a table of floats."""
     in_scale, in_zero, out_scale, out_zero = quants(operands)
@@ -257,15 +192,6 @@ def _rsqrt(operands: Operands) -> Function:
     return function
 
 
-def _quantize(operands: Operands) -> Function:
-    (in_scale, in_zero), (out_scale, out_zero) = (
-        scale_zero(operands, operands.input(0)),
-        scale_zero(operands, operands.output()),
-    )
-    multiplier, shift = factor(operands, in_scale / out_scale)
-    return lambda x: fixed.scale(x - in_zero, multiplier, shift) + out_zero
-
-
 def rescaled(
     operands: Operands, given: tuple[float, int], wanted: tuple[float, int]
 ) -> NDArray[np.int64]:
@@ -281,18 +207,13 @@ def rescaled(
     return values
 
 
-BYTE_FUNCTIONS: Mapping[str, Callable[[Operands], Function]] = MappingProxyType(
+TABLED: Mapping[str, Callable[[Operands], Function]] = MappingProxyType(
     {
-        "RELU": _relu,
-        "RELU6": _relu6,
-        "LEAKY_RELU": _leaky_relu,
         "HARD_SWISH": _hard_swish,
         "LOGISTIC": partial(_sigmoid, tanh=False),
         "TANH": partial(_sigmoid, tanh=True),
-        "ABS": _abs,
         "ELU": _elu,
         "RSQRT": _rsqrt,
-        "QUANTIZE": _quantize,
     }
 )
-"""Operators that are functions of one variable, where input and output have 8 bits."""
+"""Functions of one 8-bit variable that the kernels know as tables alone."""

@@ -18,12 +18,13 @@ from numpy.typing import NDArray
 
 from lowtide.ir import additions
 from lowtide.ir.byte_tables import (
-    BYTE_FUNCTIONS,
     BYTES,
-    byte_table,
+    ONE,
+    TABLED,
     leaky_relu_slopes,
     quants,
     relu6_limits,
+    table,
 )
 from lowtide.ir.fixed_point import wrap
 from lowtide.ir.graph import DType, Op, Tensor
@@ -40,7 +41,13 @@ from lowtide.ir.roundings import Exact, Integers, rounded_twice
 
 Values = NDArray[Any]
 
+_RELU6: Final = 3  # of the schema's fused activations
+
 _PAIRS: Final = frozenset({"ADD", "SUB", "MUL", "PRELU", "MINIMUM", "MAXIMUM"})
+BYTE_FUNCTIONS: Final = frozenset({*TABLED, "RELU", "RELU6", "LEAKY_RELU", "ABS", "QUANTIZE"})
+"""Operators that are functions of one variable, where input and output have 8 bits."""
+
+_INT8_ALONE: Final = frozenset({"ABS", "ELU", "RSQRT"})
 _QUANTISED: Final = BYTES | {DType.INT16}
 
 
@@ -73,14 +80,36 @@ def evaluated(operands: Operands, given: Sequence[Values]) -> Values | None:
     _check_sizes(operands, tensors)
     if op.type == "DEQUANTIZE" or source.dtype is DType.FLOAT32:
         return _of_floats(operands, given[0])
-    table, kind = byte_table(operands), NUMPY_TYPES[out.dtype]
-    if table is not None:
-        return table[given[0].astype(np.int64) - type_range(source.dtype)[0]].astype(kind)
+    found, kind = byte_table(operands), NUMPY_TYPES[out.dtype]
+    if found is not None:
+        return found[given[0].astype(np.int64) - type_range(source.dtype)[0]].astype(kind)
     if op.type not in _PAIRS | {"QUANTIZE"}:
         return None
     made = elementwise(operands)
     results, _ = made.function(*(values.astype(np.int64) for values in given))
     return np.clip(results, *made.clamp).astype(kind)
+
+
+def byte_table(operands: Operands) -> Integers | None:
+    """The stored output of each stored input, from the least to the greatest; None if the operator is
+    no function of one 8-bit variable that gives 8 bits. Raises ModelError where it has no kernel."""
+    kind, inputs = operands.op.type, operands.op.inputs
+    if kind != "TABLE" and (kind not in BYTE_FUNCTIONS or len(inputs) != 1):
+        return None
+    source, out = operands.input(0), operands.output()
+    if source.dtype not in BYTES or out.dtype not in BYTES:
+        return None
+    if kind == "TABLE":  # that simplification made, by the input's bits
+        stored = operands.constant(1).reshape(-1).view(NUMPY_TYPES[out.dtype])
+        return np.roll(stored, 128 if source.dtype is DType.INT8 else 0).astype(np.int64)
+    if kind in _INT8_ALONE and source.dtype is not DType.INT8:
+        raise operands.unsupported(f"there is no kernel for {source.dtype.name}")
+    with np.errstate(over="ignore", invalid="ignore"):
+        if kind in TABLED:
+            return table(operands, TABLED[kind](operands))
+        made, (least, greatest) = elementwise(operands), type_range(source.dtype)
+        results, _ = made.function(np.arange(least, greatest + 1))
+        return np.clip(results, *made.clamp)
 
 
 def _check_sizes(operands: Operands, tensors: Sequence[Tensor]) -> None:
@@ -195,8 +224,7 @@ def _extreme(operands: Operands, *, greatest: bool) -> Elementwise:
 
 def _requantised(operands: Operands) -> Elementwise:
     source, out = operands.input(0), operands.output()
-    kinds = {source.dtype, out.dtype}
-    if kinds <= BYTES or not kinds <= _QUANTISED | {DType.INT32}:
+    if not {source.dtype, out.dtype} <= _QUANTISED | {DType.INT32}:
         raise operands.unsupported("nothing is known of it")
     (in_scale, in_zero), (out_scale, out_zero) = (scale_zero(operands, t) for t in (source, out))
     if any(zero != wrap(zero, 16) for zero in (in_zero, out_zero)):
@@ -210,25 +238,38 @@ def _requantised(operands: Operands) -> Elementwise:
     return Elementwise(function, type_range(out.dtype))
 
 
-def _is_wide(operands: Operands) -> bool:
-    return operands.input(0).dtype is operands.output().dtype is DType.INT16
-
-
 def _relu6(operands: Operands) -> Elementwise:
-    """Of int16: it looks at the input's scale alone."""
-    if not _is_wide(operands):
-        raise operands.unsupported("nothing is known of it")
+    in_scale, in_zero, out_scale, out_zero = quants(operands)
+    # Limits in the input's quantisation: only LiteRT's kernels look at the output's.
+    limits, factor, by = relu6_limits(operands), ONE, in_zero
+    if operands.input(0).dtype is DType.UINT8 or operands.op.as_litert:
+        limits = activation_range(operands, operands.output(), _RELU6)
+        factor, by = multiplier(operands, in_scale / out_scale), out_zero
+    rounding = rounded_twice([factor])
 
     def function(x: Integers) -> Exact:
-        return x, np.ones(x.shape, np.bool_)
+        result, fine = rounding(x - in_zero)
+        return result + by, fine
 
-    return Elementwise(function, relu6_limits(operands))
+    return Elementwise(function, limits)
+
+
+def _abs(operands: Operands) -> Elementwise:
+    in_scale, in_zero, out_scale, out_zero = quants(operands)
+    if operands.input(0).dtype is DType.INT16:
+        raise operands.unsupported("nothing is known of it")
+    factor = multiplier(operands, in_scale / out_scale) if in_scale != out_scale else ONE
+    rounding = rounded_twice([factor])
+
+    def function(x: Integers) -> Exact:
+        result, fine = rounding(np.abs(x - in_zero))
+        return result + out_zero, fine
+
+    return Elementwise(function, type_range(operands.output().dtype), in_zero)
 
 
 def _two_slopes(operands: Operands) -> Elementwise:
-    """RELU and LEAKY_RELU of int16."""
-    if not _is_wide(operands):
-        raise operands.unsupported("nothing is known of it")
+    """RELU and LEAKY_RELU."""
     in_scale, in_zero, out_scale, out_zero = quants(operands)
     positive, negative, negate = multiplier(operands, in_scale / out_scale), (0, 0), False
     if operands.op.type == "LEAKY_RELU":
@@ -241,7 +282,7 @@ def _two_slopes(operands: Operands) -> Elementwise:
         down = -down if negate else down
         return np.where(x >= 0, up, down) + out_zero, np.where(x >= 0, fine, also_fine)
 
-    return Elementwise(function, type_range(DType.INT16), in_zero)
+    return Elementwise(function, type_range(operands.output().dtype), in_zero)
 
 
 _FUNCTIONS: Final[Mapping[str, Callable[[Operands], Elementwise]]] = MappingProxyType(
@@ -256,5 +297,6 @@ _FUNCTIONS: Final[Mapping[str, Callable[[Operands], Elementwise]]] = MappingProx
         "RELU": _two_slopes,
         "LEAKY_RELU": _two_slopes,
         "RELU6": _relu6,
+        "ABS": _abs,
     }
 )

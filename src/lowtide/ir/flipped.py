@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from lowtide.ir.byte_tables import BYTE_FUNCTIONS
+from lowtide.ir.elementwise import BYTE_FUNCTIONS
 from lowtide.ir.graph import DType, Graph, Op, Tensor
 
 CONVOLUTIONS = frozenset({"CONV_2D", "DEPTHWISE_CONV_2D"})

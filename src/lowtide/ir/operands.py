@@ -136,6 +136,19 @@ def _is_hybrid(graph: Graph) -> bool:
     )
 
 
+def contents(tensor: Tensor) -> NDArray[Any] | None:
+    """The contents of a tensor in its shape; None if it is no constant, or of a type or form that is not
+    read."""
+    known = tensor.is_constant and tensor.dtype in NUMPY_TYPES and not tensor.is_sparse
+    return constant(tensor) if known else None
+
+
+def integers_of(tensor: Tensor) -> list[int] | None:
+    """The values of a constant of integers; None if it is none."""
+    values = contents(tensor)
+    return None if values is None or values.dtype.kind not in "iu" else values.reshape(-1).tolist()
+
+
 def constant(tensor: Tensor) -> NDArray[Any]:
     """The contents of a constant tensor in its shape."""
     assert tensor.data is not None

@@ -24,28 +24,28 @@ from lowtide.ir.operands import (
 _INT32 = 2  # the schema's TensorType.INT32
 
 
-def bias(operands: Operands, channels: int, *dtypes: DType) -> NDArray[np.int64]:
-    """The bias as int64, zeros if there is none; its type must be one of `dtypes`."""
-    tensor = operands.optional(2)
+def bias(operands: Operands, channels: int, *dtypes: DType, at: int = 2) -> NDArray[np.int64]:
+    """The bias, input `at`, as int64, zeros if there is none; its type must be one of `dtypes`."""
+    tensor = operands.optional(at)
     if tensor is None:
         return np.zeros(channels, np.int64)
     if tensor.dtype not in dtypes:
         kinds = " or ".join(dtype.name for dtype in dtypes)
         raise operands.unsupported(f"its bias is {tensor.dtype.name}, but must be {kinds}")
-    values = operands.constant(2).astype(np.int64).reshape(-1)
+    values = operands.constant(at).astype(np.int64).reshape(-1)
     if len(values) < channels:
         raise operands.unsupported(f"its bias has {len(values)} values for {channels} channels")
     return values[:channels]
 
 
-def factors(operands: Operands, channels: int) -> Factors:
+def factors(operands: Operands, channels: int, source: int = 0) -> Factors:
     """The factor of each channel: PopulateConvolutionQuantizationParams, kernel_util.cc."""
-    return multipliers(operands, real_factors(operands, channels))
+    return multipliers(operands, real_factors(operands, channels, source))
 
 
-def real_factors(operands: Operands, channels: int) -> NDArray[np.float64]:
-    """The factor of each channel's sums, as double."""
-    input_scale, _ = per_tensor(operands, operands.input(0))
+def real_factors(operands: Operands, channels: int, source: int = 0) -> NDArray[np.float64]:
+    """The factor of each channel's sums of products with input `source`, as double."""
+    input_scale, _ = per_tensor(operands, operands.input(source))
     output_scale, _ = per_tensor(operands, operands.output())
     scales = quantised(operands, operands.input(1)).scale
     if len(scales) not in (1, channels):

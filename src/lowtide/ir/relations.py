@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from lowtide.errors import ModelError
-from lowtide.ir.graph import Graph, Op, Tensor
-from lowtide.ir.operands import NUMPY_TYPES, constant
+from lowtide.ir.graph import Graph
+from lowtide.ir.operands import Operands, integers_of
 
 Shape = tuple[int, ...]
 _MOST_NUMBERS = 64
@@ -26,11 +26,8 @@ _MOST_NUMBERS = 64
 
 
 @dataclass(frozen=True, slots=True)
-class _Made:
+class _Made(Operands):
     """An operator whose outputs are looked at."""
-
-    graph: Graph
-    op: Op
 
     def wrong(self, why: str) -> ModelError:
         return ModelError(
@@ -38,11 +35,8 @@ class _Made:
             "export the model again with a current converter; the file contradicts itself",
         )
 
-    def tensor(self, index: int) -> Tensor | None:
-        return self.graph.tensor(self.op, index)
-
     def shape(self, index: int) -> Shape | None:
-        tensor = self.tensor(index)
+        tensor = self.optional(index)
         return None if tensor is None else tensor.shape
 
     @property
@@ -54,19 +48,12 @@ class _Made:
     def outputs(self) -> list[Shape]:
         return [self.graph.tensors[t].shape for t in self.op.outputs]
 
-    def option(self, name: str, default: int = 0) -> int:
-        value = self.op.options.get(name, default)
-        return int(value) if isinstance(value, bool | int) else default
-
     def numbers(self, index: int) -> list[int] | None:
         """The integers of a constant input; None if they are not known."""
-        tensor = self.tensor(index)
-        if tensor is None or tensor.data is None or tensor.is_sparse:
+        tensor = self.optional(index)
+        if tensor is None or tensor.elements > _MOST_NUMBERS:
             return None
-        kind = NUMPY_TYPES.get(tensor.dtype)
-        if kind is None or kind.kind != "i" or tensor.elements > _MOST_NUMBERS:
-            return None
-        return [int(number) for number in constant(tensor).reshape(-1)]
+        return integers_of(tensor)
 
     def axis(self, axis: int, rank: int) -> int:
         if not -rank <= axis < rank:

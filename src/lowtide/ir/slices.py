@@ -1,11 +1,12 @@
-"""SLICE and STRIDED_SLICE: which box of their input they take.
+"""SLICE and STRIDED_SLICE: which box of their input they take; PAD: what it puts around its own.
 
-Why here: a pass that follows channels needs the same numbers as the lowering.
+Why here: passes that follow elements and channels need the same numbers as the lowering.
 """
 
 from __future__ import annotations
 
-from lowtide.ir.operands import Operands
+from lowtide.ir.graph import DType
+from lowtide.ir.operands import Operands, integers_of
 
 
 def sliced(operands: Operands) -> tuple[range, ...]:
@@ -18,6 +19,18 @@ def sliced(operands: Operands) -> tuple[range, ...]:
     ):
         raise operands.unsupported(f"it reaches outside its input, {list(source.shape)}")
     return taken
+
+
+def pad_value(operands: Operands) -> int | None:
+    """What a PAD pads with, as stored; None if that is no integer that is known."""
+    given, out = operands.optional(2), operands.output()
+    if given is not None:
+        values = integers_of(given)
+        fits = values is not None and len(values) == 1 and given.dtype is out.dtype
+        return values[0] if values is not None and fits else None
+    if out.dtype in (DType.INT8, DType.UINT8):
+        return out.quant.zero_point[0] if out.quant is not None else None
+    return 0
 
 
 def _plain(operands: Operands) -> tuple[range, ...]:

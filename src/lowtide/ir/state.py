@@ -69,6 +69,15 @@ def keeps_state(op: Op) -> bool:
     return unknown or op.type in _STATEFUL or writes_variables(op)
 
 
+def handles(graph: Graph) -> dict[int, tuple[object, object]]:
+    """Tensors that VAR_HANDLEs make -> the variable that they name: its container and its name."""
+    return {
+        op.outputs[0]: (op.options.get("container") or "", op.options.get("shared_name"))
+        for op in graph.ops
+        if op.type == "VAR_HANDLE" and len(op.outputs) == 1
+    }
+
+
 def state_order(graph: Graph) -> tuple[frozenset[int], ...]:
     """Per operator, those that must run before it because of state that they share.
 
@@ -76,11 +85,7 @@ def state_order(graph: Graph) -> tuple[frozenset[int], ...]:
     change before. Operators that only read one are free among each other. A variable is a tensor, or
     what a VAR_HANDLE names; CALL_ONCE may change all of those.
     """
-    names: dict[int, object] = {
-        op.outputs[0]: ("variable", op.options.get("container") or "", op.options["shared_name"])
-        for op in graph.ops
-        if op.type == "VAR_HANDLE" and len(op.outputs) == 1 and "shared_name" in op.options
-    }
+    names = handles(graph)
     after: list[frozenset[int]] = []
     changed: dict[object, int] = {}
     read: dict[object, list[int]] = {}

@@ -13,18 +13,17 @@ import numpy as np
 
 from lowtide.ir import DType
 from lowtide.ir.byte_tables import (
-    BYTE_FUNCTIONS,
     ONE,
     leaky_relu_slopes,
     quants,
     relu6_limits,
     round_away,
-    table,
 )
+from lowtide.ir.elementwise import byte_table
 from lowtide.lower.columns import of_each
 from lowtide.lower.common import Context, Lowering
 from lowtide.lower.common import multiplier as factor
-from lowtide.lower.elementwise import by_rows
+from lowtide.lower.elementwise import by_rows, same_type
 from lowtide.lower.nodes import Array, Lowered
 
 # Bit i is set where the reference's table of the logistic function is 1 above the rounded function.
@@ -33,7 +32,10 @@ _LOGISTIC_EXCESS = 0x800000000000000000000000000000800011009020440005C0467BAEFA7
 
 def by_table(context: Context) -> Lowered:
     """The operator as a table; from any 8-bit type to any."""
-    values = table(context, BYTE_FUNCTIONS[context.op.type](context))
+    values = byte_table(context)
+    if values is None:
+        same_type(context, context.input(0), context.output())
+        raise context.unsupported("it is no function of one variable")
     if context.input(0).dtype is DType.INT8:
         values = np.roll(values, 128)  # a byte is its own index
     array = Array("uint8_t", (values & 0xFF).astype(np.uint8))

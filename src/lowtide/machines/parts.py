@@ -94,6 +94,11 @@ class Board:
     multiply_cycles: int | None = None
 
     @property
+    def target(self) -> Target:
+        """What programs for it are made for."""
+        return self.core.target
+
+    @property
     def with_plenty(self) -> Board:
         """The same with `roomy`, and all its memory."""
         return replace(self, machine=self.roomy, ram=self.roomy.ram, flash=self.roomy.flash)

@@ -26,10 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.errors import LowtideError, MissingToolError
+from lowtide.modes import EngineName
 from lowtide.temporary import temporary_folder
 
 Array = NDArray[Any]
-EngineName = Literal["tflm", "litert"]
 
 _NAMES: Final[Mapping[EngineName, str]] = {
     "tflm": "TensorFlow Lite Micro",

@@ -11,13 +11,8 @@ from numpy.typing import NDArray
 
 from lowtide.errors import ModelError
 from lowtide.ir import DType, Graph, Model, Op
-from lowtide.oracle.interpreters import (
-    EngineName,
-    Reference,
-    random_inputs,
-    reference_tensors,
-    walking_inputs,
-)
+from lowtide.modes import EngineName
+from lowtide.oracle.interpreters import Reference, random_inputs, reference_tensors, walking_inputs
 
 Array = NDArray[Any]
 

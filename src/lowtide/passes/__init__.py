@@ -6,11 +6,10 @@ Tensors keep their ids, also those that nothing makes any more, so that results 
 with the file's tensors; operators are numbered anew, ops[i].id == i.
 """
 
-from lowtide.passes.boundary import drop_boundary_quantization
+from lowtide.passes.boundary import channels_last, drop_boundary_quantization
 from lowtide.passes.carried import carry_rows
 from lowtide.passes.cut import cut
 from lowtide.passes.dilations import fold_dilations
-from lowtide.passes.layouts import channels_last
 from lowtide.passes.nibbles import unpack_weights
 from lowtide.passes.pads import fold_pads
 from lowtide.passes.rounding import round_once

@@ -16,7 +16,7 @@ from lowtide.errors import ModelError
 from lowtide.ir.graph import DType, Graph, Op, Tensor
 from lowtide.ir.soundness import BRANCHES, CONTROL_FLOW
 from lowtide.ir.state import writes_variables
-from lowtide.passes.rewriting import with_ops
+from lowtide.passes.rewriting import reading, with_ops
 from lowtide.passes.simplify.constants import made_of_constants
 
 _MOST_ROUNDS = 1000
@@ -59,7 +59,7 @@ class _Inlined:
 
     def add(self, op: Op, of: Graph) -> None:
         """Add an operator, whose tensors are the new graph's. `of` is where it comes from."""
-        op = replace(op, inputs=tuple(self.place.get(t, t) for t in op.inputs))
+        op = reading(op, self.place)
         if op.type == "IF":
             self._if(op, of)
         elif op.type == "WHILE":

@@ -13,9 +13,12 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from lowtide.errors import ModelError
 from lowtide.ir.graph import Graph, Op, Tensor
+from lowtide.ir.operands import Operands
+from lowtide.ir.slices import sliced
 from lowtide.ir.state import ShiftRowsOp, WriteRowsOp
-from lowtide.passes.rewriting import integers, readers_of, with_ops
+from lowtide.passes.rewriting import makers_of, readers_of, rewritten, with_ops
 
 
 def carry_rows(graph: Graph) -> Graph:
@@ -26,7 +29,7 @@ def carry_rows(graph: Graph) -> Graph:
     """
     if not any(tensor.is_variable for tensor in graph.tensors):
         return graph
-    readers, makers = readers_of(graph), {t: op for op in graph.ops for t in op.outputs}
+    readers, makers = readers_of(graph), makers_of(graph)
     found = (_ring(graph, readers, makers, users) for users in _variables(graph))
     rings = [ring for ring in found if ring is not None]
     tensors = list(graph.tensors)
@@ -48,18 +51,16 @@ def carry_rows(graph: Graph) -> Graph:
             written = WriteRowsOp(id=-1, inputs=(new.id, part), row=row)
             writes.setdefault(ring.join, []).append(written)
             row += tensors[part].shape[ring.axis]
-    ops: list[Op] = []
-    for op in graph.ops:
-        here = [*writes.get(op.id, ()), *([op] if op.id not in gone else [])]
-        ops += [replace(one, inputs=tuple(place.get(t, t) for t in one.inputs)) for one in here]
+    instead = {join: tuple(written) for join, written in writes.items()}
+    carried = rewritten(graph, instead=instead, gone=gone, read=place, tensors=tensors)
     # What is written first lies last in memory, so that its oldest rows, once they are of no more use,
     # make room for the newest of the one before it: see place/variables.py.
     rings.reverse()
     if rings:
         variables = tuple(place[ring.whole] for ring in rings)
         rows, kept = tuple(r.shift for r in rings), tuple(r.kept for r in rings)
-        ops.append(ShiftRowsOp(id=-1, inputs=variables, rows=rows, kept=kept))
-    carried = with_ops(replace(graph, tensors=tuple(tensors)), ops)
+        last = ShiftRowsOp(id=-1, inputs=variables, rows=rows, kept=kept)
+        carried = with_ops(carried, (*carried.ops, last))
     return _read_in_place(carried)
 
 
@@ -206,40 +207,14 @@ _SLICES = ("SLICE", "STRIDED_SLICE")
 def rows_taken(graph: Graph, op: Op, axis: int) -> range | None:
     """Which indices along `axis` a SLICE or STRIDED_SLICE takes, if all of each; else None."""
     source, out = graph.tensors[op.inputs[0]], graph.tensors[op.outputs[0]]
-    operands = [integers(graph.tensors[t]) for t in op.inputs[1:]]
-    known = [v for v in operands if v is not None and len(v) == len(source.shape)]
-    if not known or len(known) != len(operands) or len(out.shape) != len(source.shape):
+    try:
+        taken = sliced(Operands(graph, op))
+    except ModelError:
         return None
-    begins, *others = known
-    taken = []
-    for at, dim in enumerate(source.shape):
-        if op.type == "SLICE" and len(others) == 1:
-            size = others[0][at]
-            rows = range(begins[at], dim if size == -1 else begins[at] + size)
-        elif op.type == "STRIDED_SLICE" and len(others) == 2 and others[1][at] == 1:
-            rows = _strided(op, at, dim, begins[at], others[0][at])
-        else:
-            return None
-        taken.append(rows)
-    wanted = [range(dim) for dim in source.shape]
-    wanted[axis] = taken[axis]
-    sound = 0 <= taken[axis].start < taken[axis].stop <= source.shape[axis]
-    return (
-        taken[axis] if sound and taken == wanted and len(taken[axis]) == out.shape[axis] else None
-    )
-
-
-def _strided(op: Op, axis: int, dim: int, begin: int, end: int) -> range:
-    """Of a STRIDED_SLICE by 1: StartForAxis and StopForAxis, strided_slice_logic.h."""
-
-    def masked(name: str) -> bool:
-        mask = op.options.get(name) or 0
-        return not isinstance(mask, int) or bool(mask >> axis & 1)
-
-    if any(op.options.get(name) for name in ("ellipsis_mask", "new_axis_mask", "shrink_axis_mask")):
-        return range(0)
-    first, last = (min(max(v + dim if v < 0 else v, 0), dim) for v in (begin, end))
-    return range(0 if masked("begin_mask") else first, dim if masked("end_mask") else last)
+    whole = [range(dim) for dim in source.shape]
+    whole[axis] = taken[axis]
+    alike = len(out.shape) == len(source.shape) and list(taken) == whole
+    return taken[axis] if alike and taken[axis].step == 1 and out.elements else None
 
 
 def _read_in_place(graph: Graph) -> Graph:
@@ -249,7 +224,7 @@ def _read_in_place(graph: Graph) -> Graph:
     """
     readers = readers_of(graph)
     place: dict[int, int] = {}
-    late: dict[int, list[Op]] = {}
+    late: dict[int, tuple[Op, ...]] = {}
     gone: set[int] = set()
     for users in _variables(graph):
         using = readers.get(users.read.outputs[0], [])
@@ -258,10 +233,9 @@ def _read_in_place(graph: Graph) -> Graph:
         place[users.read.outputs[0]] = users.variable
         gone |= {users.read.id, users.assign.id}
         last = max([users.assign.id, *(op.id for op in using)])
-        late.setdefault(last, []).append(users.assign)
-    ops: list[Op] = []
-    for op in graph.ops:
-        if op.id not in gone:
-            ops.append(replace(op, inputs=tuple(place.get(t, t) for t in op.inputs)))
-        ops += late.get(op.id, ())
-    return with_ops(graph, ops)
+        late[last] = (*late.get(last, ()), users.assign)
+    instead = {
+        last: (*(() if last in gone else (graph.ops[last],)), *assigns)
+        for last, assigns in late.items()
+    }
+    return rewritten(graph, instead=instead, gone=gone, read=place)

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 from lowtide.errors import UsageError
 from lowtide.ir.graph import Graph, Op
-from lowtide.ir.state import writes_variables
-from lowtide.passes.rewriting import with_ops
+from lowtide.ir.state import handles, writes_variables
+from lowtide.passes.rewriting import makers_of, with_ops
 
 
 def cut(graph: Graph, begin: Sequence[int] = (), until: Sequence[int] = ()) -> Graph:
@@ -69,7 +69,7 @@ class _After:
 
 def _needed(graph: Graph, outputs: Iterable[int], stops: frozenset[int]) -> _Needed:
     """What makes `outputs`, and keeps the state that this reads, back to `stops` and graph inputs."""
-    makers = {tensor: op for op in graph.ops for tensor in op.outputs}
+    makers = makers_of(graph)
     changing: dict[object, list[Op]] = {}
     keys = _variables(graph)
     for op in graph.ops:
@@ -103,12 +103,8 @@ def _needed(graph: Graph, outputs: Iterable[int], stops: frozenset[int]) -> _Nee
 
 def _variables(graph: Graph) -> list[frozenset[object]]:
     """Per operator, the variables that it uses: tensors, or what a VAR_HANDLE names."""
-    names: dict[int, object] = {
-        op.outputs[0]: (op.options.get("container") or "", op.options.get("shared_name"))
-        for op in graph.ops
-        if op.type == "VAR_HANDLE" and len(op.outputs) == 1
-    }
-    every = frozenset(names.values())
+    names = handles(graph)
+    every: frozenset[object] = frozenset(names.values())
     return [
         every
         if op.type == "CALL_ONCE"

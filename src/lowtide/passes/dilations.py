@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from lowtide.ir.graph import Graph, Op
+from lowtide.ir.operands import integers_of
 from lowtide.ir.window import Axis, Window
-from lowtide.passes.rewriting import integers, readers_of, with_ops
+from lowtide.passes.rewriting import readers_of, rewritten
 
 _CONVOLUTIONS = frozenset({"CONV_2D", "DEPTHWISE_CONV_2D"})
 
@@ -42,9 +43,7 @@ def fold_dilations(graph: Graph) -> Graph:
             inputs = (first.inputs[0], *op.inputs[1:])
             folded[op.id] = replace(op, inputs=inputs, outputs=last.outputs, window=window)
             gone |= {first.id, last.id}
-    if not gone:
-        return graph
-    return with_ops(graph, (folded.get(op.id, op) for op in graph.ops if op.id not in gone))
+    return rewritten(graph, instead=folded, gone=gone)
 
 
 def _only_reader(graph: Graph, readers: list[Op] | tuple[()], tensor: int) -> Op | None:
@@ -87,7 +86,7 @@ def _blocks(graph: Graph, op: Op) -> tuple[tuple[int, int] | None, Sides | None]
     """Sizes of blocks, and what is padded or cropped; None where they are not known."""
     if len(op.inputs) != 3 or min(op.inputs) < 0:
         return None, None
-    blocks, sides = (integers(graph.tensors[i]) for i in op.inputs[1:])
+    blocks, sides = (integers_of(graph.tensors[i]) for i in op.inputs[1:])
     if blocks is None or sides is None or len(blocks) != 2 or len(sides) != 4 or min(blocks) < 1:
         return None, None
     return (blocks[0], blocks[1]), ((sides[0], sides[1]), (sides[2], sides[3]))

@@ -19,11 +19,19 @@ from dataclasses import replace
 import numpy as np
 
 from lowtide.errors import ModelError
-from lowtide.ir.byte_tables import BYTE_FUNCTIONS, BYTES, byte_table
+from lowtide.ir.byte_tables import BYTES
+from lowtide.ir.elementwise import BYTE_FUNCTIONS, byte_table
 from lowtide.ir.flipped import CONVOLUTIONS, EITHER, flipped, unflipped
 from lowtide.ir.graph import DType, Graph, Op, Tensor
 from lowtide.ir.operands import Operands
-from lowtide.passes.rewriting import readers_of, with_ops
+from lowtide.passes.rewriting import (
+    makers_of,
+    next_buffer,
+    readers_of,
+    reading,
+    rewritten,
+    with_ops,
+)
 from lowtide.passes.simplify.result import Kept, Simplified, then, unchanged
 
 FLIP = "FLIP"
@@ -62,8 +70,7 @@ def flip_bytes(graph: Graph, has_kernel: HasKernel) -> Simplified:
 
 def _taken(graph: Graph) -> frozenset[int]:
     """The operators whose tensors are flipped: convolutions, and what reads or makes such tensors."""
-    makers = {tensor: op for op in graph.ops for tensor in op.outputs}
-    readers = readers_of(graph)
+    makers, readers = makers_of(graph), readers_of(graph)
     able = {op.id for op in graph.ops if op.type in _SAME | EITHER and _is_quantised(graph, op)}
     taken = {op.id for op in graph.ops if _is_convolution(graph, op)}
     left = sorted(taken)
@@ -157,7 +164,7 @@ class _Flipped:
     def _add(self, op: Op) -> None:
         if op.id not in self.taken:
             inputs = {t: self._as(t, flip=False) for t in op.inputs if t >= 0}
-            self.ops.append(replace(op, inputs=tuple(inputs.get(t, t) for t in op.inputs)))
+            self.ops.append(reading(op, inputs))
             return
         inputs = {}
         for tensor in _operands(op):
@@ -171,9 +178,7 @@ class _Flipped:
                 after.append(Op(-1, FLIP, (made[-1],), (tensor,)))
             else:
                 made.append(tensor)
-        operands = set(_operands(op))
-        mine = tuple(inputs[t] if t in operands else t for t in op.inputs)
-        self.ops += [replace(op, inputs=mine, outputs=tuple(made)), *after]
+        self.ops += [replace(reading(op, inputs), outputs=tuple(made)), *after]
 
     def _there(self, tensor: int) -> int:
         """`tensor`, flipped if it has been."""
@@ -195,7 +200,7 @@ class _Flipped:
         of = self.tensors[tensor]
         other = replace(unflipped(of) if of.flipped else flipped(of), id=len(self.tensors))
         if of.is_constant:
-            other = replace(other, buffer=1 + max(t.buffer for t in self.tensors))
+            other = replace(other, buffer=next_buffer(self.tensors))
         self.tensors.append(other)
         self.kept.append(Kept(tensor))
         self.others[tensor] = other.id
@@ -204,11 +209,9 @@ class _Flipped:
 
 def _conversions_as_flips(graph: Graph) -> Graph:
     """The graph with FLIPs in place of what only turns uint8 into int8, or back; else itself."""
-    flips = {op.id for op in graph.ops if _only_flips(graph, op)}
-    if not flips:
-        return graph
-    ops = (Op(op.id, FLIP, op.inputs[:1], op.outputs) if op.id in flips else op for op in graph.ops)
-    return with_ops(graph, ops)
+    flips = (op for op in graph.ops if _only_flips(graph, op))
+    made = {op.id: Op(op.id, FLIP, op.inputs[:1], op.outputs) for op in flips}
+    return rewritten(graph, instead=made)
 
 
 def _only_flips(graph: Graph, op: Op) -> bool:
@@ -246,12 +249,8 @@ def flips_by_readers(graph: Graph, has_kernel: HasKernel) -> Graph:
                 tensors[name] = flipped(graph.tensors[name])
     if not instead:
         return graph
-    ops = (
-        replace(op, inputs=tuple(instead.get(t, t) for t in op.inputs))
-        for op in graph.ops
-        if op.type != FLIP or op.outputs[0] not in instead
-    )
-    return with_ops(replace(graph, tensors=tuple(tensors)), ops)
+    gone = {op.id for op in graph.ops if op.type == FLIP and op.outputs[0] in instead}
+    return rewritten(graph, gone=gone, read=instead, tensors=tensors)
 
 
 def _are_alike(one: Tensor, other: Tensor) -> bool:

@@ -12,15 +12,10 @@ from dataclasses import replace
 import numpy as np
 
 from lowtide.ir.graph import DType, Graph, Op, Tensor
-from lowtide.passes.rewriting import with_ops
+from lowtide.ir.operands import NUMPY_TYPES
+from lowtide.passes.rewriting import rewritten
 
-_STORED = {
-    DType.INT8: "<i1",
-    DType.UINT8: "<u1",
-    DType.INT16: "<i2",
-    DType.INT32: "<i4",
-    DType.FLOAT16: "<f2",
-}
+_STORED = frozenset({DType.INT8, DType.UINT8, DType.INT16, DType.INT32, DType.FLOAT16})
 
 
 def with_float_weights(graph: Graph) -> Graph:
@@ -42,8 +37,7 @@ def with_float_weights(graph: Graph) -> Graph:
                     tensors[tensor] = weights
     if tuple(tensors) == graph.tensors:
         return graph
-    changed = replace(graph, tensors=tuple(tensors))
-    return with_ops(changed, (op for op in graph.ops if op.id not in gone))
+    return rewritten(graph, gone=gone, tensors=tensors)
 
 
 def is_float(graph: Graph) -> bool:
@@ -62,8 +56,8 @@ def _as_floats(tensor: Tensor) -> Tensor | None:
         return None
     if tensor.quant is None and not halves:
         return None
-    values = np.frombuffer(tensor.data, _STORED[tensor.dtype]).reshape(tensor.shape)
-    real = values.astype(np.float64)
+    kind = np.dtype("<f2") if halves else NUMPY_TYPES[tensor.dtype]
+    real = np.frombuffer(tensor.data, kind).reshape(tensor.shape).astype(np.float64)
     if tensor.quant is not None and not halves:
         axis, count = tensor.quant.dimension, len(tensor.quant.scale)
         shape = [1] * len(tensor.shape)

@@ -8,8 +8,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from lowtide.ir.graph import DType, Graph, Op
+from lowtide.ir.operands import Operands, integers_of
+from lowtide.ir.slices import pad_value
 from lowtide.ir.window import Window
-from lowtide.passes.rewriting import integers, readers_of, with_ops
+from lowtide.passes.rewriting import readers_of, rewritten
 
 _CONVOLUTIONS = frozenset({"CONV_2D", "DEPTHWISE_CONV_2D"})
 
@@ -37,9 +39,7 @@ def fold_pads(graph: Graph) -> Graph:
             op, inputs=(pad.inputs[0], *op.inputs[1:]), window=_padded(op.window, sides)
         )
         gone.add(pad.id)
-    if not gone:
-        return graph
-    return with_ops(graph, (folded.get(op.id, op) for op in graph.ops if op.id not in gone))
+    return rewritten(graph, instead=folded, gone=gone)
 
 
 def _sides(graph: Graph, pad: Op) -> tuple[int, int, int, int] | None:
@@ -47,7 +47,7 @@ def _sides(graph: Graph, pad: Op) -> tuple[int, int, int, int] | None:
     if pad.type not in ("PAD", "PADV2") or len(pad.inputs) < 2 or -1 in pad.inputs[:2]:
         return None
     source, paddings = (graph.tensors[i] for i in pad.inputs[:2])
-    values = integers(paddings)
+    values = integers_of(paddings)
     if values is None or len(source.shape) != 4 or len(values) != 8 or min(values) < 0:
         return None
     top, bottom, left, right = values[2:6]
@@ -68,7 +68,7 @@ def _can_fold(
 ) -> bool:
     """True if `op` computes the same from the PAD's input with padding `sides` of its own."""
     source, padded = graph.tensors[pad.inputs[0]], graph.tensors[pad.outputs[0]]
-    value = _pad_value(graph, pad)
+    value = pad_value(Operands(graph, pad))
     if op.inputs[0] != padded.id or window != _padded(window, (0, 0, 0, 0)):
         return False
     if source.quant is None or source.quant != padded.quant or value is None:
@@ -80,21 +80,6 @@ def _can_fold(
     # A window of a pool must reach past the padding: the greatest of nothing is not defined.
     reaches = max(sides[:2]) < window.rows.kernel and max(sides[2:]) < window.columns.kernel
     return op.type == "MAX_POOL_2D" and reaches and value == _least(source.dtype)
-
-
-def _pad_value(graph: Graph, pad: Op) -> int | None:
-    """What the PAD pads with, as stored; None if that is not known here."""
-    if len(pad.inputs) > 2 and pad.inputs[2] >= 0:
-        values = integers(graph.tensors[pad.inputs[2]])
-        return values[0] if values is not None and len(values) == 1 else None
-    out = graph.tensors[pad.outputs[0]]
-    match out.dtype:
-        case DType.INT8 | DType.UINT8:
-            return out.quant.zero_point[0] if out.quant else None
-        case DType.INT16:
-            return 0
-        case _:
-            return None
 
 
 def _least(dtype: DType) -> int | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from lowtide.ir.graph import DType, Graph, Op
-from lowtide.passes.rewriting import with_ops
+from lowtide.passes.rewriting import rewritten
 
 
 def round_once(graph: Graph) -> Graph:
@@ -18,20 +18,19 @@ def round_once(graph: Graph) -> Graph:
 
     uint8 is LiteRT's in any case, as TFLM does not have it.
     """
-    tensors, ops = list(graph.tensors), list[Op]()
+    tensors = list(graph.tensors)
+    instead: dict[int, Op | tuple[Op, ...]] = {}
     for op in graph.ops:
         if not _differs(graph, op):
-            ops.append(op)
-        elif op.type == "RELU6" and graph.tensors[op.inputs[0]].dtype is DType.INT16:
+            continue
+        if op.type == "RELU6" and graph.tensors[op.inputs[0]].dtype is DType.INT16:
             scaled = replace(tensors[op.outputs[0]], id=len(tensors))
             tensors.append(scaled)
-            ops.append(Op(-1, "QUANTIZE", op.inputs, (scaled.id,)))
-            ops.append(replace(op, id=-1, inputs=(scaled.id,)))
+            rescaling = Op(-1, "QUANTIZE", op.inputs, (scaled.id,))
+            instead[op.id] = rescaling, replace(op, id=-1, inputs=(scaled.id,))
         else:
-            ops.append(replace(op, as_litert=True))
-    if all(new is old for new, old in zip(ops, graph.ops, strict=False)):
-        return graph
-    return with_ops(replace(graph, tensors=tuple(tensors)), ops)
+            instead[op.id] = replace(op, as_litert=True)
+    return rewritten(graph, instead=instead, tensors=tensors) if instead else graph
 
 
 def _differs(graph: Graph, op: Op) -> bool:

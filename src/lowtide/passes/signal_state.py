@@ -7,22 +7,18 @@ from dataclasses import replace
 from lowtide.ir.graph import Graph, Op, Tensor
 from lowtide.ir.operands import Operands
 from lowtide.ir.signal import state_of
-from lowtide.passes.rewriting import with_ops
+from lowtide.passes.rewriting import rewritten
 
 
 def show_signal_state(graph: Graph) -> Graph:
     """Give each signal operator that keeps something a variable tensor as its last input."""
     tensors = list(graph.tensors)
-    ops: list[Op] = []
+    instead: dict[int, Op] = {}
     for op in graph.ops:
         state = state_of(Operands(graph, op))
         if state is not None:
             dtype, shape = state
             name = f"{graph.tensors[op.outputs[0]].name}/state"
-            ops.append(replace(op, inputs=(*op.inputs, len(tensors))))
+            instead[op.id] = replace(op, inputs=(*op.inputs, len(tensors)))
             tensors.append(Tensor(len(tensors), name, shape, dtype, is_variable=True))
-        else:
-            ops.append(op)
-    if len(tensors) == len(graph.tensors):
-        return graph
-    return with_ops(replace(graph, tensors=tuple(tensors)), ops)
+    return rewritten(graph, instead=instead, tensors=tensors) if instead else graph

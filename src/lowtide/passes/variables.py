@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from lowtide.errors import ModelError
 from lowtide.ir.graph import Graph, Op, Tensor
-from lowtide.ir.state import writes_variables
-from lowtide.passes.rewriting import readers_of, with_ops
+from lowtide.ir.state import handles, writes_variables
+from lowtide.passes.rewriting import readers_of, rewritten
 
 
 def resolve_variables(graph: Graph) -> Graph:
@@ -20,11 +20,7 @@ def resolve_variables(graph: Graph) -> Graph:
     is used in another way, stays as it is. An operator that reads and writes a variable tensor keeps
     its place among the others that do: see schedule/bitgraph.py.
     """
-    names: dict[int, tuple[object, object]] = {
-        op.outputs[0]: (op.options.get("container") or "", op.options.get("shared_name"))
-        for op in graph.ops
-        if op.type == "VAR_HANDLE" and len(op.outputs) == 1
-    }
+    names = handles(graph)
     if not names and not any(op.type == "CALL_ONCE" for op in graph.ops):
         return graph
     values: dict[tuple[object, object], list[Tensor | None]] = {}
@@ -45,13 +41,13 @@ def resolve_variables(graph: Graph) -> Graph:
             fits = initial is not None and len(initial) == new.bytes
             tensors.append(replace(new, is_variable=True, initial=initial if fits else None))
     place = {handle: made[name] for handle, name in names.items() if name in made}
-    ops = [
-        replace(op, inputs=tuple(place.get(tensor, tensor) for tensor in op.inputs))
+    gone = {
+        op.id
         for op in graph.ops
-        if not (op.type == "VAR_HANDLE" and op.outputs and op.outputs[0] in place)
-        and not (op.type == "CALL_ONCE" and _settled(graph, tensors))
-    ]
-    return with_ops(replace(graph, tensors=tuple(tensors)), ops)
+        if (op.type == "VAR_HANDLE" and op.outputs and op.outputs[0] in place)
+        or (op.type == "CALL_ONCE" and _settled(graph, tensors))
+    }
+    return rewritten(graph, gone=gone, read=place, tensors=tensors)
 
 
 def check_set(graph: Graph) -> Graph:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -44,8 +44,13 @@ def check_graph(graph: Graph, digest: str | None) -> None:
         )
 
 
-def read_plan(path: Path, model: Model) -> dict[str, Any]:
-    """What a plan file says, as fields of `lowtide.commands.compiling.Options`.
+Modes = Callable[[Mapping[str, Any]], dict[str, Any]]
+"""What reads the options that stand in a plan's document (`lowtide.commands.options.from_plan`). Raises
+KeyError or ValueError if they are damaged."""
+
+
+def read_plan(path: Path, model: Model, modes: Modes) -> dict[str, Any]:
+    """What a plan file says, as fields of `lowtide.commands.options.Options`: stages, and its `modes`.
 
     Raises UsageError if it cannot be read, or is for another model.
     """
@@ -85,14 +90,7 @@ def read_plan(path: Path, model: Model) -> dict[str, Any]:
         )
         fields = {
             "stages": stages,
-            "input_mode": _one_of(document["input"], "resident", "const", "streamed"),
-            "output_mode": _one_of(document["output"], "resident", "streamed"),
-            "preserve_input": _flag(document.get("preserve_input", False)),
-            "quantized_io": _flag(document.get("quantized_io", False)),
-            "input_layout": _one_of(document.get("input_layout", "file"), "file", "nhwc"),
-            "output_layout": _one_of(document.get("output_layout", "file"), "file", "nhwc"),
-            "input_type": _one_of(document.get("input_type", "file"), "file", "uint8"),
-            "simplify": _flag(document.get("simplified", False)),
+            **modes(document),
             "stages_of": _digest(document.get("graph_sha256")),
         }
     except (KeyError, TypeError, ValueError) as error:
@@ -126,12 +124,6 @@ def _flag(value: object) -> bool:
 def _digest(value: object) -> str | None:
     if value is not None and not isinstance(value, str):
         raise ValueError(f"{value!r} is no digest")
-    return value
-
-
-def _one_of(value: object, *known: str) -> str:
-    if not isinstance(value, str) or value not in known:
-        raise ValueError(f"{value!r} is none of {', '.join(known)}")
     return value
 
 

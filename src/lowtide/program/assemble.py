@@ -9,10 +9,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Literal
 
 from lowtide.ir import Graph
 from lowtide.lower.nodes import AnyNode, Crop, Node
+from lowtide.modes import InputMode, OutputMode, Schedule
 from lowtide.place import Placement
 from lowtide.place.layout import RowLayout, TensorLayout, tensor_layout
 from lowtide.place.rows import FULL
@@ -24,13 +24,11 @@ from lowtide.program.tables import Entry, KernelEntry, PortEntry, Rows, Tables
 from lowtide.program.turns import MAX_DEPTH, Loop, Turn, expand, turns_of
 from lowtide.rows.bases import FIRST_INPUT
 from lowtide.rows.cropped import CroppedRun, Part
-from lowtide.rows.prepare import InputMode, OutputMode, Prepared, prepare
+from lowtide.rows.prepare import Prepared, prepare
 from lowtide.rows.scheduled import Scheduled
 from lowtide.rows.stages import Choice, RowPlan
 from lowtide.rows.table import Cut
 from lowtide.target import ANY, Target
-
-Schedule = Literal["operators", "rows"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,10 @@ import shlex
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from lowtide.commands.advising import MORE_WORK, Advice, Kind
-from lowtide.commands.compiling import Compiled, Options
-from lowtide.commands.hints import WORTH, Hint, Way
+from lowtide.advice.advising import MORE_WORK, Advice, Kind
+from lowtide.advice.hints import WORTH, Hint, Way
+from lowtide.commands.compiling import Compiled
+from lowtide.commands.options import flags_of
 from lowtide.machines.board import size_text
 from lowtide.machines.mcus import Mcu
 from lowtide.report.text import amount, plain
@@ -152,34 +153,5 @@ def gain(entry: Advice) -> str:
 
 def command(compiled: Compiled, entry: Advice) -> str:
     """What to type, the options that were given included."""
-    words = ["lowtide", "compile", plain(compiled.model.path), *_given(compiled.options)]
+    words = ["lowtide", "compile", plain(compiled.model.path), *flags_of(compiled.options)]
     return shlex.join([*words, *entry.flags, "-o", compiled.name])
-
-
-def _given(options: Options) -> list[str]:
-    """The options that differ from the default, as flags."""
-    usual = Options()
-    words = []
-    for flag, value, default in (
-        ("--input", options.input_mode, usual.input_mode),
-        ("--output", options.output_mode, usual.output_mode),
-        ("--input-layout", options.input_layout, usual.input_layout),
-        ("--output-layout", options.output_layout, usual.output_layout),
-        ("--input-type", options.input_type, usual.input_type),
-        ("--core", options.target.core, usual.target.core),
-        ("--cost", options.cost, usual.cost),
-        ("--max-overhead", options.max_overhead, None),
-        ("--max-ram", options.max_ram, None),
-        ("--align", options.align, usual.align),
-        ("--effort", options.effort, usual.effort),
-    ):
-        if value != default:
-            words += [flag, f"{value:g}" if isinstance(value, float) else str(value)]
-    for flag, value in (
-        ("--preserve-input", options.preserve_input),
-        ("--quantized-io", options.quantized_io),
-        ("--no-simplify", not options.simplify),
-        ("--slices", options.slices),
-    ):
-        words += [flag] * value
-    return words

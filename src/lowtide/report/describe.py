@@ -6,8 +6,9 @@ from typing import assert_never
 
 from lowtide.commands.analysis import Analysis
 from lowtide.commands.checking import Ran, Verified
-from lowtide.commands.compiling import Compiled, Planned
+from lowtide.commands.compiling import Compiled
 from lowtide.commands.evaluating import Evaluated
+from lowtide.commands.planned import Planned
 from lowtide.commands.reordering import Reordered
 from lowtide.commands.simplifying import SimplifiedFile
 from lowtide.report.deployment import compiled_text, ran_text, verified_text

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Any, Final
 
-from lowtide.commands.fitting import WAYS, Fit, Way
+from lowtide.advice.fitting import WAYS, Fit, Way
 from lowtide.errors import LowtideError
 from lowtide.machines.board import size_text
 from lowtide.report.text import table

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, groupby
 
+from lowtide.advice.reporting import TIGHT, Reported
 from lowtide.commands.compiling import Compiled
-from lowtide.commands.reporting import TIGHT, Reported
 from lowtide.ir import Graph
 from lowtide.place import Placement
 from lowtide.report.plan_boxes import (

@@ -13,9 +13,10 @@ from typing import assert_never
 
 from lowtide.commands.analysis import Analysis
 from lowtide.commands.checking import Ran, Verified
-from lowtide.commands.compiling import Compiled, Planned
+from lowtide.commands.compiling import Compiled
 from lowtide.commands.estimating import Estimate
 from lowtide.commands.evaluating import Evaluated
+from lowtide.commands.planned import Planned
 from lowtide.commands.reordering import Reordered
 from lowtide.commands.simplifying import SimplifiedFile
 from lowtide.ir.macs import graph_macs

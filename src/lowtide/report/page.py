@@ -16,10 +16,11 @@ from math import inf
 from pathlib import PurePath
 from typing import Any, Final
 
-from lowtide.commands.compiling import Compiled, Planned
-from lowtide.commands.fitting import Fit, Way
+from lowtide.advice.fitting import Fit, Way
+from lowtide.advice.reporting import Reported
+from lowtide.commands.compiling import Compiled
+from lowtide.commands.planned import Planned
 from lowtide.commands.profiling import Profile
-from lowtide.commands.reporting import Reported
 from lowtide.emit.footprint import CODE_PER_SOURCE, STACK, constants, flash_bytes
 from lowtide.ir import Graph
 from lowtide.ir.macs import op_macs

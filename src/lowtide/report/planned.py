@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, assert_never
 
-from lowtide.commands.compiling import Compiled, Planned
+from lowtide.commands.compiling import Compiled
+from lowtide.commands.options import plan_fields
+from lowtide.commands.planned import Planned
 from lowtide.ir import Graph
 from lowtide.ir.macs import graph_macs
 from lowtide.plans.file import SCHEMA, graph_digest, model_digest
@@ -132,14 +134,7 @@ def plan_document(planned: Planned) -> dict[str, Any]:
         "model": compiled.model.path,
         **part_fields(compiled.model),
         "sha256": model_digest(compiled.model),
-        "input": compiled.options.input_mode,
-        "output": compiled.options.output_mode,
-        "preserve_input": compiled.options.preserve_input,
-        "quantized_io": compiled.options.quantized_io,
-        "input_layout": compiled.options.input_layout,
-        "output_layout": compiled.options.output_layout,
-        "input_type": compiled.options.input_type,
-        "simplified": compiled.options.simplify,
+        **plan_fields(compiled.options),
         "graph_sha256": graph_digest(compiled.simplified.graph),
         "arena_bytes": compiled.arena_bytes,
         "state_bytes": compiled.state_bytes,

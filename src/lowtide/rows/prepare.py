@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from typing import Literal
 
 from lowtide.errors import UsageError
 from lowtide.ir import Graph
 from lowtide.lower import lower_op
 from lowtide.lower.nodes import AnyNode, Exchange, Lowered
+from lowtide.modes import InputMode, OutputMode
 from lowtide.rows.bases import CONSTANTS, FIRST_INPUT
 from lowtide.rows.blocks import BlockOption, find_blocks
 from lowtide.rows.bounds import check_rows
@@ -20,9 +20,6 @@ from lowtide.rows.stages import Choice, Fused
 from lowtide.rows.table import RowTable, row_table
 from lowtide.rows.views import resolve_views, with_exchanges
 from lowtide.target import ANY, Target
-
-InputMode = Literal["resident", "const", "streamed"]
-OutputMode = Literal["resident", "streamed"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,44 +16,9 @@ from lowtide.passes.simplify.clamps import drop_clamps, drop_idle
 from lowtide.passes.simplify.constants import fold_constants
 from lowtide.passes.simplify.counts import Price
 from lowtide.passes.simplify.equal import merge_equal
-from lowtide.passes.simplify.result import (
-    Always,
-    Channels,
-    Claim,
-    Dropped,
-    Holds,
-    Kept,
-    Pass,
-    Same,
-    Simplified,
-    Unread,
-    changed,
-    then,
-    unchanged,
-)
+from lowtide.passes.simplify.result import Pass, Simplified, then, unchanged
 from lowtide.passes.simplify.tables import drop_identities, fold_tables
 from lowtide.passes.simplify.undone import drop_moves
-
-__all__ = [
-    "FILE_PASSES",
-    "PASSES",
-    "Always",
-    "Channels",
-    "Claim",
-    "Dropped",
-    "Holds",
-    "Kept",
-    "Pass",
-    "Price",
-    "Same",
-    "Simplified",
-    "Unread",
-    "changed",
-    "priced",
-    "simplify",
-    "then",
-    "unchanged",
-]
 
 PASSES: tuple[Pass, ...] = (
     fold_constants,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 
 from lowtide.ir.graph import Graph, Op, Tensor
-from lowtide.passes.rewriting import readers_of, with_ops
+from lowtide.passes.rewriting import readers_of, rewritten
 from lowtide.passes.simplify.flow import has_effects
 from lowtide.passes.simplify.result import Dropped, Same, Simplified, Unread, changed, unchanged
 
@@ -23,13 +23,37 @@ def can_be_read(graph: Graph, copy: int, source: int) -> bool:
     return same_kind(a, b) and not fixed and copy not in graph.outputs
 
 
-def read_instead(graph: Graph, place: Mapping[int, int], what: str) -> Simplified:
-    """Every operator reads place[t] where it read t, for pairs of which that can be; all in one go, as
-    there may be thousands of them."""
+def one_of_each(graph: Graph, copies: Iterable[tuple[Op, int, int]], what: str) -> Simplified:
+    """Without tensors that have the elements of others: `copies` are (an operator, its output, a tensor
+    that comes before it and has the same elements).
+
+    All those go at once in whose place the other can be read, as there may be thousands of them; else
+    one of the rest.
+    """
+    readers = readers_of(graph)
+    place: dict[int, int] = {}
+    for op, copy, source in copies:
+        unread = copy not in readers and copy not in graph.outputs
+        if unread or source in place:
+            continue
+        if can_be_read(graph, copy, source):
+            place[copy] = source
+        if place:
+            continue
+        done = take_place(graph, op, copy, source)
+        if done is not None:
+            return changed(graph, done[0], dropped=done[1:], saved={what: 1})
+        seen = op.type == "RESHAPE" and op.inputs[0] == source
+        if not seen and len(op.outputs) == 1 and not graph.tensors[source].is_constant:
+            shape = graph.tensors[copy].shape
+            view = Op(
+                op.id, "RESHAPE", (source,), op.outputs, {"new_shape": shape}
+            )  # costs nothing
+            return changed(graph, rewritten(graph, instead={op.id: view}), saved={what: 1})
     if not place:
         return unchanged(graph)
     dropped = [Dropped(copy, None, Same(source)) for copy, source in place.items()]
-    return changed(graph, _instead(graph, place), dropped=dropped, saved={what: len(place)})
+    return changed(graph, rewritten(graph, read=place), dropped=dropped, saved={what: len(place)})
 
 
 def take_place(graph: Graph, op: Op, copy: int, source: int) -> tuple[Graph, Dropped] | None:
@@ -42,33 +66,20 @@ def take_place(graph: Graph, op: Op, copy: int, source: int) -> tuple[Graph, Dro
     if not same_kind(a, b) or a.is_variable or b.is_variable or a.is_constant:
         return None
     if copy not in graph.outputs:
-        return _instead(graph, {copy: source}), Dropped(copy, None, Same(source))
+        return rewritten(graph, read={copy: source}), Dropped(copy, None, Same(source))
     maker = next((o for o in graph.ops if source in o.outputs), None)
     if maker is None or source in graph.outputs or len(op.outputs) != 1:
         return None
-    graph = _instead(graph, {source: copy})
-    ops = [
-        replace(o, outputs=tuple(copy if t == source else t for t in o.outputs))
-        if o.id == maker.id
-        else o
-        for o in graph.ops
-        if o.id != op.id
-    ]
-    return with_ops(graph, ops), Dropped(source, None, Same(copy))
+    makes = replace(maker, outputs=tuple(copy if t == source else t for t in maker.outputs))
+    new = rewritten(graph, instead={maker.id: makes}, gone={op.id}, read={source: copy})
+    return new, Dropped(source, None, Same(copy))
 
 
-def view(graph: Graph, op: Op, source: int) -> Op:
-    """A RESHAPE of `source`, which costs nothing, to the only output of `op`, in the place of `op`."""
-    shape = graph.tensors[op.outputs[0]].shape
-    return Op(op.id, "RESHAPE", (source,), op.outputs, {"new_shape": shape})
-
-
-def _instead(graph: Graph, place: Mapping[int, int]) -> Graph:
-    """Every operator reads place[t] where it read t."""
-    return with_ops(
-        graph,
-        (replace(op, inputs=tuple(place.get(t, t) for t in op.inputs)) for op in graph.ops),
-    )
+def without_unread(graph: Graph, op: Op) -> Graph:
+    """`graph` without `op`, if it is in it and nobody needs what it makes."""
+    readers = readers_of(graph)
+    needed = any(t in readers or t in graph.outputs for t in op.outputs)
+    return graph if needed else rewritten(graph, gone={op.id})
 
 
 def drop_unread(graph: Graph) -> Simplified:
@@ -88,7 +99,7 @@ def drop_unread(graph: Graph) -> Simplified:
         return unchanged(graph)
     return changed(
         graph,
-        with_ops(graph, (op for op in graph.ops if op.id not in gone)),
+        rewritten(graph, gone=gone),
         dropped=[Dropped(t, None, Unread()) for number in gone for t in graph.ops[number].outputs],
         saved={"operators whose results nobody reads": len(gone)},
     )

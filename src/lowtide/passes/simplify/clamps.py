@@ -7,19 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from lowtide.errors import ModelError
-from lowtide.ir.byte_tables import BYTE_FUNCTIONS, byte_table
+from lowtide.ir.elementwise import BYTE_FUNCTIONS, byte_table
 from lowtide.ir.graph import Graph, Op
 from lowtide.ir.operands import Operands, activation_range, type_range
-from lowtide.passes.rewriting import readers_of, with_ops
-from lowtide.passes.simplify.aliases import take_place
+from lowtide.passes.rewriting import readers_of, rewritten
+from lowtide.passes.simplify.aliases import take_place, without_unread
 from lowtide.passes.simplify.bounding import Bounding
 from lowtide.passes.simplify.interval import Interval
 from lowtide.passes.simplify.ranges import bounded, ranges
-from lowtide.passes.simplify.result import Simplified, changed, then, unchanged
+from lowtide.passes.simplify.result import Simplified, changed, repeated, unchanged
 
 _FUSED = "fused_activation_function"
 _CLAMPED = frozenset(
@@ -37,25 +38,20 @@ _IDLE = frozenset({*BYTE_FUNCTIONS, "MINIMUM", "MAXIMUM"})
 def drop_clamps(graph: Graph, *, both_roundings: bool = False) -> Simplified:
     """Without fused activations that cut nothing off, but for those that are all of the type anyway."""
     known = ranges(graph, both_roundings=both_roundings)
-    idle = {
-        op.id
+    free = {
+        op.id: replace(op, options={**op.options, _FUSED: 0})
         for op in graph.ops
         if op.type in _CLAMPED and _is_idle(graph, op, known, both_roundings)
     }
-    if not idle:
+    if not free:
         return unchanged(graph)
-    ops = (
-        replace(op, options={**op.options, _FUSED: 0}) if op.id in idle else op for op in graph.ops
-    )
-    return changed(graph, with_ops(graph, ops), saved={"clamps that never act": len(idle)})
+    saved = {"clamps that never act": len(free)}
+    return changed(graph, rewritten(graph, instead=free), saved=saved)
 
 
 def drop_idle(graph: Graph, *, both_roundings: bool = False) -> Simplified:
     """Without operators that give what they are given, as far as it can be at all."""
-    result = unchanged(graph)
-    while (step := _without_one(result.graph, both_roundings)).graph is not result.graph:
-        result = then(result, step)
-    return result
+    return repeated(graph, partial(_without_one, both_roundings=both_roundings))
 
 
 def _without_one(graph: Graph, both_roundings: bool) -> Simplified:
@@ -71,7 +67,7 @@ def _without_one(graph: Graph, both_roundings: bool) -> Simplified:
         if taken is not None:
             new = taken[0]
             if len(new.ops) == len(graph.ops):
-                new = with_ops(new, (o for o in new.ops if o.id != op.id))
+                new = without_unread(new, op)
             saved = {"operators that never act": 1}
             return changed(graph, new, dropped=[taken[1]], saved=saved)
     return unchanged(graph)

@@ -14,9 +14,10 @@ import numpy as np
 from lowtide.errors import ModelError
 from lowtide.ir.elementwise import Values, evaluated, sources
 from lowtide.ir.graph import DType, Graph, Op
-from lowtide.ir.operands import Operands
-from lowtide.passes.rewriting import with_ops
-from lowtide.passes.simplify.moving import MOVES, move, moved_inputs, pad_value, values_of
+from lowtide.ir.operands import NUMPY_TYPES, Operands, contents
+from lowtide.ir.slices import pad_value
+from lowtide.passes.rewriting import next_buffer, rewritten
+from lowtide.passes.simplify.moving import MOVES, move, moved_inputs
 from lowtide.passes.simplify.result import Dropped, Holds, Simplified, changed, unchanged
 
 _INTEGERS: Final = {"ADD": np.add, "SUB": np.subtract, "MUL": np.multiply}
@@ -39,12 +40,14 @@ _CHOICES: Final = {
 }
 """Of int32, int64 and bool without a scale."""
 
+_UNSCALED: Final = frozenset({DType.INT32, DType.INT64, DType.BOOL})
+
 
 def fold_constants(graph: Graph) -> Simplified:
     """With the results of operators on constants as constants; a graph output is made at run time."""
     tensors, gone = list(graph.tensors), set[int]()
     made_of: list[int] = []
-    buffer = max(t.buffer for t in tensors)
+    buffer = next_buffer(tensors)
     now = graph
     for op in graph.ops:
         if len(gone) == len(graph.ops) - 1 or any(t in graph.outputs for t in op.outputs):
@@ -53,14 +56,14 @@ def fold_constants(graph: Graph) -> Simplified:
         if made is None:
             continue
         for out, values in zip(op.outputs, made, strict=True):
-            buffer += 1
             tensors[out] = replace(tensors[out], data=values.tobytes(), buffer=buffer)
+            buffer += 1
         gone.add(op.id)
         made_of += op.outputs
         now = replace(now, tensors=tuple(tensors))
     if not gone:
         return unchanged(graph)
-    new = with_ops(now, (op for op in graph.ops if op.id not in gone))
+    new = rewritten(now, gone=gone)
     told = [Dropped(out, None, Holds(tensors[out].data or b"")) for out in made_of]
     return changed(graph, new, dropped=told, saved={"operators on constants": len(gone)})
 
@@ -77,34 +80,26 @@ def made_of_constants(graph: Graph, op: Op) -> tuple[Values, ...] | None:
     read, makes = (sum(graph.tensors[t].bytes for t in of) for of in (op.inputs, op.outputs))
     if makes > max(_SMALL, _GROWS * read):  # a file must not grow in flash
         return None
-    if any(values_of(graph, t) is None for t in op.inputs):
+    operands = Operands(graph, op)
+    given = {t: values for t in op.inputs if (values := contents(graph.tensors[t])) is not None}
+    if len(given) < len(set(op.inputs)):
         return None
-    given = {t: values for t in op.inputs if (values := values_of(graph, t)) is not None}
     if op.type in MOVES:
-        fill = pad_value(graph, op) if op.type.startswith("PAD") else 0
-        if fill is None:
-            return None
-        return move(graph, op, [given[t] for t in moved_inputs(op)], fill)
+        fill = pad_value(operands) if op.type.startswith("PAD") else 0
+        return None if fill is None else move(operands, [given[t] for t in moved_inputs(op)], fill)
     out = graph.tensors[op.outputs[0]]
     if out.dtype is DType.FLOAT32:
         return None
-    operands = list(given.values())
-    if op.type in _INTEGERS and {v.dtype.itemsize for v in operands} <= {4, 8}:
-        if out.quant is not None or op.options.get("fused_activation_function", 0):
-            return None
-        pair = [given[t] for t in op.inputs]
-        whole = all(v.dtype.kind == "i" for v in pair) and pair[0].dtype == pair[1].dtype
-        one = _INTEGERS[op.type](*pair) if whole else None
-        return (one,) if one is not None and one.shape == out.shape else None
-    if op.type in _CHOICES:
-        plain = all(graph.tensors[t].quant is None for t in op.inputs)
-        kinds = {graph.tensors[t].dtype for t in op.inputs}
-        if not plain or len(kinds) != 1 or not kinds <= {DType.INT32, DType.INT64, DType.BOOL}:
-            return None
-        chosen: Values = np.asarray(_CHOICES[op.type](*(given[t] for t in op.inputs)))
-        return (chosen,) if chosen.shape == out.shape and out.dtype is DType.BOOL else None
+    kinds = {graph.tensors[t].dtype for t in op.inputs}
+    plain = all(graph.tensors[t].quant is None for t in (*op.inputs, *op.outputs))
+    function = _CHOICES.get(op.type) or _INTEGERS.get(op.type)
+    if function is not None and kinds <= _UNSCALED:
+        allowed = plain and len(kinds) == 1 and not operands.option("fused_activation_function")
+        made = np.asarray(function(*(given[t] for t in op.inputs))) if allowed else np.zeros(0)
+        fits = NUMPY_TYPES.get(out.dtype) == made.dtype and made.shape == out.shape
+        return (made,) if fits else None
     try:
-        result = evaluated(Operands(graph, op), [given[t] for t in sources(op)])
+        result = evaluated(operands, [given[t] for t in sources(op)])
     except ModelError:
         return None
     return None if result is None else (result,)

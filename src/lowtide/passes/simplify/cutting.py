@@ -6,8 +6,9 @@ written anew for those that stay, with new constants beside the old ones, which 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from lowtide.ir.graph import Graph, Op, Quant, Tensor
 from lowtide.ir.operands import Operands, axis_of, constant
 from lowtide.ir.slices import sliced
+from lowtide.passes.rewriting import next_buffer
 from lowtide.passes.simplify.bounding import channels_of
 from lowtide.passes.simplify.needed import Kept, Mask
 
@@ -29,7 +31,7 @@ class Constants:
     def __init__(self, graph: Graph) -> None:
         self.added: list[Tensor] = []
         self._count = len(graph.tensors)
-        self._buffer = 1 + max((t.buffer for t in graph.tensors), default=0)
+        self._buffer = next_buffer(graph.tensors)
         self._known: dict[tuple[object, ...], int] = {}
 
     def add(self, like: Tensor, values: NDArray[Any], quant: Quant | None) -> int:
@@ -82,26 +84,14 @@ def cut_tensor(tensor: Tensor, kept: Kept) -> Tensor:
 
 def cut_linked(graph: Graph, op: Op, kept: Kept, constants: Constants) -> Op:
     """An operator whose channels are linked, for those that are stored."""
-    operands = Operands(graph, op)
-    match op.type:
-        case "RESHAPE" | "SQUEEZE" | "EXPAND_DIMS":
-            return _view(operands, kept, constants)
-        case "CONCATENATION":
-            return _concatenation(operands, kept, constants)
-        case "SPLIT" | "SPLIT_V":
-            return _split(operands, kept, constants)
-        case "SLICE" | "STRIDED_SLICE":
-            return _slice(operands, kept, constants)
-        case "PAD" | "PADV2":
-            return _pad(operands, kept, constants)
-        case "GATHER":
-            return _gather(operands, kept, constants)
-        case "ADD" | "SUB" | "MUL" | "MINIMUM" | "MAXIMUM" | "PRELU":
-            mask = kept[op.outputs[0]]
-            inputs = (_cut_constant(graph, t, mask, constants) for t in op.inputs)
-            return replace(op, inputs=tuple(inputs))
-        case _:
-            return op
+    rule = _RULES.get(op.type)
+    return op if rule is None else rule(Operands(graph, op), kept, constants)
+
+
+def _elementwise(operands: Operands, kept: Kept, constants: Constants) -> Op:
+    op, mask = operands.op, kept[operands.op.outputs[0]]
+    inputs = (_cut_constant(operands.graph, t, mask, constants) for t in op.inputs)
+    return replace(op, inputs=tuple(inputs))
 
 
 def _cut_constant(graph: Graph, tensor: int, mask: Mask, constants: Constants) -> int:
@@ -207,3 +197,17 @@ def _gather(operands: Operands, kept: Kept, constants: Constants) -> Op:
     return replace(
         op, inputs=(source.id, constants.add(operands.input(1), left.astype(index.dtype), None))
     )
+
+
+_RULES: Mapping[str, Callable[[Operands, Kept, Constants], Op]] = MappingProxyType(
+    {
+        **dict.fromkeys(("ADD", "SUB", "MUL", "MINIMUM", "MAXIMUM", "PRELU"), _elementwise),
+        **dict.fromkeys(("RESHAPE", "SQUEEZE", "EXPAND_DIMS"), _view),
+        **dict.fromkeys(("SLICE", "STRIDED_SLICE"), _slice),
+        **dict.fromkeys(("SPLIT", "SPLIT_V"), _split),
+        **dict.fromkeys(("PAD", "PADV2"), _pad),
+        "CONCATENATION": _concatenation,
+        "GATHER": _gather,
+    }
+)
+"""What becomes of an operator, by type; all others stay."""

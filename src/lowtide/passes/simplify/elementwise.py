@@ -11,8 +11,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from lowtide.ir.byte_tables import byte_table
-from lowtide.ir.elementwise import elementwise, sources
+from lowtide.ir.elementwise import byte_table, elementwise, sources
 from lowtide.ir.operands import activation_range, same_type, scale_zero, type_range
 from lowtide.ir.reductions import reduced_axes, total_factor
 from lowtide.ir.roundings import Integers, rounded_twice

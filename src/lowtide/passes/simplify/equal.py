@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from lowtide.ir.graph import Graph, Op
 from lowtide.ir.state import keeps_state
-from lowtide.passes.rewriting import readers_of, with_ops
-from lowtide.passes.simplify.aliases import take_place
+from lowtide.passes.rewriting import readers_of
+from lowtide.passes.simplify.aliases import take_place, without_unread
 from lowtide.passes.simplify.flow import has_effects
-from lowtide.passes.simplify.result import Simplified, changed, then, unchanged
+from lowtide.passes.simplify.result import Simplified, changed, repeated, unchanged
 
 
 def merge_equal(graph: Graph) -> Simplified:
@@ -19,10 +19,7 @@ def merge_equal(graph: Graph) -> Simplified:
     Constants are the same if their contents are. Operators that keep a state, or do something else
     besides making their outputs, are never the same.
     """
-    result = unchanged(graph)
-    while (step := _merged_one(result.graph)).graph is not result.graph:
-        result = then(result, step)
-    return result
+    return repeated(graph, _merged_one)
 
 
 def _merged_one(graph: Graph) -> Simplified:
@@ -45,12 +42,8 @@ def _merged_one(graph: Graph) -> Simplified:
                 claims.append(taken[1])
         if not claims:
             continue
-        if len(new.ops) == len(
-            graph.ops
-        ):  # what it made is read by nobody, unless an output is left
-            left = readers_of(new)
-            if not any(t in left or t in new.outputs for t in op.outputs):
-                new = with_ops(new, (o for o in new.ops if o.id != op.id))
+        if len(new.ops) == len(graph.ops):
+            new = without_unread(new, op)
         return changed(graph, new, dropped=claims, saved={"operators equal to others": 1})
     return unchanged(graph)
 

@@ -8,7 +8,7 @@ understood has all of its channels, or is not there at all.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -70,10 +70,15 @@ def flow(graph: Graph, op: Op, *, both_roundings: bool = False) -> Flow:
             sums = sums_of(operands, both_roundings=both_roundings)
             if sums is not None:
                 return Dense(sums)
-            rule = _RULES.get(op.type)
-            return Opaque() if rule is None else rule(operands)
+            return linked(operands)
     except ModelError:  # there is no kernel for it
         return Opaque()
+
+
+def linked(operands: Operands) -> Flow:
+    """The same of an operator that is no sum of products. Raises ModelError where it has no kernel."""
+    rule = _RULES.get(operands.op.type)
+    return Opaque() if rule is None else rule(operands)
 
 
 def _classes(operands: Operands, tensor: int) -> tuple[int, Integers]:
@@ -130,35 +135,29 @@ def _concatenated(operands: Operands) -> Flow:
     out, inputs = operands.output(), operands.op.inputs
     if min(inputs) < 0:
         return Opaque()
-    if axis_of(operands, operands.option("axis"), len(out.shape)) != len(out.shape) - 1:
-        widths = {channels_of(operands.graph.tensors[t]) for t in (*inputs, out.id)}
-        linked = tuple(_classes(operands, t) for t in dict.fromkeys((*inputs, out.id)))
-        return Linked(linked) if len(widths) == 1 else Opaque()
-    members, at = [_classes(operands, out.id)], 0
-    for tensor in inputs:
+    along = axis_of(operands, operands.option("axis"), len(out.shape)) == len(out.shape) - 1
+    return _parts(operands, out.id, inputs, along=along)
+
+
+def _parts(operands: Operands, whole: int, parts: Sequence[int], *, along: bool) -> Flow:
+    """A tensor that is cut into others or joined of them, `along` its channels or across."""
+    members, at = [_classes(operands, whole)], 0
+    for tensor in parts if along else dict.fromkeys(parts):
         _, own = _classes(operands, tensor)
         members.append((tensor, own + at))
-        at += len(own)
-    return Linked(tuple(members)) if at == channels_of(out) else Opaque()
+        at += len(own) if along else 0
+    widths = {at} if along else {len(own) for _, own in members}
+    return Linked(tuple(members)) if widths == {len(members[0][1])} else Opaque()
 
 
 def _split(operands: Operands) -> Flow:
     at, named = (0, 2) if operands.op.type == "SPLIT_V" else (1, 0)
     source, axis = operands.input(at), operands.integers(named).reshape(-1)
-    outs = operands.op.outputs
     if axis.size != 1:
         return Opaque()
     rank = len(source.shape)
-    if axis_of(operands, int(axis[0]), rank) != rank - 1:
-        widths = {channels_of(operands.graph.tensors[t]) for t in (*outs, source.id)}
-        linked = tuple(_classes(operands, t) for t in (source.id, *outs))
-        return Linked(linked) if len(widths) == 1 else Opaque()
-    members, begin = [_classes(operands, source.id)], 0
-    for tensor in outs:
-        _, own = _classes(operands, tensor)
-        members.append((tensor, own + begin))
-        begin += len(own)
-    return Linked(tuple(members)) if begin == channels_of(source) else Opaque()
+    along = axis_of(operands, int(axis[0]), rank) == rank - 1
+    return _parts(operands, source.id, operands.op.outputs, along=along)
 
 
 def _sliced(operands: Operands) -> Flow:

@@ -113,6 +113,14 @@ def changed(
     )
 
 
+def repeated(graph: Graph, once: Pass) -> Simplified:
+    """`once`, again and again until it finds nothing to do."""
+    result = unchanged(graph)
+    while (step := once(result.graph)).graph is not result.graph:
+        result = then(result, step)
+    return result
+
+
 def then(first: Simplified, second: Simplified) -> Simplified:
     """From the graph before `first` to that of `second`, which began with that of `first`."""
     if second.graph is first.graph:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from lowtide.ir import products
 from lowtide.ir.graph import DType, Op
-from lowtide.ir.operands import Factors, Operands, multipliers, per_tensor, quantised
+from lowtide.ir.operands import Operands, per_tensor
 from lowtide.ir.roundings import (
     Integers,
     Rounding,
@@ -157,13 +157,7 @@ def sums_of(operands: Operands, *, both_roundings: bool = False) -> Sums | None:
 def _bias(operands: Operands, outputs: int) -> tuple[Integers, int, DType]:
     """(biases, their position among the inputs, the type that they have or would have)."""
     if operands.op.type == "TRANSPOSE_CONV":
-        tensor = operands.optional(3)
-        values = np.zeros(outputs, np.int64)
-        if tensor is not None:
-            values = operands.integers(3).astype(np.int64).reshape(-1)
-        if len(values) != outputs:
-            raise operands.unsupported(f"its bias is not one for each of {outputs} channels")
-        return values, 3, DType.INT32
+        return products.bias(operands, outputs, DType.INT32, at=3), 3, DType.INT32
     kind = DType.INT32
     if operands.input(0).dtype is DType.INT16:
         depthwise = operands.op.type == "DEPTHWISE_CONV_2D"
@@ -182,7 +176,7 @@ def _roundings(
             return (rounded_once([in_scale * scale / per_tensor(operands, operands.output())[0]]),)
         return (rounded_twice([products.byte_factor(operands)]),)
     if op.type == "TRANSPOSE_CONV":
-        return (rounded_twice(_transposed_factors(operands, outputs)),)
+        return (rounded_twice(products.factors(operands, outputs, 2)),)
     factors = products.factors(operands, outputs)
     narrow = bias_type is DType.INT32
     twice = rounded_twice(factors) if narrow else rounded_wide(factors)
@@ -192,15 +186,6 @@ def _roundings(
     real = products.real_factors(operands, outputs)
     once = rounded_once(real, bits=32 if narrow else 53)
     return (once, twice) if both else (once,)
-
-
-def _transposed_factors(operands: Operands, outputs: int) -> Factors:
-    scales = quantised(operands, operands.input(1)).scale
-    if len(scales) not in (1, outputs):
-        raise operands.unsupported(f"its weights have {len(scales)} scales")
-    in_scale, _ = per_tensor(operands, operands.input(2))
-    out_scale, _ = per_tensor(operands, operands.output())
-    return multipliers(operands, in_scale * np.array(scales) / out_scale)
 
 
 def _patterns(

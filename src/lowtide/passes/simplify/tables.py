@@ -6,7 +6,7 @@ and that can be said of 65,536 cases, too.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,11 +15,10 @@ from lowtide.errors import ModelError
 from lowtide.ir.byte_tables import BYTES
 from lowtide.ir.elementwise import Values, evaluated, sources
 from lowtide.ir.graph import DType, Graph, Op, Tensor
-from lowtide.ir.operands import NUMPY_TYPES, Operands
-from lowtide.passes.rewriting import readers_of, with_ops
-from lowtide.passes.simplify.aliases import can_be_read, read_instead, take_place, view
-from lowtide.passes.simplify.moving import values_of
-from lowtide.passes.simplify.result import Simplified, changed, then, unchanged
+from lowtide.ir.operands import NUMPY_TYPES, Operands, contents
+from lowtide.passes.rewriting import makers_of, next_buffer, readers_of, rewritten
+from lowtide.passes.simplify.aliases import one_of_each
+from lowtide.passes.simplify.result import Simplified, changed, repeated, unchanged
 
 _ROOTS = (DType.INT8, DType.UINT8, DType.INT16)
 
@@ -40,7 +39,8 @@ def fold_tables(graph: Graph) -> Simplified:
     """With one table in place of operators of one variable, where nobody else reads between them."""
     functions = _functions(graph)
     readers = readers_of(graph)
-    tensors, ops, count = list(graph.tensors), list(graph.ops), 0
+    tensors, count = list(graph.tensors), 0
+    instead: dict[int, Op] = {}
     for op in graph.ops:
         made = functions.get(op.outputs[0]) if op.outputs else None
         if made is None or _goes_on(graph, op, functions, readers):
@@ -50,49 +50,32 @@ def fold_tables(graph: Graph) -> Simplified:
         if made.operators == 1 and len(sources(op)) == 1:  # its kernel looks it up anyway
             continue
         table = Tensor(len(tensors), f"{tensors[op.outputs[0]].name}/table", (256,), DType.UINT8)
-        tensors.append(replace(table, data=made.values.tobytes(), buffer=_next_buffer(tensors)))
-        ops[op.id] = Op(op.id, "TABLE", (made.root, table.id), op.outputs)
+        tensors.append(replace(table, data=made.values.tobytes(), buffer=next_buffer(tensors)))
+        instead[op.id] = Op(op.id, "TABLE", (made.root, table.id), op.outputs)
         count += made.operators
     if not count:
         return unchanged(graph)
-    new = with_ops(replace(graph, tensors=tuple(tensors)), ops)
+    new = rewritten(graph, instead=instead, tensors=tensors)
     return changed(graph, new, saved={"operators in tables": count})
 
 
 def drop_identities(graph: Graph) -> Simplified:
     """Without elementwise operators that give what they, or others before them, are given."""
-    result = unchanged(graph)
-    while (step := _without_some(result.graph)).graph is not result.graph:
-        result = then(result, step)
-    return result
+    what = "operators that change nothing"
+    return repeated(graph, lambda now: one_of_each(now, _same_functions(now), what))
 
 
-def _without_some(graph: Graph) -> Simplified:
-    """Without tensors that are the same function of a third as another, or that one itself: all those in
-    whose place another can be read, or one of the rest."""
-    readers = readers_of(graph)
-    place: dict[int, int] = {}
+def _same_functions(graph: Graph) -> Iterator[tuple[Op, int, int]]:
+    """Tensors that are the same function of a third as another, or that one itself: (the operator, its
+    output, the first such tensor)."""
+    makers = makers_of(graph)
     first: dict[tuple[object, ...], int] = {}
-    makers = {t: op for op in graph.ops for t in op.outputs}
     for out, made in _functions(graph).items():
-        op, root = makers[out], graph.tensors[made.root]
-        itself = _itself(root).values
-        first.setdefault((root.id, root.dtype, itself.tobytes()), root.id)
+        root = graph.tensors[made.root]
+        first.setdefault((root.id, root.dtype, _itself(root).values.tobytes()), root.id)
         source = first.setdefault((root.id, graph.tensors[out].dtype, made.values.tobytes()), out)
-        unread = out not in readers and out not in graph.outputs
-        if source == out or unread or graph.tensors[source].is_constant or made.root in place:
-            continue
-        if can_be_read(graph, out, source):
-            place[out] = source
-        if place:
-            continue
-        saved = {"operators that change nothing": 1}
-        done = take_place(graph, op, out, source)
-        if done is not None:
-            return changed(graph, done[0], dropped=done[1:], saved=saved)
-        ops = (view(graph, op, source) if o.id == op.id else o for o in graph.ops)
-        return changed(graph, with_ops(graph, ops), saved=saved)
-    return read_instead(graph, place, "operators that change nothing")
+        if source != out and not graph.tensors[source].is_constant:
+            yield makers[out], out, source
 
 
 def _functions(graph: Graph) -> dict[int, Function]:
@@ -127,10 +110,6 @@ def _in_bytes(graph: Graph, made: Function, out: int) -> bool:
     return {graph.tensors[t].dtype for t in (made.root, out)} <= BYTES
 
 
-def _next_buffer(tensors: Sequence[Tensor]) -> int:
-    return 1 + max(tensor.buffer for tensor in tensors)
-
-
 def _function(graph: Graph, op: Op, known: Mapping[int, Function]) -> Function | None:
     """The output of `op` as a function of one tensor, if it is that.
 
@@ -141,7 +120,7 @@ def _function(graph: Graph, op: Op, known: Mapping[int, Function]) -> Function |
     found: list[Function] = []
     for tensor in tensors:
         if tensor.is_constant:
-            constant = values_of(graph, tensor.id)
+            constant = contents(tensor)
             if constant is None or constant.size != 1:
                 return None
             given.append(constant.reshape(1))

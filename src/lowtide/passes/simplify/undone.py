@@ -14,46 +14,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.ir.graph import Graph, Op
-from lowtide.passes.rewriting import readers_of, with_ops
-from lowtide.passes.simplify.aliases import can_be_read, read_instead, take_place, view
-from lowtide.passes.simplify.moving import MOVES, move, moved_inputs, pad_value
-from lowtide.passes.simplify.result import Simplified, changed, then, unchanged
+from lowtide.ir.operands import Operands
+from lowtide.ir.slices import pad_value
+from lowtide.passes.simplify.aliases import one_of_each
+from lowtide.passes.simplify.moving import MOVES, move, moved_inputs
+from lowtide.passes.simplify.result import Simplified, repeated
 
 Numbers = NDArray[np.int64]
 
-_ONE = {"moves of nothing": 1}
 _MOST_NUMBERS = 1 << 22
 """Elements that get a number, in all: operators that would need more are left as they are."""
 
 
 def drop_moves(graph: Graph) -> Simplified:
     """Without tensors that have the elements of another in the same order."""
-    result = unchanged(graph)
-    while (step := _without_some(result.graph)).graph is not result.graph:
-        result = then(result, step)
-    return result
-
-
-def _without_some(graph: Graph) -> Simplified:
-    """Without all tensors in whose place another can be read, or without one of the rest."""
-    readers = readers_of(graph)
-    place: dict[int, int] = {}
-    for op, out, source in _repeated(graph):
-        if out not in readers and out not in graph.outputs:
-            continue
-        if can_be_read(graph, out, source):
-            place[out] = source
-        if place:
-            continue
-        done = take_place(graph, op, out, source)
-        if done is not None:
-            return changed(graph, done[0], dropped=done[1:], saved=_ONE)
-        seen = op.type == "RESHAPE" and op.inputs[0] == source
-        if seen or len(op.outputs) != 1 or graph.tensors[source].is_constant:
-            continue
-        ops = (view(graph, op, source) if o.id == op.id else o for o in graph.ops)
-        return changed(graph, with_ops(graph, ops), saved=_ONE)
-    return read_instead(graph, place, "moves of nothing")
+    return repeated(graph, lambda now: one_of_each(now, _repeated(now), "moves of nothing"))
 
 
 def _repeated(graph: Graph) -> Iterator[tuple[Op, int, int]]:
@@ -83,10 +58,11 @@ def _repeated(graph: Graph) -> Iterator[tuple[Op, int, int]]:
                 )
                 count += of.elements
                 first.setdefault(key(tensor), tensor)
-        fill = pad_value(graph, op) if op.type.startswith("PAD") else 0
+        operands = Operands(graph, op)
+        fill = pad_value(operands) if op.type.startswith("PAD") else 0
         if fill is None:
             continue
-        made = move(graph, op, [numbers[t] for t in sources], -1 - fill % (1 << 32))
+        made = move(operands, [numbers[t] for t in sources], -1 - fill % (1 << 32))
         for out, of_out in zip(op.outputs, made or (), strict=made is not None):
             numbers[out] = of_out
             if of_out.size:

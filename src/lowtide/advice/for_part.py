@@ -10,8 +10,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
-from lowtide.commands.compiling import Compiled, Options
-from lowtide.commands.fitting import Fit, Way
+from lowtide.advice.fitting import Fit, Way
+from lowtide.commands.compiling import Compiled
+from lowtide.commands.options import Options
 from lowtide.commands.verdict import predicted
 from lowtide.errors import InfeasibleError
 from lowtide.machines.mcus import Mcu

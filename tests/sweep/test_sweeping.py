@@ -18,15 +18,13 @@ from typing import Any
 import pytest
 
 from lowtide import zoo
-from lowtide.commands import sweeping
-from lowtide.commands.engines import EngineName, run_tasks
-from lowtide.commands.sweep_tables import COLUMNS, read_rows
-from lowtide.commands.sweeping import ENDED, Question, Task, row_of, sweep
 from lowtide.errors import MissingToolError, UsageError
+from lowtide.sweep import sweeping
+from lowtide.sweep.engines import Engine, run_tasks
+from lowtide.sweep.sweeping import ENDED, Question, Task, row_of, sweep
+from lowtide.sweep.tables import COLUMNS, read_rows
 
-ENGINES: tuple[EngineName, ...] = (
-    ("local", "dask", "ray") if find_spec("ray") else ("local", "dask")
-)
+ENGINES: tuple[Engine, ...] = ("local", "dask", "ray") if find_spec("ray") else ("local", "dask")
 """Ray is large, and not in the extra `test`: docs/sweep.md says with which version it was tried."""
 
 
@@ -75,7 +73,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def _here(
-    engine: EngineName, work: Callable[[Any], Any], tasks: Iterator[Any], jobs: int
+    engine: Engine, work: Callable[[Any], Any], tasks: Iterator[Any], jobs: int
 ) -> Iterator[tuple[Any, Any]]:
     """An engine without processes."""
     del engine, jobs
@@ -171,7 +169,7 @@ def test_other_questions_and_versions_are_asked_anew(
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_an_ended_worker_is_replaced_and_its_task_done_once_more(
-    engine: EngineName, tmp_path: Path
+    engine: Engine, tmp_path: Path
 ) -> None:
     tasks = [(number, str(tmp_path)) for number in range(20)]
     pairs = list(run_tasks(engine, ending, tasks, 2))
@@ -181,14 +179,14 @@ def test_an_ended_worker_is_replaced_and_its_task_done_once_more(
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_what_a_task_raises_is_raised(engine: EngineName) -> None:
+def test_what_a_task_raises_is_raised(engine: Engine) -> None:
     with pytest.raises(MissingToolError) as error:
         list(run_tasks(engine, lacking, ["this"], 1))
     assert (error.value.cause, error.value.remedy) == ("no tool for this", "install it")
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_all_engines_make_the_same_rows(engine: EngineName, folder: Path, tmp_path: Path) -> None:
+def test_all_engines_make_the_same_rows(engine: Engine, folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
     sweep([str(folder)], out, engine=engine, jobs=2)
     expected = [row_of(Task(row["path"], row["sha256"])) for row in read_rows(out)]

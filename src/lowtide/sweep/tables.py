@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from lowtide.commands.engines import Row
 from lowtide.errors import MissingToolError, UsageError
 from lowtide.files import refused
+from lowtide.sweep.engines import Row
 
 COLUMNS: Final = (
     *("path", "sha256", "version", "asked", "error", "operators", "macs", "weights_bytes"),
@@ -21,7 +21,8 @@ COLUMNS: Final = (
     *("measured_ram_bytes", "measured_flash_bytes", "measured_instructions"),
 )
 """Of a row, in their order. `error` is "" or why there are no figures; `arena_bytes` is there with
---plan, what was measured with --run; bound, flash and instructions are those with the input resident."""
+--planned, what was measured with --board or --mcu; bound, flash and instructions are those with the
+input resident."""
 
 SUFFIXES: Final = (".jsonl", ".csv", ".parquet")
 

@@ -15,9 +15,9 @@ from io import FileIO
 from pathlib import Path
 from typing import Final
 
-from lowtide.commands.engines import Row
 from lowtide.errors import UsageError
 from lowtide.files import refused
+from lowtide.sweep.engines import Row
 
 _EXPECTED: Final = -1
 """Where the row of a network is that is to be made."""

@@ -25,7 +25,7 @@ from typing import Any, Final, Literal
 
 from lowtide.errors import MissingToolError
 
-EngineName = Literal["local", "ray", "dask"]
+Engine = Literal["local", "ray", "dask"]
 Row = dict[str, Any]
 Work = Callable[[Any], Row]
 """What is done with a task; a function of a module, which workers can import."""
@@ -45,7 +45,7 @@ _SILENT: Final = {"PYTHONFAULTHANDLER": ""}
 
 
 def run_tasks(
-    engine: EngineName, work: Work, tasks: Iterable[Any], jobs: int
+    engine: Engine, work: Work, tasks: Iterable[Any], jobs: int
 ) -> Iterator[tuple[Any, Row | None]]:
     """Do all tasks with `jobs` workers. Raises MissingToolError if the engine is not installed."""
     lost = []
@@ -271,7 +271,7 @@ def _dask(work: Work, tasks: Iterator[Any], jobs: int) -> Iterator[tuple[Any, Ro
                 cluster.close()
 
 
-_ENGINES: Mapping[EngineName, Callable[..., Iterator[tuple[Any, Row | None]]]] = {
+_ENGINES: Mapping[Engine, Callable[..., Iterator[tuple[Any, Row | None]]]] = {
     "local": _local,
     "ray": _ray,
     "dask": _dask,

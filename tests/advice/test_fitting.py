@@ -8,9 +8,10 @@ import json
 from dataclasses import replace
 
 import lowtide
-from lowtide.commands.compiling import Options, compile_model
+from lowtide.advice.fitting import Fit, fits
+from lowtide.commands.compiling import compile_model
 from lowtide.commands.estimating import INSTANCE
-from lowtide.commands.fitting import Fit, fits
+from lowtide.commands.options import Options
 from lowtide.emit.footprint import STACK
 from lowtide.machines.mcus import Mcu, find_mcu
 from lowtide.report.data import to_json
@@ -91,7 +92,7 @@ def test_what_is_missing_is_the_least_of_all_ways() -> None:
 def test_work_is_done_twice_only_if_it_may_be() -> None:
     model = lowtide.load("zoo:ds-cnn-kws")
     ram = lowtide.estimate(model, target=M4.target).needs["streamed"].total_ram_bytes
-    (found,) = fits(model, [part((ram or 0) - 600)], more_work=1)
+    (found,) = fits(model, [part((ram or 0) - 600)], max_overhead=1)
     assert found.way in ("other kernels", "not")
 
 
@@ -165,6 +166,6 @@ def test_a_row_has_each_figure_under_its_name() -> None:
 
 
 def test_all_parts_are_looked_at_by_default() -> None:
-    found = fits(lowtide.load("zoo:figure1"), more_work=1)
+    found = fits(lowtide.load("zoo:figure1"), max_overhead=1)
     assert len(found) >= 60
     assert found[0].network == "zoo:figure1"

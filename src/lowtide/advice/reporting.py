@@ -8,17 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from lowtide.commands.advising import Advice, advice
+from lowtide.advice.advising import Advice, advice
+from lowtide.advice.fitting import Fit, Needed, first_fit
 from lowtide.commands.analysis import Analysis, analyze
 from lowtide.commands.checking import Ran, run
-from lowtide.commands.compiling import (
-    Compiled,
-    Options,
-    Planned,
-    compile_model,
-    planned_model,
-)
-from lowtide.commands.fitting import Fit, Needed, first_fit
+from lowtide.commands.compiling import Compiled, compile_model
+from lowtide.commands.options import Options
+from lowtide.commands.planned import Planned, planned_model
 from lowtide.commands.verdict import Figures, measured, predicted
 from lowtide.errors import LowtideError, MissingToolError, UsageError
 from lowtide.ir import Model

@@ -13,14 +13,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from lowtide.commands.compiling import Options, prepared
 from lowtide.commands.estimating import INSTANCE, Estimate, Needs, estimate
+from lowtide.commands.options import Options
+from lowtide.commands.preparing import prepared
 from lowtide.emit.footprint import STACK
 from lowtide.errors import InfeasibleError
 from lowtide.ir import Model
 from lowtide.machines.mcus import Mcu, load_mcus
+from lowtide.modes import InputMode
 from lowtide.plans import planner
-from lowtide.rows.prepare import InputMode
 from lowtide.target import ANY, Target
 
 Way = Literal["as is", "streamed", "other kernels", "more work", "not"]
@@ -116,22 +117,22 @@ def fits(
     mcus: Iterable[Mcu] | None = None,
     *,
     simplify: bool = True,
-    more_work: float = 2.0,
+    max_overhead: float = 2.0,
 ) -> tuple[Fit, ...]:
     """Whether `model` fits each of `mcus` (None: all that are known), in their order.
 
-    What is computed twice may cost at most `more_work` times the network's MACs (1: nothing is). Raises
-    ModelError for a network that cannot be compiled.
+    What is computed twice may cost at most `max_overhead` times the network's MACs (1: nothing is).
+    Raises ModelError for a network that cannot be compiled.
     """
-    found = _Found(model, simplify, more_work)
+    found = _Found(model, simplify, max_overhead)
     return tuple(found.fit(mcu) for mcu in (load_mcus().values() if mcus is None else mcus))
 
 
 class _Found:
     """What is known of a network, by core: parts of one core share it."""
 
-    def __init__(self, model: Model, simplify: bool, more_work: float) -> None:
-        self._model, self._simplify, self._more_work = model, simplify, more_work
+    def __init__(self, model: Model, simplify: bool, max_overhead: float) -> None:
+        self._model, self._simplify, self._max_overhead = model, simplify, max_overhead
         self._estimates: dict[Target, Estimate] = {}
         self._plans: dict[Target, planner.Plans] = {}
 
@@ -148,7 +149,7 @@ class _Found:
             needs = self._needs(target).needs[mode]
             needed.append(Needed(way, _ram(needs), _flash(needs), streamed=mode == "streamed"))
         found = first_fit(self._model.path, needed, mcu)
-        if found.way != "not" or found.spare_flash_bytes < 0 or self._more_work <= 1:
+        if found.way != "not" or found.spare_flash_bytes < 0 or self._max_overhead <= 1:
             return found
         own = needed[1].flash_bytes <= mcu.flash_bytes
         return self._twice(mcu, mcu.target if own else ANY) or found
@@ -170,7 +171,7 @@ class _Found:
         if most <= 0:
             return None
         try:
-            point = planner.within_ram(self._plans[target], most, self._more_work)
+            point = planner.within_ram(self._plans[target], most, self._max_overhead)
         except InfeasibleError:
             return None
         found = self._needs(target)

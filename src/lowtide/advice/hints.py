@@ -10,8 +10,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from lowtide.commands.advising import MORE_WORK, Kind
-from lowtide.commands.compiling import Compiled, Options, compile_model, passed
+from lowtide.advice.advising import MORE_WORK, Kind
+from lowtide.commands.compiling import Compiled, compile_model
+from lowtide.commands.options import Options
+from lowtide.commands.passing import passed
 from lowtide.commands.savings import Savings
 from lowtide.errors import LowtideError
 from lowtide.estimates.network import Need, Network
@@ -20,11 +22,11 @@ from lowtide.ir.liveness import peak_bytes
 from lowtide.ir.macs import graph_macs
 from lowtide.machines.board import find_target
 from lowtide.machines.mcus import Mcu, load_mcus
+from lowtide.modes import InputMode
 from lowtide.order import OrderResult, best_order
 from lowtide.passes import drop_boundary_quantization, resolve_variables
 from lowtide.place.tensors import tflm_arena_bytes, tflm_variable_bytes
 from lowtide.plans.placer import Point
-from lowtide.rows.prepare import InputMode
 from lowtide.target import ANY, Target
 
 MOST: Final = 3

@@ -20,13 +20,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Final, Literal
 
-from lowtide.commands.engines import EngineName, Row, run_tasks
 from lowtide.commands.estimating import estimate
-from lowtide.commands.sweep_journal import Journal
-from lowtide.commands.sweep_tables import COLUMNS, check_format, read_rows, write_rows
 from lowtide.errors import LowtideError, MissingToolError, UsageError
 from lowtide.files import OURS, Replacing, check_writable, uninterrupted
 from lowtide.ir import Model
+from lowtide.sweep.engines import Engine, Row, run_tasks
+from lowtide.sweep.journal import Journal
+from lowtide.sweep.tables import COLUMNS, check_format, read_rows, write_rows
 
 Asked = Literal["estimate", "plan", "run"]
 
@@ -74,7 +74,7 @@ def sweep(
     output: Path,
     *,
     jobs: int = 1,
-    engine: EngineName = "local",
+    engine: Engine = "local",
     question: Question = Question(),
     replacing: Replacing = OURS,
     tell: Callable[[int, int, int], None] = lambda _done, _all, _errors: None,
@@ -260,7 +260,8 @@ def _figures(task: Task) -> Row:
 def _program(question: Question, model: Model) -> Row:
     """What is known of a program once it is planned, or run on a board."""
     from lowtide.commands.checking import run
-    from lowtide.commands.compiling import Options, compile_model
+    from lowtide.commands.compiling import compile_model
+    from lowtide.commands.options import Options
     from lowtide.machines.board import find_board
     from lowtide.machines.mcus import board_of, find_mcu
 
@@ -268,7 +269,7 @@ def _program(question: Question, model: Model) -> Row:
     if question.asked == "plan":
         return {"arena_bytes": compile_model(model, options).arena_bytes}
     board = board_of(find_mcu(question.mcu)) if question.mcu else find_board(question.board)
-    compiled = compile_model(model, replace(options, target=board.core.target))
+    compiled = compile_model(model, replace(options, target=board.target))
     measured = run(compiled, board.with_plenty).measured
     return {
         "arena_bytes": compiled.arena_bytes,

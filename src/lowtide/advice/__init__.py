@@ -1,0 +1,1 @@
+"""What would do better: options that save something, and the microcontrollers a program fits."""

@@ -1,0 +1,407 @@
+"""How to compile: `Options`, and what is told of each of them, so that all lists of them are one.
+
+The command line's options and their groups (`cli/compile_options.py`), what a plan's file has of them
+(`plan_fields`, `from_plan`), the flags of a command to copy (`flags_of`) and the table of
+docs/options.md are made from `OPTIONS`. Whoever adds an option adds a field, with what is told of it.
+
+Nothing that takes long is imported before it is asked for: `lowtide --help` reads this.
+"""
+
+# ruff: noqa: RUF009  # _option makes fields, which are nobody's to change
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from math import inf
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar, get_args
+
+from lowtide.errors import UsageError
+from lowtide.modes import (
+    Allocator,
+    Cost,
+    EngineName,
+    InputMode,
+    InputType,
+    Layout,
+    OutputMode,
+    Schedule,
+)
+from lowtide.sizes import bytes_of
+from lowtide.target import ANY, Target
+
+if TYPE_CHECKING:
+    from lowtide.plans.cost import CostModel
+    from lowtide.rows.stages import Choice
+
+WHAT: Final = "What is compiled"
+ROWS: Final = "How rows come and go"
+WORK: Final = "RAM and work"
+PART: Final = "The part, and the C"
+CHECKS: Final = "Checks"
+GROUPS: Final = (WHAT, ROWS, WORK, PART, CHECKS)
+"""Titles below which help lists options; those of a command alone come first, below none of them."""
+
+Kind = Literal["choice", "switch", "bytes", "factor", "core", "name"]
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """What is told of a field of `Options`: its flag ("": Python alone has it), and what it does.
+
+    The values of a choice are `choices`; a factor is `within` two numbers. `plan` is None if a plan that
+    is given leaves it open; else the plan says it, in its file by this key, or ("") by its stages.
+    """
+
+    flag: str
+    group: str
+    help: str
+    amount: Literal["bytes", "factor", "core", "name"] = "name"
+    metavar: str | None = None
+    choices: tuple[str, ...] = ()
+    within: tuple[float, float] = (-inf, inf)
+    plan: str | None = None
+    name: str = ""
+    default: Any = None
+
+    @property
+    def kind(self) -> Kind:
+        """What its values are."""
+        if self.choices:
+            return "choice"
+        return "switch" if isinstance(self.default, bool) else self.amount
+
+    def words(self, value: Any) -> list[str]:
+        """What to type for a value."""
+        on, _, off = self.flag.partition("/")
+        if self.kind == "switch":
+            return [on if value else off]
+        if isinstance(value, Target):
+            return [on, value.core]
+        return [on, f"{value:g}" if isinstance(value, float) else str(value)]
+
+    def read(self, value: Any) -> Any:
+        """A value as programs write it. Raises UsageError if there is no such value."""
+        if self.kind == "choice" and value not in self.choices:
+            raise UsageError(
+                f"{self.name} cannot be {value!r}", f"use one of: {', '.join(self.choices)}"
+            )
+        if value is None:
+            return None
+        if self.kind == "bytes":
+            return bytes_of(value)
+        if self.kind == "core" and isinstance(value, str):
+            from lowtide.machines.board import find_target
+
+            return find_target(value)
+        if self.kind == "factor" and not self.within[0] <= value <= self.within[1]:
+            least, most = self.within
+            raise UsageError(
+                f"{self.flag} {value:g} cannot be", f"use a number from {least:g} to {most:g}"
+            )
+        return value
+
+
+_Given = TypeVar("_Given", contravariant=True)
+_Kept = TypeVar("_Kept", covariant=True)
+
+
+class Read(Generic[_Given, _Kept]):
+    """A field that is given as one type and kept as another, for type checkers: they take it from what
+    a descriptor with these methods does. In fact the value itself is there, read by `__post_init__`."""
+
+    if TYPE_CHECKING:
+
+        def __get__(self, instance: object, owner: type[object]) -> _Kept: ...
+
+        def __set__(self, instance: object, value: _Given) -> None: ...
+
+
+def _option(default: Any, *told: Any, **more: Any) -> Any:
+    """A field with this default, and what is told of it."""
+    return field(
+        default=default, metadata={"option": Option(*told, **{**more, "default": default})}
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to compile. `align` is the arena's alignment in bytes, a power of two from 4 up.
+
+    `schedule` is rows, which interleaves the steps of operators and places rows, or operators, which
+    runs them one after the other and places whole tensors with `allocator`: planned, greedy or
+    compacting. `input_mode` says where inputs live: resident in the arena; const, in memory of the
+    caller's that stays readable; or streamed, their rows given as they are needed. `output_mode`:
+    resident, or streamed, their rows handed over as they are made. `preserve_input` keeps resident
+    inputs intact. `quantized_io` drops a QUANTIZE or DEQUANTIZE at the model's boundary. A layout of
+    nhwc drops a TRANSPOSE there, so that inputs or outputs have their channels last. With an
+    `input_type` of uint8, inputs of int8 are given as uint8.
+
+    By default nothing is computed twice. With `max_overhead`, stages may run in strips, for the least
+    RAM at no more than that many times the network's MACs (infinity is allowed); with `max_ram`, for
+    the fewest MACs in an arena and state of no more than that many bytes. `stages` prescribes them, by
+    the operators' numbers in the graph of digest `stages_of` (None: whatever it is). `cost` is
+    what counts instead of MACs, in both: instructions as predicted for `target`, which is the core that
+    the program is for, whose kernels, scratch memory and prices are taken.
+    `name` prefixes every public C name; by default it is made from the file's name. `effort` is a factor
+    of the work that all searches may do: what they find depends on it, and not on the computer.
+
+    `rounding` says whose matrix products (passes/rounding.py) to have: of dense layers tflm rounds the
+    sums twice, litert once, which costs double arithmetic. All else costs the same in both.
+
+    With `simplify`, what no input can change is not computed: see `lowtide.passes.simplify`.
+
+    With `slices`, the program has NAME_invoke_some, which runs a part of it: about as many instructions
+    as it is told, as predicted for `target`.
+
+    A core may be given by its name ("cortex-m4"), amounts of bytes as texts ("16K"), as on the command
+    line. Raises UsageError for what cannot be, or excludes each other.
+    """
+
+    schedule: Schedule = _option(
+        "rows",
+        "--schedule",
+        WORK,
+        "rows: those of several operators interleaved, which saves RAM; operators: one after the "
+        "other.",
+        choices=get_args(Schedule),
+        plan="",
+    )
+    allocator: Allocator = _option(
+        "planned",
+        "--allocator",
+        WORK,
+        "How whole tensors are placed, with --schedule operators: as well as can be (planned), by "
+        "size as TensorFlow Lite Micro does (greedy), or moved together after each (compacting).",
+        choices=get_args(Allocator),
+        plan="",
+    )
+    input_mode: InputMode = _option(
+        "resident",
+        "--input",
+        ROWS,
+        "Where inputs are: in the arena (resident), in memory of the caller's that stays readable, "
+        "such as flash (const), or given row by row (streamed).",
+        choices=get_args(InputMode),
+        plan="input",
+    )
+    output_mode: OutputMode = _option(
+        "resident",
+        "--output",
+        ROWS,
+        "Where outputs are: in the arena (resident), or handed over row by row (streamed).",
+        choices=get_args(OutputMode),
+        plan="output",
+    )
+    preserve_input: bool = _option(
+        False,
+        "--preserve-input",
+        ROWS,
+        "Do not overwrite inputs in the arena while running.",
+        plan="preserve_input",
+    )
+    quantized_io: bool = _option(
+        False,
+        "--quantized-io",
+        WHAT,
+        "Drop a QUANTIZE or DEQUANTIZE at the model's boundary: integers in and out.",
+        plan="quantized_io",
+    )
+    input_layout: Layout = _option(
+        "file",
+        "--input-layout",
+        WHAT,
+        "nhwc: inputs with their channels last, without the TRANSPOSE that PyTorch's exporters put "
+        "first.",
+        choices=get_args(Layout),
+        plan="input_layout",
+    )
+    output_layout: Layout = _option(
+        "file",
+        "--output-layout",
+        WHAT,
+        "nhwc: outputs with their channels last, without the TRANSPOSE that PyTorch's exporters put "
+        "last.",
+        choices=get_args(Layout),
+        plan="output_layout",
+    )
+    input_type: InputType = _option(
+        "file",
+        "--input-type",
+        WHAT,
+        "uint8: pixels as a camera gives them, for inputs of int8.",
+        choices=get_args(InputType),
+        plan="input_type",
+    )
+    simplify: bool = _option(
+        True,
+        "--simplify/--no-simplify",
+        WHAT,
+        "Leave out what no input can change (default), or compute all that the file says.",
+        plan="simplified",
+    )
+    align: Read[int | str, int] = _option(
+        16, "--align", WORK, "Alignment of tensors, in bytes.", "bytes"
+    )
+    max_overhead: float | None = _option(
+        None,
+        "--max-overhead",
+        WORK,
+        "Least RAM at no more than F times the network's cost, in strips (inf: at any cost).",
+        "factor",
+        "F",
+        within=(1.0, inf),
+        plan="",
+    )
+    max_ram: Read[int | str | None, int | None] = _option(
+        None,
+        "--max-ram",
+        WORK,
+        "Limit arena and state together (16384, 16K or 16KiB): the plan of least cost that "
+        "fits. It may run in strips, parts of a map's columns one after the other, where some is "
+        "computed twice.",
+        "bytes",
+        "BYTES",
+        plan="",
+    )
+    cost: Cost = _option(
+        "macs",
+        "--cost",
+        WORK,
+        "What plans cost, and --max-overhead limits: MACs, or instructions as predicted.",
+        choices=get_args(Cost),
+    )
+    target: Read[Target | str, Target] = _option(
+        ANY,
+        "--core",
+        PART,
+        "The core to compile for: its kernels, scratch memory and prices (default: any core, or "
+        "that of the board or microcontroller).",
+        "core",
+        "NAME",
+    )
+    slices: bool = _option(
+        False,
+        "--slices",
+        PART,
+        "Add NAME_invoke_some, which runs about as many instructions as it is told.",
+    )
+    name: str | None = _option(
+        None, "--name", PART, "Prefix of all C names (default: from the file).", "name", "ID"
+    )
+    effort: float = _option(
+        1.0,
+        "--effort",
+        WORK,
+        "How much work searches may do, times the usual. It is counted, never timed.",
+        "factor",
+        "F",
+        within=(0.001, 1000),
+    )
+    rounding: EngineName = _option("tflm", "", "", "", choices=get_args(EngineName))
+    stages: tuple[Choice, ...] | None = None
+    stages_of: str | None = None
+
+    def __post_init__(self) -> None:
+        for option in OPTIONS:
+            object.__setattr__(self, option.name, option.read(getattr(self, option.name)))
+        if not 4 <= self.align <= 4096 or self.align & (self.align - 1):
+            raise UsageError(
+                f"--align {self.align} cannot be",
+                "use a power of two, at least 4 and at most 4096 (default 16)",
+            )
+        if self.schedule == "operators" and "streamed" in (self.input_mode, self.output_mode):
+            raise UsageError(
+                "operators that run one after the other need their whole input",
+                "leave out --schedule operators to stream rows in or out",
+            )
+        if self.schedule == "rows" and self.allocator != "planned":
+            raise UsageError(
+                f"rows are not placed by the {self.allocator} allocator",
+                "give --schedule operators as well, to place whole tensors with it",
+            )
+        if self.limited and self.schedule == "operators":
+            raise UsageError(
+                "operators that run one after the other leave no choice of RAM and cost",
+                "leave out --schedule operators",
+            )
+        if self.limited and self.stages is not None:
+            raise UsageError(
+                "a plan that is given leaves no choice of RAM and cost",
+                "give either --plan or limits",
+            )
+        if self.preserve_input and self.input_mode != "resident":
+            raise UsageError(
+                f"a {self.input_mode} input is not in the arena, so it cannot be preserved there",
+                "leave out --preserve-input",
+            )
+        if self.cost == "instructions" or self.slices:
+            self._model()
+
+    def _model(self) -> CostModel:
+        """The model of the target's instructions. Raises UsageError for a core without one."""
+        from lowtide.plans.cost import load_model
+
+        return load_model(self.target.priced_as)
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is a limit of RAM or of cost."""
+        return self.max_overhead is not None or self.max_ram is not None
+
+    @property
+    def cost_model(self) -> CostModel | None:
+        """The model of instructions, if they count."""
+        return self._model() if self.cost == "instructions" else None
+
+    @property
+    def predictor(self) -> CostModel | None:
+        """The model of the target's instructions, whatever counts; None if there is none."""
+        try:
+            return self._model()
+        except UsageError:
+            return None
+
+
+OPTIONS: Final[tuple[Option, ...]] = tuple(
+    replace(of.metadata["option"], name=of.name)
+    for of in fields(Options)
+    if "option" in of.metadata
+)
+"""What is told of each option, in the order of the help."""
+
+
+def flags_of(options: Options) -> list[str]:
+    """What to type for the options that differ from the default."""
+    return [
+        word
+        for option in OPTIONS
+        if option.flag and getattr(options, option.name) != option.default
+        for word in option.words(getattr(options, option.name))
+    ]
+
+
+def plan_fields(options: Options) -> dict[str, Any]:
+    """What a plan's file has of the options, beside its stages."""
+    return {o.plan: getattr(options, o.name) for o in OPTIONS if o.plan}
+
+
+def from_plan(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The same, read: fields of `Options`. What is left out is what the network's file says: no switch
+    is on, and no layout or type is another; but where inputs and outputs are has to be said.
+
+    Raises KeyError or ValueError for a document that is damaged.
+    """
+    found = {}
+    for option in OPTIONS:
+        if not option.plan:
+            continue
+        switch = option.kind == "switch"
+        must = option.group == ROWS and not switch
+        usual = False if switch else option.default
+        value = document[option.plan] if must else document.get(option.plan, usual)
+        if switch and not isinstance(value, bool):
+            raise ValueError(f"{value!r} is neither true nor false")
+        if not switch and value not in option.choices:
+            raise ValueError(f"{value!r} is none of {', '.join(option.choices)}")
+        found[option.name] = value
+    return found

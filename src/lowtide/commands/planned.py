@@ -1,0 +1,74 @@
+"""What `lowtide plan` shows: a program's plan, beside the plans that it could have and a lower bound."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lowtide.commands.compiling import Compiled, compiled_of
+from lowtide.commands.options import Options
+from lowtide.commands.preparing import is_complete, plans_for, point_of, prepared
+from lowtide.commands.refusing import advising
+from lowtide.emit.names import program_name
+from lowtide.errors import UsageError
+from lowtide.ir import Model
+from lowtide.plans import planner
+from lowtide.plans.bound import plan_bound
+from lowtide.plans.placer import Point, Tell
+from lowtide.program.assemble import assemble_placed
+from lowtide.shown import Shown
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Planned(Shown):
+    """What `lowtide plan` shows. `points` is the front, if asked for; `complete` says that it is exact.
+
+    `tflm_bytes` is the arena of TFLM's own planner, predicted, without its variables. No order of the
+    program's steps, each run once, needs an arena of less than `lower_bound_bytes`.
+    """
+
+    compiled: Compiled
+    points: tuple[Point, ...] | None
+    complete: bool
+    tflm_bytes: int
+    lower_bound_bytes: int
+
+    @property
+    def proved_optimal(self) -> bool:
+        """Whether the arena meets the bound."""
+        return self.compiled.arena_bytes == self.lower_bound_bytes
+
+
+@advising
+def planned_model(
+    model: Model,
+    options: Options | None = None,
+    *,
+    front: bool = False,
+    tell: Tell = lambda _: None,
+) -> Planned:
+    """Compile `model`, and show what its plan needs, beside lower bounds and TFLM; sizes are in bytes.
+
+    With `front`, find all plans that no other beats in arena and cost, too. `tell` is told what is being
+    done. `options.schedule` must be "rows"; else as `compile_model`, errors, too.
+    """
+    options = options or Options()
+    if options.schedule == "operators":
+        raise UsageError(
+            "operators that run one after the other have no stages to plan",
+            "`lowtide analyze` shows what they need",
+        )
+    name = program_name(options.name, model.path)
+    simplified, order, ready = prepared(model, options)
+    plans = plans_for(ready, options, strips=front, tell=tell)
+    point = point_of(plans, options)
+    points = None
+    if front:  # with the plan that is taken, which may be quicker than others of its cost
+        best = planner.front(plans, [point])
+        taken = any(p.choices == point.choices for p in best)
+        points = tuple(best if taken else [point, *best])
+    assembly = assemble_placed(ready, point.placed)
+    complete = is_complete(options, order, plans)
+    compiled = compiled_of(model, options, name, order, assembly, simplified, complete=complete)
+    tell("looking for a lower bound")
+    bound = plan_bound(point.placed, effort=options.effort * (0.1 if front else 1.0))
+    return Planned(compiled, points, plans.complete, compiled.tflm_bytes.arena, bound)

@@ -1,0 +1,48 @@
+"""Refusals that say what could be compiled instead: a part of the network, or its int8 form."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import shlex
+from collections.abc import Callable
+from dataclasses import replace
+from typing import ParamSpec, TypeVar
+
+from lowtide.commands.cutting import proposed
+from lowtide.commands.options import Options
+from lowtide.commands.passing import passed
+from lowtide.emit.names import stem
+from lowtide.errors import FloatError, ModelError
+from lowtide.ir import Model
+from lowtide.passes.floats import is_float
+
+_Given = ParamSpec("_Given")
+_Made = TypeVar("_Made")
+
+
+def advising(compiles: Callable[_Given, _Made]) -> Callable[_Given, _Made]:
+    """`compiles`, which takes a `model` and `options`, and whose refusals are `advised`."""
+
+    @functools.wraps(compiles)
+    def function(*given: _Given.args, **named: _Given.kwargs) -> _Made:
+        try:
+            return compiles(*given, **named)
+        except ModelError as error:
+            of = inspect.signature(compiles).bind(*given, **named).arguments
+            raise advised(error, of["model"], of.get("options") or Options()) from None
+
+    return function
+
+
+def advised(error: ModelError, model: Model, options: Options) -> ModelError:
+    """The same refusal, with the part of the network that can be compiled, or what quantises it."""
+    if isinstance(error, FloatError) and is_float(model.graph):
+        nameless = model.path.startswith("<")  # made in memory
+        file = "MODEL.tflite" if nameless else model.path
+        made = f"{'NAME' if nameless else stem(model.path)}_int8.tflite"
+        command = f"lowtide quantize {shlex.quote(file)} -o {shlex.quote(made)} --data SAMPLES.npz"
+        return FloatError(error.cause, f"`{command}` makes an int8 network of it")
+    plain = replace(options, simplify=False)
+    found = proposed(model, lambda part: passed(part, plain).graph)
+    return error if found is None else ModelError(error.cause, f"{found}; or {error.remedy}")
