@@ -1,8 +1,9 @@
 """Data flows one way: no import circles, of rooms or of modules, and each room knows only earlier ones.
 
 Rooms that can be put in an order have no circles. Imports count wherever they are: in functions, and
-under TYPE_CHECKING; none is hidden in a string, but for the names that the package loads lazily. A room is a folder of the package, or a module at its top. The order of ROOMS is
-that of ARCHITECTURE.md: what a room may import stands before it.
+under TYPE_CHECKING; none is hidden in a string, but for the names that the package loads lazily. A room
+is a folder of the package, or a module at its top. The order of ROOMS is that of ARCHITECTURE.md: what a
+room may import stands before it.
 """
 
 from __future__ import annotations

@@ -179,12 +179,11 @@ def plan(
     if file is not None:
         write_atomically(file, (data.to_json(document) + "\n").encode(), replacing())
     if plot is not None:
-        from lowtide.report import front_picture, plan_picture
+        from lowtide.report.front_picture import front_picture
+        from lowtide.report.plan_picture import plan_picture
 
-        if points is None:
-            plan_picture.write_plan_picture(compiled, plot, replacing())
-        else:
-            front_picture.write_front_picture(compiled, points, plot, replacing())
+        drawn = plan_picture(compiled) if points is None else front_picture(compiled, points)
+        picture.write_picture(drawn, plot, replacing())
     found = hints(compiled, points or ()) if advised else None
     if as_json:
         print(data.to_json({**document, **fit_field(part, compiled), **hints_field(model, found)}))

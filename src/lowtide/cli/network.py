@@ -68,7 +68,7 @@ def analyze(model: str, as_json: bool, csv: Path | None, plot: Path | None, effo
     from lowtide.report.text import analysis_text
 
     if plot is not None:
-        picture_format = picture.format_of(plot.name)
+        picture.format_of(plot.name)
         check_writable(plot)
     if csv is not None:
         check_folder(csv, "name a folder for the tables")
@@ -80,7 +80,7 @@ def analyze(model: str, as_json: bool, csv: Path | None, plot: Path | None, effo
         made = {name: text.encode() for name, text in data.analysis_csv(result).items()}
         write_below(csv, made, replacing())
     if plot is not None:
-        write_atomically(plot, analysis_picture(result, picture_format), replacing())
+        picture.write_picture(analysis_picture(result), plot, replacing())
     if as_json:
         print(data.to_json(data.analysis_document(result, placements)))
     else:
