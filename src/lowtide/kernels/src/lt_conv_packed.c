@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "lt_bytes.h"
+#include "lt_scalar.h"
 
 #ifndef LT_DSP
 
