@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from assembled import assemble_rows
 from lowtide.commands.compiling import Options, Planned, compile_model, planned_model
 from lowtide.errors import UsageError
 from lowtide.ir import DType, Graph, Op, Quant, Tensor
@@ -27,7 +28,6 @@ from lowtide.plans.file import (
     stage_order,
     with_views,
 )
-from lowtide.program.assemble import assemble_rows
 from lowtide.report.data import to_json
 from lowtide.report.planned import plan_document
 from lowtide.rows.prepare import Prepared, prepare

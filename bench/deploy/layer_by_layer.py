@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from bench.shared.built import compile_only
 from bench.shared.outside import NeedsError
 from bench.shared.programs import end_of, path_of, problem_of
 from bench.shared.work import in_two_processes, note
@@ -24,7 +25,6 @@ from lowtide.commands.checking import run, verify
 from lowtide.commands.compiling import Compiled, Options, compile_model
 from lowtide.errors import LowtideError
 from lowtide.machines.board import load_boards
-from lowtide.machines.toolchain import compile_only
 from lowtide.report.deployment import ran_document, verified_document, verified_text
 from lowtide.target import ANY, Target
 

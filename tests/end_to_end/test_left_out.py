@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from programs import merged
 
+from built import build_program
 from lowtide.commands.checking import verify
 from lowtide.commands.compiling import Compiled, Options, compile_model
-from lowtide.machines.toolchain import build_program
 from lowtide.tflite.read import parse
 from planted_nets import Planted, planted_network
 

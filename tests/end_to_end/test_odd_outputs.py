@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bench.shared.built import compile_only
 from lowtide.commands.checking import run, verify
 from lowtide.commands.compiling import Options, compile_model
 from lowtide.ir import Model
 from lowtide.machines.board import find_board
-from lowtide.machines.toolchain import compile_only
 from lowtide.tflite.read import parse
 from lowtide.zoo.spec import NetSpec, OpSpec, TensorSpec
 from lowtide.zoo.writer import write

@@ -17,6 +17,7 @@ import numpy as np
 from conv_models import NONE, SAME, VALID, Layer, Models
 from numpy.typing import NDArray
 
+from assembled import assemble_rows
 from lowtide.emit.bundle import bundle
 from lowtide.ir import Graph, Model
 from lowtide.lower.nodes import Array as Constant
@@ -26,7 +27,7 @@ from lowtide.machines.host import host_build, host_macs, host_run
 from lowtide.machines.qemu import run_on_board
 from lowtide.oracle.samples import reference, sample_inputs
 from lowtide.passes import fold_pads
-from lowtide.program.assemble import Assembly, assemble_rows
+from lowtide.program.assemble import Assembly
 from lowtide.rows.prepare import InputMode, OutputMode, Prepared, prepare
 from lowtide.rows.stages import Choice, Fused
 from lowtide.target import ANY, Target

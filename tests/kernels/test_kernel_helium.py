@@ -9,12 +9,12 @@ import pytest
 from boards import board_differences
 from elementwise_models import Net
 
+from assembled import assemble
+from bench.shared.built import compile_only
 from lowtide.emit.bundle import bundle
 from lowtide.emit.runtime import kernel_files
 from lowtide.machines.board import find_target
 from lowtide.machines.failures import BuildError
-from lowtide.machines.toolchain import compile_only
-from lowtide.program.assemble import assemble
 from lowtide.target import ANY
 from lowtide.tflite.read import parse
 

@@ -11,6 +11,7 @@ import pytest
 from harness import differences
 from test_kernel_strips import in_strips
 
+from assembled import assemble
 from lowtide.commands.checking import verify
 from lowtide.commands.compiling import Options, compile_model
 from lowtide.errors import ModelError
@@ -19,7 +20,6 @@ from lowtide.lower import lower_op
 from lowtide.lower.nodes import Array
 from lowtide.machines.board import find_target
 from lowtide.passes import normalise_windows, unpack_weights
-from lowtide.program.assemble import assemble
 from lowtide.tflite.read import parse
 from move_models import Net
 from strip_programs import Program, run_all

@@ -11,10 +11,10 @@ import harness
 import numpy as np
 import pytest
 
+from assembled import assemble
 from lowtide.ir import Graph
 from lowtide.oracle.interpreters import random_inputs, reference_tensors
 from lowtide.passes import drop_boundary_quantization, fold_pads
-from lowtide.program.assemble import assemble
 from lowtide.tflite.read import parse
 from move_models import Net
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from harness import differences
 
+from assembled import refusal
 from lowtide.commands.checking import Verified, verify
 from lowtide.commands.compiling import Options, compile_model
-from lowtide.errors import ModelError
 from lowtide.lower.fourier import factors_of
 from lowtide.tflite.read import parse
 from lowtide.trigonometry import cosine, sine
@@ -200,12 +200,6 @@ def test_state_is_as_small_as_can_be() -> None:
     assert kept == [2 * 320, 2 * 7, 2 * 6, 2 * 21]
 
 
-def refusal(net: Net) -> str:
-    with pytest.raises(ModelError) as caught:
-        compile_model(parse(net.build(), path="signal"))
-    return caught.value.cause.split(": ", 1)[1]
-
-
 @pytest.mark.parametrize(
     ("length", "shape", "why"),
     [
@@ -225,49 +219,49 @@ def refusal(net: Net) -> str:
 def test_refused_transforms(length: int, shape: tuple[int, ...], why: str) -> None:
     net = Net()
     net.rfft(net.input(shape), length)
-    assert refusal(net) == why
+    assert refusal(net.build()) == why
 
 
 def test_refusals() -> None:
     net = Net()
     options = {"T": 2, "fft_length": 8}
     net.signal("Rfft", [net.input((1, 8))], ((1, 10), "INT16"), **options)
-    assert refusal(net) == "its tensors are not of the type that it says"
+    assert refusal(net.build()) == "its tensors are not of the type that it says"
     net = Net()
     net.signal("Rfft", [net.input((1, 8))], ((1, 10), "INT16"), fft_length=8)
-    assert refusal(net) == "its options are not those of the operator"
+    assert refusal(net.build()) == "its options are not those of the operator"
     net = Net()
     net.signal("Window", [net.input((8,)), net.input((8,))], ((8,), "INT16"), shift=4)
-    assert refusal(net) == "input 1 must be a constant"
+    assert refusal(net.build()) == "input 1 must be a constant"
     net = Net()
     net.signal("Window", [net.input((8,)), net.const([1] * 8)], ((8,), "INT16"), shift=32)
-    assert refusal(net) == "its option shift is 32, and it can be 0 to 31"
+    assert refusal(net.build()) == "its option shift is 32, and it can be 0 to 31"
     net = Net()
     energy = {"start_index": 0, "end_index": 5}
     net.signal("Energy", [net.input((8,))], ((4,), "UINT32"), **energy)
-    assert refusal(net) == "it has no energies 0 to 5"
+    assert refusal(net.build()) == "it has no energies 0 to 5"
     net = Net()
     tables = [net.const([1, -1]), net.const([1, 1]), *(net.const([0, 0]) for _ in range(3))]
     inputs = [net.input((4,), "UINT32"), *tables]
     net.signal("FilterBank", inputs, ((1,), "UINT64"), num_channels=1)
-    assert refusal(net) == "a weight is below 0"
+    assert refusal(net.build()) == "a weight is below 0"
     net = Net()
     tables = [net.const([1, 1]), net.const([1, 1]), net.const([0, 3]), net.const([0, 0])]
     inputs = [net.input((4,), "UINT32"), *tables, net.const([2, 2])]
     net.signal("FilterBank", inputs, ((1,), "UINT64"), num_channels=1)
-    assert refusal(net) == "a band goes beyond its energies or its weights"
+    assert refusal(net.build()) == "a band goes beyond its energies or its weights"
     net = Net()
     net.framer(net.input((1, 12)), 3, 4, prefill=False)
-    assert refusal(net) == "12 samples are no steps of 4, or a frame is shorter"
+    assert refusal(net.build()) == "12 samples are no steps of 4, or a frame is shorter"
     net = Net()
     net.stacker(net.input((3,)), 1, 1, 4)
-    assert refusal(net) == "stacks of 3 frames are not made every 4 frames"
+    assert refusal(net.build()) == "stacks of 3 frames are not made every 4 frames"
     net = Net()
     net.overlap_add(net.input((1, 1, 4)), 5)
-    assert refusal(net) == "1 frames of 4 are not added by steps of 5"
+    assert refusal(net.build()) == "1 frames of 4 are not added by steps of 5"
     net = Net()
     net.delay(net.input((1, 4)), -1)
-    assert refusal(net) == "a size is out of range"
+    assert refusal(net.build()) == "a size is out of range"
     net = Net()
     net.subtraction(net.input((4,), "UINT32"), num_channels=3)
-    assert refusal(net) == "its tensors do not all have 4 channels"
+    assert refusal(net.build()) == "its tensors do not all have 4 channels"

@@ -20,10 +20,11 @@ from conv_models import SAME, VALID, Layer
 from test_kernel_pad_folded import convolution, depthwise, max_pool, padded
 
 import move_models
+from assembled import assemble_rows
 from lowtide.ir import Graph, Model
 from lowtide.machines.board import find_target
 from lowtide.passes import fold_pads
-from lowtide.program.assemble import Assembly, assemble_rows
+from lowtide.program.assemble import Assembly
 from lowtide.rows.prepare import InputMode, prepare
 from lowtide.rows.stages import Choice
 from lowtide.target import ANY, Target

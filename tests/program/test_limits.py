@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
+from assembled import assemble
 from lowtide.emit.c_writer import write
 from lowtide.errors import ModelError
 from lowtide.ir import DType, Graph, Op, Quant, Tensor
-from lowtide.program.assemble import Assembly, ByRows, Schedule, assemble
+from lowtide.program.assemble import Assembly, ByRows, Schedule
 from lowtide.program.turns import Turn
 
 _SPLIT = "split it, or its tensors, before the conversion"
