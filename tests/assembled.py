@@ -9,11 +9,12 @@ import pytest
 from lowtide.errors import ModelError
 from lowtide.ir import Graph
 from lowtide.place.rows import FULL
-from lowtide.plans.placed import placed_plan
+from lowtide.plans.placed import placed
 from lowtide.plans.search import cheapest, choices_of
 from lowtide.plans.space import space_of
 from lowtide.program.assemble import Assembly, Schedule, assemble_placed, assemble_tensors
 from lowtide.rows.prepare import InputMode, OutputMode, Prepared, prepare
+from lowtide.rows.scheduled import scheduled
 from lowtide.rows.stages import Choice
 from lowtide.target import ANY, Target
 from lowtide.tflite.read import parse
@@ -63,7 +64,7 @@ def assemble_rows(ready: Prepared, choices: Sequence[Choice], *, effort: int = F
 
     Raises UsageError for a stage that cannot run in strips of the width asked for.
     """
-    return assemble_placed(ready, placed_plan(ready, choices, effort=effort))
+    return assemble_placed(ready, placed(scheduled(ready, choices), effort=effort))
 
 
 def refusal(network: bytes | Graph) -> str:

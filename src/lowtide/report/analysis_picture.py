@@ -11,23 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from lowtide.commands.analysis import Analysis, Timeline
-from lowtide.report.chart import (
-    DASH,
-    SMALL,
-    Frame,
-    boxes_in,
-    labels_in,
-    legend,
-    legend_lines,
-    legend_room,
-    operator_axis,
-    operator_room,
-    side_of,
-    up_axis,
-    upright,
-)
+from lowtide.report import chart
+from lowtide.report.chart import Frame
 from lowtide.report.picture import COLOURS, RED, Element, Line, Picture, Words
-from lowtide.report.plan_boxes import SCRATCH, Box, PlanBoxes, colours_in
+from lowtide.report.plan_boxes import SCRATCH, Box, PlanBoxes, colours_in, origin_of
 from lowtide.report.terminal import short_name
 from lowtide.report.text import amount, best_title, plain
 
@@ -72,34 +59,38 @@ def analysis_picture(analysis: Analysis) -> Picture:
     shown = [stacked(analysis, line) for _, line in lines]
     everything = [(*one.boxes, *one.variables) for one in shown]
     colours = colours_in(everything, len(COLOURS))
-    names = {t: _name(analysis, t) for t in colours}
+    names = {t: (f"t{t}", origin_of(analysis.graph, t)) for t in colours}
     area = dict.fromkeys(colours, 0)
     for box in shown[0].boxes:
         area[box.tensor] += box.size * (box.end - box.start)
     largest = sorted(sorted(area, key=lambda t: (-area[t], t))[:_NAMED], key=list(area).index)
-    told = legend_lines(
+    told = chart.legend_lines(
         shown[0], [(t, (names[t][0], _described(analysis, t))) for t in largest], colours
     )
-    right = _WIDE - legend_room(told)
+    right = _WIDE - chart.legend_room(told)
     labels = [[plain(f"{step.operator} {step.type}") for step in line.steps] for _, line in lines]
-    high = _CHART + operator_room(labels[0])
+    high = _CHART + chart.operator_room(labels[0])
     most = 1.15 * (analysis.peak_bytes + analysis.variables_bytes)
     name = plain(Path(analysis.path).name)
     title = f"Tensors in RAM, operator by operator: {name}"
     elements: list[Element] = [
         Words(_WIDE / 2, 24, title, "middle", size=17),
-        *legend(right + 14, _TOP, "tensor: its maker, its name, its bytes", told),
+        *chart.legend(right + 14, _TOP, "tensor: its maker, its name, its bytes", told),
     ]
     for number, (order, line) in enumerate(lines):
         top = _TOP + number * (high + 30)
         frame = Frame(_LEFT, top, right, top + _CHART, 0, max(1, len(line.steps)), most)
         elements += [
-            Words(_LEFT, top - 8, f"{order}: {_HINT}", size=SMALL + 1),
-            *boxes_in(frame, everything[number], colours, {t: " ".join(names[t]) for t in names}),
-            *up_axis(frame, "bytes live" + (", on state" if analysis.variables_bytes else "")),
-            *operator_axis(frame, labels[number]),
+            Words(_LEFT, top - 8, f"{order}: {_HINT}", size=chart.SMALL + 1),
+            *chart.boxes_in(
+                frame, everything[number], colours, {t: " ".join(names[t]) for t in names}
+            ),
+            *chart.up_axis(
+                frame, "bytes live" + (", on state" if analysis.variables_bytes else "")
+            ),
+            *chart.operator_axis(frame, labels[number]),
             *_mark(frame, analysis, line),
-            *labels_in(frame, shown[number], _labelled(names, shown[number])),
+            *chart.labels_in(frame, shown[number], _labelled(names, shown[number])),
         ]
     return Picture(_WIDE, top + high, title, tuple(elements))
 
@@ -110,18 +101,9 @@ def _labelled(names: Mapping[int, tuple[str, str]], one: PlanBoxes) -> dict[int,
     return {t: names[t] for t in sorted(size, key=lambda t: (-size[t], t))}
 
 
-def _name(analysis: Analysis, tensor: int) -> tuple[str, str]:
-    """A tensor's number, and where it comes from."""
-    graph = analysis.graph
-    maker = next((op for op in graph.ops if tensor in op.outputs), None)
-    if tensor in graph.inputs:
-        return f"t{tensor}", "input"
-    return f"t{tensor}", "" if maker is None else plain(f"{maker.id} {maker.label}")
-
-
 def _described(analysis: Analysis, tensor: int) -> str:
     """Where it comes from, and the end of its name."""
-    name, origin = analysis.graph.tensors[tensor].name, _name(analysis, tensor)[1]
+    name, origin = analysis.graph.tensors[tensor].name, origin_of(analysis.graph, tensor)
     room = 38 - len(origin)
     return f"{origin}, {short_name(name, room)}" if name and room >= 8 else origin
 
@@ -130,8 +112,8 @@ def _mark(frame: Frame, analysis: Analysis, line: Timeline) -> Iterator[Element]
     """The peak, where it is and what runs then; the state."""
     state = analysis.variables_bytes
     peak, at = state + line.peak_bytes, max(0, line.peak_step)
-    yield Line(frame.across(peak), RED, 1.2, DASH)
-    yield from upright(frame, at, peak)
+    yield Line(frame.across(peak), RED, 1.2, chart.DASH)
+    yield from chart.upright(frame, at, peak)
     if line.peak_step < 0:
         where = "before the first step"
     else:
@@ -139,9 +121,9 @@ def _mark(frame: Frame, analysis: Analysis, line: Timeline) -> Iterator[Element]
         where = plain(f"step {line.peak_step}: {step.operator} {step.type}")
     text = f"peak {amount(line.peak_bytes)}"
     text += (f" + state {amount(state)}" if state else "") + f", {where}"
-    side = side_of(at, len(line.steps))
+    side = chart.side_of(at, len(line.steps))
     yield Words(frame.x(at + 0.5), frame.y(peak) - 6, text, side, RED, bold=True, halo=True)
     if state:
         kept = f"state, kept from run to run: {amount(state)}"
         middle = (frame.left + frame.right) / 2
-        yield Words(middle, frame.y(state / 2) + 4, kept, "middle", size=SMALL + 1, halo=True)
+        yield Words(middle, frame.y(state / 2) + 4, kept, "middle", size=chart.SMALL + 1, halo=True)

@@ -98,13 +98,19 @@ def up_axis(frame: Frame, name: str, wanted: int = 9) -> Iterator[Element]:
     yield Words(left - 18 - room, middle, name, "middle", size=USUAL, turn=90)
 
 
+def cross_axis(frame: Frame, ticks: Iterable[tuple[float, str]], name: str) -> Iterator[Element]:
+    """Ticks with their labels below the chart, and `name` below them."""
+    for at, label in ticks:
+        x = frame.x(at)
+        yield Line(((x, frame.bottom), (x, frame.bottom + 4)), INK, 1)
+        yield Words(x, frame.bottom + 18, label, "middle", size=USUAL)
+    yield Words((frame.left + frame.right) / 2, frame.bottom + 38, name, "middle", size=USUAL)
+
+
 def step_axis(frame: Frame, name: str) -> Iterator[Element]:
     """Numbers of steps, each below the middle of its slot."""
-    for level in levels(frame.last - 1, 12):
-        x = frame.x(level + 0.5)
-        yield Line(((x, frame.bottom), (x, frame.bottom + 4)), INK, 1)
-        yield Words(x, frame.bottom + 18, f"{level:,}", "middle", size=USUAL)
-    yield Words((frame.left + frame.right) / 2, frame.bottom + 38, name, "middle", size=USUAL)
+    ticks = ((level + 0.5, f"{level:,}") for level in levels(frame.last - 1, 12))
+    return cross_axis(frame, ticks, name)
 
 
 def operator_axis(frame: Frame, labels: Sequence[str]) -> Iterator[Element]:

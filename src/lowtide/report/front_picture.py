@@ -12,9 +12,9 @@ from math import ceil, floor, log10
 from lowtide.commands.compiling import Compiled
 from lowtide.ir.macs import graph_macs
 from lowtide.plans.placer import Point
-from lowtide.report.chart import USUAL, Frame, up_axis
+from lowtide.report.chart import Frame, cross_axis, up_axis
 from lowtide.report.part_lines import part_lines, spaced
-from lowtide.report.picture import COLOURS, INK, PALE, RED, Boxes, Element, Line, Picture, Words
+from lowtide.report.picture import COLOURS, PALE, RED, Boxes, Element, Line, Picture, Words
 from lowtide.report.predicted import predicted_note
 
 _WIDE, _HIGH = 800, 500
@@ -53,7 +53,7 @@ def front_picture(compiled: Compiled, points: Sequence[Point]) -> Picture:
     elements += up_axis(
         frame, f"arena, and {state:,} B of state, bytes" if state else "arena, bytes"
     )
-    elements += _cost_axis(frame, label)
+    elements += cross_axis(frame, _round_costs(frame), label)
     for line in spaced(part_lines(), low / 2, most * (1 - _GAP), most * _GAP):
         elements.append(Line(frame.across(line.ram_bytes), PALE, 1, (1.5, 3)))
         x, y = frame.left + 6, frame.y(line.ram_bytes) - 4
@@ -82,13 +82,10 @@ def _mark(x: float, y: float, colour: str, times: float = 1) -> Boxes:
     return Boxes(((x - side / 2, y - side / 2, side, side),), colour, "#ffffff")
 
 
-def _cost_axis(frame: Frame, name: str) -> Iterator[Element]:
+def _round_costs(frame: Frame) -> Iterator[tuple[float, str]]:
     """Round numbers, at even distances."""
     raw = (frame.last - frame.first) / _TICKS
     power = 10.0 ** floor(log10(raw))
     unit = next(step * power for step in (1, 2, 5, 10) if step * power >= raw)
     for tick in range(ceil(frame.first / unit), floor(frame.last / unit) + 1):
-        x = frame.x(tick * unit)
-        yield Line(((x, frame.bottom), (x, frame.bottom + 4)), INK, 1)
-        yield Words(x, frame.bottom + 18, f"{tick * unit:.6g}", "middle", size=USUAL)
-    yield Words((frame.left + frame.right) / 2, frame.bottom + 40, name, "middle", size=USUAL)
+        yield tick * unit, f"{tick * unit:.6g}"

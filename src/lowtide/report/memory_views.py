@@ -21,6 +21,7 @@ from lowtide.report.plan_boxes import (
     Run,
     colours_of,
     most_held,
+    origin_of,
     plan_boxes,
     step_name,
     tensor_name,
@@ -188,9 +189,7 @@ def _whole(
     shown = PlanBoxes(boxes, (), (), live, placement.arena_bytes, variables)
 
     def name(tensor: int) -> tuple[str, str]:
-        maker = next((op for op in graph.ops if tensor in op.outputs), None)
-        origin = "input" if maker is None else plain(f"{maker.id} {maker.label}")
-        return f"t{tensor}", origin
+        return f"t{tensor}", origin_of(graph, tensor)
 
     labels = [plain(f"{op} {graph.ops[op].label}") for op in order]
     return View(

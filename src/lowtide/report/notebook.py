@@ -8,6 +8,7 @@ and one picture that needs no script, in the notebook's own colours but for the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from html import escape
 from typing import assert_never
 
@@ -19,6 +20,7 @@ from lowtide.commands.evaluating import Evaluated
 from lowtide.commands.reordering import Reordered
 from lowtide.commands.simplifying import SimplifiedFile
 from lowtide.ir.macs import graph_macs
+from lowtide.report.analysis_picture import stacked
 from lowtide.report.chart import Frame, boxes_in
 from lowtide.report.deployment import ran_text, verified_text
 from lowtide.report.describe import describe
@@ -106,13 +108,8 @@ def _analysis(analysis: Analysis) -> Iterable[str]:
         ],
     )
     tensors = analysis.graph.tensors
-    boxes: list[Box] = []
-    for slot, step in enumerate(file.steps):
-        at = 0
-        for tensor in sorted(step.working_set):
-            size = tensors[tensor].bytes
-            boxes.append(Box(tensor, slot, slot + 1, at, size))
-            at += size
+    state = analysis.variables_bytes
+    boxes = [replace(b, offset=b.offset - state) for b in stacked(analysis, file).boxes]
     names = {t.id: plain(f"tensor {t.id} {t.name}") for t in analysis.tensors}
     yield _picture(boxes, len(file.steps), file.peak_bytes, names, "working set by operator")
     held = sorted(file.peak_set, key=lambda t: -tensors[t].bytes)[:_NAMED]

@@ -8,7 +8,6 @@ It is imported only then: it takes long, and most commands draw nothing.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -33,6 +32,8 @@ _LETTER: Final = 0.62
 _INCH: Final = 100
 """Pixels of a picture, as matplotlib has it; a PNG has `_DPI` of its own."""
 _DPI: Final = 120
+
+_HALO: Final = {"paint_order": "stroke", "stroke": "#ffffff", "stroke_width": "2"}
 
 Place = tuple[float, float]
 Side = Literal["start", "middle", "end"]
@@ -142,41 +143,37 @@ def svg_text(picture: Picture) -> str:
 
 
 def _svg(element: Element) -> str:
-    return f"<{' '.join(_tag(element))}"
-
-
-def _tag(element: Element) -> Iterator[str]:
-    """The tag's name, what it has, and what ends it."""
     match element:
         case Boxes(places, fill, edge, title):
             path = "".join(
                 f"M{_n(x)} {_n(y)}h{_n(wide)}v{_n(high)}h{_n(-wide)}z"
                 for x, y, wide, high in places
             )
-            yield f'path d="{path}" fill="{fill}"'
-            if edge:
-                yield f'stroke="{edge}" stroke-width="0.6"'
-            yield f"><title>{escape(title)}</title></path>" if title else "/>"
+            inside = f"<title>{escape(title)}</title>" if title else ""
+            return _tag("path", inside, d=path, fill=fill, stroke=edge, stroke_width=edge and "0.6")
         case Line(points, colour, thick, dash, fill):
             path = " ".join(f"{_n(x)},{_n(y)}" for x, y in points)
-            yield f'polyline points="{path}" fill="{fill}" stroke="{colour}"'
-            yield f'stroke-width="{_n(thick)}"'
-            if dash:
-                yield f'stroke-dasharray="{" ".join(map(_n, dash))}"'
-            yield "/>"
-        case Words():
-            yield f'text x="{_n(element.x)}" y="{_n(element.y)}" fill="{element.colour}"'
-            if element.at != "start":
-                yield f'text-anchor="{element.at}"'
-            if element.bold:
-                yield 'font-weight="bold"'
-            if element.size != FONT:
-                yield f'font-size="{_n(element.size)}"'
-            if element.turn:
-                yield f'transform="rotate({-element.turn} {_n(element.x)} {_n(element.y)})"'
-            if element.halo:
-                yield 'paint-order="stroke" stroke="#ffffff" stroke-width="2"'
-            yield f">{escape(element.text)}</text>"
+            line = {"stroke": colour, "stroke_width": _n(thick)}
+            dashes = " ".join(map(_n, dash))
+            return _tag("polyline", "", points=path, fill=fill, **line, stroke_dasharray=dashes)
+        case Words(x, y, text, at, colour):
+            return _tag(
+                *("text", escape(text)),
+                x=_n(x),
+                y=_n(y),
+                fill=colour,
+                text_anchor="" if at == "start" else at,
+                font_weight="bold" if element.bold else "",
+                font_size="" if element.size == FONT else _n(element.size),
+                transform=f"rotate({-element.turn} {_n(x)} {_n(y)})" if element.turn else "",
+                **(_HALO if element.halo else {}),
+            )
+
+
+def _tag(name: str, inside: str, **attributes: str) -> str:
+    """An element with those attributes that are not ""."""
+    given = "".join(f' {k.replace("_", "-")}="{v}"' for k, v in attributes.items() if v)
+    return f"<{name}{given}>{inside}</{name}>" if inside else f"<{name}{given}/>"
 
 
 def _n(value: float) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from lowtide.commands.compiling import Compiled
+from lowtide.ir import Graph
 from lowtide.report.planned import network_tensor
 from lowtide.report.text import plain
 
@@ -183,17 +184,20 @@ def most_held(boxes: Iterable[Box]) -> dict[int, int]:
     return {t: max(accumulate(c[s] for s in sorted(c))) for t, c in changes.items()}
 
 
+def origin_of(graph: Graph, tensor: int) -> str:
+    """Where a tensor of a network comes from: its maker, "input" or "variable"; "" of none."""
+    if tensor in graph.inputs:
+        return "input"
+    if graph.tensors[tensor].is_variable:
+        return "variable"
+    maker = next((op for op in graph.ops if tensor in op.outputs), None)
+    return "" if maker is None else plain(f"{maker.id} {maker.label}")
+
+
 def tensor_name(compiled: Compiled, tensor: int) -> tuple[str, str]:
     """A tensor's short name, and where it comes from."""
-    graph = compiled.graph
     tensor, what = network_tensor(compiled.assembly, tensor)
-    maker = next((op for op in graph.ops if tensor in op.outputs), None)
-    if tensor in graph.inputs:
-        origin = "input"
-    elif graph.tensors[tensor].is_variable:
-        origin = "variable"
-    else:
-        origin = plain(f"{maker.id} {maker.label}") if maker is not None else ""
+    origin = origin_of(compiled.graph, tensor)
     return f"t{tensor}", f"{origin}, {what}" if what else origin
 
 

@@ -12,36 +12,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from lowtide.commands.compiling import Compiled
-from lowtide.report.chart import (
-    NAMED_STEPS,
-    SMALL,
-    Frame,
-    boxes_in,
-    labels_in,
-    legend,
-    legend_lines,
-    legend_room,
-    operator_axis,
-    operator_room,
-    side_of,
-    stairs,
-    step_axis,
-    up_axis,
-    upright,
-)
+from lowtide.report import chart
+from lowtide.report.chart import Frame
 from lowtide.report.part import MODES
-from lowtide.report.picture import (
-    COLOURS,
-    GREY,
-    INK,
-    PALE,
-    RED,
-    Element,
-    Line,
-    Picture,
-    Words,
-    letters,
-)
+from lowtide.report.picture import COLOURS, GREY, INK, RED, Element, Line, Picture, Words, letters
 from lowtide.report.plan_boxes import (
     SCRATCH,
     PlanBoxes,
@@ -73,23 +47,24 @@ def plan_picture(compiled: Compiled) -> Picture:
     largest = sorted(area, key=lambda t: (-area[t], t))[:_NAMED]
     spans = spans_of(everything)
     by_birth = [(t, names[t]) for t in sorted(largest, key=lambda t: spans[t][0])]
-    lines = legend_lines(shown, by_birth, colours)
-    right = _WIDE - legend_room(lines)
+    lines = chart.legend_lines(shown, by_birth, colours)
+    right = _WIDE - chart.legend_room(lines)
     labels = _labels(compiled, shown)
-    bottom = _HIGH - (operator_room(labels) if labels else 46)
+    bottom = _HIGH - (chart.operator_room(labels) if labels else 46)
     most = 1.08 * (shown.arena_bytes + shown.state_bytes)
     memory = Frame(_LEFT, _TOP, right, bottom - _LIVE - 22, 0, shown.slots, most)
     live = Frame(_LEFT, bottom - _LIVE, right, bottom, 0, shown.slots, 1.2 * shown.peak_bytes)
     name = plain(Path(compiled.model.path).name)
+    under = ((_LEFT, bottom), *chart.stairs(live, shown.live), (right, bottom))
     elements = [
         *_heads(compiled, name),
-        *boxes_in(memory, everything, colours, {t: " ".join(n) for t, n in names.items()}),
-        Line(((_LEFT, bottom), *stairs(live, shown.live), (right, bottom)), PALE, 0.8, fill=GREY),
+        *chart.boxes_in(memory, everything, colours, {t: " ".join(n) for t, n in names.items()}),
+        Line(under, _DIM, 0.6, fill=GREY),
         *_borders(memory, live, shown),
         *_axes(memory, live, compiled, shown, labels),
         *_marks(memory, live, compiled, shown),
-        *labels_in(memory, shown, {t: names[t] for t in largest}),
-        *legend(right + 14, _TOP, "tensor, its maker, most bytes at once", lines),
+        *chart.labels_in(memory, shown, {t: names[t] for t in largest}),
+        *chart.legend(right + 14, _TOP, "tensor, its maker, most bytes at once", lines),
     ]
     return Picture(_WIDE, _HIGH, f"Memory of {name} over time", tuple(elements))
 
@@ -97,7 +72,7 @@ def plan_picture(compiled: Compiled) -> Picture:
 def _labels(compiled: Compiled, shown: PlanBoxes) -> list[str]:
     """What runs in each slot, if there is room to say so; else nothing."""
     assembly = compiled.assembly
-    if assembly.plan is not None or shown.slots > NAMED_STEPS:
+    if assembly.plan is not None or shown.slots > chart.NAMED_STEPS:
         return []
     kinds = [plain(assembly.operators(op)) for op in assembly.order]
     return ["inputs given", *kinds, *[""] * (shown.slots - 1 - len(kinds))]
@@ -122,21 +97,21 @@ def _heads(compiled: Compiled, name: str) -> Iterator[Words]:
             "operators interleave."
         )
     for number, hint in enumerate(hints):
-        yield Words(_LEFT, 44 + 14 * number, hint, colour=_DIM, size=SMALL + 1)
+        yield Words(_LEFT, 44 + 14 * number, hint, colour=_DIM, size=chart.SMALL + 1)
 
 
 def _axes(
     memory: Frame, live: Frame, compiled: Compiled, shown: PlanBoxes, labels: list[str]
 ) -> Iterator[Element]:
     above = "; state, which stays, above it" if shown.state_bytes else ""
-    yield from up_axis(memory, f"address in the arena (bytes{above})")
-    yield from up_axis(live, "live bytes", 3)
+    yield from chart.up_axis(memory, f"address in the arena (bytes{above})")
+    yield from chart.up_axis(live, "live bytes", 3)
     rows = compiled.assembly.plan is not None
     what = "each makes or takes in one row" if rows else "each runs one operator"
     if labels:
-        yield from operator_axis(live, labels)
+        yield from chart.operator_axis(live, labels)
     else:
-        yield from step_axis(live, f"step ({what}; 0 is before the first one)")
+        yield from chart.step_axis(live, f"step ({what}; 0 is before the first one)")
 
 
 def _borders(memory: Frame, live: Frame, shown: PlanBoxes) -> Iterator[Element]:
@@ -145,20 +120,22 @@ def _borders(memory: Frame, live: Frame, shown: PlanBoxes) -> Iterator[Element]:
         x = memory.x(run.start)
         for frame, top in ((memory, shown.arena_bytes), (live, shown.peak_bytes)):
             yield Line(((x, frame.bottom), (x, frame.y(top))), _DIM, 0.6)
-        if memory.x(run.end) - x >= 2 + letters(str(run.stage), SMALL):
+        if memory.x(run.end) - x >= 2 + letters(str(run.stage), chart.SMALL):
             middle = (x + memory.x(run.end)) / 2
-            yield Words(middle, _TOP - 2, str(run.stage), "middle", _DIM, SMALL)
+            yield Words(middle, _TOP - 2, str(run.stage), "middle", _DIM, chart.SMALL)
 
 
 def _marks(memory: Frame, live: Frame, compiled: Compiled, shown: PlanBoxes) -> Iterator[Element]:
     """The arena's top and the peak, with their labels."""
     top, peak, slots = shown.arena_bytes, shown.peak_slot, shown.slots
     yield Line(memory.across(top), INK, 1.4)
-    yield from upright(memory, peak, top)
-    yield from upright(live, peak, live.most)
+    yield from chart.upright(memory, peak, top)
+    yield from chart.upright(live, peak, live.most)
     y = memory.y(top) - 6
     text = f"peak {amount(shown.peak_bytes)} live, {step_name(compiled, peak)}"
-    yield Words(memory.x(peak + 0.5), y, text, side_of(peak, slots), RED, bold=True, halo=True)
+    yield Words(
+        memory.x(peak + 0.5), y, text, chart.side_of(peak, slots), RED, bold=True, halo=True
+    )
     arena = f"arena {amount(top)}"
     if shown.state_bytes:
         arena += f" + state {amount(shown.state_bytes)}"
