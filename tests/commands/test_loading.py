@@ -22,8 +22,8 @@ from lowtide.commands.loading import End, Program
 from lowtide.errors import MissingToolError, ModelError, UsageError
 from lowtide.machines import finding
 from lowtide.tflite.read import parse
-from move_models import Net
 from networks import compiled
+from schema_models import Net
 
 Array = NDArray[Any]
 

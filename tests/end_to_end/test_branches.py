@@ -15,7 +15,7 @@ from lowtide.commands.compiling import Options, compile_model
 from lowtide.errors import ModelError
 from lowtide.passes.branches import inline_branches
 from lowtide.tflite.read import parse
-from move_models import Net
+from schema_models import Net
 
 SHAPE = (1, 4, 3, 2)
 WAYS = (Options(), Options(schedule="operators", simplify=False))

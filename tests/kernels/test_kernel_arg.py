@@ -10,7 +10,7 @@ import pytest
 from harness import differences
 
 from assembled import refusal
-from move_models import Net
+from schema_models import Net
 
 SHAPES = ((1, 4, 3, 5), (2, 3, 4, 2), (1, 7), (9,), (3, 4), (2, 3, 4), (1, 2, 3, 2, 3))
 

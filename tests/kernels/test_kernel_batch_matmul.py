@@ -11,7 +11,7 @@ import pytest
 from harness import differences
 
 from assembled import refusal
-from move_models import Net
+from schema_models import Net
 
 Shape = tuple[int, ...]
 

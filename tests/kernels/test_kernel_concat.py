@@ -10,7 +10,7 @@ import pytest
 from harness import differences
 
 from assembled import refusal
-from move_models import Net, Shape
+from schema_models import Net, Shape
 
 
 def concat(net: Net, inputs: list[int], shape: Shape, axis: int, **fields: Any) -> int:

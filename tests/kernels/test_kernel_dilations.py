@@ -14,7 +14,7 @@ from lowtide.commands.checking import verify
 from lowtide.commands.compiling import Options, compile_model
 from lowtide.passes import fold_dilations
 from lowtide.tflite.read import parse
-from move_models import Net
+from schema_models import Net
 
 CASES = (  # input, block, kernel, crops beyond what divides
     ((1, 8, 6, 3), (2, 2), (3, 3), 0),

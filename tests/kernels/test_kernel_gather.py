@@ -10,7 +10,7 @@ import pytest
 from harness import differences
 
 from assembled import refusal
-from move_models import Net
+from schema_models import Net
 
 
 def gather(net: Net, source: int, indices: Any, axis: int, batch: int = 0) -> int:

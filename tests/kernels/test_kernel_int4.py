@@ -21,7 +21,7 @@ from lowtide.lower.nodes import Array
 from lowtide.machines.board import find_target
 from lowtide.passes import normalise_windows, unpack_weights
 from lowtide.tflite.read import parse
-from move_models import Net
+from schema_models import Net
 from strip_programs import Program, run_all
 
 

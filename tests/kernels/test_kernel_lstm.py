@@ -12,7 +12,7 @@ from harness import differences
 from assembled import assemble, refusal
 from lowtide.errors import ModelError
 from lowtide.tflite.read import parse
-from move_models import Net
+from schema_models import Net
 
 
 def lstm(

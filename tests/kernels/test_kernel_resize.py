@@ -11,7 +11,7 @@ import pytest
 from harness import differences
 
 from assembled import refusal
-from move_models import Net
+from schema_models import Net
 
 _SIZES = [(1, 1), (2, 3), (5, 4), (7, 9), (8, 10), (10, 8), (13, 17), (30, 3)]
 

@@ -22,7 +22,7 @@ from lowtide.lower import lower_op
 from lowtide.passes import normalise_windows
 from lowtide.passes.flipping import flip_bytes
 from lowtide.tflite.read import parse
-from move_models import Net
+from schema_models import Net
 
 
 def _layers(dtype: str) -> bytes:

@@ -11,7 +11,7 @@ from harness import differences
 
 from assembled import assemble, refusal
 from lowtide.tflite.read import parse
-from move_models import Net, Shape
+from schema_models import Net, Shape
 
 
 def transpose(net: Net, source: int, perm: Shape) -> int:

@@ -15,7 +15,7 @@ from assembled import refusal
 from lowtide.lower import lower_op
 from lowtide.passes import normalise_windows
 from lowtide.tflite.read import parse
-from move_models import Net
+from schema_models import Net
 
 
 def transpose_conv(

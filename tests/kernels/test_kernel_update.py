@@ -9,7 +9,7 @@ import pytest
 from harness import differences
 
 from assembled import refusal
-from move_models import Net, Shape
+from schema_models import Net, Shape
 
 CASES: tuple[tuple[Shape, Shape], ...] = (
     ((7,), (3,)),

@@ -17,7 +17,7 @@ from lowtide.ir.soundness import verify
 from lowtide.oracle.interpreters import random_inputs, reference_tensors
 from lowtide.passes import resolve_variables
 from lowtide.tflite.read import parse
-from move_models import Net
+from schema_models import Net
 from stateful import assign, handle, read, set_up
 
 

@@ -18,8 +18,8 @@ from lowtide.report.memory_views import views_of
 from lowtide.report.page import report_document, verdict_sentence
 from lowtide.report.part_lines import PartLine, part_lines, spaced
 from lowtide.tflite.read import parse
-from move_models import Net
 from networks import model_of
+from schema_models import Net
 
 SHAPE = (1, 4, 3, 2)
 
