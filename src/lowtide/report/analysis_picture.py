@@ -14,7 +14,7 @@ from lowtide.commands.analysis import Analysis, Timeline
 from lowtide.report import chart
 from lowtide.report.chart import Frame
 from lowtide.report.picture import COLOURS, RED, Element, Line, Picture, Words
-from lowtide.report.plan_boxes import SCRATCH, Box, PlanBoxes, colours_in, origin_of
+from lowtide.report.plan_boxes import SCRATCH, Box, PlanBoxes, colours_in, largest, origin_of
 from lowtide.report.terminal import short_name
 from lowtide.report.text import amount, best_title, plain
 
@@ -57,15 +57,12 @@ def analysis_picture(analysis: Analysis) -> Picture:
         proof = ", proved optimal" if analysis.best_order.proved_optimal else ""
         lines.append((f"{best_title(analysis)}{proof}", analysis.best))
     shown = [stacked(analysis, line) for _, line in lines]
-    everything = [(*one.boxes, *one.variables) for one in shown]
+    everything = [one.everything for one in shown]
     colours = colours_in(everything, len(COLOURS))
     names = {t: (f"t{t}", origin_of(analysis.graph, t)) for t in colours}
-    area = dict.fromkeys(colours, 0)
-    for box in shown[0].boxes:
-        area[box.tensor] += box.size * (box.end - box.start)
-    largest = sorted(sorted(area, key=lambda t: (-area[t], t))[:_NAMED], key=list(area).index)
+    named = sorted(largest(shown[0].boxes, _NAMED), key=[*colours].index)
     told = chart.legend_lines(
-        shown[0], [(t, (names[t][0], _described(analysis, t))) for t in largest], colours
+        shown[0], [(t, (names[t][0], _described(analysis, t))) for t in named], colours
     )
     right = _WIDE - chart.legend_room(told)
     labels = [[plain(f"{step.operator} {step.type}") for step in line.steps] for _, line in lines]

@@ -192,7 +192,7 @@ def legend_lines(
     colours: Mapping[int, int],
 ) -> list[tuple[str, str]]:
     """Colour and text: the named tensors, each with the most bytes it holds at once; "": no colour."""
-    held = most_held((*shown.boxes, *shown.variables))
+    held = most_held(shown.everything)
     lines = [
         (COLOURS[colours[t]], f"{short}  {cut(origin, _MAKER)}  {amount(held[t])}")
         for t, (short, origin) in named
@@ -235,7 +235,7 @@ def labels_in(
     columns = max(1, round((frame.right - frame.left) / _CELL))
     lines = max(1, round((frame.bottom - frame.top) / _CELL))
     grid = np.full((lines, columns), SCRATCH, np.int64)
-    for box in (*shown.boxes, *shown.variables):
+    for box in shown.everything:
         left, right = (round(slot / shown.slots * columns) for slot in (box.start, box.end))
         bottom, top = (
             round(y / (frame.most or 1) * lines) for y in (box.offset, box.offset + box.size)

@@ -29,6 +29,7 @@ from lowtide.report.advised import advice_documents
 from lowtide.report.fields import fields_of
 from lowtide.report.memory_views import View, views_of
 from lowtide.report.part_lines import part_lines
+from lowtide.report.plan_boxes import colours_of
 from lowtide.report.profile import ids_text
 from lowtide.report.template import filled, template
 from lowtide.report.text import amount, plain, shape_text
@@ -37,6 +38,8 @@ SCHEMA: Final = "lowtide.report/1"
 
 _NAME: Final = 60
 """Letters of a tensor's name that a small box has room for."""
+_COLOURS: Final = 8
+"""So many colours page.css has."""
 _WAYS: Final[tuple[Way, ...]] = ("as is", "streamed", "more work")
 
 
@@ -227,17 +230,17 @@ def _tensor_names(compiled: Compiled, views: Iterable[View]) -> dict[str, str]:
 
 
 def _view(view: View) -> dict[str, Any]:
+    shown = view.shown
+    colours = colours_of(shown.everything, _COLOURS)
     return {
-        **fields_of(view, "key", "title", "caption", "why"),
-        **fields_of(view, "ram_bytes", "arena_bytes", "state_bytes"),
-        "slots": len(view.steps),
-        **fields_of(view, "peak_slot", "peak_bytes"),
+        **fields_of(view, "key", "title", "caption", "why", "ram_bytes"),
+        **fields_of(shown, "arena_bytes", "state_bytes", "slots", "peak_slot", "peak_bytes"),
         "peak": [fields_of(held, "name", "bytes", "of", "pieces", "why") for held in view.peak],
         "steps": [[label, sum(1 for _ in group)] for label, group in groupby(view.steps)],
-        "boxes": [[b.tensor, b.start, b.end, b.offset, b.size] for b in view.boxes],
-        "runs": [[r.stage, r.start, r.end] for r in view.runs],
+        "boxes": [[b.tensor, b.start, b.end, b.offset, b.size] for b in shown.everything],
+        "runs": [[r.stage, r.start, r.end] for r in shown.runs],
         "names": {str(tensor): list(name) for tensor, name in view.names.items()},
-        "colours": {str(tensor): colour for tensor, colour in view.colours.items()},
+        "colours": {str(tensor): colour for tensor, colour in colours.items()},
     }
 
 

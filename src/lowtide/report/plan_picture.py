@@ -17,9 +17,9 @@ from lowtide.report.chart import Frame
 from lowtide.report.part import MODES
 from lowtide.report.picture import COLOURS, GREY, INK, RED, Element, Line, Picture, Words, letters
 from lowtide.report.plan_boxes import (
-    SCRATCH,
     PlanBoxes,
     colours_of,
+    largest,
     plan_boxes,
     spans_of,
     step_name,
@@ -37,21 +37,17 @@ _NAMED = 28
 def plan_picture(compiled: Compiled) -> Picture:
     """Where every row or tensor lies, step by step, and below that the bytes that are live."""
     shown = plan_boxes(compiled)
-    everything = (*shown.boxes, *shown.variables)
+    everything = shown.everything
     colours = colours_of(everything, len(COLOURS))
     names = {tensor: tensor_name(compiled, tensor) for tensor in colours}
-    area: dict[int, int] = dict.fromkeys(colours, 0)
-    for box in everything:
-        if box.tensor != SCRATCH:
-            area[box.tensor] += box.size * (box.end - box.start)
-    largest = sorted(area, key=lambda t: (-area[t], t))[:_NAMED]
+    named = largest(everything, _NAMED)
     spans = spans_of(everything)
-    by_birth = [(t, names[t]) for t in sorted(largest, key=lambda t: spans[t][0])]
+    by_birth = [(t, names[t]) for t in sorted(named, key=lambda t: spans[t][0])]
     lines = chart.legend_lines(shown, by_birth, colours)
     right = _WIDE - chart.legend_room(lines)
     labels = _labels(compiled, shown)
     bottom = _HIGH - (chart.operator_room(labels) if labels else 46)
-    most = 1.08 * (shown.arena_bytes + shown.state_bytes)
+    most = 1.08 * shown.ram_bytes
     memory = Frame(_LEFT, _TOP, right, bottom - _LIVE - 22, 0, shown.slots, most)
     live = Frame(_LEFT, bottom - _LIVE, right, bottom, 0, shown.slots, 1.2 * shown.peak_bytes)
     name = plain(Path(compiled.model.path).name)
@@ -63,7 +59,7 @@ def plan_picture(compiled: Compiled) -> Picture:
         *_borders(memory, live, shown),
         *_axes(memory, live, compiled, shown, labels),
         *_marks(memory, live, compiled, shown),
-        *chart.labels_in(memory, shown, {t: names[t] for t in largest}),
+        *chart.labels_in(memory, shown, {t: names[t] for t in named}),
         *chart.legend(right + 14, _TOP, "tensor, its maker, most bytes at once", lines),
     ]
     return Picture(_WIDE, _HIGH, f"Memory of {name} over time", tuple(elements))
