@@ -10,36 +10,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from html import escape
-from typing import assert_never
 
 from lowtide.commands.analysis import Analysis
 from lowtide.commands.checking import Ran, Verified
 from lowtide.commands.compiling import Compiled, Planned
 from lowtide.commands.estimating import Estimate
-from lowtide.commands.evaluating import Evaluated
-from lowtide.commands.reordering import Reordered
-from lowtide.commands.simplifying import SimplifiedFile
 from lowtide.ir.macs import graph_macs
 from lowtide.report.analysis_picture import stacked
 from lowtide.report.chart import Frame, boxes_in
-from lowtide.report.deployment import ran_text, verified_text
+from lowtide.report.describe import Result as Described
 from lowtide.report.describe import describe
 from lowtide.report.part import network_name
 from lowtide.report.picture import STRONG, Element, Line, Picture, Words, svg_text
 from lowtide.report.plan_boxes import Box, PlanBoxes, colours_of, plan_boxes, tensor_name
 from lowtide.report.text import amount, plain, shape_text
 
-Result = (
-    Analysis
-    | Reordered
-    | SimplifiedFile
-    | Compiled
-    | Planned
-    | Verified
-    | Ran
-    | Estimate
-    | Evaluated
-)
+Result = Described | Estimate
 
 _WIDE, _HIGH, _TOP = 760, 240, 16
 _NAMED = 8
@@ -58,15 +44,13 @@ def notebook_html(result: Result) -> str:
         case Compiled():
             return _page(network_name(result.model), _compiled(result))
         case Verified():
-            text = verified_text(result.compiled, result)
             name = network_name(result.compiled.model)
             sign = "bit-exact" if result.bit_exact else "differs"
-            return _page(f"{name}: {sign}", [f"<p>{escape(text)}</p>"])
+            return _page(f"{name}: {sign}", [f"<p>{escape(describe(result))}</p>"])
         case Ran():
-            return _page(network_name(result.compiled.model), [_lines(ran_text(result))])
-        case Reordered() | SimplifiedFile() | Evaluated():
+            return _page(network_name(result.compiled.model), [_lines(describe(result))])
+        case _:
             return _page("", [_lines(describe(result))])
-    assert_never(result)
 
 
 def _page(title: str, parts: Iterable[str]) -> str:

@@ -30,6 +30,7 @@ from lowtide.report.fields import fields_of
 from lowtide.report.memory_views import View, views_of
 from lowtide.report.part_lines import part_lines
 from lowtide.report.plan_boxes import colours_of
+from lowtide.report.predicted import predicted_of
 from lowtide.report.profile import ids_text
 from lowtide.report.template import filled, template
 from lowtide.report.text import amount, plain, shape_text
@@ -259,11 +260,10 @@ def _fronts(reported: Reported) -> list[dict[str, Any]]:
 
 def _point(planned: Planned, point: Point) -> dict[str, Any]:
     compiled = planned.compiled
-    model = compiled.options.predictor
     return {
         "ram_bytes": point.arena_bytes + compiled.state_bytes,
         **fields_of(point, "macs", "overhead"),
-        "instructions": None if model is None else model.program(point.placed.rows.executed),
+        "instructions": predicted_of(compiled, point),
     }
 
 

@@ -14,7 +14,7 @@ from lowtide.program.assemble import Assembly, ByOperators, ByRows
 from lowtide.report.complete import incomplete_note
 from lowtide.report.fields import fields_of
 from lowtide.report.part import MODES, network_name, part_fields
-from lowtide.report.predicted import predicted_fields, predicted_note
+from lowtide.report.predicted import predicted_fields, predicted_note, predicted_of
 from lowtide.report.saved import saved_lines, savings_document
 from lowtide.report.terminal import GLUE
 from lowtide.report.text import amount, change, plain, table
@@ -173,9 +173,9 @@ def plan_document(planned: Planned) -> dict[str, Any]:
 
 def _point_document(compiled: Compiled, point: Point) -> dict[str, Any]:
     fields = fields_of(point, "arena_bytes", "macs", "overhead")
-    model = compiled.options.predictor
-    if model is not None:
-        fields["instructions_predicted"] = model.program(point.placed.rows.executed)
+    predicted = predicted_of(compiled, point)
+    if predicted is not None:
+        fields["instructions_predicted"] = predicted
     return fields
 
 
@@ -188,7 +188,7 @@ def front_text(compiled: Compiled, points: Sequence[Point], *, complete: bool) -
             f"{p.peak_bytes:,}",
             f"{p.overhead:.4f}",
             f"{p.macs:,}",
-            *([] if model is None else [f"{model.program(p.placed.rows.executed):,}"]),
+            *([] if model is None else [f"{predicted_of(compiled, p):,}"]),
             sum(c.strip_width is not None for c in p.choices),
             f"<-{GLUE}this{GLUE}plan" if _same(p, compiled) else "",
         )
