@@ -39,8 +39,8 @@ _PLAIN = {"RELU", "RELU6", "LOGISTIC", "TANH", "PRELU", "ELU", "RSQRT"}
 """Operators without options."""
 _SCALED = tuple(map(np.dtype, ("int8", "uint8", "int16")))
 """Types that usually have a scale; others only if one is given and is not 1."""
-USUAL = 0.0
-"""The scale that the net gives, if any: none is 0."""
+USUAL = -1.0
+"""For a scale: the one that the net gives, if any."""
 
 
 class Net:
@@ -86,7 +86,7 @@ class Net:
         )
         if quant is None and scale == USUAL and kind in self.scaled:
             quant = (self.quant[0], zero) if zero else self.quant
-        elif quant is None and scale and (kind in _SCALED or scale != 1.0):
+        elif quant is None and scale not in (None, USUAL) and (kind in _SCALED or scale != 1.0):
             quant = (scale, zero)
         if quant is not None:
             scales = np.atleast_1d(np.array(quant[0], np.float32))
