@@ -11,7 +11,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from PIL import Image
+from selenium import webdriver
 
 from lowtide.errors import UsageError
 from lowtide.report.picture import (
@@ -101,19 +103,39 @@ def test_a_png_has_them_where_the_svg_has() -> None:
         warnings.simplefilter("error")
         image = Image.open(io.BytesIO(png_bytes(DRAWN))).convert("RGB")
     assert image.size == (240, 120)
-    pixels = np.asarray(image)
+    looks_right(np.asarray(image.resize((200, 100))))
 
-    def colour(x: float, y: float) -> tuple[int, ...]:
-        return tuple(int(c) for c in pixels[round(y * 1.2), round(x * 1.2)])
 
-    assert colour(30, 30) == colour(90, 30) == (0, 0, 255)
-    assert colour(65, 30) == (255, 255, 255)
-    assert colour(100, 80) == (255, 0, 0)
-    assert colour(150, 40) == (0, 255, 0)
-    dashes = pixels[round(90 * 1.2), 12:228, 1] < 128
+def test_a_browser_draws_the_svg(tmp_path: Path) -> None:
+    (tmp_path / "a.svg").write_text(svg_text(DRAWN), "utf-8")
+    page = '<body style="margin:0"><img src="a.svg" width="200" height="100"></body>'
+    (tmp_path / "a.html").write_text(page, "utf-8")
+    options = webdriver.ChromeOptions()
+    for option in ("--headless=new", "--no-sandbox", "--force-device-scale-factor=1"):
+        options.add_argument(option)
+    options.binary_location = "/usr/bin/chromium"
+    service = webdriver.ChromeService("/usr/bin/chromedriver")
+    with webdriver.Chrome(options=options, service=service) as browser:
+        browser.get((tmp_path / "a.html").as_uri())
+        shot = Image.open(io.BytesIO(browser.get_screenshot_as_png())).convert("RGB")
+    looks_right(np.asarray(shot)[:100, :200])
+
+
+def looks_right(pixels: NDArray[np.uint8]) -> None:
+    """`DRAWN` as pixels [100, 200, RGB]: every element in its place and colour."""
+
+    def near(x: int, y: int, colour: tuple[int, int, int]) -> bool:
+        return bool(np.abs(pixels[y, x].astype(int) - colour).max() < 60)
+
+    blue, red, green, white = (0, 0, 255), (255, 0, 0), (0, 255, 0), (255, 255, 255)
+    assert near(30, 30, blue) and near(90, 30, blue) and near(65, 30, white)
+    assert near(100, 80, red) and near(150, 40, green) and near(150, 5, white)
+    dashes = pixels[90, 10:190, 1] < 128
     assert 0.4 < dashes.mean() < 0.8
-    words = pixels[round(62 * 1.2) : round(71 * 1.2), :180].min(axis=(0, 2)) < 60
-    assert 80 * 1.2 < np.flatnonzero(words).mean() < 120 * 1.2  # in the middle, at 100
+    words = np.flatnonzero(pixels[62:71, :180].min(axis=(0, 2)) < 60)
+    assert 85 < words.mean() < 115  # in the middle, at 100
+    upright = pixels[40:62, 178:194, 1] < 128  # ends at 60, and goes up from there
+    assert upright.any()
 
 
 def test_matplotlib_is_imported_only_for_png() -> None:
