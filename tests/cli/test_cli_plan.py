@@ -317,7 +317,9 @@ def test_pictures(flags: tuple[str, ...], ending: str, model: Path, tmp_path: Pa
     assert text == fine(call("plan", model, *flags, "--no-advice"))
     begin = path.read_bytes()[:200]
     assert (
-        begin.startswith(b"\x89PNG\r\n") if ending.lower() == "png" else begin.startswith(b"<svg")
+        begin.startswith(b"\x89PNG\r\n")
+        if ending.lower() == "png"
+        else begin.startswith(b"<!-- Drawn by lowtide. -->\n<svg")
     )
     assert [p.name for p in tmp_path.iterdir()] == [path.name]
 

@@ -63,7 +63,7 @@ def test_files(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"a.{ending}"
     write_picture(DRAWN, path)
     first = path.read_bytes()
-    start = b"\x89PNG\r\n\x1a\n" if ending.lower() == "png" else b"<svg"
+    start = b"\x89PNG\r\n\x1a\n" if ending.lower() == "png" else b"<!-- Drawn by lowtide. -->\n<svg"
     assert first.startswith(start)
     assert b"dc:date" not in first
     write_picture(DRAWN, path)

@@ -32,6 +32,8 @@ _LETTER: Final = 0.62
 _INCH: Final = 100
 """Pixels of a picture, as matplotlib has it; a PNG has `_DPI` of its own."""
 _DPI: Final = 120
+_MARK: Final = "<!-- Drawn by lowtide. -->"
+"""By this, as by the software that a PNG names, `kinds` knows what may be drawn anew."""
 
 _HALO: Final = {"paint_order": "stroke", "stroke": "#ffffff", "stroke_width": "2"}
 
@@ -125,7 +127,8 @@ def write_picture(picture: Picture, path: Path, replacing: Replacing = OURS) -> 
     """
     picture_format = format_of(path.name)
     check_writable(path)
-    contents = png_bytes(picture) if picture_format == "png" else svg_text(picture).encode()
+    png = picture_format == "png"
+    contents = png_bytes(picture) if png else f"{_MARK}\n{svg_text(picture)}".encode()
     write_atomically(path, contents, replacing)
 
 
@@ -214,5 +217,5 @@ def png_bytes(picture: Picture) -> bytes:
                 if element.halo:
                     text.set_path_effects([withStroke(linewidth=2 * point, foreground="white")])
     out = io.BytesIO()
-    figure.savefig(out, format="png", dpi=_DPI)
+    figure.savefig(out, format="png", dpi=_DPI, metadata={"Software": "lowtide"})
     return out.getvalue()
