@@ -14,6 +14,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+from assembled import assemble_rows
 from lowtide import zoo
 from lowtide.commands.compiling import Compiled, compile_model, compiled_of
 from lowtide.commands.options import Options
@@ -32,7 +33,7 @@ from lowtide.passes.flipping import flip_bytes
 from lowtide.place.rows import QUICK
 from lowtide.plans.search import cheapest, choices_of
 from lowtide.plans.space import space_of
-from lowtide.program.assemble import Assembly, assemble_rows
+from lowtide.program.assemble import Assembly
 from lowtide.rows.prepare import prepare
 from lowtide.tflite.read import parse
 from random_nets import random_network

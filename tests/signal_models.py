@@ -7,34 +7,26 @@ from typing import Any
 
 import numpy as np
 
-from lowtide.zoo.spec import NetSpec, OpSpec, TensorSpec
-from lowtide.zoo.writer import write
+from lowtide.zoo.spec import OpSpec
+from spec_models import Specs
 
 Shape = Sequence[int]
 _TYPE = {"INT16": 7, "INT32": 2}
 
 
-class Net:
-    """A model under construction; all that operators make are its outputs."""
+class Signals(Specs):
+    """A model of signal operators; all that they make are its outputs."""
 
     def __init__(self) -> None:
-        self.tensors: list[TensorSpec] = []
-        self.ops: list[OpSpec] = []
-        self.inputs: list[int] = []
+        super().__init__()
         self.outputs: list[int] = []
-
-    def tensor(self, shape: Shape, dtype: str, data: Any = None) -> int:
-        values = None if data is None else np.asarray(data, dtype.lower())
-        name = f"t{len(self.tensors)}"
-        self.tensors.append(TensorSpec(name, tuple(shape), dtype, data=values))
-        return len(self.tensors) - 1
 
     def input(self, shape: Shape, dtype: str = "INT16") -> int:
         self.inputs.append(self.tensor(shape, dtype))
         return self.inputs[-1]
 
     def const(self, values: Any, dtype: str = "INT16") -> int:
-        return self.tensor(np.shape(values), dtype, values)
+        return self.tensor(np.shape(values), dtype, data=np.asarray(values, dtype.lower()))
 
     def signal(
         self, kind: str, inputs: Sequence[int], *made: tuple[Shape, str], **options: int
@@ -104,5 +96,4 @@ class Net:
         self.ops.append(OpSpec("RESHAPE", 1, (source, shape), (made,), "ReshapeOptions"))
 
     def build(self) -> bytes:
-        tensors, ops = tuple(self.tensors), tuple(self.ops)
-        return write(NetSpec("signal", tensors, ops, tuple(self.inputs), tuple(self.outputs)))
+        return self.file("signal", self.outputs)

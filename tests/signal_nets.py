@@ -11,12 +11,12 @@ from random import Random
 import numpy as np
 
 from lowtide.zoo import audio
-from signal_models import Net
+from signal_models import Signals
 
 
 def signal_network(seed: int) -> bytes:
     """The .tflite file of the network of that number."""
-    rng, net = Random(seed), Net()
+    rng, net = Random(seed), Signals()
     hop, parts = rng.choice((4, 8, 10, 16)), rng.randint(1, 3)
     size, frames = hop * parts + rng.choice((0, 0, 3)) * (parts > 1), rng.randint(1, 3)
     size = min(size, hop * parts)
@@ -37,7 +37,7 @@ def signal_network(seed: int) -> bytes:
     return net.build()
 
 
-def _features(net: Net, rng: Random, spectrum: int, length: int) -> None:
+def _features(net: Signals, rng: Random, spectrum: int, length: int) -> None:
     flat = net.tensor((length + 2,), "INT16")
     shape = net.const([length + 2], "INT32")
     net.view(spectrum, shape, flat)

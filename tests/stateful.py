@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from lowtide.ir import Model
 from lowtide.tflite.read import parse
-from move_models import Net, Shape
+from schema_models import Net, Shape
 
 Array = NDArray[Any]
 

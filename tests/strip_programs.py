@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from built import build_program
 from lowtide.emit.bundle import bundle
 from lowtide.ir import Model
 from lowtide.machines.host import CHECKED, TRACED
-from lowtide.machines.toolchain import build_program
 from lowtide.oracle.samples import reference, sample_inputs
 from lowtide.program.assemble import Assembly
 from lowtide.program.tables import NO_TENSOR

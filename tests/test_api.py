@@ -48,7 +48,7 @@ def test_importing_is_light() -> None:
     ]
     loaded = python("import sys, lowtide; print(*sys.modules)").split()
     assert not {name.partition(".")[0] for name in loaded} & set(heavy)
-    assert [name for name in loaded if name.startswith("lowtide.")] == []
+    assert [name for name in loaded if name.startswith("lowtide.")] == ["lowtide.shown"]
 
 
 def test_analysing_does_not_import_what_only_shows() -> None:
@@ -56,6 +56,19 @@ def test_analysing_does_not_import_what_only_shows() -> None:
         "import sys, lowtide; lowtide.analyze(lowtide.load('zoo:figure1')); print(*sys.modules)"
     )
     assert not {"rich", "matplotlib", "click"} & {name.partition(".")[0] for name in loaded.split()}
+
+
+def test_results_show_in_notebooks_however_they_were_made() -> None:
+    """What draws them is loaded when a notebook asks, also if nothing was asked of the package."""
+    code = (
+        "import sys\n"
+        "from lowtide.commands.analysis import analyze\n"
+        "from lowtide.commands.reordering import load\n"
+        "found = analyze(load('zoo:figure1'))\n"
+        "before = 'lowtide.report.notebook' in sys.modules\n"
+        "print(before, found._repr_html_()[:5])"
+    )
+    assert python(code) == "False <div \n"
 
 
 def test_the_promised_names() -> None:

@@ -50,7 +50,9 @@ def test_what_the_base_does(bare: dict[str, str], tmp_path: Path) -> None:
     for arguments in [
         ("analyze", NETWORK),
         ("analyze", NETWORK, "--csv", "tables"),
-        ("plan", NETWORK, "-o", "plan.json"),
+        ("analyze", NETWORK, "--plot", "network.svg"),
+        ("plan", NETWORK, "-o", "plan.json", "--plot", "plan.svg"),
+        ("plan", NETWORK, "--front", "--plot", "front.svg"),
         ("compile", NETWORK, "--plan", "plan.json", "-o", "c"),
         ("compile", NETWORK, "--schedule", "operators", "-o", "c"),
         ("reorder", NETWORK, "--no-check", "--offline-plan", "-o", "new.tflite"),
@@ -117,8 +119,8 @@ def test_what_starts_quickly_imports_little(tmp_path: Path, code: str, needless:
         (("verify", NETWORK), "lowtide[verify]"),
         (("run", NETWORK, "--board", "mps2-an386"), "lowtide[verify]"),
         (("analyze", NETWORK, "--plot", "x.png"), "lowtide[plot]"),
-        (("plan", NETWORK, "--plot", "x.svg"), "lowtide[plot]"),
-        (("plan", NETWORK, "--front", "--plot", "x.svg"), "lowtide[plot]"),
+        (("plan", NETWORK, "--plot", "x.png"), "lowtide[plot]"),
+        (("plan", NETWORK, "--front", "--plot", "x.png"), "lowtide[plot]"),
     ],
 )
 def test_what_is_missing_is_named(
@@ -131,7 +133,7 @@ def test_what_is_missing_is_named(
     if remedy == "lowtide[plot]":
         assert last == [
             "lowtide: matplotlib is not installed (not in the base)",
-            '  remedy: install it: pip install "lowtide[plot]"',
+            '  remedy: install it: pip install "lowtide[plot]"; an .svg needs nothing',
         ]
     else:
         assert last == [

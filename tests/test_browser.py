@@ -38,7 +38,7 @@ from lowtide.commands.options import Options
 from lowtide.machines.board import find_target
 from lowtide.report.page import report_document, verdict_sentence
 from lowtide.zoo import build
-from move_models import Net
+from schema_models import Net
 from tools import pyodide
 
 ROOT = Path(__file__).parents[1]

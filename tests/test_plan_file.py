@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from assembled import assemble_rows
 from lowtide.commands.compiling import compile_model
 from lowtide.commands.options import Options, from_plan
 from lowtide.commands.planned import Planned, planned_model
@@ -29,7 +30,6 @@ from lowtide.plans.file import (
     stage_order,
     with_views,
 )
-from lowtide.program.assemble import assemble_rows
 from lowtide.report.data import to_json
 from lowtide.report.planned import plan_document
 from lowtide.rows.prepare import Prepared, prepare

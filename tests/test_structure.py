@@ -1,20 +1,23 @@
 """Data flows one way: no import circles, of rooms or of modules, and each room knows only earlier ones.
 
 Rooms that can be put in an order have no circles. Imports count wherever they are: in functions, and
-under TYPE_CHECKING. A room is a folder of the package, or a module at its top. The order of ROOMS is
-that of ARCHITECTURE.md: what a room may import stands before it.
+under TYPE_CHECKING; none is hidden in a string, but for the names that the package loads lazily. A room
+is a folder of the package, or a module at its top. The order of ROOMS is that of ARCHITECTURE.md: what a
+room may import stands before it.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import lowtide
 
+PACKAGE = Path(lowtide.__file__).parent
 ROOMS = (
     *(
         "errors",
@@ -108,6 +111,22 @@ def circles(edges: Mapping[str, set[str]]) -> set[tuple[str, ...]]:
     }
 
 
+_BY_STRING = {"import_module", "__import__"}
+
+
+def hidden_imports(path: Path) -> list[str]:
+    """The calls in a file that import what a string names, as they are written."""
+
+    def called(node: ast.expr) -> str:
+        return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+
+    return [
+        ast.unparse(node)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and called(node.func) in _BY_STRING
+    ]
+
+
 def room(module: str) -> str:
     return module.partition(".")[0]
 
@@ -115,7 +134,7 @@ def room(module: str) -> str:
 @pytest.fixture(scope="module")
 def edges() -> dict[str, set[str]]:
     """What each module of lowtide imports."""
-    return graph(Path(lowtide.__file__).parent, "lowtide")
+    return graph(PACKAGE, "lowtide")
 
 
 def test_every_room_has_its_place(edges: Mapping[str, set[str]]) -> None:
@@ -136,6 +155,30 @@ def test_rooms_import_earlier_ones_only(edges: Mapping[str, set[str]]) -> None:
 
 def test_no_circle_of_modules(edges: Mapping[str, set[str]]) -> None:
     assert circles(edges) == set()
+
+
+def test_no_import_is_hidden_in_a_string() -> None:
+    """But for the public names: each is where `HOMES` says, and type checkers read the same there."""
+    found = {name: hidden_imports(path) for name, path in modules(PACKAGE).items()}
+    assert {name: calls for name, calls in found.items() if calls} == {
+        "__init__": ["import_module(home)"]
+    }
+    for name, (home, there) in lowtide.HOMES.items():
+        assert getattr(import_module(home), there) is getattr(lowtide, name)
+        assert home in {f"lowtide.{module}" for module in modules(PACKAGE)}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import_module('lowtide.ir')",
+        "importlib.import_module(f'lowtide.{name}')",
+        "def f():\n    return __import__(name).errors",
+    ],
+)
+def test_imports_by_strings_are_found(text: str, tmp_path: Path) -> None:
+    (tmp_path / "it.py").write_text(text)
+    assert len(hidden_imports(tmp_path / "it.py")) == 1
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from bench.shared.built import compile_only
 from bench.shared.outside import NeedsError
 from bench.shared.programs import end_of, path_of, problem_of
 from bench.shared.work import in_two_processes, note
@@ -25,7 +26,6 @@ from lowtide.commands.compiling import Compiled, compile_model
 from lowtide.commands.options import Options
 from lowtide.errors import LowtideError
 from lowtide.machines.board import load_boards
-from lowtide.machines.toolchain import compile_only
 from lowtide.modes import Allocator
 from lowtide.report.deployment import ran_document, verified_document, verified_text
 from lowtide.target import ANY, Target

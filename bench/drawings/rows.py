@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bench.drawings.svg import COLOURS, INK, PALE, Drawing
 from lowtide.ir import Graph
 from lowtide.ir.macs import op_macs
 from lowtide.lower.nodes import Node
+from lowtide.report.picture import COLOURS, PALE, Boxes, Element, Line, Picture, Words, svg_text
 from lowtide.rows.columns import stage_windows, stripes
 from lowtide.rows.prepare import Prepared
 from lowtide.rows.scheduled import Scheduled, scheduled
@@ -50,25 +50,24 @@ def lifetimes(rows: Scheduled, count: int, steps: int) -> str:
                 shown[cut.tensor].append((number, *life))
     thick, gap = 4, 26
     total = sum(max(1, len(found)) * thick + gap for found in shown.values())
-    draw = Drawing(_WIDE, total + 70, "When each row is in RAM")
+    draw: list[Element] = []
     left, right, y = 130, 740, 30.0
     along = (right - left) / steps
     for turn, (tensor, found) in enumerate(shown.items()):
-        draw.words(left - 10, y + 12, _name(rows.graph, tensor), at="end", bold=True)
+        draw.append(Words(left - 10, y + 12, _name(rows.graph, tensor), at="end", bold=True))
         most = _most_live(found)
         text = f"{most} of {_count(rows, tensor)} rows"
-        draw.words(left - 10, y + 28, text, at="end", colour=PALE, size=11)
+        draw.append(Words(left - 10, y + 28, text, at="end", colour=PALE, size=11))
         for line, (_, start, end) in enumerate(found):
             x = left + start * along
             wide = (min(end, steps) - start) * along
-            draw.box(x, y + line * thick, wide, thick - 1, COLOURS[turn % 7])
+            draw.append(Boxes(((x, y + line * thick, wide, thick - 1),), COLOURS[turn % 7]))
         y += max(1, len(found)) * thick + gap
-    draw.line([(left, y), (right, y)], PALE)
-    draw.words(right, y + 18, f"steps 0 to {steps}", at="end", colour=PALE)
-    draw.words(
-        left, y + 18, "one line a row, from the step that makes it to the last that reads it"
-    )
-    return draw.text
+    draw.append(Line(((left, y), (right, y)), PALE))
+    draw.append(Words(right, y + 18, f"steps 0 to {steps}", at="end", colour=PALE))
+    text = "one line a row, from the step that makes it to the last that reads it"
+    draw.append(Words(left, y + 18, text))
+    return svg_text(Picture(_WIDE, total + 70, "When each row is in RAM", tuple(draw)))
 
 
 def _most_live(found: list[tuple[int, int, int]]) -> int:
@@ -88,30 +87,32 @@ def cone(rows: Scheduled, count: int, row: int) -> str:
     lowest = {t: min(n for u, n in needed if u == t) for t in tensors}
     high = max(sum(u == t for u, _ in needed) for t in tensors)
     size, top = 15, 70
-    draw = Drawing(_WIDE, top + high * size + 70, "What one row needs, new and carried")
+    draw: list[Element] = []
     pitch = (_WIDE - 40) / len(tensors)
     for column, tensor in enumerate(tensors):
         mine = sorted(n for u, n in needed if u == tensor)
         x = 30 + column * pitch
         wide = pitch - 26
         y = top + (high - len(mine)) * size / 2
-        draw.words(x, 28, _name(rows.graph, tensor), bold=True)
+        draw.append(Words(x, 28, _name(rows.graph, tensor), bold=True))
         fresh = sum((tensor, n) not in before for n in mine)
-        draw.words(x, 46, f"{len(mine)} needed, {fresh} new", size=11, colour=PALE)
+        draw.append(Words(x, 46, f"{len(mine)} needed, {fresh} new", size=11, colour=PALE))
         for number in mine:
             is_new = (tensor, number) not in before
             colour = COLOURS[5] if is_new else COLOURS[4]
-            draw.box(x, y + (number - lowest[tensor]) * size, wide, size - 2, colour)
+            draw.append(Boxes(((x, y + (number - lowest[tensor]) * size, wide, size - 2),), colour))
             words = f"row {number}"
-            draw.words(x + 4, y + (number - lowest[tensor]) * size + 10, words, size=10)
+            draw.append(Words(x + 4, y + (number - lowest[tensor]) * size + 10, words, size=10))
     y = top + high * size + 26
     again = sum(u != tensors[0] for u, _ in needed)
     fresh = sum(u != tensors[0] and (u, n) not in before for u, n in needed)
-    draw.box(30, y - 11, 14, 12, COLOURS[4])
-    draw.words(50, y, "made for the row before, and kept: nothing is computed again")
-    draw.box(30, y + 11, 14, 12, COLOURS[5])
-    draw.words(50, y + 22, f"made now: {fresh} rows; with nothing kept it would be {again}")
-    return draw.text
+    draw.append(Boxes(((30, y - 11, 14, 12),), COLOURS[4]))
+    draw.append(Words(50, y, "made for the row before, and kept: nothing is computed again"))
+    draw.append(Boxes(((30, y + 11, 14, 12),), COLOURS[5]))
+    draw.append(Words(50, y + 22, f"made now: {fresh} rows; with nothing kept it would be {again}"))
+    return svg_text(
+        Picture(_WIDE, top + high * size + 70, "What one row needs, new and carried", tuple(draw))
+    )
 
 
 def _needed(rows: Scheduled, row: Row) -> set[Row]:
@@ -142,35 +143,32 @@ def halo(ready: Prepared, count: int, width: int) -> str:
     tensors = [*cut.inputs, *(graph.ops[op].outputs[0] for op in ops)]
     strip, gap = 9, 26
     high = len(tensors) * (len(cut.strips) * strip + gap)
-    draw = Drawing(_WIDE, high + 80, "Columns that each strip makes")
+    draw: list[Element] = []
     left, right, y = 130, 740, 24.0
     for tensor in tensors:
         whole = graph.tensors[tensor].shape[2]
         along = (right - left) / whole
         held = [s.held[tensor] for s in cut.strips]
         made = sum(len(columns) for columns in held)
-        draw.words(left - 10, y + 12, _name(graph, tensor), at="end", bold=True)
+        draw.append(Words(left - 10, y + 12, _name(graph, tensor), at="end", bold=True))
         text = f"{made} of {whole} columns"
-        draw.words(left - 10, y + 28, text, at="end", colour=PALE, size=11)
+        draw.append(Words(left - 10, y + 28, text, at="end", colour=PALE, size=11))
         for turn, columns in enumerate(held):
             x = left + columns.start * along
-            draw.box(x, y + turn * strip, len(columns) * along, strip - 2, COLOURS[0])
+            draw.append(
+                Boxes(((x, y + turn * strip, len(columns) * along, strip - 2),), COLOURS[0])
+            )
             for other in (held[turn - 1] if turn else range(0),):
                 twice = range(columns.start, min(columns.stop, other.stop))
                 if len(twice) and tensor not in cut.inputs:
                     x, wide = left + twice.start * along, len(twice) * along
-                    draw.box(x, y + turn * strip, wide, strip - 2, COLOURS[5])
+                    draw.append(Boxes(((x, y + turn * strip, wide, strip - 2),), COLOURS[5]))
         y += len(cut.strips) * strip + gap
     own = sum(op_macs(graph, graph.ops[op]) for op in ops)
-    draw.box(left, y, 14, 12, COLOURS[5])
+    draw.append(Boxes(((left, y, 14, 12),), COLOURS[5]))
     more = cut.macs / own
-    draw.words(
-        left + 20,
-        y + 11,
-        f"the halo, made a second time: {more:.2f} times the multiplications of this stage",
-        colour=INK,
-    )
-    draw.words(
-        left, y + 34, "The input is read twice where strips meet, and made by nobody.", colour=PALE
-    )
-    return draw.text
+    text = f"the halo, made a second time: {more:.2f} times the multiplications of this stage"
+    draw.append(Words(left + 20, y + 11, text))
+    text = "The input is read twice where strips meet, and made by nobody."
+    draw.append(Words(left, y + 34, text, colour=PALE))
+    return svg_text(Picture(_WIDE, high + 80, "Columns that each strip makes", tuple(draw)))

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from bench.shared.built import count_macs
 from bench.shared.outside import NeedsError
 from bench.shared.programs import Outcome, Program, end_of, path_of, problem_of
 from bench.shared.work import in_two_processes, note
@@ -218,7 +219,7 @@ def _verify(compiled: Compiled, _: str) -> _Tried:
 
 
 def _count(compiled: Compiled, _: str) -> _Tried:
-    return _Tried(macs=checking.count_macs(compiled))
+    return _Tried(macs=count_macs(compiled))
 
 
 def _on_board(compiled: Compiled, board: str) -> _Tried:

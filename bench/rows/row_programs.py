@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from bench.shared.built import compile_only, count_macs
 from bench.shared.outside import NeedsError
 from bench.shared.programs import M4, Outcome, Program, end_of, path_of, problem_of
 from bench.shared.work import in_two_processes, note
@@ -22,7 +23,6 @@ from lowtide.errors import LowtideError
 from lowtide.ir.macs import graph_macs
 from lowtide.machines.board import load_boards
 from lowtide.machines.finding import TOOLCHAINS, find_program
-from lowtide.machines.toolchain import compile_only
 from lowtide.report.deployment import ran_document
 from lowtide.target import Target
 
@@ -87,7 +87,7 @@ def _do(compiled: Compiled | Exception, what: str) -> Outcome:
             raise compiled
         figures = _figures(compiled)
         if what == COUNTED:
-            counted = {"counted_macs": checking.count_macs(compiled)}
+            counted = {"counted_macs": count_macs(compiled)}
             return Outcome("done", figures=figures | counted)
         if what == TABLES:
             return Outcome("done", figures=figures | _tables(compiled))

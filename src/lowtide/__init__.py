@@ -17,6 +17,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from lowtide import shown
+
 if TYPE_CHECKING:
     from lowtide.commands.analysis import Analysis as Analysis
     from lowtide.commands.analysis import analyze as analyze
@@ -103,6 +105,16 @@ HOMES = {
 """Public name -> where it is defined, and its name there."""
 
 __all__ = [*HOMES, "__version__"]
+
+
+def _html(result: Any) -> str:
+    """A result in a notebook; what makes HTML of it is loaded when it is first asked for."""
+    from lowtide.report.notebook import notebook_html
+
+    return notebook_html(result)
+
+
+shown.register(_html)
 
 
 def __dir__() -> list[str]:

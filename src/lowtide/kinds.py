@@ -61,9 +61,9 @@ def kind_of(name: str, head: bytes) -> Kind | None:
         return TFLITE
     head = head.replace(b"\r\n", b"\n")  # as some tools check files out on Windows
     match PurePath(name).suffix.lower():
-        case ".png" if head.startswith(b"\x89PNG\n") and b"Matplotlib" in head[:1024]:
+        case ".png" if head.startswith(b"\x89PNG\n") and b"Software\0lowtide" in head[:1024]:
             return PICTURE
-        case ".svg" if b"<svg" in head[:1024] and b"Matplotlib" in head[:2048]:
+        case ".svg" if head.startswith(b"<!-- Drawn by lowtide. -->\n<svg"):
             return PICTURE
         case ".html" | ".htm" if head.lower().startswith(b"<!doctype html>") and _PAGE.search(head):
             return PAGE

@@ -1,13 +1,20 @@
 """Results that a notebook shows as HTML.
 
-Why a base class here, and the drawing in `report`: a notebook asks each object for `_repr_html_`, and
-what makes HTML of results comes after them in the house. It is loaded when it is first asked for, by its
-name, as `import lowtide` loads all that it has.
+Why a base class here, and the drawing elsewhere: a notebook asks each object for `_repr_html_`, and
+what makes HTML of results comes after them in the house. So the package registers it here.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
+from collections.abc import Callable
+from typing import Any
+
+_renderers: list[Callable[[Any], str]] = []
+
+
+def register(renderer: Callable[[Any], str]) -> None:
+    """Let `renderer` make the HTML of all results, in place of an earlier one."""
+    _renderers[:] = [renderer]
 
 
 class Shown:
@@ -15,6 +22,6 @@ class Shown:
 
     __slots__ = ()
 
-    def _repr_html_(self) -> str:
-        html: str = import_module("lowtide.report.notebook").notebook_html(self)
-        return html
+    def _repr_html_(self) -> str | None:
+        """Without a renderer None: a notebook then shows the result as text."""
+        return _renderers[0](self) if _renderers else None

@@ -88,7 +88,7 @@ def test_labels_and_the_float_network() -> None:
     )
     assert "against figure1_float.tflite in LiteRT's reference kernels" in text
     assert f"{found.snr_db:.1f} dB" in text
-    assert result._repr_html_().startswith("<div")
+    assert (result._repr_html_() or "").startswith("<div")
 
 
 def test_its_own_file_is_equal() -> None:

@@ -23,8 +23,8 @@ from lowtide.commands.options import Options
 from lowtide.errors import MissingToolError, ModelError, UsageError
 from lowtide.machines import finding
 from lowtide.tflite.read import parse
-from move_models import Net
 from networks import compiled
+from schema_models import Net
 
 Array = NDArray[Any]
 

@@ -28,8 +28,8 @@ from lowtide.place.validate import validate
 from lowtide.report.describe import describe
 from lowtide.tflite.read import load, parse
 from lowtide.tflite.rewrite import set_metadata
-from move_models import Net
 from networks import NETWORKS, contents, loaded, present
+from schema_models import Net
 from stateful import assign, handle, read
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from assembled import assemble
 from lowtide.emit.c_writer import write
 from lowtide.emit.names import c_name, check_name
 from lowtide.emit.runtime import kernel_files
@@ -18,7 +19,7 @@ from lowtide.errors import LowtideError, UsageError
 from lowtide.ir import DType, Graph, Op, Quant, Tensor
 from lowtide.lower.nodes import Array, CType, Node, Params, Value
 from lowtide.machines.toolchain import WARNINGS
-from lowtide.program.assemble import Assembly, assemble
+from lowtide.program.assemble import Assembly
 
 
 def _assembly(*params: Params, name: str = "t0") -> Assembly:

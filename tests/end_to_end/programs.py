@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from built import build_program
 from lowtide.commands.compiling import Compiled
 from lowtide.ir import Model
 from lowtide.machines.host import CHECKED
-from lowtide.machines.toolchain import WARNINGS, build_program
+from lowtide.machines.toolchain import WARNINGS
 from lowtide.oracle.samples import reference, sample_inputs
 from networks import model_of
 

@@ -16,7 +16,7 @@ from lowtide.commands.options import Options
 from lowtide.errors import ModelError
 from lowtide.passes.branches import inline_branches
 from lowtide.tflite.read import parse
-from move_models import Net
+from schema_models import Net
 
 SHAPE = (1, 4, 3, 2)
 WAYS = (Options(), Options(schedule="operators", simplify=False))

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from programs import merged
 
+from bench.shared.built import compile_only
 from lowtide.commands.compiling import compile_model
 from lowtide.commands.options import Options
 from lowtide.emit.runtime import kernel_files
 from lowtide.machines.board import load_boards
-from lowtide.machines.toolchain import compile_only
 from networks import EFFORT, compiled, model_of
 
 _BOTH = Options(input_mode="streamed", output_mode="streamed")

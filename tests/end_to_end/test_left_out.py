@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 from programs import merged
 
+from built import build_program
 from lowtide.commands.checking import verify
 from lowtide.commands.compiling import Compiled, compile_model
 from lowtide.commands.options import Options
-from lowtide.machines.toolchain import build_program
 from lowtide.tflite.read import parse
 from planted_nets import Planted, planted_network
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bench.shared.built import compile_only
 from lowtide.commands.checking import run, verify
 from lowtide.commands.compiling import compile_model
 from lowtide.commands.options import Options
 from lowtide.ir import Model
 from lowtide.machines.board import find_board
-from lowtide.machines.toolchain import compile_only
 from lowtide.modes import Allocator
 from lowtide.tflite.read import parse
 from lowtide.zoo.spec import NetSpec, OpSpec, TensorSpec

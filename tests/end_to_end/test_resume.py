@@ -15,11 +15,12 @@ from random import Random
 from programs import Sample, c_arena, run_main, samples_of
 from streams import BOTH_USED, CALLER, c_data, c_run
 
+from assembled import assemble
 from lowtide.commands.compiling import Compiled, compile_model
 from lowtide.commands.options import Options
 from lowtide.emit.bundle import bundle
 from lowtide.ir import DType, Graph, Quant, Tensor
-from lowtide.program.assemble import Assembly, assemble
+from lowtide.program.assemble import Assembly
 from lowtide.program.tables import ExchangeEntry
 from lowtide.program.turns import MAX_DEPTH, Loop, Turn, expand, turns_of
 from lowtide.tflite.read import parse

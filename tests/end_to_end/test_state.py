@@ -16,13 +16,13 @@ import pytest
 from programs import Sample, run_main
 from streams import BOTH_USED, CALLER, c_data
 
+from bench.shared.built import compile_only
 from lowtide.commands import checking
 from lowtide.commands.compiling import Compiled, compile_model
 from lowtide.commands.options import Options
 from lowtide.errors import InfeasibleError
 from lowtide.ir import Model
 from lowtide.machines.board import find_board
-from lowtide.machines.toolchain import compile_only
 from lowtide.tflite.read import load
 from stateful import ring, sequence, slow_inputs
 

@@ -17,6 +17,7 @@ import numpy as np
 from conv_models import NONE, SAME, VALID, Layer, Models
 from numpy.typing import NDArray
 
+from assembled import assemble_rows
 from lowtide.emit.bundle import bundle
 from lowtide.ir import Graph, Model
 from lowtide.lower.nodes import Array as Constant
@@ -27,13 +28,12 @@ from lowtide.machines.qemu import run_on_board
 from lowtide.modes import InputMode, OutputMode
 from lowtide.oracle.samples import reference, sample_inputs
 from lowtide.passes import fold_pads
-from lowtide.program.assemble import Assembly, assemble_rows
+from lowtide.program.assemble import Assembly
 from lowtide.rows.prepare import Prepared, prepare
 from lowtide.rows.stages import Choice, Fused
 from lowtide.target import ANY, Target
 from lowtide.tflite.read import parse
-from lowtide.zoo.spec import NetSpec, OpSpec
-from lowtide.zoo.writer import write
+from lowtide.zoo.spec import OpSpec
 
 Array = NDArray[Any]
 Sides = tuple[int, int, int, int]
@@ -99,7 +99,7 @@ class Chain:
 
 
 @dataclass
-class Net:
+class Network:
     """A network of chains; `members` are, chain by chain and unit by unit, what the operators make."""
 
     models: Models
@@ -150,17 +150,16 @@ class Net:
         """A PAD, which becomes the padding of the convolution after it."""
         net, source = self.models, self.models.tensors[x]
         pairs = np.array([(0, 0), sides[:2], sides[2:], (0, 0)], np.int32)
-        paddings = net._tensor((4, 2), "INT32", data=pairs)
+        paddings = net.tensor((4, 2), "INT32", data=pairs)
         sizes = [size + sum(pair) for size, pair in zip(source.shape, pairs.tolist(), strict=True)]
-        out = net._tensor(tuple(sizes), "INT8", scales=source.scales, zero_point=source.zero_point)
+        out = net.tensor(tuple(sizes), "INT8", scales=source.scales, zero_point=source.zero_point)
         net.ops.append(OpSpec("PAD", 1, (x, paddings), (out,), "PadOptions"))
         return out
 
 
 def model_of(net: Models, *outputs: int) -> Model:
     """The file with these outputs, read."""
-    spec = NetSpec("blocks", tuple(net.tensors), tuple(net.ops), tuple(net.inputs), outputs)
-    return parse(write(spec), path="blocks")
+    return parse(net.file("blocks", outputs), path="blocks")
 
 
 def prepared(
@@ -180,7 +179,7 @@ def prepared(
     )
 
 
-def assembled(ready: Prepared, net: Net, chains: Sequence[Chain]) -> Assembly:
+def assembled(ready: Prepared, net: Network, chains: Sequence[Chain]) -> Assembly:
     """Each chain as a stage of its own, in blocks, strips and form as it says."""
     graph = ready.graph
     makers = {op.outputs[0]: op.id for op in graph.ops}
@@ -216,7 +215,7 @@ def differences(
     On the host, with sanitizers; or on `board`. Compiled for `target`; blocks are guarded only
     if it is any core.
     """
-    net = Net(Models(seed))
+    net = Network(Models(seed))
     for chain in chains:
         net.add(chain)
     model = model_of(net.models, *net.outputs)

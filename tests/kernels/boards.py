@@ -11,13 +11,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from assembled import assemble
 from lowtide.emit.bundle import bundle
 from lowtide.lower import has_kernel
 from lowtide.machines.board import find_board
 from lowtide.machines.qemu import run_on_board
 from lowtide.oracle.interpreters import random_inputs, reference_tensors
 from lowtide.passes.flipping import flip_bytes
-from lowtide.program.assemble import assemble
 from lowtide.target import ANY, Target
 from lowtide.tflite.read import parse
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lowtide.zoo.spec import NetSpec, OpSpec, TensorSpec
-from lowtide.zoo.writer import write
+from lowtide.zoo.spec import OpSpec
+from spec_models import Specs
 
 Array = NDArray[Any]
 
@@ -52,33 +52,25 @@ class Layer:
 PLAIN = Layer()
 
 
-class Models:
-    """A network under construction; tensors are known by their index."""
+class Models(Specs):
+    """A network of convolutions and dense layers."""
 
     def __init__(self, seed: int, dtype: str = "INT8") -> None:
+        super().__init__()
         self.rng = np.random.default_rng(seed)
         self.dtype = dtype
         self.weights_type = "UINT8" if dtype == "UINT8" else "INT8"
-        self.tensors: list[TensorSpec] = []
-        self.ops: list[OpSpec] = []
-        self.inputs: list[int] = []
-
-    def _tensor(self, shape: tuple[int, ...], dtype: str, **fields: Any) -> int:
-        self.tensors.append(TensorSpec(f"t{len(self.tensors)}", shape, dtype, **fields))
-        return len(self.tensors) - 1
 
     def input(self, *shape: int, scale: float = 0.05, zero: int = 0) -> int:
         """An input of the network."""
         scales = np.array([scale], np.float32)
-        self.inputs.append(self._tensor(shape, self.dtype, scales=scales, zero_point=zero))
+        self.inputs.append(self.tensor(shape, self.dtype, scales=scales, zero_point=zero))
         return self.inputs[-1]
 
     def bytes(self, outputs: tuple[int, ...] = ()) -> bytes:
         """The file; unless others are given, every layer's output is an output of the network."""
         outputs = outputs or tuple(op.outputs[0] for op in self.ops)
-        return write(
-            NetSpec("test", tuple(self.tensors), tuple(self.ops), tuple(self.inputs), outputs)
-        )
+        return self.file("test", outputs)
 
     def conv(
         self, x: int, out_c: int, kernel: tuple[int, int], layer: Layer = PLAIN, **more: Any
@@ -139,7 +131,7 @@ class Models:
             scales[c] = product / real * (0.7 + n) / float(source.scales[0])
             product = float(source.scales[0]) * float(scales[0])
         weights = self._constant(shape, layer, scales, axis)
-        target = self._tensor(
+        target = self.tensor(
             out,
             self.dtype,
             scales=np.array([product / real], np.float32),
@@ -162,7 +154,7 @@ class Models:
         values = layer.weights
         if values is None:
             values = self.rng.integers(low, np.iinfo(dtype).max, shape, endpoint=True)
-        return self._tensor(
+        return self.tensor(
             *(shape, self.weights_type),
             data=np.broadcast_to(values, shape).astype(dtype),
             scales=scales,
@@ -177,7 +169,7 @@ class Models:
         if values is None:
             values = self.rng.normal(0, size, channels)
         data: Any = np.broadcast_to(values, (channels,)).astype(dtype)
-        return self._tensor((channels,), str(layer.bias_type), data=data, scales=scales)
+        return self.tensor((channels,), str(layer.bias_type), data=data, scales=scales)
 
 
 def _out(height: int, width: int, kernel: tuple[int, int], layer: Layer) -> tuple[int, ...]:

@@ -17,6 +17,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from assembled import assemble
+from built import build_program
 from intervals import outside
 from lowtide.emit.bundle import bundle
 from lowtide.ir import Graph, Op
@@ -24,11 +26,10 @@ from lowtide.ir.state import writes_variables
 from lowtide.lower import has_kernel
 from lowtide.lower.nodes import Node
 from lowtide.machines.host import CHECKED, TRACED
-from lowtide.machines.toolchain import build_program
 from lowtide.oracle.interpreters import Reference, random_inputs, reference_tensors
 from lowtide.passes.flipping import FLIP, flip_bytes
 from lowtide.passes.simplify.result import Simplified
-from lowtide.program.assemble import Assembly, assemble, assemble_tensors
+from lowtide.program.assemble import Assembly, assemble_tensors
 from lowtide.rows.prepare import prepare
 from lowtide.target import ANY, Target
 from lowtide.tflite.read import parse

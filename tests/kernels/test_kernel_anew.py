@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from boards import board_differences
+from conv_models import VALID, Layer, Models
+from harness import differences
 
 from lowtide.machines.board import find_target
-from tests.kernels.boards import board_differences
-from tests.kernels.conv_models import VALID, Layer, Models
-from tests.kernels.harness import differences
 
 CORES = pytest.mark.parametrize("core", ["any", "cortex-m3", "cortex-m4", "cortex-m55"])
 

@@ -10,21 +10,20 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import elementwise_models
 import numpy as np
 import pytest
 from conv_models import SAME, VALID, Layer, Models
-from elementwise_models import samples_of
 from harness import differences
 from test_kernel_pool import pool
 from test_kernel_strips import differences as strip_differences
 from test_kernel_transpose_conv import transpose_conv
 
-import move_models
+import schema_models
 from lowtide.lower import lower_op
 from lowtide.lower.nodes import Images, Kernel, Port
 from lowtide.machines.board import find_target
 from lowtide.tflite.read import parse
+from schema_models import samples_of
 
 WINDOWS = (
     *(((3, 3), (1, 1), (1, 1)), ((1, 1), (1, 1), (1, 1)), ((1, 1), (2, 1), (1, 1))),
@@ -56,19 +55,19 @@ def test_convolutions(dtype: str, target: str) -> None:
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16"])
 def test_pools(dtype: str) -> None:
-    net = elementwise_models.Net()
+    net = schema_models.plain_net()
     for shape in ((2, 7, 6, 3), (3, 2, 2, 1), (2, 9, 1, 2)):
         source = net.input(shape, dtype, 0.05, 0 if dtype == "int16" else 5)
         for kernel, stride, *_ in (*WINDOWS, ((7, 6), (7, 6)), ((4, 4), (4, 4))):
             for padding in (SAME, VALID):
                 pool(net, source, kernel, stride, padding=padding)
-    engine: elementwise_models.Engine = "litert" if dtype == "uint8" else "tflm"
-    assert differences(net.pack(), inputs=samples_of(net), engine=engine) == []
+    engine: schema_models.Engine = "litert" if dtype == "uint8" else "tflm"
+    assert differences(net.build(), inputs=samples_of(net), engine=engine) == []
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.int16])
 def test_transposed(dtype: Any) -> None:
-    net = move_models.Net(dtype)
+    net = schema_models.Net(dtype)
     image = net.input((3, 3, 4, 2))
     for kernel, stride, same in product([(1, 1), (3, 3), (4, 2)], [(1, 1), (2, 2), (3, 1)], (0, 1)):
         transpose_conv(net, image, kernel, stride, same=bool(same))

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 from boards import board_differences
-from elementwise_models import Net, samples_of
 from harness import differences
 
 from lowtide.errors import ModelError
 from lowtide.lower import lower_op
 from lowtide.machines.board import find_target
 from lowtide.tflite.read import parse
+from schema_models import Net, plain_net, samples_of
 
 # Shapes that broadcast: within a row by pixel, by channel and as a whole; along rows; both operands;
 # ranks 0 to 5; a row with three alternating runs.
@@ -53,7 +53,7 @@ SCALES = (
 
 def broadcast(kind: str, dtype: str, zeros: tuple[int, int, int], **options: int) -> Net:
     """`kind` of operands in all SHAPES, both ways round."""
-    net = Net()
+    net = plain_net()
     for left, right in SHAPES:
         a, b = net.input(left, dtype, 0.04, zeros[0]), net.input(right, dtype, 0.03, zeros[1])
         shape = np.broadcast_shapes(left, right)
@@ -64,7 +64,7 @@ def broadcast(kind: str, dtype: str, zeros: tuple[int, int, int], **options: int
 
 def scales(kinds: Sequence[str], dtype: str, zeros: Sequence[tuple[int, int, int]]) -> Net:
     """All SCALES, zero points and fused activations."""
-    net = Net()
+    net = plain_net()
     for case, (left, right, out) in enumerate(SCALES):
         for a_zero, b_zero, out_zero in zeros:
             a = net.input((1, 2, 40, 1), dtype, left, a_zero)
@@ -78,18 +78,18 @@ def scales(kinds: Sequence[str], dtype: str, zeros: Sequence[tuple[int, int, int
 @pytest.mark.parametrize("kind", ["ADD", "SUB", "MUL", "MINIMUM", "MAXIMUM"])
 def test_broadcast(kind: str) -> None:
     net = broadcast(kind, "int8", (3, -7, 11))
-    assert differences(net.pack(), inputs=samples_of(net, 2), engine="tflm") == []
+    assert differences(net.build(), inputs=samples_of(net, 2), engine="tflm") == []
 
 
 def test_prelu() -> None:
-    net = Net()
+    net = plain_net()
     for case, (left, right) in enumerate(SHAPES):
         shape = np.broadcast_shapes(left, right)
         for a_zero, b_zero, scale in ((-5, 7, 0.03), (-128, 127, 1e-4), (127, -128, 2.0)):
             source = net.input(left, "int8", 0.04, a_zero)
             alpha = net.input(right, "int8", 0.02 * (case + 1), b_zero)
             net.add("PRELU", (source, alpha), net.tensor(shape, "int8", scale, -3))
-    assert differences(net.pack(), inputs=samples_of(net, 2), engine="tflm") == []
+    assert differences(net.build(), inputs=samples_of(net, 2), engine="tflm") == []
 
 
 @pytest.mark.parametrize("core", ["any", "cortex-m4"])
@@ -97,7 +97,7 @@ def test_scales_int8(core: str) -> None:
     zeros = ((0, 0, 0), (-128, 127, -128), (127, -128, 127), (5, -9, 33))
     net = scales(("ADD", "SUB"), "int8", zeros)
     given = samples_of(net)
-    assert differences(net.pack(), inputs=given, engine="tflm", target=find_target(core)) == []
+    assert differences(net.build(), inputs=given, engine="tflm", target=find_target(core)) == []
 
 
 def test_additions_on_boards() -> None:
@@ -107,11 +107,11 @@ def test_additions_on_boards() -> None:
         a, b = net.input((1, count), "int8", 0.04, 3), net.input((1, count), "int8", 0.03, -7)
         net.add("ADD", (a, b), net.tensor((1, count), "int8", 0.06, 11))
     target = find_target("cortex-m4")
-    graph = parse(net.pack()).graph
+    graph = parse(net.build()).graph
     kernels = [node.kernel for op in graph.ops for node in lower_op(graph, op, target=target).nodes]
     assert kernels.count("lt_add_narrow_s8_row") > len(kernels) * 0.8
     given = samples_of(net)
-    assert board_differences(net.pack(), "mps2-an386", inputs=given, target=target) == []
+    assert board_differences(net.build(), "mps2-an386", inputs=given, target=target) == []
 
 
 @pytest.mark.parametrize("core", ["any", "cortex-m4"])
@@ -119,7 +119,7 @@ def test_all_pairs_of_values(core: str) -> None:
     """Broadcast; and as rows of one length, which is all that the quick kernel adds."""
     target = find_target(core)
     values = np.arange(-128, 128, dtype=np.int8)
-    net = Net()
+    net = plain_net()
     for case, (left, right, out) in enumerate(SCALES):
         shapes = ((256, 1), (256,)) if core == "any" else ((256, 256), (256, 256))
         a, b = net.input(shapes[0], "int8", left, case), net.input(shapes[1], "int8", right, -case)
@@ -131,7 +131,7 @@ def test_all_pairs_of_values(core: str) -> None:
         i: values.reshape(net.tensors[i].shape) if core == "any" else whole[number % 2]
         for number, i in enumerate(net.inputs)
     }
-    assert differences(net.pack(), inputs=[sample], engine="tflm", target=target) == []
+    assert differences(net.build(), inputs=[sample], engine="tflm", target=target) == []
 
 
 def test_scales_uint8() -> None:
@@ -145,7 +145,7 @@ def test_scales_uint8() -> None:
     same = net.input((1, 2, 3, 4), "uint8", 0.1, 7)
     for kind in ("MINIMUM", "MAXIMUM"):
         net.add(kind, (a, same), net.like(a))
-    assert differences(net.pack(), inputs=samples_of(net), engine="litert") == []
+    assert differences(net.build(), inputs=samples_of(net), engine="litert") == []
 
 
 def test_int16() -> None:
@@ -156,17 +156,17 @@ def test_int16() -> None:
         net.add("ADD", (a, b), made)
         for kind in ("MINIMUM", "MAXIMUM"):
             net.add(kind, (b, a), net.like(made))
-    assert differences(net.pack(), inputs=samples_of(net), engine="tflm") == []
+    assert differences(net.build(), inputs=samples_of(net), engine="tflm") == []
 
 
 def test_prelu_int16() -> None:
-    net = Net()
+    net = plain_net()
     for left, right in SHAPES:
         source, alpha = net.input(left, "int16", 0.04), net.input(right, "int8", 0.02, 5)
         for scale in (0.05, 1e-4, 2.0):
             made = net.tensor(np.broadcast_shapes(left, right), "int16", scale)
             net.add("PRELU", (source, alpha), made)
-    assert differences(net.pack(), inputs=samples_of(net, 2), engine="tflm") == []
+    assert differences(net.build(), inputs=samples_of(net, 2), engine="tflm") == []
 
 
 @pytest.mark.parametrize("kind", ["ADD", "SUB", "MUL", "DIV", "MINIMUM", "MAXIMUM"])
@@ -182,12 +182,12 @@ def test_int32(kind: str) -> None:
         {i: np.where(values == 0, 1, values) for i, values in sample.items()}
         for sample in (*samples_of(net, 2), *samples_of(net, 2, bounds=bounds)[2:])
     ]
-    assert differences(net.pack(), inputs=drawn, engine="tflm") == []
+    assert differences(net.build(), inputs=drawn, engine="tflm") == []
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int16", "int32"])
 def test_squared_difference(dtype: str) -> None:
-    net = Net()
+    net = plain_net()
     plain = dtype == "int32"
     zeros = ((3, -7, 11), (-128, 127, -128), (127, -128, 127)) if dtype == "int8" else ((0, 0, 0),)
     for left, right in SHAPES:
@@ -204,11 +204,11 @@ def test_squared_difference(dtype: str) -> None:
             if max(left_scale, right_scale) ** 2 / out < 1e4:
                 net.add("SQUARED_DIFFERENCE", (a, b), net.tensor((1, 40), dtype, out, out_zero))
     bounds = dict.fromkeys(net.inputs, (-128, 127)) if plain else None
-    assert differences(net.pack(), inputs=samples_of(net, bounds=bounds)[2 * plain :]) == []
+    assert differences(net.build(), inputs=samples_of(net, bounds=bounds)[2 * plain :]) == []
 
 
 def test_logical() -> None:
-    net = Net()
+    net = plain_net()
     for left, right in SHAPES:
         a, b = net.input(left, "bool"), net.input(right, "bool")
         shape = np.broadcast_shapes(left, right)
@@ -216,11 +216,11 @@ def test_logical() -> None:
             if len(shape) <= 4:
                 net.add(kind, (a, b), net.tensor(shape, "bool"))
         net.add("LOGICAL_NOT", (a,), net.tensor(left, "bool"))
-    assert differences(net.pack(), inputs=samples_of(net), engine="tflm") == []
+    assert differences(net.build(), inputs=samples_of(net), engine="tflm") == []
 
 
 def test_mul_factors() -> None:
-    net = Net()
+    net = plain_net()
     for out in (1e-6, 1e-4, 0.0011, 0.01, 0.04, 1.0, 1e6, 1e12):
         for zeros in ((0, 0, 0), (-128, 127, -128), (127, 127, 127), (5, -9, 33)):
             a, b = (
@@ -234,26 +234,26 @@ def test_mul_factors() -> None:
     for out in (3e-9, 1e-5, 1e-4, 100.0, 1e10):
         net.add("MUL", (a, b), net.tensor((1, 200), "int16", out))
         net.add("MUL", (a, c), net.tensor((1, 200), "int16", out * 1e5), fusedActivationFunction=1)
-    assert differences(net.pack(), inputs=samples_of(net), engine="tflm") == []
+    assert differences(net.build(), inputs=samples_of(net), engine="tflm") == []
 
 
 def test_constant_operands() -> None:
     rng = np.random.default_rng(3)
-    net = Net()
+    net = plain_net()
     source = net.input((1, 4, 3, 5), "int8", 0.05, 3)
     for shape in ((1, 4, 3, 5), (5,), (1, 1, 3, 1), ()):
         constant = net.constant(rng.integers(-128, 128, shape).astype(np.int8), 0.02, -4)
         for kind in ("ADD", "SUB", "MUL", "MINIMUM", "PRELU"):
             net.add(kind, (source, constant), net.tensor((1, 4, 3, 5), "int8", 0.06, 1))
         net.add("SUB", (constant, source), net.tensor((1, 4, 3, 5), "int8", 0.06, 1))
-    assert differences(net.pack(), inputs=samples_of(net), engine="tflm") == []
+    assert differences(net.build(), inputs=samples_of(net), engine="tflm") == []
 
 
 def test_equal_rows_take_the_short_kernel() -> None:
-    net = Net()
+    net = plain_net()
     a, b = net.input((1, 6, 5, 4)), net.input((1, 6, 5, 4))
     net.add("ADD", (a, b), net.like(a))
-    graph = parse(net.pack()).graph
+    graph = parse(net.build()).graph
     (node,) = lower_op(graph, graph.ops[0]).nodes
     assert (node.kernel, node.steps) == ("lt_add_s8_row", 6)
 
@@ -300,10 +300,10 @@ def test_refused_quantisations(
     out: tuple[str, float | None, int],
     cause: str,
 ) -> None:
-    net = Net()
+    net = plain_net()
     a, b = net.input((1, 4), *left), net.input((1, 4), *right)
     net.add(kind, (a, b), net.tensor((1, 4), *out))
-    graph = parse(net.pack()).graph
+    graph = parse(net.build()).graph
     with pytest.raises(ModelError, match=cause):
         lower_op(graph, graph.ops[0])
 
@@ -320,9 +320,9 @@ def test_refused_quantisations(
 def test_refused_shapes(
     left: tuple[int, ...], right: tuple[int, ...], out: tuple[int, ...], cause: str
 ) -> None:
-    net = Net()
+    net = plain_net()
     a, b = net.input(left), net.input(right)
     net.add("MAXIMUM", (a, b), net.tensor(out))
-    graph = parse(net.pack()).graph
+    graph = parse(net.build()).graph
     with pytest.raises(ModelError, match=cause):
         lower_op(graph, graph.ops[0])

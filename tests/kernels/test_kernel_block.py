@@ -12,7 +12,7 @@ from itertools import count, cycle, product
 from random import Random
 
 import pytest
-from block_models import Chain, Net, Sides, Unit, differences, model_of, prepared
+from block_models import Chain, Network, Sides, Unit, differences, model_of, prepared
 from conv_models import NONE, RELU, RELU6, RELU_N1_TO_1, SAME, VALID, Layer, Models
 
 from lowtide.modes import InputMode, OutputMode
@@ -114,7 +114,7 @@ def test_wide_rows(expand: int, width: int) -> None:
 
 def test_rows_that_are_too_wide() -> None:
     """Without `expand`, pad_left counts columns: no block is wider."""
-    net = Net(Models(1))
+    net = Network(Models(1))
     net.add(Chain((Unit((1, 3), (1, 1), expand=0),), (1, 32_769, 2)))
     assert prepared(fold_pads(model_of(net.models, *net.outputs).graph)).blocks == ()
 
@@ -281,7 +281,7 @@ def test_dense_layers_are_not_pointwise(keeps: bool) -> None:
 
 def test_padding_alone() -> None:
     """No window reads a column of the map."""
-    net = Net(Models(1))
+    net = Network(Models(1))
     net.add(Chain((Unit((3, 3), (1, 3), (0, 0, 4, 0)),), (5, 1, 4)))
     graph = fold_pads(model_of(net.models, *net.outputs).graph)
     assert [op.type for op in graph.ops] == ["CONV_2D", "DEPTHWISE_CONV_2D", "CONV_2D"]

@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import count
 
 import pytest
-from block_models import Chain, Net, Unit, differences, model_of, prepared
+from block_models import Chain, Network, Unit, differences, model_of, prepared
 from conv_models import RELU6, VALID, Models
 
 from lowtide.lower.nodes import Node
@@ -80,7 +80,7 @@ def test_other_kernels_where_fours_cannot_be() -> None:
 
 def test_what_forms_there_are() -> None:
     """More than two, each with a kernel of its own kind, less scratch memory and a higher price."""
-    net = Net(Models(1))
+    net = Network(Models(1))
     net.add(Chain((UNITS[0],), (8, 16, 8)))
     ready = prepared(fold_pads(model_of(net.models, *net.outputs).graph), target=M4)
     nodes = [ready.lowered[block.op].nodes[0] for block in ready.blocks]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from elementwise_models import Engine, Net, samples_of
 from harness import differences
 
 from lowtide.errors import ModelError
 from lowtide.lower import lower_op
 from lowtide.tflite.read import parse
+from schema_models import Engine, plain_net, samples_of
 
 MICRO = ("int8", "int16", "int32", "float32")
 ALL = (*MICRO, "uint8", "int64", "bool")
@@ -16,7 +16,7 @@ ALL = (*MICRO, "uint8", "int64", "bool")
 
 @pytest.mark.parametrize("engine", ["tflm", "litert"])
 def test_casts(engine: Engine) -> None:
-    net = Net()
+    net = plain_net()
     kinds = ((*MICRO, "bool"), MICRO) if engine == "tflm" else (ALL, ALL)
     for source in kinds[0]:
         given = net.input((2, 3, 7), source, None)
@@ -26,32 +26,32 @@ def test_casts(engine: Engine) -> None:
     bounds = {
         i: (-100.0, 100.0) for i in net.inputs if net.tensors[i].type == 0
     }  # floats within every type
-    assert differences(net.pack(), inputs=samples_of(net, bounds=bounds)[2:], engine=engine) == []
+    assert differences(net.build(), inputs=samples_of(net, bounds=bounds)[2:], engine=engine) == []
 
 
 def test_ends() -> None:
-    net = Net()
+    net = plain_net()
     for source in ("int8", "int16", "int32"):
         given = net.input((2, 3), source, None)
         for target in ("int8", "int16", "int32", "float32"):
             if source != target:
                 net.add("CAST", (given,), net.tensor((2, 3), target, None))
-    assert differences(net.pack(), inputs=samples_of(net), engine="tflm") == []
+    assert differences(net.build(), inputs=samples_of(net), engine="tflm") == []
 
 
 def test_same_type_is_a_view() -> None:
-    net = Net()
+    net = plain_net()
     given = net.input((2, 3), "int32")
     first = net.add("CAST", (given,), net.tensor((2, 3), "int32"))
     net.outputs.pop()
     net.add("ADD", (first, given), net.tensor((2, 3), "int32"))
-    graph = parse(net.pack()).graph
+    graph = parse(net.build()).graph
     assert lower_op(graph, graph.ops[0]).views == ((first, given),)
 
 
 def test_refusals() -> None:
-    net = Net()
+    net = plain_net()
     net.add("CAST", [net.input((1, 4), "float32")], net.tensor((1, 4), "bool"))
-    graph = parse(net.pack()).graph
+    graph = parse(net.build()).graph
     with pytest.raises(ModelError, match="no kernel from FLOAT32 to BOOL"):
         lower_op(graph, graph.ops[0])

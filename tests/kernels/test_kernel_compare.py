@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from elementwise_models import Engine, Net, samples_of
 from harness import differences
 from test_kernel_binary import SHAPES
 
 from lowtide.errors import ModelError
 from lowtide.lower import lower_op
 from lowtide.tflite.read import parse
+from schema_models import Engine, plain_net, samples_of
 
 ORDERED = ("LESS", "LESS_EQUAL", "GREATER", "GREATER_EQUAL")
 KINDS = ("EQUAL", "NOT_EQUAL", *ORDERED)
@@ -21,7 +21,7 @@ KINDS = ("EQUAL", "NOT_EQUAL", *ORDERED)
     [("int8", "tflm"), ("uint8", "litert"), ("int32", "tflm"), ("int64", "tflm"), ("bool", "tflm")],
 )
 def test_comparisons(dtype: str, engine: Engine) -> None:
-    net = Net()
+    net = plain_net()
     scaled = dtype in ("int8", "uint8")
     kinds = KINDS[:2] if dtype == "bool" else KINDS
     for left, right in SHAPES:
@@ -41,8 +41,8 @@ def test_comparisons(dtype: str, engine: Engine) -> None:
             for kind in kinds:
                 net.add(kind, (a, b), net.tensor((3, 80), "bool"))
     near = {} if scaled or dtype == "bool" else dict.fromkeys(net.inputs, (-2, 2))
-    assert differences(net.pack(), inputs=samples_of(net), engine=engine) == []
-    assert differences(net.pack(), inputs=samples_of(net, bounds=near), engine=engine) == []
+    assert differences(net.build(), inputs=samples_of(net), engine=engine) == []
+    assert differences(net.build(), inputs=samples_of(net, bounds=near), engine=engine) == []
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_comparisons(dtype: str, engine: Engine) -> None:
     [("int8", "tflm"), ("int16", "tflm"), ("float32", "tflm"), ("int32", "litert")],
 )
 def test_select(dtype: str, engine: Engine) -> None:
-    net = Net()
+    net = plain_net()
     for left, right in SHAPES:
         shape = np.broadcast_shapes(left, right)
         if len(shape) > 4:
@@ -60,7 +60,7 @@ def test_select(dtype: str, engine: Engine) -> None:
             c = net.input(of, "bool")
             net.add("SELECT_V2", (c, a, b), net.tensor(shape, dtype))
             net.add("SELECT_V2", (c, b, a), net.tensor(shape, dtype))
-    assert differences(net.pack(), inputs=samples_of(net), engine=engine) == []
+    assert differences(net.build(), inputs=samples_of(net), engine=engine) == []
 
 
 @pytest.mark.parametrize(
@@ -80,8 +80,8 @@ def test_select(dtype: str, engine: Engine) -> None:
     ],
 )
 def test_refusals(kind: str, sources: tuple[tuple[str, float], ...], out: str, cause: str) -> None:
-    net = Net()
+    net = plain_net()
     net.add(kind, [net.input((1, 4), *source) for source in sources], net.tensor((1, 4), out))
-    graph = parse(net.pack()).graph
+    graph = parse(net.build()).graph
     with pytest.raises(ModelError, match=cause):
         lower_op(graph, graph.ops[0])

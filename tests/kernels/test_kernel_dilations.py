@@ -15,7 +15,7 @@ from lowtide.commands.compiling import compile_model
 from lowtide.commands.options import Options
 from lowtide.passes import fold_dilations
 from lowtide.tflite.read import parse
-from move_models import Net
+from schema_models import Net
 
 CASES = (  # input, block, kernel, crops beyond what divides
     ((1, 8, 6, 3), (2, 2), (3, 3), 0),

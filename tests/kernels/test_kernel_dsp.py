@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from bench.shared.built import compile_only
 from lowtide.emit.runtime import kernel_files
 from lowtide.machines.failures import BuildError
-from lowtide.machines.toolchain import compile_only
 
 _ASK = b'#include "lt_fixed.h"\n#ifdef LT_DSP\n#error the DSP variant\n#endif\n'
 

@@ -19,7 +19,7 @@ from harness import differences
 
 from lowtide.ir.fixed_point import scale
 from lowtide.passes import round_once
-from move_models import Net
+from schema_models import Net
 
 _FACTOR = 2.0**-22
 _GATE = 2.0**-12  # of what goes into an activation of an LSTM

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import lowtide
-from lowtide.commands.compiling import Options, passed
+from lowtide.commands.options import Options
+from lowtide.commands.passing import passed
 from lowtide.estimates.builder import Shapes
 from lowtide.ir.operands import Operands, multiplier, multipliers
 from lowtide.lower import lower_op

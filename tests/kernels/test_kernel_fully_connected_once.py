@@ -16,7 +16,7 @@ from lowtide.ir import Graph
 from lowtide.lower import lower_op
 from lowtide.passes import round_once
 from lowtide.tflite.read import parse
-from move_models import Net as MoveNet
+from schema_models import Net as MoveNet
 
 NARROW, WIDE = 2, 4
 """The schema's TensorType.INT32 and INT64, for quantized_bias_type."""

@@ -7,16 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 from boards import board_differences
-from elementwise_models import Net
 
+from assembled import assemble
+from bench.shared.built import compile_only
 from lowtide.emit.bundle import bundle
 from lowtide.emit.runtime import kernel_files
 from lowtide.machines.board import find_target
 from lowtide.machines.failures import BuildError
-from lowtide.machines.toolchain import compile_only
-from lowtide.program.assemble import assemble
 from lowtide.target import ANY
 from lowtide.tflite.read import parse
+from schema_models import plain_net
 
 BOARD, M55 = "mps3-an547", find_target("cortex-m55")
 _ASK = b'#include "lt_fixed.h"\n#ifdef LT_HELIUM\n#error the Helium variant\n#endif\n'
@@ -76,7 +76,7 @@ def test_a_program_without_it_is_refused_there(tmp_path: Path) -> None:
 
 
 def _sums() -> bytes:
-    net = Net()
+    net = plain_net()
     for count in (1, 2, 3, 4, 5, 8, 31):
         for scales in ((0.5, 0.5, 0.5), (0.1, 0.037, 0.08), (0.037, 0.1, 0.08), (1.0, 1e-4, 1.0)):
             for zeros in ((-128, 127, -128), (3, -7, 0)):
@@ -87,11 +87,11 @@ def _sums() -> bytes:
                 for activation in (0, 1, 3):
                     out = net.tensor((1, 2, 1, count), "int8", scales[2], zeros[2])
                     net.add("ADD", (a, b), out, fusedActivationFunction=activation)
-    return net.pack()
+    return net.build()
 
 
 def _pools() -> bytes:
-    net = Net()
+    net = plain_net()
     for channels in (1, 3, 4, 7, 12):
         x = net.input((1, 5, 6, channels), "int8", 0.1, 3)
         for kind in ("AVERAGE_POOL_2D", "MAX_POOL_2D"):
@@ -108,7 +108,7 @@ def _pools() -> bytes:
                     strideW=width,
                     **options,
                 )
-    return net.pack()
+    return net.build()
 
 
 @pytest.mark.parametrize("core", ["cortex-m55", "any"])
@@ -120,11 +120,11 @@ def test_elementwise(build: object, core: str) -> None:
 
 @pytest.mark.parametrize("scale", [1.0, 0.0078125, 0.1, 37.5])
 def test_floats_to_integers(scale: float) -> None:
-    net = Net()
+    net = plain_net()
     x = net.input((1, 3, 5, 15), "float32")
     for zero in (-128, 127, 3):
         net.add("QUANTIZE", (x,), net.tensor((1, 3, 5, 15), "int8", scale, zero))
     halves = (np.arange(225) - 112.5).astype(np.float32).reshape(1, 3, 5, 15) * np.float32(scale)
     samples = [halves, np.nextafter(halves, np.float32(0)), halves * 3, halves * np.float32(1e5)]
     inputs = [{x: np.ascontiguousarray(values)} for values in samples]
-    assert board_differences(net.pack(), BOARD, inputs=inputs, target=M55) == []
+    assert board_differences(net.build(), BOARD, inputs=inputs, target=M55) == []

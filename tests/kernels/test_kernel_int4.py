@@ -11,6 +11,7 @@ import pytest
 from harness import differences
 from test_kernel_strips import in_strips
 
+from assembled import assemble
 from lowtide.commands.checking import verify
 from lowtide.commands.compiling import compile_model
 from lowtide.commands.options import Options
@@ -20,9 +21,8 @@ from lowtide.lower import lower_op
 from lowtide.lower.nodes import Array
 from lowtide.machines.board import find_target
 from lowtide.passes import unpack_weights
-from lowtide.program.assemble import assemble
 from lowtide.tflite.read import parse
-from move_models import Net
+from schema_models import Net
 from strip_programs import Program, run_all
 
 

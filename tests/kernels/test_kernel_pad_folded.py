@@ -11,12 +11,12 @@ import harness
 import numpy as np
 import pytest
 
+from assembled import assemble
 from lowtide.ir import Graph
 from lowtide.oracle.interpreters import random_inputs, reference_tensors
 from lowtide.passes import drop_boundary_quantization, fold_pads
-from lowtide.program.assemble import assemble
 from lowtide.tflite.read import parse
-from move_models import Net
+from schema_models import Net
 
 _SIDES = [(1, 1, 1, 1), (0, 1, 0, 1), (2, 0, 0, 3), (3, 3, 3, 3), (0, 0, 4, 0)]
 

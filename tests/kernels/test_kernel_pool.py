@@ -5,12 +5,12 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from elementwise_models import Engine, Net, samples_of
 from harness import differences
 
 from lowtide.errors import ModelError
 from lowtide.lower import lower_op
 from lowtide.tflite.read import parse
+from schema_models import Engine, Net, plain_net, samples_of
 
 SAME, VALID = 0, 1
 
@@ -61,7 +61,7 @@ def pool(
     ("dtype", "zeros"), [("int8", (-128, 5)), ("uint8", (0, 131)), ("int16", (0, 0))]
 )
 def test_windows(dtype: str, zeros: tuple[int, int]) -> None:
-    net = Net()
+    net = plain_net()
     shapes = ((1, 7, 6, 5), (1, 1, 9, 2), (1, 9, 1, 3), (1, 8, 10, 1))
     for shape, zero in zip(shapes, zeros * 2, strict=True):
         source = net.input(shape, dtype, 0.05, zero)
@@ -71,13 +71,13 @@ def test_windows(dtype: str, zeros: tuple[int, int]) -> None:
             pool(net, source, (2, 1), (1, 1), activation=activation)
             pool(net, source, shape[1:3], shape[1:3], activation=activation)
     engine: Engine = "litert" if dtype == "uint8" else "tflm"
-    assert differences(net.pack(), inputs=samples_of(net), engine=engine) == []
+    assert differences(net.build(), inputs=samples_of(net), engine=engine) == []
 
 
 def test_global_pooling_eats_rows() -> None:
-    net = Net()
+    net = plain_net()
     pool(net, net.input((1, 25, 5, 64)), (25, 5), (25, 5))
-    graph = parse(net.pack()).graph
+    graph = parse(net.build()).graph
     for op in graph.ops:
         (node,) = lower_op(graph, op).nodes
         assert node.kernel.endswith("_s8_eat")
@@ -98,7 +98,7 @@ def test_global_pooling_eats_rows() -> None:
     ],
 )
 def test_refusals(change: dict[str, float], cause: str) -> None:
-    net = Net()
+    net = plain_net()
     batch = int(change.get("batch", 1))
     source = net.input((batch, int(change.get("height", 4)), 4, 3), "int8", 0.05)
     shape = (1, 2, int(change.get("columns", 2)), 3)
@@ -112,6 +112,6 @@ def test_refusals(change: dict[str, float], cause: str) -> None:
         strideH=2,
         strideW=int(change.get("stride", 2)),
     )
-    graph = parse(net.pack()).graph
+    graph = parse(net.build()).graph
     with pytest.raises(ModelError, match=cause):
         lower_op(graph, graph.ops[0])

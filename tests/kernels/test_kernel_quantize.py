@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from elementwise_models import Engine, Net, samples_of
 from harness import differences
 
 from lowtide.errors import ModelError
 from lowtide.lower import lower_op
 from lowtide.tflite.read import parse
+from schema_models import Engine, Net, plain_net, samples_of
 
 SHAPE = (1, 4, 5, 16)
 SCALES = (1.0, 0.0078125, 0.1, 0.003921569, 37.5)
@@ -46,23 +46,23 @@ def floats(net: Net) -> list[dict[int, np.ndarray]]:
     ("dtypes", "engine"), [(("int8", "int16"), "tflm"), (("uint8",), "litert")]
 )
 def test_floats_to_integers(dtypes: tuple[str, ...], engine: Engine) -> None:
-    net = Net()
+    net = plain_net()
     source = net.input(SHAPE, "float32")
     for dtype in dtypes:
         for scale in SCALES:
             for zero in ends(dtype):
                 net.add("QUANTIZE", [source], net.tensor(SHAPE, dtype, scale, zero))
-    assert differences(net.pack(), inputs=floats(net), engine=engine) == []
+    assert differences(net.build(), inputs=floats(net), engine=engine) == []
 
 
 def test_integers_to_floats() -> None:
-    net = Net()
+    net = plain_net()
     for dtype in ("int8", "uint8", "int16"):
         for scale in (*SCALES, 1e-30):
             for zero in ends(dtype):
                 source = net.input(SHAPE, dtype, scale, zero)
                 net.add("DEQUANTIZE", [source], net.tensor(SHAPE, "float32"))
-    assert differences(net.pack(), inputs=samples_of(net), engine="tflm") == []
+    assert differences(net.build(), inputs=samples_of(net), engine="tflm") == []
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_integers_to_floats() -> None:
     ],
 )
 def test_integers_to_integers(pairs: tuple[str, ...], engine: Engine) -> None:
-    net = Net()
+    net = plain_net()
     for pair in pairs:
         kind, to = pair.split()
         for out_scale in (0.1, 0.05, 0.0003, 0.7, 1e6, 0.1000001):
@@ -88,7 +88,7 @@ def test_integers_to_integers(pairs: tuple[str, ...], engine: Engine) -> None:
             source = net.input((1, 9, 60), kind, 0.1, 0 if kind == "int8" else 128)
             target = net.tensor((1, 9, 60), to, 0.1, 0 if to == "int8" else 128)
             net.add("QUANTIZE", [source], target)
-    assert differences(net.pack(), inputs=samples_of(net), engine=engine) == []
+    assert differences(net.build(), inputs=samples_of(net), engine=engine) == []
 
 
 @pytest.mark.parametrize(
@@ -106,8 +106,8 @@ def test_integers_to_integers(pairs: tuple[str, ...], engine: Engine) -> None:
 def test_refusals(
     kind: str, source: tuple[str, float], target: tuple[str, float], cause: str
 ) -> None:
-    net = Net()
+    net = plain_net()
     net.add(kind, [net.input((1, 4), *source)], net.tensor((1, 4), *target))
-    graph = parse(net.pack()).graph
+    graph = parse(net.build()).graph
     with pytest.raises(ModelError, match=cause):
         lower_op(graph, graph.ops[0])

@@ -7,12 +7,12 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from elementwise_models import Net, samples_of
 from harness import differences
 
 from lowtide.errors import ModelError
 from lowtide.lower import lower_op
 from lowtide.tflite.read import parse
+from schema_models import Net, plain_net, samples_of
 
 SHAPES = ((2, 5, 3, 4), (1, 7, 6, 5), (1, 3, 7), (4, 9), (11,), (2, 3, 2, 3, 2))
 
@@ -63,50 +63,50 @@ def all_axes(net: Net, kinds: Sequence[str], dtype: str, shapes: Sequence[Sequen
 
 
 def test_int8() -> None:
-    net = Net()
+    net = plain_net()
     all_axes(net, ("MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN"), "int8", SHAPES[:5])
     all_axes(net, ("MEAN",), "int8", SHAPES[5:])
     source = net.input((1, 4, 3, 5), "int8", 0.1, 4)
     for axes in ((-1,), (-2, 1), (1, 1, 2), (-3, -1)):
         reduce(net, "MEAN", source, axes, True, 0.2, 9)
-    assert differences(net.pack(), inputs=samples_of(net, 2), engine="tflm") == []
+    assert differences(net.build(), inputs=samples_of(net, 2), engine="tflm") == []
 
 
 def test_int16() -> None:
-    net = Net()
+    net = plain_net()
     all_axes(net, ("MEAN", "SUM"), "int16", SHAPES[:3])
-    assert differences(net.pack(), inputs=samples_of(net, 2), engine="tflm") == []
+    assert differences(net.build(), inputs=samples_of(net, 2), engine="tflm") == []
 
 
 def test_extremes_of_int16() -> None:
-    net = Net()
+    net = plain_net()
     all_axes(net, ("REDUCE_MAX", "REDUCE_MIN"), "int16", SHAPES[:3])
-    assert differences(net.pack(), inputs=samples_of(net, 2), engine="litert") == []
+    assert differences(net.build(), inputs=samples_of(net, 2), engine="litert") == []
 
 
 def test_uint8() -> None:
-    net = Net()
+    net = plain_net()
     all_axes(net, ("MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN"), "uint8", SHAPES[:4])
-    assert differences(net.pack(), inputs=samples_of(net, 2), engine="litert") == []
+    assert differences(net.build(), inputs=samples_of(net, 2), engine="litert") == []
 
 
 def test_bool() -> None:
-    net = Net()
+    net = plain_net()
     all_axes(net, ("REDUCE_ALL",), "bool", SHAPES[:4])
-    assert differences(net.pack(), inputs=samples_of(net, 4), engine="tflm") == []
-    net = Net()
+    assert differences(net.build(), inputs=samples_of(net, 4), engine="tflm") == []
+    net = plain_net()
     all_axes(net, ("REDUCE_ANY",), "bool", SHAPES[:4])
-    assert differences(net.pack(), inputs=samples_of(net, 4), engine="litert") == []
+    assert differences(net.build(), inputs=samples_of(net, 4), engine="litert") == []
 
 
 def test_many_elements_and_factors() -> None:
-    net = Net()
+    net = plain_net()
     source = net.input((1, 60, 70, 2), "int8", 0.05, -128)
     for scale in (1e-4, 0.0003, 0.05, 0.11, 3.0, 1e3, 1e9):
         for axes in ((1, 2), (1,), (2,), (1, 2, 3)):
             reduce(net, "MEAN", source, axes, True, scale, -128)
             reduce(net, "SUM", source, axes, True, scale * 1000, 127)
-    assert differences(net.pack(), inputs=samples_of(net), engine="tflm") == []
+    assert differences(net.build(), inputs=samples_of(net), engine="tflm") == []
 
 
 @pytest.mark.parametrize(
@@ -126,9 +126,9 @@ def test_one_row_of_totals(
     shape: tuple[int, ...], axes: tuple[int, ...], steps: int, elements: int
 ) -> None:
     """Each step eats one row; scratch holds the totals of one output row."""
-    net = Net()
+    net = plain_net()
     reduce(net, "MEAN", net.input(shape), axes, True, 1.0, 0)
-    graph = parse(net.pack()).graph
+    graph = parse(net.build()).graph
     (node,) = lower_op(graph, graph.ops[0]).nodes
     assert (node.steps, node.scratch) == (steps, 4 * elements)
     assert node.outputs[0].row_bytes == elements
@@ -149,27 +149,27 @@ def test_one_row_of_totals(
     ],
 )
 def test_refusals(axis: int, dtype: str, kind: str, shape: tuple[int, ...], cause: str) -> None:
-    net = Net()
+    net = plain_net()
     axes = net.constant(np.array([axis], dtype))
     net.add(kind, [net.input((1, 4)), axes], net.tensor(shape, "int8", 0.5), keepDims=True)
-    graph = parse(net.pack()).graph
+    graph = parse(net.build()).graph
     with pytest.raises(ModelError, match=cause):
         lower_op(graph, graph.ops[0])
 
 
 def test_refuses_axes_made_at_run_time() -> None:
-    net = Net()
+    net = plain_net()
     net.add("MEAN", [net.input((1, 4)), net.input((1,), "int32")], net.tensor((1, 1)))
-    graph = parse(net.pack()).graph
+    graph = parse(net.build()).graph
     with pytest.raises(ModelError, match="input 1 must be a constant"):
         lower_op(graph, graph.ops[0])
 
 
 def test_refuses_too_many_steps() -> None:
-    net = Net()
+    net = plain_net()
     source = net.input((20, 20, 300, 2, 3, 2))
     axes = net.constant(np.array([3, 5], np.int32))
     net.add("SUM", [source, axes], net.tensor((20, 20, 300, 1, 3, 1)), keepDims=True)
-    graph = parse(net.pack()).graph
+    graph = parse(net.build()).graph
     with pytest.raises(ModelError, match="more than 32767 steps"):
         lower_op(graph, graph.ops[0])

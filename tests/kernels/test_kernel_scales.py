@@ -21,7 +21,7 @@ from lowtide.ir import Graph
 from lowtide.lower import has_kernel, lower_op
 from lowtide.passes.flipping import flip_bytes
 from lowtide.tflite.read import parse
-from move_models import Net
+from schema_models import Net
 
 
 def _layers(dtype: str) -> bytes:

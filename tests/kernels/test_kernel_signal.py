@@ -9,20 +9,20 @@ import numpy as np
 import pytest
 from harness import differences
 
+from assembled import refusal
 from lowtide.commands.checking import Verified, verify
 from lowtide.commands.compiling import compile_model
 from lowtide.commands.options import Options
-from lowtide.errors import ModelError
 from lowtide.lower.fourier import factors_of
 from lowtide.tflite.read import parse
 from lowtide.trigonometry import cosine, sine
 from lowtide.zoo.spec import OpSpec
-from signal_models import Net
+from signal_models import Signals
 
 LENGTHS = [n for n in range(4, 130, 2) if max(factors_of(n // 2)) <= 5] + [160, 256, 480, 512, 750]
 
 
-def verified(net: Net, **options: Any) -> Verified:
+def verified(net: Signals, **options: Any) -> Verified:
     model = parse(net.build(), path="signal")
     return verify(compile_model(model, Options(name="net", **options)), samples=24)
 
@@ -30,7 +30,7 @@ def verified(net: Net, **options: Any) -> Verified:
 @pytest.mark.parametrize("dtype", ["INT16", "INT32"])
 def test_transforms(dtype: str) -> None:
     """Forward from whole frames and short ones; inverse of any spectrum, and of one's own."""
-    net = Net()
+    net = Signals()
     one, short = net.input((2, 750), dtype), net.input((1, 3), dtype)
     for length in LENGTHS:
         whole = net.input((2, length), dtype)
@@ -55,7 +55,7 @@ def test_cosines_are_the_c_librarys() -> None:
     assert (cosine(0.0), sine(0.0)) == (1.0, 0.0)
 
 
-def spectrum_samples(net: Net, count: int = 8) -> list[dict[int, Any]]:
+def spectrum_samples(net: Signals, count: int = 8) -> list[dict[int, Any]]:
     """Small values, large ones, and the least one in all places."""
     rng = np.random.default_rng(3)
     found = []
@@ -73,7 +73,7 @@ def spectrum_samples(net: Net, count: int = 8) -> list[dict[int, Any]]:
 
 
 def test_windows_scales_and_energies() -> None:
-    net = Net()
+    net = Signals()
     rng = np.random.default_rng(1)
     for shape in ((9,), (1, 16), (3, 5), (2, 2, 7)):
         source = net.input(shape)
@@ -94,7 +94,7 @@ def test_windows_scales_and_energies() -> None:
 
 def test_energies_of_a_part() -> None:
     """The reference leaves the others as they happen to be; here they are 0."""
-    net = Net()
+    net = Signals()
     for size, begin, end in ((9, 2, 7), (9, 4, 4), (9, 8, 9), (9, 0, 3)):
         source = net.input((2 * size,))
         options = {"start_index": begin, "end_index": end}
@@ -108,7 +108,7 @@ def test_energies_of_a_part() -> None:
 def test_filter_banks() -> None:
     """Bands of any width, none included; what follows them takes any number."""
     rng = np.random.default_rng(2)
-    net = Net()
+    net = Signals()
     scale = net.input((4,))
     _, bits = net.signal("FftAutoScale", [scale], ((4,), "INT16"), ((), "INT32"))
     for channels, size in ((1, 4), (5, 40), (40, 257)):
@@ -152,7 +152,7 @@ def test_filter_banks() -> None:
 
 def test_what_is_remembered() -> None:
     """Frames, delays, sums of frames and stacks, over a sequence of calls and a reset."""
-    net = Net()
+    net = Signals()
     one, two = net.input((1, 12)), net.input((2, 12))
     for size, hop in ((1, 1), (4, 4), (5, 4), (7, 3), (12, 12), (30, 12), (31, 4), (9, 6), (25, 2)):
         for prefill in (False, True):
@@ -176,7 +176,7 @@ def test_what_is_remembered() -> None:
 
 
 def test_noise_is_followed() -> None:
-    net = Net()
+    net = Signals()
     for channels in (1, 40):
         source = net.input((channels,), "UINT32")
         net.subtraction(source)
@@ -191,7 +191,7 @@ def test_noise_is_followed() -> None:
 
 def test_state_is_as_small_as_can_be() -> None:
     """A frame of 480 samples every 160 keeps 320; a stack of 3 frames of 10 keeps 2 and their number."""
-    net = Net()
+    net = Signals()
     net.framer(net.input((1, 160)), 480, 160, prefill=True)
     net.delay(net.input((1, 5)), 7)
     net.overlap_add(net.input((1, 1, 8)), 2)
@@ -199,12 +199,6 @@ def test_state_is_as_small_as_can_be() -> None:
     compiled = compile_model(parse(net.build(), path="signal"), Options(name="net"))
     kept = [variable.size for variable in compiled.assembly.variables]
     assert kept == [2 * 320, 2 * 7, 2 * 6, 2 * 21]
-
-
-def refusal(net: Net) -> str:
-    with pytest.raises(ModelError) as caught:
-        compile_model(parse(net.build(), path="signal"))
-    return caught.value.cause.split(": ", 1)[1]
 
 
 @pytest.mark.parametrize(
@@ -224,51 +218,51 @@ def refusal(net: Net) -> str:
     ],
 )
 def test_refused_transforms(length: int, shape: tuple[int, ...], why: str) -> None:
-    net = Net()
+    net = Signals()
     net.rfft(net.input(shape), length)
-    assert refusal(net) == why
+    assert refusal(net.build()) == why
 
 
 def test_refusals() -> None:
-    net = Net()
+    net = Signals()
     options = {"T": 2, "fft_length": 8}
     net.signal("Rfft", [net.input((1, 8))], ((1, 10), "INT16"), **options)
-    assert refusal(net) == "its tensors are not of the type that it says"
-    net = Net()
+    assert refusal(net.build()) == "its tensors are not of the type that it says"
+    net = Signals()
     net.signal("Rfft", [net.input((1, 8))], ((1, 10), "INT16"), fft_length=8)
-    assert refusal(net) == "its options are not those of the operator"
-    net = Net()
+    assert refusal(net.build()) == "its options are not those of the operator"
+    net = Signals()
     net.signal("Window", [net.input((8,)), net.input((8,))], ((8,), "INT16"), shift=4)
-    assert refusal(net) == "input 1 must be a constant"
-    net = Net()
+    assert refusal(net.build()) == "input 1 must be a constant"
+    net = Signals()
     net.signal("Window", [net.input((8,)), net.const([1] * 8)], ((8,), "INT16"), shift=32)
-    assert refusal(net) == "its option shift is 32, and it can be 0 to 31"
-    net = Net()
+    assert refusal(net.build()) == "its option shift is 32, and it can be 0 to 31"
+    net = Signals()
     energy = {"start_index": 0, "end_index": 5}
     net.signal("Energy", [net.input((8,))], ((4,), "UINT32"), **energy)
-    assert refusal(net) == "it has no energies 0 to 5"
-    net = Net()
+    assert refusal(net.build()) == "it has no energies 0 to 5"
+    net = Signals()
     tables = [net.const([1, -1]), net.const([1, 1]), *(net.const([0, 0]) for _ in range(3))]
     inputs = [net.input((4,), "UINT32"), *tables]
     net.signal("FilterBank", inputs, ((1,), "UINT64"), num_channels=1)
-    assert refusal(net) == "a weight is below 0"
-    net = Net()
+    assert refusal(net.build()) == "a weight is below 0"
+    net = Signals()
     tables = [net.const([1, 1]), net.const([1, 1]), net.const([0, 3]), net.const([0, 0])]
     inputs = [net.input((4,), "UINT32"), *tables, net.const([2, 2])]
     net.signal("FilterBank", inputs, ((1,), "UINT64"), num_channels=1)
-    assert refusal(net) == "a band goes beyond its energies or its weights"
-    net = Net()
+    assert refusal(net.build()) == "a band goes beyond its energies or its weights"
+    net = Signals()
     net.framer(net.input((1, 12)), 3, 4, prefill=False)
-    assert refusal(net) == "12 samples are no steps of 4, or a frame is shorter"
-    net = Net()
+    assert refusal(net.build()) == "12 samples are no steps of 4, or a frame is shorter"
+    net = Signals()
     net.stacker(net.input((3,)), 1, 1, 4)
-    assert refusal(net) == "stacks of 3 frames are not made every 4 frames"
-    net = Net()
+    assert refusal(net.build()) == "stacks of 3 frames are not made every 4 frames"
+    net = Signals()
     net.overlap_add(net.input((1, 1, 4)), 5)
-    assert refusal(net) == "1 frames of 4 are not added by steps of 5"
-    net = Net()
+    assert refusal(net.build()) == "1 frames of 4 are not added by steps of 5"
+    net = Signals()
     net.delay(net.input((1, 4)), -1)
-    assert refusal(net) == "a size is out of range"
-    net = Net()
+    assert refusal(net.build()) == "a size is out of range"
+    net = Signals()
     net.subtraction(net.input((4,), "UINT32"), num_channels=3)
-    assert refusal(net) == "its tensors do not all have 4 channels"
+    assert refusal(net.build()) == "its tensors do not all have 4 channels"

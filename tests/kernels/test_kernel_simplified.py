@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from elementwise_models import Engine, Net
 from harness import differences
 
 from lowtide.ir import Graph
 from lowtide.passes.simplify import simplify
 from lowtide.tflite.read import parse
+from schema_models import Engine, Net, plain_net
 
 SHAPE = (1, 4, 4, 16)
 
@@ -33,7 +33,7 @@ def simplified(graph: Graph) -> Graph:
 def check(net: Net, outputs: list[int], left: list[str], dtype: str, engine: Engine) -> None:
     """The network is exact once it is simplified, and consists of the operators `left`."""
     net.outputs = outputs
-    data = net.pack()
+    data = net.build()
     graph = simplify(parse(data).graph).graph
     assert sorted(op.type for op in graph.ops) == sorted(left)
     inputs = values(net, dtype)
@@ -73,13 +73,13 @@ STEPS: dict[str, Step] = {
 
 @pytest.mark.parametrize("first", STEPS)
 def test_two_operators_are_one_table(first: str) -> None:
-    net = Net()
+    net = plain_net()
     ends = [
         step(net, STEPS[first](net, net.input(SHAPE, "int8", 0.05, 3))) for step in STEPS.values()
     ]
     alone = STEPS[first](net, net.input(SHAPE, "int8", 0.05, 3))
     net.outputs = [*ends, alone]
-    data = net.pack()
+    data = net.build()
     graph = simplified(parse(data).graph)
     kinds = [op.type for op in graph.ops]
     # The second one may change nothing of what the first one gives.
@@ -89,7 +89,7 @@ def test_two_operators_are_one_table(first: str) -> None:
 
 
 def test_a_tensor_beside_a_function_of_it() -> None:
-    net = Net()
+    net = plain_net()
     x = net.input(SHAPE, "int8", 0.05, 3)
     gate = STEPS["LOGISTIC"](net, x)
     swish = net.add("MUL", [x, gate], net.tensor(SHAPE, "int8", 0.04, -110))
@@ -99,7 +99,7 @@ def test_a_tensor_beside_a_function_of_it() -> None:
 
 
 def test_what_others_read_stays() -> None:
-    net = Net()
+    net = plain_net()
     x = net.input(SHAPE, "int8", 0.05, 3)
     seen = STEPS["LOGISTIC"](net, x)
     end = STEPS["ADD"](net, STEPS["QUANTIZE"](net, seen))
@@ -111,7 +111,7 @@ def test_what_others_read_stays() -> None:
 
 def test_through_floats() -> None:
     """Nothing is left of a pair that gives what it is given, and a table of one that does not."""
-    net = Net()
+    net = plain_net()
     x = net.input(SHAPE, "int8", 0.05, 3)
     kept = STEPS["TANH"](net, x)
     floats = net.add("DEQUANTIZE", [kept], net.tensor(SHAPE, "float32", None))
@@ -126,7 +126,7 @@ POOL = {"filterHeight": 1, "filterWidth": 1, "strideH": 1, "strideW": 1}
 
 
 def test_identities() -> None:
-    net = Net()
+    net = plain_net()
     x = net.input(SHAPE, "int8", 0.05, -128)
     first = STEPS["TANH"](net, x)
     same = net.add("QUANTIZE", [first], net.like(first))
@@ -136,7 +136,7 @@ def test_identities() -> None:
 
 
 def test_constants_are_computed() -> None:
-    net = Net()
+    net = plain_net()
     x = net.input(SHAPE, "int8", 0.05, 3)
     rng = np.random.default_rng(2)
     weights = net.constant(rng.integers(-128, 128, SHAPE).astype(np.int8), 0.02, 9)
@@ -147,7 +147,7 @@ def test_constants_are_computed() -> None:
 
 
 def test_unsigned() -> None:
-    net = Net()
+    net = plain_net()
     x = net.input(SHAPE, "uint8", 0.05, 131)
     y = net.add("ADD", [x, scalar(net, 7, 0.02, 5, "uint8")], net.tensor(SHAPE, "uint8", 0.06, 99))
     z = net.add("QUANTIZE", [y], net.tensor(SHAPE, "int8", 0.05, -11))

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from elementwise_models import Engine, Net, samples_of
 from harness import differences
 
 from lowtide.emit.runtime import kernel_files
 from lowtide.errors import ModelError
 from lowtide.lower import lower_op
 from lowtide.tflite.read import parse
+from schema_models import Engine, Net, plain_net, samples_of
 
 OUTPUTS = {
     ("int8", "int8"): (1 / 256, -128),
@@ -52,7 +52,7 @@ def softmax(net: Net, source: int, to: str, beta: float = 1.0) -> None:
     ("dtypes", "engine"), [(("int8", "int16"), "tflm"), (("uint8",), "litert")]
 )
 def test_all_cases(dtypes: tuple[str, ...], engine: Engine) -> None:
-    net = Net()
+    net = plain_net()
     bounds = {}
     for shape, scale, beta in CASES:
         for kind, to in OUTPUTS:
@@ -66,7 +66,7 @@ def test_all_cases(dtypes: tuple[str, ...], engine: Engine) -> None:
             bounds[source] = (100.0, 127.0) if kind != "int16" else (-3000.0, 3000.0)
             softmax(net, source, to, beta)
     inputs = samples_of(net, 3, bounds=bounds)
-    assert differences(net.pack(), inputs=inputs, engine=engine) == []
+    assert differences(net.build(), inputs=inputs, engine=engine) == []
 
 
 @pytest.mark.parametrize(
@@ -74,9 +74,9 @@ def test_all_cases(dtypes: tuple[str, ...], engine: Engine) -> None:
 )
 def test_rows(shape: tuple[int, ...], rows: int) -> None:
     """Attention scores go by their last dimension, images by their height."""
-    net = Net()
+    net = plain_net()
     softmax(net, net.input(shape, "int8", 0.1), "int8")
-    graph = parse(net.pack()).graph
+    graph = parse(net.build()).graph
     (node,) = lower_op(graph, graph.ops[0]).nodes
     assert node.steps == rows
 
@@ -94,9 +94,9 @@ def test_rows(shape: tuple[int, ...], rows: int) -> None:
     ],
 )
 def test_refusals(quants: tuple[str, float, int, str, float, int], beta: float, cause: str) -> None:
-    net = Net()
+    net = plain_net()
     net.add("SOFTMAX", [net.input((1, 4), *quants[:3])], net.tensor((1, 4), *quants[3:]), beta=beta)
-    graph = parse(net.pack()).graph
+    graph = parse(net.build()).graph
     with pytest.raises(ModelError, match=cause):
         lower_op(graph, graph.ops[0])
 
@@ -104,9 +104,9 @@ def test_refusals(quants: tuple[str, float, int, str, float, int], beta: float, 
 @pytest.mark.parametrize(("dtype", "most"), [("int8", 4095), ("uint8", 4095), ("int16", 32767)])
 def test_rows_whose_sum_could_overflow_are_refused(dtype: str, most: int) -> None:
     for count in (most, most + 1):
-        net = Net()
+        net = plain_net()
         softmax(net, net.input((1, count), dtype, 0.001), dtype)
-        graph = parse(net.pack()).graph
+        graph = parse(net.build()).graph
         if count == most:
             assert lower_op(graph, graph.ops[0]).nodes
             continue
@@ -116,11 +116,11 @@ def test_rows_whose_sum_could_overflow_are_refused(dtype: str, most: int) -> Non
 
 def test_the_longest_row_of_equal_inputs() -> None:
     """Its exponentials add up to just less than 2^31. (To 8 bits, the reference stops the program.)"""
-    net = Net()
+    net = plain_net()
     source = net.input((1, 4095), "int8", 0.1)
     softmax(net, source, "int16")
     inputs = [{source: np.full((1, 4095), 5, np.int8)}]
-    assert differences(net.pack(), inputs=inputs) == []
+    assert differences(net.build(), inputs=inputs) == []
 
 
 _MAIN = """

@@ -13,24 +13,22 @@ from typing import Any
 
 import ai_edge_litert.schema_py_generated as schema
 import conv_models
-import elementwise_models
 import numpy as np
 import pytest
 from conv_models import SAME, VALID, Layer
 from test_kernel_pad_folded import convolution, depthwise, max_pool, padded
 
-import move_models
+import schema_models
+from assembled import assemble_rows
 from lowtide.ir import Graph, Model
 from lowtide.machines.board import find_target
 from lowtide.modes import InputMode
 from lowtide.passes import fold_pads
-from lowtide.program.assemble import Assembly, assemble_rows
+from lowtide.program.assemble import Assembly
 from lowtide.rows.prepare import prepare
 from lowtide.rows.stages import Choice
 from lowtide.target import ANY, Target
 from lowtide.tflite.read import parse
-from lowtide.zoo.spec import NetSpec
-from lowtide.zoo.writer import write
 from strip_programs import Program, run_all
 
 WIDTHS = (1, 2, 3, 5)
@@ -75,7 +73,7 @@ def differences(data: bytes, folder: Path, target: Target = ANY) -> list[str]:
     return run_all(programs, folder, samples=4)
 
 
-def pooled(net: elementwise_models.Net, x: int) -> int:
+def pooled(net: schema_models.Net, x: int) -> int:
     """The greatest of three neighbours; the only output of a chain."""
     net.outputs.pop()
     sizes = {"filterWidth": 3, "filterHeight": 1, "strideW": 1, "strideH": 1}
@@ -84,7 +82,7 @@ def pooled(net: elementwise_models.Net, x: int) -> int:
 
 @pytest.mark.parametrize("dtype", ["int8", "int16"])
 def test_elementwise(dtype: str, tmp_path: Path) -> None:
-    net = elementwise_models.Net()
+    net = schema_models.plain_net()
     wide = dtype == "int16"
     scale, zero, unit = (1 / 4096, 0, 1 / 32768) if wide else (0.04, 5, 1 / 256)
     shape = (1, 4, 11, 3)
@@ -121,7 +119,7 @@ def test_elementwise(dtype: str, tmp_path: Path) -> None:
     pooled(net, net.add("QUANTIZE", [x], net.tensor(shape, dtype, scale * 2, 0 if wide else 9)))
     x = begin()
     net.add("DEQUANTIZE", [x], net.tensor(shape, "float32"))
-    assert differences(net.pack(), tmp_path) == []
+    assert differences(net.build(), tmp_path) == []
 
 
 @pytest.mark.parametrize("dtype", ["INT8", "INT16"])
@@ -149,9 +147,7 @@ def test_convolutions(dtype: str, tmp_path: Path) -> None:
                 else net.conv(x, 5, kernel, layer)
             )
             outputs.append(net.conv(x, 2, (1, 3), same))
-    data = write(
-        NetSpec("strips", tuple(net.tensors), tuple(net.ops), tuple(net.inputs), tuple(outputs))
-    )
+    data = net.file("strips", outputs)
     assert differences(data, tmp_path) == []
 
 
@@ -169,15 +165,13 @@ def test_kernels_for_dsp(tmp_path: Path) -> None:
             x = net.conv(x, channels, (1, 3), same)
             x = net.depthwise(x, 1, kernel, layer) if by_channel else net.conv(x, 5, kernel, layer)
             outputs.append(net.conv(x, 2, (1, 3), same))
-    data = write(
-        NetSpec("strips", tuple(net.tensors), tuple(net.ops), tuple(net.inputs), tuple(outputs))
-    )
+    data = net.file("strips", outputs)
     assert differences(data, tmp_path, find_target("cortex-m4")) == []
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16])
 def test_pools_and_joins(dtype: type, tmp_path: Path) -> None:
-    net = move_models.Net(dtype, zero=5)
+    net = schema_models.Net(dtype, zero=5)
     for kind, window, stride, padding in product(
         ("AVERAGE_POOL_2D", "MAX_POOL_2D"), ((1, 2), (3, 3), (2, 6)), (1, 2), (0, 1)
     ):
@@ -201,7 +195,7 @@ def test_pools_and_joins(dtype: type, tmp_path: Path) -> None:
 
 def test_padding_of_its_own(tmp_path: Path) -> None:
     """Convolutions and pools that do the PAD before them."""
-    net = move_models.Net(zero=-128)
+    net = schema_models.Net(zero=-128)
     after = schema.Pool2DOptionsT(padding=0, strideH=1, strideW=1, filterHeight=1, filterWidth=3)
     for sides, stride in product(((1, 1, 1, 1), (0, 2, 3, 0), (2, 0, 0, 2)), (1, 2)):
         image = net.input((1, 7, 11, 3))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from elementwise_models import Net, samples_of
 from harness import differences
 
 from lowtide.errors import ModelError
 from lowtide.lower import lower_op
 from lowtide.tflite.read import parse
+from schema_models import plain_net, samples_of
 
 ALL = np.arange(-128, 128, dtype=np.int8)
 SCALES = (0.1, 0.0235, 0.0039, 0.3, 1.7, 40.0, 1e-4)
@@ -17,7 +17,7 @@ ZEROS = ((0, 0), (-128, -128), (127, 127), (-5, 31), (100, -100))
 
 
 def test_int8() -> None:
-    net = Net()
+    net = plain_net()
     for case, scale in enumerate(SCALES):
         for in_zero, out_zero in ZEROS:
             source = net.input((1, 256), "int8", scale, in_zero)
@@ -33,11 +33,11 @@ def test_int8() -> None:
             net.add("LOGISTIC", [source], net.tensor((1, 256), "int8", 1 / 256, -128))
             net.add("TANH", [source], net.tensor((1, 256), "int8", 1 / 128, 0))
     sample = {i: ALL.reshape(1, 256) for i in net.inputs}
-    assert differences(net.pack(), inputs=[sample], engine="tflm") == []
+    assert differences(net.build(), inputs=[sample], engine="tflm") == []
 
 
 def test_uint8() -> None:
-    net = Net()
+    net = plain_net()
     for case, scale in enumerate(SCALES):
         for in_zero, out_zero in ((0, 0), (255, 255), (123, 159), (228, 28)):
             source = net.input((1, 256), "uint8", scale, in_zero)
@@ -52,7 +52,7 @@ def test_uint8() -> None:
             net.add("LOGISTIC", [source], net.tensor((1, 256), "uint8", 1 / 256, 0))
             net.add("TANH", [source], net.tensor((1, 256), "uint8", 1 / 128, 128))
     sample = {i: np.arange(256, dtype=np.uint8).reshape(1, 256) for i in net.inputs}
-    assert differences(net.pack(), inputs=[sample], engine="litert") == []
+    assert differences(net.build(), inputs=[sample], engine="litert") == []
 
 
 def close_to(ratio: float, count: int, seed: int) -> list[tuple[float, float]]:
@@ -69,7 +69,7 @@ def close_to(ratio: float, count: int, seed: int) -> list[tuple[float, float]]:
 
 def test_precision_of_scales() -> None:
     """Quotients of scales are of double precision, but that of the 6 of RELU6 is of single."""
-    net = Net()
+    net = plain_net()
     for ratio in (0.75, 0.375, 1.5):
         for scale, out_scale in close_to(ratio, 12, 3):
             source = net.input((1, 256), "int8", scale)
@@ -80,11 +80,11 @@ def test_precision_of_scales() -> None:
         source = net.input((1, 256), "int8", 6 / (k + 0.5), -128)
         net.add("RELU6", [source], net.like(source))
     sample = {i: ALL.reshape(1, 256) for i in net.inputs}
-    assert differences(net.pack(), inputs=[sample], engine="tflm") == []
+    assert differences(net.build(), inputs=[sample], engine="tflm") == []
 
 
 def test_rsqrt() -> None:
-    net = Net()
+    net = plain_net()
     sample = {}
     for scale in (0.1, 0.0039, 3.0):
         for zero in (-128, 0, 120):
@@ -92,11 +92,11 @@ def test_rsqrt() -> None:
             sample[source] = np.arange(zero, 128).astype(np.int8).reshape(1, -1)
             for out_scale in (0.03, 1.0, 0.001):
                 net.add("RSQRT", [source], net.tensor((1, 128 - zero), "int8", out_scale, -128))
-    assert differences(net.pack(), inputs=[sample], engine="tflm") == []
+    assert differences(net.build(), inputs=[sample], engine="tflm") == []
 
 
 def test_int16() -> None:
-    net = Net()
+    net = plain_net()
     shape = (1, 8, 5, 30)
     for scale in (1 / 4096, 1 / 2048, 1 / 8192, 0.001, 3e-5, 0.9, 2.6, 1e-9, 1.0005 / 4096):
         source = net.input(shape, "int16", scale)
@@ -112,14 +112,14 @@ def test_int16() -> None:
                 net.add("LEAKY_RELU", [source], net.like(made), alpha=alpha)
     source = net.input(shape, "int16", 0.001, 300)
     net.add("LEAKY_RELU", [source], net.tensor(shape, "int16", 0.002, -7), alpha=0.3)
-    assert differences(net.pack(), inputs=samples_of(net), engine="tflm") == []
+    assert differences(net.build(), inputs=samples_of(net), engine="tflm") == []
 
 
 def test_rows() -> None:
-    net = Net()
+    net = plain_net()
     source = net.input((1, 6, 5, 4), "int8", 0.1)
     net.add("RELU", [source], net.like(source))
-    graph = parse(net.pack()).graph
+    graph = parse(net.build()).graph
     (node,) = lower_op(graph, graph.ops[0]).nodes
     assert (node.kernel, node.steps, node.inputs[0].row_bytes) == ("lt_lut_8_row", 6, 20)
 
@@ -144,8 +144,8 @@ def test_rows() -> None:
 def test_refusals(
     kind: str, source: tuple[str, float, int], target: tuple[str, float, int], cause: str
 ) -> None:
-    net = Net()
+    net = plain_net()
     net.add(kind, [net.input((1, 4), *source)], net.tensor((1, 4), *target))
-    graph = parse(net.pack()).graph
+    graph = parse(net.build()).graph
     with pytest.raises(ModelError, match=cause):
         lower_op(graph, graph.ops[0])

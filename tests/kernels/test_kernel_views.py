@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from harness import differences
 
+from assembled import assemble
 from lowtide.errors import ModelError
-from lowtide.program.assemble import Assembly, assemble
+from lowtide.program.assemble import Assembly
 from lowtide.tflite.read import parse
-from move_models import Net, Shape
+from schema_models import Net, Shape
 
 
 def reshape(net: Net, source: int, shape: Shape, output: bool = True) -> int:

@@ -13,7 +13,7 @@ from lowtide.commands.reordering import compare
 from lowtide.errors import ModelError
 from lowtide.ir import Model
 from lowtide.tflite.read import parse
-from move_models import Net
+from schema_models import Net
 
 
 def refusal(model: Model) -> tuple[str, str]:

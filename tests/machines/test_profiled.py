@@ -10,6 +10,7 @@ from board_bundles import INCREMENT, LOOP, bundle, looping, outside
 
 import lowtide.machines.profiled as profiling
 import lowtide.machines.qemu as qemu
+from built import build_program
 from lowtide.errors import MissingToolError
 from lowtide.machines.board import find_board, load_boards
 from lowtide.machines.disassembly import read_listing
@@ -18,7 +19,6 @@ from lowtide.machines.finding import find_compiler
 from lowtide.machines.linkmap import Section
 from lowtide.machines.profiled import Profiled, Program, Unprofiled, profiled
 from lowtide.machines.qemu import BoardRun, run_on_board
-from lowtide.machines.toolchain import build_program
 
 SAMPLES = [[bytes([1, 2, 3, 4])], [bytes([9, 6, 7, 255])], [bytes([5, 0, 0, 0])]]
 # The second sample takes most. What it jumps to, and memcpy, is the model's, too.

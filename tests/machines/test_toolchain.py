@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from board_bundles import INCREMENT, bundle
 
+from bench.shared.built import compile_only
 from lowtide.errors import MissingToolError
 from lowtide.machines.failures import BuildError
 from lowtide.machines.linkmap import read_map
-from lowtide.machines.toolchain import build_host, compile_only
+from lowtide.machines.toolchain import build_host
 
 MAP = """
 Discarded input sections

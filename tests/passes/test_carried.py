@@ -18,7 +18,7 @@ from lowtide.passes import carry_rows, resolve_variables
 from lowtide.passes.simplify import simplify
 from lowtide.place.variables import place_variables
 from lowtide.tflite.read import parse
-from move_models import Net, Shape
+from schema_models import Net, Shape
 from stateful import assign, handle, read
 
 

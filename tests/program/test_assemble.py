@@ -7,10 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from assembled import assemble
 from lowtide.ir import DType, Graph, Op, Quant, Tensor
 from lowtide.modes import InputMode, OutputMode
 from lowtide.place import ALLOCATORS
-from lowtide.program.assemble import Assembly, assemble
+from lowtide.program.assemble import Assembly
 from lowtide.program.tables import ExchangeEntry, KernelEntry, MoveEntry
 from lowtide.program.turns import Turn, expand
 from lowtide.rows.bases import ARENA, CONSTANTS, FIRST_INPUT

@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
+from assembled import assemble
 from lowtide.emit.c_writer import write
 from lowtide.errors import ModelError
 from lowtide.ir import DType, Graph, Op, Quant, Tensor
 from lowtide.ir.windows import normalise_windows
 from lowtide.modes import Schedule
-from lowtide.program.assemble import Assembly, ByRows, assemble
+from lowtide.program.assemble import Assembly, ByRows
 from lowtide.program.turns import Turn
 
 _SPLIT = "split it, or its tensors, before the conversion"

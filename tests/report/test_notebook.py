@@ -40,7 +40,7 @@ def test_analysis() -> None:
 def test_a_plan_has_a_box_for_each_row_and_the_front() -> None:
     planned = planned_model(model_of("figure1"), Options(max_overhead=1.5), front=True)
     tree = parsed(planned)
-    paths = [e.attrib["d"] for e in tree.iter("path")]
+    paths = [e.attrib["d"] for e in tree.iter("{http://www.w3.org/2000/svg}path")]
     assert sum(d.count("M") for d in paths) == len(plan_boxes(planned.compiled).boxes)
     text = told(planned)
     assert all(f"{point.arena_bytes:,}" in text for point in planned.points or ())

@@ -119,7 +119,7 @@ def test_the_tensor_below_the_pointer_is_told(page: webdriver.Chrome, reported: 
     view = views_of(reported)[0]
     width, height = 8 + 62, 26 + 34  # what is not the picture itself: margins
     size = picture.size
-    for box in view.boxes:
+    for box in view.shown.everything:
         x = 62 + (size["width"] - width) * (box.start + box.end) / 2 / len(view.steps)
         high = 1.04 * view.ram_bytes
         y = 26 + (size["height"] - height) * (1 - (box.offset + box.size / 2) / high)

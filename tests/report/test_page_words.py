@@ -18,8 +18,8 @@ from lowtide.report.memory_views import views_of
 from lowtide.report.page import report_document, verdict_sentence
 from lowtide.report.part_lines import PartLine, part_lines, spaced
 from lowtide.tflite.read import parse
-from move_models import Net
 from networks import model_of
+from schema_models import Net
 
 SHAPE = (1, 4, 3, 2)
 
@@ -117,9 +117,9 @@ def test_every_way_says_what_became_of_the_largest_tensors() -> None:
     first, *others = views_of(reported("branchy-cell"))
     assert first.why == ""
     assert others[0].key == "order"
-    step = first.steps[first.peak_slot]
+    step = first.steps[first.shown.peak_slot]
     assert others[0].why.startswith(
-        f"TensorFlow Lite Micro's peak is while {step} runs, with {first.peak_bytes:,} B in memory"
+        f"TensorFlow Lite Micro's peak is while {step} runs, with {first.shown.peak_bytes:,} B in memory"
     )
     for view in others[1:]:
         assert view.why.startswith("TensorFlow Lite Micro has ")

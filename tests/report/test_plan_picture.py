@@ -1,38 +1,41 @@
-"""The picture of a compiled program's memory: files come out, and name what they show.
+"""The picture of a compiled program's memory: what it names, and that it is all on the paper.
 
-Why so little: what a picture looks like no test can judge; what it shows, `test_plan_boxes` does.
+Which boxes it shows is held in `test_plan_boxes`.
 """
 
 from __future__ import annotations
 
 import re
-import warnings
-import xml.etree.ElementTree as Xml
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
+from drawn import inside, texts
 from drawn_programs import compiled, every_way, nothing, with_variable
 
 from effort import calls
 from lowtide.commands.compiling import Compiled
-from lowtide.errors import UsageError
 from lowtide.place import Block
 from lowtide.program.assemble import ByRows
-from lowtide.report.picture_boxes import best_place
+from lowtide.report.chart import best_place
+from lowtide.report.picture import Boxes, png_bytes
 from lowtide.report.plan_boxes import SCRATCH, plan_boxes
-from lowtide.report.plan_picture import plan_picture, write_plan_picture
+from lowtide.report.plan_picture import plan_picture
 from networks import present
 
 
 def svg(program: Compiled) -> list[str]:
-    """The texts of the picture, which must be well-formed and come without a warning."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        picture = plan_picture(program, "svg").decode()
-    Xml.fromstring(picture)
-    return re.findall(r"<!-- (.*?) -->", picture)
+    """The texts of the picture."""
+    return texts(plan_picture(program))
+
+
+@every_way
+def test_every_box_is_drawn_and_all_is_on_the_paper(way: str) -> None:
+    program = compiled("ds-cnn-kws", way)
+    picture, shown = plan_picture(program), plan_boxes(program)
+    drawn = sum(len(e.places) for e in picture.elements if isinstance(e, Boxes) and e.title)
+    assert drawn == len(shown.boxes) + len(shown.variables)
+    inside(picture)
 
 
 @every_way
@@ -100,33 +103,6 @@ def test_a_name_is_no_formula(name: str) -> None:
     svg(replace(program, model=replace(program.model, path=name), assembly=assembly))
 
 
-@pytest.mark.parametrize("ending", ["png", "svg", "PNG"])
-def test_files(tmp_path: Path, ending: str) -> None:
-    path = tmp_path / f"plan.{ending}"
-    write_plan_picture(compiled("figure1"), path)
-    first = path.read_bytes()
-    start = b"\x89PNG\r\n\x1a\n" if ending.lower() == "png" else b"<?xml"
-    assert first.startswith(start)
-    write_plan_picture(compiled("figure1"), path)
-    assert path.read_bytes() == first
-    assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
-
-
-@pytest.mark.parametrize("name", ["plan", "plan.pdf", "plan.jpeg", "png"])
-def test_an_unknown_ending(tmp_path: Path, name: str) -> None:
-    with pytest.raises(UsageError) as info:
-        write_plan_picture(compiled("figure1"), tmp_path / name)
-    assert info.value.cause == f"cannot tell the picture format of {name!r}"
-    assert info.value.remedy == "end the file name in .png or .svg"
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_missing_folder(tmp_path: Path) -> None:
-    path = tmp_path / "none" / "plan.png"
-    with pytest.raises(UsageError, match="does not exist"):
-        write_plan_picture(compiled("figure1"), path)
-
-
 def test_thousands_of_rows_are_drawn_soon() -> None:
     program = compiled("figure1")
     cut = replace(program.assembly.cuts[0], count=6000, size=8)
@@ -136,4 +112,4 @@ def test_thousands_of_rows_are_drawn_soon() -> None:
     placement = replace(program.assembly.placement, blocks=blocks, arena_bytes=400)
     assembly = replace(program.assembly, placement=placement, schedule=ByRows(plan, (cut,)))
     drawn = replace(program, assembly=assembly)
-    assert calls(lambda: plan_picture(drawn, "png")) < 8_000_000  # 2,300,000 take about a second
+    assert calls(lambda: png_bytes(plan_picture(drawn))) < 2_000_000

@@ -15,6 +15,7 @@ from zlib import crc32
 
 import pytest
 
+from assembled import assemble_rows
 from lowtide.errors import UsageError
 from lowtide.ir import Graph
 from lowtide.ir.block import BlockOp
@@ -25,7 +26,7 @@ from lowtide.passes import fold_pads
 from lowtide.plans import space as spaces
 from lowtide.plans.cost import CostModel
 from lowtide.plans.space import Edge, Space
-from lowtide.program.assemble import Assembly, assemble_rows
+from lowtide.program.assemble import Assembly
 from lowtide.rows.blocks import selections
 from lowtide.rows.columns import stage_windows, stripes, widths
 from lowtide.rows.prepare import Prepared, prepare

@@ -26,7 +26,8 @@ from strip_nets import (
     space_of,
 )
 
-from lowtide.commands import checking
+from assembled import assemble_rows
+from bench.shared.built import count_macs
 from lowtide.commands.compiling import compile_model
 from lowtide.commands.options import Options
 from lowtide.ir import Graph
@@ -36,7 +37,7 @@ from lowtide.order import best_order
 from lowtide.passes import fold_pads
 from lowtide.plans.planner import least, plans_of
 from lowtide.plans.search import cheapest, choices_of
-from lowtide.program.assemble import Assembly, assemble_rows
+from lowtide.program.assemble import Assembly
 from lowtide.rows.blocks import MOST_AGAIN, selections
 from lowtide.rows.prepare import Prepared, prepare
 from lowtide.rows.stages import Choice
@@ -231,7 +232,7 @@ def test_kernels_count_as_many_macs_as_the_plan(seed: int, small: bool) -> None:
     model = parse(network_of(seed, small=small), path="macs")
     compiled = compile_model(model, Options(stages=plan))
     assert compiled.assembly.plan is not None
-    assert checking.count_macs(compiled) == compiled.assembly.plan.macs
+    assert count_macs(compiled) == compiled.assembly.plan.macs
 
 
 @networks

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from strip_nets import BLOCKS, all_edges, every_plan, graph_of, hurry, ready, space_of
 
+from assembled import assemble_rows
 from lowtide.errors import InfeasibleError
 from lowtide.ir import DType, Graph, Op, Quant, Tensor
 from lowtide.ir.macs import graph_macs
@@ -28,7 +29,6 @@ from lowtide.plans.placed import PlacedPlan, stage_tops
 from lowtide.plans.placer import Point
 from lowtide.plans.planner import Plans, front, least, plans_of, within_cost, within_ram
 from lowtide.plans.search import cheapest, choices_of, unbeaten_paths
-from lowtide.program.assemble import assemble_rows
 from lowtide.rows.prepare import Prepared, prepare
 from lowtide.rows.stages import Choice
 from lowtide.tflite.read import parse

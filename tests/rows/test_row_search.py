@@ -28,13 +28,13 @@ from strip_nets import (
     space_of,
 )
 
+from assembled import assemble_rows
 from lowtide.effort import Budget
 from lowtide.errors import UsageError
 from lowtide.ir.macs import graph_macs
 from lowtide.order import best_order
 from lowtide.plans.search import cheapest, choices_of, unbeaten_paths
 from lowtide.plans.space import Edge, Space, Stages
-from lowtide.program.assemble import assemble_rows
 from lowtide.rows.groups import Group, groups_of
 from lowtide.rows.prepare import Prepared, prepare
 from lowtide.rows.stages import Choice

@@ -21,9 +21,9 @@ from row_cases import (
     random_table,
 )
 
+from assembled import assemble
 from lowtide.ir import DType, Graph, Op, Quant, Tensor
 from lowtide.ir.liveness import peak_bytes
-from lowtide.program.assemble import assemble
 from lowtide.rows.stages import RowPlan, demand, row_lives
 from lowtide.rows.table import RowTable
 from networks import graph_of, row_program

@@ -25,6 +25,7 @@ from strip_nets import (
     space_of,
 )
 
+from assembled import assemble_rows
 from lowtide.commands import checking
 from lowtide.commands.compiling import compile_model
 from lowtide.commands.options import Options
@@ -32,7 +33,7 @@ from lowtide.errors import UsageError
 from lowtide.modes import InputMode, OutputMode
 from lowtide.order import best_order
 from lowtide.plans import placed as placing
-from lowtide.program.assemble import Assembly, assemble_rows
+from lowtide.program.assemble import Assembly
 from lowtide.program.tables import StripEntry
 from lowtide.program.turns import Loop, Turn
 from lowtide.rows.prepare import Prepared, prepare

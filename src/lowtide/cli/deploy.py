@@ -121,7 +121,7 @@ def plan(model: str, output: Path | None, front: bool, plot: Path | None) -> Non
     from lowtide.advice.hints import hints
     from lowtide.commands.planned import planned_model
     from lowtide.files import write_atomically
-    from lowtide.report import data
+    from lowtide.report import data, picture
     from lowtide.report import planned as planning
 
     if given("schedule") == "operators":
@@ -145,12 +145,11 @@ def plan(model: str, output: Path | None, front: bool, plot: Path | None) -> Non
     if output is not None:
         write_atomically(output, (data.to_json(document) + "\n").encode(), replacing())
     if plot is not None:
-        from lowtide.report import front_picture, plan_picture
+        from lowtide.report.front_picture import front_picture
+        from lowtide.report.plan_picture import plan_picture
 
-        if points is None:
-            plan_picture.write_plan_picture(compiled, plot, replacing())
-        else:
-            front_picture.write_front_picture(compiled, points, plot, replacing())
+        drawn = plan_picture(compiled) if points is None else front_picture(compiled, points)
+        picture.write_picture(drawn, plot, replacing())
 
     def text() -> str:
         if points is None:

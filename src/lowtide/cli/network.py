@@ -68,8 +68,7 @@ def analyze(model: str, csv: Path | None, plot: Path | None) -> None:
         made = {name: text.encode() for name, text in data.analysis_csv(result).items()}
         write_below(csv, made, replacing())
     if plot is not None:
-        drawn = analysis_picture(result, picture.format_of(plot.name))
-        write_atomically(plot, drawn, replacing())
+        picture.write_picture(analysis_picture(result), plot, replacing())
     answer(
         lambda: data.analysis_document(result, placements),
         lambda: analysis_text(result, placements),

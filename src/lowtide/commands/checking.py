@@ -24,13 +24,12 @@ from lowtide.errors import UsageError
 from lowtide.ir import Graph, Model, Op
 from lowtide.ir.macs import graph_macs
 from lowtide.machines.board import find_board
-from lowtide.machines.host import HostTrace, host_build, host_macs, host_trace
+from lowtide.machines.host import HostTrace, host_build, host_trace
 from lowtide.machines.parts import Board
 from lowtide.machines.profiled import Profiled, Unprofiled
 from lowtide.machines.qemu import BoardRun, run_on_board
 from lowtide.modes import EngineName
 from lowtide.oracle.interpreters import Difference, OracleError, Reference, first_difference
-from lowtide.oracle.samples import reference, sample_inputs
 from lowtide.oracle.unwritten import agreed, flags
 from lowtide.program.assemble import Assembly
 from lowtide.shown import Shown
@@ -236,19 +235,6 @@ def _from_strips(
             found = whole[part.tensor].reshape(-1, *want.shape[2:])[: part.rows]
             found[:, columns.start : columns.stop][differs] = got[differs]
     return whole
-
-
-def count_macs(compiled: Compiled, *, seed: int = 1) -> int:
-    """The MACs that one inference does, counted by the kernels themselves in a build for the host.
-
-    Kernels count what a layer is defined to multiply, padding included, column by column as they
-    run. Raises as `verify`.
-    """
-    inputs = sample_inputs(compiled.model, 1, seed)
-    wanted = reference(compiled.model, inputs, list(compiled.graph.inputs))
-    with temporary_folder() as folder:
-        program = host_build(compiled.files, compiled.name, folder, count=True)
-        return host_macs(program, _samples(compiled.graph, wanted))
 
 
 def _macs(compiled: Compiled) -> int:

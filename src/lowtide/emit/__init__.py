@@ -1,1 +1,1 @@
-"""From a scheduled and placed network to C: lowering, the step program, the bundle of files."""
+"""From a program as tables to C: its text, its interface, the bundle of files."""

@@ -1,7 +1,7 @@
 """PAD and PADV2: params of kernels/include/lt_move.h, one output row per step.
 
 Rows of padding are rows outside the input to the port, so that a row of the input is read by one
-step and no other. (A PAD that a convolution can do itself is gone before: see ir/passes.py.)
+step and no other. (A PAD that a convolution can do itself is gone before: see passes/pads.py.)
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Running a model: the reference interpreters, and what is compared with them."""
+"""Running generated C: compilers, this computer, emulated boards, and the cycles by manuals."""

@@ -56,14 +56,6 @@ class Executable:
     flash_overflow: int = 0
 
 
-def compile_only(bundle: Mapping[str, bytes], toolchain: str, folder: Path, *flags: str) -> str:
-    """Compile `bundle` in `folder`, which must exist, without linking; return the warnings.
-
-    `toolchain` is a board's, "host" or "xtensa-lx106-elf". Raises MissingToolError and BuildError.
-    """
-    return _compile(find_compiler(toolchain), flags or ("-O2",), bundle, folder, True)[1]
-
-
 def build_host(
     bundle: Mapping[str, bytes],
     name: str,
@@ -81,22 +73,13 @@ def build_host(
     """
     compiler = find_compiler("host")
     flags = [*flags, *(_SHARED if shared else ())]
-    objects, warnings = _compile(compiler, flags, bundle, folder, cached)
+    objects, warnings = compile_sources(compiler, flags, bundle, folder, cached)
     harness = ["host_program.c", *([] if shared else ["host_server.c"])]
     more, more_warnings = _compile_harness(compiler, flags, bundle, name, folder, harness, cached)
     made = "program.so" if shared else "program"
     linked = [*flags, *(["-shared"] if shared else [])]
-    path = _link_host(compiler, linked, [*objects, *more], folder, made)
+    path = link_host(compiler, linked, [*objects, *more], folder, made)
     return path, warnings + more_warnings
-
-
-def build_program(
-    files: Mapping[str, bytes], folder: Path, flags: Sequence[str], *, cached: bool = True
-) -> tuple[Path, str]:
-    """As `build_host`, of .c files one of which has a main of its own."""
-    compiler = find_compiler("host")
-    objects, warnings = _compile(compiler, flags, files, folder, cached)
-    return _link_host(compiler, flags, objects, folder, "program"), warnings
 
 
 def build_for_board(
@@ -116,7 +99,7 @@ def build_for_board(
     and BuildError if the C is faulty.
     """
     compiler = find_compiler(toolchain)
-    objects, warnings = _compile(compiler, flags, bundle, folder, cached)
+    objects, warnings = compile_sources(compiler, flags, bundle, folder, cached)
     start = "start_riscv.c" if toolchain.startswith("riscv") else "start_arm.c"
     more, more_warnings = _compile_harness(
         compiler, [*flags, *_HARNESS], bundle, name, folder, [start, "main_board.c"], cached
@@ -143,14 +126,15 @@ def build_for_board(
     )
 
 
-def _compile(
+def compile_sources(
     compiler: Sequence[str],
     flags: Sequence[str],
     bundle: Mapping[str, bytes],
     folder: Path,
     cached: bool,
 ) -> tuple[list[str], str]:
-    """Compile the bundle's .c files; return the objects' names and the compiler's warnings."""
+    """Compile the bundle's .c files in `folder`, which must exist; return the objects' names and the
+    compiler's warnings. Raises BuildError."""
     for path, content in bundle.items():
         file = folder / "bundle" / path
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -162,9 +146,10 @@ def _compile(
     return compile_objects(command, sources, folder, cached=cached)
 
 
-def _link_host(
+def link_host(
     compiler: Sequence[str], flags: Sequence[str], objects: Sequence[str], folder: Path, made: str
 ) -> Path:
+    """Link objects in `folder` to the program, or library, `made`. Raises BuildError."""
     command = [*compiler, *flags, *objects, "-lm", "-o", made]
     compiler_said(run_compiler(command, folder), "link")
     return folder / made

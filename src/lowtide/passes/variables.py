@@ -18,7 +18,7 @@ def resolve_variables(graph: Graph) -> Graph:
     in READ_VARIABLE and ASSIGN_VARIABLE, and the VAR_HANDLEs go, and so do CALL_ONCEs that only set
     them: that is in their initial contents. A name whose users disagree on its size or type, or that
     is used in another way, stays as it is. An operator that reads and writes a variable tensor keeps
-    its place among the others that do: see schedule/bitgraph.py.
+    its place among the others that do: see order/bitgraph.py.
     """
     names = handles(graph)
     if not names and not any(op.type == "CALL_ONCE" for op in graph.ops):

@@ -104,7 +104,7 @@ def tensor_layout(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowLayout:
-    """Every row on its own (items as `rows.place` numbers them), or a tensor's as one of the `pieces`,
+    """Every row on its own (items as `place.rows` numbers them), or a tensor's as one of the `pieces`,
     which are known by their first row."""
 
     placement: Placement

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from lowtide.place import Placement
 from lowtide.place.layout import RowLayout, row_layout
 from lowtide.place.rows import FULL
-from lowtide.rows.prepare import Prepared
-from lowtide.rows.scheduled import Scheduled, scheduled
+from lowtide.rows.scheduled import Scheduled
 from lowtide.rows.stages import Choice, RowPlan
 
 
@@ -46,17 +44,8 @@ class PlacedPlan:
         return self.placement.arena_bytes
 
 
-def placed_plan(ready: Prepared, choices: Sequence[Choice], *, effort: int = FULL) -> PlacedPlan:
-    """The stages `choices`, which cover the operators in their order, with their rows placed.
-
-    `effort` goes into placing them: see `place.rows`. Raises UsageError for a stage that cannot run in
-    strips of the width asked for.
-    """
-    return placed(scheduled(ready, choices), effort=effort)
-
-
 def placed(rows: Scheduled, *, effort: int = FULL) -> PlacedPlan:
-    """A schedule with its rows placed; `effort` is as for `place.rows`."""
+    """A schedule with its rows placed; `effort` goes into placing them: see `place.rows`."""
     plan, align = rows.plan, rows.table.align
     layout = row_layout(
         rows.table, plan.steps, rows.lives, plan.segments, align=align, effort=effort

@@ -12,23 +12,20 @@ from types import MappingProxyType
 
 from lowtide.ir import Graph
 from lowtide.lower.nodes import AnyNode, Crop, Node
-from lowtide.modes import InputMode, OutputMode, Schedule
+from lowtide.modes import InputMode, OutputMode
 from lowtide.place import Placement
 from lowtide.place.layout import RowLayout, TensorLayout, tensor_layout
-from lowtide.place.rows import FULL
 from lowtide.place.variables import Variable, state_bytes, variables_of
-from lowtide.plans.placed import PlacedPlan, placed_plan
-from lowtide.plans.search import cheapest, choices_of
-from lowtide.plans.space import space_of
+from lowtide.plans.placed import PlacedPlan
 from lowtide.program.tables import Entry, KernelEntry, PortEntry, Rows, Tables
 from lowtide.program.turns import MAX_DEPTH, Loop, Turn, expand, turns_of
 from lowtide.rows.bases import FIRST_INPUT
 from lowtide.rows.cropped import CroppedRun, Part
-from lowtide.rows.prepare import Prepared, prepare
+from lowtide.rows.prepare import Prepared
 from lowtide.rows.scheduled import Scheduled
-from lowtide.rows.stages import Choice, RowPlan
+from lowtide.rows.stages import RowPlan
 from lowtide.rows.table import Cut
-from lowtide.target import ANY, Target
+from lowtide.target import Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,43 +149,6 @@ class Assembly:
         ]
 
 
-def assemble(
-    graph: Graph,
-    order: Sequence[int],
-    *,
-    schedule: Schedule = "operators",
-    allocator: str = "planned",
-    input_mode: InputMode = "resident",
-    output_mode: OutputMode = "resident",
-    preserve_input: bool = False,
-    align: int = 16,
-    target: Target = ANY,
-) -> Assembly:
-    """Lower every operator, place tensors and scratch, and resolve all indices.
-
-    With the schedule "operators" they run one after the other in `order`, and `allocator` places
-    whole tensors; with "rows" their steps are interleaved, nothing is computed twice, and every row is
-    placed on its own. `preserve_input` keeps resident inputs intact to the end. Streamed inputs and
-    outputs are exchanged with the caller row by row, which needs the schedule "rows". Raises
-    ModelError for an operator without a kernel.
-    """
-    ready = prepare(
-        graph,
-        order,
-        input_mode=input_mode,
-        output_mode=output_mode,
-        preserve_input=preserve_input,
-        align=align,
-        join=schedule == "rows",
-        target=target,
-    )
-    if schedule == "operators":
-        return assemble_tensors(ready, allocator)
-    path = cheapest(space_of(ready, strips=False))
-    assert path is not None
-    return assemble_rows(ready, choices_of(path, ready))
-
-
 def assemble_tensors(ready: Prepared, allocator: str) -> Assembly:
     """Operators one after the other, whole tensors placed by `allocator`."""
     lowered, order = ready.lowered, ready.order
@@ -213,16 +173,6 @@ def assemble_tensors(ready: Prepared, allocator: str) -> Assembly:
         turns.append(Turn(tables.add(node, index), node.steps))
     turns += [Turn(tables.add_move(move), 1) for move in layout.moves_after()]
     return _assembly(ready, ready.graph, tables, layout, turns, variables)
-
-
-def assemble_rows(ready: Prepared, choices: Sequence[Choice], *, effort: int = FULL) -> Assembly:
-    """Rows interleaved in the stages `choices`, which cover the operators in their order.
-
-    `effort` goes into placing them: see `place.rows`.
-
-    Raises UsageError for a stage that cannot run in strips of the width asked for.
-    """
-    return assemble_placed(ready, placed_plan(ready, choices, effort=effort))
 
 
 def assemble_placed(ready: Prepared, placed: PlacedPlan) -> Assembly:

@@ -12,6 +12,7 @@ from lowtide.commands.compiling import Compiled
 from lowtide.commands.options import flags_of
 from lowtide.machines.board import size_text
 from lowtide.machines.mcus import Mcu
+from lowtide.report.fields import fields_of
 from lowtide.report.text import amount, plain
 
 _WHY: Final[dict[Kind, str]] = {
@@ -30,10 +31,7 @@ def advice_documents(compiled: Compiled, advice: Sequence[Advice]) -> list[dict[
     """An object for each advice; sizes in bytes."""
     return [
         {
-            "kind": entry.kind,
-            "flags": list(entry.flags),
-            "ram_saved": entry.ram_saved,
-            "instructions_saved": entry.instructions_saved,
+            **fields_of(entry, "kind", "flags", "ram_saved", "instructions_saved"),
             "gain": gain(entry),
             "why": _WHY[entry.kind],
             "command": command(compiled, entry),
@@ -61,12 +59,9 @@ def hint_documents(hints: Sequence[Hint], command: Callable[[Hint], str]) -> lis
     """An object for each hint; sizes in bytes, as estimated, if not said otherwise."""
     return [
         {
-            "kind": hint.kind,
-            "flags": list(hint.flags),
-            "ram_saved": hint.ram_saved,
+            **fields_of(hint, "kind", "flags", "ram_saved", "estimated"),
             "weights_saved": hint.flash_saved,
             "instructions_saved_share": round(hint.faster, 3),
-            "estimated": hint.estimated,
             "gain": hint_gain(hint),
             "command": command(hint),
         }

@@ -5,23 +5,24 @@ Why a picture: the figures of an analysis say how large the peak is, a picture w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from lowtide.commands.analysis import Analysis, Timeline
-from lowtide.report import picture, picture_boxes
-from lowtide.report.plan_boxes import SCRATCH, Box, PlanBoxes, colours_in
+from lowtide.report import chart
+from lowtide.report.chart import Frame
+from lowtide.report.picture import COLOURS, RED, Element, Line, Picture, Words
+from lowtide.report.plan_boxes import SCRATCH, Box, PlanBoxes, colours_in, largest, origin_of
 from lowtide.report.terminal import short_name
 from lowtide.report.text import amount, best_title, plain
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-_WIDTH, _PANEL, _ONE_PANEL = 14.0, 4.6, 5.4
-"""Inches."""
+_WIDE, _LEFT, _TOP, _CHART = 1400, 96, 64, 300
+"""Pixels: the picture, where its charts begin, and how high each is."""
 _NAMED = 20
 """Tensors in the legend: those that cover most of the picture."""
+_HINT = "a box is a tensor, as high as its bytes; in RAM together is what is stacked"
 
 
 def stacked(analysis: Analysis, line: Timeline) -> PlanBoxes:
@@ -49,44 +50,46 @@ def stacked(analysis: Analysis, line: Timeline) -> PlanBoxes:
     return PlanBoxes(tuple(boxes), state, (), live, line.peak_bytes, top)
 
 
-def analysis_picture(analysis: Analysis, picture_format: str) -> bytes:
-    """A png or svg: per step, the live tensors stacked, a colour for each, named, the peak marked."""
-    from matplotlib.figure import Figure
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
-
+def analysis_picture(analysis: Analysis) -> Picture:
+    """Per step, the live tensors stacked, a colour for each, named, the peak marked."""
     lines = [("file order", analysis.file)]
     if analysis.best.order != analysis.file.order:
         proof = ", proved optimal" if analysis.best_order.proved_optimal else ""
         lines.append((f"{best_title(analysis)}{proof}", analysis.best))
     shown = [stacked(analysis, line) for _, line in lines]
-    everything = [(*one.boxes, *one.variables) for one in shown]
-    palette = picture_boxes.palette()
-    colours = {t: palette[c] for t, c in colours_in(everything, len(palette)).items()}
-    high = _PANEL * len(lines) if len(lines) > 1 else _ONE_PANEL
-    figure = Figure(figsize=(_WIDTH, high), layout=ConstrainedLayoutEngine(w_pad=0.1))
-    figure.suptitle(
-        f"Tensors in RAM, operator by operator: {picture.file_name(analysis.path)}",
-        parse_math=False,
+    everything = [one.everything for one in shown]
+    colours = colours_in(everything, len(COLOURS))
+    names = {t: (f"t{t}", origin_of(analysis.graph, t)) for t in colours}
+    named = sorted(largest(shown[0].boxes, _NAMED), key=[*colours].index)
+    told = chart.legend_lines(
+        shown[0], [(t, (names[t][0], _described(analysis, t))) for t in named], colours
     )
-    axes = figure.subplots(len(lines), 1, sharey=True, squeeze=False)[:, 0]
-    most = analysis.peak_bytes + analysis.variables_bytes
-    for axis, (title, line) in zip(axes, lines, strict=True):
-        _frame(axis, analysis, title, line, 1.15 * max(1, most))
-    area = dict.fromkeys(colours, 0)
-    for box in shown[0].boxes:
-        area[box.tensor] += box.size * (box.end - box.start)
-    largest = sorted(sorted(area, key=lambda t: (-area[t], t))[:_NAMED], key=list(area).index)
-    names = {t: _name(analysis, t) for t in colours}
-    told = [(t, (names[t][0], _described(analysis, t))) for t in largest]
-    title = "tensor: its maker, its name, its bytes"
-    picture_boxes.legend(axes[0], shown[0], told, colours, title)
-    figure.draw_without_rendering()  # labels are fitted to the final layout
-    figure.set_layout_engine("none")
-    for axis, one, boxes, (_, line) in zip(axes, shown, everything, lines, strict=True):
-        picture_boxes.draw_boxes(axis, boxes, colours)
-        _mark(axis, analysis, line)
-        picture_boxes.label_tensors(axis, figure, one, _labelled(names, one))
-    return picture.file_contents(figure, picture_format)
+    right = _WIDE - chart.legend_room(told)
+    labels = [[plain(f"{step.operator} {step.type}") for step in line.steps] for _, line in lines]
+    high = _CHART + chart.operator_room(labels[0])
+    most = 1.15 * (analysis.peak_bytes + analysis.variables_bytes)
+    name = plain(Path(analysis.path).name)
+    title = f"Tensors in RAM, operator by operator: {name}"
+    elements: list[Element] = [
+        Words(_WIDE / 2, 24, title, "middle", size=17),
+        *chart.legend(right + 14, _TOP, "tensor: its maker, its name, its bytes", told),
+    ]
+    for number, (order, line) in enumerate(lines):
+        top = _TOP + number * (high + 30)
+        frame = Frame(_LEFT, top, right, top + _CHART, 0, max(1, len(line.steps)), most)
+        elements += [
+            Words(_LEFT, top - 8, f"{order}: {_HINT}", size=chart.SMALL + 1),
+            *chart.boxes_in(
+                frame, everything[number], colours, {t: " ".join(names[t]) for t in names}
+            ),
+            *chart.up_axis(
+                frame, "bytes live" + (", on state" if analysis.variables_bytes else "")
+            ),
+            *chart.operator_axis(frame, labels[number]),
+            *_mark(frame, analysis, line),
+            *chart.labels_in(frame, shown[number], _labelled(names, shown[number])),
+        ]
+    return Picture(_WIDE, top + high, title, tuple(elements))
 
 
 def _labelled(names: Mapping[int, tuple[str, str]], one: PlanBoxes) -> dict[int, Any]:
@@ -95,67 +98,29 @@ def _labelled(names: Mapping[int, tuple[str, str]], one: PlanBoxes) -> dict[int,
     return {t: names[t] for t in sorted(size, key=lambda t: (-size[t], t))}
 
 
-def _name(analysis: Analysis, tensor: int) -> tuple[str, str]:
-    """A tensor's number, and where it comes from."""
-    graph = analysis.graph
-    maker = next((op for op in graph.ops if tensor in op.outputs), None)
-    if tensor in graph.inputs:
-        return f"t{tensor}", "input"
-    return f"t{tensor}", "" if maker is None else plain(f"{maker.id} {maker.label}")
-
-
 def _described(analysis: Analysis, tensor: int) -> str:
     """Where it comes from, and the end of its name."""
-    name, origin = analysis.graph.tensors[tensor].name, _name(analysis, tensor)[1]
+    name, origin = analysis.graph.tensors[tensor].name, origin_of(analysis.graph, tensor)
     room = 38 - len(origin)
     return f"{origin}, {short_name(name, room)}" if name and room >= 8 else origin
 
 
-def _frame(axis: Axes, analysis: Analysis, title: str, line: Timeline, top: float) -> None:
-    axis.set_title(
-        f"{title}: a box is a tensor, as high as its bytes; in RAM together is what is stacked",
-        fontsize=9,
-        loc="left",
-    )
-    axis.set_xlim(-0.5, max(1, len(line.steps)) - 0.5)
-    axis.set_ylim(0, top)
-    axis.set_ylabel("bytes live" + (", on state" if analysis.variables_bytes else ""))
-    axis.yaxis.set_major_formatter(picture.with_commas)
-    axis.spines[["top", "right"]].set_visible(False)
-    picture.name_steps(axis, [plain(f"{step.operator} {step.type}") for step in line.steps])
-
-
-def _mark(axis: Axes, analysis: Analysis, line: Timeline) -> None:
-    """The peak, where it is and what runs then."""
+def _mark(frame: Frame, analysis: Analysis, line: Timeline) -> Iterator[Element]:
+    """The peak, where it is and what runs then; the state."""
     state = analysis.variables_bytes
     peak, at = state + line.peak_bytes, max(0, line.peak_step)
-    if state:
-        axis.annotate(
-            f"state, kept from run to run: {amount(state)}",
-            xy=(0.5, state / 2),
-            xycoords=("axes fraction", "data"),
-            ha="center",
-            va="center",
-            fontsize=picture_boxes.FONT + 1,
-            bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5},
-        )
-    axis.axhline(peak, color="crimson", linestyle=(0, (4, 2)), linewidth=1.0, zorder=2.7)
-    axis.vlines([at], 0, peak, color="white", linewidth=2.5, alpha=0.7, zorder=2.6)
-    axis.vlines([at], 0, peak, color="crimson", linestyle=(0, (4, 2)), zorder=2.7)
+    yield Line(frame.across(peak), RED, 1.2, chart.DASH)
+    yield from chart.upright(frame, at, peak)
     if line.peak_step < 0:
         where = "before the first step"
     else:
         step = line.steps[line.peak_step]
         where = plain(f"step {line.peak_step}: {step.operator} {step.type}")
-    axis.annotate(
-        f"peak {amount(line.peak_bytes)}"
-        + (f" + state {amount(state)}" if state else "")
-        + f", {where}",
-        xy=(at, peak),
-        xytext=(0, 4),
-        textcoords="offset points",
-        ha=picture.side_of(at, len(line.steps)),
-        color="crimson",
-        fontweight="bold",
-        parse_math=False,
-    )
+    text = f"peak {amount(line.peak_bytes)}"
+    text += (f" + state {amount(state)}" if state else "") + f", {where}"
+    side = chart.side_of(at, len(line.steps))
+    yield Words(frame.x(at + 0.5), frame.y(peak) - 6, text, side, RED, bold=True, halo=True)
+    if state:
+        kept = f"state, kept from run to run: {amount(state)}"
+        middle = (frame.left + frame.right) / 2
+        yield Words(middle, frame.y(state / 2) + 4, kept, "middle", size=chart.SMALL + 1, halo=True)

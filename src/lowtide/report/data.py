@@ -7,18 +7,21 @@ against them.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Final
 
+from lowtide.report.fields import csv_text, fields_of
 from lowtide.report.saved import savings_document
 
 if TYPE_CHECKING:  # the pipeline prints with this package, and a list of names needs none of it
-    from lowtide.commands.analysis import Analysis, Step, Timeline
+    from lowtide.commands.analysis import Analysis, TensorUse, Timeline
     from lowtide.commands.reordering import Placements, Reordered
     from lowtide.place import Placement
+
+
+_STEP: Final = ("operator", "type", "name", "working_set", "bytes", "macs")
+_TENSOR: Final = ("id", "name", "shape", "type", "bytes", "role", "first_step", "last_step")
 
 
 def to_json(document: dict[str, Any]) -> str:
@@ -46,40 +49,23 @@ def analysis_document(analysis: Analysis, placements: Placements | None = None) 
             "path": analysis.path,
             "operators": len(analysis.graph.ops),
             "tensors": len(analysis.graph.tensors),
-            "macs": analysis.macs,
-            "weights_bytes": analysis.weights_bytes,
-            "variables_bytes": analysis.variables_bytes,
-            "tflm_variables_bytes": analysis.tflm_variables_bytes,
+            **fields_of(
+                analysis, "macs", "weights_bytes", "variables_bytes", "tflm_variables_bytes"
+            ),
         },
         "peak_bytes": analysis.peak_bytes,
         "peak_step": analysis.file.peak_step,
         "peak_tensors": list(analysis.file.peak_set),
-        "tflm_greedy_arena_bytes": analysis.tflm_greedy_arena_bytes,
-        "stored_plan_bytes": analysis.stored_plan_bytes,
+        **fields_of(analysis, "tflm_greedy_arena_bytes", "stored_plan_bytes"),
         "best_order": {
-            "peak_bytes": found.peak_bytes,
-            "lower_bound_bytes": found.lower_bound_bytes,
-            "proved_optimal": found.proved_optimal,
-            "order": list(found.order),
+            **fields_of(found, "peak_bytes", "lower_bound_bytes", "proved_optimal", "order"),
             "peak_step": best.peak_step,
             "peak_tensors": list(best.peak_set),
             "tflm_greedy_arena_bytes": best.tflm_greedy_arena_bytes,
             "step_bytes": [step.bytes for step in best.steps],
         },
-        "steps": [_step(step) for step in analysis.file.steps],
-        "tensors": [
-            {
-                "id": t.id,
-                "name": t.name,
-                "shape": list(t.shape),
-                "type": t.type,
-                "bytes": t.bytes,
-                "role": t.role,
-                "first_step": t.first_step,
-                "last_step": t.last_step,
-            }
-            for t in analysis.tensors
-        ],
+        "steps": [fields_of(step, *_STEP) for step in analysis.file.steps],
+        "tensors": [fields_of(tensor, *_TENSOR) for tensor in analysis.tensors],
     }
     if placements is not None:
         document["placements"] = {
@@ -96,26 +82,9 @@ def _all(placements: Placements) -> tuple[Placement, ...]:
     return (placements.greedy, placements.planned, placements.compacting)
 
 
-def _step(step: Step) -> dict[str, Any]:
-    return {
-        "operator": step.operator,
-        "type": step.type,
-        "name": step.name,
-        "working_set": list(step.working_set),
-        "bytes": step.bytes,
-        "macs": step.macs,
-    }
-
-
 def _placement(placement: Placement) -> dict[str, Any]:
-    return {
-        "arena_bytes": placement.arena_bytes,
-        "lower_bound_bytes": placement.lower_bound_bytes,
-        "proved_optimal": placement.proved_optimal,
-        "align": placement.align,
-        "moved_bytes": placement.moved_bytes,
-        "moves": len(placement.moves),
-    }
+    sizes = ("arena_bytes", "lower_bound_bytes", "proved_optimal", "align", "moved_bytes")
+    return {**fields_of(placement, *sizes), "moves": len(placement.moves)}
 
 
 def reordered_document(result: Reordered, output: str | None) -> dict[str, Any]:
@@ -128,12 +97,10 @@ def reordered_document(result: Reordered, output: str | None) -> dict[str, Any]:
         "schema": "lowtide.reorder/1",
         "model": result.before.path,
         "output": output,
-        "better": result.better,
-        "changed": result.changed,
+        **fields_of(result, "better", "changed"),
         "order": list(result.chosen.order),
         "peak_bytes": {"before": result.before.peak_bytes, "after": result.after.peak_bytes},
-        "lower_bound_bytes": found.lower_bound_bytes,
-        "proved_optimal": found.proved_optimal,
+        **fields_of(found, "lower_bound_bytes", "proved_optimal"),
         "tflm_greedy_arena_bytes": {
             "before": result.before.tflm_greedy_arena_bytes,
             "after": result.after.tflm_greedy_arena_bytes,
@@ -152,9 +119,7 @@ def reordered_document(result: Reordered, output: str | None) -> dict[str, Any]:
         "check": None
         if check is None
         else {
-            "engine": check.engine,
-            "samples": check.samples,
-            "tensors": check.tensors,
+            **fields_of(check, "engine", "samples", "tensors"),
             "samples_again": check.again,
             "bit_exact": True,
             "tflm_head_bytes": {"before": check.head_before, "after": check.head_after},
@@ -166,44 +131,25 @@ _STEPS: Final = ("step", "operator", "type", "name", "bytes", "macs", "working_s
 ANALYSIS_TABLES: Final = {
     "steps.csv": _STEPS,
     "best_order_steps.csv": _STEPS,
-    "tensors.csv": ("tensor", "name", "shape", "type", "bytes", "role", "first_step", "last_step"),
+    "tensors.csv": ("tensor", *_TENSOR[1:]),
 }
 """File name -> columns."""
 
 
 def analysis_csv(analysis: Analysis) -> dict[str, str]:
     """File name -> CSV text: steps of both orders, and tensors. Lists are separated by spaces."""
-    tensors = [
-        (
-            t.id,
-            t.name,
-            "x".join(map(str, t.shape)),
-            t.type,
-            t.bytes,
-            t.role,
-            t.first_step,
-            t.last_step,
-        )
-        for t in analysis.tensors
-    ]
     rows = {
         "steps.csv": _step_rows(analysis.file),
         "best_order_steps.csv": _step_rows(analysis.best),
-        "tensors.csv": tensors,
+        "tensors.csv": [_tensor_row(tensor) for tensor in analysis.tensors],
     }
-    return {name: _csv(header, rows[name]) for name, header in ANALYSIS_TABLES.items()}
+    return {name: csv_text(header, rows[name]) for name, header in ANALYSIS_TABLES.items()}
+
+
+def _tensor_row(tensor: TensorUse) -> tuple[Any, ...]:
+    fields = fields_of(tensor, *_TENSOR)
+    return tuple({**fields, "shape": "x".join(map(str, tensor.shape))}.values())
 
 
 def _step_rows(line: Timeline) -> list[tuple[Any, ...]]:
-    return [
-        (number, s.operator, s.type, s.name, s.bytes, s.macs, " ".join(map(str, s.working_set)))
-        for number, s in enumerate(line.steps)
-    ]
-
-
-def _csv(header: tuple[str, ...], rows: list[tuple[Any, ...]]) -> str:
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
-    return out.getvalue()
+    return [(at, *fields_of(step, *_STEPS[1:]).values()) for at, step in enumerate(line.steps)]

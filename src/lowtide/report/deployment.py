@@ -11,20 +11,29 @@ from lowtide.commands.sequences import State
 from lowtide.ir.macs import graph_macs
 from lowtide.oracle.interpreters import Difference, engine_package
 from lowtide.report.complete import incomplete_note
+from lowtide.report.fields import fields_of
 from lowtide.report.part import network_name, part_fields
 from lowtide.report.predicted import predicted_fields, predicted_note
 from lowtide.report.profile import profile_fields, profile_text
 from lowtide.report.saved import saved_lines, savings_document
-from lowtide.report.text import amount, plain, table
+from lowtide.report.text import ENGINES, amount, plain, table
 from lowtide.target import ANY
 
-_ENGINES = {"tflm": "TensorFlow Lite Micro", "litert": "LiteRT's reference kernels"}
 NOT_PROVED = (
     "Not proved: other inputs, and what another compiler makes of the C, which `lowtide run` compares "
     "on a board."
 )
 PORTABLE_RAN = "Kernels: the portable ones; --core cortex-m4, say, checks that core's."
 _SHOWN_TENSORS = 8
+_RAM = {
+    "arena_bytes": "arena",
+    "state_bytes": "state",
+    "data_bytes": "data",
+    "bss_bytes": "bss",
+    "stack_bytes": "stack, high-water mark",
+}
+_FLASH = {"code_bytes": "code", "constant_bytes": "constants", "weights_bytes": "weights"}
+"""What is measured, and what it is called."""
 _ROUNDED = "with LiteRT's arithmetic in place of TensorFlow Lite Micro's"
 
 
@@ -97,9 +106,7 @@ def compiled_document(
         "core": compiled.options.target.core,
         "input": compiled.options.input_mode,
         "output_mode": compiled.options.output_mode,
-        "arena_bytes": compiled.arena_bytes,
-        "state_bytes": compiled.state_bytes,
-        "ram_bytes": compiled.ram_bytes,
+        **fields_of(compiled, "arena_bytes", "state_bytes", "ram_bytes"),
         "tflm_greedy_arena_bytes": compiled.tflm_bytes.arena,
         "tflm_variables_bytes": compiled.tflm_bytes.variables,
         "arena_lower_bound_bytes": compiled.assembly.placement.lower_bound_bytes,
@@ -115,7 +122,7 @@ def compiled_document(
 
 def verified_text(compiled: Compiled, result: Verified) -> str:
     """One line, or where the first difference is."""
-    engine = _ENGINES[result.engine]
+    engine = ENGINES[result.engine]
     inputs = f"{result.samples} input{'s' * (result.samples > 1)}"
     name = network_name(compiled.model)
     if result.mismatch is None:
@@ -145,7 +152,7 @@ def _second(result: Verified) -> str:
     second = None if result.mismatch is None else result.mismatch.second
     if second is None:
         return ""
-    other = _ENGINES[second.engine]
+    other = ENGINES[second.engine]
     who = f"{other[0].upper()}{other[1:]}"
     has = "have" if second.engine == "litert" else "has"
     how = f", given the same inputs, {has}" if second.alone else f" {has}"
@@ -166,12 +173,12 @@ def fault_of(result: Verified) -> tuple[str, str]:
     if second.sides == "program" and second.engine == "tflm":
         return (
             f"the two reference engines differ from one another, first {where}; the generated C does as "
-            f"{_ENGINES['tflm']}, which lowtide follows and which cannot run the whole network",
+            f"{ENGINES['tflm']}, which lowtide follows and which cannot run the whole network",
             "this is no fault of the C; verify the parts that both engines run (--from, --until)",
         )
     return (
         f"the generated C differs from the reference kernels {where}, where these differ from one "
-        f"another, too; lowtide follows {_ENGINES['tflm']}",
+        f"another, too; lowtide follows {ENGINES['tflm']}",
         "this is a fault of lowtide; please report it with the model",
     )
 
@@ -244,23 +251,18 @@ def verified_document(compiled: Compiled, result: Verified) -> dict[str, Any]:
         "schema": "lowtide.verify/1",
         "model": compiled.model.path,
         **part_fields(compiled.model),
-        "bit_exact": result.bit_exact,
-        "engine": result.engine,
+        **fields_of(result, "bit_exact", "engine"),
         "engine_package": engine_package(result.engine),
         "kernels": compiled.options.target.core,
         "rounding": result.compared.options.rounding,
-        "samples": result.samples,
-        "seed": result.seed,
-        "tensors": result.tensors,
+        **fields_of(result, "samples", "seed", "tensors"),
         "simplified": compiled.options.simplify,
         "tensors_left_out": result.claims,
         "state": _state_document(result.state),
         "mismatch": None
         if mismatch is None
         else {
-            "operator": mismatch.operator,
-            "claimed": mismatch.claimed,
-            "type": mismatch.type,
+            **fields_of(mismatch, "operator", "claimed", "type"),
             "sample": mismatch.difference.sample,
             "tensor": mismatch.difference.tensor,
             "element": mismatch.difference.index,
@@ -284,17 +286,13 @@ def ran_text(result: Ran, clock: int | None = None) -> str:
     With a profile, that follows; `clock` is in Hz.
     """
     ram, flash, board = result.measured.ram, result.measured.flash, result.board
+    held = [(title, getattr(ram, name)) for name, title in _RAM.items()]
+    flashed = [(title, getattr(flash, name)) for name, title in _FLASH.items()]
     count = result.measured.max_instructions
     rows = [
-        ("arena", amount(ram.arena_bytes)),
-        *([("state", amount(ram.state_bytes))] if ram.state_bytes else []),
-        ("data", amount(ram.data_bytes)),
-        ("bss", amount(ram.bss_bytes)),
-        ("stack, high-water mark", amount(ram.stack_bytes)),
+        *((title, amount(size)) for title, size in held if size or title != "state"),
         ("RAM in all", f"{amount(ram.total_bytes)} of {amount(board.ram.length)}"),
-        ("code", amount(flash.code_bytes)),
-        ("constants", amount(flash.constant_bytes)),
-        ("weights", amount(flash.weights_bytes)),
+        *((title, amount(size)) for title, size in flashed),
         ("flash in all", f"{amount(flash.total_bytes)} of {amount(board.flash.length)}"),
         ("instructions of one inference" + ", at most" * (result.state is not None), f"{count:,}"),
         *_also_predicted(result.compiled),
@@ -302,11 +300,11 @@ def ran_text(result: Ran, clock: int | None = None) -> str:
         ("instructions per MAC", f"{count / result.macs:.2f}" if result.macs else "-"),
     ]
     name = network_name(result.compiled.model)
-    exact = f"outputs bit-exact to {_ENGINES[result.engine]} on {result.samples} inputs"
+    exact = f"outputs bit-exact to {ENGINES[result.engine]} on {result.samples} inputs"
     exact += _carried(result.state)
     if result.difference is not None:
         differs = _difference(result.difference, result.state)
-        exact = f"outputs differ from {_ENGINES[result.engine]}: {differs}"
+        exact = f"outputs differ from {ENGINES[result.engine]}: {differs}"
     head = f"{name} on {board.name} ({board.core.name}), emulated; {exact}"
     head += _rounded(result)
     text = head + "\n\n" + table("", ("measured.", "figure"), rows)
@@ -323,33 +321,18 @@ def _also_predicted(compiled: Compiled) -> list[tuple[str, str]]:
 def ran_document(result: Ran, clock: int | None = None) -> dict[str, Any]:
     """Schema lowtide.run/1; sizes in bytes; instructions of the inference that took most; the clock in
     Hz."""
-    ram, flash = result.measured.ram, result.measured.flash
+    measured = result.measured
     return {
         "schema": "lowtide.run/1",
         "model": result.compiled.model.path,
         **part_fields(result.compiled.model),
         "board": result.board.name,
-        "bit_exact": result.bit_exact,
-        "engine": result.engine,
+        **fields_of(result, "bit_exact", "engine", "samples", "seed"),
         "rounding": result.compared.options.rounding,
-        "samples": result.samples,
-        "seed": result.seed,
         "state": _state_document(result.state),
-        "ram": {
-            "arena_bytes": ram.arena_bytes,
-            "state_bytes": ram.state_bytes,
-            "data_bytes": ram.data_bytes,
-            "bss_bytes": ram.bss_bytes,
-            "stack_bytes": ram.stack_bytes,
-            "total_bytes": ram.total_bytes,
-        },
-        "flash": {
-            "code_bytes": flash.code_bytes,
-            "constant_bytes": flash.constant_bytes,
-            "weights_bytes": flash.weights_bytes,
-            "total_bytes": flash.total_bytes,
-        },
-        "instructions": result.measured.max_instructions,
+        "ram": fields_of(measured.ram, *_RAM, "total_bytes"),
+        "flash": fields_of(measured.flash, *_FLASH, "total_bytes"),
+        "instructions": measured.max_instructions,
         **predicted_fields(result.compiled),
         "macs": result.macs,
         **profile_fields(result.profile, clock),

@@ -7,11 +7,11 @@ from typing import Any
 
 from lowtide.commands.evaluating import Evaluated, Top1
 from lowtide.commands.others import Distance, Figures
+from lowtide.report.fields import fields_of
 from lowtide.report.part import network_name, part_fields
 from lowtide.report.quantized import decibels, share
-from lowtide.report.text import plain, shape_text, table
+from lowtide.report.text import ENGINES, plain, shape_text, table
 
-_ENGINES = {"tflm": "TensorFlow Lite Micro", "litert": "LiteRT's reference kernels"}
 _GIVEN = {
     "real": "real numbers",
     "integers": "the network's integers",
@@ -38,7 +38,7 @@ def evaluated_text(result: Evaluated) -> str:
     columns = ["output.", "shape.", "least", "greatest"]
     title = "Outputs, as real numbers"
     if result.against is not None and result.engine is not None:
-        title += f", against {plain(result.against)} in {_ENGINES[result.engine]}"
+        title += f", against {plain(result.against)} in {ENGINES[result.engine]}"
         columns += ["same top-1", "greatest error", "mean error", "RMS error", "signal to noise"]
     rows = [
         (plain(o.name), shape_text(o.shape), _number(o.least), _number(o.greatest), *_distance(o))
@@ -80,24 +80,19 @@ def evaluated_document(result: Evaluated) -> dict[str, Any]:
         "schema": "lowtide.evaluate/1",
         "model": compiled.model.path,
         **part_fields(compiled.model),
-        "samples": result.samples,
-        "given": result.given,
-        "sequence": result.sequence,
+        **fields_of(result, "samples", "given", "sequence"),
         "core": compiled.options.target.core,
         "rounding": compiled.options.rounding,
         "simplified": compiled.options.simplify,
         "top1": None if result.top1 is None else _top1_field(result.top1),
-        "against": result.against,
-        "engine": result.engine,
+        **fields_of(result, "against", "engine"),
         "outputs": [_output(output) for output in result.outputs],
     }
 
 
 def _top1_field(top1: Top1) -> dict[str, Any]:
     return {
-        "output": top1.output,
-        "correct": top1.correct,
-        "places": top1.places,
+        **fields_of(top1, "output", "correct", "places"),
         "share": top1.correct / top1.places,
         "correct_against": top1.against,
     }

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import html
-import io
 from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Any, Final
@@ -12,6 +10,8 @@ from typing import Any, Final
 from lowtide.advice.fitting import WAYS, Fit, Way
 from lowtide.errors import LowtideError
 from lowtide.machines.board import size_text
+from lowtide.report.fields import csv_text, fields_of
+from lowtide.report.template import filled
 from lowtide.report.text import table
 
 _SHORT: Final[dict[Way, str]] = {
@@ -34,20 +34,6 @@ lean: streamed, with kernels that need less scratch memory
 +x % work: streamed, with rows computed twice
 no: by as much as is left below 0
 All of it is predicted."""
-_STYLE: Final = (
-    ":root{--paper:#fff;--ink:#1b1f24;--line:#d0d7de;--yes:#d3eefb;--some:#fdf0c8;--no:#f6ddd3}"
-    "@media(prefers-color-scheme:dark){:root{--paper:#14181d;--ink:#e6e9ec;--line:#39424d;"
-    "--yes:#0d3d58;--some:#4d4013;--no:#552a1c}}"
-    "body{font:15px/1.4 system-ui,sans-serif;margin:1rem;background:var(--paper);color:var(--ink)}"
-    "h1{font-size:1.4rem}p{white-space:pre-line;max-width:60rem}.scroll{overflow-x:auto}"
-    "table{border-collapse:collapse}th,td{border-bottom:1px solid var(--line);padding:3px 10px;"
-    "text-align:left}td,th:nth-child(-n+4){white-space:nowrap}thead th{vertical-align:bottom}th{"
-    "overflow-wrap:anywhere}:is(th,td):is(:nth-child(3),:nth-child(4)){text-align:right}"
-    ".fits{background:var(--yes)}.streamed,.portable,.work{background:var(--some)}"
-    ".no{background:var(--no)}small{display:block}"
-    "@media print{*{print-color-adjust:exact;-webkit-print-color-adjust:exact}"
-    ".scroll{overflow:visible}tr{break-inside:avoid}}"
-)
 COLUMNS: Final = (
     *("network", "mcu", "core", "ram", "flash", "way", "streamed", "overhead"),
     *("ram_bytes", "flash_bytes"),
@@ -63,19 +49,14 @@ def fit_document(
         "schema": "lowtide.fit/1",
         "fits": [_row(fit) for fit in found],
         "failed": [
-            {"network": name, "cause": error.cause, "remedy": error.remedy}
-            for name, error in failed
+            {"network": name, **fields_of(error, "cause", "remedy")} for name, error in failed
         ],
     }
 
 
 def fit_csv(found: Sequence[Fit]) -> str:
     """A line per network and part."""
-    out = io.StringIO()
-    writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(_row(fit) for fit in found)
-    return out.getvalue()
+    return csv_text(COLUMNS, ([*_row(fit).values()] for fit in found))
 
 
 def fit_text(found: Sequence[Fit]) -> str:
@@ -129,18 +110,8 @@ def fit_html(found: Sequence[Fit]) -> str:
             f"<td>{html.escape(text)}</td>" for text in (mcu.core, size_text(mcu.ram_bytes), flash)
         )
         body.append(f'<tr><th scope="row">{html.escape(part)}</th>{about}{cells}</tr>')
-    columns = "".join(f'<th scope="col">{name}</th>' for name in ("part", "core", "RAM", "flash"))
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<meta name="color-scheme" content="light dark"><title>lowtide fit</title>\n'
-        f"<style>{_STYLE}</style></head>\n<body><main><h1>Networks by microcontrollers</h1>\n"
-        f"<p>{html.escape(_WORDS)}</p>\n"
-        f'<div class="scroll" tabindex="0" role="region" aria-label="Networks by microcontrollers">'
-        f"<table><thead><tr>{columns}{head}</tr></thead>\n<tbody>"
-        + "\n".join(body)
-        + "</tbody></table></div></main></body></html>\n"
-    )
+    words = html.escape(_WORDS)
+    return filled("fit.html", {"words": words, "networks": head, "parts": "\n".join(body)})
 
 
 def _cell(fit: Fit) -> str:

@@ -5,63 +5,87 @@ Why: which plan is worth its cost is seen at a glance, as is the part that it le
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from math import ceil, floor, log10
 
 from lowtide.commands.compiling import Compiled
-from lowtide.files import OURS, Replacing, write_atomically
 from lowtide.ir.macs import graph_macs
 from lowtide.plans.placer import Point
-from lowtide.report import picture
+from lowtide.report.chart import Frame, cross_axis, up_axis
 from lowtide.report.part_lines import part_lines, spaced
+from lowtide.report.picture import COLOURS, PALE, RED, Boxes, Element, Line, Picture, Words
 from lowtide.report.predicted import predicted_note
 
+_WIDE, _HIGH = 800, 500
 _ROOM = 1.15
 """The height of the axes over the largest arena."""
 _GAP = 0.04
 """Lines of parts are at least so much of the height apart."""
+_TICKS = 6
+_MARK = 9
+"""Pixels: how wide the mark of a plan is."""
 
 
-def write_front_picture(
-    compiled: Compiled, points: Sequence[Point], path: Path, replacing: Replacing = OURS
-) -> None:
-    """Draw `points`, the plan of `compiled` marked, to `path`. Raises UsageError for its ending."""
-    picture_format = picture.format_of(path.name)
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8, 5), layout="constrained")
-    axes = figure.add_subplot()
+def front_picture(compiled: Compiled, points: Sequence[Point]) -> Picture:
+    """A mark for each of `points`, the plan of `compiled` marked."""
     predicted = compiled.instructions_predicted
-    costs = [p.overhead if predicted is None else p.cost / 1e6 for p in points]
-    sizes = [p.arena_bytes + compiled.state_bytes for p in points]
-    axes.step(costs, sizes, where="post", color="tab:blue", linewidth=1)
-    axes.plot(costs, sizes, "o", color="tab:blue", label="plans")
+    plans = [
+        (p.overhead if predicted is None else p.cost / 1e6, p.arena_bytes + compiled.state_bytes)
+        for p in points
+    ]
     plan = compiled.assembly.plan
+    this = []
     if plan is not None:
         overhead = plan.macs / (graph_macs(compiled.graph) or 1)
-        cost = overhead if predicted is None else predicted / 1e6
-        axes.plot(cost, compiled.ram_bytes, "D", color="tab:red", label="this plan")
-    low, high = min(sizes), max(*sizes, compiled.ram_bytes)
-    top = high * _ROOM
-    for line in spaced(part_lines(), low / 2, top * (1 - _GAP), top * _GAP):
-        axes.axhline(line.ram_bytes, color="tab:gray", linestyle=":", linewidth=1)
-        axes.annotate(
-            line.label,
-            (0.01, line.ram_bytes),
-            xycoords=("axes fraction", "data"),
-            ha="left",
-            va="bottom",
-            fontsize="small",
-            color="dimgray",
-        )
-    axes.set_ylim(0, top)
+        this = [(overhead if predicted is None else predicted / 1e6, compiled.ram_bytes)]
+    costs = [cost for cost, _ in (*plans, *this)]
+    low, high = min(size for _, size in plans), max(size for _, size in (*plans, *this))
+    most = high * _ROOM
+    edge = (max(costs) - min(costs)) * 0.05 or 0.05
+    frame = Frame(96, 44, _WIDE - 20, _HIGH - 60, min(costs) - edge, max(costs) + edge, most)
     label = "MACs, times the network's own"
     if predicted is not None:
         label = f"million instructions, predicted {predicted_note(compiled)}"
-    axes.set_xlabel(label)
     state = compiled.state_bytes
-    axes.set_ylabel(f"arena, and {state:,} B of state, bytes" if state else "arena, bytes")
-    axes.yaxis.set_major_formatter(picture.with_commas)
-    axes.set_title(f"{compiled.name}: least RAM for the work (input {compiled.options.input_mode})")
-    axes.legend()
-    write_atomically(path, picture.file_contents(figure, picture_format, dpi=100), replacing)
+    title = f"{compiled.name}: least RAM for the work (input {compiled.options.input_mode})"
+    elements: list[Element] = [Words(_WIDE / 2, 24, title, "middle", size=15)]
+    elements += up_axis(
+        frame, f"arena, and {state:,} B of state, bytes" if state else "arena, bytes"
+    )
+    elements += cross_axis(frame, _round_costs(frame), label)
+    for line in spaced(part_lines(), low / 2, most * (1 - _GAP), most * _GAP):
+        elements.append(Line(frame.across(line.ram_bytes), PALE, 1, (1.5, 3)))
+        x, y = frame.left + 6, frame.y(line.ram_bytes) - 4
+        elements.append(Words(x, y, line.label, size=11, halo=True))
+    elements += _marked(frame, plans, this)
+    for turn, (colour, name) in enumerate(((COLOURS[0], "plans"), (RED, "this plan"))):
+        x, y = frame.right - 90, frame.top + 6 + 20 * turn
+        elements += [_mark(x, y, colour), Words(x + 14, y + 4, name)]
+    return Picture(_WIDE, _HIGH, title, tuple(elements))
+
+
+def _marked(
+    frame: Frame, plans: Sequence[tuple[float, int]], this: Sequence[tuple[float, int]]
+) -> Iterator[Element]:
+    """A step line through all plans, which says what each limit of the cost gets, and their marks."""
+    placed = [(frame.x(cost), frame.y(size)) for cost, size in plans]
+    corners = [(x, before) for (_, before), (x, _) in pairwise(placed)]
+    turns = [point for pair in zip(placed, [*corners, placed[-1]], strict=True) for point in pair]
+    yield Line(tuple(turns), COLOURS[0], 1.2)
+    yield from (_mark(frame.x(cost), frame.y(size), RED, 1.8) for cost, size in this)
+    yield from (_mark(x, y, COLOURS[0]) for x, y in placed)
+
+
+def _mark(x: float, y: float, colour: str, times: float = 1) -> Boxes:
+    side = _MARK * times
+    return Boxes(((x - side / 2, y - side / 2, side, side),), colour, "#ffffff")
+
+
+def _round_costs(frame: Frame) -> Iterator[tuple[float, str]]:
+    """Round numbers, at even distances."""
+    raw = (frame.last - frame.first) / _TICKS
+    power = 10.0 ** floor(log10(raw))
+    unit = next(step * power for step in (1, 2, 5, 10) if step * power >= raw)
+    for tick in range(ceil(frame.first / unit), floor(frame.last / unit) + 1):
+        yield tick * unit, f"{tick * unit:.6g}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate, groupby
+from itertools import groupby
 
 from lowtide.advice.reporting import TIGHT, Reported
 from lowtide.commands.compiling import Compiled
@@ -18,17 +18,15 @@ from lowtide.report.plan_boxes import (
     SCRATCH,
     Box,
     PlanBoxes,
-    Run,
-    colours_of,
+    live_in,
     most_held,
+    origin_of,
     plan_boxes,
     step_name,
     tensor_name,
 )
 from lowtide.report.planned import network_tensor
 from lowtide.report.text import plain
-
-COLOURS = 8
 
 _FILLING = 2
 """So many of the tensors that fill TFLM's peak are followed through the other ways."""
@@ -48,28 +46,26 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One way of running a network. `boxes` are what lies in the arena, slot by slot, `steps` what runs
-    in each slot, `names` (tensor, its origin) of all tensors, `colours` their colours' numbers.
+    """One way of running a network. `shown` is what lies in the arena, slot by slot, `steps` what runs
+    in each slot, `names` (tensor, its origin) of all tensors.
 
-    `ram_bytes` is the arena and the state; `peak_slot` the first slot with `peak_bytes` live, and
-    `peak` what these are. `why` says for this network why it takes less than the first way.
+    `peak` is what is live in the first slot of the peak. `why` says for this network why it takes less
+    than the first way.
     """
 
     key: str
     title: str
     caption: str
     why: str
-    ram_bytes: int
-    arena_bytes: int
-    state_bytes: int
-    peak_slot: int
-    peak_bytes: int
+    shown: PlanBoxes = field(repr=False)
     peak: tuple[Held, ...]
     steps: tuple[str, ...] = field(repr=False)
-    boxes: tuple[Box, ...] = field(repr=False)
-    runs: tuple[Run, ...] = field(repr=False)
     names: dict[int, tuple[str, str]] = field(repr=False)
-    colours: dict[int, int] = field(repr=False)
+
+    @property
+    def ram_bytes(self) -> int:
+        """The arena and the state."""
+        return self.shown.ram_bytes
 
 
 def views_of(reported: Reported) -> tuple[View, ...]:
@@ -137,28 +133,20 @@ def views_of(reported: Reported) -> tuple[View, ...]:
 
 def _plan(key: str, title: str, caption: str, compiled: Compiled, first: View) -> View:
     shown = plan_boxes(compiled)
-    everything = (*shown.boxes, *shown.variables)
     return View(
-        key=key,
-        title=title,
-        caption=caption,
-        why=_why_rows(first, compiled, everything),
-        ram_bytes=compiled.ram_bytes,
-        arena_bytes=shown.arena_bytes,
-        state_bytes=shown.state_bytes,
-        peak_slot=shown.peak_slot,
-        peak_bytes=shown.peak_bytes,
-        peak=_peak(
+        key,
+        title,
+        caption,
+        _why_rows(first, compiled, shown.everything),
+        shown,
+        _peak(
             shown,
             lambda t: _held_for(compiled, t),
             lambda t: tensor_name(compiled, t),
             lambda t: compiled.graph.tensors[network_tensor(compiled.assembly, t)[0]].bytes,
         ),
-        steps=tuple(_short(step_name(compiled, slot)) for slot in range(shown.slots)),
-        boxes=everything,
-        runs=shown.runs,
-        names={b.tensor: tensor_name(compiled, b.tensor) for b in everything if b.tensor >= 0},
-        colours=colours_of(everything, COLOURS),
+        tuple(_short(step_name(compiled, slot)) for slot in range(shown.slots)),
+        {b.tensor: tensor_name(compiled, b.tensor) for b in shown.everything if b.tensor >= 0},
     )
 
 
@@ -179,36 +167,22 @@ def _whole(
     boxes = tuple(
         Box(b.item, max(0, b.start), b.end, b.offset, b.size) for b in placement.blocks if b.size
     )
-    slots = len(order) + 1
-    change = [0] * (slots + 1)
-    for box in boxes:
-        change[box.start] += box.size
-        change[min(box.end, slots)] -= box.size
-    live = tuple(accumulate(change[:-1]))
+    live = live_in(boxes, len(order) + 1)
     shown = PlanBoxes(boxes, (), (), live, placement.arena_bytes, variables)
 
     def name(tensor: int) -> tuple[str, str]:
-        maker = next((op for op in graph.ops if tensor in op.outputs), None)
-        origin = "input" if maker is None else plain(f"{maker.id} {maker.label}")
-        return f"t{tensor}", origin
+        return f"t{tensor}", origin_of(graph, tensor)
 
     labels = [plain(f"{op} {graph.ops[op].label}") for op in order]
     return View(
-        key=key,
-        title=title,
-        caption=caption,
-        why="",
-        ram_bytes=placement.arena_bytes + variables,
-        arena_bytes=placement.arena_bytes,
-        state_bytes=variables,
-        peak_slot=shown.peak_slot,
-        peak_bytes=shown.peak_bytes,
-        peak=_peak(shown, lambda t: _readers(graph, t), name, lambda t: graph.tensors[t].bytes),
-        steps=("before the first step", *labels),
-        boxes=boxes,
-        runs=(),
-        names={box.tensor: name(box.tensor) for box in boxes},
-        colours=colours_of(boxes, COLOURS),
+        key,
+        title,
+        caption,
+        "",
+        shown,
+        _peak(shown, lambda t: _readers(graph, t), name, lambda t: graph.tensors[t].bytes),
+        ("before the first step", *labels),
+        {box.tensor: name(box.tensor) for box in boxes},
     )
 
 
@@ -234,18 +208,19 @@ def _peak(
 
 def _why_order(first: View, view: View) -> str:
     """What the operator of TFLM's peak has beside it in another order."""
-    step = first.steps[first.peak_slot]
-    live = sum(b.size for b in view.boxes if b.start <= view.steps.index(step) < b.end)
+    step = first.steps[first.shown.peak_slot]
+    live = sum(b.size for b in view.shown.boxes if b.start <= view.steps.index(step) < b.end)
+    most = first.shown.peak_bytes
     return (
-        f"{first.title}'s peak is while {step} runs, with {first.peak_bytes:,} B in memory; in this "
-        f"order {live:,} B are there when it does."
+        f"{first.title}'s peak is while {step} runs, with {most:,} B in memory; in this order "
+        f"{live:,} B are there when it does."
     )
 
 
 def _why_rows(first: View, compiled: Compiled, boxes: Iterable[Box]) -> str:
     """What becomes of the tensors that fill TFLM's peak."""
-    slot = first.peak_slot
-    filled = [b for b in first.boxes if b.start <= slot < b.end and b.tensor != SCRATCH]
+    slot = first.shown.peak_slot
+    filled = [b for b in first.shown.boxes if b.start <= slot < b.end and b.tensor != SCRATCH]
     filled.sort(key=lambda b: (-b.size, b.tensor))
     ours = [
         replace(b, tensor=network_tensor(compiled.assembly, b.tensor)[0])

@@ -8,39 +8,27 @@ and one picture that needs no script, in the notebook's own colours but for the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from html import escape
-from typing import assert_never
 
 from lowtide.commands.analysis import Analysis
 from lowtide.commands.checking import Ran, Verified
 from lowtide.commands.compiling import Compiled
 from lowtide.commands.estimating import Estimate
-from lowtide.commands.evaluating import Evaluated
 from lowtide.commands.planned import Planned
-from lowtide.commands.reordering import Reordered
-from lowtide.commands.simplifying import SimplifiedFile
 from lowtide.ir.macs import graph_macs
-from lowtide.report.deployment import ran_text, verified_text
+from lowtide.report.analysis_picture import stacked
+from lowtide.report.chart import Frame, boxes_in
+from lowtide.report.describe import Result as Described
 from lowtide.report.describe import describe
 from lowtide.report.part import network_name
+from lowtide.report.picture import STRONG, Element, Line, Picture, Words, svg_text
 from lowtide.report.plan_boxes import Box, PlanBoxes, colours_of, plan_boxes, tensor_name
 from lowtide.report.text import amount, plain, shape_text
 
-Result = (
-    Analysis
-    | Reordered
-    | SimplifiedFile
-    | Compiled
-    | Planned
-    | Verified
-    | Ran
-    | Estimate
-    | Evaluated
-)
+Result = Described | Estimate
 
-_WIDE, _HIGH = 760, 240
-_COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#9a8c00")
-_GREY = "#8a8a8a"
+_WIDE, _HIGH, _TOP = 760, 240, 16
 _NAMED = 8
 """Tensors at a peak that are named."""
 
@@ -57,15 +45,13 @@ def notebook_html(result: Result) -> str:
         case Compiled():
             return _page(network_name(result.model), _compiled(result))
         case Verified():
-            text = verified_text(result.compiled, result)
             name = network_name(result.compiled.model)
             sign = "bit-exact" if result.bit_exact else "differs"
-            return _page(f"{name}: {sign}", [f"<p>{escape(text)}</p>"])
+            return _page(f"{name}: {sign}", [f"<p>{escape(describe(result))}</p>"])
         case Ran():
-            return _page(network_name(result.compiled.model), [_lines(ran_text(result))])
-        case Reordered() | SimplifiedFile() | Evaluated():
+            return _page(network_name(result.compiled.model), [_lines(describe(result))])
+        case _:
             return _page("", [_lines(describe(result))])
-    assert_never(result)
 
 
 def _page(title: str, parts: Iterable[str]) -> str:
@@ -107,13 +93,8 @@ def _analysis(analysis: Analysis) -> Iterable[str]:
         ],
     )
     tensors = analysis.graph.tensors
-    boxes: list[Box] = []
-    for slot, step in enumerate(file.steps):
-        at = 0
-        for tensor in sorted(step.working_set):
-            size = tensors[tensor].bytes
-            boxes.append(Box(tensor, slot, slot + 1, at, size))
-            at += size
+    state = analysis.variables_bytes
+    boxes = [replace(b, offset=b.offset - state) for b in stacked(analysis, file).boxes]
     names = {t.id: plain(f"tensor {t.id} {t.name}") for t in analysis.tensors}
     yield _picture(boxes, len(file.steps), file.peak_bytes, names, "working set by operator")
     held = sorted(file.peak_set, key=lambda t: -tensors[t].bytes)[:_NAMED]
@@ -198,26 +179,13 @@ def _memory(compiled: Compiled) -> str:
 
 
 def _picture(boxes: Sequence[Box], slots: int, most: int, names: dict[int, str], what: str) -> str:
-    """Boxes of bytes and steps as SVG: a path for each tensor, whose name shows below the pointer."""
-    colours = colours_of(boxes, len(_COLOURS))
-    top, along = 16, _WIDE / max(1, slots)
-    up = (_HIGH - top) / max(1, most)
-    paths: dict[int, list[str]] = {}
-    for box in boxes:
-        x, wide = box.start * along, (box.end - box.start) * along
-        y, high = _HIGH - (box.offset + box.size) * up, box.size * up
-        line = f"M{x:.1f} {y:.1f}h{wide:.1f}v{high:.1f}h{-wide:.1f}z"
-        paths.setdefault(box.tensor, []).append(line)
-    drawn = "".join(
-        f'<path fill="{_GREY if tensor < 0 else _COLOURS[colours[tensor]]}" d="{"".join(lines)}">'
-        f"<title>{escape(names.get(tensor, 'scratch memory'))}</title></path>"
-        for tensor, lines in paths.items()
+    """Boxes of bytes and steps as SVG, in the notebook's own ink."""
+    ink = "currentColor"
+    frame = Frame(0, _TOP, _WIDE, _HIGH, 0, slots, most)
+    elements: tuple[Element, ...] = (
+        *boxes_in(frame, boxes, colours_of(boxes, STRONG), names),
+        Line(frame.across(most), ink, 1, (5, 4)),
+        Words(0, _TOP - 4, f"{most:,} B", colour=ink),
+        Words(0, _HIGH + 16, what, colour=ink),
     )
-    return (
-        f'<svg viewBox="0 0 {_WIDE} {_HIGH + 22}" width="100%" role="img" '
-        f'font-family="sans-serif" font-size="12" fill="currentColor">'
-        f"<title>{escape(what)}</title>{drawn}"
-        f'<line x1="0" y1="{top}" x2="{_WIDE}" y2="{top}" stroke="currentColor" '
-        f'stroke-dasharray="5 4"/><text x="0" y="12">{most:,} B</text>'
-        f'<text x="0" y="{_HIGH + 16}">{escape(what)}</text></svg>'
-    )
+    return svg_text(Picture(_WIDE, _HIGH + 22, what, elements, ground=""))

@@ -6,6 +6,7 @@ from typing import Any
 
 from lowtide.commands.operators import WEIGHTS, Beside, Comparison
 from lowtide.report import text
+from lowtide.report.fields import fields_of
 
 COMMAND = "lowtide ops --against tflm --markdown > docs/operators.md"
 
@@ -28,11 +29,8 @@ def compared_document(compared: Comparison) -> dict[str, Any]:
         "operators": [
             {
                 "type": row.name,
-                "custom": row.custom,
-                "tflm": row.tflm,
                 "lowtide": row.ours,
-                "missing": row.missing,
-                "reason": row.reason,
+                **fields_of(row, "custom", "tflm", "missing", "reason"),
             }
             for row in compared.rows
         ],

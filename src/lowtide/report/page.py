@@ -9,7 +9,6 @@ from __future__ import annotations
 import html
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from importlib import resources
 from importlib.metadata import version
 from itertools import groupby
 from math import inf
@@ -28,15 +27,21 @@ from lowtide.lower.nodes import Node
 from lowtide.machines.board import size_text
 from lowtide.plans.placer import Point
 from lowtide.report.advised import advice_documents
+from lowtide.report.fields import fields_of
 from lowtide.report.memory_views import View, views_of
 from lowtide.report.part_lines import part_lines
+from lowtide.report.plan_boxes import colours_of
+from lowtide.report.predicted import predicted_of
 from lowtide.report.profile import ids_text
+from lowtide.report.template import filled, template
 from lowtide.report.text import amount, plain, shape_text
 
 SCHEMA: Final = "lowtide.report/1"
 
 _NAME: Final = 60
 """Letters of a tensor's name that a small box has room for."""
+_COLOURS: Final = 8
+"""So many colours page.css has."""
 _WAYS: Final[tuple[Way, ...]] = ("as is", "streamed", "more work")
 
 
@@ -49,24 +54,16 @@ def report_page(*reported: Reported) -> str:
     """The page of one network, or of two side by side: HTML with everything in it."""
     document = json.dumps(report_document(*reported), separators=(",", ":"))
     names = " and ".join(_name(each.compiled) for each in reported)
-    parts = {
-        "title": html.escape(f"{names}: lowtide's report"),
-        "style": _part("page.css"),
-        "script": _part("page.js"),
-        # Nothing in a script element ends it but "</", and nothing is a comment but "<!--".
-        "data": document.replace("<", "\\u003c"),
-    }
-    page = _part("page.html")
-    pieces = page.split("{{")
-    made = [pieces[0]]
-    for piece in pieces[1:]:
-        key, _, rest = piece.partition("}}")
-        made += [parts[key], rest]
-    return "".join(made)
-
-
-def _part(name: str) -> str:
-    return (resources.files("lowtide.report") / "page" / name).read_text("utf-8")
+    return filled(
+        "page.html",
+        {
+            "title": html.escape(f"{names}: lowtide's report"),
+            "style": template("page.css"),
+            "script": template("page.js"),
+            # Nothing in a script element ends it but "</", and nothing is a comment but "<!--".
+            "data": document.replace("<", "\\u003c"),
+        },
+    )
 
 
 def _name(compiled: Compiled) -> str:
@@ -83,12 +80,8 @@ def _network(reported: Reported) -> dict[str, Any]:
         "path": compiled.model.path,
         "verdict": verdict_sentence(reported),
         "how": _how(reported),
-        "ram_bytes": figures.ram_bytes,
-        "flash_bytes": figures.flash_bytes,
-        "instructions": figures.instructions,
-        "measured": figures.measured,
-        "arena_bytes": compiled.arena_bytes,
-        "state_bytes": compiled.state_bytes,
+        **fields_of(figures, "ram_bytes", "flash_bytes", "instructions", "measured"),
+        **fields_of(compiled, "arena_bytes", "state_bytes"),
         "rest_bytes": figures.ram_bytes - compiled.ram_bytes,
         "figures": [
             {"name": "RAM in all", "shown": amount(figures.ram_bytes), "note": how},
@@ -124,11 +117,8 @@ def _network(reported: Reported) -> dict[str, Any]:
                 "core": fit.mcu.core,
                 "ram": fit.mcu.ram_bytes,
                 "flash": None if fit.mcu.external else fit.mcu.flash_bytes,
-                "way": fit.way,
-                "streamed": fit.streamed,
                 "overhead": round(fit.overhead, 4),
-                "spare_ram_bytes": fit.spare_ram_bytes,
-                "spare_flash_bytes": fit.spare_flash_bytes,
+                **fields_of(fit, "way", "streamed", "spare_ram_bytes", "spare_flash_bytes"),
             }
             for fit in reported.fits
         ],
@@ -242,26 +232,17 @@ def _tensor_names(compiled: Compiled, views: Iterable[View]) -> dict[str, str]:
 
 
 def _view(view: View) -> dict[str, Any]:
+    shown = view.shown
+    colours = colours_of(shown.everything, _COLOURS)
     return {
-        "key": view.key,
-        "title": view.title,
-        "caption": view.caption,
-        "why": view.why,
-        "ram_bytes": view.ram_bytes,
-        "arena_bytes": view.arena_bytes,
-        "state_bytes": view.state_bytes,
-        "slots": len(view.steps),
-        "peak_slot": view.peak_slot,
-        "peak_bytes": view.peak_bytes,
-        "peak": [
-            {"name": h.name, "bytes": h.bytes, "of": h.of, "pieces": h.pieces, "why": h.why}
-            for h in view.peak
-        ],
+        **fields_of(view, "key", "title", "caption", "why", "ram_bytes"),
+        **fields_of(shown, "arena_bytes", "state_bytes", "slots", "peak_slot", "peak_bytes"),
+        "peak": [fields_of(held, "name", "bytes", "of", "pieces", "why") for held in view.peak],
         "steps": [[label, sum(1 for _ in group)] for label, group in groupby(view.steps)],
-        "boxes": [[b.tensor, b.start, b.end, b.offset, b.size] for b in view.boxes],
-        "runs": [[r.stage, r.start, r.end] for r in view.runs],
+        "boxes": [[b.tensor, b.start, b.end, b.offset, b.size] for b in shown.everything],
+        "runs": [[r.stage, r.start, r.end] for r in shown.runs],
         "names": {str(tensor): list(name) for tensor, name in view.names.items()},
-        "colours": {str(tensor): colour for tensor, colour in view.colours.items()},
+        "colours": {str(tensor): colour for tensor, colour in colours.items()},
     }
 
 
@@ -280,12 +261,10 @@ def _fronts(reported: Reported) -> list[dict[str, Any]]:
 
 def _point(planned: Planned, point: Point) -> dict[str, Any]:
     compiled = planned.compiled
-    model = compiled.options.predictor
     return {
         "ram_bytes": point.arena_bytes + compiled.state_bytes,
-        "macs": point.macs,
-        "overhead": point.overhead,
-        "instructions": None if model is None else model.program(point.placed.rows.executed),
+        **fields_of(point, "macs", "overhead"),
+        "instructions": predicted_of(compiled, point),
     }
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from lowtide.commands.compiling import Compiled
+from lowtide.ir import Graph
 from lowtide.report.planned import network_tensor
 from lowtide.report.text import plain
 
@@ -57,6 +58,16 @@ class PlanBoxes:
     state_bytes: int
 
     @property
+    def everything(self) -> tuple[Box, ...]:
+        """The boxes of the arena and the state."""
+        return (*self.boxes, *self.variables)
+
+    @property
+    def ram_bytes(self) -> int:
+        """The arena and the state."""
+        return self.arena_bytes + self.state_bytes
+
+    @property
     def slots(self) -> int:
         """Number of slots: one more than there are steps."""
         return len(self.live)
@@ -88,23 +99,28 @@ def plan_boxes(compiled: Compiled) -> PlanBoxes:
             return item if item < len(compiled.graph.tensors) else SCRATCH
         return cuts[bisect_right(firsts, item) - 1].tensor if item < rows else SCRATCH
 
-    align = assembly.placement.align
-    change = [0] * (slots + 1)
-    for block in blocks:
-        size = -(-block.size // align) * align
-        change[block.start] += size
-        change[block.end] -= size
+    boxes = tuple(Box(tensor_of(b.item), b.start, b.end, b.offset, b.size) for b in blocks)
     return PlanBoxes(
-        boxes=tuple(Box(tensor_of(b.item), b.start, b.end, b.offset, b.size) for b in blocks),
+        boxes=boxes,
         variables=tuple(
             Box(v.tensor, 0, slots, assembly.arena_bytes + v.offset, v.size)
             for v in assembly.variables
         ),
         runs=_runs(compiled),
-        live=tuple(accumulate(change[:-1])),
+        live=live_in(boxes, slots, assembly.placement.align),
         arena_bytes=assembly.arena_bytes,
         state_bytes=assembly.state_bytes,
     )
+
+
+def live_in(boxes: Iterable[Box], slots: int, align: int = 1) -> tuple[int, ...]:
+    """In each slot the bytes of all boxes that are there, each rounded up to `align`."""
+    change = [0] * (slots + 1)
+    for box in boxes:
+        size = -(-box.size // align) * align
+        change[box.start] += size
+        change[min(box.end, slots)] -= size
+    return tuple(accumulate(change[:-1]))
 
 
 def _runs(compiled: Compiled) -> tuple[Run, ...]:
@@ -173,6 +189,15 @@ def _touch(one: tuple[int, int], other: tuple[int, int]) -> bool:
     return one[0] <= other[1] and other[0] <= one[1]
 
 
+def largest(boxes: Iterable[Box], most: int) -> list[int]:
+    """The tensors that cover most of a picture, at most so many, the largest first."""
+    area: dict[int, int] = {}
+    for box in boxes:
+        if box.tensor != SCRATCH:
+            area[box.tensor] = area.get(box.tensor, 0) + box.size * (box.end - box.start)
+    return sorted(area, key=lambda t: (-area[t], t))[:most]
+
+
 def most_held(boxes: Iterable[Box]) -> dict[int, int]:
     """Tensor -> the most bytes that it holds in one slot."""
     changes: dict[int, dict[int, int]] = {}
@@ -183,17 +208,20 @@ def most_held(boxes: Iterable[Box]) -> dict[int, int]:
     return {t: max(accumulate(c[s] for s in sorted(c))) for t, c in changes.items()}
 
 
+def origin_of(graph: Graph, tensor: int) -> str:
+    """Where a tensor of a network comes from: its maker, "input" or "variable"; "" of none."""
+    if tensor in graph.inputs:
+        return "input"
+    if graph.tensors[tensor].is_variable:
+        return "variable"
+    maker = next((op for op in graph.ops if tensor in op.outputs), None)
+    return "" if maker is None else plain(f"{maker.id} {maker.label}")
+
+
 def tensor_name(compiled: Compiled, tensor: int) -> tuple[str, str]:
     """A tensor's short name, and where it comes from."""
-    graph = compiled.graph
     tensor, what = network_tensor(compiled.assembly, tensor)
-    maker = next((op for op in graph.ops if tensor in op.outputs), None)
-    if tensor in graph.inputs:
-        origin = "input"
-    elif graph.tensors[tensor].is_variable:
-        origin = "variable"
-    else:
-        origin = plain(f"{maker.id} {maker.label}") if maker is not None else ""
+    origin = origin_of(compiled.graph, tensor)
     return f"t{tensor}", f"{origin}, {what}" if what else origin
 
 

@@ -14,8 +14,9 @@ from lowtide.plans.file import SCHEMA, graph_digest, model_digest
 from lowtide.plans.placer import Point
 from lowtide.program.assemble import Assembly, ByOperators, ByRows
 from lowtide.report.complete import incomplete_note
+from lowtide.report.fields import fields_of
 from lowtide.report.part import MODES, network_name, part_fields
-from lowtide.report.predicted import predicted_fields, predicted_note
+from lowtide.report.predicted import predicted_fields, predicted_note, predicted_of
 from lowtide.report.saved import saved_lines, savings_document
 from lowtide.report.terminal import GLUE
 from lowtide.report.text import amount, change, plain, table
@@ -126,7 +127,7 @@ def _state(compiled: Compiled) -> list[tuple[str, str, str]]:
 
 def plan_document(planned: Planned) -> dict[str, Any]:
     """Schema lowtide.plan/1; sizes in bytes. A strip width of null is a tensor's full width."""
-    compiled, points = planned.compiled, planned.points
+    compiled = planned.compiled
     plan = _plan(compiled.assembly)
     own = graph_macs(compiled.graph)
     document: dict[str, Any] = {
@@ -136,12 +137,9 @@ def plan_document(planned: Planned) -> dict[str, Any]:
         "sha256": model_digest(compiled.model),
         **plan_fields(compiled.options),
         "graph_sha256": graph_digest(compiled.simplified.graph),
-        "arena_bytes": compiled.arena_bytes,
-        "state_bytes": compiled.state_bytes,
-        "ram_bytes": compiled.ram_bytes,
+        **fields_of(compiled, "arena_bytes", "state_bytes", "ram_bytes"),
         "peak_bytes": plan.peak_bytes,
-        "lower_bound_bytes": planned.lower_bound_bytes,
-        "proved_optimal": planned.proved_optimal,
+        **fields_of(planned, "lower_bound_bytes", "proved_optimal"),
         "complete": compiled.complete,
         "best_order_bytes": compiled.order.peak_bytes,
         "tflm_greedy_arena_bytes": planned.tflm_bytes,
@@ -152,16 +150,11 @@ def plan_document(planned: Planned) -> dict[str, Any]:
         **predicted_fields(compiled, always=True),
         "stages": [
             {
-                "operators": list(stage.operators),
-                "strip_width": stage.strip_width,
-                "lean": stage.lean,
+                **fields_of(stage, "operators", "strip_width", "lean"),
                 "scratch": [
                     {"operator": op, "at_most_bytes": most} for op, most in stage.choice.limits
                 ],
-                "blocks": [
-                    {"operators": list(block.operators), "kept_rows": block.kept_rows}
-                    for block in stage.blocks
-                ],
+                "blocks": [fields_of(block, "operators", "kept_rows") for block in stage.blocks],
                 "peak_bytes": stage.peak_bytes,
                 "live": [
                     {"tensor": network_tensor(compiled.assembly, tensor)[0], "bytes": size}
@@ -171,20 +164,16 @@ def plan_document(planned: Planned) -> dict[str, Any]:
             for stage in plan.stages
         ],
     }
-    if points is not None:
-        document["front"] = [_point_document(compiled, point) for point in points]
+    if planned.points is not None:
+        document["front"] = [_point_document(compiled, point) for point in planned.points]
     return document
 
 
 def _point_document(compiled: Compiled, point: Point) -> dict[str, Any]:
-    fields: dict[str, Any] = {
-        "arena_bytes": point.arena_bytes,
-        "macs": point.macs,
-        "overhead": point.overhead,
-    }
-    model = compiled.options.predictor
-    if model is not None:
-        fields["instructions_predicted"] = model.program(point.placed.rows.executed)
+    fields = fields_of(point, "arena_bytes", "macs", "overhead")
+    predicted = predicted_of(compiled, point)
+    if predicted is not None:
+        fields["instructions_predicted"] = predicted
     return fields
 
 
@@ -197,7 +186,7 @@ def front_text(compiled: Compiled, points: Sequence[Point], *, complete: bool) -
             f"{p.peak_bytes:,}",
             f"{p.overhead:.4f}",
             f"{p.macs:,}",
-            *([] if model is None else [f"{model.program(p.placed.rows.executed):,}"]),
+            *([] if model is None else [f"{predicted_of(compiled, p):,}"]),
             sum(c.strip_width is not None for c in p.choices),
             f"<-{GLUE}this{GLUE}plan" if _same(p, compiled) else "",
         )

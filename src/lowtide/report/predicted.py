@@ -6,6 +6,7 @@ from typing import Any
 
 from lowtide.commands.compiling import Compiled
 from lowtide.plans.cost import CostModel
+from lowtide.plans.placer import Point
 
 
 def predicted_note(compiled: Compiled, *, always: bool = False) -> str:
@@ -26,6 +27,12 @@ def predicted_fields(compiled: Compiled, *, always: bool = False) -> dict[str, A
         "instructions_predicted": model.program(compiled.assembly.executed),
         "cost_model": {"core": model.core, "worst_error": model.worst_error},
     }
+
+
+def predicted_of(compiled: Compiled, point: Point) -> int | None:
+    """The instructions of another plan of the same network; None if there is no model of the core."""
+    model = compiled.options.predictor
+    return None if model is None else model.program(point.placed.rows.executed)
 
 
 def _model(compiled: Compiled, always: bool) -> CostModel | None:

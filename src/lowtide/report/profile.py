@@ -6,8 +6,6 @@ for a clock that the user names, and with the same words.
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Sequence
 from typing import Any, Final
@@ -17,6 +15,7 @@ from lowtide.errors import UsageError
 from lowtide.machines.cycles import Manual
 from lowtide.machines.executed import Span
 from lowtide.machines.profiled import Unprofiled
+from lowtide.report.fields import csv_text, fields_of
 from lowtide.report.text import plain, table
 
 _COLUMNS: Final = (
@@ -128,8 +127,7 @@ def profile_fields(
         return {"profile": None, "profile_missing": profile.why}
     manual = profile.manual
     document: dict[str, Any] = {
-        "instructions": profile.instructions,
-        "macs": profile.macs,
+        **fields_of(profile, "instructions", "macs"),
         "manual": None if manual is None else _manual_document(manual),
         **_cycles_fields(profile.cycles),
         "operators": [_operator_document(share) for share in profile.operators],
@@ -149,12 +147,7 @@ def profile_fields(
 
 
 def _manual_document(manual: Manual) -> dict[str, Any]:
-    return {
-        "core": manual.core,
-        "title": manual.title,
-        "wait_states": 0,
-        "assumptions": list(manual.assumptions),
-    }
+    return {**fields_of(manual, "core", "title", "assumptions"), "wait_states": 0}
 
 
 def _operator_document(share: Share) -> dict[str, Any]:
@@ -164,19 +157,14 @@ def _operator_document(share: Share) -> dict[str, Any]:
 
 
 def _share_document(share: Share) -> dict[str, Any]:
-    return {
-        "name": share.name,
-        "instructions": share.instructions,
-        "macs": share.macs,
-        **_cycles_fields(share.cycles),
-    }
+    fields = fields_of(share, "name", "instructions", "macs")
+    return {**fields, **_cycles_fields(share.cycles)}
 
 
 def _cycles_fields(cycles: Span | None) -> dict[str, Any]:
     if cycles is None:
         return {}
-    fields = {"least": cycles.least, "usual": cycles.usual, "most": cycles.most}
-    return {"cycles_by_manual": fields}
+    return {"cycles_by_manual": fields_of(cycles, "least", "usual", "most")}
 
 
 def profile_csv(profile: Profile) -> dict[str, str]:
@@ -190,12 +178,9 @@ def profile_csv(profile: Profile) -> dict[str, str]:
 
 
 def _csv(shares: Sequence[Share]) -> str:
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(_COLUMNS)
+    rows = []
     for share in shares:
         cycles = share.cycles
         costs = ("", "", "") if cycles is None else (cycles.least, cycles.usual, cycles.most)
-        kernels = " ".join(share.kernels)
-        writer.writerow((share.name, share.type, kernels, share.instructions, share.macs, *costs))
-    return out.getvalue()
+        rows.append((share.name, share.type, share.kernels, share.instructions, share.macs, *costs))
+    return csv_text(_COLUMNS, rows)

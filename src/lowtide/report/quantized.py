@@ -7,9 +7,8 @@ from typing import Any
 
 from lowtide.commands.compiling import Compiled
 from lowtide.commands.quantizing import OutputError, Quantized
-from lowtide.report.text import amount, plain, shape_text, table
-
-_ENGINES = {"tflm": "TensorFlow Lite Micro", "litert": "LiteRT's reference kernels"}
+from lowtide.report.fields import fields_of
+from lowtide.report.text import ENGINES, amount, plain, shape_text, table
 
 RANDOM_WARNING = (
     "the samples are random numbers: the ranges of all tensors are made up, so the network that comes "
@@ -31,7 +30,7 @@ def quantized_text(result: Quantized, output: str) -> str:
             f"{plain(result.before.path)}: int{result.bits} by litert-quantizer {result.version}, "
             f"calibrated on {result.calibrated} samples ({result.data.kind}){was}",
             table(
-                f"Against the float network, on {held}; by {_ENGINES[result.engine]}",
+                f"Against the float network, on {held}; by {ENGINES[result.engine]}",
                 ("output.", "shape.", "signal to noise", "same top-1"),
                 rows,
             ),
@@ -85,11 +84,7 @@ def quantized_document(result: Quantized, output: str) -> dict[str, Any]:
         "quantizer": {"name": "litert-quantizer", "version": result.version},
         "data": result.data.kind,
         "random": result.data.is_random,
-        "calibrated": result.calibrated,
-        "compared": result.compared,
-        "held_back": result.held_back,
-        "was_hybrid": result.was_hybrid,
-        "engine": result.engine,
+        **fields_of(result, "calibrated", "compared", "held_back", "was_hybrid", "engine"),
         "outputs": [_output(output_error) for output_error in result.outputs],
         "arena_bytes": None if planned is None else planned.compiled.arena_bytes,
         "state_bytes": None if planned is None else planned.compiled.state_bytes,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from lowtide.report.fields import fields_of
+
 if TYPE_CHECKING:  # lists are shown with this package, and without numpy
     from lowtide.commands.savings import Change, Savings
 
@@ -66,7 +68,7 @@ def savings_document(savings: Savings) -> dict[str, Any]:
     """Figures before and after, and every layer with weights, by its operator in the file."""
 
     def pair(change: Change) -> dict[str, int]:
-        return {"before": change.before, "after": change.after}
+        return fields_of(change, "before", "after")
 
     return {
         "operators": pair(savings.operators),
@@ -81,11 +83,7 @@ def savings_document(savings: Savings) -> dict[str, Any]:
         "done": dict(savings.done),
         "layers": [
             {
-                "operator": layer.operator,
-                "type": layer.type,
-                "name": layer.name,
-                "channels": layer.channels,
-                "constant": layer.constant,
+                **fields_of(layer, "operator", "type", "name", "channels", "constant"),
                 "computed": layer.left,
                 "macs": {"before": layer.macs, "after": layer.macs_left},
             }

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from lowtide.commands.savings import Change
 from lowtide.commands.simplifying import SimplifiedFile
 from lowtide.oracle.interpreters import TflmArena
 from lowtide.report.saved import savings_document
-from lowtide.report.text import change, plain, table
-
-_ENGINES = {"tflm": "TensorFlow Lite Micro", "litert": "LiteRT's reference kernels"}
+from lowtide.report.text import ENGINES, compared, plain, table
 
 
 def simplified_text(result: SimplifiedFile) -> str:
@@ -19,33 +16,32 @@ def simplified_text(result: SimplifiedFile) -> str:
     if not result.changed and result.model is result.before:
         return f"{name}: there is nothing to leave out: every channel and every operator counts."
     saved, check = result.savings, result.check
+    whole, new = result.before.source, result.model.source
     rows = [
-        _row("operators", saved.operators),
-        _row("channels of layers with weights", saved.channels),
-        _row("MACs", saved.macs),
-        _row("weights", saved.weights, " B"),
-        _row("file", Change(len(result.before.source), len(result.model.source)), " B"),
+        *(
+            compared(what, figures.before, figures.after, unit="")
+            for what, figures in (
+                ("operators", saved.operators),
+                ("channels of layers with weights", saved.channels),
+                ("MACs", saved.macs),
+            )
+        ),
+        compared("weights", saved.weights.before, saved.weights.after),
+        compared("file", len(whole), len(new)),
     ]
     if check is not None and check.arena_before is not None and check.arena_after is not None:
         before, after = check.arena_before, check.arena_after
-        rows += [
-            _row("arena of TFLM, head", Change(before.head, after.head), " B"),
-            _row("arena of TFLM, in all", Change(before.total, after.total), " B"),
-        ]
+        rows.append(compared("arena of TFLM, head", before.head, after.head))
+        rows.append(compared("arena of TFLM, in all", before.total, after.total))
     lines = [table(name, ("figure.", "before", "after", "change"), rows), ""]
     if check is None:
         lines.append("The outputs were not compared.")
     else:
-        engines = " and ".join(_ENGINES[engine] for engine in check.engines)
+        engines = " and ".join(ENGINES[engine] for engine in check.engines)
         lines.append(
             f"All outputs are the same, byte for byte, on {check.samples} inputs in {engines}."
         )
     return "\n".join(lines)
-
-
-def _row(what: str, figures: Change, unit: str = "") -> tuple[str, str, str, str]:
-    before, after = figures.before, figures.after
-    return what, f"{before:,}{unit}", f"{after:,}{unit}", change(before, after)
 
 
 def simplified_document(result: SimplifiedFile, output: str | None) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from lowtide.commands.analysis import Analysis, Timeline
 from lowtide.commands.reordering import Placements, Reordered
@@ -11,6 +12,8 @@ from lowtide.report.terminal import GLUE, short_name, width
 from lowtide.report.terminal import plain as plain
 from lowtide.report.terminal import table as table
 
+ENGINES: Final = {"tflm": "TensorFlow Lite Micro", "litert": "LiteRT's reference kernels"}
+"""The reference engines in words."""
 _BARS = ((100, 20), (80, 12), (0, 8))
 """From so many columns of a terminal on, bars are so long."""
 
@@ -23,6 +26,13 @@ def amount(count: int) -> str:
 def change(before: int, after: int) -> str:
     """ "-14.3 %", or "same"."""
     return "same" if before == after or not before else f"{after / before - 1:+.1%}"
+
+
+def compared(
+    what: str, before: int, after: int, note: str = "", unit: str = " B"
+) -> tuple[str, str, str, str]:
+    """A row of a table: a figure before and after, and its change."""
+    return what, f"{before:,}{unit}", f"{after:,}{unit}", change(before, after) + note
 
 
 def shape_text(shape: Sequence[int]) -> str:
@@ -93,19 +103,12 @@ def summary_text(analysis: Analysis, placements: Placements | None = None) -> st
         if found.proved_optimal
         else f"lower bound {amount(found.lower_bound_bytes)}, gap at most {found.gap:.1%}"
     )
-    rows: list[tuple[str, str, str, str]] = [
-        (
-            "peak memory (sum of live tensors)",
-            amount(file.peak_bytes),
-            amount(best.peak_bytes),
-            f"{change(file.peak_bytes, best.peak_bytes)}, {proof}",
+    greedy = file.tflm_greedy_arena_bytes, best.tflm_greedy_arena_bytes
+    rows = [
+        compared(
+            "peak memory (sum of live tensors)", file.peak_bytes, best.peak_bytes, f", {proof}"
         ),
-        (
-            "arena of TFLM's greedy planner, predicted",
-            amount(file.tflm_greedy_arena_bytes),
-            amount(best.tflm_greedy_arena_bytes),
-            change(file.tflm_greedy_arena_bytes, best.tflm_greedy_arena_bytes),
-        ),
+        compared("arena of TFLM's greedy planner, predicted", *greedy),
     ]
     if analysis.stored_plan_bytes is not None:
         stored = "instead of the greedy planner's"
@@ -128,7 +131,7 @@ def summary_text(analysis: Analysis, placements: Placements | None = None) -> st
         note = "counted once, in none of the above"
         rows.append(("state (variables)", amount(state), amount(state), note))
         title = "arena and variables of TFLM, predicted"
-        rows.append((title, amount(before), amount(after), change(before, after)))
+        rows.append(compared(title, before, after))
     lines.append(table("", ("figure.", "file order", best_title(analysis), "note."), rows))
     lines += ["", _why_text(analysis, "file's order", file)]
     if best.order != file.order:
@@ -198,22 +201,15 @@ def reordered_text(result: Reordered) -> str:
     """What a rewrite gained and how it was checked."""
     before, after = result.before, result.after
     found = before.best_order
+    stored = ", offsets stored" if result.plan else ""
+    arenas = _tflm_arena(before), _tflm_arena(after)
     rows = [
-        (
-            "peak memory (sum of live tensors)",
-            amount(before.file.peak_bytes),
-            amount(after.file.peak_bytes),
-            change(before.file.peak_bytes, after.file.peak_bytes),
-        )
+        compared("peak memory (sum of live tensors)", before.peak_bytes, after.peak_bytes),
+        compared("arena of TFLM for these tensors, predicted", *arenas, stored),
     ]
-    arena_before, arena_after = _tflm_arena(before), _tflm_arena(after)
-    note = change(arena_before, arena_after) + (", offsets stored" if result.plan else "")
-    title = "arena of TFLM for these tensors, predicted"
-    rows.append((title, amount(arena_before), amount(arena_after), note))
     if result.measured:
-        head, new = result.ways[0].head, result.chosen.head
-        title = "arena head that TFLM reports, measured"
-        rows.append((title, amount(head), amount(new), change(head, new)))
+        heads = result.ways[0].head, result.chosen.head
+        rows.append(compared("arena head that TFLM reports, measured", *heads))
     lines = [table("", ("figure.", "before", "after", "note."), rows), ""]
     check = result.check
     if result.changed:
@@ -228,9 +224,8 @@ def reordered_text(result: Reordered) -> str:
     if check is None:
         lines.append("Not checked against the reference kernels (--no-check).")
     else:
-        engine = {"tflm": "TensorFlow Lite Micro", "litert": "LiteRT's reference kernels"}
         lines.append(
-            f"Checked with {engine[check.engine]}: all {check.tensors} tensors in RAM are the same, "
+            f"Checked with {ENGINES[check.engine]}: all {check.tensors} tensors in RAM are the same, "
             f"byte for byte, on {check.samples} input{'s' * (check.samples > 1)} "
             + ("in a row, state carried." if check.again else "(random and extreme).")
         )

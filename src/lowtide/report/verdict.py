@@ -6,6 +6,7 @@ from typing import Any, Final
 from xml.etree import ElementTree
 
 from lowtide.commands.verdict import NAMES, SCHEMA, Finding, Name, Verdict
+from lowtide.report.fields import fields_of
 from lowtide.report.part import network_name, part_fields
 from lowtide.report.text import amount, plain, table
 
@@ -54,8 +55,7 @@ def verdict_document(verdict: Verdict) -> dict[str, Any]:
         "model": verdict.compiled.model.path,
         **part_fields(verdict.compiled.model),
         "passed": verdict.passed,
-        "measured": figures.measured,
-        "where": figures.where,
+        **fields_of(figures, "measured", "where"),
         "why_predicted": figures.why or None,
         "bit_exact": figures.bit_exact if figures.measured else None,
         **{name: figures.of(name) for name in NAMES},
@@ -70,9 +70,7 @@ def verdict_document(verdict: Verdict) -> dict[str, Any]:
         "findings": [
             {
                 "figure": finding.name,
-                "by": finding.by,
-                "value": finding.value,
-                "most": finding.most,
+                **fields_of(finding, "by", "value", "most"),
                 "over": max(0, finding.over),
                 "passed": finding.over <= 0,
             }

@@ -98,7 +98,7 @@ class RowPlan:
     """All steps of all nodes in the order they run, and the stages they come from.
 
     The steps of a segment that is run several times are listed once. `operators` are those of the nodes,
-    a block one of its own (see `emit.prepare.Prepared.wide`), -1 for an exchange. `peak_bytes` is the
+    a block one of its own (see `rows.prepare.Prepared.wide`), -1 for an exchange. `peak_bytes` is the
     largest sum of live rows and scratch, `macs` what the plan computes. No order of these steps can
     beat `lower_bound_bytes`: every step needs the rows it touches, all given rows are there before the
     first step and all kept rows after the last.

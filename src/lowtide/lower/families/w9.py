@@ -46,7 +46,8 @@ def _of_nine_bits(channels: packed.Channels) -> NDArray[np.bool_]:
     if weights.dtype == np.int8:
         return np.zeros(len(weights), np.bool_)
     beyond: NDArray[np.bool_] = (weights < packed.LEAST) | (weights > packed.GREATEST)
-    return np.logical_or.reduce(beyond, axis=1)
+    found: NDArray[np.bool_] = np.logical_or.reduce(beyond, axis=1)
+    return found
 
 
 def _has_dsp(layer: Layer) -> bool:

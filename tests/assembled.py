@@ -1,0 +1,78 @@
+"""Programs of graphs without the road that commands take: no passes, no search, what is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from lowtide.errors import ModelError
+from lowtide.ir import Graph
+from lowtide.modes import InputMode, OutputMode, Schedule
+from lowtide.place.rows import FULL
+from lowtide.plans.placed import placed
+from lowtide.plans.search import cheapest, choices_of
+from lowtide.plans.space import space_of
+from lowtide.program.assemble import Assembly, assemble_placed, assemble_tensors
+from lowtide.rows.prepare import Prepared, prepare
+from lowtide.rows.scheduled import scheduled
+from lowtide.rows.stages import Choice
+from lowtide.target import ANY, Target
+from lowtide.tflite.read import parse
+
+
+def assemble(
+    graph: Graph,
+    order: Sequence[int],
+    *,
+    schedule: Schedule = "operators",
+    allocator: str = "planned",
+    input_mode: InputMode = "resident",
+    output_mode: OutputMode = "resident",
+    preserve_input: bool = False,
+    align: int = 16,
+    target: Target = ANY,
+) -> Assembly:
+    """Lower every operator, place tensors and scratch, and resolve all indices.
+
+    With the schedule "operators" they run one after the other in `order`, and `allocator` places
+    whole tensors; with "rows" their steps are interleaved, nothing is computed twice, and every row is
+    placed on its own. `preserve_input` keeps resident inputs intact to the end. Streamed inputs and
+    outputs are exchanged with the caller row by row, which needs the schedule "rows". Raises
+    ModelError for an operator without a kernel.
+    """
+    ready = prepare(
+        graph,
+        order,
+        input_mode=input_mode,
+        output_mode=output_mode,
+        preserve_input=preserve_input,
+        align=align,
+        join=schedule == "rows",
+        target=target,
+    )
+    if schedule == "operators":
+        return assemble_tensors(ready, allocator)
+    path = cheapest(space_of(ready, strips=False))
+    assert path is not None
+    return assemble_rows(ready, choices_of(path, ready))
+
+
+def assemble_rows(ready: Prepared, choices: Sequence[Choice], *, effort: int = FULL) -> Assembly:
+    """Rows interleaved in the stages `choices`, which cover the operators in their order.
+
+    `effort` goes into placing them: see `place.rows`.
+
+    Raises UsageError for a stage that cannot run in strips of the width asked for.
+    """
+    return assemble_placed(ready, placed(scheduled(ready, choices), effort=effort))
+
+
+def refusal(network: bytes | Graph) -> str:
+    """Why a network is refused, without the operator's number and name, which must be in front of it."""
+    graph = parse(network).graph if isinstance(network, bytes) else network
+    with pytest.raises(ModelError) as caught:
+        assemble(graph, range(len(graph.ops)))
+    operator, _, cause = caught.value.cause.partition(": ")
+    assert any(operator == f"operator {op.id} ({op.label})" for op in graph.ops), caught.value.cause
+    return cause
