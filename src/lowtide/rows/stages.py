@@ -11,9 +11,11 @@ neighbours; a segment that stands for several equal strips is run `times` times.
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
+
+import numpy as np
 
 from lowtide.rows.table import RowTable
 
@@ -113,66 +115,58 @@ class RowPlan:
     macs: int
 
 
-def demand(table: RowTable, members: Sequence[int]) -> list[Step]:
-    """The steps of the nodes `members`, each run as late as the rows it makes are asked for.
+def demand(table: RowTable, first: int, last: int) -> list[int]:
+    """The nodes [first, last) in the order of their steps, each of which runs as late as the rows it
+    makes are asked for.
 
-    Nodes whose rows no later member reads ask, the least advanced first. This ends: a step waits for
-    nodes before its own alone (`RowTable.needs`).
+    Nodes whose rows no later one of them reads ask, the least advanced first. This ends: a step waits
+    for nodes before its own alone (`RowTable.waits`).
     """
-    inside = set(members)
-    done = dict.fromkeys(members, 0)
-    reader = {row: node for node in sorted(members) for rows in table.reads[node] for row in rows}
-    sinks = [
-        n for n in members if all(reader.get(r, n) <= n for rows in table.writes[n] for r in rows)
-    ]
-    steps: list[Step] = []
+    begin, waits = table.begin, table.waits
+    start, makers, upto = waits.start, waits.maker, waits.upto
+    done = [table.begin[-1]] * first + [0] * (last - first)
+    steps = [table.steps(node) for node in range(last)]
+    order: list[int] = []
 
-    def run(node: int) -> None:
-        """Run the next step of `node`, and whatever must run before it."""
-        stack = [(node, done[node])]
+    def run(node: int, count: int) -> None:
+        """Run the first `count` steps of `node`, and whatever must run before them."""
+        stack = [(node, count)]
         while stack:
-            at, upto = stack[-1]
-            if done[at] > upto:
-                stack.pop()
-                continue
-            missing = next(
-                (
-                    (maker, step)
-                    for maker, step in table.needs(at, done[at])
-                    if maker in inside and done[maker] <= step
-                ),
-                None,
-            )
-            if missing is not None:
-                stack.append(missing)
+            at, goal = stack[-1]
+            for number in range(begin[at] + done[at], begin[at] + goal):
+                for entry in range(start[number], start[number + 1]):
+                    if done[makers[entry]] < upto[entry]:
+                        stack.append((makers[entry], upto[entry]))
+                        break
+                else:
+                    order.append(at)
+                    done[at] += 1
+                    continue
+                break
             else:
-                steps.append((at, done[at]))
-                done[at] += 1
+                stack.pop()
 
-    queue = [(0.0, node) for node in sinks]
-    while queue:
-        _, node = heapq.heappop(queue)
-        run(node)
-        if done[node] < table.steps(node):
-            heapq.heappush(queue, (done[node] / table.steps(node), node))
-    for node in members:  # steps that make rows nobody reads
-        while done[node] < table.steps(node):
-            run(node)
-    return steps
+    read = set(makers[start[begin[first]] : start[begin[last]]])
+    sinks = [node for node in range(first, last) if node not in read]
+    if len(sinks) == 1:
+        run(sinks[0], steps[sinks[0]])
+    else:
+        turns = ((step / steps[node], node) for node in sinks for step in range(steps[node]))
+        for _, node in sorted(turns):
+            run(node, done[node] + 1)
+    for node in range(first, last):  # steps that make rows nobody reads
+        run(node, steps[node])
+    return order
 
 
 def steps_of(table: RowTable, segments: Sequence[Segment]) -> tuple[Step, ...]:
     """The steps of all segments, each listed once."""
-    return tuple(s for seg in segments for s in demand(table, range(seg.first, seg.last)))
-
-
-def spans(table: RowTable, steps: Sequence[Step]) -> dict[int, tuple[int, int]]:
-    """Row -> first and last of `steps` that touches it."""
-    found: dict[int, tuple[int, int]] = {}
-    for at, (node, step) in enumerate(steps):
-        for row in (*table.reads[node][step], *table.writes[node][step]):
-            found[row] = (found[row][0] if row in found else at, at)
-    return found
+    done = [0] * table.nodes
+    steps: list[Step] = []
+    for node in (node for seg in segments for node in demand(table, seg.first, seg.last)):
+        steps.append((node, done[node]))
+        done[node] += 1
+    return tuple(steps)
 
 
 def row_lives(
@@ -184,33 +178,33 @@ def row_lives(
     ones in slot 0). What a repeated segment reads, and did not make, is needed to the segment's end;
     what it makes and leaves is there from its start.
     """
-    touched = spans(table, steps)
-    lives = {row: (start + 1, end + 2) for row, (start, end) in touched.items()}
-    for row in table.given:
-        lives[row] = (0, lives[row][1] if row in lives else 1)
-    for row in table.kept:
-        if row in lives:
-            lives[row] = (lives[row][0], len(steps) + 1)
-    at = 0
+    touches = table.touches
+    slot = np.zeros(table.begin[-1], np.int64)
+    slot[[table.begin[node] + step for node, step in steps]] = range(1, len(steps) + 1)
+    never = len(steps) + 1
+    start, end = np.full(len(table.size), never), np.zeros(len(table.size), np.int64)
+    ran = slot[touches.step] > 0
+    row, when = touches.row[ran], slot[touches.step[ran]]
+    np.minimum.at(start, row, when)
+    np.maximum.at(end, row, when + 1)
+    given, kept = list(table.given), np.zeros(len(table.size), np.bool_)
+    start[given], end[given] = 0, np.maximum(end[given], 1)
+    kept[list(table.kept)] = True
+    end[kept & (end > 0)] = never
+    at = 1
     for segment in segments:
-        nodes = range(segment.first, segment.last)
-        begin, at = at, at + sum(table.steps(node) for node in nodes)
-        if segment.times == 1:
-            continue
-        rows = {
-            row
-            for node in nodes
-            for step in range(table.steps(node))
-            for row in (*table.reads[node][step], *table.writes[node][step])
-        }
-        for row in rows:
-            start, end = lives[row]
-            if start < begin + 1:
-                end = max(end, at + 1)
-            if end > at + 1 or row in table.kept:
-                start = min(start, begin + 1)
-            lives[row] = (start, end)
-    return lives
+        here = slice(table.begin[segment.first], table.begin[segment.last])
+        first, at = at, at + here.stop - here.start
+        if segment.times > 1:
+            low, high = np.searchsorted(touches.step, (here.start, here.stop))
+            rows = np.unique(touches.row[low:high])
+            before = start[rows] < first
+            end[rows[before]] = np.maximum(end[rows[before]], at)
+            stays = (end[rows] > at) | kept[rows]
+            start[rows[stays]] = np.minimum(start[rows[stays]], first)
+    live = np.flatnonzero(end > 0)
+    spans = zip(start[live].tolist(), end[live].tolist(), strict=True)
+    return dict(zip(live.tolist(), spans, strict=True))
 
 
 def live_bytes(
@@ -221,19 +215,16 @@ def live_bytes(
     for row, (start, end) in lives.items():
         change[start] += table.size[row]
         change[end] -= table.size[row]
-    found, live = [], 0
-    for slot in range(len(steps) + 1):
-        live += change[slot]
-        found.append(live + (table.scratch[steps[slot - 1][0]] if slot else 0))
-    return found
+    scratch = (0, *(table.scratch[node] for node, _ in steps))
+    return [live + own for live, own in zip(accumulate(change), scratch, strict=False)]
 
 
 def lower_bound(table: RowTable) -> int:
     """No order of the steps needs less: see RowPlan."""
-    least = [
-        sum(table.size[row] for row in {*reads, *writes}) + table.scratch[node]
-        for node in range(table.nodes)
-        for reads, writes in zip(table.reads[node], table.writes[node], strict=True)
-    ]
-    given = sum(table.size[row] for row in table.given)
-    return max([given, sum(table.size[row] for row in table.kept), *least])
+    size, touches = table.sizes, table.touches
+    given, kept = (int(size[list(rows)].sum()) for rows in (table.given, table.kept))
+    rows = max(1, len(size))
+    once = np.unique(touches.step * rows + touches.row)
+    touched = np.array(table.scratch, np.int64)[table.node_of]
+    np.add.at(touched, once // rows, size[once % rows])
+    return max(given, kept, int(touched.max(initial=0)))
