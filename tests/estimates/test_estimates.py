@@ -14,13 +14,12 @@ from lowtide.commands.compiling import Options, compile_model, passed, prepared
 from lowtide.commands.estimating import MODES
 from lowtide.emit.footprint import flash_bytes
 from lowtide.errors import ModelError, UsageError
-from lowtide.estimates import fitting, network, shapes
+from lowtide.estimates import network, running, shapes
 from lowtide.estimates.builder import Shapes
 from lowtide.ir import Graph
 from lowtide.lower import lower_op
 from lowtide.lower.nodes import Node
 from lowtide.passes import normalise_windows
-from lowtide.plans import planner
 from lowtide.plans.cost import load_model
 from lowtide.rows.stages import Step
 from lowtide.rows.table import RowTable
@@ -139,7 +138,7 @@ def test_what_was_asked_before_changes_nothing(monkeypatch: pytest.MonkeyPatch) 
     assert lowtide.estimate(graph) == first
     monkeypatch.setattr(shapes, "_known", {})
     monkeypatch.setattr(shapes, "_known_blocks", {})
-    monkeypatch.setattr(fitting, "_prices", {})
+    monkeypatch.setattr(running, "_prices", {})
     assert lowtide.estimate(graph) == first
 
 
@@ -165,7 +164,7 @@ def test_a_budget_that_inputs_exceed_is_answered_without_looking(
 def test_a_budget_below_the_bound_stops_before_stages_are_weighed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(network, "variant", None)
+    monkeypatch.setattr(network, "weighed", None)
     found = lowtide.estimate(inverted(), 500, inputs=("const",))
     assert found.fits is False
     assert found.needs["const"].ram_bytes is None
@@ -187,10 +186,6 @@ def test_what_changes_nothing_is_left_out_if_wanted() -> None:
     whole = lowtide.estimate(graph, inputs=("const",)).needs["const"]
     less = lowtide.estimate(graph, inputs=("const",), simplify=True).needs["const"]
     assert (less.flash_bytes or 0) < (whole.flash_bytes or 0)
-
-
-def test_blocks_are_worth_what_the_planner_says() -> None:
-    assert planner._WORTH_BLOCKS == network.WORTH_BLOCKS
 
 
 def test_an_operator_without_kernel_is_refused_by_its_own_number() -> None:

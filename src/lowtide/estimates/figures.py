@@ -6,7 +6,7 @@ step program are guessed from how many nodes, ports and rows there are.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
@@ -14,8 +14,6 @@ from lowtide.emit.bundle import sources
 from lowtide.emit.footprint import CODE_PER_SOURCE
 from lowtide.estimates.network import Need, Network
 from lowtide.estimates.shapes import Shaped
-from lowtide.ir import Graph
-from lowtide.ir.liveness import in_arena
 from lowtide.lower.block_work import BlockWork
 from lowtide.target import Target
 
@@ -34,7 +32,7 @@ def flash_bytes(network: Network, need: Need, *, streamed: bool = False) -> int:
     shapes = {n: network.shapes[n] for n in network.order}
     nodes = need.nodes
     headers = frozenset(node.header for node in nodes) | ({"lt_stream.h"} if streamed else set())
-    constants = _constants(network.graph, shapes, network) + _weights(shapes)
+    constants = -(-len(network.ready.constants) // 16) * 16 + _weights(shapes)
     ports = {port for node in nodes for port in (*node.inputs, *node.outputs)}
     tensors = {port.tensor for port in ports}
     fields = sum(shape.fields for shape in shapes.values())
@@ -69,19 +67,6 @@ def _weights(shapes: Mapping[int, Shaped]) -> int:
     for number, shape in shapes.items():
         seen[shape.weights or number] = shape.constants
     return sum(seen.values())
-
-
-def _constants(graph: Graph, shapes: Mapping[int, Shaped], network: Network) -> int:
-    """Bytes of constants that ports read, or that are outputs."""
-    read: Sequence[int] = [
-        port.tensor
-        for shape in shapes.values()
-        for node in shape.lowered.nodes
-        for port in node.inputs
-    ]
-    found = {network.views.get(t, t) for t in (*read, *graph.outputs)}
-    constant = (graph.tensors[t] for t in found if not in_arena(graph.tensors[t]))
-    return sum(-(-len(t.data) // 16) * 16 for t in constant if t.data is not None)
 
 
 @cache

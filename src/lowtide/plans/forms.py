@@ -32,7 +32,7 @@ _RATE, _MOST = 4, 5
 """Smaller forms may cost so many percent of the instructions for a percent of the RAM, and no more
 percent of them."""
 
-_TRIES = 2
+TRIES = 2
 """How many plans in smaller forms are placed."""
 
 
@@ -87,7 +87,7 @@ def fitted(placer: Placer, point: Point) -> Point:
         if most < point.arena_bytes and is_cheap(Costs(most + state, spent), now)
     ]
     found = point
-    for most in cheap[:_TRIES]:
+    for most in cheap[:TRIES]:
         room = _smaller(placer.ready, point, most)
         smaller = placer.quick(_with_room(placer.ready, point, room))
         if most == cheap[0] and not is_cheap(costs(placer, smaller), now):

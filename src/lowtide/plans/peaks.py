@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from lowtide.rows.groups import Group
 from lowtide.rows.stages import demand
-from lowtide.rows.table import Ints, RowTable, repeated
+from lowtide.rows.table import Ints, RowTable, repeated, summed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,10 +54,11 @@ class GroupedRows:
     def __init__(self, table: RowTable, groups: Sequence[Group]) -> None:
         self.table, self.groups = table, tuple(groups)
         count, rows = len(groups), len(table.size)
-        of_node = repeated(np.arange(count), np.array([g.last - g.first for g in groups], np.int64))
-        self.group_of = of_node[table.node_of]
+        nodes = np.array([group.last - group.first for group in groups], np.int64)
+        self.group_of_node = repeated(np.arange(count), nodes)
+        self.group_of = self.group_of_node[table.node_of]
         self.begin = np.array([*(table.begin[g.first] for g in groups), table.begin[-1]], np.intp)
-        self.alone = frozenset(of_node[list(table.alone)].tolist())
+        self.alone = frozenset(self.group_of_node[list(table.alone)].tolist())
         self.size, touches = table.sizes, table.touches
         # Of each row the steps that touch it, by their groups.
         steps, groups_or_one = max(1, table.begin[-1]), max(1, count)
@@ -81,6 +82,13 @@ class GroupedRows:
         there = summed(self.maker[used] + 1, self.size[used], count + 2)
         there -= summed(self.reader[used] + 1, self.size[used], count + 2)
         self.through = np.cumsum(there).astype(np.int64)[: count + 1]
+
+    def most(self, each: Ints) -> list[int]:
+        """The most of `each` step in the steps of each group."""
+        most = np.zeros(len(self.groups), np.int64)
+        np.maximum.at(most, self.group_of, each)
+        found: list[int] = most.tolist()
+        return found
 
     def lives(self, place: Ints) -> tuple[Ints, Ints, Ints]:
         """When rows are live if step k is the `place[k]`-th that runs, or does not if that is below 0.
@@ -160,6 +168,17 @@ class Peaks:
             for reader, of in found.items()
         }
 
+    def singles(self, scratch: Ints) -> Ints:
+        """What each group from `begin` on needs as a stage of its own; `scratch` is as for `of`."""
+        group = self._rows.group_of[self._low : self._high] - self._begin
+        step = np.arange(len(group))
+        live = (
+            self._sums[group + 1, step] - self._sums[group, step] + scratch[self._low : self._high]
+        )
+        most = np.maximum.reduceat(live, self._ends[:-1]) if len(live) else np.zeros(1, np.int64)
+        through = self._rows.through[self._begin + 1 : self._begin + len(self._ends)]
+        return np.asarray(most.astype(np.int64) + through)
+
     def of(self, wanted: Sequence[tuple[int, Ints]], scratch: Ints) -> list[Ints]:
         """For each `last`, and some `firsts` before it, what these stages need, if step k of all needs
         `scratch[k]` bytes of its own. They come by `last`."""
@@ -208,11 +227,6 @@ class Peaks:
         np.maximum.at(end, row, when)
         rows = np.flatnonzero(end >= 0)
         return Touched(step, rows, start[rows], end[rows])
-
-
-def summed(index: Ints, weights: Ints, length: int) -> NDArray[np.float64]:
-    """The weights by their index, added up; where Python's index type has 32 bits, too."""
-    return np.asarray(np.bincount(index.astype(np.intp), weights, length), np.float64)
 
 
 @cache

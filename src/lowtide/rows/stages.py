@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 import numpy as np
 
-from lowtide.rows.table import RowTable
+from lowtide.rows.table import Ints, RowTable, summed
 
 Step = tuple[int, int]
 """(node, number of its step)."""
@@ -123,9 +123,11 @@ def demand(table: RowTable, first: int, last: int) -> list[int]:
     for nodes before its own alone (`RowTable.waits`).
     """
     begin, waits = table.begin, table.waits
+    if last - first == 1:
+        return [first] * table.steps(first)
     start, makers, upto = waits.start, waits.maker, waits.upto
-    done = [table.begin[-1]] * first + [0] * (last - first)
-    steps = [table.steps(node) for node in range(last)]
+    done = [begin[-1]] * first + [0] * (last - first)
+    steps = [after - before for before, after in pairwise(begin[: last + 1])]
     order: list[int] = []
 
     def run(node: int, count: int) -> None:
@@ -181,16 +183,9 @@ def row_lives(
     touches = table.touches
     slot = np.zeros(table.begin[-1], np.int64)
     slot[[table.begin[node] + step for node, step in steps]] = range(1, len(steps) + 1)
-    never = len(steps) + 1
-    start, end = np.full(len(table.size), never), np.zeros(len(table.size), np.int64)
-    ran = slot[touches.step] > 0
-    row, when = touches.row[ran], slot[touches.step[ran]]
-    np.minimum.at(start, row, when)
-    np.maximum.at(end, row, when + 1)
-    given, kept = list(table.given), np.zeros(len(table.size), np.bool_)
-    start[given], end[given] = 0, np.maximum(end[given], 1)
+    start, end = row_spans(table, slot)
+    kept = np.zeros(len(start), np.bool_)
     kept[list(table.kept)] = True
-    end[kept & (end > 0)] = never
     at = 1
     for segment in segments:
         here = slice(table.begin[segment.first], table.begin[segment.last])
@@ -207,6 +202,27 @@ def row_lives(
     return dict(zip(live.tolist(), spans, strict=True))
 
 
+def row_spans(table: RowTable, slot: Ints) -> tuple[Ints, Ints]:
+    """First slot and end of each row as `row_lives` has them, if no segment is repeated; step k of all
+    runs in `slot[k]`, or not at all if that is 0. The end of rows that are never live is 0."""
+    touches, ran = table.touches, slot > 0
+    never = int(ran.sum()) + 1
+    start, end = np.full(len(table.size), never), np.zeros(len(table.size), np.int64)
+    row, when = touches.row[ran[touches.step]], slot[touches.step[ran[touches.step]]]
+    np.minimum.at(start, row, when)
+    np.maximum.at(end, row, when + 1)
+    given, kept = list(table.given), list(table.kept)
+    start[given], end[given] = 0, np.maximum(end[given], 1)
+    end[kept] = np.where(end[kept] > 0, never, 0)
+    return start, end
+
+
+def live_in(start: Ints, end: Ints, size: Ints, slots: int) -> Ints:
+    """Bytes of rows that are live in each of so many slots: row i in `start[i]` to `end[i]` - 1."""
+    change = summed(start, size, slots + 1) - summed(end, size, slots + 1)
+    return np.cumsum(change[:slots]).astype(np.int64)
+
+
 def live_bytes(
     table: RowTable, steps: Sequence[Step], lives: Mapping[int, tuple[int, int]]
 ) -> list[int]:
@@ -219,12 +235,21 @@ def live_bytes(
     return [live + own for live, own in zip(accumulate(change), scratch, strict=False)]
 
 
+def touched_bytes(table: RowTable) -> Ints:
+    """Of each step, the bytes of the rows that it touches."""
+    touches, rows = table.touches, max(1, len(table.size))
+    once = np.unique(touches.step * rows + touches.row)
+    found = np.zeros(table.begin[-1], np.int64)
+    np.add.at(found, once // rows, table.sizes[once % rows])
+    return found
+
+
+def ends_bytes(table: RowTable) -> int:
+    """Bytes that are there before the first step, or after the last."""
+    return max(int(table.sizes[list(rows)].sum()) for rows in (table.given, table.kept))
+
+
 def lower_bound(table: RowTable) -> int:
     """No order of the steps needs less: see RowPlan."""
-    size, touches = table.sizes, table.touches
-    given, kept = (int(size[list(rows)].sum()) for rows in (table.given, table.kept))
-    rows = max(1, len(size))
-    once = np.unique(touches.step * rows + touches.row)
-    touched = np.array(table.scratch, np.int64)[table.node_of]
-    np.add.at(touched, once // rows, size[once % rows])
-    return max(given, kept, int(touched.max(initial=0)))
+    most = touched_bytes(table) + np.array(table.scratch, np.int64)[table.node_of]
+    return max(ends_bytes(table), int(most.max(initial=0)))

@@ -191,6 +191,11 @@ def repeated(values: Ints, times: Ints) -> Ints:
     return np.repeat(values, times.astype(np.intp))
 
 
+def summed(index: Ints, weights: Ints, length: int) -> NDArray[np.float64]:
+    """The weights by their index, added up; where Python's index type has 32 bits, too."""
+    return np.asarray(np.bincount(index.astype(np.intp), weights, length), np.float64)
+
+
 def _ranges(first: Ints, last: Ints) -> Ints:
     """The numbers of all ranges [first, last), one after the other."""
     many = last - first
@@ -248,10 +253,10 @@ def row_table(
         given=given,
         kept=kept,
         align=align,
-        scratch=tuple(_own_scratch(node) for node in nodes),
+        scratch=tuple(own_scratch(node) for node in nodes),
         lasting=tuple(lasting),
         lean_scratch=tuple(
-            _own_scratch(node.leaner if isinstance(node, Node) else node) for node in nodes
+            own_scratch(node.leaner if isinstance(node, Node) else node) for node in nodes
         ),
         alone=frozenset(
             index
@@ -261,7 +266,7 @@ def row_table(
     )
 
 
-def _own_scratch(node: AnyNode) -> int:
+def own_scratch(node: AnyNode) -> int:
     """Bytes of scratch memory for one step alone."""
     return 0 if isinstance(node, Exchange) or node.scratch_lasts else node.scratch
 
