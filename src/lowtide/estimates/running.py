@@ -14,7 +14,7 @@ import numpy as np
 from lowtide.lower.nodes import AnyNode, Node
 from lowtide.place.rows import ROOM, modest
 from lowtide.plans.cost import NOT_LINEAR, CostModel, features
-from lowtide.plans.forms import TRIES, Costs, is_cheap, levels
+from lowtide.plans.forms import TRIES, Costs, beside_scratch, is_cheap, levels
 from lowtide.plans.peaks import GroupedRows
 from lowtide.rows.stages import Segment, demand, ends_bytes, live_in, row_spans
 from lowtide.rows.table import Ints, RowTable
@@ -80,7 +80,11 @@ def formed(
         return Formed(normally, Costs(most + state, 0), Costs(most + state, 0))
     spent = sum(price(node) for node in normally)
     now = Costs(most + state, spent)
-    beside, forms, fixed = sure = _forms(all_nodes, rows, run, run.live)
+    single = ((g.operator, _nodes(all_nodes[g.first : g.last])) for g in rows.groups)
+    forms = {op: [of[0], *of[0].forms] for op, of in single if len(of) == 1 and of[0].forms}
+    operators = np.array([group.operator for group in rows.groups], np.int64)[rows.group_of]
+    scratch = np.array(rows.table.scratch, np.int64)[rows.table.node_of]
+    beside, fixed = sure = beside_scratch(run.live[run.slot], scratch, operators, forms)
     others = spent - sum(price(each[0]) for each in forms.values())
 
     def cheap() -> list[tuple[int, int]]:
@@ -92,7 +96,7 @@ def formed(
     if found and found[0][0] < ROOM * peak:  # pieces may be in the way
         apart = rows.table.kept | rows.table.given
         _, live = modest(rows.table, run.start, run.end, run.live, apart)
-        beside, forms, fixed = _forms(all_nodes, rows, run, live)
+        beside, fixed = beside_scratch(live[run.slot], scratch, operators, forms)
         found = cheap()
     for upto, cost in found[:TRIES]:
         nodes = [
@@ -102,31 +106,10 @@ def formed(
             for node in all_nodes
         ]
         needs = (sure[0][n.op] + n.scratch for n in _nodes(nodes) if n.op in forms)
-        less = Costs(arena(nodes, run, max([sure[2], floor, *needs])) + state, cost)
+        less = Costs(arena(nodes, run, max([sure[1], floor, *needs])) + state, cost)
         if less.ram < now.ram and is_cheap(less, now):
             return Formed(_nodes(nodes), less, now)
     return Formed(normally, now, now)
-
-
-def _forms(
-    all_nodes: Sequence[AnyNode], rows: GroupedRows, run: Run, live: Ints
-) -> tuple[dict[int, int], dict[int, list[Node]], int]:
-    """What is live beside the scratch memory of operators whose kernel has several forms, these forms,
-    and what all other operators need."""
-    scratch = np.array(rows.table.scratch, np.int64)[rows.table.node_of]
-    most = rows.most(live[run.slot])
-    others = rows.most(live[run.slot] - scratch)
-    beside: dict[int, int] = {}
-    forms: dict[int, list[Node]] = {}
-    fixed = 0
-    for number, group in enumerate(rows.groups):
-        nodes = _nodes(all_nodes[group.first : group.last])
-        if len(nodes) == 1 and nodes[0].forms:
-            beside[group.operator] = others[number]
-            forms[group.operator] = [nodes[0], *nodes[0].forms]
-        else:
-            fixed = max(fixed, most[number])
-    return beside, forms, fixed
 
 
 def _nodes(nodes: Sequence[AnyNode]) -> tuple[Node, ...]:
