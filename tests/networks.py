@@ -18,6 +18,7 @@ from lowtide import zoo
 from lowtide.commands.compiling import Compiled, Options, compile_model, compiled_of
 from lowtide.emit.names import check_name
 from lowtide.ir import Graph, Model
+from lowtide.lower import has_kernel
 from lowtide.order import OrderResult, best_order
 from lowtide.passes import (
     drop_boundary_quantization,
@@ -91,7 +92,7 @@ def _compiled(network: str | int, options: Options) -> Compiled:
 def graph_of(network: str | int) -> Graph:
     """The network after all passes, without QUANTIZE and DEQUANTIZE at its boundary."""
     graph = show_signal_state(resolve_variables(model_of(network).graph))
-    return flip_bytes(drop_boundary_quantization(fold_pads(graph))).graph
+    return flip_bytes(drop_boundary_quantization(fold_pads(graph)), has_kernel).graph
 
 
 @cache

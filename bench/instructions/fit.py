@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.instructions.executed_programs import Executed, Key
-from lowtide.lower.work import DETAILED
 from lowtide.plans.cost import OTHER, CostModel
 
 _PROGRAM: Key = ("", "program")
+_PLAIN = {"step", "pointer", "written", "work"}
+"""What is counted of kernels that are not counted in detail."""
+
 _SMALL = 20_000
 """Instructions; below it, errors count absolutely: boards count in ticks."""
 
@@ -29,7 +31,7 @@ def fitted(
         samples = [_without(sample, known) for sample in samples]
     found = _solve(core, samples, lambda key: key)
     # Kernels of few features: together they stand for those that are not among the samples.
-    others = [s for s in samples if not DETAILED & {kernel for kernel, _ in s.counts}]
+    others = [s for s in samples if {name for _, name in s.counts} <= _PLAIN]
     pooled = _solve(core, others, lambda key: (OTHER, key[1]))
     kernels: dict[str, dict[str, float]] = {}
     for (kernel, name), each in sorted({**found, **pooled}.items()):

@@ -10,20 +10,16 @@ import pytest
 
 import lowtide
 from byte_nets import byte_network
-from lowtide.commands.compiling import Options, compile_model, passed, prepared
+from lowtide.commands.compiling import Options, compile_model, prepared
 from lowtide.commands.estimating import MODES
 from lowtide.emit.footprint import flash_bytes
 from lowtide.errors import ModelError, UsageError
-from lowtide.estimates import network, running, shapes
+from lowtide.estimates import network, running
 from lowtide.estimates.builder import Shapes
 from lowtide.ir import Graph
-from lowtide.lower import lower_op
-from lowtide.lower.nodes import Node
-from lowtide.passes import normalise_windows
 from lowtide.plans.cost import load_model
 from lowtide.rows.stages import Step
 from lowtide.rows.table import RowTable
-from lowtide.target import ANY, PORTABLE, Target
 from lowtide.tflite.read import parse
 from lowtide.zoo import build
 from random_nets import random_network
@@ -31,8 +27,6 @@ from variable_nets import variable_network
 from wider_nets import wider_network as wider
 
 ZOO = ("figure1", "ds-cnn-kws", "attention-block", "lstm-gestures", "streaming-wake-word")
-M4 = Target("cortex-m4", ("dsp",), "cortex-m4")
-M0 = Target("cortex-m0", (PORTABLE,), "cortex-m0")
 
 
 def batches(seed: int) -> bytes:
@@ -49,43 +43,6 @@ def inverted(blocks: int = 4) -> Graph:
         x = net.add(x, y)
     parts = [net.max_pool(x), net.average_pool(x)]
     return net.graph(net.softmax(net.dense(net.mean(net.concat(parts)), 10)))
-
-
-def seen(node: Node) -> tuple[object, ...]:
-    """What an estimate asks of a node."""
-    ports, memory = (node.inputs, node.outputs), (node.scratch, node.scratch_lasts)
-    forms = tuple(map(seen, node.forms))
-    return node.kernel, node.header, *ports, node.steps, *memory, node.work, forms
-
-
-@pytest.mark.parametrize("target", [ANY, M4, M0], ids=lambda target: target.core)
-@pytest.mark.parametrize("name", [*ZOO, "mobilenet-v1-0.25-96", "resnet8"])
-def test_nodes_are_those_of_the_lowering(name: str, target: Target) -> None:
-    model = lowtide.load(f"zoo:{name}")
-    graph = normalise_windows(passed(model, Options(simplify=False)).graph)
-    for op in graph.ops:
-        lowered, shaped = lower_op(graph, op, target=target), shapes.shaped(graph, op, target)
-        assert list(map(seen, shaped.lowered.nodes)) == list(map(seen, lowered.nodes))
-        assert shaped.lowered.views == lowered.views
-        assert shaped.lowered.join == lowered.join
-
-
-def test_weights_too_large_for_a_quick_kernel_are_seen() -> None:
-    graph = inverted(1)
-    op = graph.ops[0]
-    weights = graph.tensors[op.inputs[1]]
-    assert weights.data is not None
-    heavy = bytes([0x80]) * len(weights.data)
-    tensors = list(graph.tensors)
-    tensors[weights.id] = lowtide.Tensor(
-        **{**{f: getattr(weights, f) for f in weights.__slots__}, "data": heavy}
-    )
-    changed = normalise_windows(
-        Graph(graph.name, tuple(tensors), graph.ops, graph.inputs, graph.outputs)
-    )
-    op = changed.ops[0]
-    (node,) = shapes.shaped(changed, op, ANY).lowered.nodes
-    assert node.kernel == lower_op(changed, op).nodes[0].kernel == "lt_conv_s8_row"
 
 
 @pytest.mark.parametrize("name", ZOO)
@@ -136,8 +93,6 @@ def test_what_was_asked_before_changes_nothing(monkeypatch: pytest.MonkeyPatch) 
     first = lowtide.estimate(graph)
     lowtide.estimate("zoo:resnet8")
     assert lowtide.estimate(graph) == first
-    monkeypatch.setattr(shapes, "_known", {})
-    monkeypatch.setattr(shapes, "_known_blocks", {})
     monkeypatch.setattr(running, "_prices", {})
     assert lowtide.estimate(graph) == first
 

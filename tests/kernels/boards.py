@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.emit.bundle import bundle
+from lowtide.lower import has_kernel
 from lowtide.machines.board import find_board
 from lowtide.machines.qemu import run_on_board
 from lowtide.oracle.interpreters import random_inputs, reference_tensors
@@ -35,7 +36,7 @@ def board_differences(
     """Every output of the model, compiled for `target`, that is not bit for bit the oracle's on `board`,
     one line each. Convolutions of uint8 are flipped. With `plenty`, the board has more memory than the
     real one, if its machine has not."""
-    graph = flip_bytes(parse(data).graph).graph
+    graph = flip_bytes(parse(data).graph, has_kernel).graph
     if inputs is None:
         shapes = [
             (i, graph.tensors[i].shape, np.dtype(graph.tensors[i].dtype.name.lower()))

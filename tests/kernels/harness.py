@@ -21,6 +21,7 @@ from intervals import outside
 from lowtide.emit.bundle import bundle
 from lowtide.ir import Graph, Op
 from lowtide.ir.state import writes_variables
+from lowtide.lower import has_kernel
 from lowtide.lower.nodes import Node
 from lowtide.machines.host import CHECKED, TRACED
 from lowtide.machines.toolchain import build_program
@@ -92,7 +93,7 @@ def differences(
     Sample 0 of the default inputs is random, 1 to 3 are all least, all greatest and all zero.
     """
     rewritten = rewrite(parse(data).graph)
-    flipped = flip_bytes(rewritten)
+    flipped = flip_bytes(rewritten, has_kernel)
     graph = flipped.graph
     order = range(len(graph.ops))
     assembly = _lean(graph, target) if lean else assemble(graph, order, target=target)

@@ -24,7 +24,6 @@ import move_models
 from lowtide.lower import lower_op
 from lowtide.lower.nodes import Images, Kernel, Port
 from lowtide.machines.board import find_target
-from lowtide.passes import normalise_windows
 from lowtide.tflite.read import parse
 
 WINDOWS = (
@@ -96,7 +95,7 @@ def test_windows_stay_in_their_image() -> None:
     net.conv(x, 2, (3, 3))
     net.conv(x, 2, (2, 2), Layer(stride=(2, 1), padding=VALID))
     net.conv(x, 2, (1, 1))
-    graph = normalise_windows(parse(net.bytes()).graph)
+    graph = parse(net.bytes()).graph
     padded, apart, pointwise = (lower_op(graph, op).nodes[0] for op in graph.ops)
     assert padded.kernel == "lt_images_row"
     assert padded.works == Kernel("lt_conv_packed_s8_row", "lt_conv_packed.h")

@@ -11,7 +11,6 @@ from harness import differences
 
 from lowtide.errors import ModelError
 from lowtide.lower import lower_op
-from lowtide.passes import normalise_windows
 from lowtide.tflite.read import parse
 
 
@@ -156,7 +155,7 @@ def test_biases_that_wrap() -> None:
 
 
 def _refusal(net: Models) -> str:
-    graph = normalise_windows(parse(net.bytes()).graph)
+    graph = parse(net.bytes()).graph
     with pytest.raises(ModelError) as caught:
         lower_op(graph, graph.ops[0])
     return str(caught.value)

@@ -12,7 +12,6 @@ from harness import differences
 
 from lowtide.errors import ModelError
 from lowtide.lower import lower_op
-from lowtide.passes import normalise_windows
 from lowtide.tflite.read import parse
 
 BIASES = ["INT64", "INT32", None]
@@ -146,7 +145,7 @@ def test_sums_of_32_bits_are_proved(weight: int, bias: int, real: float, is_shor
     layer = Layer(bias_type="INT64", weights=np.array(weight), bias=np.array(bias), real=real)
     layer = replace(layer, per_channel=False)
     net.dense(net.input(1, 32, scale=2.0**-10), 2, 32, layer)
-    graph = normalise_windows(parse(net.bytes()).graph)
+    graph = parse(net.bytes()).graph
     (node,) = lower_op(graph, graph.ops[0]).nodes
     assert (dict(node.params.fields)["shift"] is None) == is_short
     extremes = [{0: np.full((1, 32), value, np.int16)} for value in (-32768, 32767)]
@@ -157,7 +156,7 @@ def test_narrow_bias_of_depthwise_is_refused() -> None:
     net = Models(6, "INT16")
     x = net.input(1, 4, 4, 4)
     net.depthwise(x, 1, (3, 3), Layer(bias_type="INT32"))
-    graph = normalise_windows(parse(net.bytes()).graph)
+    graph = parse(net.bytes()).graph
     with pytest.raises(ModelError, match="its bias is INT32, but must be INT64"):
         lower_op(graph, graph.ops[0])
 

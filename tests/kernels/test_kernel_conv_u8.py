@@ -12,7 +12,6 @@ from harness import differences
 from lowtide.errors import ModelError
 from lowtide.lower import lower_op
 from lowtide.machines.board import find_target
-from lowtide.passes import normalise_windows
 from lowtide.tflite.read import parse
 
 
@@ -100,6 +99,6 @@ def test_refusals(kind: str) -> None:
         net.conv(x, 4, (1, 1), _plain(), groups=2)
     else:
         net.conv(x, 4, (1, 1), Layer(weights=np.array(3)))
-    graph = normalise_windows(parse(net.bytes()).graph)
+    graph = parse(net.bytes()).graph
     with pytest.raises(ModelError, match=r"must have one (group|scale)"):
         lower_op(graph, graph.ops[0])

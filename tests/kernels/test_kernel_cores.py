@@ -29,7 +29,6 @@ from harness import differences
 
 from lowtide.lower import lower_op
 from lowtide.machines.board import find_target
-from lowtide.passes import normalise_windows
 from lowtide.target import Target
 from lowtide.tflite.read import parse
 
@@ -88,7 +87,7 @@ def test_on_boards(case: Case, core: str) -> None:
 
 
 def _kernel(net: Models, target: Target) -> str:
-    graph = normalise_windows(parse(net.bytes()).graph)
+    graph = parse(net.bytes()).graph
     (node,) = lower_op(graph, graph.ops[0], target=target).nodes
     return node.kernel
 

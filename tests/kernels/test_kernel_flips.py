@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,10 +13,9 @@ from drawn_convs import converted, drawn, of_nibbles
 from harness import differences
 
 from lowtide.ir import DType, Graph, Op
-from lowtide.lower import lower_op
+from lowtide.lower import has_kernel, lower_op
 from lowtide.lower.nodes import Node, Params
 from lowtide.machines.board import find_target
-from lowtide.passes import normalise_windows
 from lowtide.passes.flipping import FLIP, flip_bytes
 from lowtide.tflite.read import parse
 
@@ -49,7 +49,7 @@ def test_windows(core: str, lean: bool) -> None:
                 elif channels == 4:
                     net.conv(x, 4, kernel, layer, groups=2)
     data = _file(net)
-    assert {op.type for op in flip_bytes(parse(data).graph).graph.ops} <= {
+    assert {op.type for op in flip_bytes(parse(data).graph, has_kernel).graph.ops} <= {
         "CONV_2D",
         "DEPTHWISE_CONV_2D",
     }
@@ -63,7 +63,7 @@ def test_what_gathers_nothing_reads_flipped_bytes() -> None:
     net.depthwise(x, 1, (3, 3))
     net.conv(x, 4, (3, 3))
     data = _file(net)
-    ops = flip_bytes(parse(data).graph).graph.ops
+    ops = flip_bytes(parse(data).graph, has_kernel).graph.ops
     assert [op.type for op in ops] == ["FLIP", "CONV_2D", "DEPTHWISE_CONV_2D", "CONV_2D"]
     assert differences(data) == []
 
@@ -115,7 +115,7 @@ def test_who_is_let_flip_is_told_to_and_nobody_else_converts_first(core: str, dt
     target, count = find_target(core), 0
     for seed in range(10, 14):
         graph = of_nibbles(parse(drawn(seed, dtype, 80)).graph)
-        graph = normalise_windows(flip_bytes(graph, target).graph)
+        graph = flip_bytes(graph, partial(has_kernel, target=target)).graph
         made = {op.outputs[0] for op in graph.ops if op.type == FLIP}
         for op in graph.ops:
             if op.type == FLIP:

@@ -18,7 +18,7 @@ from lowtide.ir import Graph
 from lowtide.lower import lower_op
 from lowtide.lower.nodes import Array
 from lowtide.machines.board import find_target
-from lowtide.passes import normalise_windows, unpack_weights
+from lowtide.passes import unpack_weights
 from lowtide.program.assemble import assemble
 from lowtide.tflite.read import parse
 from move_models import Net
@@ -26,7 +26,7 @@ from strip_programs import Program, run_all
 
 
 def rewritten(graph: Graph) -> Graph:
-    return normalise_windows(unpack_weights(graph))
+    return unpack_weights(graph)
 
 
 def nibbles(net: Net, values: Any, scales: Any, axis: int = 0) -> int:

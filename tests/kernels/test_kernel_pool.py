@@ -10,7 +10,6 @@ from harness import differences
 
 from lowtide.errors import ModelError
 from lowtide.lower import lower_op
-from lowtide.passes import normalise_windows
 from lowtide.tflite.read import parse
 
 SAME, VALID = 0, 1
@@ -78,7 +77,7 @@ def test_windows(dtype: str, zeros: tuple[int, int]) -> None:
 def test_global_pooling_eats_rows() -> None:
     net = Net()
     pool(net, net.input((1, 25, 5, 64)), (25, 5), (25, 5))
-    graph = normalise_windows(parse(net.pack()).graph)
+    graph = parse(net.pack()).graph
     for op in graph.ops:
         (node,) = lower_op(graph, op).nodes
         assert node.kernel.endswith("_s8_eat")
@@ -113,6 +112,6 @@ def test_refusals(change: dict[str, float], cause: str) -> None:
         strideH=2,
         strideW=int(change.get("stride", 2)),
     )
-    graph = normalise_windows(parse(net.pack()).graph)
+    graph = parse(net.pack()).graph
     with pytest.raises(ModelError, match=cause):
         lower_op(graph, graph.ops[0])

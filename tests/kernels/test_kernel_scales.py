@@ -18,8 +18,7 @@ from test_kernel_transpose_conv import transpose_conv
 
 from lowtide.errors import ModelError
 from lowtide.ir import Graph
-from lowtide.lower import lower_op
-from lowtide.passes import normalise_windows
+from lowtide.lower import has_kernel, lower_op
 from lowtide.passes.flipping import flip_bytes
 from lowtide.tflite.read import parse
 from move_models import Net
@@ -75,7 +74,7 @@ def _with(graph: Graph, tensor: int, scale: float | None, zero: int | None = Non
 
 @pytest.mark.parametrize("model", MODELS)
 def test_unsound_scales_are_refused(model: str) -> None:
-    graph = normalise_windows(flip_bytes(parse(MODELS[model]()).graph).graph)
+    graph = flip_bytes(parse(MODELS[model]()).graph, has_kernel).graph
     for op in graph.ops:
         if op.type == "FLIP":
             continue  # it looks at no scale
@@ -104,7 +103,7 @@ def test_unsound_scales_are_refused(model: str) -> None:
 
 @pytest.mark.parametrize("model", sorted(MODELS.keys() - {"lstm"}))
 def test_factors_that_no_kernel_can_shift_by_are_refused(model: str) -> None:
-    graph = normalise_windows(flip_bytes(parse(MODELS[model]()).graph).graph)
+    graph = flip_bytes(parse(MODELS[model]()).graph, has_kernel).graph
     for op in graph.ops:
         if op.type == "FLIP" or (model == "uint8" and op.type == "FULLY_CONNECTED"):
             continue  # it has no factor, or its factor is a float
@@ -120,6 +119,6 @@ def test_factors_that_no_kernel_can_shift_by_are_refused(model: str) -> None:
 def test_a_clamp_beyond_int32_is_refused() -> None:
     net = Models(1)
     net.conv(net.input(1, 4, 4, 2), 2, (1, 1), Layer(activation=RELU6))
-    graph = normalise_windows(parse(net.bytes()).graph)
+    graph = parse(net.bytes()).graph
     with pytest.raises(ModelError, match="its output's scale, 1e-09, is too small"):
         lower_op(_with(_with(graph, 0, 1e-9), graph.ops[0].outputs[0], 1e-9), graph.ops[0])

@@ -13,7 +13,6 @@ from harness import differences
 
 from lowtide.errors import ModelError
 from lowtide.lower import lower_op
-from lowtide.passes import normalise_windows
 from lowtide.program.assemble import assemble
 from lowtide.tflite.read import parse
 from move_models import Net
@@ -86,7 +85,7 @@ def _twos() -> bytes:
 
 def test_twos() -> None:
     assert differences(_twos(), samples=3, engine="tflm") == []
-    graph = normalise_windows(parse(_twos()).graph)
+    graph = parse(_twos()).graph
     kernels = {lower_op(graph, op).nodes[0].kernel for op in graph.ops}
     assert kernels == {"lt_transpose_conv_2x2_s16_row"}
 
@@ -116,7 +115,7 @@ def test_values(dtype: Any, zero: int) -> None:
 
 def test_refusals() -> None:
     def refusal(net: Net) -> str:
-        graph = normalise_windows(parse(net.build()).graph)
+        graph = parse(net.build()).graph
         with pytest.raises(ModelError) as caught:
             assemble(graph, range(len(graph.ops)))
         return caught.value.cause.removeprefix("operator 0 (TRANSPOSE_CONV): ")

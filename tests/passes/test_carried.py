@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from lowtide.ir import Graph
-from lowtide.ir.state import SHIFT_ROWS, WRITE_ROWS, state_order
+from lowtide.ir.state import SHIFT_ROWS, WRITE_ROWS, ShiftRowsOp, WriteRowsOp, state_order
 from lowtide.passes import carry_rows, resolve_variables
 from lowtide.passes.simplify import simplify
 from lowtide.place.variables import place_variables
@@ -55,19 +55,24 @@ def types(graph: Graph) -> list[str]:
     return [op.type for op in graph.ops]
 
 
-def carried(graph: Graph) -> tuple[Shape, dict[str, object]]:
+def rows_written(graph: Graph) -> list[int]:
+    """Where what is appended begins, part by part."""
+    return [op.row for op in graph.ops if isinstance(op, WriteRowsOp)]
+
+
+def carried(graph: Graph) -> tuple[Shape, dict[str, tuple[int, ...]]]:
     """The variable's shape, and what is done with it in the end."""
     last = graph.ops[-1]
-    assert last.type == SHIFT_ROWS
+    assert isinstance(last, ShiftRowsOp)
     assert state_order(graph)[last.id] == frozenset(range(last.id))
-    return graph.tensors[last.inputs[0]].shape, dict(last.options)
+    return graph.tensors[last.inputs[0]].shape, {"rows": last.rows, "kept": last.kept}
 
 
 def test_rows_behind_the_old_ones() -> None:
     graph = carry_rows(appended(3, 2))
     assert types(graph) == [WRITE_ROWS, "MAX_POOL_2D", SHIFT_ROWS]
     assert carried(graph) == ((1, 5, 1, 4), {"rows": (2,), "kept": (3,)})
-    assert graph.ops[0].options == {"row": 3}
+    assert rows_written(graph) == [3]
     assert graph.ops[1].inputs == graph.ops[2].inputs
 
 
@@ -79,7 +84,7 @@ def test_each_part_is_written_behind_those_before_it() -> None:
     assign(net, state, rows(net, whole, 6, 6))
     net.outputs = [largest(net, whole, 12)]
     graph = carry_rows(resolve_variables(parse(net.build()).graph))
-    assert [op.options for op in graph.ops[:3]] == [{"row": 6}, {"row": 8}, {"row": 11}]
+    assert rows_written(graph) == [6, 8, 11]
 
 
 @pytest.mark.parametrize("align", [1, 16])

@@ -11,8 +11,8 @@ import pytest
 from lowtide.errors import ModelError
 from lowtide.ir import DType, Graph, Op, Quant, Tensor
 from lowtide.ir.flipped import flipped, unflipped
-from lowtide.lower import lower_op
-from lowtide.passes import normalise_windows
+from lowtide.ir.windows import normalise_windows
+from lowtide.lower import has_kernel, lower_op
 from lowtide.passes.flipping import FLIP, flip_bytes, flips_by_readers
 from lowtide.passes.simplify import Kept
 
@@ -36,7 +36,7 @@ def _graph(
     """`ends` are the one input and then the outputs."""
     options = {"padding": 0, "stride_h": 1, "stride_w": 1}
     made = tuple(Op(i, kind, tuple(a), tuple(b), options) for i, (kind, a, b) in enumerate(ops))
-    return Graph("g", tuple(tensors), made, ends[:1], ends[1:])
+    return normalise_windows(Graph("g", tuple(tensors), made, ends[:1], ends[1:]))
 
 
 def _shown(graph: Graph) -> list[tuple[str, str]]:
@@ -70,7 +70,7 @@ def test_a_window_flips_what_it_reads_and_a_pixel_does_not() -> None:
         ("MAX_POOL_2D", (2,), (3,)),
         ("CONV_2D", (3, 4), (5,)),
     ]
-    result = flip_bytes(_graph(tensors, ops, 0, 5))
+    result = flip_bytes(_graph(tensors, ops, 0, 5), has_kernel)
     assert _shown(result.graph) == [
         ("CONV_2D", "uu>f"),
         ("MAX_POOL_2D", "f>f"),
@@ -81,7 +81,7 @@ def test_a_window_flips_what_it_reads_and_a_pixel_does_not() -> None:
     assert [t.id for t in result.graph.tensors if t.dtype is DType.UINT8 and t.flipped] == [0]
     assert result.graph.outputs == (5,)
     tensors[1] = _weights(1, 1)
-    first = _shown(flip_bytes(_graph(tensors, ops, 0, 5)).graph)[:2]
+    first = _shown(flip_bytes(_graph(tensors, ops, 0, 5), has_kernel).graph)[:2]
     assert first == [("FLIP", "u>f"), ("CONV_2D", "fu>f")]
 
 
@@ -89,16 +89,21 @@ def test_flipped_bytes_that_are_an_output_are_made() -> None:
     """Though the convolution that reads them as well could flip them on its way."""
     tensors = [_bytes(0), flipped(_bytes(1)), _weights(2, 3), flipped(_bytes(3))]
     ops = [(FLIP, (0,), (1,)), ("CONV_2D", (1, 2), (3,))]
-    assert [op.type for op in flips_by_readers(_graph(tensors, ops, 0, 3)).ops] == ["CONV_2D"]
+    assert [op.type for op in flips_by_readers(_graph(tensors, ops, 0, 3), has_kernel).ops] == [
+        "CONV_2D"
+    ]
     both = _graph(tensors, ops, 0, 3, 1)
-    assert flips_by_readers(both) is both
+    assert flips_by_readers(both, has_kernel) is both
 
 
 def test_what_flips_itself_meets_both_kinds() -> None:
     """A pool's average is uint8's; it reads flipped bytes, and gives those that are not."""
     tensors = [_bytes(0), _weights(1, 3), _bytes(2), _bytes(3)]
     ops = [("CONV_2D", (0, 1), (2,)), ("AVERAGE_POOL_2D", (2,), (3,))]
-    assert _shown(flip_bytes(_graph(tensors, ops, 0, 3)).graph)[1] == ("AVERAGE_POOL_2D", "f>u")
+    assert _shown(flip_bytes(_graph(tensors, ops, 0, 3), has_kernel).graph)[1] == (
+        "AVERAGE_POOL_2D",
+        "f>u",
+    )
 
 
 def test_other_operators_get_bytes_as_they_were() -> None:
@@ -113,7 +118,7 @@ def test_other_operators_get_bytes_as_they_were() -> None:
         ("ADD", (5, 7), (6,)),
         ("MEAN", (6,), (8,)),
     ]
-    result = flip_bytes(_graph(tensors, ops, 0, 3, 8))
+    result = flip_bytes(_graph(tensors, ops, 0, 3, 8), has_kernel)
     assert _shown(result.graph) == [
         ("CONV_2D", "uu>f"),
         ("FLIP", "f>u"),
@@ -142,12 +147,12 @@ def test_other_operators_get_bytes_as_they_were() -> None:
 def test_what_no_kernel_does_stays(weights: Tensor) -> None:
     """The lowering says why there is none."""
     graph = _graph([_bytes(0), weights, _bytes(2)], [("CONV_2D", (0, 1), (2,))], 0, 2)
-    assert flip_bytes(graph).graph is graph
+    assert flip_bytes(graph, has_kernel).graph is graph
 
 
 def test_without_convolutions_nothing_is_flipped() -> None:
     graph = _graph([_bytes(0), _bytes(1)], [("MAX_POOL_2D", (0,), (1,))], 0, 1)
-    assert flip_bytes(graph).graph is graph
+    assert flip_bytes(graph, has_kernel).graph is graph
 
 
 def _int8(index: int, **fields: object) -> Tensor:
@@ -163,7 +168,7 @@ def _converted(kind: str = "CONV_2D", kernel: int = 3, **weights: object) -> Gra
 
 
 def test_a_conversion_is_done_by_who_reads_the_bytes() -> None:
-    graph = flip_bytes(_converted()).graph
+    graph = flip_bytes(_converted(), has_kernel).graph
     assert _shown(graph) == [("RESHAPE", "u>u"), ("CONV_2D", "u>")]
     assert [t.flipped for t in graph.tensors] == [True, False, True, False, False]
     assert graph.tensors[2].quant == _QUANT
@@ -180,7 +185,7 @@ def test_who_cannot_do_it_reads_flipped_bytes() -> None:
         outputs=(4, 5),
     )
     for graph in (pixel, depthwise, _converted(of_nibbles=True), other):
-        flips = flip_bytes(graph).graph
+        flips = flip_bytes(graph, has_kernel).graph
         assert [op.type for op in flips.ops] == ["FLIP", *(op.type for op in graph.ops[1:])]
         assert not any(t.flipped for t in flips.tensors)
 
@@ -190,22 +195,26 @@ def test_between_scales_that_are_nearly_equal_bytes_are_converted_first() -> Non
     graph = _converted()
     first = replace(graph.tensors[0], quant=Quant((0.5 * (1 + 2.0**-23),), (3,), 0))
     graph = replace(graph, tensors=(first, *graph.tensors[1:]))
-    assert [op.type for op in flip_bytes(graph).graph.ops] == [FLIP, "RESHAPE", "CONV_2D"]
+    assert [op.type for op in flip_bytes(graph, has_kernel).graph.ops] == [
+        FLIP,
+        "RESHAPE",
+        "CONV_2D",
+    ]
 
 
 def test_what_a_file_mixes_is_refused() -> None:
     """A convolution of int8 that reads uint8 without a conversion between."""
     tensors = [_bytes(0), replace(_weights(1, 3), dtype=DType.INT8), _int8(2)]
-    graph = flip_bytes(_graph(tensors, [("CONV_2D", (0, 1), (2,))], 0, 2)).graph
+    graph = flip_bytes(_graph(tensors, [("CONV_2D", (0, 1), (2,))], 0, 2), has_kernel).graph
     with pytest.raises(ModelError, match="its input and output must have the same type"):
-        lower_op(normalise_windows(graph), graph.ops[0])
+        lower_op(graph, graph.ops[0])
 
 
 def test_a_kernel_that_does_not_flip_is_refused() -> None:
     """Whatever let its operator flip."""
     graph = _converted(kernel=1)
     tensors = (*graph.tensors[:2], flipped(graph.tensors[2]), *graph.tensors[3:])
-    graph = normalise_windows(replace(graph, tensors=tensors))
+    graph = replace(graph, tensors=tensors)
     with pytest.raises(ModelError, match="its kernel does not flip the sign bits"):
         lower_op(graph, graph.ops[2])
 
@@ -215,4 +224,4 @@ def test_another_conversion_stays() -> None:
     for quant in (Quant((0.5,), (-124,), 0), Quant((0.25,), (-125,), 0)):
         tensors = (graph.tensors[0], _int8(1, quant=quant), *graph.tensors[2:])
         scaled = replace(graph, tensors=tensors)
-        assert flip_bytes(scaled).graph is scaled
+        assert flip_bytes(scaled, has_kernel).graph is scaled

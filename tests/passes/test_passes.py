@@ -14,7 +14,8 @@ import pytest
 from lowtide.ir import DType, Graph, Op, Option, Quant, Tensor
 from lowtide.ir.soundness import verify
 from lowtide.ir.window import Axis, Window
-from lowtide.passes import drop_boundary_quantization, fold_pads, normalise_windows
+from lowtide.ir.windows import normalise_windows
+from lowtide.passes import drop_boundary_quantization, fold_pads
 
 VALID = 1
 ZERO_AT_3 = Quant((0.5,), (3,), 0)
@@ -49,7 +50,7 @@ def padded(
     shape = tuple(n + a + b for n, (a, b) in zip((1, 5, 5, 2), sides, strict=True))
     width = np.dtype(dtype.name.lower())
     scalar = None if value is None else np.array(value, width).tobytes()
-    return verify(
+    graph = verify(
         Graph(
             "g",
             (
@@ -70,10 +71,10 @@ def padded(
             (5,),
         )
     )
+    return normalise_windows(graph)
 
 
 def is_folded(graph: Graph) -> bool:
-    graph = normalise_windows(graph)
     after = verify(fold_pads(graph))
     assert [op.id for op in after.ops] == list(range(len(after.ops)))
     assert after.tensors == graph.tensors

@@ -14,6 +14,7 @@ import pytest
 from intervals import outside
 from lowtide.ir import DType, Graph, Op, Tensor
 from lowtide.ir.graph import Quant
+from lowtide.ir.windows import normalise_windows
 from lowtide.oracle.interpreters import random_inputs, reference_tensors
 from lowtide.passes.simplify.interval import Interval
 from lowtide.passes.simplify.ranges import ranges
@@ -74,7 +75,7 @@ def _one_by_one(bias: list[int], weights: list[list[int]]) -> Graph:
         _tensor(3, (1, 1, 1, made)),
     )
     op = Op(0, "CONV_2D", (0, 1, 2), (3,), {"padding": 1, "stride_h": 1, "stride_w": 1})
-    return Graph("one", tensors, (op,), (0,), (3,))
+    return normalise_windows(Graph("one", tensors, (op,), (0,), (3,)))
 
 
 def _ends(interval: Interval) -> list[tuple[int, int]]:
@@ -99,7 +100,7 @@ def test_the_border_sees_the_zero_point() -> None:
     )
     tensors = (_tensor(0, (1, 1, 4, 1)), *tensors[1:])
     window = Op(1, "DEPTHWISE_CONV_2D", (3, 4, -1), (5,), {"stride_h": 1, "stride_w": 1})
-    graph = Graph("border", tensors, (constant.ops[0], window), (0,), (5,))
+    graph = normalise_windows(Graph("border", tensors, (constant.ops[0], window), (0,), (5,)))
     # 3 + (10 + 10) / 4 and 3 + (10 + 10 + 10) / 4, rounded: halves away from zero
     assert _ends(ranges(graph)[5]) == [(8, 11)]
 

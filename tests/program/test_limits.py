@@ -12,6 +12,7 @@ import pytest
 from lowtide.emit.c_writer import write
 from lowtide.errors import ModelError
 from lowtide.ir import DType, Graph, Op, Quant, Tensor
+from lowtide.ir.windows import normalise_windows
 from lowtide.program.assemble import Assembly, ByRows, Schedule, assemble
 from lowtide.program.turns import Turn
 
@@ -112,7 +113,7 @@ def test_a_tall_image_is_refused() -> None:
     with pytest.raises(
         ModelError, match=r"operator 0 \(CONV_2D\): its map's number of rows is 70000"
     ):
-        write(assemble(graph, (0,), schedule="operators"), "net")
+        write(assemble(normalise_windows(graph), (0,), schedule="operators"), "net")
 
 
 def test_a_join_of_many_tensors_is_refused() -> None:

@@ -10,9 +10,9 @@ from lowtide.ir import DType, Graph, Op, Tensor
 from lowtide.ir.block import BlockOp
 from lowtide.ir.graph import Option
 from lowtide.ir.window import Axis, Window
+from lowtide.ir.windows import normalise_windows
 from lowtide.lower import columns_read
 from lowtide.lower.nodes import Reads
-from lowtide.passes import normalise_windows
 from lowtide.rows.columns import (
     Stripes,
     stage_windows,

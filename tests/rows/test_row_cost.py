@@ -15,8 +15,8 @@ from lowtide.commands.compiling import Options, compile_model
 from lowtide.errors import InfeasibleError, UsageError
 from lowtide.ir.macs import op_macs
 from lowtide.ir.window import Axis
-from lowtide.lower.convolution_work import ConvolutionDots
-from lowtide.lower.counts import padded_taps
+from lowtide.lower.counts import Windows, padded_taps
+from lowtide.lower.families.conv import Conv
 from lowtide.machines.board import find_target
 from lowtide.plans.cost import CostModel, Linear, features, load_model, priced_cores
 from lowtide.plans.planner import front, plans_of, within_cost, within_ram
@@ -188,7 +188,7 @@ def test_kernels_without_a_price_of_their_own() -> None:
 def test_what_the_kernel_of_heavy_weights_does(taps: int, groups: int) -> None:
     """Four filters at a time, whole fours of products and the rest: together all products."""
     for filters, depth in ((4, 3), (8, 4), (12, 44), (64, 130)):
-        work = ConvolutionDots(5, 7, taps, groups * depth, groups * filters, groups)
+        work = _dots(5, 7, taps, groups * depth, groups * filters, groups)
         assert work.features(0, 0) == dict.fromkeys(work.features(7, 0), 0)
         done = work.features(7, 0)
         assert 4 * (4 * done["products"] + done["rests"]) == 35 * groups * filters * taps * depth
@@ -200,14 +200,20 @@ def test_what_the_kernel_of_heavy_weights_does(taps: int, groups: int) -> None:
         (5, 8),
         (7, 8),
     ):  # some of them twice, or for nothing
-        work = ConvolutionDots(5, 7, taps, groups * 8, groups * filters, groups)
+        work = _dots(5, 7, taps, groups * 8, groups * filters, groups)
         assert 16 * work.features(7, 0)["products"] == 35 * groups * computed * taps * 8
+
+
+def _dots(rows: int, columns: int, taps: int, in_c: int, out_c: int, groups: int) -> Conv:
+    """Of windows of one row."""
+    sizes = (1, columns, in_c, columns, out_c, groups)
+    return Conv(Windows(rows, rows, 0, Axis(taps), *sizes, clamps=False))
 
 
 def test_heavy_weights_have_a_price_of_their_own() -> None:
     """On every core; on a Cortex-M4 this layer ran at 2.3 instructions a product."""
     assert all("lt_conv_s8_row" in load_model(core).kernels for core in priced_cores())
-    work = ConvolutionDots(16, 19, 25, 44, 20, 1)
+    work = _dots(16, 19, 25, 44, 20, 1)
     done = work.features(19, 0)
     assert load_model("cortex-m4").of("lt_conv_s8_row", done) == pytest.approx(
         2.3 * 16 * 19 * 25 * 44 * 20, rel=0.1

@@ -10,6 +10,7 @@ import math
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
@@ -25,6 +26,8 @@ from lowtide.errors import FloatError, ModelError, UsageError
 from lowtide.files import Replacing, write_below
 from lowtide.ir import Graph, Model
 from lowtide.kinds import GENERATED, kind_of
+from lowtide.lower import has_kernel
+from lowtide.lower.prices import Price, instructions
 from lowtide.machines.board import find_target
 from lowtide.oracle.interpreters import EngineName
 from lowtide.order import OrderResult, best_order
@@ -40,7 +43,7 @@ from lowtide.passes import (
 from lowtide.passes.branches import inline_branches
 from lowtide.passes.flipping import flip_bytes
 from lowtide.passes.floats import is_float
-from lowtide.passes.simplify import PASSES, Price, Simplified, priced, simplify, then, unchanged
+from lowtide.passes.simplify import PASSES, Simplified, priced, simplify, then, unchanged
 from lowtide.passes.variables import check_set
 from lowtide.place.tensors import tflm_arena_bytes, tflm_variable_bytes
 from lowtide.plans import planner
@@ -391,16 +394,19 @@ def passed(model: Model, options: Options) -> Simplified:
     if not options.simplify:
         return _flipped(unchanged(graph), options)
     prices = known_model(options.target.priced_as)
-    simplified = simplify(
-        graph, PASSES if prices is None else priced(Price(prices.of, options.target))
-    )
+    passes = PASSES
+    if prices is not None:
+        passes = priced(partial(instructions, Price(prices.of, options.target)))
+    simplified = simplify(graph, passes)
     folded = fold_pads(simplified.graph)  # there may be more to fold
     return _flipped(replace(simplified, graph=folded), options)
 
 
 def _flipped(simplified: Simplified, options: Options) -> Simplified:
     """With uint8 as int8, where that is quicker."""
-    return then(simplified, flip_bytes(simplified.graph, options.target))
+    return then(
+        simplified, flip_bytes(simplified.graph, partial(has_kernel, target=options.target))
+    )
 
 
 def prepared(model: Model, options: Options) -> tuple[Simplified, OrderResult, Prepared]:

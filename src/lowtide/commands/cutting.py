@@ -13,10 +13,10 @@ from typing import Final
 from lowtide.errors import DiffersError, LowtideError, MissingToolError, UsageError
 from lowtide.ir import Graph, Model, Signature
 from lowtide.ir.macs import graph_macs, op_macs
-from lowtide.lower import lower_op
+from lowtide.lower import has_kernel
 from lowtide.oracle.interpreters import OracleError, Reference, first_difference
 from lowtide.oracle.samples import reference, sample_inputs
-from lowtide.passes import cut, normalise_windows
+from lowtide.passes import cut
 from lowtide.place.offline_plan import METADATA_NAME
 from lowtide.tflite.read import parse
 from lowtide.tflite.write import with_graph
@@ -177,17 +177,17 @@ def proposed(model: Model, passed: Callable[[Model], Graph]) -> str | None:
     if model.whole is not None:
         return None  # it is a cut already
     try:
-        graph = normalise_windows(passed(model))
-        found = _largest(graph, _refused(graph))
+        graph = passed(model)
+        found = _largest(graph, {op.id for op in graph.ops if not has_kernel(graph, op)})
         if found is None:
             return None
         begin, until = found
         if any(t >= len(model.graph.tensors) for t in (*begin, *until)):
             return None  # a tensor that a pass made
-        graph = normalise_windows(passed(part_of(model, begin, until)))
-        for op in graph.ops:
-            lower_op(graph, op)
+        graph = passed(part_of(model, begin, until))
     except LowtideError:
+        return None
+    if not all(has_kernel(graph, op) for op in graph.ops):
         return None
     return _sentence(begin, until, "is supported")
 
@@ -211,17 +211,6 @@ def _listed(ids: Sequence[int]) -> str:
     if len(ids) == 1:
         return f"tensor {ids[0]}"
     return f"tensors {', '.join(map(str, ids[:-1]))} and {ids[-1]}"
-
-
-def _refused(graph: Graph) -> set[int]:
-    """The operators that cannot be lowered."""
-    refused = set()
-    for op in graph.ops:
-        try:
-            lower_op(graph, op)
-        except LowtideError:
-            refused.add(op.id)
-    return refused
 
 
 def _largest(

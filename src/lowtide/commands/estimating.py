@@ -21,6 +21,7 @@ from lowtide.estimates.network import Network
 from lowtide.ir import Graph, Model
 from lowtide.ir.macs import graph_macs
 from lowtide.ir.soundness import graph_of
+from lowtide.ir.windows import normalise_windows
 from lowtide.order import best_order
 from lowtide.passes import resolve_variables
 from lowtide.place.tensors import tflm_arena_bytes, tflm_variable_bytes
@@ -160,7 +161,7 @@ def _model(given: Graph | Model | bytes | str | Path) -> Model:
         case Model():
             return given
         case Graph():
-            return Model(given.name, given, b"")
+            return Model(given.name, normalise_windows(given), b"")
         case bytes():
             return parse(given)
         case _:

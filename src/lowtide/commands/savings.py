@@ -8,7 +8,7 @@ from typing import Final
 from lowtide.ir import Graph, Model
 from lowtide.ir.macs import graph_macs, op_macs
 from lowtide.lower import lower_op
-from lowtide.passes import normalise_windows, resolve_variables
+from lowtide.passes import resolve_variables
 from lowtide.passes.simplify import Always, Simplified, simplify
 from lowtide.plans.cost import CostModel
 from lowtide.target import ANY, Target
@@ -76,7 +76,7 @@ class Savings:
 
 def savings_of_model(model: Model) -> Savings:
     """What compiling `model` would save."""
-    graph = normalise_windows(resolve_variables(model.graph))
+    graph = resolve_variables(model.graph)
     return savings(model, graph, simplify(graph))
 
 
@@ -154,6 +154,5 @@ def _weights(graph: Graph) -> int:
 
 
 def _instructions(graph: Graph, prices: CostModel, target: Target) -> int:
-    graph = normalise_windows(graph)
     nodes = [node for op in graph.ops for node in lower_op(graph, op, target=target).nodes]
     return prices.program((node, 1) for node in nodes)

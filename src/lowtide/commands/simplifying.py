@@ -30,7 +30,6 @@ from lowtide.oracle.interpreters import (
     tflm_outputs,
 )
 from lowtide.oracle.samples import sample_inputs
-from lowtide.passes import normalise_windows
 from lowtide.passes.simplify import FILE_PASSES, Simplified, simplify
 from lowtide.place.offline_plan import METADATA_NAME
 from lowtide.shown import Shown
@@ -110,7 +109,7 @@ def simplify_model(
     engine runs the network, MissingToolError if there is none.
     """
     model = as_file(model, check=check)
-    graph = normalise_windows(graph_of(model))
+    graph = graph_of(model)
     found = simplify(graph, FILE_PASSES)
     told = savings(model, graph, found)
     if not told.anything and not always:

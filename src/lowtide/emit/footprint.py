@@ -6,10 +6,11 @@ Constants, tables and the instance are known: their types are C's own. Code is n
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Final
 
 from lowtide.emit.header import modes
-from lowtide.lower.nodes import Array, Node, Params
+from lowtide.lower.nodes import Node, Params
 from lowtide.program.assemble import Assembly
 from lowtide.program.tables import called
 from lowtide.program.turns import flatten
@@ -37,12 +38,8 @@ def bytes_of(nodes: Iterable[Node]) -> int:
 
 def _arrays(params: Iterable[Params]) -> list[tuple[bool, int]]:
     seen: dict[tuple[str, bytes], tuple[bool, int]] = {}
-    width = {"int8_t": 1, "uint8_t": 1, "int16_t": 2, "uint16_t": 2, "int64_t": 8}
-    for one in _all(params):
-        for _, value in one.fields:
-            if isinstance(value, Array):
-                size = value.values.size * width.get(value.ctype, 4)
-                seen[value.ctype, value.values.tobytes()] = (value.weights, size)
+    for array in chain.from_iterable(one.arrays() for one in params):
+        seen[array.ctype, array.values.tobytes()] = (array.weights, array.bytes)
     return list(seen.values())
 
 

@@ -3,7 +3,6 @@
 Why a room: an architecture search weighs ten thousand networks. It reads what the planner reads (nodes,
 ports, scratch memory, prices), but of all networks only shapes; and it weighs all stages at once.
 
-    estimates/shapes.py    operators to nodes without weights
     estimates/lines.py     which rows each step touches, and one order of all steps
     estimates/weighing.py  the peaks of all stages, and the best way through them
     estimates/network.py   all of it: what one network needs in one input mode

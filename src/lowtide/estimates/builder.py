@@ -18,6 +18,7 @@ from lowtide.errors import UsageError
 from lowtide.ir import DType, Graph, Op, Quant, Tensor
 from lowtide.ir.graph import Option
 from lowtide.ir.soundness import verify
+from lowtide.ir.windows import normalise_windows
 
 Activation = Literal["none", "relu", "relu6"]
 Padding = Literal["same", "valid"]
@@ -150,8 +151,9 @@ class Shapes:
 
     def graph(self, *outputs: int) -> Graph:
         """The network with these outputs."""
-        return verify(
-            Graph(self._name, tuple(self._tensors), tuple(self._ops), tuple(self._inputs), outputs)
+        ops, inputs = tuple(self._ops), tuple(self._inputs)
+        return normalise_windows(
+            verify(Graph(self._name, tuple(self._tensors), ops, inputs, outputs))
         )
 
     def _pool(self, kind: str, x: int, kernel: Size, stride: Size, padding: Padding) -> int:

@@ -6,14 +6,12 @@ step program are guessed from how many nodes, ports and rows there are.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
 from lowtide.emit.bundle import sources
 from lowtide.emit.footprint import CODE_PER_SOURCE
 from lowtide.estimates.network import Need, Network
-from lowtide.estimates.shapes import Shaped
 from lowtide.lower.block_work import BlockWork
 from lowtide.target import Target
 
@@ -29,13 +27,12 @@ _ROWS_OF_TENSOR: Final = 1.6
 
 def flash_bytes(network: Network, need: Need, *, streamed: bool = False) -> int:
     """Bytes of constants, tables and code."""
-    shapes = {n: network.shapes[n] for n in network.order}
-    nodes = need.nodes
+    nodes, whole = need.nodes, [n for op in network.order for n in network.ready.lowered[op].nodes]
     headers = frozenset(node.header for node in nodes) | ({"lt_stream.h"} if streamed else set())
-    constants = -(-len(network.ready.constants) // 16) * 16 + _weights(shapes)
+    constants = -(-len(network.ready.constants) // 16) * 16 + _weights(network)
     ports = {port for node in nodes for port in (*node.inputs, *node.outputs)}
     tensors = {port.tensor for port in ports}
-    fields = sum(shape.fields for shape in shapes.values())
+    fields = sum(len(node.params.fields) for node in whole)
     fields += _BLOCK_FIELDS * sum(isinstance(node.work, BlockWork) for node in nodes)
     fused = [s for s in need.stages if s.last - s.first > 1]
     inside = sum(s.last - s.first for s in fused)
@@ -61,11 +58,14 @@ def _rows_apart(need: Need) -> int:
     return sum(made.values()) // 2
 
 
-def _weights(shapes: Mapping[int, Shaped]) -> int:
-    """Bytes of what params point to; that of equal weights once."""
+def _weights(network: Network) -> int:
+    """Bytes of what params point to; that of operators with equal weights once."""
     seen: dict[object, int] = {}
-    for number, shape in shapes.items():
-        seen[shape.weights or number] = shape.constants
+    for number in network.order:
+        arrays = {a for node in network.ready.lowered[number].nodes for a in node.params.arrays()}
+        graph, constants = network.ready.graph, network.ready.graph.ops[number].inputs[1:]
+        buffers = tuple(graph.tensors[t].buffer for t in constants if t >= 0)
+        seen[buffers or number] = sum(array.bytes for array in arrays)
     return sum(seen.values())
 
 

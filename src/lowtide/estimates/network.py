@@ -6,7 +6,7 @@ run where they save clearly more than the stack that they take.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
@@ -16,15 +16,15 @@ import numpy as np
 from lowtide.estimates.gaps import gap_bytes
 from lowtide.estimates.running import Formed, Run, formed, prices, run_of
 from lowtide.estimates.search import Stretch, Weighed, least, weighed
-from lowtide.estimates.shapes import Shaped, shaped, shaped_block
-from lowtide.ir import Graph, Op
-from lowtide.ir.block import BlockOp
+from lowtide.ir import Graph
 from lowtide.ir.macs import op_macs
-from lowtide.lower.convolution_work import Convolution, ConvolutionDots, ConvolutionFours
-from lowtide.lower.depthwise_work import Depthwise, DepthwiseColumns
-from lowtide.lower.nodes import AnyNode, Lowered, Node
-from lowtide.lower.vector_work import ConvolutionLanes, DepthwiseLanes
-from lowtide.lower.work import Plain
+from lowtide.lower.families.conv_4x2 import Conv4x2
+from lowtide.lower.families.conv_packed import ConvPacked
+from lowtide.lower.families.conv_vector import ConvVector
+from lowtide.lower.families.depthwise_3x3 import Depthwise3x3
+from lowtide.lower.families.depthwise_mult1 import DepthwiseMult1
+from lowtide.lower.families.depthwise_vector import DepthwiseVector
+from lowtide.lower.nodes import AnyNode, Node
 from lowtide.place.rows import place_rows
 from lowtide.place.variables import place_variables, state_bytes
 from lowtide.plans.cost import known_model
@@ -37,8 +37,8 @@ from lowtide.rows.stages import Segment, ends_bytes, row_lives, steps_of, touche
 from lowtide.rows.table import RowTable, own_scratch
 from lowtide.target import Target
 
-_CORES = Depthwise | DepthwiseColumns | DepthwiseLanes
-_PARTS = _CORES | Convolution | ConvolutionFours | ConvolutionLanes
+_CORES = DepthwiseMult1 | Depthwise3x3 | DepthwiseVector
+_PARTS = _CORES | ConvPacked | Conv4x2 | ConvVector
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,19 +65,8 @@ class Network:
         self.target = target
         model = known_model(target.priced_as)
         self._price = None if model is None else prices(model)
-        self.shapes: dict[int, Shaped] = {}
-        self.ready = prepare(graph, order, target=target, blocks=False, lower=self._lower)
+        self.ready = prepare(graph, order, target=target, blocks=False)
         self.order = [group.operator for group in self.ready.groups if group.operator >= 0]
-
-    def _lower(
-        self, graph: Graph, op: Op, known: Sequence[Mapping[int, Lowered]], target: Target
-    ) -> Lowered:
-        """As `lower_op`, without weights."""
-        if isinstance(op, BlockOp):
-            return shaped_block(graph, op, known, target)
-        found = shaped(graph, op, target)
-        self.shapes.setdefault(op.id, found)
-        return found.lowered
 
     @cached_property
     def state_bytes(self) -> int:
@@ -103,7 +92,7 @@ class Network:
     @cached_property
     def _blocked(self) -> Prepared:
         """With the largest blocks that compute nothing twice."""
-        return with_blocks(self.ready, largest_of, self._lower)
+        return with_blocks(self.ready, largest_of)
 
     def need(self, mode: InputMode, budget: int | None = None) -> Need:
         """What the network needs with its input in that mode; with a `budget`, in bytes, no more is
@@ -211,8 +200,7 @@ def _placed(table: RowTable, stages: Sequence[Segment], peak: int) -> int:
 
 def _firm_scratch(node: AnyNode) -> int:
     """Scratch memory for one step of a kernel that has one form; others may do with less, or none."""
-    has_forms = isinstance(node, Node) and not isinstance(node.work, Plain | ConvolutionDots | None)
-    return 0 if has_forms else own_scratch(node)
+    return 0 if isinstance(node, Node) and node.forms else own_scratch(node)
 
 
 _BESIDE = 3

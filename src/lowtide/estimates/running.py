@@ -13,7 +13,7 @@ import numpy as np
 
 from lowtide.lower.nodes import AnyNode, Node
 from lowtide.place.rows import ROOM, modest
-from lowtide.plans.cost import NOT_LINEAR, CostModel, features
+from lowtide.plans.cost import CostModel, features
 from lowtide.plans.forms import TRIES, Costs, beside_scratch, is_cheap, levels
 from lowtide.plans.peaks import GroupedRows
 from lowtide.rows.stages import Segment, demand, ends_bytes, live_in, row_spans
@@ -125,8 +125,9 @@ def prices(model: CostModel) -> Callable[[Node], int]:
         key = node.kernel, node.works.name, node.steps, pointers, node.work
         found = known.get(key)
         if found is None:
-            columns = isinstance(node.work, NOT_LINEAR)
-            of = features(node, node.work.columns, 0) if columns and node.work else features(node)
+            work = node.work
+            exact = work is not None and not work.is_linear
+            of = features(node, work.columns, 0) if work and exact else features(node)
             if len(known) >= _MOST:
                 known.clear()
             known[key] = found = round(model.of(node.kernel, of))

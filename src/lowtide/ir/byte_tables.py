@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from lowtide.ir import fixed_point as fixed
 from lowtide.ir.graph import DType
 from lowtide.ir.operands import (
+    NUMPY_TYPES,
     Operands,
     activation_range,
     number,
@@ -40,18 +41,24 @@ ONE = (1 << 30, 1)
 _RELU6 = 3  # of the schema's fused activations
 
 BYTES = frozenset({DType.INT8, DType.UINT8})
+_INT8_ALONE = frozenset({"ABS", "ELU", "RSQRT"})
 
 
 def byte_table(operands: Operands) -> NDArray[np.int64] | None:
     """The stored output of each stored input, from the least to the greatest; None if the operator is
     no function of one 8-bit variable that gives 8 bits. Raises ModelError where it has no kernel.
     """
-    make = BYTE_FUNCTIONS.get(operands.op.type)
-    if make is None or len(operands.op.inputs) != 1:
+    make, kind = BYTE_FUNCTIONS.get(operands.op.type), operands.op.type
+    if kind != "TABLE" and (make is None or len(operands.op.inputs) != 1):
         return None
     source, out = operands.input(0), operands.output()
     if source.dtype not in BYTES or out.dtype not in BYTES:
         return None
+    if make is None:  # a table that simplification made, by the input's bits
+        stored = operands.constant(1).reshape(-1).view(NUMPY_TYPES[out.dtype])
+        return np.roll(stored, 128 if source.dtype is DType.INT8 else 0).astype(np.int64)
+    if kind in _INT8_ALONE and source.dtype is not DType.INT8:
+        raise operands.unsupported(f"there is no kernel for {source.dtype.name}")
     with np.errstate(over="ignore", invalid="ignore"):
         return table(operands, make(operands))
 

@@ -109,8 +109,8 @@ class Op:
     """One operator. An omitted optional input is -1; `custom` names a CUSTOM operator's code.
 
     `intermediates` are tensors that only carry quantisation parameters (LSTM gates). The `window` of a
-    convolution or pool is set by `passes.windows`; an operator computes `as_litert` where
-    `passes.rounding` says so.
+    convolution or pool is set by `ir.windows` when a network is read; an operator computes `as_litert`
+    where `passes.rounding` says so.
     """
 
     id: int

@@ -42,6 +42,15 @@ NUMPY_TYPES: dict[DType, np.dtype[Any]] = {
 }
 """How the elements of constants are stored, for the types whose contents are read."""
 
+_RANGES = {
+    dtype: (int(np.iinfo(kind).min), int(np.iinfo(kind).max))
+    for dtype, kind in NUMPY_TYPES.items()
+    if np.issubdtype(kind, np.integer)
+}
+
+Factors = NDArray[np.int64]
+"""[channels, 2]: of each channel the multiplier and the shift of what its sums are multiplied by."""
+
 
 @dataclass(frozen=True, slots=True)
 class Operands:
@@ -147,8 +156,7 @@ def per_tensor(operands: Operands, tensor: Tensor) -> tuple[float, int]:
 
 def quantised(operands: Operands, tensor: Tensor) -> Quant:
     """The quantisation of `tensor`, which must be of integers and have one."""
-    integers = np.issubdtype(NUMPY_TYPES.get(tensor.dtype, np.dtype(np.void)), np.integer)
-    if tensor.quant is None or not integers:
+    if tensor.quant is None or tensor.dtype not in _RANGES:
         raise operands.unsupported(f"tensor {tensor.id} ({tensor.name}) is not quantised")
     return tensor.quant
 
@@ -171,6 +179,23 @@ def multiplier(operands: Operands, real: float) -> tuple[int, int]:
     if shift > _LARGEST_SHIFT:
         raise operands.unsupported(f"its scales differ by a factor of {real:g}")
     return fixed, shift
+
+
+def multipliers(operands: Operands, reals: NDArray[np.float64]) -> Factors:
+    """`multiplier` of each factor."""
+    if not len(reals) or (reals == reals[0]).all():
+        return np.array([multiplier(operands, float(real)) for real in reals[:1]] * len(reals))
+    known = (reals >= 0) & (reals < np.inf)
+    fraction, exponent = np.frexp(np.where(known, reals, 1.0))
+    fixed = np.floor(fraction * (1 << 31) + 0.5).astype(np.int64)
+    rounded_up = fixed == 1 << 31
+    shift = exponent + rounded_up
+    beyond = ~known | (shift > _LARGEST_SHIFT)
+    if beyond.any():
+        multiplier(operands, float(reals[beyond][0]))
+    found = np.stack([np.where(rounded_up, fixed >> 1, fixed), shift], axis=1)
+    found[shift < -31] = 0
+    return found
 
 
 def floats_of(real: float) -> tuple[float, float, float]:
@@ -209,8 +234,7 @@ def activation_range(operands: Operands, tensor: Tensor, activation: int) -> tup
 
 def type_range(dtype: DType) -> tuple[int, int]:
     """Least and greatest value of an integer type."""
-    info = np.iinfo(NUMPY_TYPES[dtype])
-    return int(info.min), int(info.max)
+    return _RANGES[dtype]
 
 
 def scale_zero(operands: Operands, tensor: Tensor) -> tuple[float, int]:

@@ -5,14 +5,21 @@ Why here: a pass that bounds the sums and the lowering that makes params of them
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from lowtide.ir.graph import DType
-from lowtide.ir.operands import Operands, activation_range, multiplier, per_tensor, quantised
+from lowtide.ir.operands import (
+    Factors,
+    Operands,
+    activation_range,
+    multiplier,
+    multipliers,
+    per_tensor,
+    quantised,
+)
 
 _INT32 = 2  # the schema's TensorType.INT32
 
@@ -31,21 +38,20 @@ def bias(operands: Operands, channels: int, *dtypes: DType) -> NDArray[np.int64]
     return values[:channels]
 
 
-def factors(operands: Operands, channels: int) -> tuple[tuple[int, int], ...]:
-    """(multiplier, shift) per channel: PopulateConvolutionQuantizationParams, kernel_util.cc."""
-    return tuple(multiplier(operands, real) for real in real_factors(operands, channels))
+def factors(operands: Operands, channels: int) -> Factors:
+    """The factor of each channel: PopulateConvolutionQuantizationParams, kernel_util.cc."""
+    return multipliers(operands, real_factors(operands, channels))
 
 
-def real_factors(operands: Operands, channels: int) -> tuple[float, ...]:
+def real_factors(operands: Operands, channels: int) -> NDArray[np.float64]:
     """The factor of each channel's sums, as double."""
     input_scale, _ = per_tensor(operands, operands.input(0))
     output_scale, _ = per_tensor(operands, operands.output())
     scales = quantised(operands, operands.input(1)).scale
     if len(scales) not in (1, channels):
         raise operands.unsupported(f"its weights have {len(scales)} scales for {channels} channels")
-    if len(scales) == 1:
-        scales *= channels
-    return tuple(input_scale * scale / output_scale for scale in scales)
+    each = np.array(scales) if len(scales) > 1 else np.full(channels, scales[0])
+    return input_scale * each / output_scale
 
 
 def clamp(operands: Operands) -> tuple[int, int]:
@@ -67,7 +73,7 @@ def says_narrow(operands: Operands) -> bool:
 
 
 def scaled_fits(
-    weights: NDArray[Any], bias: NDArray[np.int64], ends: tuple[int, int], reals: Sequence[float]
+    weights: NDArray[Any], bias: NDArray[np.int64], ends: tuple[int, int], reals: ArrayLike
 ) -> bool:
     """Whether `reals` scale all sums to numbers of 32 bits, as LiteRT needs to round them: what is
     beyond is undefined. `weights` are [channels, products], `ends` the least and the most of what they
@@ -80,7 +86,7 @@ def scaled_fits(
             np.maximum(wide * ends[0], wide * ends[1]),
         )
     )
-    most = np.maximum(np.abs(low), np.abs(high)) * np.array(reals)
+    most = np.maximum(np.abs(low), np.abs(high)) * np.asarray(reals)
     return bool((most < (1 << 31) - 1).all())
 
 

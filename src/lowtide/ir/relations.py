@@ -139,26 +139,20 @@ def _select(made: _Made) -> Sequence[Shape] | None:
     return _broadcast(made, 1)
 
 
-def _window(made: _Made, kernel: Shape, source: Shape) -> Shape | None:
-    """Rows and columns of a map behind windows; None without strides."""
-    found = []
-    for side, size, length in zip("hw", kernel, source[1:3], strict=True):
-        stride = made.option(f"stride_{side}")
-        reach = (size - 1) * made.option(f"dilation_{side}_factor", 1) + 1
-        if stride < 1 or size < 1:
-            return None
-        if made.option("padding") == 0:  # SAME
-            found.append(-(-length // stride))
-        else:
-            found.append(max(0, (length - reach + stride) // stride))
-    return tuple(found)
+def _windows(made: _Made, source: Shape) -> Shape | None:
+    """Rows and columns of a map behind windows; None without any."""
+    window = made.op.window
+    if window is None:
+        return None
+    lengths = zip((window.rows, window.columns), source[1:3], strict=True)
+    return tuple(max(0, axis.made(length)) for axis, length in lengths)
 
 
 def _convolution(made: _Made) -> Sequence[Shape] | None:
     source, filters = made.shape(0), made.shape(1)
     if source is None or filters is None or len(source) != 4 or len(filters) != 4:
         return None
-    sides = _window(made, filters[1:3], source)
+    sides = _windows(made, source)
     depthwise = made.op.type == "DEPTHWISE_CONV_2D"
     if not depthwise and (not filters[3] or source[3] % filters[3]):
         raise made.wrong(f"filters of {filters[3]} channels do not divide {source[3]}")
@@ -172,7 +166,7 @@ def _pool(made: _Made) -> Sequence[Shape] | None:
     source = made.shape(0)
     if source is None or len(source) != 4:
         return None
-    sides = _window(made, (made.option("filter_height"), made.option("filter_width")), source)
+    sides = _windows(made, source)
     return None if sides is None else [(source[0], *sides, source[3])]
 
 
@@ -182,7 +176,7 @@ def _transpose_conv(made: _Made) -> Sequence[Shape] | None:
         return None
     if len(wanted) != 4 or len(filters) != 4 or len(source) != 4:
         return None
-    sides = _window(made, filters[1:3], tuple(wanted))
+    sides = _windows(made, tuple(wanted))
     if sides is not None and _plain((*sides, wanted[0])) != _plain((*source[1:3], source[0])):
         raise made.wrong(f"it makes no {wanted} of {list(source)}")
     return [tuple(wanted)]

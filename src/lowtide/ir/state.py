@@ -5,16 +5,43 @@ Why here: the search for the best order and the reader of plan files must agree 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 from lowtide.ir.graph import Graph, Op, Tensor
 from lowtide.ir.signal import SIGNAL, STATEFUL
 
 WRITE_ROWS: Final = "WRITE_ROWS"
-"""Of passes/carried.py: (a variable, a tensor) -> nothing; the tensor becomes some of its rows."""
-
 SHIFT_ROWS: Final = "SHIFT_ROWS"
-"""Of passes/carried.py: variables -> nothing; as a run's last act, rows of each move to its front."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteRowsOp(Op):
+    """Of passes/carried.py: (a variable, a tensor) -> nothing. The tensor's rows become the variable's
+    from `row` on."""
+
+    type: str = WRITE_ROWS
+    outputs: tuple[int, ...] = ()
+    row: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShiftRowsOp(Op):
+    """Of passes/carried.py: variables -> nothing. As a run's last act, of each variable the row `rows`
+    becomes the first; as many after it as `kept` matter."""
+
+    type: str = SHIFT_ROWS
+    outputs: tuple[int, ...] = ()
+    rows: tuple[int, ...]
+    kept: tuple[int, ...]
+
+    def moved(self, graph: Graph) -> dict[int, tuple[int, int]]:
+        """Variable -> bytes of its rows before the one that becomes the first, and of those that matter;
+        in the order in which they are moved."""
+        each = [carried_row_bytes(graph.tensors[t]) for t in self.inputs]
+        sizes = zip(self.inputs, each, self.rows, self.kept, strict=True)
+        return {t: (first * size, many * size) for t, size, first, many in sizes}
+
 
 # Operators with state outside their tensors: their order among each other must not change. One key
 # for all is stricter than need be, but such operators are few. Custom operators of one code may share
@@ -31,9 +58,15 @@ _CELLS = ("LSTM", "RNN", "SVDF")
 
 def writes_variables(op: Op) -> bool:
     """Whether `op` may change variables among its inputs."""
-    changes = op.type in ("ASSIGN_VARIABLE", WRITE_ROWS, SHIFT_ROWS)
+    changes = op.type == "ASSIGN_VARIABLE" or isinstance(op, WriteRowsOp | ShiftRowsOp)
     unknown = op.type == "CUSTOM" and op.custom not in SIGNAL
     return changes or unknown or op.custom in STATEFUL or any(cell in op.type for cell in _CELLS)
+
+
+def keeps_state(op: Op) -> bool:
+    """Whether what `op` makes may depend on more than its inputs; so it may where nothing is known."""
+    unknown = op.type.startswith(("BUILTIN_", "CUSTOM", "DELEGATE", "STABLEHLO_"))
+    return unknown or op.type in _STATEFUL or writes_variables(op)
 
 
 def state_order(graph: Graph) -> tuple[frozenset[int], ...]:
@@ -67,7 +100,7 @@ def state_order(graph: Graph) -> tuple[frozenset[int], ...]:
         else:
             for key in keys:
                 read.setdefault(key, []).append(op.id)
-        if op.type == SHIFT_ROWS:  # the views of its variables have readers as well
+        if isinstance(op, ShiftRowsOp):  # the views of its variables have readers as well
             before = set(range(op.id))
         after.append(frozenset(before))
     return tuple(after)
@@ -75,7 +108,7 @@ def state_order(graph: Graph) -> tuple[frozenset[int], ...]:
 
 def carrying(graph: Graph) -> frozenset[int]:
     """The variables that carry rows: nothing changes them but for new rows, before all is done."""
-    return frozenset(t for op in graph.ops if op.type == SHIFT_ROWS for t in op.inputs)
+    return frozenset(t for op in graph.ops if isinstance(op, ShiftRowsOp) for t in op.inputs)
 
 
 def carried_row_bytes(variable: Tensor) -> int:

@@ -1,7 +1,7 @@
 """The window of a convolution or pooling, the same for all operators that have one.
 
 Why: files say it in many ways (SAME, VALID, a PAD before it, sizes in the options or in the weights'
-shape). It is worked out once, by `passes.windows`, and every later stage reads this.
+shape). It is worked out once, by `ir.windows`, and every later stage reads this.
 """
 
 from __future__ import annotations

@@ -55,8 +55,8 @@ from lowtide.lower import (
     views,
 )
 from lowtide.lower.common import Columns, Context, Lowering
+from lowtide.lower.counts import Plain
 from lowtide.lower.nodes import Lowered, Node, Reads
-from lowtide.lower.work import Plain
 from lowtide.target import ANY, Target
 
 LOWERINGS: dict[str, Lowering] = {
@@ -156,6 +156,15 @@ def lower_op(
         lowered = flipping.with_flips(context, lowering.lower(context))
     nodes = tuple(images.one_by_one(_with_work(context, lowering, node)) for node in lowered.nodes)
     return replace(lowered, nodes=nodes, columns=lowering.columns(context))
+
+
+def has_kernel(graph: Graph, op: Op, target: Target = ANY) -> bool:
+    """Whether `op` can be lowered for `target`."""
+    try:
+        lower_op(graph, op, target=target)
+    except ModelError:
+        return False
+    return True
 
 
 def _part(graph: Graph, known: Mapping[int, Lowered], target: Target, number: int) -> Lowered:

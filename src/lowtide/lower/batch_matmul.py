@@ -12,11 +12,11 @@ import numpy as np
 
 from lowtide.ir import DType
 from lowtide.ir.products import product_of
+from lowtide.lower import wide
 from lowtide.lower.common import Context, Lowering, multiplier, per_tensor
 from lowtide.lower.elementwise import same_type, suffix
 from lowtide.lower.move import Shape, port
 from lowtide.lower.nodes import Lowered, Node, Params
-from lowtide.lower.wide import MAX_SHIFT
 
 _MOST_RANK = 5
 _MOST_ROWS = 32767
@@ -68,8 +68,7 @@ def _params(context: Context, depth: int, columns: int, rows: int) -> Params:
     if context.output().dtype is DType.INT16:
         if left_zero or right_zero or output_zero:
             raise context.unsupported("an int16 tensor has a zero point other than 0")
-        if shift > MAX_SHIFT:
-            raise context.unsupported(f"a factor of its sums is {1 << MAX_SHIFT} or more")
+        wide.check(context, shift)
     return Params(
         "lt_batch_matmul_s8",
         (

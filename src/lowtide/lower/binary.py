@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from functools import partial
 
+import numpy as np
+
 from lowtide.ir import DType, additions
 from lowtide.ir.fixed_point import INT32_MAX
 from lowtide.lower.broadcast import Fields, Walk, one_node, pair_node, walk
@@ -15,9 +17,10 @@ from lowtide.lower.common import Context, Lowering, activation_range, type_range
 from lowtide.lower.common import multiplier as factor
 from lowtide.lower.elementwise import same_type, scale_zero, suffix
 from lowtide.lower.nodes import Lowered, Params
-from lowtide.lower.packed import is_narrow
+from lowtide.lower.packed import are_narrow
 
 _LARGEST_SUM = 255 << 20  # of an addition of int8: each operand is less than 2^8 steps, one of 2^19
+_ENDS = np.array([[-_LARGEST_SUM], [_LARGEST_SUM]])
 
 
 def _integers(context: Context, kind: str) -> Lowered | None:
@@ -79,7 +82,7 @@ def _quick(fields: Fields, walked: Walk) -> Params | None:
     of = {name: int(value) for name, value in fields if isinstance(value, int)}
     shift, zero = of["shift"] - 1, of["output_zero"]
     total = of["multiplier"], -of["shift"]
-    if not walked.plain or not is_narrow((-_LARGEST_SUM, _LARGEST_SUM), total, zero):
+    if not walked.plain or not are_narrow(_ENDS, np.array([total]), zero).all():
         return None
     own: Fields = (
         *((name, of[name]) for name in ("start", "b_start")),

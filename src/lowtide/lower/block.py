@@ -14,20 +14,20 @@ from itertools import product
 
 from lowtide.ir import Graph
 from lowtide.ir.block import BlockOp
-from lowtide.lower import depthwise_3x3
 from lowtide.lower.block_work import (
-    COLUMNS,
-    CONVOLUTION,
-    DEPTHWISE,
-    DEPTHWISE_PLAIN,
-    FOURS,
+    FOUR_BY_TWO,
     MOST_PIXELS,
+    MULT1,
+    MULT1_PLAIN,
+    PACKED,
+    THREE,
     BlockWork,
+    Core,
+    Pointwise,
     pieces,
 )
 from lowtide.lower.common import Context
-from lowtide.lower.convolution_work import Convolution, ConvolutionFours
-from lowtide.lower.depthwise_work import Depthwise, DepthwiseColumns
+from lowtide.lower.families.depthwise_3x3 import scratch as scratch_3x3
 from lowtide.lower.nodes import Lowered, Node, Params, Port, Reads, Value
 
 MOST_ROWS = 8
@@ -36,8 +36,8 @@ MOST_ROWS = 8
 _FEWEST = 3
 """Pixels at a time from which on a depthwise convolution by columns is the quicker one."""
 
-_BY_FOURS = "lt_block_4x2_s8"
-_RANKS = (COLUMNS, DEPTHWISE, DEPTHWISE_PLAIN)
+_4X2 = "lt_block_4x2_s8"
+_RANKS = (THREE, MULT1, MULT1_PLAIN)
 """Depthwise kernels that blocks call, the one of most scratch memory first."""
 
 
@@ -50,17 +50,17 @@ class _Parts:
     project: tuple[Node, ...]
 
     @property
-    def by_fours(self) -> bool:
-        """Whether the pointwise ones go by fours of channels."""
-        return all(node.kernel == FOURS for node in (*self.expand, *self.project))
+    def are_4x2(self) -> bool:
+        """Whether the pointwise ones make four channels of two pixels."""
+        return all(node.kernel == FOUR_BY_TWO for node in (*self.expand, *self.project))
 
     @property
     def are_alike(self) -> bool:
         """Whether there are block kernels that call these."""
         convolutions = (*self.expand, *self.project)
-        packed = all(node.kernel == CONVOLUTION for node in convolutions)
-        known = (DEPTHWISE, DEPTHWISE_PLAIN) if packed else _RANKS
-        return (packed or self.by_fours) and all(node.kernel in known for node in self.cores)
+        packed = all(node.kernel == PACKED for node in convolutions)
+        known = (MULT1, MULT1_PLAIN) if packed else _RANKS
+        return (packed or self.are_4x2) and all(node.kernel in known for node in self.cores)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +80,8 @@ class _Form:
         channels = graph.tensors[graph.ops[op.depthwise].outputs[0]].shape[3]
         reach = len(op.window.columns.touched(range(piece)))
         kernels = self.core.scratch
-        if self.core.kernel == COLUMNS:
-            kernels = depthwise_3x3.scratch(op.window.columns, piece, piece)
+        if self.core.kernel == THREE:
+            kernels = scratch_3x3(op.window.columns, piece, piece)
         needs = 0
         if op.expand is not None:
             fresh = op.window.rows.kernel - op.kept
@@ -98,17 +98,16 @@ class _Form:
         """Instructions for a pixel, very nearly enough to compare the forms of one block."""
         axis, piece = op.window.columns, pieces(columns, self.most)
         work = self.core.work
-        of = work.of if isinstance(work, DepthwiseColumns) else work
-        assert isinstance(of, Depthwise)
-        many = of.channels
+        assert isinstance(work, Core)
+        many = work.of.in_c
         taps = axis.kernel * op.window.rows.kernel
         each = {
-            COLUMNS: 12.5 * taps + 8,
-            DEPTHWISE: 12 * taps + 70,
-            DEPTHWISE_PLAIN: 24 * taps + 200,
+            THREE: 12.5 * taps + 8,
+            MULT1: 12 * taps + 70,
+            MULT1_PLAIN: 24 * taps + 200,
         }
         cost = piece * many / 4 * each[self.core.kernel] + 400.0
-        if self.core.kernel == COLUMNS:
+        if self.core.kernel == THREE:
             cost += many / 4 * (110 + 17 * (piece * axis.stride + axis.kernel - axis.stride))
         cost += _pointwise(self.expand, piece * axis.stride) * (op.window.rows.kernel - op.kept)
         return (cost + _pointwise(self.project, piece)) / piece
@@ -119,10 +118,9 @@ def _pointwise(part: Node | None, columns: int) -> float:
     if part is None:
         return 0
     work = part.work
-    of = work.of if isinstance(work, ConvolutionFours) else work
-    assert isinstance(of, Convolution)
-    pairs, singles = (0, columns) if of.lean else divmod(columns, 2)
-    groups, quads = of.out_c / 4, of.quads
+    assert isinstance(work, Pointwise)
+    pairs, singles = work.split(columns)
+    groups, quads = work.of.out_c / 4, -(-work.of.in_c // 4)
     return (
         100
         + pairs * (60 + 12 * quads)
@@ -152,14 +150,14 @@ def _normal(parts: _Parts, columns: int) -> _Form:
 
 
 def _cores(parts: _Parts, piece: int) -> list[Node]:
-    return [node for node in parts.cores if node.kernel != COLUMNS or piece >= _FEWEST]
+    return [node for node in parts.cores if node.kernel != THREE or piece >= _FEWEST]
 
 
 def _all_forms(parts: _Parts, columns: int) -> Iterator[_Form]:
     """By fours, each part in any form for any number of pixels. Else all are in their normal form, or
     one pixel at a time in that of least scratch memory."""
     expands, projects = parts.expand or (None,), parts.project or (None,)
-    if not parts.by_fours:
+    if not parts.are_4x2:
         yield _Form(1, expands[-1], parts.cores[-1], projects[-1])
         return
     for most in {pieces(columns, most): most for most in range(1, MOST_PIXELS + 1)}:
@@ -199,7 +197,7 @@ def _node(context: Context, op: BlockOp, form: _Form) -> Node:
     columns = context.output().shape[2]
     source, targets, steps = _ports(context, op)
     parts = [part for part in (form.expand, form.project) if part is not None]
-    kind = "_4x2" if all(part.kernel == FOURS for part in parts) else ""
+    kind = "_4x2" if all(part.kernel == FOUR_BY_TWO for part in parts) else ""
     return Node(
         op=op.id,
         kernel=f"lt_separable{kind}_s8_row" if op.expand is None else f"lt_block{kind}_s8_row",
@@ -218,12 +216,11 @@ def _work(context: Context, op: BlockOp, form: _Form) -> BlockWork:
     made, source, window = context.output().shape, context.input(0).shape, op.window
     expand, project = (None if part is None else part.work for part in (form.expand, form.project))
     core = form.core.work
-    assert expand is None or isinstance(expand, Convolution | ConvolutionFours)
-    assert isinstance(core, Depthwise | DepthwiseColumns)
-    assert project is None or isinstance(project, Convolution | ConvolutionFours)
+    assert expand is None or isinstance(expand, Pointwise)
+    assert isinstance(core, Core)
+    assert project is None or isinstance(project, Pointwise)
     reads = (window.rows.reads(range(row, row + 1), source[1]) for row in range(made[1]))
-    if isinstance(core, Depthwise):
-        core = replace(core, rows=sum(map(len, reads)))
+    core = replace(core, of=replace(core.of, rows=sum(map(len, reads))))
     return BlockWork(
         made=made[1],
         columns=made[2],
@@ -235,7 +232,7 @@ def _work(context: Context, op: BlockOp, form: _Form) -> BlockWork:
         depthwise=core,
         project=project,
         most=form.most,
-        plain=form.core.kernel == DEPTHWISE_PLAIN,
+        plain=form.core.kernel == MULT1_PLAIN,
     )
 
 
@@ -274,8 +271,8 @@ def _params(context: Context, op: BlockOp, form: _Form, ctype: str) -> Params:
     }
     core = _with(form.core.params, out_w=piece, piece=piece)
     cores: dict[str, Value] = {"depthwise": core}
-    if ctype == _BY_FOURS:
-        by_columns = form.core.kernel == COLUMNS
+    if ctype == _4X2:
+        by_columns = form.core.kernel == THREE
         cores = {
             "columns": core if by_columns else None,
             "depthwise": None if by_columns else core,
@@ -293,7 +290,7 @@ def _params(context: Context, op: BlockOp, form: _Form, ctype: str) -> Params:
         "pad_top": op.window.rows.before,
         "pad_left": op.window.columns.before,
         "stride_h": op.window.rows.stride,
-        "lean": int(form.core.kernel == DEPTHWISE_PLAIN),
+        "lean": int(form.core.kernel == MULT1_PLAIN),
     }
     return Params(ctype, tuple(fields.items()))
 

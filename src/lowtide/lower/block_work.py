@@ -1,4 +1,4 @@
-"""What the kernels for blocks do, counted as in lower/work.py: what the kernels do that they call."""
+"""What the kernels for blocks do, counted as in lower/counts.py: what the kernels do that they call."""
 
 from __future__ import annotations
 
@@ -6,15 +6,19 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 from lowtide.ir.window import Axis
-from lowtide.lower.convolution_work import Convolution, ConvolutionFours
 from lowtide.lower.counts import Features, padded_taps
-from lowtide.lower.depthwise_work import Depthwise, DepthwiseColumns
+from lowtide.lower.families.conv_4x2 import Conv4x2
+from lowtide.lower.families.conv_packed import ConvPacked
+from lowtide.lower.families.depthwise_3x3 import Depthwise3x3
+from lowtide.lower.families.depthwise_mult1 import PLAIN, DepthwiseMult1
 
-CONVOLUTION = "lt_conv_packed_s8_row"
-FOURS = "lt_conv_4x2_s8_row"
-DEPTHWISE, DEPTHWISE_PLAIN = "lt_depthwise_mult1_s8_row", "lt_depthwise_mult1_s8_plain"
-COLUMNS = "lt_depthwise_3x3_s8_row"
+PACKED, FOUR_BY_TWO = "lt_conv_packed_s8_row", "lt_conv_4x2_s8_row"
+MULT1, MULT1_PLAIN, THREE = "lt_depthwise_mult1_s8_row", PLAIN, "lt_depthwise_3x3_s8_row"
 """The kernels that blocks call."""
+
+Pointwise = ConvPacked | Conv4x2
+Core = DepthwiseMult1 | Depthwise3x3
+"""What they do."""
 
 MOST_PIXELS = 8
 """The most pixels of a row that a block makes at a time."""
@@ -40,11 +44,12 @@ class BlockWork:
     axis: Axis
     expanded_rows: int
     keeps: bool
-    expand: Convolution | ConvolutionFours | None
-    depthwise: Depthwise | DepthwiseColumns
-    project: Convolution | ConvolutionFours | None
+    expand: Pointwise | None
+    depthwise: Core
+    project: Pointwise | None
     most: int = MOST_PIXELS
     plain: bool = False
+    is_linear = False
 
     def features(self, columns: int, padded: int) -> Features:
         """What is done to make `columns` columns. Columns of padding are counted if those are all that
@@ -56,14 +61,15 @@ class BlockWork:
         cuts = self._pieces(columns, piece)
         found: dict[str, float] = {"piece": calls}
         core = self.depthwise
-        if isinstance(core, DepthwiseColumns):
+        if isinstance(core, Depthwise3x3):
             of = replace(core.of, steps=calls, in_w=1 << 16)  # it reads all columns of a piece
-            _add(found, COLUMNS, calls, DepthwiseColumns(of, piece).features(piece, 0))
+            _add(found, THREE, calls, Depthwise3x3(of, piece).features(piece, 0))
         else:
             padded = sum(cut.padded for cut in cuts)
-            each = dict(replace(core, steps=self.made).features(columns, padded))
+            of = replace(core.of, steps=self.made)
+            each = dict(DepthwiseMult1(of).features(columns, padded))
             each["window"] *= count  # each call lists the taps of its first window
-            _add(found, DEPTHWISE_PLAIN if self.plain else DEPTHWISE, calls, each)
+            _add(found, MULT1_PLAIN if self.plain else MULT1, calls, each)
         if self.project is not None:
             _called(found, self.project, calls, piece)
         if self.expand is not None:
@@ -73,8 +79,7 @@ class BlockWork:
             if self.keeps:
                 moved += sum(cut.expanded for cut in cuts)
             found["fresh"] = self.expanded_rows * count
-            channels = core.of.channels if isinstance(core, DepthwiseColumns) else core.channels
-            found["copied"] = self.expanded_rows * moved * channels
+            found["copied"] = self.expanded_rows * moved * core.of.in_c
         return found
 
     def _pieces(self, columns: int, piece: int) -> list[_Piece]:
@@ -103,17 +108,12 @@ class _Piece:
     padded: int
 
 
-def _called(
-    found: dict[str, float], of: Convolution | ConvolutionFours, calls: int, columns: int
-) -> None:
+def _called(found: dict[str, float], of: Pointwise, calls: int, columns: int) -> None:
     """Add a pointwise convolution that is called so often, for so many columns."""
-    if isinstance(of, ConvolutionFours):
-        # Of a window of one row, where it is read: the rows are those of each call.
-        part = replace(of, of=replace(of.of, steps=calls, rows=calls, padding=0))
-        _add(found, FOURS, calls, part.features(columns, 0))
-    else:
-        part_of = replace(of, steps=calls, rows=0, padding=0)
-        _add(found, CONVOLUTION, calls, part_of.features(columns, 0))
+    # Of a window of one row, where it is read: the rows are those of each call.
+    part = replace(of, of=replace(of.of, steps=calls, rows=calls, padding=0))
+    kernel = FOUR_BY_TWO if isinstance(of, Conv4x2) else PACKED
+    _add(found, kernel, calls, part.features(columns, 0))
 
 
 def _add(found: dict[str, float], kernel: str, calls: int, features: Features) -> None:

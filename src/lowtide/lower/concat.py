@@ -17,6 +17,7 @@ from lowtide.ir import DType, Tensor
 from lowtide.ir.byte_tables import rescaled
 from lowtide.lower.columns import of_joined
 from lowtide.lower.common import Context, Lowering, per_tensor
+from lowtide.lower.counts import Plain
 from lowtide.lower.joins import join_of
 from lowtide.lower.move import (
     MOVABLE,
@@ -30,7 +31,6 @@ from lowtide.lower.move import (
     row_dims,
 )
 from lowtide.lower.nodes import Array, Lowered, Node, Params
-from lowtide.lower.work import Plain
 
 Part = tuple[Tensor, Shape]
 """A tensor and the shape it is joined in."""

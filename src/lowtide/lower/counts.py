@@ -1,15 +1,19 @@
-"""What all counts of a kernel's work have in common.
+"""What kernels do, counted: how many of each thing that costs instructions.
 
-Why here: kernels that do the same in another way look at the same windows, so that what has the price
-of a node asks all of them for the same three things.
+Why here: only who knows a kernel knows what it does with its params. `plans.cost` has what one of each
+thing costs on a core (costs.toml, by kernel), and knows no kernel. What says nothing is `Plain`.
+
+Everything is counted over all steps of a node, for any number of columns, so that a strip is priced
+without being lowered. `padded` is how many taps of the windows of a row lie outside of it, left and
+right.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Generic, Protocol, TypeVar
+from typing import Protocol, Self
 
 from lowtide.ir.window import Axis
 
@@ -29,8 +33,8 @@ def padded_taps(columns: int, first: int, width: int, axis: Axis) -> int:
     return columns * axis.kernel - inside
 
 
-class Windows(Protocol):
-    """Windows that go over a row of `in_w` columns and make `columns` of them."""
+class Work(Protocol):
+    """What a node does, whose windows go over a row of `in_w` columns and make `columns` of them."""
 
     @property
     def axis(self) -> Axis:
@@ -38,21 +42,85 @@ class Windows(Protocol):
 
     @property
     def in_w(self) -> int:
-        """Columns of the input."""
+        """Columns of the input, 0 where they do not matter."""
 
     @property
     def columns(self) -> int:
         """Columns that it makes."""
 
+    @property
+    def is_linear(self) -> bool:
+        """Whether it does so much for each column, beside what it does once."""
 
-Of = TypeVar("Of", bound=Windows, covariant=True)
+    def features(self, columns: int, padded: int) -> Features:
+        """What is done to make `columns` columns. Of what is not linear, those of padding are counted
+        if these are all columns; else there are none."""
 
 
 @dataclass(frozen=True, slots=True)
-class Otherwise(Generic[Of]):
-    """What `of` does, done by another kernel."""
+class Plain:
+    """Elements written, and products or elements looked at beyond one per element written; both are
+    for the node as it is, which makes `columns` columns."""
 
-    of: Of
+    columns: int
+    written: float
+    products: float
+    is_linear = True
+
+    @property
+    def axis(self) -> Axis:
+        """There are no windows."""
+        return Axis()
+
+    @property
+    def in_w(self) -> int:
+        """They do not matter."""
+        return 0
+
+    def features(self, columns: int, padded: int) -> Features:
+        """What is done to make `columns` columns."""
+        del padded
+        part = columns / self.columns
+        return {"written": self.written * part, "work": self.products * part}
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """What the windows of a convolution go over, by whatever kernel.
+
+    `rows` and `padding` are the rows of all windows over all steps: those that exist, and those that
+    are padding. A depthwise convolution has as many `groups` as input channels.
+    """
+
+    steps: int
+    rows: int
+    padding: int
+    axis: Axis
+    kernel_h: int
+    in_w: int
+    in_c: int
+    columns: int
+    out_c: int
+    groups: int
+    clamps: bool
+
+    @property
+    def taps(self) -> int:
+        """Pixels of a window."""
+        return self.kernel_h * self.axis.kernel
+
+    @property
+    def run(self) -> int:
+        """Values of a row of a window."""
+        return self.axis.kernel * self.in_c
+
+
+@dataclass(frozen=True, slots=True)
+class Windowed:
+    """What a kernel does that goes over the windows `of`."""
+
+    of: Windows
+    is_linear = True
 
     @property
     def axis(self) -> Axis:
@@ -68,3 +136,27 @@ class Otherwise(Generic[Of]):
     def columns(self) -> int:
         """Columns that it makes."""
         return self.of.columns
+
+    @property
+    def clamped(self) -> int:
+        """Elements of a column that are clamped."""
+        return self.of.steps * self.of.out_c if self.of.clamps else 0
+
+    def features(self, columns: int, padded: int) -> Features:
+        """What is done to make `columns` columns, as each kernel does it."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class ByPixels(Windowed):
+    """A convolution that makes pixels two by two, an odd one or all `lean` ones alone."""
+
+    lean: bool = field(default=False, kw_only=True)
+
+    def split(self, columns: int) -> tuple[int, int]:
+        """How many pairs of pixels a row of so many columns has, and how many single ones."""
+        return (0, columns) if self.lean else divmod(columns, 2)
+
+    def leaner(self) -> Self:
+        """The lean form."""
+        return replace(self, lean=True)

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from lowtide.ir import DType, Tensor
 from lowtide.lower.common import Context, Lowering, whole
+from lowtide.lower.counts import Plain
 from lowtide.lower.nodes import Array, Lowered, Node, Params, Port, Value
-from lowtide.lower.work import Plain
 
 _MOST = 65535
 _GAINS = 125

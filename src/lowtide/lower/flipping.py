@@ -65,7 +65,7 @@ def _told(context: Context, params: Params) -> Params:
         if isinstance(old, Params):
             return _told(context, old)
         if isinstance(old, Array) and name == table:
-            return replace(old, values=_permuted(old.values.reshape(-1, 256), read, made))
+            return replace(old, given=_permuted(old.values.reshape(-1, 256), read, made))
         return old
 
     return replace(params, fields=tuple((name, value(name, old)) for name, old in params.fields))

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from lowtide.ir import DType, Tensor
 from lowtide.lower.common import Context, Lowering
+from lowtide.lower.counts import Plain
 from lowtide.lower.nodes import Array, CType, Lowered, Node, Params, Port
-from lowtide.lower.work import Plain
 from lowtide.trigonometry import cosine, sine
 
 _MOST_POINTS = 16384

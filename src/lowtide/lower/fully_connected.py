@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.ir import DType
-from lowtide.ir.products import is_narrow, says_narrow, scaled_fits
-from lowtide.lower import convolution, legacy, wide
+from lowtide.ir.products import bias, clamp, is_narrow, real_factors, says_narrow, scaled_fits
+from lowtide.lower import convolution, legacy, packed, wide
 from lowtide.lower.common import Context, Lowering, floats_of, per_tensor, quantised, type_range
+from lowtide.lower.layer import Footprint
 from lowtide.lower.nodes import Array, Lowered, Node, Params
 
 
-def _window(context: Context, out_c: int, depth: int) -> convolution.Footprint:
+def _window(context: Context, out_c: int, depth: int) -> Footprint:
     source, out = context.input(0), context.output()
     if context.option("weights_format") != 0:
         raise context.unsupported("its weights are shuffled")
@@ -41,29 +42,25 @@ def _fully_connected(context: Context) -> Lowered:
         raise context.unsupported("the zero point of its weights must be 0")
     if context.op.as_litert:
         return _rounded_once(context, over, filters)
-    factors = convolution.factors(context, out_c)
     if context.activation_type == DType.INT16:
-        return wide.fully_connected(context, over, filters, factors)
-    channels = convolution.channels_s8(context, filters, factors)
-    return convolution.lower_s8(context, over, channels, 1)
+        return wide.lower_s16(context, over, filters, zeros=True)
+    return convolution.lower_s8(context, over, filters)
 
 
-def _rounded_once(
-    context: Context, over: convolution.Footprint, filters: NDArray[np.int8]
-) -> Lowered:
+def _rounded_once(context: Context, over: Footprint, filters: NDArray[np.int8]) -> Lowered:
     """As LiteRT has it; `filters` is [out_c, depth]."""
     out_c, depth = filters.shape
     is_wide = context.activation_type == DType.INT16
-    bias = convolution.bias(context, out_c, DType.INT32, *([DType.INT64] if is_wide else []))
+    sums = bias(context, out_c, DType.INT32, *([DType.INT64] if is_wide else []))
     narrow = not is_wide or is_narrow(context)
     if is_wide and narrow != says_narrow(context):
         raise context.unsupported("LiteRT needs quantized_bias_type to be the type of its bias")
     _, input_zero = per_tensor(context, context.input(0))
     _, output_zero = per_tensor(context, context.output())
-    bias = bias - input_zero * filters.astype(np.int64).sum(axis=1)
-    low, high = convolution.clamp(context)
-    reals = convolution.real_factors(context, out_c)
-    if not scaled_fits(filters, bias, type_range(context.activation_type), reals):
+    sums = sums - input_zero * packed.sums_of(filters)
+    low, high = clamp(context)
+    reals = real_factors(context, out_c)
+    if not scaled_fits(filters, sums, type_range(context.activation_type), reals):
         raise legacy.beyond(context)
     scales = [floats_of(real) for real in reals]
     family = "lt_fully_connected_once"
@@ -75,7 +72,7 @@ def _rounded_once(
             family,
             (
                 ("weights", Array("int8_t", filters, weights=True)),
-                ("bias", Array("int64_t", bias, weights=True)),
+                ("bias", Array("int64_t", sums, weights=True)),
                 ("scale", Array("float", np.array(scales, np.float32))),
                 ("depth", depth),
                 ("out_c", out_c),

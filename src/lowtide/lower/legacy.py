@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 
 from lowtide.errors import ModelError
 from lowtide.ir import DType
-from lowtide.ir.products import byte_factor, byte_scale, scaled_fits
-from lowtide.lower import convolution, packed
+from lowtide.ir.operands import Factors
+from lowtide.ir.products import bias, byte_factor, byte_scale, clamp, scaled_fits
+from lowtide.lower import packed
 from lowtide.lower.common import Context, floats_of, per_tensor
+from lowtide.lower.layer import Footprint
 from lowtide.lower.nodes import Array, Lowered, Node, Params, Value
 
 
@@ -26,18 +28,16 @@ def beyond(context: Context) -> ModelError:
     return ModelError(context.unsupported(cause).cause, remedy)
 
 
-def without_zero(
-    context: Context, filters: NDArray[Any]
-) -> tuple[NDArray[np.int16], tuple[tuple[int, int], ...]]:
+def without_zero(context: Context, filters: NDArray[Any]) -> tuple[NDArray[np.int16], Factors]:
     """Weights less their zero point, which take up to nine bits, and the factor of each channel, for
     kernels of int8; `filters` is [channels, products]."""
     _, zero = byte_scale(context, 1)
-    return filters.astype(np.int16) - zero, (byte_factor(context),) * len(filters)
+    return filters.astype(np.int16) - zero, np.array([byte_factor(context)] * len(filters))
 
 
 def _zeros(context: Context) -> tuple[tuple[str, Value], ...]:
     """The fields for zero points and clamp."""
-    low, high = convolution.clamp(context)
+    low, high = clamp(context)
     return (
         ("input_zero", byte_scale(context, 0)[1]),
         ("weights_zero", byte_scale(context, 1)[1]),
@@ -65,19 +65,17 @@ def refusal(context: Context, *, one_group: bool = True) -> ModelError:
     return context.unsupported("its input and output must not be variables")
 
 
-def fully_connected(
-    context: Context, over: convolution.Footprint, weights: NDArray[Any]
-) -> Lowered:
+def fully_connected(context: Context, over: Footprint, weights: NDArray[Any]) -> Lowered:
     """FULLY_CONNECTED; `weights` is [out_c, depth]."""
     out_c, depth = weights.shape
     output_scale, _ = per_tensor(context, context.output())
     (in_scale, in_zero), (scale, zero) = (byte_scale(context, i) for i in (0, 1))
-    real, bias = in_scale * scale / output_scale, convolution.bias(context, out_c, DType.INT32)
+    real, start = in_scale * scale / output_scale, bias(context, out_c, DType.INT32)
     parts = floats_of(real)
-    if not scaled_fits(weights.astype(np.int32) - zero, bias, (-in_zero, 255 - in_zero), [real]):
+    if not scaled_fits(weights.astype(np.int32) - zero, start, (-in_zero, 255 - in_zero), [real]):
         raise beyond(context)
     fields: tuple[tuple[str, Value], ...] = (
-        *(_array(weights), _bias(bias)),
+        *(_array(weights), _bias(start)),
         *zip(("scale", "scale_1", "scale_2"), parts, strict=True),
         ("depth", depth),
         ("out_c", out_c),

@@ -16,9 +16,10 @@ from lowtide.ir.products import product_of
 from lowtide.lower.common import Context, Lowering, multiplier, per_tensor, quantised
 from lowtide.lower.move import port
 from lowtide.lower.nodes import Array, Lowered, Node, Params, Value
-from lowtide.lower.packed import column, int32, is_narrow
+from lowtide.lower.packed import are_narrow, int32, sizes_of, sums_of
+from lowtide.lower.packed import factors as factors_of
 from lowtide.lower.unary import log2, logistic_table
-from lowtide.lower.wide import MAX_SHIFT
+from lowtide.lower.wide import check
 
 _INPUT, _HIDDEN, _CELL = 0, 18, 19
 # In the order of lt_lstm.h: forget, input, cell, output.
@@ -107,17 +108,16 @@ def _gates(context: Context, units: int, inputs: int) -> tuple[tuple[str, Value]
         multiplier(context, _UNIT_SCALE * _UNIT_SCALE / cell_scale),
         multiplier(context, _UNIT_SCALE * _UNIT_SCALE / hidden_scale),
     ]
-    if wide and any(shift > MAX_SHIFT for _, shift in factors[: 2 * len(_WEIGHTS)]):
-        raise context.unsupported(f"a factor of its sums is {1 << MAX_SHIFT} or more")
-    folded = [b - input_zero * w.sum(axis=1) for b, w in zip(biases, weights, strict=True)]
-    kept = [-hidden_zero * w.sum(axis=1) for w in recurrent]
+    if wide:
+        check(context, [shift for _, shift in factors[: 2 * len(_WEIGHTS)]])
+    folded = [b - input_zero * sums_of(w) for b, w in zip(biases, weights, strict=True)]
+    kept = [-hidden_zero * sums_of(w) for w in recurrent]
     return (
-        ("weights", Array("int8_t", np.array(weights).astype(np.int8), weights=True)),
-        ("recurrent", Array("int8_t", np.array(recurrent).astype(np.int8), weights=True)),
+        ("weights", Array("int8_t", np.array(weights), weights=True)),
+        ("recurrent", Array("int8_t", np.array(recurrent), weights=True)),
         ("bias", _sums(folded, wide)),
         ("recurrent_bias", _sums(kept, wide) if hidden_zero or not wide else None),
-        ("multiplier", Array("int32_t", column(tuple(factors), 0))),
-        ("shift", Array("int8_t", column(tuple(factors), 1))),
+        *factors_of(np.array(factors)),
         ("hidden_zero", hidden_zero),
         *(
             ()
@@ -129,16 +129,15 @@ def _gates(context: Context, units: int, inputs: int) -> tuple[tuple[str, Value]
 
 def _fit_narrow(
     factors: list[tuple[int, int]],
-    weights: list[NDArray[np.int64]],
+    weights: list[NDArray[np.int8]],
     biases: list[NDArray[np.int64]],
 ) -> bool:
     """Whether lt_narrow may scale all sums: those of the gates, and products of two int16, of which one
     is an activation's result, which is above -32768."""
-    most = [
-        int((abs(b) + 128 * abs(w).sum(axis=1)).max()) for b, w in zip(biases, weights, strict=True)
-    ]
+    both = zip(biases, weights, strict=True)
+    most = [int((abs(b) + 128 * sizes_of(w)).max()) for b, w in both]
     most += [32767 << 15] * (len(factors) - len(most))
-    return all(is_narrow((-m, m), factor, 0) for m, factor in zip(most, factors, strict=True))
+    return bool(are_narrow(np.array([[-m for m in most], most]), np.array(factors), 0).all())
 
 
 def _sums(values: Sequence[NDArray[np.int64]], wide: bool) -> Array:
@@ -149,15 +148,14 @@ def _sums(values: Sequence[NDArray[np.int64]], wide: bool) -> Array:
     return Array("int32_t", int32(every), weights=True)
 
 
-def _matrix(context: Context, index: int, shape: tuple[int, int]) -> NDArray[np.int64]:
+def _matrix(context: Context, index: int, shape: tuple[int, int]) -> NDArray[np.int8]:
     tensor = context.input(index)
     if tensor.dtype is not DType.INT8 or tensor.shape != shape or tensor.is_sparse:
         raise context.unsupported(f"its weights (input {index}) are not int8 of {list(shape)}")
     quant = quantised(context, tensor)
     if len(quant.scale) != 1 or quant.zero_point[0] != 0:
         raise context.unsupported(f"its weights (input {index}) are not quantised as a whole, at 0")
-    values: NDArray[np.int64] = context.constant(index).astype(np.int64)
-    return values
+    return context.constant(index)
 
 
 def _gate_factor(context: Context, operand: int, weights: int) -> tuple[int, int]:

@@ -7,7 +7,7 @@ kernels/include/lowtide.h.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.ir.window import Axis
-from lowtide.lower.work import Work
+from lowtide.lower.counts import Work
 
 CType = Literal["int8_t", "uint8_t", "int16_t", "uint16_t", "int32_t", "int64_t", "float"]
 _DTYPES: dict[CType, str] = {
@@ -30,6 +30,15 @@ _DTYPES: dict[CType, str] = {
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Later:
+    """`size` values that `make` works out once they are asked for: packing weights takes longer than all
+    else that a lowering does, and nothing before C is written reads them."""
+
+    size: int
+    make: Callable[[], NDArray[Any]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Array:
     """A constant array that a params struct points to. `weights` arrays are counted as such.
 
@@ -38,18 +47,43 @@ class Array:
     """
 
     ctype: CType
-    values: NDArray[Any]
+    given: NDArray[Any] | Later
     weights: bool = False
 
     def __post_init__(self) -> None:
-        dtype = np.dtype(_DTYPES[self.ctype])
-        values = np.asarray(self.values)
-        if values.dtype == dtype:
-            return
-        kept = values.astype(dtype)
-        if dtype.kind != "f" and not np.array_equal(kept, values):
-            raise OverflowError(f"a constant has a value that is no {self.ctype}")
-        object.__setattr__(self, "values", kept)
+        if not isinstance(self.given, Later):
+            object.__setattr__(self, "given", _typed(self.given, self.ctype))
+
+    @property
+    def size(self) -> int:
+        """Number of values."""
+        return self.given.size
+
+    @property
+    def bytes(self) -> int:
+        """Size in bytes."""
+        return self.size * np.dtype(_DTYPES[self.ctype]).itemsize
+
+    @property
+    def values(self) -> NDArray[Any]:
+        """The contents, which are made if they are not there yet."""
+        if isinstance(self.given, Later):
+            made = _typed(self.given.make(), self.ctype)
+            assert made.size == self.given.size
+            object.__setattr__(self, "given", made)
+            return made
+        return self.given
+
+
+def _typed(given: NDArray[Any], ctype: CType) -> NDArray[Any]:
+    """The same values as `ctype`."""
+    dtype, values = np.dtype(_DTYPES[ctype]), np.asarray(given)
+    if values.dtype == dtype:
+        return values
+    kept = values.astype(dtype)
+    if dtype.kind != "f" and not np.array_equal(kept, values):
+        raise OverflowError(f"a constant has a value that is no {ctype}")
+    return kept
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,6 +92,14 @@ class Params:
 
     ctype: str
     fields: tuple[tuple[str, Value], ...]
+
+    def arrays(self) -> Iterator[Array]:
+        """The arrays that it points to, and those of other params that it does."""
+        for _, value in self.fields:
+            if isinstance(value, Array):
+                yield value
+            elif isinstance(value, Params):
+                yield from value.arrays()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,22 +1,26 @@
-"""Weights packed for the quick kernels, and the proof that an operator may use them.
+"""What quick kernels take for granted of weights, checked per channel; weights in pairs.
 
 Why: on a core that multiplies two halves at once, unpacking bytes costs as much as multiplying, and
-scaling the sums of small layers as much as making them. Packing weights here, where time is free,
-halves both. What the kernels take for granted is checked per channel against the actual weights: see
+scaling the sums of small layers as much as making them. Packing weights when C is written, where time is
+free, halves both. Whether an operator may use such kernels depends on its actual weights: see
 kernels/include/lt_conv_packed.h and lt_narrow in lt_fixed.h.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lowtide.ir.fixed_point import high_mul, scale
+from lowtide.ir.operands import Factors
+from lowtide.ir.roundings import fits, rounded_twice
+from lowtide.lower.nodes import Array, Value
 
-_LEAST, _GREATEST = -128, 127
+Integers = NDArray[np.int64]
+
+LEAST, GREATEST = -128, 127
 _INT32 = 1 << 31
 _MAX_SHIFT = 22  # of lt_narrow: (2 * zero + 1) << 22 fits 32 bits
 
@@ -25,13 +29,16 @@ _MAX_SHIFT = 22  # of lt_narrow: (2 * zero + 1) << 22 fits 32 bits
 class Channels:
     """What the requantisation of each output channel needs; bias with the input's zero point folded in.
 
-    `weights` is [channels, products], of at most nine bits, of eight but where lower/w9.py has them;
+    `weights` is [channels, products], of at most nine bits, of eight but where families/w9.py has them;
     the result of a channel is clamp(scale(bias + sum(x * w), multiplier, shift) + zero, low, high).
+    `sums` and `sizes` are those of its weights and of their absolute values.
     """
 
     weights: NDArray[Any]
-    bias: NDArray[np.int64]
-    factors: tuple[tuple[int, int], ...]
+    sums: Integers
+    sizes: Integers
+    bias: Integers
+    factors: Factors
     zero: int
     low: int
     high: int
@@ -39,124 +46,149 @@ class Channels:
     @property
     def clamps(self) -> bool:
         """Whether the range is less than all of int8."""
-        return self.low > _LEAST or self.high < _GREATEST
+        return self.low > LEAST or self.high < GREATEST
+
+    @property
+    def ends(self) -> Integers:
+        """[2, channels]: the least and the greatest sum of each, if every x is an int8."""
+        above, below = (self.sizes + self.sums) >> 1, (self.sizes - self.sums) >> 1
+        most = GREATEST * above - LEAST * below
+        return np.array([self.bias + LEAST * above - GREATEST * below, self.bias + most])
+
+    def some(self, those: NDArray[np.intp]) -> Channels:
+        """`those` channels alone."""
+        each = (self.weights, self.sums, self.sizes, self.bias, self.factors)
+        weights, sums, sizes, bias, factors = (values[those] for values in each)
+        ends = self.zero, self.low, self.high
+        return Channels(weights, sums, sizes, bias, factors, *ends)
+
+    def without(self, those: NDArray[np.intp]) -> Channels:
+        """The same with weights and biases of 0 in `those` channels."""
+        weights, sums, sizes, bias = (
+            values.copy() for values in (self.weights, self.sums, self.sizes, self.bias)
+        )
+        for values in (weights, sums, sizes, bias):
+            values[those] = 0
+        return replace(self, weights=weights, sums=sums, sizes=sizes, bias=bias)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Narrow:
     """`Channels` for lt_narrow: biases doubled, shifts counted from 1/2.
 
-    The weights of channels that are constant are 0.
+    The weights of channels that are `constant` are 0; `sums` and `sizes` are those of the weights and
+    of their absolute values, by channel. No weight is less than `least`, which may be that of a
+    constant channel.
     """
 
-    weights: NDArray[np.int8]
+    given: NDArray[Any]
+    constant: NDArray[np.bool_]
     bias: NDArray[np.int32]
     multiplier: NDArray[np.int32]
     shift: NDArray[np.int8]
+    sums: Integers
+    sizes: Integers
+
+    @property
+    def least(self) -> int:
+        """A bound of all weights."""
+        return int(self.given.min(initial=0))
+
+    @property
+    def weights(self) -> NDArray[np.int8]:
+        """[channels, products]."""
+        return np.where(self.constant[:, None], 0, self.given).astype(np.int8)
+
+    def padded(self, many: int) -> NDArray[np.int8]:
+        """The weights with channels of zeros added, up to a multiple of `many`."""
+        return np.pad(self.weights, ((0, -len(self.given) % many), (0, 0)))
+
+
+def sums_of(weights: NDArray[Any]) -> Integers:
+    """The sum of each channel's weights, [channels, products]."""
+    sums: Integers = weights.sum(axis=1, dtype=np.int64)
+    return sums
+
+
+def sizes_of(weights: NDArray[Any]) -> Integers:
+    """The same of their absolute values."""
+    unsigned = np.dtype(f"u{weights.itemsize}")
+    sizes: Integers = np.abs(weights).view(unsigned).sum(axis=1, dtype=np.int64)
+    return sizes
 
 
 def narrow(channels: Channels) -> Narrow | None:
     """`channels` for lt_narrow, or None if one of them does not meet its conditions."""
-    wide = channels.weights.astype(np.int64)
-    least = channels.bias + np.minimum(wide * _LEAST, wide * _GREATEST).sum(axis=1)
-    most = channels.bias + np.maximum(wide * _LEAST, wide * _GREATEST).sum(axis=1)
-    weights = channels.weights.astype(np.int8)
-    bias, multiplier, shift = [], [], []
-    for c, (m, s) in enumerate(channels.factors):
-        ends = int(least[c]), int(most[c])
-        constant = _constant(channels, ends, m, s)
-        if constant is not None:
-            # lt_narrow makes zero + (8 * d * 2^30 / 2^32) / 2 = zero + d of it.
-            weights[c] = 0
-            bias.append(8 * (constant - channels.zero))
-            multiplier.append(1 << 30)
-            shift.append(0)
-        elif is_narrow(ends, (m, s), channels.zero):
-            bias.append(2 * int(channels.bias[c]))
-            multiplier.append(m)
-            shift.append(-1 - s)
-        else:
-            return None
+    ends = channels.ends
+    value, constant = _constants(channels, ends)
+    if not (constant | are_narrow(ends, channels.factors, channels.zero)).all():
+        return None
+    multiplier, shift = channels.factors.T
+    # Of a constant, lt_narrow makes zero + (8 * d * 2^30 / 2^32) / 2 = zero + d.
     return Narrow(
-        weights,
-        np.array(bias, np.int32),
-        np.array(multiplier, np.int32),
-        np.array(shift, np.int8),
+        channels.weights,
+        constant,
+        np.where(constant, 8 * (value - channels.zero), 2 * channels.bias).astype(np.int32),
+        np.where(constant, 1 << 30, multiplier).astype(np.int32),
+        np.where(constant, 0, -1 - shift).astype(np.int8),
+        np.where(constant, 0, channels.sums),
+        np.where(constant, 0, channels.sizes),
     )
 
 
-def fits(channels: Channels) -> bool:
-    """Whether all sums meet the conditions of lt_narrow."""
-    wide = channels.weights.astype(np.int64)
-    least = channels.bias + np.minimum(wide * _LEAST, wide * _GREATEST).sum(axis=1)
-    most = channels.bias + np.maximum(wide * _LEAST, wide * _GREATEST).sum(axis=1)
-    return all(
-        is_narrow((int(low), int(high)), factor, channels.zero)
-        for low, high, factor in zip(least, most, channels.factors, strict=True)
-    )
+def _constants(channels: Channels, ends: Integers) -> tuple[Integers, NDArray[np.bool_]]:
+    """The one value that a channel can have, and whether it can have no other: if its sums, from end to
+    end, all give the same."""
+    scaled, fine = rounded_twice(channels.factors)(ends)
+    made = scaled + channels.zero
+    low, high = np.clip(made, channels.low, channels.high)
+    return low, (fine & fits(made)).all(axis=0) & (low == high)
 
 
-def _constant(channels: Channels, ends: tuple[int, int], m: int, s: int) -> int | None:
-    """The one value that a channel can have, if its sums, from end to end, all give the same."""
-    left = max(s, 0)
-    if any(not -_INT32 <= x << left < _INT32 for x in ends):
-        return None
-    scaled = [scale(x, m, s) + channels.zero for x in ends]
-    if any(not -_INT32 <= y < _INT32 for y in scaled):
-        return None
-    low, high = (min(max(y, channels.low), channels.high) for y in scaled)
-    return low if low == high else None
+def are_narrow(ends: Integers, factors: Factors, zero: int) -> NDArray[np.bool_]:
+    """By channel, whether lt_narrow scales all sums between two `ends`, both included, as lt_scale does:
+    what lt_fixed.h asks for, said once for all kernels. `ends` is [2, channels]; `zero` is that of an
+    int8 output."""
+    multiplier, shift = factors[:, 0], -1 - factors[:, 1]
+    right = np.clip(shift, 0, _MAX_SHIFT)
+    fine = fits(ends, 31)
+    scaled = (np.where(fine, ends, 0) * multiplier + (1 << 30)) >> 31
+    centred = scaled + ((2 * zero + 1) << right) - 1
+    fine &= (centred > -_INT32) & (centred < _INT32 - 2) & (shift == right)
+    found: NDArray[np.bool_] = np.logical_and.reduce(fine)
+    return found
 
 
-def is_narrow(ends: tuple[int, int], factor: tuple[int, int], zero: int) -> bool:
-    """Whether lt_narrow scales all sums between two, both included, as lt_scale does: what lt_fixed.h
-    asks for, said once for all kernels. `zero` is that of an int8 output."""
-    multiplier, s = factor
-    shift = -1 - s
-    if not 0 <= shift <= _MAX_SHIFT:
+def pairs_fit(quick: Narrow) -> bool:
+    """Whether the weights of two channels fit a word of lt_conv_packed.h, and their sums half of it."""
+    if (128 * quick.sizes[1::2] >= 1 << 23).any():
         return False
-    centre = (2 * zero + 1) << shift
-    return all(
-        -_INT32 <= 2 * x < _INT32 and -_INT32 < high_mul(x, multiplier) + centre - 1 < _INT32 - 2
-        for x in ends
+    if quick.least > LEAST:
+        return True
+    weights = quick.padded(2)
+    return not ((weights[1::2] == LEAST) & (weights[0::2] < 0)).any()
+
+
+def pack_pairs(weights: NDArray[np.int8]) -> NDArray[np.int32]:
+    """[channels, products] as words for lt_conv_packed.h, [pairs, fours, 2]; channels are even."""
+    padded = np.pad(weights, ((0, 0), (0, -weights.shape[1] % 4))).astype(np.int32)
+    halves = ((256 * padded[1::2] + padded[0::2]) & 0xFFFF).reshape(len(padded) // 2, -1, 4)
+    return halves[:, :, :2] | halves[:, :, 2:] << 16
+
+
+def scaled(channels: Channels) -> tuple[tuple[str, Value], ...]:
+    """The params with biases and factors of kernels that scale sums as the reference does."""
+    return (
+        ("bias", Array("int32_t", int32(channels.bias), weights=True)),
+        *factors(channels.factors),
     )
 
 
-def pack_pairs(weights: NDArray[np.int8]) -> NDArray[np.int32] | None:
-    """[channels, products] as words for lt_conv_packed.h; None if a half or a sum does not fit."""
-    channels, products = weights.shape
-    padded = np.zeros((-(-channels // 2) * 2, -(-products // 4) * 4), np.int64)
-    padded[:channels, :products] = weights
-    halves = 256 * padded[1::2] + padded[0::2]
-    sums = np.abs(padded[1::2]).sum(axis=1)
-    if (halves < -(1 << 15)).any() or (halves >= 1 << 15).any() or (128 * sums >= 1 << 23).any():
-        return None
-    unsigned = (halves & 0xFFFF).reshape(len(halves), -1, 4)
-    words = np.stack(
-        [
-            unsigned[:, :, 0] | unsigned[:, :, 2] << 16,
-            unsigned[:, :, 1] | unsigned[:, :, 3] << 16,
-        ],
-        axis=2,
-    )
-    return words.astype(np.uint32).view(np.int32)
-
-
-def pair_scales(narrow: Narrow) -> NDArray[np.int32]:
-    """Five words per pair of channels: bias, multiplier, bias, multiplier, both shifts."""
-    channels = len(narrow.shift)
-    padded = np.zeros((-(-channels // 2) * 2, 3), np.int32)
-    padded[:channels] = np.stack([narrow.bias, narrow.multiplier, narrow.shift], axis=1)
-    first, second = padded[0::2], padded[1::2]
-    shifts = first[:, 2:] + 256 * second[:, 2:]
-    return np.concatenate([first[:, :2], second[:, :2], shifts], axis=1)
+def factors(of: Factors, name: str = "multiplier") -> tuple[tuple[str, Value], ...]:
+    """The params with multipliers, of that name, and shifts."""
+    return (name, Array("int32_t", of[:, 0])), ("shift", Array("int8_t", of[:, 1]))
 
 
 def int32(values: NDArray[Any]) -> NDArray[np.int32]:
     """Integers modulo 2^32, as the kernels' sums are."""
-    return (values.astype(np.int64) & 0xFFFFFFFF).astype(np.uint32).view(np.int32)
-
-
-def column(factors: tuple[tuple[int, int], ...], index: int) -> NDArray[np.int64]:
-    """All multipliers (index 0) or shifts (1)."""
-    return np.array([factor[index] for factor in factors], np.int64)
+    return values.astype(np.int64).astype(np.int32)

@@ -13,10 +13,10 @@ from lowtide.ir import DType, Tensor
 from lowtide.lower import images
 from lowtide.lower.columns import of_a_window
 from lowtide.lower.common import Context, Lowering, activation_range, image_rows
+from lowtide.lower.counts import Plain
 from lowtide.lower.elementwise import row_count, same_type, scale_zero, suffix
 from lowtide.lower.move import port
 from lowtide.lower.nodes import Lowered, Node, Params, Port, Value
-from lowtide.lower.work import Plain
 
 _SMALL_WINDOW = 8
 """Elements of a channel's window, beyond those of its first row, that are still read at once."""

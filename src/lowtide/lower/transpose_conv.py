@@ -9,20 +9,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.ir import DType
-from lowtide.lower import conv_2x2, images
+from lowtide.ir.operands import Factors, multipliers
+from lowtide.lower import images, wide
 from lowtide.lower.common import (
     Context,
     Lowering,
     activation_range,
     image_rows,
-    multiplier,
     per_tensor,
     quantised,
 )
 from lowtide.lower.elementwise import same_type, suffix
-from lowtide.lower.nodes import Array, Lowered, Node, Params, Port, Value
-from lowtide.lower.packed import column, int32
-from lowtide.lower.wide import MAX_SHIFT
+from lowtide.lower.families.conv_2x2 import ordered, short_factors
+from lowtide.lower.layer import Fields
+from lowtide.lower.nodes import Array, Lowered, Node, Params, Port
+from lowtide.lower.packed import factors as factors_of
+from lowtide.lower.packed import int32, sizes_of
 
 _WEIGHTS, _INPUT, _BIAS = 1, 2, 3
 _MOST = 65535
@@ -47,19 +49,19 @@ def _transpose_conv(context: Context) -> Lowered:
     window = -(-kernel_h // stride_h)
     first = [(y + pad_top) // stride_h - window + 1 for y in range(out.shape[1])]
     low, high = activation_range(context, out, context.option("fused_activation_function"))
-    wide = source.dtype is DType.INT16
-    zeros: tuple[tuple[str, Value], ...] = (
+    is_wide = source.dtype is DType.INT16
+    zeros: Fields = (
         ("input_zero", per_tensor(context, source)[1]),
         ("output_zero", per_tensor(context, out)[1]),
     )
-    if wide and any(zero for _, zero in zeros):
+    if is_wide and any(zero for _, zero in zeros):
         raise context.unsupported("an int16 tensor has a zero point other than 0")
-    twos = _by_twos(context, weights) if wide else None
+    twos = _2x2(context, weights) if is_wide else None
     family = f"lt_transpose_conv_{'2x2_s16' if twos is not None else suffix(source.dtype)}"
     params = Params(
         family,
         (
-            *(twos or _each(context, weights, wide)),
+            *(twos or _each(context, weights, is_wide)),
             ("in_w", source.shape[2]),
             ("in_c", in_c),
             ("out_w", out.shape[2]),
@@ -71,7 +73,7 @@ def _transpose_conv(context: Context) -> Lowered:
             ("pad_top", pad_top),
             ("pad_left", pad_left),
             ("rows", window),
-            *(() if wide else zeros),
+            *(() if is_wide else zeros),
             ("low", low),
             ("high", high),
         ),
@@ -79,7 +81,7 @@ def _transpose_conv(context: Context) -> Lowered:
     node = Node(
         op=context.op.id,
         kernel=f"{family}_row",
-        header=f"{family if wide and twos is None else family.rpartition('_')[0]}.h",
+        header=f"{family if is_wide and twos is None else family.rpartition('_')[0]}.h",
         params=params,
         inputs=(images.windows_from(source, first, window),),
         outputs=(Port(out.id, steps, out_bytes),),
@@ -109,37 +111,36 @@ def _check(context: Context) -> None:
         raise context.unsupported("its weights have a zero point other than 0")
 
 
-def _by_twos(context: Context, weights: NDArray[np.int8]) -> tuple[tuple[str, Value], ...] | None:
+def _2x2(context: Context, weights: NDArray[np.int8]) -> Fields | None:
     """The params of lt_transpose_conv_2x2.h with weights and scales, or None without its conditions.
     `weights` is [out_c, kernel_h, kernel_w, in_c]."""
     channels, _, _, in_c = weights.shape
     bias, factors = _requantisation(context, channels, True)
     flat = weights.reshape(channels, -1)
-    quick = conv_2x2.short(flat, bias, factors) if in_c % 4 == 0 else None
+    quick = short_factors(sizes_of(flat), bias, factors) if in_c % 4 == 0 else None
     if quick is None:
         return None
     return (
-        ("weights", Array("int8_t", conv_2x2.ordered(flat, 1), weights=True)),
+        ("weights", ordered(flat, 1)),
         ("start", Array("int32_t", int32(bias), weights=True)),
         ("factor", Array("int32_t", quick)),
     )
 
 
-def _each(context: Context, weights: NDArray[np.int8], wide: bool) -> tuple[tuple[str, Value], ...]:
+def _each(context: Context, weights: NDArray[np.int8], is_wide: bool) -> Fields:
     """The params of the other kernels with weights and scales."""
-    bias, factors = _requantisation(context, len(weights), wide)
-    sums = Array("int64_t", bias, weights=True) if wide else None
+    bias, factors = _requantisation(context, len(weights), is_wide)
+    sums = Array("int64_t", bias, weights=True) if is_wide else None
     return (
         ("weights", Array("int8_t", weights, weights=True)),
         ("bias", sums or Array("int32_t", int32(bias), weights=True)),
-        ("multiplier", Array("int32_t", column(factors, 0))),
-        ("shift", Array("int8_t", column(factors, 1))),
+        *factors_of(factors),
     )
 
 
 def _requantisation(
-    context: Context, channels: int, wide: bool
-) -> tuple[NDArray[np.int64], conv_2x2.Factors]:
+    context: Context, channels: int, is_wide: bool
+) -> tuple[NDArray[np.int64], Factors]:
     """Bias and factors per channel: PopulateConvolutionQuantizationParams, kernel_util.cc."""
     input_scale, _ = per_tensor(context, context.input(_INPUT))
     output_scale, _ = per_tensor(context, context.output())
@@ -148,14 +149,14 @@ def _requantisation(
     bias = np.zeros(channels, np.int64)
     given = context.optional(_BIAS)
     if given is not None:
-        if wide and given.dtype not in (DType.INT16, DType.INT64):
+        if is_wide and given.dtype not in (DType.INT16, DType.INT64):
             raise context.unsupported(f"its bias is of type {given.dtype.name}")
         bias = context.constant(_BIAS).astype(np.int64).reshape(-1)
     if len(scales) != channels or len(bias) != channels:
         raise context.unsupported(f"its scales or bias are not one for each of {channels} channels")
-    factors = tuple(multiplier(context, input_scale * scale / output_scale) for scale in scales)
-    if wide and any(shift > MAX_SHIFT for _, shift in factors):
-        raise context.unsupported(f"a factor of its sums is {1 << MAX_SHIFT} or more")
+    factors = multipliers(context, input_scale * np.array(scales) / output_scale)
+    if is_wide:
+        wide.check(context, factors[:, 1])
     return bias, factors
 
 

@@ -10,7 +10,13 @@ import math
 
 from lowtide.errors import ModelError
 from lowtide.ir import DType, Tensor
-from lowtide.ir.state import SHIFT_ROWS, WRITE_ROWS, carried_row_bytes
+from lowtide.ir.state import (
+    SHIFT_ROWS,
+    WRITE_ROWS,
+    ShiftRowsOp,
+    WriteRowsOp,
+    carried_row_bytes,
+)
 from lowtide.lower.common import Context, Lowering
 from lowtide.lower.move import MOVABLE, copy_node, elements, port, row_dims
 from lowtide.lower.nodes import Join, Lowered, Node, Params, Port
@@ -52,9 +58,10 @@ def _copy(context: Context, source: Tensor, target: Tensor) -> Lowered:
 
 def _write_rows(context: Context) -> Lowered:
     """The rows of input 1 become some of the variable's: copied, or made there (rows/joined.py)."""
-    variable, part = _variable(context), context.input(1)
+    op, variable, part = context.op, _variable(context), context.input(1)
+    assert isinstance(op, WriteRowsOp)
     elements(context, variable, part)
-    row = context.option("row")
+    row = op.row
     size = carried_row_bytes(variable)
     rows, count = part.bytes // size, variable.bytes // size
     target = Port(variable.id, count, size, first=row)
@@ -69,27 +76,17 @@ def _write_rows(context: Context) -> Lowered:
 
 def _shift_rows(context: Context) -> Lowered:
     """One move in each variable, those that lie first in memory first: place/variables.py."""
-    rows, kept = context.op.options["rows"], context.op.options["kept"]
-    assert isinstance(rows, tuple) and isinstance(kept, tuple)
+    op, graph = context.op, context.graph
+    assert isinstance(op, ShiftRowsOp)
     nodes = []
-    for number, (first, many) in enumerate(zip(rows, kept, strict=True)):
-        variable = context.input(number)
-        size = carried_row_bytes(variable)
-        count = variable.bytes // size
-        source = Port(variable.id, count, size, first=int(first), stride=0)
-        target = Port(variable.id, count, size, stride=0)
-        params = Params("lt_slide", (("bytes", int(many) * size),))
-        nodes.append(
-            Node(
-                context.op.id,
-                "lt_slide_buffer",
-                "lt_slide.h",
-                params,
-                (source,),
-                (target,),
-                steps=1,
-            )
-        )
+    for variable, (before, kept) in op.moved(graph).items():
+        size = carried_row_bytes(graph.tensors[variable])
+        count = graph.tensors[variable].bytes // size
+        source = Port(variable, count, size, first=before // size, stride=0)
+        target = Port(variable, count, size, stride=0)
+        params = Params("lt_slide", (("bytes", kept),))
+        ports = (source,), (target,)
+        nodes.append(Node(op.id, "lt_slide_buffer", "lt_slide.h", params, *ports, steps=1))
     return Lowered(tuple(nodes))
 
 

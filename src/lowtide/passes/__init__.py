@@ -17,7 +17,6 @@ from lowtide.passes.rounding import round_once
 from lowtide.passes.signal_state import show_signal_state
 from lowtide.passes.unsigned import unsigned_inputs
 from lowtide.passes.variables import resolve_variables
-from lowtide.passes.windows import normalise_windows
 
 __all__ = [
     "carry_rows",
@@ -26,7 +25,6 @@ __all__ = [
     "drop_boundary_quantization",
     "fold_dilations",
     "fold_pads",
-    "normalise_windows",
     "resolve_variables",
     "round_once",
     "show_signal_state",

@@ -14,17 +14,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from lowtide.ir.graph import Graph, Op, Tensor
-from lowtide.ir.state import SHIFT_ROWS, WRITE_ROWS
+from lowtide.ir.state import ShiftRowsOp, WriteRowsOp
 from lowtide.passes.rewriting import integers, readers_of, with_ops
 
 
 def carry_rows(graph: Graph) -> Graph:
     """Keep in place what CONCATENATION appends to a variable, and other variables where they are read.
 
-    In place of READ_VARIABLE, CONCATENATION and ASSIGN_VARIABLE there are WRITE_ROWS(variable, part),
-    one for each part, its option `row` the first row that it becomes; and in the end one
-    SHIFT_ROWS(variables) with, for each of them, the row that becomes the first (`rows`) and how many
-    matter (`kept`).
+    In place of READ_VARIABLE, CONCATENATION and ASSIGN_VARIABLE there are a `WriteRowsOp` for each part,
+    and in the end one `ShiftRowsOp` for all variables.
     """
     if not any(tensor.is_variable for tensor in graph.tensors):
         return graph
@@ -47,11 +45,8 @@ def carry_rows(graph: Graph) -> Graph:
         gone |= ring.operators
         row = ring.kept
         for part in ring.parts:
-            op = graph.ops[ring.join]
-            option = {"row": row}
-            writes.setdefault(ring.join, []).append(
-                replace(op, type=WRITE_ROWS, inputs=(new.id, part), outputs=(), options=option)
-            )
+            written = WriteRowsOp(id=-1, inputs=(new.id, part), row=row)
+            writes.setdefault(ring.join, []).append(written)
             row += tensors[part].shape[ring.axis]
     ops: list[Op] = []
     for op in graph.ops:
@@ -61,9 +56,9 @@ def carry_rows(graph: Graph) -> Graph:
     # make room for the newest of the one before it: see place/variables.py.
     rings.reverse()
     if rings:
-        options = {"rows": tuple(r.shift for r in rings), "kept": tuple(r.kept for r in rings)}
         variables = tuple(place[ring.whole] for ring in rings)
-        ops.append(Op(len(ops), SHIFT_ROWS, variables, (), options))
+        rows, kept = tuple(r.shift for r in rings), tuple(r.kept for r in rings)
+        ops.append(ShiftRowsOp(id=-1, inputs=variables, rows=rows, kept=kept))
     carried = with_ops(replace(graph, tensors=tuple(tensors)), ops)
     return _read_in_place(carried)
 

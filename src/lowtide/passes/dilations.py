@@ -11,7 +11,6 @@ from dataclasses import replace
 from lowtide.ir.graph import Graph, Op
 from lowtide.ir.window import Axis, Window
 from lowtide.passes.rewriting import integers, readers_of, with_ops
-from lowtide.passes.windows import normalise_windows
 
 _CONVOLUTIONS = frozenset({"CONV_2D", "DEPTHWISE_CONV_2D"})
 
@@ -26,7 +25,6 @@ def fold_dilations(graph: Graph) -> Graph:
     cropped is no more than what was padded. The convolution keeps its window, dilated, with what is left
     of the padding, which is with zero points.
     """
-    graph = normalise_windows(graph)
     readers = readers_of(graph)
     folded: dict[int, Op] = {}
     gone: set[int] = set()

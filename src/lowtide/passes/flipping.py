@@ -7,12 +7,13 @@ what it reads and writes on the way.
 
 Cameras give uint8 and networks compute with int8, so files of int8 begin with a QUANTIZE that only adds
 128. A kernel that gathers what it reads can flip it on the way; then there is no row of converted bytes
-in RAM. The lowering says which do. What does not reads what a FLIP makes, which needs no table.
+in RAM. Whoever knows the kernels says which do (`HasKernel`). What does not reads what a FLIP makes,
+which needs no table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -22,11 +23,8 @@ from lowtide.ir.byte_tables import BYTE_FUNCTIONS, BYTES, byte_table
 from lowtide.ir.flipped import CONVOLUTIONS, EITHER, flipped, unflipped
 from lowtide.ir.graph import DType, Graph, Op, Tensor
 from lowtide.ir.operands import Operands
-from lowtide.lower import lower_op
 from lowtide.passes.rewriting import readers_of, with_ops
 from lowtide.passes.simplify.result import Kept, Simplified, then, unchanged
-from lowtide.passes.windows import normalise_windows
-from lowtide.target import ANY, Target
 
 FLIP = "FLIP"
 """Flips the sign bit of every byte; no file has it."""
@@ -44,17 +42,21 @@ _SAME = frozenset(
 """Give flipped results of flipped operands."""
 
 
-def flip_bytes(graph: Graph, target: Target = ANY) -> Simplified:
+HasKernel = Callable[[Graph, Op], bool]
+"""Whether there is a kernel of an operator, which flips those `flipped` tensors that it reads."""
+
+
+def flip_bytes(graph: Graph, has_kernel: HasKernel) -> Simplified:
     """The tensors of convolutions of uint8, and of what is between them, flipped.
 
     Tensors keep their ids. The network's inputs and outputs, and what other operators read or make,
     stay as they are: where both kinds meet, a FLIP is between them, whose tensor is a new one. What
-    converts int8 and uint8 is one, too. None goes where the kernels for `target` of whoever reads what
-    it makes flip it themselves.
+    converts int8 and uint8 is one, too. None goes where the kernels of whoever reads what it makes flip
+    it themselves.
     """
     taken = _taken(graph)
     result = _Flipped(graph, taken).result() if taken else unchanged(graph)
-    plain = flips_by_readers(_conversions_as_flips(result.graph), target)
+    plain = flips_by_readers(_conversions_as_flips(result.graph), has_kernel)
     return result if plain is result.graph else then(result, unchanged(plain))
 
 
@@ -215,18 +217,17 @@ def _only_flips(graph: Graph, op: Op) -> bool:
     source, out = (graph.tensors[t] for t in (op.inputs[0], op.outputs[0]))
     if {source.dtype, out.dtype} != BYTES or source.elements != out.elements:
         return False
-    of, stored = Operands(graph, op), np.arange(256)  # by the input's bits, or from the least value
+    of, stored = Operands(graph, op), np.arange(256)  # from the least value
     try:
-        found = of.constant(1) if op.type == "TABLE" else byte_table(of)
+        found = byte_table(of)
     except ModelError:
         return False
-    flips = stored ^ 0x80 if op.type == "TABLE" or source.dtype is DType.UINT8 else stored
+    flips = stored ^ 0x80 if source.dtype is DType.UINT8 else stored
     return found is not None and bool((found.astype(np.uint8) == flips).all())
 
 
-def flips_by_readers(graph: Graph, target: Target = ANY) -> Graph:
-    """Without those FLIPs to int8 that all readers' kernels for `target` do; the graph itself if there
-    are none.
+def flips_by_readers(graph: Graph, has_kernel: HasKernel) -> Graph:
+    """Without those FLIPs to int8 that all readers' kernels do; the graph itself if there are none.
 
     Between the two there may be other names for the same bytes, which then are uint8.
     """
@@ -237,7 +238,7 @@ def flips_by_readers(graph: Graph, target: Target = ANY) -> Graph:
         if op.type != FLIP or graph.tensors[op.inputs[0]].dtype is not DType.UINT8:
             continue
         (given,), (made,) = op.inputs, op.outputs
-        names = _names(graph, readers, made, target)
+        names = _names(graph, readers, made, has_kernel)
         if names is not None and _are_alike(flipped(tensors[given]), tensors[made]):
             instead[made] = given
             tensors[given] = replace(tensors[given], flipped=True)
@@ -263,7 +264,7 @@ def _are_alike(one: Tensor, other: Tensor) -> bool:
 
 
 def _names(
-    graph: Graph, readers: Mapping[int, list[Op]], tensor: int, target: Target
+    graph: Graph, readers: Mapping[int, list[Op]], tensor: int, has_kernel: HasKernel
 ) -> set[int] | None:
     """The other names of `tensor`, if whoever reads it, under whatever name, flips it; None if one does
     not."""
@@ -272,24 +273,15 @@ def _names(
     found: set[int] = set()
     for op in readers.get(tensor, ()):
         if op.type in _VIEWS and tensor == op.inputs[0]:
-            more = _names(graph, readers, op.outputs[0], target)
+            more = _names(graph, readers, op.outputs[0], has_kernel)
             if more is None:
                 return None
             found |= {op.outputs[0], *more}
-        elif not _flips(graph, op, tensor, target):
+        elif op.type not in CONVOLUTIONS or not has_kernel(_with_flipped(graph, tensor), op):
             return None
     return found
 
 
-def _flips(graph: Graph, op: Op, tensor: int, target: Target) -> bool:
-    """Whether there is a kernel of `op` that reads `tensor` as uint8: the lowering knows."""
-    if op.type not in CONVOLUTIONS:
-        return False
-    tensors = list(graph.tensors)
-    tensors[tensor] = flipped(tensors[tensor])
-    alone = normalise_windows(replace(graph, tensors=tuple(tensors), ops=(op,)))
-    try:
-        lower_op(alone, alone.ops[0], target=target)
-    except ModelError:
-        return False
-    return True
+def _with_flipped(graph: Graph, tensor: int) -> Graph:
+    tensors = (flipped(t) if t.id == tensor else t for t in graph.tensors)
+    return replace(graph, tensors=tuple(tensors))

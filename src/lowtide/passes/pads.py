@@ -10,7 +10,6 @@ from dataclasses import replace
 from lowtide.ir.graph import DType, Graph, Op
 from lowtide.ir.window import Window
 from lowtide.passes.rewriting import integers, readers_of, with_ops
-from lowtide.passes.windows import normalise_windows
 
 _CONVOLUTIONS = frozenset({"CONV_2D", "DEPTHWISE_CONV_2D"})
 
@@ -23,7 +22,6 @@ def fold_pads(graph: Graph) -> Graph:
     type's least value before a MAX_POOL_2D. (An average is not the same: padding changes its divisor.)
     The operator reads the PAD's input, and its window has the padding.
     """
-    graph = normalise_windows(graph)
     readers = readers_of(graph)
     folded: dict[int, Op] = {}
     gone = set()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from lowtide.ir import DType, Graph
-from lowtide.ir.state import SHIFT_ROWS, carried_row_bytes
+from lowtide.ir.state import ShiftRowsOp
 from lowtide.rows.prepare import Prepared
 
 
@@ -80,16 +80,8 @@ def state_bytes(variables: Sequence[Variable]) -> int:
 def _carried(graph: Graph) -> dict[int, tuple[int, int]]:
     """Variable that carries rows -> bytes of its oldest rows, which no other invocation needs, and of
     those that the next one does; in the order in which they are moved."""
-    found = {}
-    for op in graph.ops:
-        if op.type != SHIFT_ROWS:
-            continue
-        rows, kept = op.options["rows"], op.options["kept"]
-        assert isinstance(rows, tuple) and isinstance(kept, tuple)
-        for tensor, first, many in zip(op.inputs, rows, kept, strict=True):
-            each = carried_row_bytes(graph.tensors[tensor])
-            found[tensor] = int(first) * each, int(many) * each
-    return found
+    moving = (op.moved(graph) for op in graph.ops if isinstance(op, ShiftRowsOp))
+    return next(moving, {})  # there is one at most
 
 
 def _when(
@@ -99,7 +91,7 @@ def _when(
     found: dict[int, tuple[int, int]] = {}
     for at, number in enumerate(order):
         op = graph.ops[number]
-        if op.type == SHIFT_ROWS:
+        if isinstance(op, ShiftRowsOp):
             continue
         for tensor in {roots.get(t, t) for t in (*op.inputs, *op.outputs)}:
             found[tensor] = (found.get(tensor, (at, at))[0], at)

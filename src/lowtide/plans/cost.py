@@ -4,7 +4,7 @@ Why not MACs alone: a strip runs every row again, however narrow it is, and each
 interpreter and the kernel something before the first product; a depthwise product costs several times
 that of a convolution; odd columns and lean forms fetch weights for one pixel instead of two.
 
-What a kernel does its lowering counts (lower/work.py): rows, columns, blocks of channels, products. A
+What a kernel does its lowering counts (lower/counts.py): rows, columns, blocks of channels, products. A
 `CostModel` has what one of each costs. For the search, an operator is `Linear` in the columns it makes,
 so that a strip is priced without looking at its kernels.
 
@@ -23,20 +23,12 @@ from typing import Any
 
 from lowtide.errors import UsageError
 from lowtide.ir.window import Axis
-from lowtide.lower.block_work import BlockWork
-from lowtide.lower.conv_2x2_work import ConvolutionTwos
 from lowtide.lower.counts import Features, padded_taps
-from lowtide.lower.depthwise_work import DepthwiseColumns
 from lowtide.lower.nodes import AnyNode, Node
-from lowtide.lower.vector_work import DepthwiseLanes
-from lowtide.lower.work import NineBits, Plain, Work
 
 _FILE = Path(__file__).with_name("costs.toml")
 OTHER = "other"
 """Stands for kernels that the model has no costs of."""
-
-NOT_LINEAR = BlockWork | ConvolutionTwos | DepthwiseColumns | DepthwiseLanes
-"""What does work by columns in another way than so much for each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +108,7 @@ class CostModel:
 
     def linear(self, node: Node) -> Linear | Exact:
         """The cost of a node by the number of columns it makes."""
-        work = node.work.of if isinstance(node.work, NineBits) else node.work
-        if isinstance(work, NOT_LINEAR):
+        if node.work is not None and not node.work.is_linear:
             return Exact(lambda columns: round(self._made(node, columns)))
         none, one, two = (self._made(node, columns) for columns in (0, 1, 2))
         padded = self._made(node, 1, 1)
@@ -135,7 +126,7 @@ class CostModel:
         work = node.work
         if work is None:
             return self.linear(node).at(1)
-        return self.linear(node).at(work.columns, -work.axis.before, _width(work))
+        return self.linear(node).at(work.columns, -work.axis.before, work.in_w)
 
     def prices(self, nodes: Iterable[AnyNode]) -> Prices:
         """The cost of every operator that has nodes."""
@@ -170,13 +161,8 @@ def features(node: Node, columns: int | None = None, padded: int | None = None) 
         return own
     many = work.columns if columns is None else columns
     if padded is None:
-        padded = padded_taps(many, -work.axis.before, _width(work), work.axis)
+        padded = padded_taps(many, -work.axis.before, work.in_w, work.axis)
     return {**own, **work.features(many, padded)}
-
-
-def _width(work: Work) -> int:
-    """The columns of what it reads."""
-    return 0 if isinstance(work, Plain) else work.in_w
 
 
 @cache

@@ -20,8 +20,8 @@ from lowtide.ir import Graph, Op, Tensor
 from lowtide.ir.block import BlockOp
 from lowtide.ir.macs import op_macs
 from lowtide.lower.block import MOST_ROWS
-from lowtide.lower.convolution_work import Convolution
-from lowtide.lower.depthwise_work import Depthwise
+from lowtide.lower.families.conv_packed import ConvPacked
+from lowtide.lower.families.depthwise_mult1 import DepthwiseMult1
 from lowtide.lower.nodes import Lowered, Node
 
 
@@ -133,15 +133,15 @@ def _disjoint(blocks: Iterable[BlockOption]) -> tuple[BlockOption, ...]:
 def _is_pointwise(lowered: Lowered) -> bool:
     node = _only(lowered)
     work = None if node is None else node.work
-    if node is None or not isinstance(work, Convolution):
+    if node is None or not isinstance(work, ConvPacked):
         return False
-    return work.direct and work.axis.stride == 1 and node.inputs[0].stride == 1
+    return work.of.taps == 1 and work.axis.stride == 1 and node.inputs[0].stride == 1
 
 
 def _is_depthwise(lowered: Lowered) -> bool:
     node = _only(lowered)
     work = None if node is None else node.work
-    if node is None or not isinstance(work, Depthwise):
+    if node is None or not isinstance(work, DepthwiseMult1):
         return False
     port, axis = node.inputs[0], work.axis
     return (
@@ -158,7 +158,7 @@ def _is_depthwise(lowered: Lowered) -> bool:
 def _is_narrow(lowered: Lowered) -> bool:
     """Whether lt_separable can count its columns: in pad_left, which is an int16_t."""
     work = lowered.nodes[0].work
-    assert isinstance(work, Depthwise)
+    assert isinstance(work, DepthwiseMult1)
     return work.columns * work.axis.stride <= 1 << 15
 
 

@@ -8,10 +8,9 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from lowtide.errors import UsageError
-from lowtide.ir import Graph, Op
+from lowtide.ir import Graph
 from lowtide.lower import lower_op
 from lowtide.lower.nodes import AnyNode, Exchange, Lowered
-from lowtide.passes import normalise_windows
 from lowtide.rows.bases import CONSTANTS, FIRST_INPUT
 from lowtide.rows.blocks import BlockOption, find_blocks
 from lowtide.rows.bounds import check_rows
@@ -21,9 +20,6 @@ from lowtide.rows.stages import Choice, Fused
 from lowtide.rows.table import RowTable, row_table
 from lowtide.rows.views import resolve_views, with_exchanges
 from lowtide.target import ANY, Target
-
-Lower = Callable[[Graph, Op, Sequence[Mapping[int, Lowered]], Target], Lowered]
-"""How an operator is lowered: see `lower_op`."""
 
 InputMode = Literal["resident", "const", "streamed"]
 OutputMode = Literal["resident", "streamed"]
@@ -195,15 +191,13 @@ def prepare(
     join: bool = True,
     blocks: bool = True,
     target: Target = ANY,
-    lower: Lower = lower_op,
 ) -> Prepared:
-    """Lower every operator, its window in the one form. Raises ModelError for one without a kernel.
+    """Lower every operator. Raises ModelError for one without a kernel.
 
     With `join`, concatenations and splits along rows or columns cost nothing, and there are `blocks`:
-    for rows only. `lower` is how operators are lowered.
+    for rows only.
     """
-    graph = normalise_windows(graph)
-    lowered = {op.id: lower(graph, op, (), target) for op in graph.ops}
+    lowered = {op.id: lower_op(graph, op, target=target) for op in graph.ops}
     check_rows(graph, lowered)
     views = resolve_views(graph, lowered)
     constants, fixed = _constants(graph, lowered, views)
@@ -225,13 +219,12 @@ def prepare(
         joined=joined(graph, lowered, views) if join else Joined({}, frozenset()),
         target=target,
     )
-    return with_blocks(ready, lower=lower) if join and blocks else ready
+    return with_blocks(ready) if join and blocks else ready
 
 
 def with_blocks(
     ready: Prepared,
     choose: Callable[[Sequence[BlockOption]], Sequence[BlockOption]] = tuple,
-    lower: Lower = lower_op,
 ) -> Prepared:
     """The same with all blocks that there can be, of which those are lowered that `choose` picks."""
     graph, target, lowered = ready.graph, ready.target, dict(ready.lowered)
@@ -239,11 +232,11 @@ def with_blocks(
     if target.is_particular or any(t.of_nibbles for t in graph.tensors):
         shared = target.within_blocks
         windows = (op for op in graph.ops if op.window is not None)
-        within = lowered | {op.id: lower(graph, op, (), shared) for op in windows}
+        within = lowered | {op.id: lower_op(graph, op, target=shared) for op in windows}
     kept = [n for n in ready.order if n not in ready.joined.operators and lowered[n].nodes]
     wide, blocks = find_blocks(graph, within, kept, ready.parts)
     known = lowered, within
-    made = {b.op: lower(wide, wide.ops[b.op], known, target) for b in choose(blocks)}
+    made = {b.op: lower_op(wide, wide.ops[b.op], known, target) for b in choose(blocks)}
     return replace(
         ready, wide=wide, blocks=blocks, lowered=lowered | made, within=within, _variants={}
     )

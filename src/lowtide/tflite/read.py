@@ -14,6 +14,7 @@ from lowtide.ir import DType, Graph, Metadata, Model, Op, Option, Quant, Signatu
 from lowtide.ir.relations import check_shapes
 from lowtide.ir.signal import SIGNAL
 from lowtide.ir.soundness import BRANCHES, verify
+from lowtide.ir.windows import normalise_windows
 from lowtide.sizes import MOST_FILE
 from lowtide.tflite.flexbuffers import unpack_map
 from lowtide.tflite.foreign import contents
@@ -127,8 +128,8 @@ def _model(source: bytes, path: str) -> Model:
 
 
 def _sound(graph: Graph, *, main: bool = True) -> Graph:
-    """`graph` itself, of which all holds that later stages rely on; else raises ModelError."""
-    return check_shapes(verify(graph, main=main))
+    """`graph` with its windows, of which all holds that later stages rely on; else raises ModelError."""
+    return check_shapes(normalise_windows(verify(graph, main=main)))
 
 
 def _initial(

@@ -18,6 +18,7 @@ import numpy as np
 
 from lowtide.errors import LowtideError
 from lowtide.ir import Graph
+from lowtide.lower import has_kernel
 from lowtide.lower.nodes import Node
 from lowtide.machines.board import targets
 from lowtide.passes.flipping import flip_bytes
@@ -97,7 +98,7 @@ def network(
     """A case lowered for a core, its nodes in some of their forms; and the core."""
     core = cores[int(rng.integers(len(cores)))]
     graph = unpack_weights(parse(write(case.spec)).graph)
-    graph = flip_bytes(round_once(graph) if case.once else graph).graph
+    graph = flip_bytes(round_once(graph) if case.once else graph, has_kernel).graph
     return lowered(graph, core, rng), core
 
 

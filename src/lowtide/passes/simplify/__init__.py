@@ -14,8 +14,8 @@ from lowtide.passes.simplify.aliases import drop_unread
 from lowtide.passes.simplify.channels import drop_channels
 from lowtide.passes.simplify.clamps import drop_clamps, drop_idle
 from lowtide.passes.simplify.constants import fold_constants
+from lowtide.passes.simplify.counts import Price
 from lowtide.passes.simplify.equal import merge_equal
-from lowtide.passes.simplify.prices import Price
 from lowtide.passes.simplify.result import (
     Always,
     Channels,

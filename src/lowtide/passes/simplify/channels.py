@@ -16,11 +16,10 @@ import numpy as np
 from lowtide.ir.graph import Graph, Op
 from lowtide.ir.operands import NUMPY_TYPES
 from lowtide.passes.rewriting import with_ops
-from lowtide.passes.simplify.counts import rounded
+from lowtide.passes.simplify.counts import Price, rounded
 from lowtide.passes.simplify.cutting import Constants, cut_linked, cut_tensor
 from lowtide.passes.simplify.flow import Dense, Linked, Opaque
 from lowtide.passes.simplify.needed import Channels, Kept, Mask, follow, is_needed, needed
-from lowtide.passes.simplify.prices import Price
 from lowtide.passes.simplify.refolding import refolded
 from lowtide.passes.simplify.result import (
     Always,
@@ -30,7 +29,6 @@ from lowtide.passes.simplify.result import (
     changed,
     unchanged,
 )
-from lowtide.passes.windows import normalise_windows
 
 
 def drop_channels(
@@ -42,7 +40,7 @@ def drop_channels(
     LiteRT. What must stay: all channels of inputs and outputs, of variables, and of operators that are
     not understood. With a `price`, some constant channels stay where that takes fewer instructions.
     """
-    channels = follow(normalise_windows(graph), both_roundings=both_roundings)
+    channels = follow(graph, both_roundings=both_roundings)
     kept = needed(channels)
     return _without(graph, channels, kept if price is None else rounded(channels, kept, price))
 

@@ -20,7 +20,6 @@ from lowtide.passes.simplify.bounding import Bounding
 from lowtide.passes.simplify.interval import Interval
 from lowtide.passes.simplify.ranges import bounded, ranges
 from lowtide.passes.simplify.result import Simplified, changed, then, unchanged
-from lowtide.passes.windows import normalise_windows
 
 _FUSED = "fused_activation_function"
 _CLAMPED = frozenset(
@@ -40,7 +39,7 @@ def drop_clamps(graph: Graph, *, both_roundings: bool = False) -> Simplified:
     known = ranges(graph, both_roundings=both_roundings)
     idle = {
         op.id
-        for op in normalise_windows(graph).ops
+        for op in graph.ops
         if op.type in _CLAMPED and _is_idle(graph, op, known, both_roundings)
     }
     if not idle:

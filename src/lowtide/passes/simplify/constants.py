@@ -11,9 +11,11 @@ from typing import Final
 
 import numpy as np
 
+from lowtide.errors import ModelError
+from lowtide.ir.elementwise import Values, evaluated, sources
 from lowtide.ir.graph import DType, Graph, Op
+from lowtide.ir.operands import Operands
 from lowtide.passes.rewriting import with_ops
-from lowtide.passes.simplify.functions import Values, apply, node_of
 from lowtide.passes.simplify.moving import MOVES, move, moved_inputs, pad_value, values_of
 from lowtide.passes.simplify.result import Dropped, Holds, Simplified, changed, unchanged
 
@@ -101,8 +103,8 @@ def made_of_constants(graph: Graph, op: Op) -> tuple[Values, ...] | None:
             return None
         chosen: Values = np.asarray(_CHOICES[op.type](*(given[t] for t in op.inputs)))
         return (chosen,) if chosen.shape == out.shape and out.dtype is DType.BOOL else None
-    node = node_of(graph, op)
-    result = None if node is None else apply(graph, node, given)
-    if result is None or result.nbytes != out.bytes:
+    try:
+        result = evaluated(Operands(graph, op), [given[t] for t in sources(op)])
+    except ModelError:
         return None
-    return (result,)
+    return None if result is None else (result,)

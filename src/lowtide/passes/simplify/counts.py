@@ -6,13 +6,17 @@ next operator as well, and whether that pays depends on the core and on the size
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 
+from lowtide.ir.graph import Graph, Op
 from lowtide.passes.simplify.flow import Dense, Opaque
 from lowtide.passes.simplify.needed import Channels, Kept, closed, is_needed, touched_by
-from lowtide.passes.simplify.prices import Price, instructions
+
+Price = Callable[[Graph, Op, int | None, int], float]
+"""What an operator costs on a core if it reads and makes so many channels; None where it makes each
+channel of one."""
 
 _BLOCK = 4
 
@@ -48,7 +52,7 @@ class _Costs:
     def __init__(self, channels: Channels, price: Price) -> None:
         self._channels = channels
         self._price = price
-        self._known: dict[tuple[int, int, int], float] = {}
+        self._known: dict[tuple[int, int | None, int], float] = {}
 
     def difference(self, before: Kept, after: Kept, touching: Mapping[int, list[int]]) -> float:
         """What `after` costs more than `before`."""
@@ -69,15 +73,14 @@ class _Costs:
         op, flow = channels.graph.ops[number], channels.flows[number]
         if isinstance(flow, Opaque) or not is_needed(channels, op, kept):
             return 0.0
-        source = op.inputs[flow.sums.source] if isinstance(flow, Dense) else -1
-        read = 0
+        read = None
         if isinstance(flow, Dense):
-            mask = kept.get(source)
+            mask = kept.get(op.inputs[flow.sums.source])
             read = flow.sums.reads
             if mask is not None:
                 read = read // len(mask) * int(mask.sum())
         made = int(kept[op.outputs[0]].sum())
         key = number, read, made
         if key not in self._known:
-            self._known[key] = instructions(self._price, channels.graph, op, flow, read, made)
+            self._known[key] = self._price(channels.graph, op, read, made)
         return self._known[key]

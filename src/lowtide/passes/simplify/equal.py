@@ -6,7 +6,7 @@ Why: files have twins where a converter wrote a shared part out twice, and passe
 from __future__ import annotations
 
 from lowtide.ir.graph import Graph, Op
-from lowtide.lower import LOWERINGS
+from lowtide.ir.state import keeps_state
 from lowtide.passes.rewriting import readers_of, with_ops
 from lowtide.passes.simplify.aliases import take_place
 from lowtide.passes.simplify.flow import has_effects
@@ -58,7 +58,7 @@ def _merged_one(graph: Graph) -> Simplified:
 def _key(graph: Graph, op: Op) -> tuple[object, ...] | None:
     """What two operators have in common if they make the same; None for one that is like no other."""
     tensors = [graph.tensors[t] for t in (*op.inputs, *op.outputs) if t >= 0]
-    if op.type not in LOWERINGS or has_effects(op) or any(t.is_variable for t in tensors):
+    if keeps_state(op) or has_effects(op) or any(t.is_variable for t in tensors):
         return None
     given = (
         (t.dtype, t.shape, t.quant, t.data) if t.is_constant else t.id

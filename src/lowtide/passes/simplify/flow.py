@@ -18,11 +18,11 @@ from lowtide.errors import ModelError
 from lowtide.ir.graph import Graph, Op
 from lowtide.ir.operands import Operands, axis_of
 from lowtide.ir.reductions import reduced_axes
+from lowtide.ir.roundings import Integers
 from lowtide.ir.slices import sliced
 from lowtide.ir.soundness import CONTROL_FLOW
 from lowtide.ir.state import writes_variables
 from lowtide.passes.simplify.bounding import channels_of
-from lowtide.passes.simplify.interval import Integers
 from lowtide.passes.simplify.sums import Sums, sums_of
 
 _EFFECTS = CONTROL_FLOW | {"VAR_HANDLE", "CALL_ONCE"}

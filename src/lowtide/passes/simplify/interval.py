@@ -1,4 +1,4 @@
-"""Intervals of integers, a pair per channel, and the roundings that intervals pass through.
+"""Intervals of integers, a pair per channel, and what becomes of them behind a rounding.
 
 Why ends are enough: requantisation never decreases, so what lies between two sums lies between what
 becomes of them. Where an intermediate value would leave its 32 bits that is no longer so; then nothing
@@ -7,15 +7,14 @@ is known but what the output is clamped to.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-Integers = NDArray[np.int64]
-
-_INT32 = 1 << 31
+from lowtide.ir.roundings import Exact, Integers, Rounding
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,83 +79,22 @@ def whole(low: int, high: int, channels: int) -> Interval:
     return Interval(np.full(channels, low, np.int64), np.full(channels, high, np.int64))
 
 
-def fits(values: Integers, bits: int = 32) -> NDArray[np.bool_]:
-    """Which values are signed integers of so many bits."""
-    limit = 1 << (bits - 1)
-    fine: NDArray[np.bool_] = (values >= -limit) & (values < limit)
-    return fine
-
-
-Rounding = Callable[[Integers], tuple[Integers, NDArray[np.bool_]]]
-"""Sums, the last axis per channel, to outputs less their zero point, and where nothing overflowed."""
-
-
-def rounded_twice(factors: Sequence[tuple[int, int]]) -> Rounding:
-    """MultiplyByQuantizedMultiplier of 32-bit sums: fixed_point.scale, for arrays."""
-    multiplier, shift = _columns(factors)
-    left, right = np.maximum(shift, 0), np.maximum(-shift, 0)
-    mask = (np.int64(1) << right) - 1
-
-    def function(sums: Integers) -> tuple[Integers, NDArray[np.bool_]]:
-        fine = fits(sums)
-        shifted: Integers = np.left_shift(np.where(fine, sums, 0), left)
-        fine &= fits(shifted)
-        high = (np.where(fine, shifted, 0) * multiplier + (1 << 30)) >> 31
-        rest = high & mask
-        return (high >> right) + (rest > (mask >> 1) + (high < 0)), fine
-
-    return function
-
-
-def rounded_wide(factors: Sequence[tuple[int, int]]) -> Rounding:
-    """MultiplyByQuantizedMultiplier of 64-bit sums below 2^47: lt_scale_wide, for arrays."""
-    multiplier, shift = _columns(factors)
-    reduced = np.where(multiplier < 0x7FFF0000, (multiplier + (1 << 15)) >> 16, 0x7FFF)
-    right = 15 - shift
-
-    def function(sums: Integers) -> tuple[Integers, NDArray[np.bool_]]:
-        fine = fits(sums, 48) & (right >= 1)
-        places = np.maximum(right, 1)
-        result = (np.where(fine, sums, 0) * reduced + (np.int64(1) << (places - 1))) >> places
-        return result, fine & fits(result, 31)  # room for a zero point
-
-    return function
-
-
-def rounded_once(factors: Sequence[float], *, bits: int = 32) -> Rounding:
-    """Sums of so many bits times a double, halves away from zero: lt_nearest, for arrays."""
-    real = np.array(factors, np.float64)
-
-    def function(sums: Integers) -> tuple[Integers, NDArray[np.bool_]]:
-        fine = fits(sums, bits)
-        limited = np.clip(np.where(fine, sums, 0).astype(np.float64) * real, -1e6, 1e6)
-        towards_zero = np.trunc(limited)
-        rest = limited - towards_zero
-        nearest = towards_zero + (rest >= 0.5) - (rest <= -0.5)
-        return nearest.astype(np.int64), fine
-
-    return function
-
-
 def requantised(sums: Interval, rounding: Rounding, zero: int, clamp: tuple[int, int]) -> Interval:
-    """Both ends of sums as outputs; all of the clamp's range where anything may overflow."""
-    (low, low_fits), (high, high_fits) = rounding(sums.low), rounding(sums.high)
-    fine = low_fits & high_fits
-    least, greatest = clamp
-    return Interval(
-        np.where(fine, np.clip(low + zero, least, greatest), least),
-        np.where(fine, np.clip(high + zero, least, greatest), greatest),
-    )
+    """Both ends of sums as outputs."""
+
+    def function(end: Integers) -> Exact:
+        made, fine = rounding(end)
+        return made + zero, fine
+
+    return corners(function, [(sums.low, sums.high)], clamp)
 
 
 def corners(
-    function: Callable[[Integers, Integers], tuple[Integers, NDArray[np.bool_]]],
-    first: Sequence[Integers],
-    second: Sequence[Integers],
-    clamp: tuple[int, int],
+    function: Callable[..., Exact], operands: Sequence[Sequence[Integers]], clamp: tuple[int, int]
 ) -> Interval:
-    """Of a function of two operands that is least and greatest where both are among those given."""
-    found = [function(a, b) for a in first for b in second]
+    """Of a function that is least and greatest where each operand is among those given; all of the
+    clamp's range where anything may overflow."""
+    found = [function(*each) for each in itertools.product(*operands)]
     fine = np.logical_and.reduce([fits for _, fits in found])
     least, greatest = clamp
     values = [np.clip(value, least, greatest) for value, _ in found]
@@ -164,9 +102,3 @@ def corners(
         np.where(fine, np.minimum.reduce(values), least),
         np.where(fine, np.maximum.reduce(values), greatest),
     )
-
-
-def _columns(factors: Sequence[tuple[int, int]]) -> tuple[Integers, Integers]:
-    """Multipliers and shifts."""
-    pairs = np.array(factors, np.int64).reshape(-1, 2)
-    return pairs[:, 0], pairs[:, 1]

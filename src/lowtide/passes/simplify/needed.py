@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.ir.graph import DType, Graph, Op
+from lowtide.ir.roundings import Integers
 from lowtide.passes.rewriting import readers_of
 from lowtide.passes.simplify.bounding import channels_of
 from lowtide.passes.simplify.flow import Dense, Flow, Linked, Opaque, flow, has_effects
-from lowtide.passes.simplify.interval import Integers, Interval
+from lowtide.passes.simplify.interval import Interval
 from lowtide.passes.simplify.ranges import ranges
 from lowtide.passes.simplify.sums import Sums
 

@@ -17,7 +17,6 @@ from lowtide.passes.simplify import elementwise, moves
 from lowtide.passes.simplify.bounding import Bounding, interval_of
 from lowtide.passes.simplify.interval import Interval
 from lowtide.passes.simplify.sums import sums_of
-from lowtide.passes.windows import normalise_windows
 
 
 def ranges(graph: Graph, *, both_roundings: bool = False) -> Mapping[int, Interval]:
@@ -28,7 +27,7 @@ def ranges(graph: Graph, *, both_roundings: bool = False) -> Mapping[int, Interv
     `both_roundings` the intervals hold for a FULLY_CONNECTED rounded as by TFLM and as by LiteRT.
     """
     known: dict[int, Interval] = {}
-    for op in normalise_windows(graph).ops:
+    for op in graph.ops:
         found = zip(op.outputs, bounded(graph, op, known, both_roundings), strict=True)
         known.update({tensor: interval for tensor, interval in found if interval is not None})
     given = {tensor: interval_of(graph.tensors[tensor]) for tensor in graph.inputs}

@@ -14,17 +14,16 @@ from numpy.typing import NDArray
 
 from lowtide.ir import products
 from lowtide.ir.graph import DType, Op
-from lowtide.ir.operands import Operands, multiplier, per_tensor, quantised
-from lowtide.ir.window import Axis
-from lowtide.passes.simplify.interval import (
+from lowtide.ir.operands import Factors, Operands, multipliers, per_tensor, quantised
+from lowtide.ir.roundings import (
     Integers,
-    Interval,
     Rounding,
-    requantised,
     rounded_once,
     rounded_twice,
     rounded_wide,
 )
+from lowtide.ir.window import Axis
+from lowtide.passes.simplify.interval import Interval, requantised
 
 KINDS = frozenset({"CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV"})
 
@@ -195,14 +194,13 @@ def _roundings(
     return (once, twice) if both else (once,)
 
 
-def _transposed_factors(operands: Operands, outputs: int) -> list[tuple[int, int]]:
+def _transposed_factors(operands: Operands, outputs: int) -> Factors:
     scales = quantised(operands, operands.input(1)).scale
     if len(scales) not in (1, outputs):
         raise operands.unsupported(f"its weights have {len(scales)} scales")
     in_scale, _ = per_tensor(operands, operands.input(2))
     out_scale, _ = per_tensor(operands, operands.output())
-    reals = [in_scale * scale / out_scale for scale in scales]
-    return [multiplier(operands, real) for real in reals]
+    return multipliers(operands, in_scale * np.array(scales) / out_scale)
 
 
 def _patterns(

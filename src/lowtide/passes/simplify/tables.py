@@ -11,29 +11,28 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from lowtide.errors import ModelError
+from lowtide.ir.byte_tables import BYTES
+from lowtide.ir.elementwise import Values, evaluated, sources
 from lowtide.ir.graph import DType, Graph, Op, Tensor
-from lowtide.lower.nodes import Node
+from lowtide.ir.operands import NUMPY_TYPES, Operands
 from lowtide.passes.rewriting import readers_of, with_ops
 from lowtide.passes.simplify.aliases import can_be_read, read_instead, take_place, view
-from lowtide.passes.simplify.functions import NUMPY, Values, apply, node_of
 from lowtide.passes.simplify.moving import values_of
 from lowtide.passes.simplify.result import Simplified, changed, then, unchanged
 
 _ROOTS = (DType.INT8, DType.UINT8, DType.INT16)
-_BYTES = (DType.INT8, DType.UINT8)
-_LOOKS_UP = "lt_lut_8"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Function:
     """A tensor as a function of another, `root`: one value for each that the root's elements may have.
 
-    `operators` are how many work it out; the last of them is `node`.
+    `operators` are how many work it out.
     """
 
     root: int
     values: Values
-    node: Node
     operators: int
 
 
@@ -44,9 +43,11 @@ def fold_tables(graph: Graph) -> Simplified:
     tensors, ops, count = list(graph.tensors), list(graph.ops), 0
     for op in graph.ops:
         made = functions.get(op.outputs[0]) if op.outputs else None
-        if made is None or _goes_on(graph, op, functions, readers) or not _in_bytes(graph, made):
+        if made is None or _goes_on(graph, op, functions, readers):
             continue
-        if made.operators == 1 and made.node.kernel.startswith(_LOOKS_UP):
+        if not _in_bytes(graph, made, op.outputs[0]):
+            continue
+        if made.operators == 1 and len(sources(op)) == 1:  # its kernel looks it up anyway
             continue
         table = Tensor(len(tensors), f"{tensors[op.outputs[0]].name}/table", (256,), DType.UINT8)
         tensors.append(replace(table, data=made.values.tobytes(), buffer=_next_buffer(tensors)))
@@ -72,9 +73,10 @@ def _without_some(graph: Graph) -> Simplified:
     readers = readers_of(graph)
     place: dict[int, int] = {}
     first: dict[tuple[object, ...], int] = {}
+    makers = {t: op for op in graph.ops for t in op.outputs}
     for out, made in _functions(graph).items():
-        op, root = graph.ops[made.node.op], graph.tensors[made.root]
-        itself = _itself(root, made.node).values
+        op, root = makers[out], graph.tensors[made.root]
+        itself = _itself(root).values
         first.setdefault((root.id, root.dtype, itself.tobytes()), root.id)
         source = first.setdefault((root.id, graph.tensors[out].dtype, made.values.tobytes()), out)
         unread = out not in readers and out not in graph.outputs
@@ -95,14 +97,13 @@ def _without_some(graph: Graph) -> Simplified:
 
 def _functions(graph: Graph) -> dict[int, Function]:
     """Tensor -> what it is of the last one before it that others read, too, or that is no function."""
-    nodes = [node for op in graph.ops if (node := node_of(graph, op)) is not None]
     readers = readers_of(graph)
     found: dict[int, Function] = {}
     alone: dict[int, Function] = {}  # those that one operator reads
-    for node in nodes:
-        made = _function(graph, node, alone)
-        out = node.outputs[0].tensor
+    for op in graph.ops:
+        made = _function(graph, op, alone) if op.outputs else None
         if made is not None:
+            out = op.outputs[0]
             found[out] = made
             if out not in graph.outputs and len({op.id for op in readers.get(out, ())}) == 1:
                 alone[out] = made
@@ -119,50 +120,51 @@ def _goes_on(
         return False
     made, *_ = graph.ops[using.pop()].outputs or (-1,)  # none, if it only sets a variable
     after = functions.get(made)
-    return after is not None and after.root == functions[out].root and _in_bytes(graph, after)
+    return after is not None and after.root == functions[out].root and _in_bytes(graph, after, made)
 
 
-def _in_bytes(graph: Graph, made: Function) -> bool:
-    root, out = graph.tensors[made.root], graph.tensors[made.node.outputs[0].tensor]
-    return root.dtype in _BYTES and out.dtype in _BYTES
+def _in_bytes(graph: Graph, made: Function, out: int) -> bool:
+    return {graph.tensors[t].dtype for t in (made.root, out)} <= BYTES
 
 
 def _next_buffer(tensors: Sequence[Tensor]) -> int:
     return 1 + max(tensor.buffer for tensor in tensors)
 
 
-def _function(graph: Graph, node: Node, known: Mapping[int, Function]) -> Function | None:
-    """The output of `node` as a function of one tensor, if it is that.
+def _function(graph: Graph, op: Op, known: Mapping[int, Function]) -> Function | None:
+    """The output of `op` as a function of one tensor, if it is that.
 
     The tensor may be read beside a function of it, as in x * LOGISTIC(x).
     """
-    out = graph.tensors[node.outputs[0].tensor]
-    given: dict[int, Values] = {}
+    out, tensors = graph.tensors[op.outputs[0]], [graph.tensors[t] for t in sources(op)]
+    given: list[Values] = []
     found: list[Function] = []
-    for port in node.inputs:
-        tensor = graph.tensors[port.tensor]
+    for tensor in tensors:
         if tensor.is_constant:
             constant = values_of(graph, tensor.id)
             if constant is None or constant.size != 1:
                 return None
-            given[tensor.id] = constant.reshape(1)
+            given.append(constant.reshape(1))
+        elif tensor.elements != out.elements:
+            return None
         else:
-            if tensor.shape != out.shape and tensor.elements != out.elements:
-                return None
-            found.append(known.get(tensor.id) or _itself(tensor, node))
-            given[tensor.id] = found[-1].values
+            found.append(known.get(tensor.id) or _itself(tensor))
+            given.append(found[-1].values)
     roots = {function.root: function.operators for function in found}
     if len(roots) != 1 or not found[0].values.size:
         return None
-    values = apply(graph, node, given)
+    try:
+        values = evaluated(Operands(graph, op), given)
+    except ModelError:
+        return None
     operators = 1 + max(function.operators for function in found)
-    return None if values is None else Function(found[0].root, values, node, operators)
+    return None if values is None else Function(found[0].root, values, operators)
 
 
-def _itself(tensor: Tensor, node: Node) -> Function:
+def _itself(tensor: Tensor) -> Function:
     """A tensor as the function of itself; of no values where there are too many to look at."""
     values: Values = np.zeros(0)
     if tensor.dtype in _ROOTS and not tensor.is_variable:
         bits = np.arange(1 << tensor.dtype.bits, dtype=f"<u{tensor.dtype.bits // 8}")
-        values = bits.view(NUMPY[tensor.dtype])
-    return Function(tensor.id, values, node, 0)
+        values = bits.view(NUMPY_TYPES[tensor.dtype])
+    return Function(tensor.id, values, 0)

@@ -1,5 +1,8 @@
 """Convolutions and pools get their window: one form, whatever the file says it with.
 
+Why when a network is read: every later stage then has the same form, and no other place reads the
+options that say it.
+
 Source: ComputePaddingHeightWidth, tensorflow/lite/kernels/padding.h.
 """
 

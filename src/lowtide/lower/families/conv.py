@@ -1,0 +1,70 @@
+"""lt_conv.h: convolutions and dense layers with any weights, in groups or not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lowtide.ir.window import Axis
+from lowtide.lower import packed
+from lowtide.lower.counts import Features, Windowed
+from lowtide.lower.layer import Family, Fields, Layer
+from lowtide.lower.nodes import Array, Node
+
+
+def _fits(layer: Layer) -> bool:
+    return not layer.is_depthwise
+
+
+@dataclass(frozen=True, slots=True)
+class Conv(Windowed):
+    """What lt_conv does: one pixel after the other, its window copied first unless that has one tap.
+
+    The filters of a group go four by four, or one by one if there are less than four; either way four
+    are computed. With several groups, each tap is a product of its own.
+    """
+
+    @property
+    def axis(self) -> Axis:
+        """Windows at the edges cost what others do."""
+        return Axis()
+
+    @property
+    def in_w(self) -> int:
+        """Columns of the input do not matter."""
+        return 0
+
+    def features(self, columns: int, padded: int) -> Features:
+        """What is done to make `columns` columns."""
+        del padded
+        of, taps, groups = self.of, self.of.taps, self.of.groups
+        pixels, filters = of.steps * columns, of.out_c // groups
+        fours = pixels * groups * (-(-filters // 4) if filters >= 4 else filters)
+        depth = of.in_c // groups
+        calls, products = (fours, taps * depth) if groups == 1 else (fours * taps, depth)
+        return {
+            "pixels": pixels,
+            "copied": pixels * taps * of.in_c if taps > 1 else 0,
+            "fours": fours,
+            "calls": calls,
+            "products": calls * (products // 4),
+            "rests": calls * (products % 4),
+        }
+
+
+def _node(layer: Layer) -> Node:
+    over, channels = layer.over, layer.known
+    fields: Fields = (
+        ("weights", Array("int8_t", channels.weights, weights=True)),
+        *packed.scaled(channels),
+        ("out_c", layer.out_c),
+        ("groups", layer.groups),
+        ("output_zero", channels.zero),
+        *over.fields,
+        *layer.range,
+        ("flip", over.flip),
+    )
+    scratch = 0 if over.taps == 1 else over.products
+    return layer.node("lt_conv", fields, Conv(layer.windows), scratch)
+
+
+FAMILY = Family("lt_conv", _fits, Conv, _node)

@@ -1,0 +1,147 @@
+"""lt_conv_2x2.h: int16 convolutions and dense layers by two channels of two pixels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowtide.ir.operands import Factors
+from lowtide.lower import packed
+from lowtide.lower.counts import Features, Windowed
+from lowtide.lower.layer import Family, Fields, Layer
+from lowtide.lower.nodes import Array, Later, Node
+
+_MORE = 1.5
+"""A row of the window begins a new four of products: at most so many times the weights of the file."""
+
+_INT32 = 1 << 31
+_LARGEST = 1 << 15  # the magnitude of an activation
+
+
+def _fits(layer: Layer) -> bool:
+    run = layer.over.run
+    return not layer.filters and layer.groups == 1 and -(-run // 4) * 4 <= _MORE * run
+
+
+@dataclass(frozen=True, slots=True)
+class Conv2x2(Windowed):
+    """What lt_conv_2x2 does: two channels of two pixels where sums are `short` and no column of either
+    window is padding; else four channels of one pixel. Sums that are short have 32 bits and are scaled
+    in one step."""
+
+    short: bool = True
+    is_linear = False
+
+    def features(self, columns: int, padded: int) -> Features:
+        """What is done to make `columns` columns."""
+        del padded
+        of, run = self.of, self.of.run
+        edges = self._edges() if columns == self.columns else []
+        able = self.short and of.out_c > 1 and (of.axis.dilation == 1 or of.axis.kernel == 1)
+        pairs = (columns - len(edges)) // 2 if able else 0
+        singles = columns - 2 * pairs
+        inner = singles - len(edges)
+        twos, fours = -(-of.out_c // 2), -(-of.out_c // 4) if of.out_c > 3 else of.out_c
+        in_fours = inner * (run // 4) + sum(n for n, _ in edges)
+        rest = inner * (run % 4) + sum(n for _, n in edges)
+        kind = "single" if self.short else "wide"
+        rows = of.rows * fours
+        return {
+            "column": of.steps * columns,
+            "pairs": of.steps * pairs * twos,
+            "pair_rows": of.rows * pairs * twos,
+            "pair_fours": of.rows * pairs * twos * -(-run // 4),
+            f"{kind}s": of.steps * singles * fours,
+            f"{kind}_rows": rows * singles,
+            f"{kind}_fours": rows * in_fours,
+            "rests": rows * (inner * (run % 4 > 0) + sum(n > 0 for _, n in edges)),
+            "rest": rows * rest * min(4, of.out_c),
+            "clamped": columns * self.clamped,
+        }
+
+    def _edges(self) -> list[tuple[int, int]]:
+        """For each window that has columns of padding: the fours of products of a row that are made at
+        once, and the products that are made one by one."""
+        axis, in_c, found = self.axis, self.of.in_c, []
+        for x in range(self.columns):
+            at = range(x * axis.stride - axis.before, 1 << 31, axis.dilation)[: axis.kernel]
+            inside = [k for k, column in enumerate(at) if 0 <= column < self.in_w]
+            if len(inside) == axis.kernel:
+                continue
+            runs = [(inside[0], len(inside))] if inside and axis.dilation == 1 else []
+            if axis.dilation > 1:
+                runs = [(k, 1) for k in inside]
+            fours = sum(n * in_c // 4 for first, n in runs if first * in_c % 4 == 0)
+            found.append((fours, len(inside) * in_c - 4 * fours))
+        return found
+
+
+def _node(layer: Layer) -> Node:
+    channels, kernel_h = layer.known, layer.over.kernel_h
+    scaling = scaled(channels, modular=layer.modular)
+    short = dict(scaling)["shift"] is None
+    fields: Fields = (
+        ("weights", ordered(channels.weights, kernel_h)),
+        *scaling,
+        ("out_c", layer.out_c),
+        ("output_zero", channels.zero),
+        ("low", channels.low),
+        ("high", channels.high),
+        *layer.over.fields,
+    )
+    return layer.node("lt_conv_2x2", fields, Conv2x2(layer.windows, short))
+
+
+def ordered(weights: NDArray[np.int8], kernel_h: int) -> Array:
+    """[channels, products] as [channels][kernel_h][fours][4], the middle two of each four swapped."""
+    channels, products = weights.shape
+    run = products // kernel_h
+    fours = -(-run // 4)
+
+    def make() -> NDArray[np.int8]:
+        rows = weights.reshape(channels, kernel_h, run)
+        padded = np.pad(rows, ((0, 0), (0, 0), (0, 4 * fours - run)))
+        return padded.reshape(channels, kernel_h, fours, 4)[:, :, :, [0, 2, 1, 3]]
+
+    return Array("int8_t", Later(channels * kernel_h * fours * 4, make), weights=True)
+
+
+def short_factors(
+    sizes: packed.Integers, bias: packed.Integers, factors: Factors
+) -> NDArray[np.int64] | None:
+    """What lt_high_s16 multiplies sums with, if those of all channels fit 32 bits at any time and have
+    factors that can be said so; else None. Sums may begin with the bias and add in any order; `sizes`
+    are those of the weights.
+
+    lt_scale_wide has round(sum * reduced / 2^right), halves up; with 16 <= right <= 32 that is
+    round(sum * (reduced << (32 - right)) / 2^32), of which the factor fits 32 bits.
+    """
+    multiplier, left = factors[:, 0], 17 + factors[:, 1]
+    most = np.abs(bias) + _LARGEST * sizes
+    if (most >= _INT32).any() or ((left < 0) | (left > 16)).any():
+        return None
+    reduced = np.where(multiplier < 0x7FFF0000, (multiplier + (1 << 15)) >> 16, 0x7FFF)
+    return reduced << left
+
+
+def scaled(channels: packed.Channels, *, modular: bool) -> Fields:
+    """The params with biases and factors; sums that are `modular` are so modulo 2^32, as the file wants
+    them."""
+    bias = channels.bias
+    quick = None if modular else short_factors(channels.sizes, bias, channels.factors)
+    narrow = modular or quick is not None
+    start = Array("int32_t", packed.int32(bias), weights=True) if narrow else None
+    return (
+        ("bias", None if narrow else Array("int64_t", bias, weights=True)),
+        ("start", start),
+        *(
+            packed.factors(channels.factors, "factor")
+            if quick is None
+            else (("factor", Array("int32_t", quick)), ("shift", None))
+        ),
+    )
+
+
+FAMILY = Family("lt_conv_2x2", _fits, Conv2x2, _node)

@@ -1,0 +1,94 @@
+"""lt_conv_vector.h: convolutions and dense layers by sixteens of products, on cores with Helium."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowtide.lower import packed
+from lowtide.lower.counts import ByPixels, Features
+from lowtide.lower.layer import MAX_SIZE, Family, Layer
+from lowtide.lower.nodes import Array, Later, Node
+
+_LANES = 16
+
+
+def _chunks(products: int) -> int:
+    """Sixteens of products before the last ones."""
+    return (products - 1) // _LANES
+
+
+def _fits(layer: Layer) -> bool:
+    able = layer.target.has_helium and not layer.is_depthwise
+    return able and layer.is_narrow() and layer.over.products <= MAX_SIZE
+
+
+@dataclass(frozen=True, slots=True)
+class ConvVector(ByPixels):
+    """What lt_conv_vector does."""
+
+    def features(self, columns: int, padded: int) -> Features:
+        """What is done to make `columns` columns."""
+        of, steps, rests = self.of, self.of.steps, self.of.out_c % 4
+        each, chunks = -(-of.out_c // 4), _chunks(of.taps * of.in_c)
+        found: dict[str, float] = {}
+        for name, count in zip(("pair", "single"), self.split(columns), strict=True):
+            found[name] = steps * count
+            found[f"{name}_groups"] = steps * count * each
+            found[f"{name}_chunks"] = steps * count * each * chunks
+            found[f"{name}_rests"] = steps * count * rests
+            found[f"{name}_rest"] = steps * count * bool(rests)
+        if of.taps == 1:
+            return {**found, "direct": steps}
+        sixteens = -(-of.run // _LANES)
+        return {
+            **found,
+            "copied_rows": of.rows * columns,
+            "copied_sixteens": of.rows * columns * sixteens,
+            "filled_rows": of.padding * columns,
+            "filled_sixteens": of.padding * columns * sixteens,
+            "edges": of.rows * padded,
+        }
+
+
+def _node(layer: Layer) -> Node:
+    over, quick = layer.over, layer.narrow
+    products, direct = over.products, over.taps == 1
+    words = -(-layer.out_c // 4) * (_width(products) + 12)
+    fields = (
+        ("records", Array("int32_t", Later(words, lambda: _records(quick)), weights=True)),
+        ("products", products),
+        ("out_c", layer.out_c),
+        ("output_zero", layer.known.zero),
+        ("direct", int(direct)),
+    )
+    one = 0 if direct else products
+    return layer.by_pixels("lt_conv_vector", fields, ConvVector(layer.windows), (one, 2 * one))
+
+
+def _width(products: int) -> int:
+    """Bytes that the weights of a channel take."""
+    whole = _chunks(products) * _LANES
+    return whole + (8 if products - whole <= 8 else _LANES)
+
+
+def _records(quick: packed.Narrow) -> NDArray[np.int32]:
+    """[fours of channels][words]: see the header."""
+    weights = quick.padded(4)
+    products, fours = weights.shape[1], len(weights) // 4
+    whole = _chunks(products) * _LANES
+    wide = np.pad(weights, ((0, 0), (0, _width(products) - products))).reshape(fours, 4, -1)
+    first = wide[:, :, :whole].reshape(fours, 4, whole // _LANES, _LANES).transpose(0, 2, 1, 3)
+    both = np.concatenate([first.reshape(fours, -1), wide[:, :, whole:].reshape(fours, -1)], axis=1)
+    words = np.ascontiguousarray(both).view("<i4")
+    # Biases are even.
+    scales = np.stack([quick.bias // 2, quick.multiplier, -1 - quick.shift.astype(np.int32)])
+    empty = np.array([[0], [0], [-1]])
+    scales = np.concatenate([scales, np.repeat(empty, -len(quick.shift) % 4, axis=1)], axis=1)
+    bias, multiplier, shift = scales.reshape(3, fours, 4)
+    return packed.int32(np.concatenate([bias, words, multiplier, shift], axis=1))
+
+
+FAMILY = Family("lt_conv_vector", _fits, ConvVector, _node)

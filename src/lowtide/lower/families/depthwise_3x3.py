@@ -1,0 +1,152 @@
+"""lt_depthwise_3x3.h: depthwise convolutions of 3 x 3 by columns, on cores with Arm's DSP extension."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowtide.ir.window import Axis
+from lowtide.lower import packed
+from lowtide.lower.counts import Features, Windowed, Windows
+from lowtide.lower.families import depthwise_mult1
+from lowtide.lower.layer import Family, Fields, Layer
+from lowtide.lower.nodes import Array, Later, Node
+
+_COLUMN = 24
+"""Bytes of an unpacked column of four channels."""
+
+_FEWEST = 3
+_ROOM = 264
+_SHARE = 3 / 8
+"""Scratch memory may be so many bytes, or this part of the row that is made: then no more than what
+other operators need at that place."""
+
+
+def _fits(layer: Layer) -> bool:
+    over = layer.over
+    sizes = over.kernel_h, over.kernel_w, over.dilation_w
+    able = sizes == (3, 3, 1) and over.stride_w in (1, 2) and over.in_c % 4 == 0
+    return able and layer.target.has_dsp and layer.is_depthwise and layer.is_narrow()
+
+
+def _piece(of: Windows) -> int:
+    """How many columns to make at a time where nobody says more: all, or equal parts of them, as scratch
+    memory allows."""
+    room = max(_ROOM, int(_SHARE * of.columns * of.out_c)) // _COLUMN
+    most = max(1, (room - of.axis.kernel) // of.axis.stride + 1)
+    return -(-of.columns // -(-of.columns // most))
+
+
+def _other_pieces(columns: int, normal: int) -> tuple[int, ...]:
+    """Other numbers of columns worth making at a time: all in equal parts, the largest first. With fewer
+    than three, most columns would be unpacked twice."""
+    parts = dict.fromkeys(-(-columns // count) for count in range(1, columns + 1))
+    return tuple(n for n in parts if n >= _FEWEST and n != normal)
+
+
+def scratch(axis: Axis, columns: int, most: int) -> int:
+    """Bytes of scratch memory for `columns` columns, at most `most` of them at a time."""
+    return _COLUMN * ((min(columns, most) - 1) * axis.stride + axis.kernel) if columns else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Depthwise3x3(Windowed):
+    """What lt_depthwise_3x3 does, by `piece` columns at a time."""
+
+    piece: int
+    is_linear = False
+
+    def features(self, columns: int, padded: int) -> Features:
+        """What is done to make `columns` columns."""
+        del padded
+        of, stride = self.of, self.of.axis.stride
+        groups = of.steps * (of.in_c // 4)
+        pieces = -(-columns // self.piece)
+        read = min(columns * stride + pieces * (3 - stride), of.in_w + 2 * (pieces - 1))
+        sizes = [min(self.piece, columns - at) for at in range(0, columns, self.piece)]
+        return {
+            # Instructions of lt_3x3_unpack and of lt_3x3_sum_1 or lt_3x3_sum_2.
+            "assembly": groups * (6 * pieces + 17 * read)
+            + groups * sum(map(_sum_1 if stride == 1 else _sum_2, sizes)),
+            "pieces": of.steps * pieces,
+            "groups": groups * pieces,
+            "results": groups * columns,
+            "clamped": columns * self.clamped,
+        }
+
+
+def _sum_1(n: int) -> int:
+    """Instructions of lt_3x3_sum_1: a turn is of three windows, and may begin in its middle."""
+    return 13 + 4 * (27 + 12 * n + 3 * -(-n // 3) + (0, 8, 6)[n % 3])
+
+
+def _sum_2(n: int) -> int:
+    """Instructions of lt_3x3_sum_2: a turn is of two windows."""
+    return 11 + 4 * (23 + 13 * n + 2 * -(-n // 2) + 2 * (n % 2))
+
+
+def _work(windows: Windows) -> Depthwise3x3:
+    return Depthwise3x3(windows, _piece(windows))
+
+
+def _node(layer: Layer) -> Node:
+    """In pieces of the normal size; other forms are in others, and, of less scratch memory, those of
+    lt_depthwise_mult1."""
+    over, quick, windows = layer.over, layer.narrow, layer.windows
+    bias, normal = depthwise_mult1.doubled_bias(layer), _piece(windows)
+    make = Later(5 * layer.out_c, lambda: _records(quick, bias))
+    records = Array("int32_t", make, weights=True)
+    sizes = {name: value for name, value in over.fields if name in _SIZES}
+
+    def by(piece: int) -> Node:
+        fields: Fields = (
+            ("records", records),
+            ("piece", piece),
+            ("channels", layer.out_c),
+            ("centre", 2 * layer.known.zero + 1),
+            *sizes.items(),
+            *layer.range,
+        )
+        work, needs = Depthwise3x3(windows, piece), scratch(over.axis, over.out_w, piece)
+        return layer.node("lt_depthwise_3x3", fields, work, needs)
+
+    lean = depthwise_mult1.FAMILY.node(layer)
+    others = tuple(map(by, _other_pieces(over.out_w, normal)))
+    return replace(
+        by(normal),
+        forms=(*others, replace(lean, forms=()), *lean.forms),
+        narrow_scratch=tuple(scratch(over.axis, n, normal) for n in range(over.out_w + 1)),
+    )
+
+
+_SIZES = frozenset({"in_w", "out_w", "stride_w", "pad_left"})
+
+
+def _records(quick: packed.Narrow, bias: NDArray[np.int32]) -> NDArray[np.int32]:
+    """[channels / 4][4][5] words: see the header."""
+    weights = quick.weights.astype(np.int64)
+    w = weights.reshape(-1, 3, 3) & 0xFF
+    words = np.stack(
+        [
+            _word(w[:, 0, 0], w[:, 0, 1], w[:, 1, 0], w[:, 1, 1]),
+            _word(w[:, 0, 2], w[:, 2, 0], w[:, 1, 2], w[:, 2, 1]),
+            quick.shift.astype(np.int64) | 2 * weights[:, 8] << 16,
+            bias.astype(np.int64),
+            quick.multiplier.astype(np.int64),
+        ],
+        axis=1,
+    )
+    return packed.int32(words.reshape(-1, 4, 5)[:, [0, 2, 1, 3]])
+
+
+def _word(*parts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Bytes, the lowest first."""
+    total = np.zeros_like(parts[0])
+    for i, part in enumerate(parts):
+        total |= part << (8 * i)
+    return total
+
+
+FAMILY = Family("lt_depthwise_3x3", _fits, _work, _node)
