@@ -16,7 +16,7 @@ import numpy as np
 
 from lowtide.plans.peaks import GroupedRows, Peaks
 from lowtide.rows.stages import ends_bytes
-from lowtide.rows.table import Ints, repeated
+from lowtide.rows.table import Ints
 
 _HOPE: Final = 0.8
 """What part of its estimate a stage may need that ends with several operators, until tries say less."""
@@ -141,10 +141,7 @@ def weighed(
 def _side_by_side(rows: GroupedRows) -> list[int]:
     """By last group: stages that begin at that group or before end with several operators."""
     table, count = rows.table, len(rows.groups)
-    start: Ints = np.array(table.waits.start, np.int64)
-    of_step = repeated(rows.group_of, start[1:] - start[:-1])
-    waits = np.full(table.nodes, count)
-    np.minimum.at(waits, np.array(table.waits.maker, np.int64), of_step)
+    waits = np.append(rows.group_of_node, count)[table.first_reader]
     groups, lasts = rows.group_of_node, np.arange(count + 1)[:, None]
     open_ended = np.where((groups < lasts) & (waits >= lasts), groups, -1)
     padded = np.pad(open_ended, ((0, 0), (2, 0)), constant_values=-1)

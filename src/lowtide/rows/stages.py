@@ -125,7 +125,6 @@ def demand(table: RowTable, first: int, last: int) -> list[int]:
     begin, waits = table.begin, table.waits
     if last - first == 1:
         return [first] * table.steps(first)
-    start, makers, upto = waits.start, waits.maker, waits.upto
     done = [begin[-1]] * first + [0] * (last - first)
     steps = [after - before for before, after in pairwise(begin[: last + 1])]
     order: list[int] = []
@@ -135,21 +134,22 @@ def demand(table: RowTable, first: int, last: int) -> list[int]:
         stack = [(node, count)]
         while stack:
             at, goal = stack[-1]
-            for number in range(begin[at] + done[at], begin[at] + goal):
-                for entry in range(start[number], start[number + 1]):
-                    if done[makers[entry]] < upto[entry]:
-                        stack.append((makers[entry], upto[entry]))
+            step, base = done[at], begin[at]
+            while step < goal:
+                for need in waits[base + step]:
+                    if done[need[0]] < need[1]:
+                        stack.append(need)
                         break
                 else:
                     order.append(at)
-                    done[at] += 1
+                    step += 1
+                    done[at] = step
                     continue
                 break
             else:
                 stack.pop()
 
-    read = set(makers[start[begin[first]] : start[begin[last]]])
-    sinks = [node for node in range(first, last) if node not in read]
+    sinks = [node for node in range(first, last) if table.first_reader[node] >= last]
     if len(sinks) == 1:
         run(sinks[0], steps[sinks[0]])
     else:

@@ -58,16 +58,6 @@ class Touches:
     made: NDArray[np.bool_]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Waits:
-    """Step k of all waits for entries [start[k], start[k + 1]), one after the other: the first `upto`
-    steps of the node `maker` must have run."""
-
-    start: list[int]
-    maker: list[int]
-    upto: list[int]
-
-
 @dataclass(frozen=True, eq=False)
 class RowTable:
     """Nodes in the order of their operators; step s of node n is number `begin[n]` + s of all steps.
@@ -170,20 +160,36 @@ class RowTable:
         return row[last], node, step[last] - np.array(self.begin, np.int64)[node] + 1
 
     @cached_property
-    def waits(self) -> Waits:
-        """What steps wait for: of makers of several rows that follow each other, the latest."""
+    def waits(self) -> list[list[tuple[int, int]]]:
+        """By number of a step, what it waits for, one after the other: (node, how many steps of it must
+        have run); of makers of several rows that follow each other, the latest."""
+        step, maker, upto = self._waits
+        starts = np.flatnonzero(np.diff(step * self.nodes + maker, prepend=-1))
+        latest = np.maximum.reduceat(upto, starts) if len(starts) else starts
+        begins = np.searchsorted(step[starts], np.arange(self.begin[-1] + 1)).tolist()
+        pairs = list(zip(maker[starts].tolist(), latest.tolist(), strict=True))
+        return [pairs[first:last] for first, last in pairwise(begins)]
+
+    @cached_property
+    def first_reader(self) -> list[int]:
+        """By node, the first node that waits for it; the number of nodes if there is none."""
+        step, maker, _ = self._waits
+        found = np.full(self.nodes, self.nodes)
+        np.minimum.at(found, maker, self.node_of[step])
+        readers: list[int] = found.tolist()
+        return readers
+
+    @cached_property
+    def _waits(self) -> tuple[Ints, Ints, Ints]:
+        """Step by step and row by row that it reads, the nodes before its own that make the row, and how
+        many of their steps that takes."""
         of_row, maker, upto = self._last_makers
         read = ~self.touches.made
         step, row = self.touches.step[read], self.touches.row[read]
         first, last = (np.searchsorted(of_row, row, side) for side in ("left", "right"))
         step, entry = repeated(step, last - first), _ranges(first, last)
         earlier = maker[entry] < self.node_of[step]
-        step, entry = step[earlier], entry[earlier]
-        changes = np.diff(step * self.nodes + maker[entry], prepend=-1) != 0
-        starts = np.flatnonzero(changes)
-        latest = np.maximum.reduceat(upto[entry], starts) if len(starts) else starts
-        begins = np.searchsorted(step[starts], np.arange(self.begin[-1] + 1))
-        return Waits(begins.tolist(), maker[entry[starts]].tolist(), latest.tolist())
+        return step[earlier], maker[entry[earlier]], upto[entry[earlier]]
 
 
 def repeated(values: Ints, times: Ints) -> Ints:
