@@ -366,9 +366,12 @@ class _Ports:
         which, step, row = which[window], step[window], at[window] + tap * apart[window]
         row = start[which] + (row + before[which]) * pitch[which] // size[which]
         step += np.array(begin, np.int64)[node[which]]
+        order = np.argsort(step * 2 + made[which], kind="stable")
+        which, step, row = which[order], step[order], row[order]
         # Each row that a step reads, or writes, once: where it is first.
         key = (step * 2 + made[which]) * max(1, rows) + row
-        _, once = np.unique(key, return_index=True)
-        once = np.sort(once)
-        once = once[np.argsort(step[once], kind="stable")]
-        return Touches(step[once], row[once], made[which[once]] > 0)
+        in_turn = np.sort(key, kind="stable")
+        if (in_turn[1:] == in_turn[:-1]).any():
+            once = np.sort(np.unique(key, return_index=True)[1])
+            which, step, row = which[once], step[once], row[once]
+        return Touches(step, row, made[which] > 0)
