@@ -18,7 +18,7 @@ from drawn_programs import compiled, every_way, nothing, with_variable
 from effort import calls
 from lowtide.commands.compiling import Compiled
 from lowtide.errors import UsageError
-from lowtide.place import Block
+from lowtide.place import Rectangle
 from lowtide.program.assemble import ByRows
 from lowtide.report.picture_boxes import best_place
 from lowtide.report.plan_boxes import SCRATCH, plan_boxes
@@ -132,8 +132,8 @@ def test_thousands_of_rows_are_drawn_soon() -> None:
     cut = replace(program.assembly.cuts[0], count=6000, size=8)
     plan = program.assembly.plan
     assert plan is not None
-    blocks = tuple(Block(row, row % 50 * 8, 8, row // 2, row // 2 + 25) for row in range(6000))
-    placement = replace(program.assembly.placement, blocks=blocks, arena_bytes=400)
+    blocks = tuple(Rectangle(row, row % 50 * 8, 8, row // 2, row // 2 + 25) for row in range(6000))
+    placement = replace(program.assembly.placement, rectangles=blocks, arena_bytes=400)
     assembly = replace(program.assembly, placement=placement, schedule=ByRows(plan, (cut,)))
     drawn = replace(program, assembly=assembly)
     assert calls(lambda: plan_picture(drawn, "png")) < 8_000_000  # 2,300,000 take about a second

@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from lowtide.estimates.running import Run
+from lowtide.estimates.running import Timeline
 from lowtide.place import Item, Problem
 from lowtide.place.firstfit import boxes_of, first_fit, height
 from lowtide.rows.table import RowTable
@@ -28,7 +28,7 @@ _LEFT: Final = 0.45
 _WORD: Final = 4
 
 
-def gap_bytes(table: RowTable, run: Run) -> int:
+def gap_bytes(table: RowTable, run: Timeline) -> int:
     """Bytes between the rows that are live about the peak, as they will be placed."""
     if int((run.end > 0).sum()) > _MOST:
         return 0

@@ -14,7 +14,7 @@ from itertools import accumulate
 import numpy as np
 
 from lowtide.estimates.gaps import gap_bytes
-from lowtide.estimates.running import Formed, Run, formed, prices, run_of
+from lowtide.estimates.running import Formed, Timeline, formed, prices, timeline_of
 from lowtide.estimates.search import Stretch, Weighed, least, weighed
 from lowtide.ir import Graph
 from lowtide.ir.macs import op_macs
@@ -142,13 +142,13 @@ class Network:
         """What the network needs in these stages, of groups of `rows`."""
         stages = [Segment(rows.groups[s.first].first, rows.groups[s.last - 1].last) for s in way]
 
-        def arena(nodes: Sequence[AnyNode], run: Run, peak: int) -> int:
+        def arena(nodes: Sequence[AnyNode], run: Timeline, peak: int) -> int:
             if len(rows.touched) > _FEW_ROWS:
                 return peak + gap_bytes(rows.table, run)
             table = replace(rows.table, scratch=tuple(own_scratch(node) for node in nodes))
             return max(peak, _placed(table, stages, peak))
 
-        run = run_of(rows.table, stages)
+        run = timeline_of(rows.table, stages)
         return formed(variant.nodes, rows, run, arena, self.state_bytes, self._price)
 
     def _with_blocks(

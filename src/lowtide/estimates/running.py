@@ -21,7 +21,7 @@ from lowtide.rows.table import Ints, RowTable
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Run:
+class Timeline:
     """Steps in the order in which they run: step k of all in slot `slot[k]`. Row r is live in slots
     `start[r]` to `end[r]` - 1, as `rows.stages.row_spans` has them; in slot t, `live[t]` bytes are,
     scratch memory included."""
@@ -32,7 +32,7 @@ class Run:
     live: Ints
 
 
-def run_of(table: RowTable, stages: Sequence[Segment]) -> Run:
+def timeline_of(table: RowTable, stages: Sequence[Segment]) -> Timeline:
     """All steps, if nodes run in these stages. What is kept is one piece, from its first row on."""
     order = [node for stage in stages for node in demand(table, stage.first, stage.last)]
     slot = np.argsort(order, kind="stable").astype(np.int64) + 1
@@ -45,10 +45,10 @@ def run_of(table: RowTable, stages: Sequence[Segment]) -> Run:
     there = end > 0
     live = live_in(start[there], end[there], table.sizes[there], len(slot) + 1)
     live[slot] += np.array(table.scratch, np.int64)[table.node_of]
-    return Run(slot, start, end, live)
+    return Timeline(slot, start, end, live)
 
 
-Arena = Callable[[Sequence[AnyNode], Run, int], int]
+Arena = Callable[[Sequence[AnyNode], Timeline, int], int]
 """The arena of nodes in some forms, of a run in which so many bytes are live at the peak then."""
 
 
@@ -65,7 +65,7 @@ class Formed:
 def formed(
     all_nodes: Sequence[AnyNode],
     rows: GroupedRows,
-    run: Run,
+    run: Timeline,
     arena: Arena,
     state: int,
     price: Callable[[Node], int] | None,

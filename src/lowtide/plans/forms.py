@@ -163,9 +163,9 @@ def _live(point: Point) -> list[int]:
     """Bytes of rows and scratch memory in each step."""
     steps = point.placed.plan.steps
     change = [0] * (len(steps) + 3)
-    for block in point.placed.placement.blocks:
-        change[block.start] += block.size
-        change[block.end] -= block.size
+    for rectangle in point.placed.placement.rectangles:
+        change[rectangle.start] += rectangle.size
+        change[rectangle.end] -= rectangle.size
     return list(accumulate(change))[1 : len(steps) + 1]
 
 

@@ -26,7 +26,7 @@ from lowtide.ir.macs import op_macs
 from lowtide.lower.nodes import Lowered, Reads
 from lowtide.plans.cost import CostModel, Prices
 from lowtide.plans.peaks import GroupedRows, Peaks, Touched
-from lowtide.plans.weigh import weighed
+from lowtide.plans.strips import in_strips
 from lowtide.rows.blocks import selections
 from lowtide.rows.columns import kept_rows, stage_windows
 from lowtide.rows.groups import Group
@@ -267,7 +267,7 @@ class Stages:
         at_varying, more = self._narrow_scratch(stage, varying)
         outputs = [graph.ops[op].outputs[0] for op in varying]
         row_bytes = np.array([self._row_bytes(t) for t in inner], np.int64)
-        cuts = weighed(graph, operators, of, output, [*inner, *outputs], self.prices)
+        cuts = in_strips(graph, operators, of, output, [*inner, *outputs], self.prices)
         if not cuts:
             return []
         # The runs of strips of all widths side by side.

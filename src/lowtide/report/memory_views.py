@@ -177,7 +177,9 @@ def _whole(
     variables: int,
 ) -> View:
     boxes = tuple(
-        Box(b.item, max(0, b.start), b.end, b.offset, b.size) for b in placement.blocks if b.size
+        Box(b.item, max(0, b.start), b.end, b.offset, b.size)
+        for b in placement.rectangles
+        if b.size
     )
     slots = len(order) + 1
     change = [0] * (slots + 1)

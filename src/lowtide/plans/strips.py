@@ -22,7 +22,7 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Weighed:
+class InStrips:
     """A stage in strips of `width` columns. `cost` and `lean_cost` are what plans are compared by, in
     normal and in lean form. `held[i, r]` is how many columns of tensor i exist in the strips of run r;
     `first_alone` says that the first run is a single strip, `last_alone` the last."""
@@ -36,14 +36,14 @@ class Weighed:
     last_alone: bool
 
 
-def weighed(
+def in_strips(
     graph: Graph,
     operators: Sequence[int],
     of: Sequence[tuple[Reads, ...]],
     output: int,
     tensors: Sequence[int],
     prices: Prices | None = None,
-) -> list[Weighed]:
+) -> list[InStrips]:
     """The stage in strips of every width worth trying, narrowest first, without those in which a strip
     would read nothing. `of` and `output` are those of `stage_windows`; `tensors` are to be told of.
     Strips cost what `prices` say; if there are none, their MACs."""
@@ -107,7 +107,7 @@ def weighed(
         total = int(macs[begin:end].sum())
         normal, lean = costs[:, begin:end].sum(axis=1).tolist()
         found.append(
-            Weighed(
+            InStrips(
                 width,
                 total,
                 total if prices is None else normal,
