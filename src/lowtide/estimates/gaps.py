@@ -40,7 +40,7 @@ def gap_bytes(table: RowTable, run: Timeline) -> int:
     spans = zip(table.sizes[here].tolist(), born.tolist(), dies.tolist(), strict=True)
     items = [Item(at, *span) for at, span in enumerate(spans)]
     scratch = np.zeros(len(run.live), np.int64)
-    scratch[run.slot] = np.array(table.scratch, np.int64)[table.node_of]
+    scratch[run.slot] = table.step_scratch
     for at in range(begin, end):
         if scratch[at]:
             items.append(Item(len(items), int(scratch[at]), at, at + 1, _WORD))

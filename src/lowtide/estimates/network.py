@@ -102,7 +102,7 @@ class Network:
         sure = self._sure(rows, variant.nodes)
         if budget is not None and sure > budget:
             return Need(None, sure)
-        plain = self._weighed(rows, range(len(rows.groups) + 1), sure)
+        plain = weighed(rows, range(len(rows.groups) + 1), sure)
         if len(rows.touched) <= _FEW_ROWS:
             plain = plain.exactly()
         way, endings = least([plain], self._macs, sure)
@@ -133,10 +133,6 @@ class Network:
         both = zip(rows.groups, own, strict=True)
         most = (most for group, most in both if group.operator not in self.fusible)
         return max([ends_bytes(rows.table), *most])
-
-    def _weighed(self, rows: GroupedRows, place: Sequence[int], *limits: int) -> Weighed:
-        scratch = np.array(rows.table.scratch, np.int64)[rows.table.node_of]
-        return weighed(rows, scratch, place, *limits)
 
     def _formed(self, variant: Variant, rows: GroupedRows, way: Sequence[Stretch]) -> Formed:
         """What the network needs in these stages, of groups of `rows`."""
@@ -170,7 +166,7 @@ class Network:
         variant = ready.variant(chosen)
         rows = GroupedRows(variant.table, variant.groups)
         ends = [end for end in variant.ends if end <= len(near)]
-        blocked = self._weighed(rows, ends, sure, limit, 1)
+        blocked = weighed(rows, ends, sure, limit, 1)
         way, _ = least([plain, blocked], self._macs, sure, limit)
         if max(stretch.peak for stretch in way) >= limit:
             return None

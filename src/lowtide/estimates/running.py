@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -44,7 +45,7 @@ def timeline_of(table: RowTable, stages: Sequence[Segment]) -> Timeline:
             ].min()
     there = end > 0
     live = live_in(start[there], end[there], table.sizes[there], len(slot) + 1)
-    live[slot] += np.array(table.scratch, np.int64)[table.node_of]
+    live[slot] += table.step_scratch
     return Timeline(slot, start, end, live)
 
 
@@ -83,7 +84,7 @@ def formed(
     single = ((g.operator, _nodes(all_nodes[g.first : g.last])) for g in rows.groups)
     forms = {op: [of[0], *of[0].forms] for op, of in single if len(of) == 1 and of[0].forms}
     operators = np.array([group.operator for group in rows.groups], np.int64)[rows.group_of]
-    scratch = np.array(rows.table.scratch, np.int64)[rows.table.node_of]
+    scratch = rows.table.step_scratch
     beside, fixed = sure = beside_scratch(run.live[run.slot], scratch, operators, forms)
     others = spent - sum(price(each[0]) for each in forms.values())
 
@@ -117,26 +118,12 @@ def _nodes(nodes: Sequence[AnyNode]) -> tuple[Node, ...]:
 
 
 def prices(model: CostModel) -> Callable[[Node], int]:
-    """What `model` says that a node costs, worked out once for each that does the same."""
-    known = _prices.setdefault(model.core, {})
+    """What `model` says that a node costs, worked out once for each."""
 
     def price(node: Node) -> int:
-        pointers = sum(port.count for port in (*node.inputs, *node.outputs))
-        key = node.kernel, node.works.name, node.steps, pointers, node.work
-        found = known.get(key)
-        if found is None:
-            work = node.work
-            exact = work is not None and not work.is_linear
-            of = features(node, work.columns, 0) if work and exact else features(node)
-            if len(known) >= _MOST:
-                known.clear()
-            known[key] = found = round(model.of(node.kernel, of))
-        return found
+        work = node.work
+        exact = work is not None and not work.is_linear
+        of = features(node, work.columns, 0) if work and exact else features(node)
+        return round(model.of(node.kernel, of))
 
-    return price
-
-
-_prices: dict[str, dict[tuple[object, ...], int]] = {}
-
-_MOST = 1 << 14
-"""How many prices of a core are remembered."""
+    return cache(price)

@@ -66,7 +66,6 @@ class Weighed:
     """The stages of one group of `rows`, and of several."""
 
     rows: GroupedRows
-    scratch: Ints
     singles: tuple[Stretch, ...]
     endings: tuple[Ending, ...]
 
@@ -78,26 +77,25 @@ class Weighed:
     def really(self, ending: Ending) -> Ending:
         """With what the stages really need."""
         peaks = Peaks(self.rows, int(ending.firsts[0]), ending.last)
-        (found,) = peaks.of([(ending.last, ending.firsts)], self.scratch)
+        (found,) = peaks.of([(ending.last, ending.firsts)], self.rows.table.step_scratch)
         return replace(ending, peaks=found.tolist(), vague=0)
 
 
 def weighed(
     rows: GroupedRows,
-    scratch: Ints,
     place: Sequence[int],
     floor: int,
     limit: int | None = None,
     number: int = 0,
 ) -> Weighed:
     """Variant `number` of a network, as far as `place` goes: its group g begins at `place[g]` of the
-    network's. Each step needs `scratch` bytes of its own.
+    network's.
 
     Of the stages of several groups that may need less than `limit` bytes those that have a group in
     them that alone needs more than `floor`. Without a limit: no more than as few stages as can be need,
     or as many.
     """
-    count, through = len(place) - 1, rows.through
+    count, through, scratch = len(place) - 1, rows.through, rows.table.step_scratch
     peaks = Peaks(rows, 0, count)
     singles = peaks.singles(scratch)
     if limit is None:
@@ -135,7 +133,7 @@ def weighed(
     ]
     ones = zip(pairwise(place), singles.tolist(), strict=True)
     alone = tuple(Stretch(first, last, peak, number) for (first, last), peak in ones)
-    return Weighed(rows, scratch, alone, tuple(endings))
+    return Weighed(rows, alone, tuple(endings))
 
 
 def _side_by_side(rows: GroupedRows) -> list[int]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import accumulate
 
 import numpy as np
@@ -178,13 +179,7 @@ def _levels(ready: Prepared, point: Point, model: CostModel) -> dict[int, int]:
     scratch = np.array(point.placed.rows.table.scratch, np.int64)[node]
     formed = {op: [n for _, n in of] for op in {*plan.operators} if (of := _forms(ready, op))}
     beside, fixed = beside_scratch(live, scratch, np.array(plan.operators, np.int64)[node], formed)
-    prices: dict[Node, int] = {}
-
-    def price(node: Node) -> int:
-        if node not in prices:
-            prices[node] = model.node(node)
-        return prices[node]
-
+    price = cache(model.node)
     others = sum(
         times * price(node) for node, times in point.placed.rows.executed if node.op not in formed
     )

@@ -24,7 +24,7 @@ from lowtide.ir import Graph
 from lowtide.ir.block import BlockOp
 from lowtide.ir.macs import op_macs
 from lowtide.lower.nodes import Lowered, Reads
-from lowtide.plans.cost import CostModel, Prices
+from lowtide.plans.cost import CostModel, OperatorCosts
 from lowtide.plans.peaks import GroupedRows, Peaks, Touched
 from lowtide.plans.strips import in_strips
 from lowtide.rows.blocks import selections
@@ -128,10 +128,9 @@ class Stages:
     groups: Sequence[Group]
     strips: bool
     parts: frozenset[int] = frozenset()
-    prices: Prices | None = None
+    prices: OperatorCosts | None = None
     lowered: Mapping[int, Lowered] = field(default_factory=dict)
     _rows: GroupedRows = field(init=False)
-    _scratch: Ints = field(init=False)
     _lean: Ints = field(init=False)
     _tensor: Ints = field(init=False)
     _columns: dict[int, tuple[Reads, ...] | None] = field(init=False)
@@ -142,9 +141,7 @@ class Stages:
     def __post_init__(self) -> None:
         table = self.table
         self._rows = GroupedRows(table, self.groups)
-        self._scratch, self._lean = (
-            np.array(each, np.int64)[table.node_of] for each in (table.scratch, table.lean_scratch)
-        )
+        self._lean = np.array(table.lean_scratch, np.int64)[table.node_of]
         self._tensor = np.full(len(table.size), -1)  # scratch memory that lasts is no tensor's
         for cut in table.cuts:
             self._tensor[cut.first : cut.first + cut.count] = cut.tensor
@@ -184,7 +181,7 @@ class Stages:
         peaks = Peaks(rows, first, last)
         space.budget.spend(peaks.touches(first))
         firsts = np.arange(first, last)
-        forms = (self._scratch, self._lean) if self.strips else (self._scratch,)
+        forms = (self.table.step_scratch, self._lean) if self.strips else (self.table.step_scratch,)
         found = [peaks.of([(last, firsts)], scratch)[0].tolist() for scratch in forms]
         for begin in range(last - 1, first - 1, -1):
             if begin < last - 1 and space.budget.used_up:
@@ -284,7 +281,7 @@ class Stages:
         leans = _highest(live, self._lean[stage.step], begins)
         if varying:
             live[at_varying] += more(held[len(inner) :])
-        peaks = _highest(live, self._scratch[stage.step], begins)
+        peaks = _highest(live, self.table.step_scratch[stage.step], begins)
         of_edge = operators, blocks
         for cut, peak, lean in zip(cuts, peaks, leans, strict=True):
             high, low, macs = through + peak, through + lean, cut.macs

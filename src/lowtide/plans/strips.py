@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from lowtide.ir import Graph
 from lowtide.lower.nodes import Reads
-from lowtide.plans.cost import Price, Prices
+from lowtide.plans.cost import OperatorCost, OperatorCosts
 from lowtide.rows.columns import column_macs, kept_rows, widths
 
 Ints = NDArray[np.int64]
@@ -42,7 +42,7 @@ def in_strips(
     of: Sequence[tuple[Reads, ...]],
     output: int,
     tensors: Sequence[int],
-    prices: Prices | None = None,
+    prices: OperatorCosts | None = None,
 ) -> list[InStrips]:
     """The stage in strips of every width worth trying, narrowest first, without those in which a strip
     would read nothing. `of` and `output` are those of `stage_windows`; `tensors` are to be told of.
@@ -120,7 +120,7 @@ def in_strips(
     return found
 
 
-def _priced(graph: Graph, price: Price, window: Reads, low: Ints, columns: Ints) -> Ints:
+def _priced(graph: Graph, price: OperatorCost, window: Reads, low: Ints, columns: Ints) -> Ints:
     """What an operator costs in every strip, in normal and in lean form."""
     width = graph.tensors[window.tensor].shape[2]
     axis = window.axis

@@ -251,5 +251,5 @@ def ends_bytes(table: RowTable) -> int:
 
 def lower_bound(table: RowTable) -> int:
     """No order of the steps needs less: see RowPlan."""
-    most = touched_bytes(table) + np.array(table.scratch, np.int64)[table.node_of]
+    most = touched_bytes(table) + table.step_scratch
     return max(ends_bytes(table), int(most.max(initial=0)))

@@ -116,6 +116,11 @@ class RowTable:
         return np.array(self.size, np.int64)
 
     @cached_property
+    def step_scratch(self) -> Ints:
+        """`scratch` of each step."""
+        return np.array(self.scratch, np.int64)[self.node_of]
+
+    @cached_property
     def reads(self) -> Rows:
         """By node and step, the rows that it reads."""
         return self._by_step(~self.touches.made)
