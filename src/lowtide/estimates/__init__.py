@@ -1,8 +1,8 @@
 """What a network will need, without placing rows or writing C: milliseconds in place of seconds.
 
-Why a room: an architecture search weighs ten thousand networks. An estimate prepares a network as a program
-is, weights apart, and asks the planner's own tables, peaks and prices; but it looks for the least peak
-alone, and guesses what placing would make of it.
+Why a room: an architecture search weighs ten thousand networks. An estimate prepares a network as a
+program is, and asks the planner's own tables, peaks and prices; but no weights are packed, it looks for
+the least peak alone, and guesses what placing would make of it.
 
     estimates/network.py   all of it: what one network needs in one input mode
     estimates/search.py    the least peak of a way through all stages

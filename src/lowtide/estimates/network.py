@@ -26,7 +26,7 @@ from lowtide.lower.families.depthwise_mult1 import DepthwiseMult1
 from lowtide.lower.families.depthwise_vector import DepthwiseVector
 from lowtide.lower.nodes import AnyNode, Node
 from lowtide.place.rows import place_rows
-from lowtide.place.variables import place_variables, state_bytes
+from lowtide.place.variables import state_bytes, variables_of
 from lowtide.plans.cost import known_model
 from lowtide.plans.forms import Costs, is_worth
 from lowtide.plans.peaks import GroupedRows
@@ -71,8 +71,7 @@ class Network:
     @cached_property
     def state_bytes(self) -> int:
         """Bytes that outlive a run."""
-        ready = self.ready
-        return state_bytes(place_variables(ready.graph, ready.order, ready.roots, 1))
+        return state_bytes(variables_of(self.ready))
 
     @cached_property
     def _macs(self) -> tuple[int, ...]:
@@ -83,11 +82,9 @@ class Network:
     @cached_property
     def fusible(self) -> frozenset[int]:
         """The operators that a block may stand for, by what their kernels are."""
-        works = {n: [node.work for node in self.ready.lowered[n].nodes] for n in self.order}
-        cores = {n for n, work in works.items() if any(isinstance(w, _CORES) for w in work)}
-        if not cores:
-            return frozenset()
-        return frozenset(n for n, ws in works.items() if any(isinstance(w, _PARTS) for w in ws))
+        works = [(n, node.work) for n in self.order for node in self.ready.lowered[n].nodes]
+        cores = any(isinstance(work, _CORES) for _, work in works)
+        return frozenset(n for n, work in works if cores and isinstance(work, _PARTS))
 
     @cached_property
     def _blocked(self) -> Prepared:

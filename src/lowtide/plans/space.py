@@ -31,6 +31,7 @@ from lowtide.rows.blocks import selections
 from lowtide.rows.columns import kept_rows, stage_windows
 from lowtide.rows.groups import Group
 from lowtide.rows.prepare import Prepared
+from lowtide.rows.stages import live_in
 from lowtide.rows.table import Ints, RowTable
 
 WORK = 120_000_000
@@ -251,13 +252,13 @@ class Stages:
         counts = np.cumsum(counts, axis=0)[:-1]
         # What is there as a whole: inputs until the last strip eats them, the output once made.
         extra = tensors < 0
-        lasting = _live(steps, stage.start[extra], stage.end[extra] + 1, size[extra])
+        lasting = live_in(stage.start[extra], stage.end[extra] + 1, size[extra], steps)
         is_out = tensors == output
         is_in = before & ~is_out
         whole_out, whole_in = int(size[is_out].sum()), int(size[is_in].sum())
-        growing = _live(steps, stage.start[is_out], np.full(is_out.sum(), steps), size[is_out])
+        growing = live_in(stage.start[is_out], np.full(is_out.sum(), steps), size[is_out], steps)
         dies = np.where(after, steps, stage.end + 1)[is_in]
-        dying = _live(steps, np.zeros(is_in.sum(), np.int64), dies, size[is_in])
+        dying = live_in(np.zeros(is_in.sum(), np.int64), dies, size[is_in], steps)
         edges = []
         blocks = sum(isinstance(graph.ops[op], BlockOp) for op in operators)
         varying = [op for op in operators if any(n.narrow_scratch for n in self.lowered[op].nodes)]
@@ -330,13 +331,6 @@ def _highest(live: NDArray[np.float64], scratch: Ints, begins: Ints) -> list[int
     width w are the columns `begins[w]` to `begins[w + 1] - 1`."""
     highest = (live + scratch[:, None]).max(axis=0)
     return [int(most) for most in np.maximum.reduceat(highest, begins[:-1])]
-
-
-def _live(steps: int, start: Ints, end: Ints, size: Ints) -> Ints:
-    change = np.zeros(steps + 1, np.int64)
-    np.add.at(change, start, size)
-    np.add.at(change, end, -size)
-    return np.cumsum(change)[:-1]
 
 
 def space_of(

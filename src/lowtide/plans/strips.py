@@ -11,14 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lowtide.ir import Graph
 from lowtide.lower.nodes import Reads
 from lowtide.plans.cost import OperatorCost, OperatorCosts
 from lowtide.rows.columns import column_macs, kept_rows, widths
-
-Ints = NDArray[np.int64]
+from lowtide.rows.table import Ints
 
 
 @dataclass(frozen=True, slots=True, eq=False)
