@@ -67,7 +67,9 @@ def place_rows(
         pieces = {cut.first: cut for cut in table.cuts}
     else:
         start, end = np.zeros((2, len(table.size)), np.int64)
-        start[list(lives)], end[list(lives)] = np.array(list(lives.values()), np.int64).T
+        start[list(lives)], end[list(lives)] = (
+            np.array(list(lives.values()), np.int64).reshape(-1, 2).T
+        )
         live = np.array(live_bytes(table, steps, lives), np.int64)
         found, _ = modest(table, start, end, live, pieces.keys() | table.given)
         pieces |= {cut.first: cut for cut in found}
