@@ -123,14 +123,14 @@ def bound(planned: Planned) -> str:
 def placing(compiled: Compiled) -> str:
     """The same rows placed by size, as for whole tensors, and as they were: the steps at the peak."""
     placement = compiled.assembly.placement
-    blocks = [b for b in placement.blocks if b.size and b.start < b.end]
+    blocks = [b for b in placement.rectangles if b.size and b.start < b.end]
     items = tuple(Item(n, b.size, b.start, b.end) for n, b in enumerate(blocks))
     other = greedy(Problem(items, placement.align))
     shown = plan_boxes(compiled)
     half = 50
     first = max(0, shown.peak_slot - half)
     last = min(shown.slots, first + 2 * half)
-    moved = {b.item: b.offset for b in other.blocks}
+    moved = {b.item: b.offset for b in other.rectangles}
     by_size = [Box(b.tensor, b.start, b.end, moved[n], b.size) for n, b in enumerate(shown.boxes)]
     ways = (
         ("by size, as whole tensors are placed", other.arena_bytes, by_size, 20, 365),

@@ -16,10 +16,9 @@ from lowtide.commands.options import Options
 from lowtide.commands.preparing import prepared
 from lowtide.emit.footprint import flash_bytes
 from lowtide.errors import ModelError, UsageError
-from lowtide.estimates import fitting, network
+from lowtide.estimates import network
 from lowtide.estimates.builder import Shapes
 from lowtide.ir import Graph
-from lowtide.plans import planner
 from lowtide.plans.cost import load_model
 from lowtide.rows.stages import Step
 from lowtide.rows.table import RowTable
@@ -91,12 +90,10 @@ def test_a_network_of_shapes_is_estimated_as_it_is_compiled() -> None:
     assert found.name == "candidate"
 
 
-def test_what_was_asked_before_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_asked_before_changes_nothing() -> None:
     graph = inverted()
     first = lowtide.estimate(graph)
     lowtide.estimate("zoo:resnet8")
-    assert lowtide.estimate(graph) == first
-    monkeypatch.setattr(fitting, "_prices", {})
     assert lowtide.estimate(graph) == first
 
 
@@ -122,7 +119,7 @@ def test_a_budget_that_inputs_exceed_is_answered_without_looking(
 def test_a_budget_below_the_bound_stops_before_stages_are_weighed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(network, "variant", None)
+    monkeypatch.setattr(network, "weighed", None)
     found = lowtide.estimate(inverted(), 500, inputs=("const",))
     assert found.fits is False
     assert found.needs["const"].ram_bytes is None
@@ -144,10 +141,6 @@ def test_what_changes_nothing_is_left_out_if_wanted() -> None:
     whole = lowtide.estimate(graph, inputs=("const",)).needs["const"]
     less = lowtide.estimate(graph, inputs=("const",), simplify=True).needs["const"]
     assert (less.flash_bytes or 0) < (whole.flash_bytes or 0)
-
-
-def test_blocks_are_worth_what_the_planner_says() -> None:
-    assert planner._WORTH_BLOCKS == network.WORTH_BLOCKS
 
 
 def test_an_operator_without_kernel_is_refused_by_its_own_number() -> None:

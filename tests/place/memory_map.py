@@ -13,13 +13,13 @@ _FREE = "."
 def render(placement: Placement) -> str:
     """One line per slot in which something changes, one character per stretch of addresses.
 
-    Columns are the distinct addresses at which a block starts or ends, so that widths are not to
+    Columns are the distinct addresses at which a rectangle starts or ends, so that widths are not to
     scale; the header gives the byte address of every column. Letters stand for the item ids, modulo
     62.
     """
-    blocks = [b for b in placement.blocks if b.size > 0 and b.start < b.end]
-    edges = sorted({0} | {edge for b in blocks for edge in (b.offset, b.offset + b.size)})
-    slots = sorted({b.start for b in blocks} | {b.end for b in blocks})
+    rectangles = [b for b in placement.rectangles if b.size > 0 and b.start < b.end]
+    edges = sorted({0} | {edge for b in rectangles for edge in (b.offset, b.offset + b.size)})
+    slots = sorted({b.start for b in rectangles} | {b.end for b in rectangles})
     width = max(len(str(edge)) for edge in edges)
     lines = [
         f"{placement.allocator}: {placement.arena_bytes} bytes,"
@@ -31,7 +31,7 @@ def render(placement: Placement) -> str:
     ]
     for slot in slots[:-1]:
         row = [_FREE] * (len(edges) - 1)
-        for b in blocks:
+        for b in rectangles:
             if b.start <= slot < b.end:
                 for column in range(
                     bisect_left(edges, b.offset), bisect_left(edges, b.offset + b.size)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from place_cases import bound, problem, problems, row_problem, sequential_network
 
-from lowtide.place import Block, Move, Placement, Problem, compacting
+from lowtide.place import Move, Placement, Problem, Rectangle, compacting
 
 
 def play(task: Problem, placement: Placement) -> None:
@@ -25,9 +25,9 @@ def play(task: Problem, placement: Placement) -> None:
                 content = arena[move.source : move.source + move.size]
                 arena[move.target : move.target + move.size] = content
                 at[move.item] = move.target
-        for block in placement.blocks:
-            if block.start <= slot < block.end:
-                assert at.setdefault(block.item, block.offset) == block.offset
+        for rectangle in placement.rectangles:
+            if rectangle.start <= slot < rectangle.end:
+                assert at.setdefault(rectangle.item, rectangle.offset) == rectangle.offset
         for item in task.items:
             if item.start == slot < item.end:
                 arena[at[item.id] : at[item.id] + item.size] = wanted[item.id]
@@ -60,14 +60,14 @@ def test_the_survivors_slide_down_in_address_order() -> None:
     )
     assert placement.moved_bytes == 100
     assert placement.arena_bytes == 176
-    assert placement.blocks == (
-        Block(0, 0, 100, 0, 1),
-        Block(1, 112, 30, 0, 1),
-        Block(2, 144, 20, 0, 1),
-        Block(1, 0, 30, 1, 3),
-        Block(2, 32, 20, 1, 2),
-        Block(3, 64, 50, 1, 2),
-        Block(3, 32, 50, 2, 3),
+    assert placement.rectangles == (
+        Rectangle(0, 0, 100, 0, 1),
+        Rectangle(1, 112, 30, 0, 1),
+        Rectangle(2, 144, 20, 0, 1),
+        Rectangle(1, 0, 30, 1, 3),
+        Rectangle(2, 32, 20, 1, 2),
+        Rectangle(3, 64, 50, 1, 2),
+        Rectangle(3, 32, 50, 2, 3),
     )
     assert placement.offset(3) == 64
 

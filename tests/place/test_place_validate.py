@@ -11,12 +11,12 @@ from place_cases import problem, problems
 
 from lowtide.place import (
     ALLOCATORS,
-    Block,
     Item,
     Move,
     Placement,
     PlacementError,
     Problem,
+    Rectangle,
     compacting,
     greedy,
     validate,
@@ -27,24 +27,24 @@ STILL = greedy(TASK)
 MOVING = compacting(TASK)
 
 
-def with_block(placement: Placement, index: int, block: Block) -> Placement:
-    blocks = list(placement.blocks)
-    blocks[index] = block
-    return replace(placement, blocks=tuple(blocks))
+def with_rectangle(placement: Placement, index: int, rectangle: Rectangle) -> Placement:
+    rectangles = list(placement.rectangles)
+    rectangles[index] = rectangle
+    return replace(placement, rectangles=tuple(rectangles))
 
 
 def with_item(placement: Placement, item: int, **changes: int) -> Placement:
-    """The only block of `item` changed."""
-    index = [block.item for block in placement.blocks].index(item)
-    block = placement.blocks[index]
-    changed = Block(
+    """The only rectangle of `item` changed."""
+    index = [rectangle.item for rectangle in placement.rectangles].index(item)
+    rectangle = placement.rectangles[index]
+    changed = Rectangle(
         item,
-        changes.get("offset", block.offset),
-        changes.get("size", block.size),
-        changes.get("start", block.start),
-        changes.get("end", block.end),
+        changes.get("offset", rectangle.offset),
+        changes.get("size", rectangle.size),
+        changes.get("start", rectangle.start),
+        changes.get("end", rectangle.end),
     )
-    return with_block(placement, index, changed)
+    return with_rectangle(placement, index, changed)
 
 
 def fault(placement: Placement, task: Problem = TASK) -> str:
@@ -66,7 +66,7 @@ def test_it_is_no_error_of_the_user() -> None:
 def test_overlap_names_items_addresses_and_slots() -> None:
     bad = with_item(STILL, 1, offset=STILL.offset(0))
     assert fault(bad) == (
-        "the block of item 1 at [0, 30) in the slots [0, 3) overlaps with item 0 at [0, 100)"
+        "the rectangle of item 1 at [0, 30) in the slots [0, 3) overlaps with item 0 at [0, 100)"
     )
 
 
@@ -80,25 +80,27 @@ def test_wrong_alignment_of_the_whole() -> None:
 
 
 def test_missing_cover() -> None:
-    assert "has no block" in fault(replace(STILL, blocks=STILL.blocks[1:]))
+    assert "has no rectangle" in fault(replace(STILL, rectangles=STILL.rectangles[1:]))
     assert "is covered in [1, 3)" in fault(with_item(STILL, 1, start=1))
     assert "is covered in [0, 2)" in fault(with_item(STILL, 1, end=2))
     assert "is covered in [0, 4)" in fault(with_item(STILL, 1, end=4))
 
 
 def test_gaps_and_repeats_in_time() -> None:
-    first = next(i for i, b in enumerate(MOVING.blocks) if b.item == 1 and b.start == 0)
-    block = MOVING.blocks[first]
-    assert "badly covered" in fault(with_block(MOVING, first, replace(block, end=2)))
-    assert "badly covered" in fault(replace(STILL, blocks=(*STILL.blocks, STILL.blocks[1])))
-    empty = replace(block, end=0)
-    assert "lasts for no slot" in fault(replace(MOVING, blocks=(*MOVING.blocks, empty)))
+    first = next(i for i, b in enumerate(MOVING.rectangles) if b.item == 1 and b.start == 0)
+    rectangle = MOVING.rectangles[first]
+    assert "badly covered" in fault(with_rectangle(MOVING, first, replace(rectangle, end=2)))
+    assert "badly covered" in fault(
+        replace(STILL, rectangles=(*STILL.rectangles, STILL.rectangles[1]))
+    )
+    empty = replace(rectangle, end=0)
+    assert "lasts for no slot" in fault(replace(MOVING, rectangles=(*MOVING.rectangles, empty)))
 
 
 def test_wrong_size_and_unknown_item() -> None:
     assert "should have 50 bytes" in fault(with_item(STILL, 3, size=40))
-    stranger = Block(9, 0, 4, 0, 1)
-    assert "belongs to no item" in fault(replace(STILL, blocks=(*STILL.blocks, stranger)))
+    stranger = Rectangle(9, 0, 4, 0, 1)
+    assert "belongs to no item" in fault(replace(STILL, rectangles=(*STILL.rectangles, stranger)))
 
 
 def test_wrong_arena_and_bound() -> None:
@@ -135,7 +137,7 @@ def test_moves_upwards() -> None:
         16,
         32,
         16,
-        (Block(0, 0, 16, 0, 1), Block(0, 16, 16, 1, 2)),
+        (Rectangle(0, 0, 16, 0, 1), Rectangle(0, 16, 16, 1, 2)),
         (Move(1, 0, 0, 16, 16),),
     )
     assert "is not downwards" in fault(up, task)
@@ -180,24 +182,24 @@ def test_any_block_shifted_into_another_is_caught(
     placement = ALLOCATORS[allocator](task)
     pairs = [
         (i, other)
-        for i, block in enumerate(placement.blocks)
-        for other in placement.blocks
-        if block.item != other.item
-        and min(block.size, other.size) > 0
-        and max(block.start, other.start) < min(block.end, other.end)
+        for i, rectangle in enumerate(placement.rectangles)
+        for other in placement.rectangles
+        if rectangle.item != other.item
+        and min(rectangle.size, other.size) > 0
+        and max(rectangle.start, other.start) < min(rectangle.end, other.end)
     ]
     assume(pairs)
     index, other = data.draw(st.sampled_from(pairs))
-    moved = replace(placement.blocks[index], offset=other.offset)
+    moved = replace(placement.rectangles[index], offset=other.offset)
     with pytest.raises(PlacementError):
-        validate(task, with_block(placement, index, moved))
+        validate(task, with_rectangle(placement, index, moved))
 
 
 @given(problems(), st.sampled_from(sorted(ALLOCATORS)), st.data())
 def test_any_lost_block_is_caught(task: Problem, allocator: str, data: st.DataObject) -> None:
     placement = ALLOCATORS[allocator](task)
-    assume(placement.blocks)
-    lost = data.draw(st.sampled_from(placement.blocks))
-    rest = tuple(block for block in placement.blocks if block is not lost)
+    assume(placement.rectangles)
+    lost = data.draw(st.sampled_from(placement.rectangles))
+    rest = tuple(rectangle for rectangle in placement.rectangles if rectangle is not lost)
     with pytest.raises(PlacementError):
-        validate(task, replace(placement, blocks=rest))
+        validate(task, replace(placement, rectangles=rest))

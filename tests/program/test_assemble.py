@@ -171,7 +171,7 @@ def test_views_share_memory_and_make_no_node() -> None:
     (reshape,) = (op for op in graph.ops if op.type == "RESHAPE")
     assert assembly.views == {reshape.outputs[0]: reshape.inputs[0]}
     assert reshape.id not in {entry.node.op for entry in assembly.kernels}
-    tensors = {block.item for block in assembly.placement.blocks}
+    tensors = {block.item for block in assembly.placement.rectangles}
     assert reshape.inputs[0] in tensors
     assert reshape.outputs[0] not in tensors
 

@@ -10,7 +10,7 @@ import pytest
 import networks
 from lowtide.commands.compiling import Compiled
 from lowtide.commands.options import Options
-from lowtide.place import Block
+from lowtide.place import Rectangle
 from lowtide.place.variables import Variable
 
 WAYS: dict[str, dict[str, Any]] = {
@@ -39,5 +39,7 @@ def with_variable(name: str) -> Compiled:
 
 def nothing(program: Compiled) -> Compiled:
     """The program as if it needed no memory."""
-    placement = replace(program.assembly.placement, arena_bytes=0, blocks=(Block(0, 0, 0, 0, 2),))
+    placement = replace(
+        program.assembly.placement, arena_bytes=0, rectangles=(Rectangle(0, 0, 0, 0, 2),)
+    )
     return replace(program, assembly=replace(program.assembly, placement=placement))

@@ -39,7 +39,7 @@ def held(boxes: tuple[Box, ...], align: int) -> list[int]:
 def test_the_boxes_are_the_blocks(name: str, way: str) -> None:
     shown, placement = plan_boxes(compiled(name, way)), compiled(name, way).assembly.placement
     drawn = Counter((b.start, b.end, b.offset, b.size) for b in shown.boxes)
-    blocks = (b for b in placement.blocks if b.size and b.start < b.end)
+    blocks = (b for b in placement.rectangles if b.size and b.start < b.end)
     assert drawn == Counter((b.start, b.end, b.offset, b.size) for b in blocks)
     assert shown.variables == ()
     assert shown.arena_bytes == compiled(name, way).arena_bytes

@@ -15,7 +15,7 @@ from drawn_programs import compiled, every_way, nothing, with_variable
 
 from effort import calls
 from lowtide.commands.compiling import Compiled
-from lowtide.place import Block
+from lowtide.place import Rectangle
 from lowtide.program.assemble import ByRows
 from lowtide.report.chart import best_place
 from lowtide.report.picture import Boxes, png_bytes
@@ -108,8 +108,8 @@ def test_thousands_of_rows_are_drawn_soon() -> None:
     cut = replace(program.assembly.cuts[0], count=6000, size=8)
     plan = program.assembly.plan
     assert plan is not None
-    blocks = tuple(Block(row, row % 50 * 8, 8, row // 2, row // 2 + 25) for row in range(6000))
-    placement = replace(program.assembly.placement, blocks=blocks, arena_bytes=400)
+    blocks = tuple(Rectangle(row, row % 50 * 8, 8, row // 2, row // 2 + 25) for row in range(6000))
+    placement = replace(program.assembly.placement, rectangles=blocks, arena_bytes=400)
     assembly = replace(program.assembly, placement=placement, schedule=ByRows(plan, (cut,)))
     drawn = replace(program, assembly=assembly)
     assert calls(lambda: png_bytes(plan_picture(drawn))) < 2_000_000

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from random import Random
+
+import numpy as np
 
 from lowtide.effort import Budget
 from lowtide.ir import Graph, Op
@@ -18,7 +21,7 @@ from lowtide.plans.search import cheapest
 from lowtide.plans.space import WORK, Space, Stages
 from lowtide.rows import stages
 from lowtide.rows.groups import Group
-from lowtide.rows.table import Cut, RowTable
+from lowtide.rows.table import Cut, RowTable, Touches
 
 Step = tuple[int, int]
 Rows = tuple[int, ...]
@@ -54,17 +57,23 @@ class Sketch:
 
     def table(self, given: Sequence[Cut], kept: Sequence[Cut]) -> RowTable:
         """The table, with every row of `given` and `kept` tensors marked so."""
-        makers: list[dict[int, int]] = [{} for _ in self.size]
-        for node, steps in enumerate(self.writes):
-            for step, rows in enumerate(steps):
-                for row in rows:
-                    makers[row][node] = step
+        steps = [
+            both
+            for reads, writes in zip(self.reads, self.writes, strict=True)
+            for both in zip(reads, writes, strict=True)
+        ]
+        touches = [
+            (number, row, made)
+            for number, both in enumerate(steps)
+            for made, rows in enumerate(both)
+            for row in dict.fromkeys(rows)
+        ]
+        step, row, made = np.array(touches, np.int64).reshape(-1, 3).T
         return RowTable(
             cuts=tuple(self.cuts),
             size=tuple(self.size),
-            reads=tuple(self.reads),
-            writes=tuple(self.writes),
-            makers=tuple(tuple(made.items()) for made in makers),
+            begin=tuple(accumulate(map(len, self.reads), initial=0)),
+            touches=Touches(step, row, made > 0),
             given=frozenset(row for cut in given for row in rows_of(cut)),
             kept=frozenset(row for cut in kept for row in rows_of(cut)),
             scratch=tuple(self.scratch),

@@ -17,7 +17,7 @@ from lowtide.ir.graph import Option
 from lowtide.ir.window import Axis
 from lowtide.lower import columns_read
 from lowtide.lower.nodes import Reads
-from lowtide.plans.weigh import weighed
+from lowtide.plans.strips import in_strips
 from lowtide.rows.columns import (
     Stripes,
     runs,
@@ -234,7 +234,7 @@ def test_all_widths_at_once_are_what_each_is_alone(first: int) -> None:
                 for width in widths(graph.tensors[output].shape[2])
                 if (cut := stripes(graph, operators, of, output, width)) is not None
             ]
-            at_once = weighed(graph, operators, of, output, tensors)
+            at_once = in_strips(graph, operators, of, output, tensors)
             assert [(w.width, w.macs) for w in at_once] == [(cut.width, cut.macs) for cut in cuts]
             for cut, both in zip(cuts, at_once, strict=True):
                 of_cut = runs(cut)

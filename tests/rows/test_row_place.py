@@ -36,9 +36,9 @@ WORD = 4
 
 def offsets_of(table: RowTable, placement: Placement, steps: tuple[Step, ...]) -> dict[int, int]:
     """Row -> offset, scratch of step k under (number of rows + k); tensors in one piece taken apart."""
-    at = {block.item: block.offset for block in placement.blocks}
-    size = {block.item: block.size for block in placement.blocks}
-    assert len(at) == len(placement.blocks)  # nothing moves
+    at = {block.item: block.offset for block in placement.rectangles}
+    size = {block.item: block.size for block in placement.rectangles}
+    assert len(at) == len(placement.rectangles)  # nothing moves
     for cut in table.cuts:
         if cut.count > 1 and size.get(cut.first) == cut.size * cut.count:
             for number, row in enumerate(rows_of(cut)):
@@ -118,7 +118,7 @@ def check_pairs(table: RowTable, steps: tuple[Step, ...], at: Mapping[int, int])
 
 def check(table: RowTable, steps: tuple[Step, ...], placement: Placement) -> None:
     assert placement.align == table.align
-    assert all(block.offset % table.align == 0 for block in placement.blocks)
+    assert all(block.offset % table.align == 0 for block in placement.rectangles)
     at = offsets_of(table, placement, steps)
     check_contiguous(table, at, table.align)
     check_pairs(table, steps, at)
@@ -153,7 +153,7 @@ def test_preserved_inputs(first: int) -> None:
         plan = plan_rows(kept)
         placement = placed(kept, plan.steps)
         check(kept, plan.steps, placement)
-        ends = {block.item: block.end for block in placement.blocks}
+        ends = {block.item: block.end for block in placement.rectangles}
         inputs = [cut.first for cut in kept.cuts if cut.first in kept.given]
         assert [ends[row] for row in inputs] == [len(plan.steps) + 1] * len(inputs)
 
@@ -189,5 +189,5 @@ def test_rows_of_odd_sizes_are_padded_and_inputs_are_not() -> None:
     plan = plan_rows(table)
     placement = placed(table, plan.steps)
     check(table, plan.steps, placement)
-    sizes = {block.item: block.size for block in placement.blocks}
+    sizes = {block.item: block.size for block in placement.rectangles}
     assert sizes == {source.first: 15, out.first: 15, **dict.fromkeys(rows_of(middle), 5)}

@@ -341,7 +341,7 @@ def test_the_tops_of_stages(seed: int) -> None:
                 i for i, stage in enumerate(plan.stages) if stage.first <= node < stage.last
             )
             slots[number].add(slot)
-        blocks = [b for b in point.placed.placement.blocks if b.size]
+        blocks = [b for b in point.placed.placement.rectangles if b.size]
         assert tops == [
             max((b.offset + b.size for b in blocks if mine & set(range(b.start, b.end))), default=0)
             for mine in slots

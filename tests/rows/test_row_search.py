@@ -12,6 +12,7 @@ from functools import cache
 from random import Random
 
 import pytest
+from row_cases import Sketch, plan_rows
 from strip_nets import (
     BLOCKS,
     all_edges,
@@ -257,24 +258,26 @@ def test_without_strips_nothing_is_computed_twice(seed: int) -> None:
     assert path.peak == min(whole)
 
 
-def _space(of: Prepared, count: int, work: int) -> Space:
-    """The stages of the first groups of a network, without blocks."""
-    space = Space(count, Budget(work))
-    space.add(Stages(of.graph, of.table, of.groups[:count], strips=True))
+def _space(of: Prepared, work: int) -> Space:
+    """The stages of a network, without blocks."""
+    space = Space(len(of.groups), Budget(work))
+    space.add(Stages(of.graph, of.table, of.groups, strips=True))
     return space
 
 
 def test_without_effort_stages_are_single_operators() -> None:
     of = ready(3, small=True)
-    count = len(of.groups)
-    space = _space(of, count, 0)
+    space = _space(of, 0)
     assert not space.complete
     assert all(edge.last == edge.first + 1 for edge in all_edges(space))
     assert cheapest(space) is not None
-    half = _space(of, count, 200)
+    half = _space(of, 200)
     assert not half.complete
     assert len(all_edges(space)) < len(all_edges(half)) < len(all_edges(space_of(of)))
-    assert _space(of, 1, 0).complete
+    single = Sketch()
+    made = single.tensor(1, 4)
+    single.node([()], [(made.first,)])
+    assert plan_rows(single.table([], [made]), hurry=True).complete
 
 
 @pytest.mark.parametrize("seed", [BLOCKS + 1, BLOCKS + 16])

@@ -24,7 +24,8 @@ from row_cases import (
 from assembled import assemble
 from lowtide.ir import DType, Graph, Op, Quant, Tensor
 from lowtide.ir.liveness import peak_bytes
-from lowtide.rows.stages import RowPlan, demand, row_lives
+from lowtide.rows import stages
+from lowtide.rows.stages import RowPlan, Segment, row_lives
 from lowtide.rows.table import RowTable
 from networks import graph_of, row_program
 
@@ -71,7 +72,7 @@ def cuts(nodes: int) -> Iterator[tuple[int, ...]]:
 
 
 def steps_of(table: RowTable, edges: Sequence[int]) -> list[tuple[int, int]]:
-    return [step for first, last in pairwise(edges) for step in demand(table, range(first, last))]
+    return list(stages.steps_of(table, [Segment(first, last) for first, last in pairwise(edges)]))
 
 
 @batches
@@ -155,7 +156,7 @@ def test_rows_are_asked_for_as_late_as_can_be() -> None:
     sketch.node([tuple(range(6 + s, 9 + s)) for s in range(2)], [(10 + s,) for s in range(2)])
     table = sketch.table([a], [c])
     assert b.first == 6
-    assert demand(table, (0, 1)) == [(0, 0), (0, 1), (0, 2), (1, 0), (0, 3), (1, 1)]
+    assert steps_of(table, (0, 2)) == [(0, 0), (0, 1), (0, 2), (1, 0), (0, 3), (1, 1)]
     plan = plan_rows(table)
     # All of the input, and the first row made beside it; layer by layer it is the same here.
     assert plan.peak_bytes == 6 * 4 + 4
@@ -198,13 +199,13 @@ def test_what_is_joined_with_what_is_made_of_it() -> None:
     sketch.node([(row,) for row in rows], [(row,) for row in rows])
     sketch.node([(row,) for row in rows], [()] * 3)
     table = sketch.table([source], [])
-    assert demand(table, range(4)) == [
+    assert steps_of(table, (0, 4)) == [
         *((0, 0), (0, 1), (1, 0), (2, 0), (3, 0), (0, 2), (1, 1), (2, 1), (3, 1)),
         *((1, 2), (2, 2), (3, 2)),
     ]
     # A stage is what is left of a longer one that begins before it.
-    assert demand(table, range(1, 4)) == [s for s in demand(table, range(4)) if s[0] >= 1]
-    assert demand(table, range(2)) == [(0, 0), (0, 1), (1, 0), (0, 2), (1, 1), (1, 2)]
+    assert steps_of(table, (1, 4)) == [s for s in steps_of(table, (0, 4)) if s[0] >= 1]
+    assert steps_of(table, (0, 2)) == [(0, 0), (0, 1), (1, 0), (0, 2), (1, 1), (1, 2)]
 
 
 def test_rows_of_the_input_that_nobody_reads_count_before_the_first_step() -> None:

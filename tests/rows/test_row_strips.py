@@ -138,7 +138,7 @@ def check_lives(rows: Rows, whole: int) -> None:
 
 def check_places(program: Assembly) -> None:
     """Blocks that are live at once lie apart, and none is outside."""
-    blocks = [b for b in program.placement.blocks if b.size and b.start < b.end]
+    blocks = [b for b in program.placement.rectangles if b.size and b.start < b.end]
     assert all(0 <= b.offset <= b.offset + b.size <= program.arena_bytes for b in blocks)
     for number, one in enumerate(blocks):
         for other in blocks[:number]:

@@ -253,13 +253,13 @@ def _refuse_positions(model: Model) -> None:
 
 def _offline_offsets(model: Model, plan: Placement) -> bytes:
     offsets: list[int | None] = [None] * sum(model.subgraph_tensors)
-    for block in plan.blocks:  # the main subgraph's tensors come first
-        if block.offset >= 1 << 31:
+    for rectangle in plan.rectangles:  # the main subgraph's tensors come first
+        if rectangle.offset >= 1 << 31:
             raise ModelError(
-                f"tensor {block.item} would lie at {block.offset}, beyond what a plan can say",
+                f"tensor {rectangle.item} would lie at {rectangle.offset}, beyond what a plan can say",
                 "leave --offline-plan out",
             )
-        offsets[block.item] = block.offset
+        offsets[rectangle.item] = rectangle.offset
     return encode(offsets, len(model.subgraph_tensors))
 
 

@@ -6,16 +6,13 @@ step program are guessed from how many nodes, ports and rows there are.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import cache
 from typing import Final
 
 from lowtide.emit.bundle import sources
 from lowtide.emit.footprint import CODE_PER_SOURCE
 from lowtide.estimates.network import Need, Network
-from lowtide.ir.liveness import in_arena
 from lowtide.lower.block_work import BlockWork
-from lowtide.lower.nodes import Node
 from lowtide.target import Target
 
 _ROW, _NODE, _PORT, _TURN, _FIELD, _PLACE = 12, 12, 10, 4, 4, 2
@@ -30,9 +27,9 @@ _ROWS_OF_TENSOR: Final = 1.6
 
 def flash_bytes(network: Network, need: Need, *, streamed: bool = False) -> int:
     """Bytes of constants, tables and code."""
-    nodes, whole = need.nodes, [n for op in network.order for n in network.lowered[op].nodes]
+    nodes, whole = need.nodes, [n for op in network.order for n in network.ready.lowered[op].nodes]
     headers = frozenset(node.header for node in nodes) | ({"lt_stream.h"} if streamed else set())
-    constants = _constants(network, whole) + _weights(network)
+    constants = -(-len(network.ready.constants) // 16) * 16 + _weights(network)
     ports = {port for node in nodes for port in (*node.inputs, *node.outputs)}
     tensors = {port.tensor for port in ports}
     fields = sum(len(node.params.fields) for node in whole)
@@ -65,20 +62,11 @@ def _weights(network: Network) -> int:
     """Bytes of what params point to; that of operators with equal weights once."""
     seen: dict[object, int] = {}
     for number in network.order:
-        arrays = {a for node in network.lowered[number].nodes for a in node.params.arrays()}
-        graph, constants = network.graph, network.graph.ops[number].inputs[1:]
+        arrays = {a for node in network.ready.lowered[number].nodes for a in node.params.arrays()}
+        graph, constants = network.ready.graph, network.ready.graph.ops[number].inputs[1:]
         buffers = tuple(graph.tensors[t].buffer for t in constants if t >= 0)
         seen[buffers or number] = sum(array.bytes for array in arrays)
     return sum(seen.values())
-
-
-def _constants(network: Network, nodes: Iterable[Node]) -> int:
-    """Bytes of constants that ports read, or that are outputs."""
-    graph = network.graph
-    read = (port.tensor for node in nodes for port in node.inputs)
-    found = {network.views.get(t, t) for t in (*read, *graph.outputs)}
-    constant = (graph.tensors[t] for t in found if not in_arena(graph.tensors[t]))
-    return sum(-(-len(t.data) // 16) * 16 for t in constant if t.data is not None)
 
 
 @cache

@@ -11,9 +11,10 @@ from typing import Final
 
 import numpy as np
 
-from lowtide.estimates.lines import RowsOf, Run
+from lowtide.estimates.running import Timeline
 from lowtide.place import Item, Problem
 from lowtide.place.firstfit import boxes_of, first_fit, height
+from lowtide.rows.table import RowTable
 
 _NEAR: Final = 0.93
 """Steps count in which more than this part of the peak is live."""
@@ -27,19 +28,19 @@ _LEFT: Final = 0.45
 _WORD: Final = 4
 
 
-def gap_bytes(rows: RowsOf, run: Run) -> int:
+def gap_bytes(table: RowTable, run: Timeline) -> int:
     """Bytes between the rows that are live about the peak, as they will be placed."""
-    if len(rows.size) > _MOST:
+    if int((run.end > 0).sum()) > _MOST:
         return 0
     peak = int(run.live.max(initial=0))
     hot = np.flatnonzero(run.live > _NEAR * peak)
     begin, end = int(hot[0]), int(hot[-1]) + 1
-    here = np.flatnonzero((run.born < end) & (run.dies >= begin))
-    born, dies = np.maximum(run.born[here], begin), np.minimum(run.dies[here] + 1, end)
-    spans = zip(rows.size[here].tolist(), born.tolist(), dies.tolist(), strict=True)
+    here = np.flatnonzero((run.start < end) & (run.end > begin))
+    born, dies = np.maximum(run.start[here], begin), np.minimum(run.end[here], end)
+    spans = zip(table.sizes[here].tolist(), born.tolist(), dies.tolist(), strict=True)
     items = [Item(at, *span) for at, span in enumerate(spans)]
     scratch = np.zeros(len(run.live), np.int64)
-    scratch[run.place] = rows.scratch
+    scratch[run.slot] = table.step_scratch
     for at in range(begin, end):
         if scratch[at]:
             items.append(Item(len(items), int(scratch[at]), at, at + 1, _WORD))

@@ -6,20 +6,18 @@ run where they save clearly more than the stack that they take.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
-from typing import Final
 
-from lowtide.estimates.fitting import Fitted, fitted, prices
+import numpy as np
+
 from lowtide.estimates.gaps import gap_bytes
-from lowtide.estimates.lines import RowsOf, Run, rows_of
-from lowtide.estimates.weighing import Stretch, Variant, exactly, least, variant
+from lowtide.estimates.running import Formed, Timeline, formed, prices, timeline_of
+from lowtide.estimates.search import Stretch, Weighed, least, weighed
 from lowtide.ir import Graph
-from lowtide.ir.block import BlockOp
 from lowtide.ir.macs import op_macs
-from lowtide.lower import lower_op
 from lowtide.lower.families.conv_4x2 import Conv4x2
 from lowtide.lower.families.conv_packed import ConvPacked
 from lowtide.lower.families.conv_vector import ConvVector
@@ -29,19 +27,16 @@ from lowtide.lower.families.depthwise_vector import DepthwiseVector
 from lowtide.lower.nodes import AnyNode, Node
 from lowtide.modes import InputMode
 from lowtide.place.rows import place_rows
-from lowtide.place.variables import place_variables, state_bytes
+from lowtide.place.variables import state_bytes, variables_of
 from lowtide.plans.cost import known_model
 from lowtide.plans.forms import Costs, is_worth
-from lowtide.rows.blocks import BlockOption, find_blocks, largest_of
-from lowtide.rows.groups import Group
-from lowtide.rows.joined import Joined, joined
-from lowtide.rows.stages import Segment, row_lives, steps_of
-from lowtide.rows.table import row_table
-from lowtide.rows.views import resolve_views, with_exchanges
+from lowtide.plans.peaks import GroupedRows
+from lowtide.plans.planner import WORTH_BLOCKS
+from lowtide.rows.blocks import largest_of
+from lowtide.rows.prepare import Prepared, Variant, prepare, with_blocks
+from lowtide.rows.stages import Segment, ends_bytes, row_lives, steps_of, touched_bytes
+from lowtide.rows.table import RowTable, own_scratch
 from lowtide.target import Target
-
-WORTH_BLOCKS: Final = 512
-"""Bytes of arena that blocks must save: as `plans.planner` has it."""
 
 _CORES = DepthwiseMult1 | Depthwise3x3 | DepthwiseVector
 _PARTS = _CORES | ConvPacked | Conv4x2 | ConvVector
@@ -68,73 +63,48 @@ class Network:
     """A graph whose operators stand in `order`, as an estimate sees it; for all input modes."""
 
     def __init__(self, graph: Graph, order: Sequence[int], target: Target) -> None:
-        self.graph = graph
         self.target = target
         model = known_model(target.priced_as)
         self._price = None if model is None else prices(model)
-        self.lowered = {op.id: lower_op(graph, op, target=target) for op in graph.ops}
-        self.views = resolve_views(self.graph, self.lowered)
-        self.joined: Joined = joined(self.graph, self.lowered, self.views)
-        crops = self.joined.crops.items()
-        self.roots = {**self.views, **{t: self.views.get(c.tensor, c.tensor) for t, c in crops}}
-        self._given = tuple(order)
-        self.order = [n for n in order if n not in self.joined.operators and self.lowered[n].nodes]
+        self.ready = prepare(graph, order, target=target, blocks=False)
+        self.order = [group.operator for group in self.ready.groups if group.operator >= 0]
 
     @cached_property
     def state_bytes(self) -> int:
         """Bytes that outlive a run."""
-        return state_bytes(place_variables(self.graph, self._given, self.roots, 1))
+        return state_bytes(variables_of(self.ready))
 
     @cached_property
     def _macs(self) -> tuple[int, ...]:
         """MACs before each place in the order."""
-        each = (op_macs(self.graph, self.graph.ops[n]) for n in self.order)
-        return tuple(accumulate(each, initial=0))
+        graph = self.ready.graph
+        return tuple(accumulate((op_macs(graph, graph.ops[n]) for n in self.order), initial=0))
 
     @cached_property
     def fusible(self) -> frozenset[int]:
         """The operators that a block may stand for, by what their kernels are."""
-        works = {n: [node.work for node in self.lowered[n].nodes] for n in self.order}
-        cores = {n for n, work in works.items() if any(isinstance(w, _CORES) for w in work)}
-        if not cores:
-            return frozenset()
-        return frozenset(n for n, ws in works.items() if any(isinstance(w, _PARTS) for w in ws))
+        works = [(n, node.work) for n in self.order for node in self.ready.lowered[n].nodes]
+        cores = any(isinstance(work, _CORES) for _, work in works)
+        return frozenset(n for n, work in works if cores and isinstance(work, _PARTS))
 
-    def _blocks(self, last: int) -> tuple[Graph, tuple[BlockOption, ...]]:
-        """The wider graph, and the largest blocks that compute nothing twice, of the first `last`
-        operators of the order."""
-        within = self.lowered
-        order = self.order[:last]
-        if self.target.is_particular:
-            shared = self.target.within_blocks
-            within = within | {
-                n: lower_op(self.graph, self.graph.ops[n], target=shared)
-                for n in order
-                if self.graph.ops[n].window is not None
-            }
-        crops = self.joined.crops
-        parts = {*crops, *(crop.tensor for crop in crops.values()), *self.roots}
-        wide, blocks = find_blocks(self.graph, within, order, {*parts, *self.views.values()})
-        chosen = largest_of(blocks)
-        for block in chosen:
-            op = wide.ops[block.op]
-            assert isinstance(op, BlockOp)
-            self.lowered[block.op] = lower_op(wide, op, (self.lowered, within), self.target)
-        return wide, chosen
+    @cached_property
+    def _blocked(self) -> Prepared:
+        """With the largest blocks that compute nothing twice."""
+        return with_blocks(self.ready, largest_of)
 
     def need(self, mode: InputMode, budget: int | None = None) -> Need:
         """What the network needs with its input in that mode; with a `budget`, in bytes, no more is
         looked for once it is known to be too little."""
-        rows = self._rows(self.graph, self.order, mode)
-        own = zip((group.operator for group in rows.groups), rows.own.tolist(), strict=True)
-        sure = max([rows.floor, *(most for op, most in own if op not in self.fusible)])
+        variant = self._in_mode(self.ready, mode).variant()
+        rows = GroupedRows(variant.table, variant.groups)
+        sure = self._sure(rows, variant.nodes)
         if budget is not None and sure > budget:
             return Need(None, sure)
-        plain = variant(rows, range(len(rows.groups) + 1), sure)
-        if len(rows.size) <= _FEW_ROWS:
-            plain = exactly(plain)
+        plain = weighed(rows, range(len(rows.groups) + 1), sure)
+        if len(rows.touched) <= _FEW_ROWS:
+            plain = plain.exactly()
         way, endings = least([plain], self._macs, sure)
-        found = self._fitted(self.graph, rows, way, mode)
+        found = self._formed(variant, rows, way)
         if found.normal.ram - self.state_bytes - sure >= WORTH_BLOCKS and self.fusible:
             plain = replace(plain, endings=endings)
             blocked = self._with_blocks(found.normal, plain, way, sure, mode)
@@ -148,108 +118,83 @@ class Network:
             way,
         )
 
-    def _fitted(
-        self, graph: Graph, rows: RowsOf, stages: Sequence[Stretch], mode: InputMode
-    ) -> Fitted:
+    @staticmethod
+    def _in_mode(ready: Prepared, mode: InputMode) -> Prepared:
+        same = mode == ready.input_mode
+        return ready if same else replace(ready, input_mode=mode, _variants={})
+
+    def _sure(self, rows: GroupedRows, nodes: Sequence[AnyNode]) -> int:
+        """Bytes that no plan can do without that computes nothing twice: what operators touch that are
+        in no block, with scratch memory where kernels have one form."""
+        firm = np.array([_firm_scratch(node) for node in nodes], np.int64)
+        own = rows.most(touched_bytes(rows.table) + firm[rows.table.node_of])
+        both = zip(rows.groups, own, strict=True)
+        most = (most for group, most in both if group.operator not in self.fusible)
+        return max([ends_bytes(rows.table), *most])
+
+    def _formed(self, variant: Variant, rows: GroupedRows, way: Sequence[Stretch]) -> Formed:
         """What the network needs in these stages, of groups of `rows`."""
+        stages = [Segment(rows.groups[s.first].first, rows.groups[s.last - 1].last) for s in way]
 
-        def arena(nodes: Sequence[AnyNode], run: Run, peak: int) -> int:
-            if len(rows.size) > _FEW_ROWS:
-                return peak + gap_bytes(rows, run)
-            return max(peak, self._placed(graph, rows.groups, nodes, stages, peak, mode))
+        def arena(nodes: Sequence[AnyNode], run: Timeline, peak: int) -> int:
+            if len(rows.touched) > _FEW_ROWS:
+                return peak + gap_bytes(rows.table, run)
+            table = replace(rows.table, scratch=tuple(own_scratch(node) for node in nodes))
+            return max(peak, _placed(table, stages, peak))
 
-        runs = [(stretch.first, stretch.last) for stretch in stages]
-        return fitted(rows, runs, arena, self.state_bytes, self._price)
-
-    def _placed(
-        self,
-        graph: Graph,
-        groups: Sequence[Group],
-        nodes: Sequence[AnyNode],
-        way: Sequence[Stretch],
-        peak: int,
-        mode: InputMode,
-    ) -> int:
-        """The arena of the few rows of a small network: there one that does not fit a gap is a large
-        part of all, and placing them takes a millisecond or two."""
-        outside = self.graph.inputs if mode == "const" else ()
-        table = row_table(graph, nodes, self.roots, outside=outside, crops=self.joined.crops)
-        stages = [Segment(groups[s.first].first, groups[s.last - 1].last) for s in way]
-        steps = steps_of(table, stages)
-        lives = row_lives(table, steps)
-        for effort in _EFFORTS:
-            arena = place_rows(
-                table, steps, lives, stages, align=table.align, effort=effort
-            ).arena_bytes
-            if arena <= peak * _NEARLY:
-                break
-        return arena
+        run = timeline_of(rows.table, stages)
+        return formed(variant.nodes, rows, run, arena, self.state_bytes, self._price)
 
     def _with_blocks(
-        self, normal: Costs, plain: Variant, way: Sequence[Stretch], sure: int, mode: InputMode
-    ) -> tuple[Fitted, tuple[Stretch, ...]] | None:
+        self, normal: Costs, plain: Weighed, way: Sequence[Stretch], sure: int, mode: InputMode
+    ) -> tuple[Formed, tuple[Stretch, ...]] | None:
         """The same with blocks, if they are worth it beside what it normally costs on its `way`."""
         limit = normal.ram - self.state_bytes - WORTH_BLOCKS + 1
         # Only what is too large as it is matters, and what stands beside it.
         highest = max(stretch.peak for stretch in way)
         large = [stretch for stretch in way if stretch.peak >= min(limit, highest)]
-        last = min(len(self.order), large[-1].last + _BESIDE)
-        wide, blocks = self._blocks(last)
-        if not blocks:
+        near = self.order[: large[-1].last + _BESIDE]
+        ready = self._in_mode(self._blocked, mode)
+        blocks = (
+            block for block in largest_of(ready.blocks) if set(near).issuperset(block.operators)
+        )
+        chosen = {block.op for block in blocks}
+        if not chosen:
             return None
-        last_of = {block.operators[-1]: block for block in blocks}
-        members = {block.op: block.operators for block in blocks}
-        inside = {n for block in blocks for n in block.operators}
-        order = [
-            last_of[n].op if n in last_of else n
-            for n in self.order[:last]
-            if n in last_of or n not in inside
-        ]
-        rows = self._rows(wide, order, mode, self.order[last:])
-        place = [0]
-        for group in rows.groups:
-            place.append(place[-1] + len(members.get(group.operator, (0,))))
-        blocked = variant(rows, place, sure, limit, number=1)
+        variant = ready.variant(chosen)
+        rows = GroupedRows(variant.table, variant.groups)
+        ends = [end for end in variant.ends if end <= len(near)]
+        blocked = weighed(rows, ends, sure, limit, 1)
         way, _ = least([plain, blocked], self._macs, sure, limit)
         if max(stretch.peak for stretch in way) >= limit:
             return None
-        runs = [dict(enumerate(self.order)), dict(zip(place, order, strict=False))]
-        chosen: list[int] = []
-        stages: list[Stretch] = []
-        for stretch in way:
-            of, before = runs[stretch.variant], len(chosen)
-            chosen += [of[at] for at in range(stretch.first, stretch.last) if at in of]
-            stages.append(Stretch(before, len(chosen), stretch.peak))
-        mixed = self._rows(wide, chosen, mode)
-        found = self._fitted(wide, mixed, stages, mode)
+        inside = {n for s in way if s.variant for n in range(s.first, s.last)}
+        at = dict(zip(variant.ends, variant.groups, strict=False))
+        used = {group.operator for place, group in at.items() if place in inside} & chosen
+        mixed = ready.variant(used)
+        place = {end: number for number, end in enumerate(mixed.ends)}
+        stages = tuple(Stretch(place[s.first], place[s.last], s.peak) for s in way)
+        found = self._formed(mixed, GroupedRows(mixed.table, mixed.groups), stages)
         saved = normal.ram - found.costs.ram
         worth = saved >= WORTH_BLOCKS and is_worth(found.costs, normal)
-        return (found, tuple(stages)) if worth else None
-
-    def _rows(
-        self, graph: Graph, order: Sequence[int], mode: InputMode, later: Sequence[int] = ()
-    ) -> RowsOf:
-        """The rows of the operators `order`; those of `later` read what is left."""
-        outside = frozenset(graph.inputs if mode == "const" else ())
-        crops = self.joined.crops
-        nodes: Sequence[AnyNode] = [node for op in order for node in self.lowered[op].nodes]
-        if mode == "streamed":
-            nodes = with_exchanges(
-                graph,
-                [node for node in nodes if isinstance(node, Node)],
-                self.views,
-                outside,
-                crops,
-                inputs=True,
-                outputs=False,
-            )
-        kept = {t for op in later for node in self.lowered[op].nodes for t in _read(node)}
-        return rows_of(graph, nodes, self.roots, outside, crops, kept)
+        return (found, stages) if worth else None
 
 
-def _read(node: Node) -> Iterator[int]:
-    """The tensors that a node reads."""
-    return (port.tensor for port in node.inputs)
+def _placed(table: RowTable, stages: Sequence[Segment], peak: int) -> int:
+    """The arena of the few rows of a small network: there one that does not fit a gap is a large part of
+    all, and placing them takes a millisecond or two."""
+    steps = steps_of(table, stages)
+    lives = row_lives(table, steps)
+    for effort in _EFFORTS:
+        placement = place_rows(table, steps, lives, stages, align=table.align, effort=effort)
+        if placement.arena_bytes <= peak * _NEARLY:
+            break
+    return placement.arena_bytes
+
+
+def _firm_scratch(node: AnyNode) -> int:
+    """Scratch memory for one step of a kernel that has one form; others may do with less, or none."""
+    return 0 if isinstance(node, Node) and node.forms else own_scratch(node)
 
 
 _BESIDE = 3

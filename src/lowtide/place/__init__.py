@@ -8,7 +8,7 @@ from types import MappingProxyType
 from lowtide.place.compacting import compacting
 from lowtide.place.greedy import greedy
 from lowtide.place.planned import planned
-from lowtide.place.problem import Block, Item, Move, Placement, Problem
+from lowtide.place.problem import Item, Move, Placement, Problem, Rectangle
 from lowtide.place.validate import PlacementError, validate
 
 ALLOCATORS: Mapping[str, Callable[[Problem], Placement]] = MappingProxyType(
@@ -18,12 +18,12 @@ ALLOCATORS: Mapping[str, Callable[[Problem], Placement]] = MappingProxyType(
 
 __all__ = [
     "ALLOCATORS",
-    "Block",
     "Item",
     "Move",
     "Placement",
     "PlacementError",
     "Problem",
+    "Rectangle",
     "compacting",
     "greedy",
     "planned",

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lowtide.place.problem import Block, Item, Move, Placement, Problem
+from lowtide.place.problem import Item, Move, Placement, Problem, Rectangle
 from lowtide.place.validate import validate
 
 
@@ -35,18 +35,18 @@ def compacting(problem: Problem) -> Placement:
     entry never overwrites bytes that are still to be moved. Raises PlacementError if the problem
     is malformed.
     """
-    blocks: list[Block] = []
+    rectangles: list[Rectangle] = []
     moves: list[Move] = []
     live: list[_Stay] = []  # ascending address, without gaps after every slot
     arena = 0
     births = _births(problem)
     for slot in sorted(births.keys() | {i.end for started in births.values() for i in started}):
-        blocks += [_block(stay, stay.item.end) for stay in live if stay.item.end <= slot]
+        rectangles += [_rectangle(stay, stay.item.end) for stay in live if stay.item.end <= slot]
         live = [stay for stay in live if stay.item.end > slot]
         top = 0
         for stay in live:
             if stay.offset != top:
-                blocks.append(_block(stay, slot))
+                rectangles.append(_rectangle(stay, slot))
                 moves.append(Move(slot, stay.item.id, stay.offset, top, stay.item.size))
                 stay.offset, stay.since = top, slot
             top += problem.aligned(stay.item.size)
@@ -54,8 +54,8 @@ def compacting(problem: Problem) -> Placement:
             live.append(_Stay(item, top, slot))
             top += problem.aligned(item.size)
         arena = max(arena, top)
-    blocks += [
-        Block(item.id, 0, item.size, item.start, item.end)
+    rectangles += [
+        Rectangle(item.id, 0, item.size, item.start, item.end)
         for item in problem.items
         if not _occupies(item)
     ]
@@ -64,7 +64,9 @@ def compacting(problem: Problem) -> Placement:
         align=problem.align,
         arena_bytes=arena,
         lower_bound_bytes=problem.lower_bound(),
-        blocks=tuple(sorted(blocks, key=lambda block: (block.start, block.offset))),
+        rectangles=tuple(
+            sorted(rectangles, key=lambda rectangle: (rectangle.start, rectangle.offset))
+        ),
         moves=tuple(moves),
     )
     validate(problem, placement)
@@ -84,5 +86,5 @@ def _births(problem: Problem) -> dict[int, list[Item]]:
     return births
 
 
-def _block(stay: _Stay, end: int) -> Block:
-    return Block(stay.item.id, stay.offset, stay.item.size, stay.since, end)
+def _rectangle(stay: _Stay, end: int) -> Rectangle:
+    return Rectangle(stay.item.id, stay.offset, stay.item.size, stay.since, end)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from lowtide.place.problem import Block, Placement, Problem
+from lowtide.place.problem import Placement, Problem, Rectangle
 from lowtide.place.validate import validate
 
 
@@ -114,8 +114,8 @@ def placement_of(
         align=problem.align,
         arena_bytes=height(boxes, offsets) * problem.align,
         lower_bound_bytes=problem.lower_bound(),
-        blocks=tuple(
-            Block(item.id, offset, item.size, item.start, item.end)
+        rectangles=tuple(
+            Rectangle(item.id, offset, item.size, item.start, item.end)
             for item, offset in zip(problem.items, at, strict=True)
         ),
     )

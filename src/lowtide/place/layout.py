@@ -30,8 +30,8 @@ class TensorLayout:
 
     def _offset(self, item: int, slot: int) -> int:
         """Where `item` lies in `slot`; 0 for what takes no space."""
-        blocks = (b for b in self.placement.blocks if b.item == item)
-        return next((b.offset for b in blocks if b.start <= slot < b.end), 0)
+        rectangles = (b for b in self.placement.rectangles if b.item == item)
+        return next((b.offset for b in rectangles if b.start <= slot < b.end), 0)
 
     def places(self, tensor: int, port: Port, node: int) -> tuple[int, ...]:
         """Byte offset of every row of `port`, a port of node `node` on `tensor`."""
@@ -48,7 +48,7 @@ class TensorLayout:
 
     def left(self, tensor: int) -> int:
         """Byte offset of a graph output after the last step."""
-        stays = [b for b in self.placement.blocks if b.item == tensor]
+        stays = [b for b in self.placement.rectangles if b.item == tensor]
         return max(stays, key=lambda b: b.end).offset if stays else 0
 
     def moves_before(self, node: int) -> list[Move]:
@@ -160,8 +160,8 @@ def row_layout(
     while placement.arena_bytes > align << 16:
         align *= 2
         placement = place_rows(table, steps, lives, segments, align=align, effort=effort)
-    offsets = {block.item: block.offset for block in placement.blocks}
-    sizes = {block.item: block.size for block in placement.blocks}
+    offsets = {rectangle.item: rectangle.offset for rectangle in placement.rectangles}
+    sizes = {rectangle.item: rectangle.size for rectangle in placement.rectangles}
     scratch: dict[int, list[int]] = {}
     for at, (node, _) in enumerate(steps):
         if table.scratch[node]:

@@ -24,7 +24,7 @@ class Item:
     """Something that needs `size` bytes in every slot of [start, end). `id` is a tensor's index.
 
     It lies at a multiple of `align` bytes, if that is more than the problem's alignment.
-    An item of no bytes, or with an empty lifetime, occupies nothing: it gets a block at offset 0.
+    An item of no bytes, or with an empty lifetime, occupies nothing: it gets a rectangle at offset 0.
     """
 
     id: int
@@ -61,7 +61,7 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class Rectangle:
     """Item `item` (its id) lies at [offset, offset + size) during the slots [start, end)."""
 
     item: int
@@ -86,17 +86,17 @@ class Move:
 class Placement:
     """A validated answer.
 
-    `arena_bytes` is the highest end of a block that is live in some slot, rounded up to `align`.
+    `arena_bytes` is the highest end of a rectangle that is live in some slot, rounded up to `align`.
     `lower_bound_bytes` is the largest sum of aligned sizes live in one slot: no placement can be
-    smaller. `blocks` has one block per item and stay; an allocator that never moves has one block
-    per item, and no `moves`.
+    smaller. `rectangles` has one per item and stay; an allocator that never moves has one per item, and
+    no `moves`.
     """
 
     allocator: str
     align: int
     arena_bytes: int
     lower_bound_bytes: int
-    blocks: tuple[Block, ...] = field(repr=False)
+    rectangles: tuple[Rectangle, ...] = field(repr=False)
     moves: tuple[Move, ...] = field(default=(), repr=False)
 
     @property
@@ -115,9 +115,9 @@ class Placement:
 
     def offsets(self) -> dict[int, int]:
         """Where every item lies when it is first live: item id -> byte offset."""
-        first: dict[int, Block] = {}
-        for block in self.blocks:
-            known = first.get(block.item)
-            if known is None or block.start < known.start:
-                first[block.item] = block
-        return {item: block.offset for item, block in first.items()}
+        first: dict[int, Rectangle] = {}
+        for rectangle in self.rectangles:
+            known = first.get(rectangle.item)
+            if known is None or rectangle.start < known.start:
+                first[rectangle.item] = rectangle
+        return {item: rectangle.offset for item, rectangle in first.items()}

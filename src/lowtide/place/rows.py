@@ -12,7 +12,7 @@ boxes and on those of each segment of the plan apart, and the best few placement
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import accumulate
 
 import numpy as np
@@ -21,8 +21,8 @@ from lowtide.effort import Budget
 from lowtide.place import Item, Placement, Problem
 from lowtide.place.firstfit import Boxes, boxes_of, first_fit, height, lowest, placement_of
 from lowtide.place.repair import repaired
-from lowtide.rows.stages import Segment, Step, live_bytes
-from lowtide.rows.table import Cut, RowTable
+from lowtide.rows.stages import Segment, Step, live_bytes, live_in
+from lowtide.rows.table import Cut, Ints, RowTable
 
 FULL = 1_200_000
 QUICK = 200_000
@@ -66,7 +66,13 @@ def place_rows(
     if _pairs(lives) > _MOST_PAIRS:
         pieces = {cut.first: cut for cut in table.cuts}
     else:
-        pieces |= _modest(table, steps, lives, pieces)
+        start, end = np.zeros((2, len(table.size)), np.int64)
+        start[list(lives)], end[list(lives)] = (
+            np.array(list(lives.values()), np.int64).reshape(-1, 2).T
+        )
+        live = np.array(live_bytes(table, steps, lives), np.int64)
+        found, _ = modest(table, start, end, live, pieces.keys() | table.given)
+        pieces |= {cut.first: cut for cut in found}
     items: list[Item] = []
     fixed: dict[int, int] = {}
     top = 0
@@ -124,36 +130,33 @@ def _pairs(lives: Mapping[int, tuple[int, int]]) -> int:
     return int((np.arange(len(starts)) - np.searchsorted(ends, starts, side="right")).sum())
 
 
-_ROOM = 0.8
+ROOM = 0.8
 """Of the peak: what may be live beside a tensor that is placed as one piece, with all of it."""
 
 
-def _modest(
-    table: RowTable,
-    steps: Sequence[Step],
-    lives: Mapping[int, tuple[int, int]],
-    pieces: Mapping[int, Cut],
-) -> dict[int, Cut]:
-    """Tensors that can be live as a whole from their first row to their last, far below the peak.
+def modest(
+    table: RowTable, start: Ints, end: Ints, live: Ints, apart: Collection[int]
+) -> tuple[list[Cut], Ints]:
+    """Tensors that can be live as a whole from their first row to their last, far below the peak, and
+    what is live then; but for those of which a row is `apart`.
 
-    The smallest first: each leaves less room for the others.
+    Row r is live in slots `start[r]` to `end[r]` - 1, and `live[t]` bytes are in slot t. The smallest
+    tensors first: each leaves less room for the others.
     """
-    live = np.array(live_bytes(table, steps, lives), np.int64)
-    most = int(live.max() * _ROOM)
-    found = {}
+    live = live.copy()
+    most = int(live.max(initial=0) * ROOM)
+    found = []
     for cut in sorted(table.cuts, key=lambda cut: cut.size * cut.count):
-        rows = [row for row in range(cut.first, cut.first + cut.count) if row in lives]
-        if len(rows) < 2 or cut.first in pieces or cut.first in table.given:
+        rows = cut.first + np.flatnonzero(end[cut.first : cut.first + cut.count])
+        if len(rows) < 2 or cut.first in apart:
             continue
-        start, end = min(lives[r][0] for r in rows), max(lives[r][1] for r in rows)
-        span = live[start:end].copy()
-        for row in rows:
-            span[lives[row][0] - start : lives[row][1] - start] -= table.size[row]
-        span += cut.size * cut.count
+        first, last = int(start[rows].min()), int(end[rows].max())
+        own = live_in(start[rows] - first, end[rows] - first, table.sizes[rows], last - first)
+        span = live[first:last] - own + cut.size * cut.count
         if span.max() <= most:
-            live[start:end] = span
-            found[cut.first] = cut
-    return found
+            live[first:last] = span
+            found.append(cut)
+    return found, live
 
 
 Key = Callable[[int], tuple[int, ...]]

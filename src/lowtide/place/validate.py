@@ -4,7 +4,7 @@ Why: an overlap that slips through is silent corruption on a device. So every al
 and nothing here is shared with them: bound, alignment and lifetimes are worked out anew.
 
 The checks, in order: the problem is sane; every item is covered exactly over its lifetime; offsets
-are aligned; the moves are those that the blocks imply; played through time, no two blocks share a
+are aligned; the moves are those that the rectangles imply; played through time, no two of them share a
 byte in a slot and no move writes over bytes that are still needed; the arena and the bound are what
 they claim to be.
 """
@@ -15,7 +15,7 @@ from bisect import bisect_left
 from collections.abc import Iterable
 from itertools import groupby, pairwise
 
-from lowtide.place.problem import Block, Item, Move, Placement, Problem
+from lowtide.place.problem import Item, Move, Placement, Problem, Rectangle
 
 
 class PlacementError(AssertionError):
@@ -26,7 +26,7 @@ def validate(problem: Problem, placement: Placement) -> None:
     """Check `placement` as an answer to `problem`.
 
     Raises PlacementError naming the items, addresses (bytes) and slots of the first fault found.
-    Costs O(b log b) for b blocks.
+    Costs O(b log b) for b rectangles.
     """
     _check_problem(problem)
     if placement.align != problem.align:
@@ -47,33 +47,37 @@ def _check_problem(problem: Problem) -> None:
             raise PlacementError(f"item {item.id} has the negative size {item.size}")
 
 
-def _check_cover(problem: Problem, placement: Placement) -> dict[int, list[Block]]:
-    """The blocks of each item by time, once they are known to cover exactly its lifetime."""
-    stays: dict[int, list[Block]] = {item.id: [] for item in problem.items}
-    for block in placement.blocks:
-        if block.item not in stays:
-            raise PlacementError(f"{_text(block)} belongs to no item")
-        if block.offset < 0 or block.offset % problem.align:
-            raise PlacementError(f"{_text(block)} is not at a multiple of {problem.align} bytes")
-        stays[block.item].append(block)
+def _check_cover(problem: Problem, placement: Placement) -> dict[int, list[Rectangle]]:
+    """The rectangles of each item by time, once they are known to cover exactly its lifetime."""
+    stays: dict[int, list[Rectangle]] = {item.id: [] for item in problem.items}
+    for rectangle in placement.rectangles:
+        if rectangle.item not in stays:
+            raise PlacementError(f"{_text(rectangle)} belongs to no item")
+        if rectangle.offset < 0 or rectangle.offset % problem.align:
+            raise PlacementError(
+                f"{_text(rectangle)} is not at a multiple of {problem.align} bytes"
+            )
+        stays[rectangle.item].append(rectangle)
     for item in problem.items:
-        for block in stays[item.id]:
-            if block.offset % item.align:
-                raise PlacementError(f"{_text(block)} is not at a multiple of {item.align} bytes")
-        stays[item.id].sort(key=lambda block: block.start)
+        for rectangle in stays[item.id]:
+            if rectangle.offset % item.align:
+                raise PlacementError(
+                    f"{_text(rectangle)} is not at a multiple of {item.align} bytes"
+                )
+        stays[item.id].sort(key=lambda rectangle: rectangle.start)
         _check_item(item, stays[item.id])
     return stays
 
 
-def _check_item(item: Item, stays: list[Block]) -> None:
+def _check_item(item: Item, stays: list[Rectangle]) -> None:
     lifetime = f"item {item.id}, live in the slots [{item.start}, {item.end}),"
     if not stays:
-        raise PlacementError(f"{lifetime} has no block")
-    for block in stays:
-        if block.size != item.size:
-            raise PlacementError(f"{_text(block)} should have {item.size} bytes")
-        if block.start >= block.end and len(stays) > 1:
-            raise PlacementError(f"{_text(block)} lasts for no slot")
+        raise PlacementError(f"{lifetime} has no rectangle")
+    for rectangle in stays:
+        if rectangle.size != item.size:
+            raise PlacementError(f"{_text(rectangle)} should have {item.size} bytes")
+        if rectangle.start >= rectangle.end and len(stays) > 1:
+            raise PlacementError(f"{_text(rectangle)} lasts for no slot")
     if stays[0].start != item.start or stays[-1].end != item.end:
         raise PlacementError(f"{lifetime} is covered in [{stays[0].start}, {stays[-1].end})")
     for before, after in pairwise(stays):
@@ -81,17 +85,21 @@ def _check_item(item: Item, stays: list[Block]) -> None:
             raise PlacementError(f"{lifetime} is badly covered: {_text(before)}, {_text(after)}")
 
 
-def _occupying(placement: Placement) -> list[Block]:
-    """The blocks that have bytes in some slot."""
-    return [block for block in placement.blocks if block.size > 0 and block.start < block.end]
+def _occupying(placement: Placement) -> list[Rectangle]:
+    """The rectangles that have bytes in some slot."""
+    return [
+        rectangle
+        for rectangle in placement.rectangles
+        if rectangle.size > 0 and rectangle.start < rectangle.end
+    ]
 
 
-def _check_moves(placement: Placement, stays: dict[int, list[Block]]) -> None:
-    """The moves are in order of time, downwards, and exactly those that the blocks imply."""
+def _check_moves(placement: Placement, stays: dict[int, list[Rectangle]]) -> None:
+    """The moves are in order of time, downwards, and exactly those that the rectangles imply."""
     implied = {
         (after.start, after.item): (before.offset, after.offset, after.size)
-        for blocks in stays.values()
-        for before, after in pairwise(blocks)
+        for rectangles in stays.values()
+        for before, after in pairwise(rectangles)
         if before.offset != after.offset
     }
     for earlier, later in pairwise(placement.moves):
@@ -99,7 +107,7 @@ def _check_moves(placement: Placement, stays: dict[int, list[Block]]) -> None:
             raise PlacementError(f"{_move_text(later)} is listed after {_move_text(earlier)}")
     for move in placement.moves:
         if implied.pop((move.slot, move.item), None) != (move.source, move.target, move.size):
-            raise PlacementError(f"{_move_text(move)} is not what the blocks of the item imply")
+            raise PlacementError(f"{_move_text(move)} is not what the rectangles of the item imply")
         if move.target >= move.source:
             raise PlacementError(f"{_move_text(move)} is not downwards")
     for (slot, item), (source, target, size) in implied.items():
@@ -110,15 +118,15 @@ def _check_bytes(problem: Problem, placement: Placement) -> None:
     """Play the placement through time: no item ever writes over bytes of another that are needed.
 
     At every slot the dead leave, then the moves are carried out one after another, then the newborn
-    come. The moves are known to be those that the blocks imply, so that the shelf always shows the
-    blocks of the slot.
+    come. The moves are known to be those that the rectangles imply, so that the shelf always shows the
+    rectangles of the slot.
     """
     items = {item.id: item for item in problem.items if item.size > 0 and item.start < item.end}
     deaths = _by_slot((item.end, item.id) for item in items.values())
     births = _by_slot((item.start, item.id) for item in items.values())
     moves = {slot: list(some) for slot, some in groupby(placement.moves, lambda move: move.slot)}
-    first = {(block.item, block.start): block for block in placement.blocks}
-    last = {(block.item, block.end): block for block in placement.blocks}
+    first = {(rectangle.item, rectangle.start): rectangle for rectangle in placement.rectangles}
+    last = {(rectangle.item, rectangle.end): rectangle for rectangle in placement.rectangles}
     shelf = _Shelf()
     for slot in sorted(deaths.keys() | births.keys() | moves.keys()):
         for item in deaths.get(slot, ()):
@@ -130,10 +138,10 @@ def _check_bytes(problem: Problem, placement: Placement) -> None:
                 if other is not None:
                     raise PlacementError(f"{_move_text(move)} overwrites {shelf.text(other)}")
         for item in births.get(slot, ()):
-            block = first[item, slot]
-            other = shelf.put(block.offset, item, block.size)
+            rectangle = first[item, slot]
+            other = shelf.put(rectangle.offset, item, rectangle.size)
             if other is not None:
-                raise PlacementError(f"{_text(block)} overlaps with {shelf.text(other)}")
+                raise PlacementError(f"{_text(rectangle)} overlaps with {shelf.text(other)}")
 
 
 def _by_slot(pairs: Iterable[tuple[int, int]]) -> dict[int, list[int]]:
@@ -175,7 +183,7 @@ class _Shelf:
 
 def _check_totals(problem: Problem, placement: Placement) -> None:
     align = problem.align
-    top = max((block.offset + block.size for block in _occupying(placement)), default=0)
+    top = max((rectangle.offset + rectangle.size for rectangle in _occupying(placement)), default=0)
     arena = (top + align - 1) // align * align
     if placement.arena_bytes != arena:
         raise PlacementError(f"an arena of {placement.arena_bytes} bytes is claimed, not {arena}")
@@ -206,10 +214,11 @@ def _bound(problem: Problem) -> int:
     return bound
 
 
-def _text(block: Block) -> str:
+def _text(rectangle: Rectangle) -> str:
+    start, end = rectangle.offset, rectangle.offset + rectangle.size
     return (
-        f"the block of item {block.item} at [{block.offset}, {block.offset + block.size}) "
-        f"in the slots [{block.start}, {block.end})"
+        f"the rectangle of item {rectangle.item} at [{start}, {end}) "
+        f"in the slots [{rectangle.start}, {rectangle.end})"
     )
 
 

@@ -70,7 +70,7 @@ class Exact:
 
 
 @dataclass(frozen=True, slots=True)
-class Price:
+class OperatorCost:
     """Cost of an operator: its nodes in their normal and in their lean form, and all at full width."""
 
     normal: tuple[Linear | Exact, ...]
@@ -79,7 +79,7 @@ class Price:
     whole_lean: int
 
 
-Prices = Mapping[int, Price]
+OperatorCosts = Mapping[int, OperatorCost]
 """Operator -> what it costs."""
 
 
@@ -128,14 +128,14 @@ class CostModel:
             return self.linear(node).at(1)
         return self.linear(node).at(work.columns, -work.axis.before, work.in_w)
 
-    def prices(self, nodes: Iterable[AnyNode]) -> Prices:
+    def prices(self, nodes: Iterable[AnyNode]) -> OperatorCosts:
         """The cost of every operator that has nodes."""
         by_operator: dict[int, list[Node]] = {}
         for node in nodes:
             if isinstance(node, Node):
                 by_operator.setdefault(node.op, []).append(node)
         return {
-            op: Price(
+            op: OperatorCost(
                 tuple(self.linear(node) for node in mine),
                 tuple(self.linear(node.leaner) for node in mine),
                 sum(self.node(node) for node in mine),

@@ -7,9 +7,12 @@ smaller form of one operator may lower the arena of the whole plan.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import accumulate
+
+import numpy as np
 
 from lowtide.lower.nodes import Node
 from lowtide.place.variables import state_bytes, variables_of
@@ -17,6 +20,7 @@ from lowtide.plans.cost import CostModel
 from lowtide.plans.placer import Placer, Point
 from lowtide.rows.prepare import Prepared
 from lowtide.rows.stages import Choice
+from lowtide.rows.table import Ints
 
 _SHARES = (1, 0.75, 0.5, 0.25)
 """Of the operators that have room for a quicker form, how many are tried in it."""
@@ -32,7 +36,7 @@ _RATE, _MOST = 4, 5
 """Smaller forms may cost so many percent of the instructions for a percent of the RAM, and no more
 percent of them."""
 
-_TRIES = 2
+TRIES = 2
 """How many plans in smaller forms are placed."""
 
 
@@ -87,7 +91,7 @@ def fitted(placer: Placer, point: Point) -> Point:
         if most < point.arena_bytes and is_cheap(Costs(most + state, spent), now)
     ]
     found = point
-    for most in cheap[:_TRIES]:
+    for most in cheap[:TRIES]:
         room = _smaller(placer.ready, point, most)
         smaller = placer.quick(_with_room(placer.ready, point, room))
         if most == cheap[0] and not is_cheap(costs(placer, smaller), now):
@@ -160,40 +164,38 @@ def _live(point: Point) -> list[int]:
     """Bytes of rows and scratch memory in each step."""
     steps = point.placed.plan.steps
     change = [0] * (len(steps) + 3)
-    for block in point.placed.placement.blocks:
-        change[block.start] += block.size
-        change[block.end] -= block.size
+    for rectangle in point.placed.placement.rectangles:
+        change[rectangle.start] += rectangle.size
+        change[rectangle.end] -= rectangle.size
     return list(accumulate(change))[1 : len(steps) + 1]
 
 
 def _levels(ready: Prepared, point: Point, model: CostModel) -> dict[int, int]:
     """Bytes of arena, from what there must be to what is live at the peak -> predicted instructions in
     the forms that have room then, none larger than the normal one."""
-    live = _live(point)
-    peak = max((*live, point.placed.plan.peak_bytes))
-    beside = {op: peak - room for op, room in _room(point, peak).items()}
-    formed = {op: [n for _, n in _forms(ready, op)] for op in beside if _forms(ready, op)}
-    plan = point.placed.plan
-    fixed = max(
-        (
-            one
-            for (node, _), one in zip(plan.steps, live, strict=True)
-            if plan.operators[node] not in formed
-        ),
-        default=0,
-    )
-    prices: dict[Node, int] = {}
-
-    def price(node: Node) -> int:
-        if node not in prices:
-            prices[node] = model.node(node)
-        return prices[node]
-
+    plan, live = point.placed.plan, np.array(_live(point), np.int64)
+    peak = max(int(live.max(initial=0)), plan.peak_bytes)
+    node = [node for node, _ in plan.steps]
+    scratch = np.array(point.placed.rows.table.scratch, np.int64)[node]
+    formed = {op: [n for _, n in of] for op in {*plan.operators} if (of := _forms(ready, op))}
+    beside, fixed = beside_scratch(live, scratch, np.array(plan.operators, np.int64)[node], formed)
+    price = cache(model.node)
     others = sum(
         times * price(node) for node, times in point.placed.rows.executed if node.op not in formed
     )
     found = levels(beside, formed, fixed, peak, price)
     return {most: others + spent for most, spent in found.items()}
+
+
+def beside_scratch(
+    live: Ints, scratch: Ints, operators: Ints, formed: Collection[int]
+) -> tuple[dict[int, int], int]:
+    """The most that is live beside the scratch memory of each operator that is `formed`, and in the
+    steps of all others; by step, `live` and `scratch` are in bytes, and an exchange's operator is -1."""
+    others = ~np.isin(operators, list(formed))
+    most = np.zeros(max(formed, default=0) + 1, np.int64)
+    np.maximum.at(most, operators[~others], (live - scratch)[~others])
+    return {op: int(most[op]) for op in formed}, int(live[others].max(initial=0))
 
 
 def levels(

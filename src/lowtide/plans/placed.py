@@ -63,10 +63,10 @@ def stage_tops(of: PlacedPlan) -> list[int]:
         ends.append(at)
     tops = [0] * len(ends)
     starts = [1, *ends[:-1]]
-    for block in of.placement.blocks:
-        if block.start < block.end and block.size:
-            first = bisect_right(ends, max(block.start, 1))
-            while first < len(ends) and starts[first] < block.end:
-                tops[first] = max(tops[first], block.offset + block.size)
+    for rectangle in of.placement.rectangles:
+        if rectangle.start < rectangle.end and rectangle.size:
+            first = bisect_right(ends, max(rectangle.start, 1))
+            while first < len(ends) and starts[first] < rectangle.end:
+                tops[first] = max(tops[first], rectangle.offset + rectangle.size)
                 first += 1
     return tops

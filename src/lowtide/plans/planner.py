@@ -35,7 +35,7 @@ _FULL_TRIES = 4
 _FULL = 0.8
 """The part of what lies below its highest row that a stage needs, for this to count as its need."""
 
-_WORTH_BLOCKS = 512
+WORTH_BLOCKS = 512
 """Bytes of arena that blocks must save by default: they take some 250 of stack, and 2 KB of flash."""
 
 _FRONT_TRIES = 1
@@ -131,11 +131,11 @@ def least(plans: Plans) -> Point:
     assert path is not None
     plain = plans.placer.quick(choices_of(path, plans.ready))
     path = unbeaten_paths(plans.plain)[-1]
-    if path.peak + _WORTH_BLOCKS <= plain.arena_bytes:
+    if path.peak + WORTH_BLOCKS <= plain.arena_bytes:
         found, _ = _least(plans, plans.plain, path, path.cost, _FRONT_TRIES)
         best = fitted(plans.placer, found)
         less, than = (costs(plans.placer, point) for point in (best, plain))
-        if less.ram + _WORTH_BLOCKS <= than.ram and is_worth(less, than):
+        if less.ram + WORTH_BLOCKS <= than.ram and is_worth(less, than):
             return best
     return fitted(plans.placer, plain)
 

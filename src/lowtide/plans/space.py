@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,15 +24,15 @@ from lowtide.ir import Graph
 from lowtide.ir.block import BlockOp
 from lowtide.ir.macs import op_macs
 from lowtide.lower.nodes import Lowered, Reads
-from lowtide.plans.cost import CostModel, Prices
-from lowtide.plans.touched import Ints, Steps, Touched
-from lowtide.plans.weigh import weighed
+from lowtide.plans.cost import CostModel, OperatorCosts
+from lowtide.plans.peaks import GroupedRows, Peaks, Touched
+from lowtide.plans.strips import in_strips
 from lowtide.rows.blocks import selections
 from lowtide.rows.columns import kept_rows, stage_windows
 from lowtide.rows.groups import Group
 from lowtide.rows.prepare import Prepared
-from lowtide.rows.stages import demand
-from lowtide.rows.table import RowTable
+from lowtide.rows.stages import live_in
+from lowtide.rows.table import Ints, RowTable
 
 WORK = 120_000_000
 """What the stages of a network may spend by default: a few times what common networks take."""
@@ -128,112 +129,91 @@ class Stages:
     groups: Sequence[Group]
     strips: bool
     parts: frozenset[int] = frozenset()
-    prices: Prices | None = None
+    prices: OperatorCosts | None = None
     lowered: Mapping[int, Lowered] = field(default_factory=dict)
-    _columns: dict[int, tuple[Reads, ...] | None] = field(init=False)
-    _size: Ints = field(init=False)
-    _maker: Ints = field(init=False)
-    _reader: Ints = field(init=False)
-    _before: Ints = field(init=False)
+    _rows: GroupedRows = field(init=False)
+    _lean: Ints = field(init=False)
     _tensor: Ints = field(init=False)
-    _macs: dict[int, int] = field(init=False)
+    _columns: dict[int, tuple[Reads, ...] | None] = field(init=False)
+    _sums: list[tuple[int, int, int, int]] = field(init=False)
     _heights: dict[int, int] = field(init=False)
     _more: dict[int, Ints] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         table = self.table
-        self._size = np.array([*table.size, 0], np.int64)[:-1]
-        maker = np.full(len(table.size), -1)
-        reader = np.full(len(table.size), -1)
-        for number, group in enumerate(self.groups):
-            for node in range(group.first, group.last):
-                for rows in table.writes[node]:
-                    for row in rows:
-                        if maker[row] < 0:
-                            maker[row] = number
-                        reader[row] = max(reader[row], number)
-                for rows in table.reads[node]:
-                    for row in rows:
-                        reader[row] = max(reader[row], number)
-        maker[list(table.given)] = -1
-        reader[list(table.kept)] = len(self.groups)
-        self._maker, self._reader = maker, reader
-        # Live before group g: made before it, and touched by it or later.
-        change = np.zeros(len(self.groups) + 2, np.int64)
-        used = (reader >= 0) & (reader > maker)
-        np.add.at(change, maker[used] + 1, self._size[used])
-        np.add.at(change, np.minimum(reader[used], len(self.groups)) + 1, -self._size[used])
-        self._before = np.cumsum(change)
+        self._rows = GroupedRows(table, self.groups)
+        self._lean = np.array(table.lean_scratch, np.int64)[table.node_of]
         self._tensor = np.full(len(table.size), -1)  # scratch memory that lasts is no tensor's
         for cut in table.cuts:
             self._tensor[cut.first : cut.first + cut.count] = cut.tensor
         self._heights = {cut.tensor: cut.count for cut in table.cuts}
-        self._macs = {
-            g.operator: op_macs(self.graph, self.graph.ops[g.operator])
-            for g in self.groups
-            if g.operator >= 0
-        }
         self._columns = {
             g.operator: self.lowered[g.operator].columns
             for g in self.groups
             if g.operator in self.lowered and not self._touches(g.operator, self.parts)
         }
+        each = [(0, 0, 0, 0), *(self._weights(group.operator) for group in self.groups)]
+        self._sums = list(
+            zip(*(accumulate(column) for column in zip(*each, strict=True)), strict=True)
+        )
+
+    def _weights(self, operator: int) -> tuple[int, int, int, int]:
+        """MACs, cost and cost in the lean form at full width, and whether it is a block."""
+        if operator < 0:
+            return 0, 0, 0, 0
+        op = self.graph.ops[operator]
+        macs, block = op_macs(self.graph, op), isinstance(op, BlockOp)
+        if self.prices is None:
+            return macs, macs, macs, block
+        price = self.prices.get(operator)
+        return (
+            (macs, 0, 0, block) if price is None else (macs, price.whole, price.whole_lean, block)
+        )
 
     def ending(self, last: int, space: Space) -> Iterator[Edge]:
         """The edges whose last group is last - 1, shortest first, that are new to the space."""
-        table, groups = self.table, self.groups
+        groups, alone, rows = self.groups, self._rows.alone, self._rows
         first = last - 1
-        alone = {n for n in range(len(groups)) if self._is_alone(n)}
         while first > 0 and last - 1 not in alone and first - 1 not in alone:
             first -= 1
         if space.budget.used_up:
             space.complete = space.complete and first == last - 1
             first = last - 1
-        steps = demand(table, range(groups[first].first, groups[last - 1].last))
-        stage = Steps(table, steps)
-        space.budget.spend(len(stage.row))
+        peaks = Peaks(rows, first, last)
+        space.budget.spend(peaks.touches(first))
+        firsts = np.arange(first, last)
+        forms = (self.table.step_scratch, self._lean) if self.strips else (self.table.step_scratch,)
+        found = [peaks.of([(last, firsts)], scratch)[0].tolist() for scratch in forms]
         for begin in range(last - 1, first - 1, -1):
             if begin < last - 1 and space.budget.used_up:
                 space.complete = False
                 break
-            if space.is_new(tuple(g.operator for g in groups[begin:last])):
-                touched = stage.from_node(groups[begin].first)
-                space.budget.spend(touched.touches)
-                yield from self._between(begin, last, touched, space.budget)
+            operators = tuple(g.operator for g in groups[begin:last])
+            if space.is_new(operators):
+                space.budget.spend(peaks.touches(begin))
+                yield from self._between(
+                    begin, last, peaks, [of[begin - first] for of in found], space.budget
+                )
 
     def _touches(self, operator: int, tensors: frozenset[int]) -> bool:
         op = self.graph.ops[operator]
         return not tensors.isdisjoint((*op.inputs, *op.outputs))
 
-    def _is_alone(self, number: int) -> bool:
-        group = self.groups[number]
-        return any(node in self.table.alone for node in range(group.first, group.last))
-
-    def _between(self, first: int, last: int, stage: Touched, budget: Budget) -> list[Edge]:
-        """The stage of groups [first, last), at full width and in strips."""
-        rows, steps = stage.rows, len(stage.scratch)
-        size = self._size[rows]
-        before, after = self._maker[rows] < first, self._reader[rows] >= last
-        through = int(self._before[first] - size[before].sum())
-        start = np.where(before, 0, stage.start)
-        end = np.where(after, steps, stage.end + 1)
-        change = np.zeros(steps + 1, np.int64)
-        np.add.at(change, start, size)
-        np.add.at(change, end, -size)
-        peak = through + int((np.cumsum(change)[:-1] + stage.scratch).max(initial=0))
+    def _between(
+        self, first: int, last: int, peaks: Peaks, needs: Sequence[int], budget: Budget
+    ) -> list[Edge]:
+        """The stage of groups [first, last), at full width and in strips; `needs` are its peaks in the
+        normal forms, and, for strips, in the lean ones."""
         operators = tuple(g.operator for g in self.groups[first:last] if g.operator >= 0)
-        macs = sum(self._macs[op] for op in operators)
-        blocks = sum(isinstance(self.graph.ops[op], BlockOp) for op in operators)
+        both = zip(self._sums[last], self._sums[first], strict=True)
+        macs, cost, lean_cost, blocks = (after - before for after, before in both)
         of = operators, blocks
-        edges = [Edge(first, last, None, peak, macs, False, self._cost(operators, macs), *of)]
-        if self.strips:
-            peak = through + int((np.cumsum(change)[:-1] + stage.lean).max(initial=0))
-            if peak < edges[0].peak:
-                cost = self._cost(operators, macs, lean=True)
-                edges.append(Edge(first, last, None, peak, macs, True, cost, *of))
+        edges = [Edge(first, last, None, needs[0], macs, False, cost, *of)]
+        if needs[-1] < needs[0]:
+            edges.append(Edge(first, last, None, needs[-1], macs, True, lean_cost, *of))
         exchanges = any(g.exchanges for g in self.groups[first:last])
         if self.strips and operators and not exchanges:
-            edges += self._stripped(first, last, operators, stage, through, budget)
+            edges += self._stripped(first, last, operators, peaks.touched(first), budget)
         return edges
 
     def _stripped(
@@ -242,13 +222,14 @@ class Stages:
         last: int,
         operators: tuple[int, ...],
         stage: Touched,
-        through: int,
         budget: Budget,
     ) -> list[Edge]:
-        graph, rows, steps = self.graph, stage.rows, len(stage.scratch)
+        graph, rows, steps = self.graph, stage.rows, len(stage.step)
         made = {t for op in operators for t in graph.ops[op].outputs}
-        after = self._reader[rows] >= last
-        before = self._maker[rows] < first
+        after = self._rows.reader[rows] >= last
+        before = self._rows.maker[rows] < first
+        size = self._rows.size[rows]
+        through = int(self._rows.through[first] - size[before].sum())
         tensors = self._tensor[rows]
         seen = made.intersection(tensors[after].tolist())
         found = stage_windows(graph, operators, frozenset(seen), self._columns.get)
@@ -270,22 +251,21 @@ class Stages:
         np.add.at(counts, (stage.end[inside] + 1, which[inside]), -1)
         counts = np.cumsum(counts, axis=0)[:-1]
         # What is there as a whole: inputs until the last strip eats them, the output once made.
-        size = self._size[rows]
         extra = tensors < 0
-        lasting = _live(steps, stage.start[extra], stage.end[extra] + 1, size[extra])
+        lasting = live_in(stage.start[extra], stage.end[extra] + 1, size[extra], steps)
         is_out = tensors == output
         is_in = before & ~is_out
         whole_out, whole_in = int(size[is_out].sum()), int(size[is_in].sum())
-        growing = _live(steps, stage.start[is_out], np.full(is_out.sum(), steps), size[is_out])
+        growing = live_in(stage.start[is_out], np.full(is_out.sum(), steps), size[is_out], steps)
         dies = np.where(after, steps, stage.end + 1)[is_in]
-        dying = _live(steps, np.zeros(is_in.sum(), np.int64), dies, size[is_in])
+        dying = live_in(np.zeros(is_in.sum(), np.int64), dies, size[is_in], steps)
         edges = []
         blocks = sum(isinstance(graph.ops[op], BlockOp) for op in operators)
         varying = [op for op in operators if any(n.narrow_scratch for n in self.lowered[op].nodes)]
         at_varying, more = self._narrow_scratch(stage, varying)
         outputs = [graph.ops[op].outputs[0] for op in varying]
         row_bytes = np.array([self._row_bytes(t) for t in inner], np.int64)
-        cuts = weighed(graph, operators, of, output, [*inner, *outputs], self.prices)
+        cuts = in_strips(graph, operators, of, output, [*inner, *outputs], self.prices)
         if not cuts:
             return []
         # The runs of strips of all widths side by side.
@@ -299,10 +279,10 @@ class Stages:
         lasts = [at - 1 for at, cut in zip(begins[1:], cuts, strict=True) if cut.last_alone]
         live[:, firsts] += (growing - whole_out)[:, None]
         live[:, lasts] += (dying - whole_in)[:, None]
-        leans = _highest(live, stage.lean, begins)
+        leans = _highest(live, self._lean[stage.step], begins)
         if varying:
             live[at_varying] += more(held[len(inner) :])
-        peaks = _highest(live, stage.scratch, begins)
+        peaks = _highest(live, self.table.step_scratch[stage.step], begins)
         of_edge = operators, blocks
         for cut, peak, lean in zip(cuts, peaks, leans, strict=True):
             high, low, macs = through + peak, through + lean, cut.macs
@@ -322,20 +302,14 @@ class Stages:
                 self._more[op] = np.array(node.narrow_scratch, np.int64) - node.scratch
         number = {op: at for at, op in enumerate(varying)}
         of_node = {g.first: number[g.operator] for g in self.groups if g.operator in number}
-        of_step = np.array([of_node.get(node, -1) for node in stage.nodes.tolist()], np.int64)
+        nodes = self.table.node_of[stage.step].tolist()
+        of_step = np.array([of_node.get(node, -1) for node in nodes], np.int64)
         steps = np.flatnonzero(of_step >= 0)
         known = np.concatenate([np.zeros(1, np.int64), *(self._more[op] for op in varying)])
         sizes = [len(self._more[op]) for op in varying]
         begins = np.cumsum([1, *sizes])[:-1, None]
         which = of_step[steps]
         return steps, lambda made: np.asarray(known[begins + made][which])
-
-    def _cost(self, operators: Sequence[int], macs: int, *, lean: bool = False) -> int:
-        """The cost of operators at full width."""
-        if self.prices is None:
-            return macs
-        found = [self.prices[op] for op in operators if op in self.prices]
-        return sum(price.whole_lean if lean else price.whole for price in found)
 
     def _row_bytes(self, tensor: int) -> int:
         """Bytes of a column of a row of `tensor`."""
@@ -357,13 +331,6 @@ def _highest(live: NDArray[np.float64], scratch: Ints, begins: Ints) -> list[int
     width w are the columns `begins[w]` to `begins[w + 1] - 1`."""
     highest = (live + scratch[:, None]).max(axis=0)
     return [int(most) for most in np.maximum.reduceat(highest, begins[:-1])]
-
-
-def _live(steps: int, start: Ints, end: Ints, size: Ints) -> Ints:
-    change = np.zeros(steps + 1, np.int64)
-    np.add.at(change, start, size)
-    np.add.at(change, end, -size)
-    return np.cumsum(change)[:-1]
 
 
 def space_of(

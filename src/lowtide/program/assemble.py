@@ -20,7 +20,7 @@ from lowtide.plans.placed import PlacedPlan
 from lowtide.program.tables import Entry, KernelEntry, PortEntry, Rows, Tables
 from lowtide.program.turns import MAX_DEPTH, Loop, Turn, expand, turns_of
 from lowtide.rows.bases import FIRST_INPUT
-from lowtide.rows.cropped import CroppedRun, Part
+from lowtide.rows.cropped import CroppedRun, StripTensor
 from lowtide.rows.prepare import Prepared
 from lowtide.rows.scheduled import Scheduled
 from lowtide.rows.stages import RowPlan
@@ -81,7 +81,7 @@ class Assembly:
     schedule: ByOperators | ByRows
     untraced: frozenset[int]
     align: int = 16
-    parts: Mapping[int, Part] = field(default_factory=dict)
+    parts: Mapping[int, StripTensor] = field(default_factory=dict)
     inner: Mapping[int, tuple[int, int]] = field(default_factory=dict)
     members: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     costs: tuple[int, ...] | None = None

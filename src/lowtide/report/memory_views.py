@@ -165,7 +165,9 @@ def _whole(
     variables: int,
 ) -> View:
     boxes = tuple(
-        Box(b.item, max(0, b.start), b.end, b.offset, b.size) for b in placement.blocks if b.size
+        Box(b.item, max(0, b.start), b.end, b.offset, b.size)
+        for b in placement.rectangles
+        if b.size
     )
     live = live_in(boxes, len(order) + 1)
     shown = PlanBoxes(boxes, (), (), live, placement.arena_bytes, variables)

@@ -86,7 +86,7 @@ class PlanBoxes:
 def plan_boxes(compiled: Compiled) -> PlanBoxes:
     """The boxes of every tensor, for either schedule, with the stages and the sums of live bytes."""
     assembly = compiled.assembly
-    blocks = [b for b in assembly.placement.blocks if b.size and b.start < b.end]
+    blocks = [b for b in assembly.placement.rectangles if b.size and b.start < b.end]
     steps = len(assembly.plan.steps) if assembly.plan is not None else len(assembly.order)
     slots = max([steps + 1, *(b.end for b in blocks)])
     # Items are rows, and past the last cut scratch; or tensors, and past the last tensor scratch.

@@ -236,7 +236,7 @@ def live_at_peak(assembly: Assembly, stage: Stage) -> list[tuple[int, int]]:
     }
     inside = set(slots)
     live: dict[int, dict[int, int]] = {slot: {} for slot in slots}
-    for block in assembly.placement.blocks:
+    for block in assembly.placement.rectangles:
         tensor = tensor_of.get(block.item, -1)
         for slot in range(max(block.start, slots[0]), min(block.end, slots[-1] + 1)):
             if slot in inside:

@@ -18,7 +18,7 @@ from lowtide.rows.columns import Stripes, runs
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class StripTensor:
     """A tensor made strip by strip: in its round i it is the `columns[i]` of `tensor`, or of the first
     `rows` rows of it."""
 
@@ -50,7 +50,7 @@ class Cropper:
         self._tensors = list(graph.tensors)
         self._ops = list(graph.ops)
         self.crops: dict[int, Crop] = dict(crops)
-        self.parts: dict[int, Part] = {}
+        self.parts: dict[int, StripTensor] = {}
         self.origin: dict[int, int] = {}
         self.inner: dict[int, tuple[int, int]] = {}
 
@@ -101,7 +101,7 @@ class Cropper:
                 output = self._columns(target, strip.made[i])
                 instances[target] = output
             made = tuple(s.made[i] for s in same)
-            self.parts[output] = Part(target, made, image_rows(self._tensors[target])[0])
+            self.parts[output] = StripTensor(target, made, image_rows(self._tensors[target])[0])
             read = len(strip.read[i][0]) if strip.read[i] else 0
             operators.append(self._operator(op, tuple(inputs), output, padding, read))
             new = self._ops[operators[-1]]
@@ -131,7 +131,7 @@ class Cropper:
                 continue
             tensor = self._graph.ops[maker].outputs[0]
             found.append(self._columns(tensor, columns[0]))
-            self.parts[found[-1]] = Part(tensor, columns, rows)
+            self.parts[found[-1]] = StripTensor(tensor, columns, rows)
         self.inner[op.id] = found[0], found[1]
 
     def _operator(

@@ -3,8 +3,8 @@ whose steps are interleaved, with or without blocks (rows/blocks.py)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 
 from lowtide.errors import UsageError
 from lowtide.ir import Graph
@@ -71,7 +71,9 @@ class Prepared:
     @property
     def parts(self) -> frozenset[int]:
         """Tensors that share their memory with others: views, and what is joined."""
-        return _parts(self.joined, self.views)
+        crops = self.joined.crops
+        joined = {*crops, *(crop.tensor for crop in crops.values())}
+        return frozenset({*joined, *self.views, *self.views.values()})
 
     @property
     def roots(self) -> dict[int, int]:
@@ -184,54 +186,57 @@ def prepare(
     preserve_input: bool = False,
     align: int = 16,
     join: bool = True,
+    blocks: bool = True,
     target: Target = ANY,
 ) -> Prepared:
     """Lower every operator. Raises ModelError for one without a kernel.
 
-    With `join`, concatenations and splits along rows or columns cost nothing, and there are blocks: for
-    rows only.
+    With `join`, concatenations and splits along rows or columns cost nothing, and there are `blocks`:
+    for rows only.
     """
     lowered = {op.id: lower_op(graph, op, target=target) for op in graph.ops}
     check_rows(graph, lowered)
     views = resolve_views(graph, lowered)
     constants, fixed = _constants(graph, lowered, views)
     outside = frozenset(graph.inputs if input_mode == "const" else ())
-    fixed |= {t: (FIRST_INPUT + i, 0) for i, t in enumerate(graph.inputs) if t in outside}
-    none = Joined({}, frozenset())
-    parts = joined(graph, lowered, views) if join else none
-    kept = [n for n in order if n not in parts.operators and lowered[n].nodes]
-    wide, blocks = graph, tuple[BlockOption, ...]()
-    within = dict(lowered)
-    if join and (target.is_particular or any(t.of_nibbles for t in graph.tensors)):
-        shared = target.within_blocks
-        windows = (op for op in graph.ops if op.window is not None)
-        within |= {op.id: lower_op(graph, op, target=shared) for op in windows}
-    if join:
-        wide, blocks = find_blocks(graph, within, kept, _parts(parts, views))
-    known = (dict(lowered), within)
-    lowered |= {block.op: lower_op(wide, wide.ops[block.op], known, target) for block in blocks}
-    return Prepared(
+    ready = Prepared(
         graph=graph,
-        wide=wide,
-        blocks=blocks,
+        wide=graph,
+        blocks=(),
         order=tuple(order),
         input_mode=input_mode,
         output_mode=output_mode,
         preserve_input=preserve_input,
         align=align,
         lowered=lowered,
-        within=within,
+        within=lowered,
         views=views,
         constants=constants,
-        fixed=fixed,
-        joined=parts,
+        fixed=fixed | {t: (FIRST_INPUT + i, 0) for i, t in enumerate(graph.inputs) if t in outside},
+        joined=joined(graph, lowered, views) if join else Joined({}, frozenset()),
         target=target,
     )
+    return with_blocks(ready) if join and blocks else ready
 
 
-def _parts(parts: Joined, views: Mapping[int, int]) -> frozenset[int]:
-    joined = {*parts.crops, *(crop.tensor for crop in parts.crops.values())}
-    return frozenset({*joined, *views, *views.values()})
+def with_blocks(
+    ready: Prepared,
+    choose: Callable[[Sequence[BlockOption]], Sequence[BlockOption]] = tuple,
+) -> Prepared:
+    """The same with all blocks that there can be, of which those are lowered that `choose` picks."""
+    graph, target, lowered = ready.graph, ready.target, dict(ready.lowered)
+    within = lowered
+    if target.is_particular or any(t.of_nibbles for t in graph.tensors):
+        shared = target.within_blocks
+        windows = (op for op in graph.ops if op.window is not None)
+        within = lowered | {op.id: lower_op(graph, op, target=shared) for op in windows}
+    kept = [n for n in ready.order if n not in ready.joined.operators and lowered[n].nodes]
+    wide, blocks = find_blocks(graph, within, kept, ready.parts)
+    known = lowered, within
+    made = {b.op: lower_op(wide, wide.ops[b.op], known, target) for b in choose(blocks)}
+    return replace(
+        ready, wide=wide, blocks=blocks, lowered=lowered | made, within=within, _variants={}
+    )
 
 
 def _constants(

@@ -17,7 +17,7 @@ from lowtide.ir.macs import op_macs
 from lowtide.lower import lower_op
 from lowtide.lower.nodes import AnyNode, Crop, Exchange, Node
 from lowtide.rows.columns import Stripes, stage_windows, stripes
-from lowtide.rows.cropped import CroppedRun, Cropper, Part
+from lowtide.rows.cropped import CroppedRun, Cropper, StripTensor
 from lowtide.rows.groups import Group
 from lowtide.rows.prepare import Prepared
 from lowtide.rows.stages import (
@@ -51,7 +51,7 @@ class Scheduled:
     lives: Mapping[int, tuple[int, int]] = field(repr=False)
     plan: RowPlan = field(repr=False)
     crops: Mapping[int, Crop] = field(repr=False)
-    parts: Mapping[int, Part] = field(repr=False)
+    parts: Mapping[int, StripTensor] = field(repr=False)
     origin: Mapping[int, int] = field(repr=False)
     inner: Mapping[int, tuple[int, int]] = field(repr=False)
     strips: Mapping[int, CroppedRun] = field(repr=False)

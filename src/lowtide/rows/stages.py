@@ -11,11 +11,13 @@ neighbours; a segment that stands for several equal strips is run `times` times.
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 
-from lowtide.rows.table import RowTable
+import numpy as np
+
+from lowtide.rows.table import Ints, RowTable, summed
 
 Step = tuple[int, int]
 """(node, number of its step)."""
@@ -113,66 +115,60 @@ class RowPlan:
     macs: int
 
 
-def demand(table: RowTable, members: Sequence[int]) -> list[Step]:
-    """The steps of the nodes `members`, each run as late as the rows it makes are asked for.
+def demand(table: RowTable, first: int, last: int) -> list[int]:
+    """The nodes [first, last) in the order of their steps, each of which runs as late as the rows it
+    makes are asked for.
 
-    Nodes whose rows no later member reads ask, the least advanced first. This ends: a step waits for
-    nodes before its own alone (`RowTable.needs`).
+    Nodes whose rows no later one of them reads ask, the least advanced first. This ends: a step waits
+    for nodes before its own alone (`RowTable.waits`).
     """
-    inside = set(members)
-    done = dict.fromkeys(members, 0)
-    reader = {row: node for node in sorted(members) for rows in table.reads[node] for row in rows}
-    sinks = [
-        n for n in members if all(reader.get(r, n) <= n for rows in table.writes[n] for r in rows)
-    ]
-    steps: list[Step] = []
+    begin, waits = table.begin, table.waits
+    if last - first == 1:
+        return [first] * table.steps(first)
+    done = [begin[-1]] * first + [0] * (last - first)
+    steps = [after - before for before, after in pairwise(begin[: last + 1])]
+    order: list[int] = []
 
-    def run(node: int) -> None:
-        """Run the next step of `node`, and whatever must run before it."""
-        stack = [(node, done[node])]
+    def run(node: int, count: int) -> None:
+        """Run the first `count` steps of `node`, and whatever must run before them."""
+        stack = [(node, count)]
         while stack:
-            at, upto = stack[-1]
-            if done[at] > upto:
-                stack.pop()
-                continue
-            missing = next(
-                (
-                    (maker, step)
-                    for maker, step in table.needs(at, done[at])
-                    if maker in inside and done[maker] <= step
-                ),
-                None,
-            )
-            if missing is not None:
-                stack.append(missing)
+            at, goal = stack[-1]
+            step, base = done[at], begin[at]
+            while step < goal:
+                for need in waits[base + step]:
+                    if done[need[0]] < need[1]:
+                        stack.append(need)
+                        break
+                else:
+                    order.append(at)
+                    step += 1
+                    done[at] = step
+                    continue
+                break
             else:
-                steps.append((at, done[at]))
-                done[at] += 1
+                stack.pop()
 
-    queue = [(0.0, node) for node in sinks]
-    while queue:
-        _, node = heapq.heappop(queue)
-        run(node)
-        if done[node] < table.steps(node):
-            heapq.heappush(queue, (done[node] / table.steps(node), node))
-    for node in members:  # steps that make rows nobody reads
-        while done[node] < table.steps(node):
-            run(node)
-    return steps
+    sinks = [node for node in range(first, last) if table.first_reader[node] >= last]
+    if len(sinks) == 1:
+        run(sinks[0], steps[sinks[0]])
+    else:
+        turns = ((step / steps[node], node) for node in sinks for step in range(steps[node]))
+        for _, node in sorted(turns):
+            run(node, done[node] + 1)
+    for node in range(first, last):  # steps that make rows nobody reads
+        run(node, steps[node])
+    return order
 
 
 def steps_of(table: RowTable, segments: Sequence[Segment]) -> tuple[Step, ...]:
     """The steps of all segments, each listed once."""
-    return tuple(s for seg in segments for s in demand(table, range(seg.first, seg.last)))
-
-
-def spans(table: RowTable, steps: Sequence[Step]) -> dict[int, tuple[int, int]]:
-    """Row -> first and last of `steps` that touches it."""
-    found: dict[int, tuple[int, int]] = {}
-    for at, (node, step) in enumerate(steps):
-        for row in (*table.reads[node][step], *table.writes[node][step]):
-            found[row] = (found[row][0] if row in found else at, at)
-    return found
+    done = [0] * table.nodes
+    steps: list[Step] = []
+    for node in (node for seg in segments for node in demand(table, seg.first, seg.last)):
+        steps.append((node, done[node]))
+        done[node] += 1
+    return tuple(steps)
 
 
 def row_lives(
@@ -184,33 +180,47 @@ def row_lives(
     ones in slot 0). What a repeated segment reads, and did not make, is needed to the segment's end;
     what it makes and leaves is there from its start.
     """
-    touched = spans(table, steps)
-    lives = {row: (start + 1, end + 2) for row, (start, end) in touched.items()}
-    for row in table.given:
-        lives[row] = (0, lives[row][1] if row in lives else 1)
-    for row in table.kept:
-        if row in lives:
-            lives[row] = (lives[row][0], len(steps) + 1)
-    at = 0
+    touches = table.touches
+    slot = np.zeros(table.begin[-1], np.int64)
+    slot[[table.begin[node] + step for node, step in steps]] = range(1, len(steps) + 1)
+    start, end = row_spans(table, slot)
+    kept = np.zeros(len(start), np.bool_)
+    kept[list(table.kept)] = True
+    at = 1
     for segment in segments:
-        nodes = range(segment.first, segment.last)
-        begin, at = at, at + sum(table.steps(node) for node in nodes)
-        if segment.times == 1:
-            continue
-        rows = {
-            row
-            for node in nodes
-            for step in range(table.steps(node))
-            for row in (*table.reads[node][step], *table.writes[node][step])
-        }
-        for row in rows:
-            start, end = lives[row]
-            if start < begin + 1:
-                end = max(end, at + 1)
-            if end > at + 1 or row in table.kept:
-                start = min(start, begin + 1)
-            lives[row] = (start, end)
-    return lives
+        here = slice(table.begin[segment.first], table.begin[segment.last])
+        first, at = at, at + here.stop - here.start
+        if segment.times > 1:
+            low, high = np.searchsorted(touches.step, (here.start, here.stop))
+            rows = np.unique(touches.row[low:high])
+            before = start[rows] < first
+            end[rows[before]] = np.maximum(end[rows[before]], at)
+            stays = (end[rows] > at) | kept[rows]
+            start[rows[stays]] = np.minimum(start[rows[stays]], first)
+    live = np.flatnonzero(end > 0)
+    spans = zip(start[live].tolist(), end[live].tolist(), strict=True)
+    return dict(zip(live.tolist(), spans, strict=True))
+
+
+def row_spans(table: RowTable, slot: Ints) -> tuple[Ints, Ints]:
+    """First slot and end of each row as `row_lives` has them, if no segment is repeated; step k of all
+    runs in `slot[k]`, or not at all if that is 0. The end of rows that are never live is 0."""
+    touches, ran = table.touches, slot > 0
+    never = int(ran.sum()) + 1
+    start, end = np.full(len(table.size), never), np.zeros(len(table.size), np.int64)
+    row, when = touches.row[ran[touches.step]], slot[touches.step[ran[touches.step]]]
+    np.minimum.at(start, row, when)
+    np.maximum.at(end, row, when + 1)
+    given, kept = list(table.given), list(table.kept)
+    start[given], end[given] = 0, np.maximum(end[given], 1)
+    end[kept] = np.where(end[kept] > 0, never, 0)
+    return start, end
+
+
+def live_in(start: Ints, end: Ints, size: Ints, slots: int) -> Ints:
+    """Bytes of rows that are live in each of so many slots: row i in `start[i]` to `end[i]` - 1."""
+    change = summed(start, size, slots + 1) - summed(end, size, slots + 1)
+    return np.cumsum(change[:slots]).astype(np.int64)
 
 
 def live_bytes(
@@ -221,19 +231,25 @@ def live_bytes(
     for row, (start, end) in lives.items():
         change[start] += table.size[row]
         change[end] -= table.size[row]
-    found, live = [], 0
-    for slot in range(len(steps) + 1):
-        live += change[slot]
-        found.append(live + (table.scratch[steps[slot - 1][0]] if slot else 0))
+    scratch = (0, *(table.scratch[node] for node, _ in steps))
+    return [live + own for live, own in zip(accumulate(change), scratch, strict=False)]
+
+
+def touched_bytes(table: RowTable) -> Ints:
+    """Of each step, the bytes of the rows that it touches."""
+    touches, rows = table.touches, max(1, len(table.size))
+    once = np.unique(touches.step * rows + touches.row)
+    found = np.zeros(table.begin[-1], np.int64)
+    np.add.at(found, once // rows, table.sizes[once % rows])
     return found
+
+
+def ends_bytes(table: RowTable) -> int:
+    """Bytes that are there before the first step, or after the last."""
+    return max(int(table.sizes[list(rows)].sum()) for rows in (table.given, table.kept))
 
 
 def lower_bound(table: RowTable) -> int:
     """No order of the steps needs less: see RowPlan."""
-    least = [
-        sum(table.size[row] for row in {*reads, *writes}) + table.scratch[node]
-        for node in range(table.nodes)
-        for reads, writes in zip(table.reads[node], table.writes[node], strict=True)
-    ]
-    given = sum(table.size[row] for row in table.given)
-    return max([given, sum(table.size[row] for row in table.kept), *least])
+    most = touched_bytes(table) + table.step_scratch
+    return max(ends_bytes(table), int(most.max(initial=0)))

@@ -11,18 +11,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lowtide.ir import Graph
 from lowtide.lower.nodes import Reads
-from lowtide.plans.cost import Price, Prices
+from lowtide.plans.cost import OperatorCost, OperatorCosts
 from lowtide.rows.columns import column_macs, kept_rows, widths
-
-Ints = NDArray[np.int64]
+from lowtide.rows.table import Ints
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Weighed:
+class InStrips:
     """A stage in strips of `width` columns. `cost` and `lean_cost` are what plans are compared by, in
     normal and in lean form. `held[i, r]` is how many columns of tensor i exist in the strips of run r;
     `first_alone` says that the first run is a single strip, `last_alone` the last."""
@@ -36,14 +34,14 @@ class Weighed:
     last_alone: bool
 
 
-def weighed(
+def in_strips(
     graph: Graph,
     operators: Sequence[int],
     of: Sequence[tuple[Reads, ...]],
     output: int,
     tensors: Sequence[int],
-    prices: Prices | None = None,
-) -> list[Weighed]:
+    prices: OperatorCosts | None = None,
+) -> list[InStrips]:
     """The stage in strips of every width worth trying, narrowest first, without those in which a strip
     would read nothing. `of` and `output` are those of `stage_windows`; `tensors` are to be told of.
     Strips cost what `prices` say; if there are none, their MACs."""
@@ -107,7 +105,7 @@ def weighed(
         total = int(macs[begin:end].sum())
         normal, lean = costs[:, begin:end].sum(axis=1).tolist()
         found.append(
-            Weighed(
+            InStrips(
                 width,
                 total,
                 total if prices is None else normal,
@@ -120,7 +118,7 @@ def weighed(
     return found
 
 
-def _priced(graph: Graph, price: Price, window: Reads, low: Ints, columns: Ints) -> Ints:
+def _priced(graph: Graph, price: OperatorCost, window: Reads, low: Ints, columns: Ints) -> Ints:
     """What an operator costs in every strip, in normal and in lean form."""
     width = graph.tensors[window.tensor].shape[2]
     axis = window.axis

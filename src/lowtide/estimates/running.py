@@ -1,0 +1,129 @@
+"""A plan as it will run, without its rows placed: when they are live, and which forms kernels run in.
+
+As `plans.forms.fitted` has it, which is what programs get by default: forms of less scratch memory where
+that is worth its instructions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from lowtide.lower.nodes import AnyNode, Node
+from lowtide.place.rows import ROOM, modest
+from lowtide.plans.cost import CostModel, features
+from lowtide.plans.forms import TRIES, Costs, beside_scratch, is_cheap, levels
+from lowtide.plans.peaks import GroupedRows
+from lowtide.rows.stages import Segment, demand, ends_bytes, live_in, row_spans
+from lowtide.rows.table import Ints, RowTable
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Timeline:
+    """Steps in the order in which they run: step k of all in slot `slot[k]`. Row r is live in slots
+    `start[r]` to `end[r]` - 1, as `rows.stages.row_spans` has them; in slot t, `live[t]` bytes are,
+    scratch memory included."""
+
+    slot: Ints
+    start: Ints
+    end: Ints
+    live: Ints
+
+
+def timeline_of(table: RowTable, stages: Sequence[Segment]) -> Timeline:
+    """All steps, if nodes run in these stages. What is kept is one piece, from its first row on."""
+    order = [node for stage in stages for node in demand(table, stage.first, stage.last)]
+    slot = np.argsort(order, kind="stable").astype(np.int64) + 1
+    start, end = row_spans(table, slot)
+    for cut in table.cuts:
+        if cut.first in table.kept:
+            start[cut.first : cut.first + cut.count] = start[
+                cut.first : cut.first + cut.count
+            ].min()
+    there = end > 0
+    live = live_in(start[there], end[there], table.sizes[there], len(slot) + 1)
+    live[slot] += table.step_scratch
+    return Timeline(slot, start, end, live)
+
+
+Arena = Callable[[Sequence[AnyNode], Timeline, int], int]
+"""The arena of nodes in some forms, of a run in which so many bytes are live at the peak then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Formed:
+    """What runs, and what it costs; `normal` is that with all kernels in their normal forms. Without a
+    price of nodes, none takes any instructions."""
+
+    nodes: tuple[Node, ...]
+    costs: Costs
+    normal: Costs
+
+
+def formed(
+    all_nodes: Sequence[AnyNode],
+    rows: GroupedRows,
+    run: Timeline,
+    arena: Arena,
+    state: int,
+    price: Callable[[Node], int] | None,
+) -> Formed:
+    """Nodes in the forms that they run in, if there are `state` bytes beside the arena; `rows` are those
+    that they touch. Without a `price` of nodes, those that they normally do."""
+    floor = ends_bytes(rows.table)
+    peak = max(floor, int(run.live.max(initial=0)))
+    most = arena(all_nodes, run, peak)
+    normally = _nodes(all_nodes)
+    if price is None:
+        return Formed(normally, Costs(most + state, 0), Costs(most + state, 0))
+    spent = sum(price(node) for node in normally)
+    now = Costs(most + state, spent)
+    single = ((g.operator, _nodes(all_nodes[g.first : g.last])) for g in rows.groups)
+    forms = {op: [of[0], *of[0].forms] for op, of in single if len(of) == 1 and of[0].forms}
+    operators = np.array([group.operator for group in rows.groups], np.int64)[rows.group_of]
+    scratch = rows.table.step_scratch
+    beside, fixed = sure = beside_scratch(run.live[run.slot], scratch, operators, forms)
+    others = spent - sum(price(each[0]) for each in forms.values())
+
+    def cheap() -> list[tuple[int, int]]:
+        tried = levels(beside, forms, max(fixed, floor), peak, price)
+        each = ((upto, others + cost) for upto, cost in tried.items() if upto < most)
+        return [(upto, cost) for upto, cost in each if is_cheap(Costs(upto + state, cost), now)]
+
+    found = cheap()
+    if found and found[0][0] < ROOM * peak:  # pieces may be in the way
+        apart = rows.table.kept | rows.table.given
+        _, live = modest(rows.table, run.start, run.end, run.live, apart)
+        beside, fixed = beside_scratch(live[run.slot], scratch, operators, forms)
+        found = cheap()
+    for upto, cost in found[:TRIES]:
+        nodes = [
+            node.within(min(node.scratch, upto - beside[node.op]))
+            if isinstance(node, Node) and node.op in forms
+            else node
+            for node in all_nodes
+        ]
+        needs = (sure[0][n.op] + n.scratch for n in _nodes(nodes) if n.op in forms)
+        less = Costs(arena(nodes, run, max([sure[1], floor, *needs])) + state, cost)
+        if less.ram < now.ram and is_cheap(less, now):
+            return Formed(_nodes(nodes), less, now)
+    return Formed(normally, now, now)
+
+
+def _nodes(nodes: Sequence[AnyNode]) -> tuple[Node, ...]:
+    return tuple(node for node in nodes if isinstance(node, Node))
+
+
+def prices(model: CostModel) -> Callable[[Node], int]:
+    """What `model` says that a node costs, worked out once for each."""
+
+    def price(node: Node) -> int:
+        work = node.work
+        exact = work is not None and not work.is_linear
+        of = features(node, work.columns, 0) if work and exact else features(node)
+        return round(model.of(node.kernel, of))
+
+    return cache(price)
