@@ -1,0 +1,489 @@
+"""The memory machine: the step program of a bundle, played on labels instead of numbers.
+
+It does what kernels/include/lt_walk.h does with the program's tables: turns and loops, counters, bases that
+strips move, windows of rows. What it finds in memory, a kernel's contract judges (prove/reads.py), which
+also says what the kernel writes. No input has a value here, so what holds in one run holds in all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+import numpy as np
+
+from lowtide.prove.bundle_reader import DEPTH, GIVE, LOOP, STRIP, TAKE, Bundle, Node, Port
+from lowtide.prove.memory import (
+    Labels,
+    Memory,
+    Piece,
+    ProofFailure,
+    Symbols,
+    Value,
+    apart,
+    overlap,
+)
+
+ARENA, CONSTANTS = 0, 1
+_LAST_COUNT = 0xFFFF
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A row that a kernel is given: where it is, and which of how many rows of its tensor it is said to be."""
+
+    memory: int
+    at: int
+    row: int
+    rows: int
+
+
+Window = Sequence[Slot | None]
+"""The rows of a port's window; None is a null pointer."""
+
+
+Shares = Literal["never", "same", "after"]
+"""Which memory of what it reads a kernel may write to: none, that of a row that it writes byte by byte as it
+reads it, or any, since it reads everything before it writes."""
+
+
+class Contract(Protocol):
+    """What one node's kernel reads and writes."""
+
+    shares: Shares
+    """Whether an output row may be the memory of an input row."""
+    lasts: bool
+    """Whether its scratch memory must be there still in the next step."""
+
+    def __call__(self, step: Step) -> None:
+        """Judge one step: raises ProofFailure if it would not find what it needs."""
+
+
+Heard = Callable[[int, int, str, int, int], None]
+"""Is told (node, step, "reads" or "makes", first label, bytes) of every row that a kernel touches."""
+
+
+@dataclass(slots=True)
+class Step:
+    """One step of a node, as its kernel sees it: `number` is step->row, `inputs` and `outputs` are windows
+    of its ports. What it reads and makes is told to the machine by the methods here."""
+
+    machine: Machine
+    node: int
+    number: int
+    inputs: Sequence[Window]
+    outputs: Sequence[Window]
+    reads: list[Piece] = field(default_factory=list)
+    writes: list[tuple[Piece, Value, int]] = field(default_factory=list)
+
+    def label(self, slot: Slot) -> int:
+        """The label of a row's first byte."""
+        memory = self.machine.memories[slot.memory]
+        if not 0 <= slot.at < memory.size:
+            raise ProofFailure(f"byte {slot.at} is outside of {memory.name}")
+        return int(memory.difference[slot.at]) + slot.at
+
+    def expects(self, slot: Slot | None, value: Value, position: int, size: int) -> None:
+        """The kernel reads `size` bytes of a row, which must be those of `value` from `position` on."""
+        if slot is None:
+            told = self.machine.told(value, position)
+            raise ProofFailure(f"a row is padding, and should begin with {told}")
+        self._reads(slot, slot.at, size)
+        memory = self.machine.memories[slot.memory]
+        if not memory.holds(slot.at, size, value, position):
+            raise ProofFailure(self.machine.difference(memory, slot.at, size, value, position))
+
+    def is_null(self, slot: Slot | None) -> None:
+        """The row must be padding."""
+        if slot is not None:
+            raise ProofFailure(f"row {slot.row} is given where there should be padding")
+
+    def gathers(self, slot: Slot | None, index: Labels) -> Labels:
+        """The kernel reads bytes of a row, those at `index`: their labels."""
+        if slot is None:
+            raise ProofFailure("a row is padding, and should not be")
+        if not len(index):
+            return np.zeros(0, np.int64)
+        low, high = int(index.min()), int(index.max())
+        self._reads(slot, slot.at + low, high + 1 - low)
+        memory, at = self.machine.memories[slot.memory], slot.at + index
+        found: Labels = memory.difference[at] + at
+        return found
+
+    def makes(self, slot: Slot | None, value: Value, position: int, size: int) -> None:
+        """The kernel writes `size` bytes of a row: those of `value` from `position` on."""
+        if slot is None:
+            raise ProofFailure("it is given no row to write to")
+        memory = self.machine.memories[slot.memory]
+        if slot.memory not in self.machine.writable:
+            raise ProofFailure(f"it writes to {memory.name}")
+        if not 0 <= slot.at <= slot.at + size <= memory.size:
+            raise ProofFailure(
+                f"it writes bytes {slot.at} to {slot.at + size} of {memory.name}, of {memory.size}"
+            )
+        self.writes.append(((slot.memory, slot.at, size), value, position))
+        if self.machine.heard is not None:
+            first = value + position if isinstance(value, int) else int(value[position])
+            self.machine.heard(self.node, self.number, "makes", first, size)
+
+    def _reads(self, slot: Slot, at: int, size: int) -> None:
+        memory = self.machine.memories[slot.memory]
+        if not 0 <= at <= at + size <= memory.size:
+            raise ProofFailure(
+                f"it reads bytes {at} to {at + size} of {memory.name}, which has {memory.size}"
+            )
+        self.reads.append((slot.memory, at, size))
+        if self.machine.heard is not None and size:
+            found = int(memory.difference[at]) + at
+            self.machine.heard(self.node, self.number, "reads", found, size)
+
+
+@dataclass(slots=True, eq=False)
+class _Ready:
+    """A node made ready to run: its ports, its contract, its scratch memory's size and label."""
+
+    node: Node
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    contract: Contract
+    scratch: int
+    mark: int
+
+
+@dataclass(slots=True, eq=False)
+class Machine:
+    """The memory of one run of `bundle`, and what it has exchanged so far.
+
+    `contract(number)` is the contract of a node that runs a kernel, and bytes of its scratch memory.
+    `inputs` and `outputs` are the values of the network's.
+    """
+
+    bundle: Bundle
+    symbols: Symbols
+    contract: Callable[[int], tuple[Contract, int]]
+    inputs: Sequence[Value]
+    outputs: Sequence[Value]
+    heard: Heard | None = None
+    memories: list[Memory] = field(init=False)
+    writable: set[int] = field(init=False)
+    bases: dict[int, tuple[int, int]] = field(init=False)
+    steps: int = 0
+    _next: list[int] = field(init=False)
+    _ready: dict[int, _Ready] = field(default_factory=dict)
+    _given: dict[int, int] = field(default_factory=dict)
+    _taken: dict[int, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        bundle = self.bundle
+        self.memories = [Memory.empty("the arena", bundle.arena)]
+        self.bases = {ARENA: (0, 0)}
+        self.writable = {0}
+        self._add(CONSTANTS, Memory.empty("the constants", len(bundle.constants)))
+        if bundle.state_base is not None:
+            self.writable.add(len(self.memories))
+            self._add(bundle.state_base, Memory.empty("the state", bundle.state))
+        if bundle.const_base is not None:
+            for number, given in enumerate(bundle.inputs):
+                memory = Memory.empty(f"input {number}", given.bytes)
+                memory.write(0, given.bytes, self.inputs[number])
+                self._add(bundle.const_base + number, memory)
+        self._next = [0] * bundle.counters
+
+    def _add(self, base: int, memory: Memory) -> None:
+        if base in self.bases:
+            raise ProofFailure(f"base {base} is two pieces of memory")
+        self.bases[base] = (len(self.memories), 0)
+        self.memories.append(memory)
+
+    def told(self, value: Value, position: int) -> str:
+        """What one byte of a value is, in words."""
+        return self.symbols.told(
+            value + position if isinstance(value, int) else int(value[position])
+        )
+
+    def difference(self, memory: Memory, at: int, size: int, value: Value, position: int) -> str:
+        """The first byte that is not what it should be, in words."""
+        found = memory.labels(at, size)
+        whole = (
+            np.arange(value + position, value + position + size)
+            if isinstance(value, int)
+            else value[position : position + size]
+        )
+        first = int(np.flatnonzero(found != whole)[0])
+        wanted = self.symbols.told(int(whole[first]))
+        return f"byte {at + first} of {memory.name} should be {wanted}, and is {self.symbols.told(int(found[first]))}"
+
+    def run(self) -> None:
+        """Play all turns. Raises ProofFailure with the node and the step at fault."""
+        self._next = [0] * self.bundle.counters
+        for number, steps in self._turns():
+            node = self._node(number)
+            for _ in range(1 if node.kind == STRIP else steps):
+                try:
+                    self._one(number, node)
+                except ProofFailure as failure:
+                    raise ProofFailure(f"node {number}{self._step_of(node)}: {failure}") from None
+
+    def _step_of(self, node: Node) -> str:
+        if node.kind == STRIP or not 0 <= node.counter < len(self._next):
+            return ""
+        return f", step {max(0, self._next[node.counter] - 1)}"
+
+    def _one(self, number: int, node: Node) -> None:
+        if node.kind == STRIP:
+            self._begin(node)
+            return
+        if not 0 <= node.counter < len(self._next):
+            raise ProofFailure(f"its counter is number {node.counter} of {len(self._next)}")
+        step = self._next[node.counter]
+        if step >= _LAST_COUNT:
+            raise ProofFailure("its counter overflows")
+        self._next[node.counter] = step + 1
+        if node.kind in (GIVE, TAKE):
+            self._exchange(number, node, step)
+        else:
+            self._step(number, step)
+
+    def _turns(self) -> Iterator[tuple[int, int]]:
+        """(node, steps) in the order in which lt_run comes to them."""
+        turns = self.bundle.turns
+        loops: list[list[int]] = []  # [first turn, rounds left]
+        at = 0
+        while at < len(turns):
+            node, steps = turns[at]
+            if node >= LOOP:
+                if len(loops) == DEPTH:
+                    raise ProofFailure(f"turn {at}: loops are {DEPTH + 1} deep")
+                if steps < 1 or node == LOOP or at + (node - LOOP) >= len(turns):
+                    raise ProofFailure(f"turn {at}: the loop has no round, or reaches beyond the end")
+                if loops and at + (node - LOOP) > self._end(loops[-1][0]):
+                    raise ProofFailure(f"turn {at}: the loop reaches beyond the one around it")
+                at += 1
+                loops.append([at, steps])
+                continue
+            if steps < 1:
+                raise ProofFailure(f"turn {at} has no step")
+            yield node, steps
+            at += 1
+            while loops and at == self._end(loops[-1][0]) + 1:
+                loops[-1][1] -= 1
+                if loops[-1][1] > 0:
+                    at = loops[-1][0]
+                    break
+                loops.pop()
+
+    def _end(self, first: int) -> int:
+        """The last turn of the loop whose first is `first`."""
+        return first - 1 + (self.bundle.turns[first - 1][0] - LOOP)
+
+    def _node(self, number: int) -> Node:
+        if number >= len(self.bundle.nodes):
+            raise ProofFailure(f"there is no node {number}")
+        return self.bundle.nodes[number]
+
+    def _begin(self, node: Node) -> None:
+        """begin_strip of lt_walk.h."""
+        strip = self.bundle.strip(node.params)
+        for base, source, offset in strip.shifts:
+            if source not in self.bases:
+                raise ProofFailure(f"base {source} is not set")
+            if not 0 <= base < self.bundle.bases or base in (ARENA, CONSTANTS, *self._fixed):
+                raise ProofFailure(f"a strip sets base {base}")
+            memory, at = self.bases[source]
+            if not 0 <= at + offset <= self.memories[memory].size:
+                raise ProofFailure(f"base {base} is set outside of {self.memories[memory].name}")
+            self.bases[base] = memory, at + offset
+        for counter in strip.counters:
+            if not 0 <= counter < len(self._next):
+                raise ProofFailure(f"there is no counter {counter}")
+            self._next[counter] = 0
+
+    @property
+    def _fixed(self) -> tuple[int, ...]:
+        """Bases that a caller sets."""
+        state, const = self.bundle.state_base, self.bundle.const_base
+        inputs = () if const is None else range(const, const + len(self.bundle.inputs))
+        return (*inputs, *(() if state is None else (state,)))
+
+    def window(self, port: Port, step: int) -> list[Slot | None]:
+        """The rows of a port at a step: window of lt_walk.h."""
+        bundle = self.bundle
+        if not 0 <= port.rows < len(bundle.rows):
+            raise ProofFailure(f"there are no rows {port.rows}")
+        cut = bundle.rows[port.rows]
+        if port.table is None:
+            row = port.first + step * port.stride
+        else:
+            if not 0 <= port.table + step < len(bundle.tables):
+                raise ProofFailure(f"a port's table has no entry {port.table + step}")
+            row = bundle.tables[port.table + step]
+        found: list[Slot | None] = []
+        for _ in range(port.count):
+            if 0 <= row < cut.count:
+                memory, at = self._place(port.rows, row)
+                found.append(Slot(memory, at, row, cut.count))
+            else:
+                found.append(None)
+            row += port.dilation
+        return found
+
+    def _place(self, rows: int, row: int) -> tuple[int, int]:
+        """place of lt_walk.h."""
+        bundle = self.bundle
+        cut = bundle.rows[rows]
+        if cut.base not in self.bases:
+            raise ProofFailure(f"base {cut.base} is not set")
+        memory, at = self.bases[cut.base]
+        if not cut.apart:
+            return memory, at + cut.offset + row * cut.pitch
+        if not 0 <= cut.pitch + row < len(bundle.places):
+            raise ProofFailure(f"there is no place {cut.pitch + row}")
+        return memory, at + cut.offset + (bundle.places[cut.pitch + row] << bundle.place_shift)
+
+    def _made_ready(self, number: int) -> _Ready:
+        bundle, node = self.bundle, self.bundle.nodes[number]
+        if not 0 <= node.kind < len(bundle.kinds):
+            raise ProofFailure(f"there is no kind {node.kind}")
+        kind = bundle.kinds[node.kind]
+        ports = bundle.ports[node.ports : node.ports + kind.inputs + kind.outputs]
+        if len(ports) != kind.inputs + kind.outputs:
+            raise ProofFailure(f"its ports are beyond the {len(bundle.ports)} there are")
+        if sum(port.count for port in ports) > bundle.pointers:
+            raise ProofFailure(f"its windows have more than {bundle.pointers} rows")
+        if not 0 <= node.scratch < len(bundle.rows):
+            raise ProofFailure(f"there are no rows {node.scratch}")
+        contract, scratch = self.contract(number)
+        mark = self.symbols.new(f"scratch memory of node {number}")
+        inputs = ports[: kind.inputs]
+        return _Ready(node, inputs, ports[kind.inputs :], contract, scratch, mark)
+
+    def _step(self, number: int, step: int) -> None:
+        ready = self._ready.get(number)
+        if ready is None:
+            ready = self._ready[number] = self._made_ready(number)
+        seen = Step(
+            self,
+            number,
+            step,
+            [self.window(port, step) for port in ready.inputs],
+            [self.window(port, step) for port in ready.outputs],
+        )
+        scratch = self._scratch(ready, step)
+        ready.contract(seen)
+        self._check_apart(seen, ready, scratch)
+        if scratch is not None:
+            self.memories[0].write(scratch[1], scratch[2], ready.mark)
+        for (memory, at, size), value, position in seen.writes:
+            self.memories[memory].write(at, size, value, position)
+        self.steps += 1
+
+    def _scratch(self, ready: _Ready, step: int) -> Piece | None:
+        """Where its scratch memory is; what must last is there still."""
+        memory, at = self._place(ready.node.scratch, step)
+        if not ready.scratch:
+            return None
+        size = ready.scratch
+        if memory != 0 or not 0 <= at <= at + size <= self.bundle.arena:
+            raise ProofFailure(f"its scratch memory, {size} bytes at {at}, is not in the arena")
+        if ready.contract.lasts and step:
+            if not self.memories[0].holds(at, size, ready.mark):
+                wrong = self.difference(self.memories[0], at, size, ready.mark, 0)
+                raise ProofFailure(f"what it keeps is lost: {wrong}")
+        return memory, at, size
+
+    def _check_apart(self, step: Step, ready: _Ready, scratch: Piece | None) -> None:
+        """Nothing that is read is overwritten in the same step, and nothing is written twice."""
+        writes = [piece for piece, _, _ in step.writes]
+        if not apart(writes):
+            raise ProofFailure("two rows that it writes overlap")
+        if scratch is not None and any(overlap(scratch, p) for p in (*writes, *step.reads)):
+            raise ProofFailure("its scratch memory overlaps a row that it reads or writes")
+        for piece in writes:
+            for read in step.reads:
+                if overlap(piece, read) and not self._may_share(step, ready, piece, read):
+                    raise ProofFailure(
+                        f"it writes bytes {piece[1]} to {piece[1] + piece[2]}, and reads "
+                        f"{read[1]} to {read[1] + read[2]}"
+                    )
+
+    @staticmethod
+    def _may_share(step: Step, ready: _Ready, made: Piece, read: Piece) -> bool:
+        """Whether the kernel may write over what it reads: the same row, or one that it keeps."""
+        kept = any(made[1] == slot.at for port in step.outputs[1:] for slot in port if slot)
+        shares = ready.contract.shares
+        if kept and made == read:
+            return True
+        return shares == "after" or (shares == "same" and made[1] == read[1])
+
+    def _exchange(self, number: int, node: Node, step: int) -> None:
+        """The caller gives or takes a row: rows are asked for in order, and each once."""
+        bundle = self.bundle
+        gives = node.kind == GIVE
+        ends, done = (bundle.inputs, self._given) if gives else (bundle.outputs, self._taken)
+        if not bundle.exchanges & (1 if gives else 2):
+            raise ProofFailure("the program says that it makes no such exchange")
+        if node.scratch >= len(ends) or ends[node.scratch].rows is None:
+            raise ProofFailure(f"number {node.scratch} is not exchanged row by row")
+        if not 0 <= node.ports < len(bundle.ports):
+            raise ProofFailure(f"there is no port {node.ports}")
+        end = ends[node.scratch]
+        rows = end.rows or 1
+        size = end.bytes // rows
+        port = bundle.ports[node.ports]
+        if port.count != 1:
+            raise ProofFailure("it exchanges more than one row")
+        seen = Step(self, number, step, (), ())
+        (slot,) = self.window(port, step)
+        if step != done.get(node.scratch, 0) or step >= rows:
+            raise ProofFailure(f"it exchanges row {step} out of turn, of {rows}")
+        done[node.scratch] = step + 1
+        value = (self.inputs if gives else self.outputs)[node.scratch]
+        if gives:
+            seen.makes(slot, value, step * size, size)
+            for (memory, at, many), written, position in seen.writes:
+                self.memories[memory].write(at, many, written, position)
+        else:
+            seen.expects(slot, value, step * size, size)
+
+    def give(self, values: Mapping[int, Value]) -> None:
+        """Write resident inputs, as the caller does before each run; `values` by their numbers."""
+        for number, value in values.items():
+            base, offset = self.bundle.given[number]
+            memory, at = self.bases[base]
+            size = self.bundle.inputs[number].bytes
+            if memory not in self.writable or at + offset + size > self.memories[memory].size:
+                raise ProofFailure(f"input {number} is not within {self.memories[memory].name}")
+            self.memories[memory].write(at + offset, size, value)
+
+    def check_ends(self, kept: Mapping[int, Value]) -> None:
+        """Every output is where the caller looks for it, or was taken whole; streamed inputs were given
+        whole, and inputs that must be `kept` are what they were."""
+        for number, end in enumerate(self.bundle.outputs):
+            if end.rows is not None:
+                if self._taken.get(number, 0) != end.rows:
+                    raise ProofFailure(f"output {number} is not taken to its end")
+                continue
+            if number not in self.bundle.left:
+                raise ProofFailure(f"nothing says where output {number} is")
+            self._check(f"output {number}", self.bundle.left[number], end.bytes, self.outputs[number])
+        for number, end in enumerate(self.bundle.inputs):
+            if end.rows is not None and self._given.get(number, 0) != end.rows:
+                raise ProofFailure(f"input {number} is not asked for to its end")
+        if self.bundle.row_count and self.bundle.row_count != self.bundle.inputs[0].rows:
+            raise ProofFailure("the program asks for another number of rows than there are")
+        for number, value in kept.items():
+            size = self.bundle.inputs[number].bytes
+            self._check(f"input {number}", self.bundle.given[number], size, value)
+
+    def _check(self, what: str, place: tuple[int, int], size: int, value: Value) -> None:
+        memory, at = self.bases[place[0]]
+        self.check_held(what, memory, at + place[1], size, value)
+
+    def check_held(self, what: str, memory: int, at: int, size: int, value: Value) -> None:
+        """Some memory holds a value."""
+        of = self.memories[memory]
+        if not 0 <= at <= at + size <= of.size:
+            raise ProofFailure(f"{what} is not within {of.name}")
+        if not of.holds(at, size, value):
+            raise ProofFailure(f"{what}: {self.difference(of, at, size, value, 0)}")
