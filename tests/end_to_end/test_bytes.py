@@ -52,7 +52,7 @@ def test_random_networks(seed: int) -> None:
 
 def test_random_networks_use_what_is_particular_to_bytes() -> None:
     kernels = {entry.node.kernel for seed in _FEW for entry in _program(seed).assembly.kernels}
-    assert {"lt_nine_s8_row", "lt_flip_row", "lt_concat_u8_row", "lt_sum_u8_eat"} <= kernels
+    assert {"lt_w9_s8_row", "lt_flip_row", "lt_concat_u8_row", "lt_sum_u8_eat"} <= kernels
     assert not kernels & {"lt_max_pool_u8_row", "lt_add_u8_row"}
 
 
@@ -67,5 +67,5 @@ def test_a_network_of_bytes_runs_through_the_kernels_of_int8(network: str) -> No
     program = compiled(network, Options(target=find_target("cortex-m4")))
     assert checking.verify(program, samples=1).mismatch is None
     kernels = {entry.node.kernel for entry in program.assembly.kernels}
-    assert {"lt_conv_fours_s8_row", "lt_depthwise_columns_s8_row", "lt_add_quick_s8_row"} <= kernels
+    assert {"lt_conv_4x2_s8_row", "lt_depthwise_3x3_s8_row", "lt_add_narrow_s8_row"} <= kernels
     assert "lt_flip_row" not in kernels  # the first convolution flips what it gathers

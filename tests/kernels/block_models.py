@@ -41,8 +41,8 @@ Sides = tuple[int, int, int, int]
 _HERE = Path(__file__).parent
 _KERNELS = {"lt_block_s8_row": "guarded_block", "lt_separable_s8_row": "guarded_separable"}
 _FOURS = {
-    "lt_block_fours_s8_row": "guarded_block_fours",
-    "lt_separable_fours_s8_row": "guarded_separable_fours",
+    "lt_block_4x2_s8_row": "guarded_block_4x2",
+    "lt_separable_4x2_s8_row": "guarded_separable_4x2",
 }
 
 
@@ -288,8 +288,8 @@ def _guarded(files: dict[str, bytes]) -> dict[str, bytes]:
     code = files["net.c"].decode()
     kernels, guards = _KERNELS, "guarded_block.c"
     sources = {guards: (_HERE / guards).read_bytes()}
-    if "lt_block_fours.h" in files:
-        kernels, guards = {**_KERNELS, **_FOURS}, "guarded_fours.c"
+    if "lt_block_4x2.h" in files:
+        kernels, guards = {**_KERNELS, **_FOURS}, "guarded_4x2.c"
         whole = (_HERE / guards).read_text(encoding="utf-8")
         block = sources.pop("guarded_block.c").decode()
         sources[guards] = whole.replace('#include "guarded_block.c"\n', block).encode()

@@ -161,7 +161,7 @@ static int32_t most(int32_t a, int32_t b)
 
 /* What the kernels of a block need. */
 static int32_t kernels(const lt_conv_packed_s8 *expand, int32_t columns,
-                       const lt_depthwise_quick_s8 *depthwise, int32_t lean,
+                       const lt_depthwise_mult1_s8 *depthwise, int32_t lean,
                        const lt_conv_packed_s8 *project)
 {
     int32_t taps = lean ? 0 : 8 * depthwise->kernel_h * depthwise->kernel_w;
@@ -171,7 +171,7 @@ static int32_t kernels(const lt_conv_packed_s8 *expand, int32_t columns,
 void guarded_block(const void *params, const lt_step *step)
 {
     const lt_block_s8 *p = params;
-    const lt_depthwise_quick_s8 *core = p->depthwise;
+    const lt_depthwise_mult1_s8 *core = p->depthwise;
     const void *in[LT_BLOCK_ROWS];
     void *out[1 + LT_BLOCK_ROWS];
     int32_t size = core->channels, fresh = core->kernel_h - p->kept, made = p->pieces * p->piece;
@@ -201,7 +201,7 @@ void guarded_block(const void *params, const lt_step *step)
 void guarded_separable(const void *params, const lt_step *step)
 {
     const lt_block_s8 *p = params;
-    const lt_depthwise_quick_s8 *core = p->depthwise;
+    const lt_depthwise_mult1_s8 *core = p->depthwise;
     const void *in[LT_BLOCK_ROWS];
     int32_t scratch = words(core->out_w * core->channels);
     if (p->project->out_w != core->out_w) {

@@ -109,7 +109,7 @@ def test_additions_on_boards() -> None:
     target = find_target("cortex-m4")
     graph = parse(net.pack()).graph
     kernels = [node.kernel for op in graph.ops for node in lower_op(graph, op, target=target).nodes]
-    assert kernels.count("lt_add_quick_s8_row") > len(kernels) * 0.8
+    assert kernels.count("lt_add_narrow_s8_row") > len(kernels) * 0.8
     given = samples_of(net)
     assert board_differences(net.pack(), "mps2-an386", inputs=given, target=target) == []
 

@@ -53,12 +53,14 @@ class Family:
 
 
 FAMILIES = {
-    "conv_fours": Family(DSP, DENSE),
-    "conv_lanes": Family(HELIUM, DENSE),
-    "conv_bytes": Family(PLAIN, DENSE),
-    "depthwise_columns": Family(DSP, (depthwise_rows, depthwise_arithmetic)),
-    "depthwise_lanes": Family(HELIUM, (depthwise_rows, depthwise_kernels, depthwise_arithmetic)),
-    "depthwise_bytes": Family(PLAIN, (depthwise_channels, depthwise_kernels, depthwise_arithmetic)),
+    "conv_4x2": Family(DSP, DENSE),
+    "conv_vector": Family(HELIUM, DENSE),
+    "conv_scalar": Family(PLAIN, DENSE),
+    "depthwise_3x3": Family(DSP, (depthwise_rows, depthwise_arithmetic)),
+    "depthwise_vector": Family(HELIUM, (depthwise_rows, depthwise_kernels, depthwise_arithmetic)),
+    "depthwise_scalar": Family(
+        PLAIN, (depthwise_channels, depthwise_kernels, depthwise_arithmetic)
+    ),
 }
 CASES = [(name, case) for name, family in FAMILIES.items() for case in family.cases]
 BOARDS = [(case, core) for name, case in CASES for core in FAMILIES[name].boards]
@@ -75,7 +77,7 @@ def test_on_the_host(family: str, case: Case) -> None:
 
 @pytest.mark.parametrize("case", [windows, channels])
 def test_lean_on_the_host(case: Case) -> None:
-    target = FAMILIES["conv_bytes"].target
+    target = FAMILIES["conv_scalar"].target
     assert differences(model(case), target=target, lean=True) == []
 
 
@@ -94,15 +96,15 @@ def _kernel(net: Models, target: Target) -> str:
 @pytest.mark.parametrize(
     ("in_c", "out_c", "kernel", "layer", "families"),
     [
-        (8, 4, (1, 1), Layer(), "fours lanes bytes"),
-        (3, 5, (3, 3), Layer(), "fours lanes bytes"),
-        (1, 4, (5, 1), Layer(), "lanes bytes"),
+        (8, 4, (1, 1), Layer(), "4x2 vector scalar"),
+        (3, 5, (3, 3), Layer(), "4x2 vector scalar"),
+        (1, 4, (5, 1), Layer(), "vector scalar"),
         (8, 4, (1, 1), Layer(real=2.0), ""),
-        (8, 4, (1, 1), Layer(weights=np.array(-128)), "lanes"),
-        (8, 4, (1, 1), Layer(weights=np.array([-128, 1] * 4)), "lanes bytes"),
-        (3, 4, (1, 1), Layer(weights=np.array(-128)), "lanes bytes"),
-        (8, 2, (1, 1), Layer(bias=np.array([1 << 30, 0]), real=2.0**-24), "fours lanes bytes"),
-        (8, 2, (1, 1), Layer(bias=np.array([0, 9 << 20]), real=2.0**-18), "lanes bytes"),
+        (8, 4, (1, 1), Layer(weights=np.array(-128)), "vector"),
+        (8, 4, (1, 1), Layer(weights=np.array([-128, 1] * 4)), "vector scalar"),
+        (3, 4, (1, 1), Layer(weights=np.array(-128)), "vector scalar"),
+        (8, 2, (1, 1), Layer(bias=np.array([1 << 30, 0]), real=2.0**-24), "4x2 vector scalar"),
+        (8, 2, (1, 1), Layer(bias=np.array([0, 9 << 20]), real=2.0**-18), "vector scalar"),
     ],
 )
 def test_which_convolutions_are_made_so(
@@ -116,16 +118,16 @@ def test_which_convolutions_are_made_so(
 @pytest.mark.parametrize(
     ("count", "kernel", "layer", "families"),
     [
-        (8, (3, 3), Layer(), "columns lanes bytes"),
-        (8, (3, 3), Layer(stride=(2, 2), dilation=(1, 1)), "columns lanes bytes"),
-        (6, (3, 3), Layer(), "bytes"),
-        (8, (3, 3), Layer(stride=(1, 3)), "bytes"),
-        (8, (3, 3), Layer(dilation=(1, 2)), "bytes"),
-        (8, (1, 3), Layer(), "lanes bytes"),
-        (8, (7, 7), Layer(), "lanes bytes"),
-        (8, (8, 3), Layer(), "bytes"),
+        (8, (3, 3), Layer(), "3x3 vector scalar"),
+        (8, (3, 3), Layer(stride=(2, 2), dilation=(1, 1)), "3x3 vector scalar"),
+        (6, (3, 3), Layer(), "scalar"),
+        (8, (3, 3), Layer(stride=(1, 3)), "scalar"),
+        (8, (3, 3), Layer(dilation=(1, 2)), "scalar"),
+        (8, (1, 3), Layer(), "vector scalar"),
+        (8, (7, 7), Layer(), "vector scalar"),
+        (8, (8, 3), Layer(), "scalar"),
         (8, (3, 3), Layer(real=2.0), ""),
-        (5, (2, 5), Layer(weights=np.array(-128)), "bytes"),
+        (5, (2, 5), Layer(weights=np.array(-128)), "scalar"),
     ],
 )
 def test_which_depthwise_convolutions_are_made_so(

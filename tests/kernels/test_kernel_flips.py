@@ -145,6 +145,6 @@ def _gathers(graph: Graph, op: Op, node: Node) -> bool:
     families = {header.removeprefix("lt_").removesuffix(".h") for header in node.headers}
     shape = graph.tensors[op.inputs[1]].shape
     window = shape[1] * shape[2] > 1
-    nine = "nine" in families and op.type == "DEPTHWISE_CONV_2D"
-    plain = any(f.startswith("depthwise") for f in families) or "conv_nibbles" in families
+    nine = "w9" in families and op.type == "DEPTHWISE_CONV_2D"
+    plain = any(f.startswith("depthwise") for f in families) or "conv_w4" in families
     return window and not nine and not plain

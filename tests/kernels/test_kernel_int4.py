@@ -68,7 +68,7 @@ def test_weights(zero: int) -> None:
     assert differences(data, engine="tflm", rewrite=rewritten) == []
     graph = rewritten(parse(data).graph)
     kernels = [lower_op(graph, op).nodes[0].kernel for op in graph.ops]
-    assert kernels == 3 * ["lt_conv_nibbles_s8_row"] + [kernels[3], "lt_conv_nibbles_s8_row"]
+    assert kernels == 3 * ["lt_conv_w4_s8_row"] + [kernels[3], "lt_conv_w4_s8_row"]
 
 
 def test_flash_has_four_bits() -> None:
@@ -130,8 +130,8 @@ def test_blocks_and_simplification() -> None:
     assert verify(least).bit_exact
     assert verify(most).bit_exact
     assert "lt_block.h" in least.files
-    assert "lt_conv_nibbles.h" not in least.files
-    assert "lt_conv_nibbles.h" in most.files
+    assert "lt_conv_w4.h" not in least.files
+    assert "lt_conv_w4.h" in most.files
 
 
 def test_what_is_no_weight_stays() -> None:

@@ -88,7 +88,7 @@ def test_twos() -> None:
     assert differences(_twos(), samples=3, engine="tflm") == []
     graph = normalise_windows(parse(_twos()).graph)
     kernels = {lower_op(graph, op).nodes[0].kernel for op in graph.ops}
-    assert kernels == {"lt_transpose_conv_twos_s16_row"}
+    assert kernels == {"lt_transpose_conv_2x2_s16_row"}
 
 
 def test_twos_on_a_board() -> None:

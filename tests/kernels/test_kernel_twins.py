@@ -15,10 +15,10 @@ from lowtide.machines.finding import find_compiler
 
 # The C of each file under other names: as on a core without the instructions.
 _TWINS = {
-    "lt_depthwise_columns": ("columns_unpack", "columns_sum_1", "columns_sum_2"),
-    "lt_conv_fours": ("fours_unpack", "fours_unpack_flipped", "fours_two", "fours_one"),
-    "lt_add_quick": ("add_quick_sums",),
-    "lt_conv_twos": ("twos_pair", "twos_single"),
+    "lt_depthwise_3x3": ("3x3_unpack", "3x3_sum_1", "3x3_sum_2"),
+    "lt_conv_4x2": ("4x2_unpack", "4x2_unpack_flipped", "4x2_two", "4x2_one"),
+    "lt_add_narrow": ("add_narrow_sums",),
+    "lt_conv_2x2": ("2x2_pair", "2x2_single"),
     "lt_dots": ("dots_s8",),
     "lt_svdf": ("svdf_move",),
     "lt_depthwise_s16": ("depthwise_s16_four",),

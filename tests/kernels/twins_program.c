@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "harness.h"
-#include "lt_add_quick.h"
-#include "lt_conv_fours.h"
-#include "lt_conv_twos.h"
-#include "lt_depthwise_columns.h"
+#include "lt_add_narrow.h"
+#include "lt_conv_4x2.h"
+#include "lt_conv_2x2.h"
+#include "lt_depthwise_3x3.h"
 #include "lt_depthwise_s16.h"
 #include "lt_dots.h"
 #include "lt_fixed.h"
@@ -16,17 +16,17 @@
 #error this board has no assembly to test
 #endif
 
-void twin_columns_unpack(const lt_columns_source *from, int32_t *to, int32_t count);
-void twin_columns_sum_1(lt_columns_sums *sums, int32_t n);
-void twin_columns_sum_2(lt_columns_sums *sums, int32_t n);
-void twin_fours_unpack(int32_t *to, const int8_t *pixel0, const int8_t *pixel1, int32_t words);
-void twin_fours_unpack_flipped(int32_t *to, const int8_t *pixel0, const int8_t *pixel1, int32_t words);
-void twin_fours_two(lt_fours *of);
-void twin_fours_one(lt_fours *of);
-void twin_add_quick_sums(const lt_add_quick_s8 *p, const int8_t *a, const int8_t *b, int8_t *out);
-void twin_twos_pair(int32_t *sums, const int8_t *w, int32_t channel, const int16_t *x, int32_t pixel,
+void twin_3x3_unpack(const lt_3x3_source *from, int32_t *to, int32_t count);
+void twin_3x3_sum_1(lt_3x3_sums *sums, int32_t n);
+void twin_3x3_sum_2(lt_3x3_sums *sums, int32_t n);
+void twin_4x2_unpack(int32_t *to, const int8_t *pixel0, const int8_t *pixel1, int32_t words);
+void twin_4x2_unpack_flipped(int32_t *to, const int8_t *pixel0, const int8_t *pixel1, int32_t words);
+void twin_4x2_two(lt_4x2 *of);
+void twin_4x2_one(lt_4x2 *of);
+void twin_add_narrow_sums(const lt_add_narrow_s8 *p, const int8_t *a, const int8_t *b, int8_t *out);
+void twin_2x2_pair(int32_t *sums, const int8_t *w, int32_t channel, const int16_t *x, int32_t pixel,
                     int32_t fours);
-void twin_twos_single(int32_t *sums, const int8_t *w, int32_t channel, const int16_t *x, int32_t fours);
+void twin_2x2_single(int32_t *sums, const int8_t *w, int32_t channel, const int16_t *x, int32_t fours);
 void twin_depthwise_s16_four(const lt_depthwise_s16 *p, const void *const *rows, int32_t first,
                              int32_t from, int32_t to, int32_t c, int32_t *sums);
 void twin_dots_s8(int32_t *sums, const int8_t *w, int32_t row, const int8_t *x, int32_t n);
@@ -77,17 +77,17 @@ static int32_t columns(void)
 {
     int32_t wrong = 0, count = drawn(1, 20), pitch = 4 * drawn(1, 4);
     int32_t base = drawn(-127, 129), masks = drawn(0, 8);
-    lt_columns_source from = {source + drawn(0, 20), 3, 21, pitch, halves(base, base)};
+    lt_3x3_source from = {source + drawn(0, 20), 3, 21, pitch, halves(base, base)};
     memset(mine, 0x55, sizeof mine);
     for (uint32_t i = 0; i < sizeof source; i++) {
         source[i] = (int8_t)drawn(-128, 128);
     }
-    lt_columns_unpack(&from, mine[0] + 1, count);
-    twin_columns_unpack(&from, mine[1] + 1, count);
+    lt_3x3_unpack(&from, mine[0] + 1, count);
+    twin_3x3_unpack(&from, mine[1] + 1, count);
     wrong += differs();
     for (int32_t stride = 1; stride < 3; stride++) {
         int32_t records[4][5], n = drawn(1, 14);
-        lt_columns_sums sums[2];
+        lt_3x3_sums sums[2];
         for (int32_t i = 0; i < 200; i++) {
             mine[0][i] = mine[1][i] = halves(drawn(-255, 256), drawn(-255, 256));
         }
@@ -100,7 +100,7 @@ static int32_t columns(void)
             record[4] = multiplier();
         }
         for (int32_t k = 0; k < 2; k++) {
-            lt_columns_sums each = {mine[k],
+            lt_3x3_sums each = {mine[k],
                                     {(masks & 1 ? 0xFFFFU : 0) | (masks & 2 ? 0xFFFF0000U : 0),
                                      (masks & 1 ? 0xFFU : 0) | (masks & 2 ? 0xFF0000U : 0) |
                                          (masks & 4 ? 0xFF00FF00U : 0),
@@ -110,8 +110,8 @@ static int32_t columns(void)
             sums[k] = each;
         }
         sums[1].odd = sums[0].odd;
-        (stride == 1 ? lt_columns_sum_1 : lt_columns_sum_2)(&sums[0], n);
-        (stride == 1 ? twin_columns_sum_1 : twin_columns_sum_2)(&sums[1], n);
+        (stride == 1 ? lt_3x3_sum_1 : lt_3x3_sum_2)(&sums[0], n);
+        (stride == 1 ? twin_3x3_sum_1 : twin_3x3_sum_2)(&sums[1], n);
         wrong += differs() || sums[0].records != sums[1].records;
     }
     return wrong;
@@ -122,12 +122,12 @@ static int32_t fours(void)
     static int32_t weights[3 * 9 * 4], scales[3 * 16], x[9 * 4];
     int32_t wrong = 0, quads = drawn(1, 10), groups = drawn(1, 4), out_c = 4 * groups + 3;
     memset(mine, 0x55, sizeof mine);
-    lt_fours_unpack(mine[0] + 1, source + 1, source + 30, quads);
-    twin_fours_unpack(mine[1] + 1, source + 1, source + 30, quads);
+    lt_4x2_unpack(mine[0] + 1, source + 1, source + 30, quads);
+    twin_4x2_unpack(mine[1] + 1, source + 1, source + 30, quads);
     wrong += differs();
     memset(mine, 0x55, sizeof mine);
-    lt_fours_unpack_flipped(mine[0] + 1, source + 1, source + 30, quads);
-    twin_fours_unpack_flipped(mine[1] + 1, source + 1, source + 30, quads);
+    lt_4x2_unpack_flipped(mine[0] + 1, source + 1, source + 30, quads);
+    twin_4x2_unpack_flipped(mine[1] + 1, source + 1, source + 30, quads);
     wrong += differs();
     for (int32_t i = 0; i < groups * quads * 4; i++) {
         int32_t low = 256 * drawn(-127, 128) + drawn(-128, 128);
@@ -147,16 +147,16 @@ static int32_t fours(void)
         }
     }
     for (int32_t one = 0; one < 2; one++) {
-        lt_fours of[2];
+        lt_4x2 of[2];
         for (int32_t i = 0; i < 36; i++) {
             x[i] = one ? bytes() : halves(drawn(-128, 128), drawn(-128, 128));
         }
         for (int32_t k = 0; k < 2; k++) {
-            lt_fours each = {weights, x, scales, quads, (int8_t *)mine[k] + 5, out_c, groups};
+            lt_4x2 each = {weights, x, scales, quads, (int8_t *)mine[k] + 5, out_c, groups};
             of[k] = each;
         }
-        (one ? lt_fours_one : lt_fours_two)(&of[0]);
-        (one ? twin_fours_one : twin_fours_two)(&of[1]);
+        (one ? lt_4x2_one : lt_4x2_two)(&of[0]);
+        (one ? twin_4x2_one : twin_4x2_two)(&of[1]);
         wrong += differs() || of[0].weights != of[1].weights || of[0].scales != of[1].scales;
     }
     return wrong;
@@ -165,7 +165,7 @@ static int32_t fours(void)
 static int32_t additions(void)
 {
     int32_t b_shift = drawn(1, 32), shift = drawn(0, 23);
-    lt_add_quick_s8 p = {-drawn(-128, 128) * (1 << 20),
+    lt_add_narrow_s8 p = {-drawn(-128, 128) * (1 << 20),
                          -drawn(-128, 128) * (1 << 21),
                          (int32_t)(1U << (b_shift - 1)),
                          multiplier(),
@@ -177,8 +177,8 @@ static int32_t additions(void)
                          -128,
                          127};
     memset(mine, 0x55, sizeof mine);
-    lt_add_quick_sums(&p, source, source + 50, (int8_t *)mine[0] + 3);
-    twin_add_quick_sums(&p, source, source + 50, (int8_t *)mine[1] + 3);
+    lt_add_narrow_sums(&p, source, source + 50, (int8_t *)mine[0] + 3);
+    twin_add_narrow_sums(&p, source, source + 50, (int8_t *)mine[1] + 3);
     return differs();
 }
 
@@ -198,11 +198,11 @@ static int32_t twos(void)
     for (int32_t i = 0; i < 4; i++) {
         mine[0][1 + i] = mine[1][1 + i] = drawn(INT32_MIN, INT32_MAX);
     }
-    lt_twos_pair(mine[0] + 1, w, channel, x + 1, pixel, count);
-    twin_twos_pair(mine[1] + 1, w, channel, x + 1, pixel, count);
+    lt_2x2_pair(mine[0] + 1, w, channel, x + 1, pixel, count);
+    twin_2x2_pair(mine[1] + 1, w, channel, x + 1, pixel, count);
     wrong += differs();
-    lt_twos_single(mine[0] + 1, w, channel, x + 1, count);
-    twin_twos_single(mine[1] + 1, w, channel, x + 1, count);
+    lt_2x2_single(mine[0] + 1, w, channel, x + 1, count);
+    twin_2x2_single(mine[1] + 1, w, channel, x + 1, count);
     wrong += differs();
     int32_t from = drawn(0, 3), to = drawn(0, 4);
     const void *rows[3] = {x, count & 1 ? NULL : x + 30, x + 61};

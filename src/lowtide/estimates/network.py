@@ -22,8 +22,8 @@ from lowtide.ir.block import BlockOp
 from lowtide.ir.macs import op_macs
 from lowtide.lower.convolution_work import Convolution, ConvolutionFours
 from lowtide.lower.depthwise_work import Depthwise, DepthwiseColumns
-from lowtide.lower.lanes_work import ConvolutionLanes, DepthwiseLanes
 from lowtide.lower.nodes import AnyNode, Lowered, Node
+from lowtide.lower.vector_work import ConvolutionLanes, DepthwiseLanes
 from lowtide.passes import normalise_windows
 from lowtide.place.rows import place_rows
 from lowtide.place.variables import place_variables, state_bytes

@@ -68,7 +68,7 @@ def shaped(graph: Graph, op: Op, target: Target) -> Shaped:
     ):
         return _measured(lower_op(graph, op, target=target))
     inputs = (op.inputs[at] for at in _WEIGHTS.get(op.type, ()) if at < len(op.inputs))
-    # What nine bits are needed for depends on contents: see lower/nine.py.
+    # What nine bits are needed for depends on contents: see lower/w9.py.
     hidden = {t for t in inputs if t >= 0 and graph.tensors[t].dtype is not DType.UINT8}
     slot = {tensor: at for at, tensor in enumerate(ids)}
     slot[-1] = -1
@@ -229,8 +229,8 @@ def _depthwise(context: Context) -> Shaped | None:
     scratch = 8 * over.taps if DSP in context.target.variants else 0
     node = Node(
         op=context.op.id,
-        kernel="lt_depthwise_quick_s8_row",
-        header="lt_depthwise_quick.h",
+        kernel="lt_depthwise_mult1_s8_row",
+        header="lt_depthwise_mult1.h",
         params=_NO_PARAMS,
         inputs=(over.source,),
         outputs=(over.target,),
@@ -249,7 +249,7 @@ def _depthwise(context: Context) -> Shaped | None:
         ),
     )
     if scratch:
-        plain = replace(node, kernel="lt_depthwise_quick_s8_plain", scratch=0)
+        plain = replace(node, kernel="lt_depthwise_mult1_s8_plain", scratch=0)
         node = replace(node, forms=(plain,))
     constants = channels * (over.taps + 4 + 4 + 1)
     return Shaped(Lowered((node,)), constants, _DEPTHWISE_FIELDS, _identity(context))

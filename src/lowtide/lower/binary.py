@@ -69,13 +69,13 @@ def _add(context: Context, *, subtract: bool) -> Lowered:
     )
     quick = _quick(fields, walked) if dtype is DType.INT8 and not subtract else None
     if quick is not None and context.target.has_dsp:
-        return one_node(context, "lt_add_quick_s8_row", "lt_add_quick.h", quick, walked)
+        return one_node(context, "lt_add_narrow_s8_row", "lt_add_narrow.h", quick, walked)
     variant = "row" if walked.plain and not subtract else "pair"
     return pair_node(context, f"lt_add_{suffix(dtype)}_{variant}", "lt_addition", walked, fields)
 
 
 def _quick(fields: Fields, walked: Walk) -> Params | None:
-    """The params of lt_add_quick.h for those of lt_addition; None if they do not meet its conditions."""
+    """The params of lt_add_narrow.h for those of lt_addition; None if its conditions are not met."""
     of = {name: int(value) for name, value in fields if isinstance(value, int)}
     shift, zero = of["shift"] - 1, of["output_zero"]
     total = of["multiplier"], -of["shift"]
@@ -91,7 +91,7 @@ def _quick(fields: Fields, walked: Walk) -> Params | None:
         ("count", walked.loops[1][0]),
         *((name, of[name]) for name in ("low", "high")),
     )
-    return Params("lt_add_quick_s8", own)
+    return Params("lt_add_narrow_s8", own)
 
 
 def _mul(context: Context) -> Lowered:

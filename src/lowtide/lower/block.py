@@ -1,4 +1,4 @@
-"""Blocks (ir/block.py): lt_block.h, and for cores with Arm's DSP extension lt_block_fours.h, both in
+"""Blocks (ir/block.py): lt_block.h, and for cores with Arm's DSP extension lt_block_4x2.h, both in
 kernels/include.
 
 The operators of a block are lowered as they are, and then told how few columns they are to make: most
@@ -14,7 +14,7 @@ from itertools import product
 
 from lowtide.ir import Graph
 from lowtide.ir.block import BlockOp
-from lowtide.lower import depthwise_columns
+from lowtide.lower import depthwise_3x3
 from lowtide.lower.block_work import (
     COLUMNS,
     CONVOLUTION,
@@ -36,7 +36,7 @@ MOST_ROWS = 8
 _FEWEST = 3
 """Pixels at a time from which on a depthwise convolution by columns is the quicker one."""
 
-_BY_FOURS = "lt_block_fours_s8"
+_BY_FOURS = "lt_block_4x2_s8"
 _RANKS = (COLUMNS, DEPTHWISE, DEPTHWISE_PLAIN)
 """Depthwise kernels that blocks call, the one of most scratch memory first."""
 
@@ -81,7 +81,7 @@ class _Form:
         reach = len(op.window.columns.touched(range(piece)))
         kernels = self.core.scratch
         if self.core.kernel == COLUMNS:
-            kernels = depthwise_columns.scratch(op.window.columns, piece, piece)
+            kernels = depthwise_3x3.scratch(op.window.columns, piece, piece)
         needs = 0
         if op.expand is not None:
             fresh = op.window.rows.kernel - op.kept
@@ -199,7 +199,7 @@ def _node(context: Context, op: BlockOp, form: _Form) -> Node:
     columns = context.output().shape[2]
     source, targets, steps = _ports(context, op)
     parts = [part for part in (form.expand, form.project) if part is not None]
-    kind = "_fours" if all(part.kernel == FOURS for part in parts) else ""
+    kind = "_4x2" if all(part.kernel == FOURS for part in parts) else ""
     return Node(
         op=op.id,
         kernel=f"lt_separable{kind}_s8_row" if op.expand is None else f"lt_block{kind}_s8_row",

@@ -11,9 +11,9 @@ from lowtide.lower.counts import Features, padded_taps
 from lowtide.lower.depthwise_work import Depthwise, DepthwiseColumns
 
 CONVOLUTION = "lt_conv_packed_s8_row"
-FOURS = "lt_conv_fours_s8_row"
-DEPTHWISE, DEPTHWISE_PLAIN = "lt_depthwise_quick_s8_row", "lt_depthwise_quick_s8_plain"
-COLUMNS = "lt_depthwise_columns_s8_row"
+FOURS = "lt_conv_4x2_s8_row"
+DEPTHWISE, DEPTHWISE_PLAIN = "lt_depthwise_mult1_s8_row", "lt_depthwise_mult1_s8_plain"
+COLUMNS = "lt_depthwise_3x3_s8_row"
 """The kernels that blocks call."""
 
 MOST_PIXELS = 8

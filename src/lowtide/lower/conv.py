@@ -1,9 +1,9 @@
-"""CONV_2D: kernels/include/lt_conv_packed.h, lt_conv.h, lt_nine.h, lt_conv_s16.h."""
+"""CONV_2D: kernels/include/lt_conv_packed.h, lt_conv.h, lt_w9.h, lt_conv_s16.h."""
 
 from __future__ import annotations
 
 from lowtide.ir import DType
-from lowtide.lower import convolution, legacy, nine, wide
+from lowtide.lower import convolution, legacy, w9, wide
 from lowtide.lower.columns import of_a_window
 from lowtide.lower.common import Context, Lowering
 from lowtide.lower.nodes import Lowered
@@ -29,7 +29,7 @@ def _conv_2d(context: Context) -> Lowered:
         raise legacy.refusal(context, one_group=groups == 1)
     if context.input(1).dtype is DType.UINT8:
         channels = convolution.channels_s8(context, *legacy.without_zero(context, filters))
-        return nine.lowered(
+        return w9.lowered(
             context, over, channels, lambda few: convolution.lower_s8(context, over, few, 1)
         )
     factors = convolution.factors(context, out_c)

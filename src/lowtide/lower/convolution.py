@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from lowtide.ir import DType, Tensor
 from lowtide.ir.products import bias, clamp, factors, real_factors
 from lowtide.ir.window import Axis
-from lowtide.lower import conv_bytes, conv_fours, conv_lanes, images, nibbles, packed
+from lowtide.lower import conv_4x2, conv_scalar, conv_vector, images, nibbles, packed
 from lowtide.lower.common import Context, image_rows, per_tensor
 from lowtide.lower.convolution_work import (
     Convolution,
@@ -24,8 +24,8 @@ from lowtide.lower.convolution_work import (
     ConvolutionDots,
     ConvolutionFours,
 )
-from lowtide.lower.lanes_work import ConvolutionLanes
 from lowtide.lower.nodes import Array, Lowered, Node, Params, Port, Value
+from lowtide.lower.vector_work import ConvolutionLanes
 from lowtide.lower.work import Work
 from lowtide.target import DSP
 
@@ -243,8 +243,8 @@ def _by_fours(
     ready = over.in_c % 4 == 0
     if not context.target.has_dsp or (work.direct and over.out_w == 1 and not ready):
         return None
-    made = conv_fours.fields(quick, words, over.kernel_h, channels.zero)
-    quads = conv_fours.quads(over.kernel_h, over.kernel_w * over.in_c)
+    made = conv_4x2.fields(quick, words, over.kernel_h, channels.zero)
+    quads = conv_4x2.quads(over.kernel_h, over.kernel_w * over.in_c)
     if made is None or quads > _MAX_SIZE:
         return None
     direct = work.direct and ready
@@ -252,7 +252,7 @@ def _by_fours(
         *made,
         ("out_c", work.out_c),
         ("words", quads // over.kernel_h),
-        ("last", conv_fours.last(over.axis, over.in_w, over.in_c)),
+        ("last", conv_4x2.last(over.axis, over.in_w, over.in_c)),
         ("direct", int(direct)),
         ("lean", 0),
     )
@@ -262,7 +262,7 @@ def _by_fours(
         context,
         over,
         channels,
-        "lt_conv_fours",
+        "lt_conv_4x2",
         fields,
         scratch,
         one,
@@ -276,7 +276,7 @@ def _by_bytes(
 ) -> Lowered | None:
     """The same with bytes as weights, on a core without DSP instructions."""
     out_c, products = quick.weights.shape
-    if products > _MAX_SIZE or not conv_bytes.fits(quick):
+    if products > _MAX_SIZE or not conv_scalar.fits(quick):
         return None
     work = _work(over, channels, -(-products // 4))
     one = 0 if work.direct else products
@@ -285,9 +285,9 @@ def _by_bytes(
         context,
         over,
         channels,
-        "lt_conv_bytes",
+        "lt_conv_scalar",
         (
-            *conv_bytes.fields(quick, channels.zero),
+            *conv_scalar.fields(quick, channels.zero),
             ("products", products),
             ("out_c", out_c),
             ("direct", int(work.direct)),
@@ -315,9 +315,9 @@ def _by_lanes(
         context,
         over,
         channels,
-        "lt_conv_lanes",
+        "lt_conv_vector",
         (
-            ("records", Array("int32_t", conv_lanes.records(quick), weights=True)),
+            ("records", Array("int32_t", conv_vector.records(quick), weights=True)),
             ("products", products),
             ("out_c", out_c),
             ("output_zero", channels.zero),
@@ -334,7 +334,7 @@ def _by_lanes(
             in_w=over.in_w,
             columns=over.out_w,
             out_c=out_c,
-            chunks=conv_lanes.chunks(products),
+            chunks=conv_vector.chunks(products),
             run=over.kernel_w * over.in_c,
             direct=direct,
         ),
@@ -366,7 +366,7 @@ def _of_nibbles(context: Context, over: Footprint, channels: packed.Channels) ->
     scratch = one if over.out_w == 1 else 2 * one
     lean = one if one < scratch else None
     narrow = _narrow(over, one, scratch)
-    return _node(context, over, channels, "lt_conv_nibbles", fields, scratch, lean, None, narrow)
+    return _node(context, over, channels, "lt_conv_w4", fields, scratch, lean, None, narrow)
 
 
 def _plain(context: Context, over: Footprint, channels: packed.Channels, groups: int) -> Lowered:
@@ -401,7 +401,7 @@ def _node(
         ("input_zero", per_tensor(context, context.input(0))[1]),
         ("low", channels.low),
         ("high", channels.high),
-        *((("flip", over.flip),) if family != "lt_conv_nibbles" else ()),
+        *((("flip", over.flip),) if family != "lt_conv_w4" else ()),
     )
     node = Node(
         op=context.op.id,

@@ -82,7 +82,7 @@ class _Convolution(Otherwise[Convolution]):
 
 @dataclass(frozen=True, slots=True)
 class ConvolutionFours(_Convolution):
-    """lt_conv_fours: what `of` does, with `quads` fours of products in a window."""
+    """lt_conv_4x2: what `of` does, with `quads` fours of products in a window."""
 
     quads: int
     direct: bool
@@ -97,7 +97,7 @@ class ConvolutionFours(_Convolution):
         beyond = 1 if of.axis.kernel * of.in_c % 4 and columns else 0
         edges = "edge_words" if of.in_c % 4 == 0 else "edge_bytes"
         return {
-            # Instructions of lt_fours_two, lt_fours_one and lt_fours_unpack.
+            # Instructions of lt_4x2_two, lt_4x2_one and lt_4x2_unpack.
             "assembly": steps * groups * pairs * (73 + 24 * self.quads + 3 * turns)
             + steps * groups * singles * (43 + 16 * self.quads + 2 * turns)
             + of.rows * pairs * (6 + 7 * words + 2 * (words // 2)),
@@ -116,7 +116,7 @@ class ConvolutionFours(_Convolution):
 
 @dataclass(frozen=True, slots=True)
 class ConvolutionBytes(_Convolution):
-    """lt_conv_bytes: what `of` does, in fours of channels."""
+    """lt_conv_scalar: what `of` does, in fours of channels."""
 
     def features(self, columns: int, padded: int) -> Features:
         """What is done to make `columns` columns."""

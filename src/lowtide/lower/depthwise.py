@@ -1,4 +1,4 @@
-"""DEPTHWISE_CONV_2D: lt_depthwise_columns.h, lt_depthwise_quick.h, lt_depthwise.h, ..._s16.h, lt_nine.h
+"""DEPTHWISE_CONV_2D: lt_depthwise_3x3.h, lt_depthwise_mult1.h, lt_depthwise.h, ..._s16.h, lt_w9.h
 in kernels/include.
 
 With a single input channel it is an ordinary convolution, and lowered as one.
@@ -14,14 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.ir import DType
-from lowtide.lower import conv_bytes, convolution, legacy, nine, packed, wide
-from lowtide.lower import depthwise_columns as columns
-from lowtide.lower import depthwise_lanes as lanes
+from lowtide.lower import conv_scalar, convolution, legacy, packed, w9, wide
+from lowtide.lower import depthwise_3x3 as columns
+from lowtide.lower import depthwise_vector as lanes
 from lowtide.lower.columns import of_a_window
 from lowtide.lower.common import Context, Lowering, per_tensor
 from lowtide.lower.depthwise_work import Depthwise, DepthwiseBytes, DepthwiseColumns
-from lowtide.lower.lanes_work import DepthwiseLanes
 from lowtide.lower.nodes import Array, Lowered, Node, Params, Value
+from lowtide.lower.vector_work import DepthwiseLanes
 from lowtide.lower.work import Work
 from lowtide.target import DSP
 
@@ -51,7 +51,7 @@ def _depthwise(context: Context) -> Lowered:
             context, *legacy.without_zero(context, filters.reshape(-1, out_c).T)
         )
         lower = partial(_eight_bits, context, over, multiple=multiple)
-        return nine.lowered(context, over, channels, lower, multiple=multiple)
+        return w9.lowered(context, over, channels, lower, multiple=multiple)
     factors = convolution.factors(context, out_c)
     if context.activation_type == DType.INT16:
         return wide.depthwise(context, over, filters, factors, multiple)
@@ -104,10 +104,10 @@ def _quick(
         *(field for field in over.fields if field[0] != "in_c"),
     )
     scratch = 8 * over.taps if DSP in context.target.variants else 0
-    node = _node(context, over, channels, "lt_depthwise_quick", fields, scratch, work)
+    node = _node(context, over, channels, "lt_depthwise_mult1", fields, scratch, work)
     if scratch:
         node = replace(
-            node, forms=(replace(node, kernel="lt_depthwise_quick_s8_plain", scratch=0),)
+            node, forms=(replace(node, kernel="lt_depthwise_mult1_s8_plain", scratch=0),)
         )
     if context.target.has_dsp and columns.fits(over.axis, over.kernel_h, over.in_c):
         node = _by_columns(node, over, quick, bias)
@@ -125,11 +125,11 @@ def _by_bytes(
 ) -> Node:
     """The same with bytes as weights, on a core without DSP instructions."""
     fields = (
-        *conv_bytes.fields(quick, channels.zero),
+        *conv_scalar.fields(quick, channels.zero),
         ("channels", over.in_c),
         *(field for field in over.fields if field[0] != "in_c"),
     )
-    return _node(context, over, channels, "lt_depthwise_bytes", fields, work=DepthwiseBytes(work))
+    return _node(context, over, channels, "lt_depthwise_scalar", fields, work=DepthwiseBytes(work))
 
 
 def _by_lanes(node: Node, quick: packed.Narrow, zero: int) -> Node:
@@ -145,9 +145,9 @@ def _by_lanes(node: Node, quick: packed.Narrow, zero: int) -> Node:
     assert isinstance(work, Depthwise)
     return replace(
         node,
-        kernel="lt_depthwise_lanes_s8_row",
-        header="lt_depthwise_lanes.h",
-        params=Params("lt_depthwise_lanes_s8", fields),
+        kernel="lt_depthwise_vector_s8_row",
+        header="lt_depthwise_vector.h",
+        params=Params("lt_depthwise_vector_s8", fields),
         scratch=0,
         forms=(),
         work=DepthwiseLanes(
@@ -199,9 +199,9 @@ def _in_pieces(
     assert isinstance(work, Depthwise)
     return replace(
         node,
-        kernel="lt_depthwise_columns_s8_row",
-        header="lt_depthwise_columns.h",
-        params=Params("lt_depthwise_columns_s8", fields),
+        kernel="lt_depthwise_3x3_s8_row",
+        header="lt_depthwise_3x3.h",
+        params=Params("lt_depthwise_3x3_s8", fields),
         scratch=columns.scratch(over.axis, over.out_w, piece),
         forms=(),
         work=DepthwiseColumns(work, piece),

@@ -10,7 +10,7 @@ from lowtide.lower.counts import Features, Otherwise
 
 @dataclass(frozen=True, slots=True)
 class Depthwise:
-    """lt_depthwise_quick: a list of taps per pixel, then channels four by four, the rest one by one.
+    """lt_depthwise_mult1: a list of taps per pixel, then channels four by four, the rest one by one.
 
     `rows` are those of all its windows over all steps that are no padding.
     """
@@ -45,7 +45,7 @@ class Depthwise:
 
 @dataclass(frozen=True, slots=True)
 class DepthwiseBytes(Otherwise[Depthwise]):
-    """lt_depthwise_bytes: what `of` does, four channels of a pixel at once."""
+    """lt_depthwise_scalar: what `of` does, four channels of a pixel at once."""
 
     def features(self, columns: int, padded: int) -> Features:
         """What is done to make `columns` columns."""
@@ -68,7 +68,7 @@ class DepthwiseBytes(Otherwise[Depthwise]):
 
 @dataclass(frozen=True, slots=True)
 class DepthwiseColumns(Otherwise[Depthwise]):
-    """lt_depthwise_columns: what `of` does, by `piece` columns at a time. Not linear in columns."""
+    """lt_depthwise_3x3: what `of` does, by `piece` columns at a time. Not linear in columns."""
 
     piece: int
 
@@ -81,7 +81,7 @@ class DepthwiseColumns(Otherwise[Depthwise]):
         read = min(columns * stride + pieces * (3 - stride), of.in_w + 2 * (pieces - 1))
         sizes = [min(self.piece, columns - at) for at in range(0, columns, self.piece)]
         return {
-            # Instructions of lt_columns_unpack and of lt_columns_sum_1 or lt_columns_sum_2.
+            # Instructions of lt_3x3_unpack and of lt_3x3_sum_1 or lt_3x3_sum_2.
             "assembly": groups * (6 * pieces + 17 * read)
             + groups * sum(map(_sum_1 if stride == 1 else _sum_2, sizes)),
             "pieces": of.steps * pieces,
@@ -92,10 +92,10 @@ class DepthwiseColumns(Otherwise[Depthwise]):
 
 
 def _sum_1(n: int) -> int:
-    """Instructions of lt_columns_sum_1: a turn is of three windows, and may begin in its middle."""
+    """Instructions of lt_3x3_sum_1: a turn is of three windows, and may begin in its middle."""
     return 13 + 4 * (27 + 12 * n + 3 * -(-n // 3) + (0, 8, 6)[n % 3])
 
 
 def _sum_2(n: int) -> int:
-    """Instructions of lt_columns_sum_2: a turn is of two windows."""
+    """Instructions of lt_3x3_sum_2: a turn is of two windows."""
     return 11 + 4 * (23 + 13 * n + 2 * -(-n // 2) + 2 * (n % 2))

@@ -1,4 +1,4 @@
-"""Weights of four bits for lt_conv_nibbles.h: two a byte, in flash as in the file."""
+"""Weights of four bits for lt_conv_w4.h: two a byte, in flash as in the file."""
 
 from __future__ import annotations
 

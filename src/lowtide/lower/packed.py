@@ -25,7 +25,7 @@ _MAX_SHIFT = 22  # of lt_narrow: (2 * zero + 1) << 22 fits 32 bits
 class Channels:
     """What the requantisation of each output channel needs; bias with the input's zero point folded in.
 
-    `weights` is [channels, products], of at most nine bits, of eight but where lower/nine.py has them;
+    `weights` is [channels, products], of at most nine bits, of eight but where lower/w9.py has them;
     the result of a channel is clamp(scale(bias + sum(x * w), multiplier, shift) + zero, low, high).
     """
 

@@ -1,4 +1,4 @@
-"""TRANSPOSE_CONV: params of lt_transpose_conv.h, ..._s16.h and ..._twos.h in kernels/include.
+"""TRANSPOSE_CONV: params of lt_transpose_conv.h, ..._s16.h and ..._2x2.h in kernels/include.
 
 Its input 0, the output's shape, is not read: the output has one.
 """
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.ir import DType
-from lowtide.lower import conv_twos, images
+from lowtide.lower import conv_2x2, images
 from lowtide.lower.common import (
     Context,
     Lowering,
@@ -55,7 +55,7 @@ def _transpose_conv(context: Context) -> Lowered:
     if wide and any(zero for _, zero in zeros):
         raise context.unsupported("an int16 tensor has a zero point other than 0")
     twos = _by_twos(context, weights) if wide else None
-    family = f"lt_transpose_conv_{'twos_s16' if twos is not None else suffix(source.dtype)}"
+    family = f"lt_transpose_conv_{'2x2_s16' if twos is not None else suffix(source.dtype)}"
     params = Params(
         family,
         (
@@ -110,16 +110,16 @@ def _check(context: Context) -> None:
 
 
 def _by_twos(context: Context, weights: NDArray[np.int8]) -> tuple[tuple[str, Value], ...] | None:
-    """The params of lt_transpose_conv_twos.h with weights and scales, or None without its conditions.
+    """The params of lt_transpose_conv_2x2.h with weights and scales, or None without its conditions.
     `weights` is [out_c, kernel_h, kernel_w, in_c]."""
     channels, _, _, in_c = weights.shape
     bias, factors = _requantisation(context, channels, True)
     flat = weights.reshape(channels, -1)
-    quick = conv_twos.short(flat, bias, factors) if in_c % 4 == 0 else None
+    quick = conv_2x2.short(flat, bias, factors) if in_c % 4 == 0 else None
     if quick is None:
         return None
     return (
-        ("weights", Array("int8_t", conv_twos.ordered(flat, 1), weights=True)),
+        ("weights", Array("int8_t", conv_2x2.ordered(flat, 1), weights=True)),
         ("start", Array("int32_t", int32(bias), weights=True)),
         ("factor", Array("int32_t", quick)),
     )
@@ -139,7 +139,7 @@ def _each(context: Context, weights: NDArray[np.int8], wide: bool) -> tuple[tupl
 
 def _requantisation(
     context: Context, channels: int, wide: bool
-) -> tuple[NDArray[np.int64], conv_twos.Factors]:
+) -> tuple[NDArray[np.int64], conv_2x2.Factors]:
     """Bias and factors per channel: PopulateConvolutionQuantizationParams, kernel_util.cc."""
     input_scale, _ = per_tensor(context, context.input(_INPUT))
     output_scale, _ = per_tensor(context, context.output())

@@ -1,4 +1,4 @@
-"""int16 convolutions and dense layers with int8 weights: params of lt_conv_twos.h, lt_conv_s16.h and
+"""int16 convolutions and dense layers with int8 weights: params of lt_conv_2x2.h, lt_conv_s16.h and
 lt_depthwise_s16.h.
 
 Why apart: sums have 64 bits and are scaled with 16 bits of the multiplier, unless the bias is int32.
@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from lowtide.ir import DType
 from lowtide.ir.products import is_narrow
-from lowtide.lower import conv_twos, convolution, packed
+from lowtide.lower import conv_2x2, convolution, packed
 from lowtide.lower.common import Context, per_tensor, type_range
+from lowtide.lower.conv_2x2_work import ConvolutionTwos, DepthwiseWide
 from lowtide.lower.nodes import Array, Lowered, Node, Params, Value
-from lowtide.lower.twos_work import ConvolutionTwos, DepthwiseWide
 
 MAX_SHIFT = 14  # of lt_scale_wide
-Factors = conv_twos.Factors
-_TWOS = "lt_conv_twos_s16"
+Factors = conv_2x2.Factors
+_TWOS = "lt_conv_2x2_s16"
 
 
 def _check(context: Context, factors: Factors) -> None:
@@ -60,7 +60,7 @@ def _node(
 def _work(
     context: Context, over: convolution.Footprint, out_c: int, *, short: bool
 ) -> ConvolutionTwos:
-    """What lt_conv_twos does; its sums are of 32 bits and scaled in one step if they are `short`."""
+    """What lt_conv_2x2 does; its sums are of 32 bits and scaled in one step if they are `short`."""
     return ConvolutionTwos(
         steps=over.target.rows,
         rows=over.source.touched(over.target.rows)[0],
@@ -110,8 +110,8 @@ def _conv(
     if not narrow:
         _check(context, factors)
     sizes = ("out_c", len(weights)), ("output_zero", zero)
-    if groups == 1 and conv_twos.is_worth(weights.shape[1], over.kernel_h):
-        scaling = conv_twos.scaling(weights, bias, factors, narrow)
+    if groups == 1 and conv_2x2.is_worth(weights.shape[1], over.kernel_h):
+        scaling = conv_2x2.scaling(weights, bias, factors, narrow)
         return _node(
             context,
             over,
@@ -119,7 +119,7 @@ def _conv(
             (
                 (
                     "weights",
-                    Array("int8_t", conv_twos.ordered(weights, over.kernel_h), weights=True),
+                    Array("int8_t", conv_2x2.ordered(weights, over.kernel_h), weights=True),
                 ),
                 *scaling,
                 *sizes,
@@ -151,7 +151,7 @@ def depthwise(
     _check(context, factors)
     fields: tuple[tuple[str, Value], ...] = (
         ("weights", Array("int8_t", weights, weights=True)),
-        *conv_twos.scaling(weights.reshape(-1, len(bias)).T, bias, factors, False),
+        *conv_2x2.scaling(weights.reshape(-1, len(bias)).T, bias, factors, False),
         ("filters", multiple),
     )
     work = DepthwiseWide(

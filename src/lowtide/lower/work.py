@@ -21,6 +21,7 @@ from lowtide.lower.block_work import (
     FOURS,
     BlockWork,
 )
+from lowtide.lower.conv_2x2_work import ConvolutionTwos, DepthwiseWide
 from lowtide.lower.convolution_work import (
     Convolution,
     ConvolutionBytes,
@@ -29,10 +30,9 @@ from lowtide.lower.convolution_work import (
 )
 from lowtide.lower.counts import Features
 from lowtide.lower.depthwise_work import Depthwise, DepthwiseBytes, DepthwiseColumns
-from lowtide.lower.lanes_work import ConvolutionLanes, DepthwiseLanes
-from lowtide.lower.twos_work import ConvolutionTwos, DepthwiseWide
+from lowtide.lower.vector_work import ConvolutionLanes, DepthwiseLanes
 
-TWOS = "lt_conv_twos_s16_row"
+TWOS = "lt_conv_2x2_s16_row"
 WIDE = "lt_depthwise_s16_row"
 DETAILED = frozenset(
     {
@@ -44,15 +44,15 @@ DETAILED = frozenset(
         TWOS,
         WIDE,
         "lt_conv_s8_row",
-        "lt_conv_bytes_s8_row",
-        "lt_conv_lanes_s8_row",
-        "lt_depthwise_bytes_s8_row",
-        "lt_depthwise_lanes_s8_row",
+        "lt_conv_scalar_s8_row",
+        "lt_conv_vector_s8_row",
+        "lt_depthwise_scalar_s8_row",
+        "lt_depthwise_vector_s8_row",
         "lt_block_s8_row",
-        "lt_block_fours_s8_row",
+        "lt_block_4x2_s8_row",
         "lt_separable_s8_row",
-        "lt_nine_s8_row",
-        "lt_separable_fours_s8_row",
+        "lt_w9_s8_row",
+        "lt_separable_4x2_s8_row",
     }
 )
 """Kernels whose work is counted in detail: all whose work is not `Plain`."""
@@ -81,7 +81,7 @@ class Plain:
 
 @dataclass(frozen=True, slots=True)
 class NineBits:
-    """lt_nine: what the kernel `kernel` does, `of`, in `steps` steps with so many pointers in all, and
+    """lt_w9: what the kernel `kernel` does, `of`, in `steps` steps with so many pointers in all, and
     then `channels` channels: of taps (`rows` is None), or of pixels or windows of so many rows, 0 for
     pixels. They have `products` products each."""
 

@@ -24,11 +24,11 @@ from typing import Any
 from lowtide.errors import UsageError
 from lowtide.ir.window import Axis
 from lowtide.lower.block_work import BlockWork
+from lowtide.lower.conv_2x2_work import ConvolutionTwos
 from lowtide.lower.counts import Features, padded_taps
 from lowtide.lower.depthwise_work import DepthwiseColumns
-from lowtide.lower.lanes_work import DepthwiseLanes
 from lowtide.lower.nodes import AnyNode, Node
-from lowtide.lower.twos_work import ConvolutionTwos
+from lowtide.lower.vector_work import DepthwiseLanes
 from lowtide.lower.work import NineBits, Plain, Work
 
 _FILE = Path(__file__).with_name("costs.toml")

@@ -4,14 +4,14 @@
  * What lies between them is never there as rows. Of what the first pointwise convolution makes
  * (`expand`) a window of some columns is there, and, if rows are kept, those that the next step reads
  * again; of what the depthwise one makes, the pixels that are under way. Arithmetic is all in
- * lt_conv_packed.h and lt_depthwise_quick.h.
+ * lt_conv_packed.h and lt_depthwise_mult1.h.
  */
 #ifndef LT_BLOCK_H
 #define LT_BLOCK_H
 
 #include "lowtide.h"
 #include "lt_conv_packed.h"
-#include "lt_depthwise_quick.h"
+#include "lt_depthwise_mult1.h"
 
 #define LT_BLOCK_ROWS 8 /* the most that the kernel's height may be */
 
@@ -28,7 +28,7 @@
  */
 typedef struct {
     const lt_conv_packed_s8 *expand;
-    const lt_depthwise_quick_s8 *depthwise; /* out_w = P; in_w and pad_left are not used */
+    const lt_depthwise_mult1_s8 *depthwise; /* out_w = P; in_w and pad_left are not used */
     const lt_conv_packed_s8 *project;       /* null: there is none; else out_w = P */
     uint16_t in_h, in_w;                    /* of the input; what is outside of it is padding */
     uint16_t pieces, piece;
@@ -60,20 +60,25 @@ typedef struct {
     int32_t in_c, out_c;                            /* of the block */
 } lt_block;
 
+/* The second line of its fields, for the params of any kernels. */
+#define LT_BLOCK_SHAPE(p)                                                                            \
+    (p)->in_h, (p)->in_w, (p)->pieces, (p)->piece, (p)->kept, (p)->ahead, (p)->pad_top, (p)->pad_left, \
+        (p)->stride_h
+
 void lt_block_run(const lt_block *block, const lt_step *step);
 void lt_separable_run(const lt_block *block, const lt_step *step);
 
-/* `depthwise` of a block whose depthwise kernel is that of lt_depthwise_quick.h. */
-static inline void lt_block_depthwise(const lt_depthwise_quick_s8 *depthwise, int lean, int32_t pad_left,
+/* `depthwise` of a block whose depthwise kernel is that of lt_depthwise_mult1.h. */
+static inline void lt_block_depthwise(const lt_depthwise_mult1_s8 *depthwise, int lean, int32_t pad_left,
                                       int32_t in_w, const lt_step *step)
 {
-    lt_depthwise_quick_s8 part = *depthwise;
+    lt_depthwise_mult1_s8 part = *depthwise;
     part.pad_left = (int16_t)pad_left;
     part.in_w = (uint16_t)in_w;
     if (lean) {
-        lt_depthwise_quick_s8_plain(&part, step);
+        lt_depthwise_mult1_s8_plain(&part, step);
     } else {
-        lt_depthwise_quick_s8_row(&part, step);
+        lt_depthwise_mult1_s8_row(&part, step);
     }
 }
 

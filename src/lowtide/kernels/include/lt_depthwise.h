@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lt_depthwise.h: DEPTHWISE_CONV_2D, int8 activations and weights, in full generality.
  *
- * Small and plain: for operators that do not meet the conditions of lt_depthwise_quick.h.
+ * Small and plain: for operators that do not meet the conditions of lt_depthwise_mult1.h.
  * Source: tensorflow/lite/kernels/internal/reference/integer_ops/depthwise_conv.h.
  */
 #ifndef LT_DEPTHWISE_H

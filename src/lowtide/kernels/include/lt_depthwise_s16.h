@@ -2,7 +2,7 @@
 /* lt_depthwise_s16.h: DEPTHWISE_CONV_2D, int16 activations, int8 weights, 64-bit biases.
  *
  * Zero points count as 0 in the reference. Sums are scaled in one of two ways, `shift` null or not: see
- * lt_conv_twos.h.
+ * lt_conv_2x2.h.
  * Source: tensorflow/lite/kernels/internal/reference/integer_ops/depthwise_conv.h.
  */
 #ifndef LT_DEPTHWISE_S16_H

@@ -33,6 +33,16 @@
 #define LT_HELIUM_FLOAT
 #endif
 
+/* A loop that no compiler replaces by a call, memcpy say; and a function that is apart: its loops have all
+ * registers, and what it keeps on the stack is gone when others run. */
+#ifdef __GNUC__
+#define LT_LOOP_AS_IT_IS(pointer) __asm__ volatile("" : "+r"(pointer))
+#define LT_APART __attribute__((noinline))
+#else
+#define LT_LOOP_AS_IT_IS(pointer) ((void)0)
+#define LT_APART
+#endif
+
 /* (a * b + 2^31) >> 32 for 0 <= b. Cores without a long multiplication make it of halves: the product is
  * ah * bh * 2^32 + (ah * bl + al * bh) * 2^16 + al * bl, and the low half of al * bl carries into
  * nothing. */
@@ -209,9 +219,34 @@ static inline int32_t lt_dual(int32_t a, int32_t b, int32_t sum)
 }
 #endif
 
+/* The sum of n products. Up to 256 of them fit 32 bits. */
+static inline int64_t lt_dot_s16(const int16_t *a, const int8_t *b, int32_t n)
+{
+    int64_t total = 0;
+    while (n > 0) {
+        int32_t run = n < 256 ? n : 256, sum = 0;
+        for (int32_t i = 0; i < run; i++) {
+            sum += *a++ * *b++;
+        }
+        total += sum;
+        n -= run;
+    }
+    return total;
+}
+
 static inline int32_t lt_clamp(int32_t x, int32_t low, int32_t high)
 {
     return x < low ? low : x > high ? high : x;
+}
+
+/* Limit n bytes, if the range is less than all of int8. */
+static inline void lt_clamp_row(int8_t *at, int32_t n, int32_t low, int32_t high)
+{
+    if (low > INT8_MIN || high < INT8_MAX) {
+        for (int8_t *end = at + n; at != end; at++) {
+            *at = (int8_t)lt_clamp(*at, low, high);
+        }
+    }
 }
 
 /* x / 2, halves down, saturated to int8. */

@@ -44,6 +44,21 @@ LT_INLINE void lt_run_pair(const lt_pair *p, const lt_step *step, lt_elem of_a, 
     }
 }
 
+/* MINIMUM and MAXIMUM. */
+LT_INLINE int32_t lt_lesser(const void *params, int32_t a, int32_t b, lt_elem type)
+{
+    (void)params;
+    (void)type;
+    return a < b ? a : b;
+}
+
+LT_INLINE int32_t lt_greater(const void *params, int32_t a, int32_t b, lt_elem type)
+{
+    (void)params;
+    (void)type;
+    return a > b ? a : b;
+}
+
 /* A kernel from type `from` to type `to`; `struct_` begins with an lt_pair. */
 #define LT_PAIR_KERNEL(name, struct_, from, to, op)           \
     LT_SHARED void lt_##name(const void *params, const lt_step *step)   \

@@ -6,6 +6,8 @@
 #ifndef LT_UNARY_H
 #define LT_UNARY_H
 
+#include <stddef.h>
+
 #include "lowtide.h"
 
 /* RELU and LEAKY_RELU: two straight lines that meet at the input's zero point.
@@ -45,5 +47,20 @@ typedef struct {
 
 void lt_logistic_s16_row(const void *params, const lt_step *step);
 void lt_tanh_s16_row(const void *params, const lt_step *step);
+
+/* A function of the two above on `count` elements. */
+static inline void lt_apply_s16(lt_kernel function, const uint16_t *table, uint32_t count,
+                                int32_t multiplier, uint8_t shift, const int16_t *from, int16_t *to)
+{
+    lt_logistic_s16 params;
+    params.table = table;
+    params.count = count;
+    params.multiplier = multiplier;
+    params.shift = shift;
+    const void *in = from;
+    void *out = to;
+    lt_step step = {&in, &out, NULL, 0};
+    function(&params, &step);
+}
 
 #endif

@@ -113,6 +113,25 @@ static void advance(const lt_turn *turns, lt_position *at)
     }
 }
 
+/* Enter the loop whose turn is at hand. */
+static inline void enter(const lt_turn *turn, lt_position *at)
+{
+    lt_loop *const loop = &at->loops[at->depth++];
+    loop->first = ++at->turn;
+    loop->left = turn->steps;
+}
+
+/* Say which row is exchanged next, by the turn at hand, and go on behind it. */
+static inline void exchange(const lt_program *program, const lt_turn *turn, lt_position *at, uint16_t *next)
+{
+    at->node = turn->node;
+    at->row = next[program->nodes[at->node].counter]++;
+    if (++at->done == turn->steps) {
+        at->done = 0;
+        advance(program->turns, at);
+    }
+}
+
 static void begin_strip(const lt_strip *strip, uint8_t **bases, uint16_t *next)
 {
     for (uint16_t i = 0; i < strip->shift_count; i++) {

@@ -56,20 +56,6 @@ LT_INLINE int32_t prelu(const void *params, int32_t a, int32_t b, lt_elem type)
     return lt_clamp(a + p->output_zero, lt_least(type), lt_greatest(type));
 }
 
-LT_INLINE int32_t least(const void *params, int32_t a, int32_t b, lt_elem type)
-{
-    (void)params;
-    (void)type;
-    return a < b ? a : b;
-}
-
-LT_INLINE int32_t greatest(const void *params, int32_t a, int32_t b, lt_elem type)
-{
-    (void)params;
-    (void)type;
-    return a > b ? a : b;
-}
-
 #define LT_ROW(name, type)                                  \
     LT_SHARED void lt_##name(const void *params, const lt_step *step) \
     {                                                       \
@@ -91,12 +77,12 @@ LT_PAIR(mul_u8_pair, lt_mul, LT_U8, multiply)
 LT_PAIR(mul_s16_pair, lt_mul, LT_S16, multiply)
 LT_PAIR(prelu_s8_pair, lt_prelu, LT_S8, prelu)
 LT_PAIR(prelu_u8_pair, lt_prelu, LT_U8, prelu)
-LT_PAIR(min_s8_pair, lt_pair, LT_S8, least)
-LT_PAIR(min_u8_pair, lt_pair, LT_U8, least)
-LT_PAIR(min_s16_pair, lt_pair, LT_S16, least)
-LT_PAIR(max_s8_pair, lt_pair, LT_S8, greatest)
-LT_PAIR(max_u8_pair, lt_pair, LT_U8, greatest)
-LT_PAIR(max_s16_pair, lt_pair, LT_S16, greatest)
+LT_PAIR(min_s8_pair, lt_pair, LT_S8, lt_lesser)
+LT_PAIR(min_u8_pair, lt_pair, LT_U8, lt_lesser)
+LT_PAIR(min_s16_pair, lt_pair, LT_S16, lt_lesser)
+LT_PAIR(max_s8_pair, lt_pair, LT_S8, lt_greater)
+LT_PAIR(max_u8_pair, lt_pair, LT_U8, lt_greater)
+LT_PAIR(max_s16_pair, lt_pair, LT_S16, lt_greater)
 
 LT_SHARED void lt_prelu_s16_pair(const void *params, const lt_step *step)
 {

@@ -130,20 +130,12 @@ static void depthwise(const void *params, int32_t pad_left, int32_t in_w, const 
 
 static lt_block block_of(const lt_block_s8 *p)
 {
-    const lt_depthwise_quick_s8 *core = p->depthwise;
+    const lt_depthwise_mult1_s8 *core = p->depthwise;
     lt_block of = {p,
                    expand,
                    p->project != NULL ? project : NULL,
                    depthwise,
-                   p->in_h,
-                   p->in_w,
-                   p->pieces,
-                   p->piece,
-                   p->kept,
-                   p->ahead,
-                   p->pad_top,
-                   p->pad_left,
-                   p->stride_h,
+                   LT_BLOCK_SHAPE(p),
                    core->stride_w,
                    core->kernel_h,
                    core->kernel_w,

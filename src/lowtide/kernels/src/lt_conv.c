@@ -2,29 +2,9 @@
 /* lt_conv.c: see lt_conv.h. */
 #include "lt_conv.h"
 
-#include <string.h>
-
 #include "lt_dots.h"
 #include "lt_fixed.h"
-
-/* Copy the window of output column x into `patch`, padding as the input's zero point. */
-static void im2col(const lt_conv_s8 *p, const void *const *rows, int32_t x, int8_t *patch)
-{
-    for (int32_t ky = 0; ky < p->kernel_h; ky++) {
-        const int8_t *row = rows[ky];
-        for (int32_t kx = 0; kx < p->kernel_w; kx++) {
-            int32_t column = x * p->stride_w - p->pad_left + kx * p->dilation_w;
-            if (row == NULL || column < 0 || column >= p->in_w) {
-                memset(patch, p->input_zero, p->in_c);
-            } else {
-                for (int32_t c = 0; c < p->in_c; c++) {
-                    patch[c] = (int8_t)(row[column * p->in_c + c] ^ p->flip);
-                }
-            }
-            patch += p->in_c;
-        }
-    }
-}
+#include "lt_window.h"
 
 /* Output channels c to c + 3 of one group, or c alone if `next` is 0. */
 static void make(const lt_conv_s8 *p, const int8_t *window, int32_t c, int32_t next, int8_t *out)
@@ -64,7 +44,10 @@ LT_SHARED void lt_conv_s8_row(const void *params, const lt_step *step)
         if (taps == 1) {
             window = input + x * p->stride_w * p->in_c;
         } else {
-            im2col(p, step->in, x, patch);
+            (void)LT_GATHER(p, step->in, x, p->in_c, p->input_zero ^ p->flip, patch);
+            if (p->flip != 0) {
+                lt_flip_bytes(patch, taps * p->in_c);
+            }
         }
         for (int32_t c = 0; c < p->out_c; c += filters) {
             for (int32_t i = 0; i < filters; i += 1 + 3 * next) {

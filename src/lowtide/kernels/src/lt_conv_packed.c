@@ -2,41 +2,15 @@
 /* lt_conv_packed.c: see lt_conv_packed.h. For cores without Arm's DSP extension. */
 #include "lt_conv_packed.h"
 
-#include <string.h>
-
-#include "lt_bytes.h"
+#include "lt_scalar.h"
 
 #ifndef LT_DSP
+
+#include "lt_window.h"
 
 #if defined(__GNUC__) && defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define LT_LOW_FIRST
 #endif
-
-/* Copy the window of output column x into `patch`, padding as the input's zero point. */
-static void gather(const lt_conv_packed_s8 *p, const void *const *rows, int32_t x, int8_t *patch)
-{
-    int32_t first = x * p->stride_w - p->pad_left;
-    int32_t run = p->kernel_w * p->in_c;
-    int32_t inside = p->dilation_w == 1 && first >= 0 && first + p->kernel_w <= p->in_w;
-    for (int32_t ky = 0; ky < p->kernel_h; ky++) {
-        const int8_t *row = rows[ky];
-        if (row == NULL) {
-            memset(patch, p->input_zero ^ p->flip, (size_t)run);
-        } else if (inside) {
-            memcpy(patch, row + first * p->in_c, (size_t)run);
-        } else {
-            int32_t column = first;
-            for (int32_t at = 0; at < run; at += p->in_c, column += p->dilation_w) {
-                if (column < 0 || column >= p->in_w) {
-                    memset(patch + at, p->input_zero ^ p->flip, p->in_c);
-                } else {
-                    memcpy(patch + at, row + column * p->in_c, p->in_c);
-                }
-            }
-        }
-        patch += run;
-    }
-}
 
 /* Scale a sum of channel c. */
 static int8_t finish(const lt_conv_packed_s8 *p, int32_t c, int32_t sum)
@@ -133,11 +107,12 @@ static inline void pixels(const lt_conv_packed_s8 *p, const int8_t *first, const
     }
 }
 
-static void flip(int8_t *patch, int32_t n)
+/* Gather the window of output column x in `patch`. */
+LT_APART static void gather(const lt_conv_packed_s8 *p, const void *const *rows, int32_t x, int8_t *patch)
 {
-    for (; n > 0; n--) {
-        *patch = (int8_t)(*patch ^ 0x80);
-        patch++;
+    (void)LT_GATHER(p, rows, x, p->in_c, p->input_zero ^ p->flip, patch);
+    if (p->flip != 0) {
+        lt_flip_bytes(patch, p->kernel_h * p->kernel_w * p->in_c);
     }
 }
 
@@ -149,9 +124,6 @@ static const int8_t *source(const lt_conv_packed_s8 *p, const lt_step *step, int
         return (const int8_t *)step->in[0] + x * p->stride_w * p->in_c;
     }
     gather(p, step->in, x, patch);
-    if (p->flip != 0) {
-        flip(patch, p->kernel_h * p->kernel_w * p->in_c);
-    }
     return patch;
 }
 

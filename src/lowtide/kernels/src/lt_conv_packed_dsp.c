@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "lt_fixed.h"
+#include "lt_window.h"
 
 #ifdef LT_DSP
 
@@ -148,64 +149,16 @@ static void one_pixel(const lt_conv_packed_s8 *p, const int8_t *x, int8_t *out)
     }
 }
 
-static void copy(int8_t *to, const int8_t *from, int32_t n)
-{
-    for (; n >= 4; n -= 4, to += 4, from += 4) {
-        __builtin_memcpy(to, from, 4);
-    }
-    for (; n > 0; n--) {
-        *to++ = *from++;
-    }
-}
-
-static void fill(int8_t *to, int8_t value, int32_t n)
-{
-    for (; n > 0; n--) {
-        *to++ = value;
-    }
-}
-
-static void flip(int8_t *bytes, int32_t n)
-{
-    for (; n >= 4; n -= 4, bytes += 4) {
-        int32_t word = (int32_t)((uint32_t)lt_load(bytes) ^ 0x80808080U);
-        __builtin_memcpy(bytes, &word, 4);
-    }
-    for (; n > 0; n--) {
-        *bytes = (int8_t)(*bytes ^ 0x80);
-        bytes++;
-    }
-}
-
 /* The window of output column x as bytes: where it is, or gathered in `patch`, padded. */
 static const int8_t *window(const lt_conv_packed_s8 *p, const void *const *rows, int32_t x,
                             int8_t *patch)
 {
-    int32_t in_c = p->in_c, first = x * p->stride_w - p->pad_left;
-    int32_t run = p->kernel_w * in_c;
-    int8_t *to = patch;
     if (p->direct) {
-        return (const int8_t *)rows[0] + first * in_c;
+        return (const int8_t *)rows[0] + x * p->stride_w * p->in_c;
     }
-    for (int32_t ky = 0; ky < p->kernel_h; ky++, to += run) {
-        const int8_t *row = rows[ky];
-        if (row == NULL) {
-            fill(to, (int8_t)(p->input_zero ^ p->flip), run);
-        } else if (p->dilation_w == 1 && first >= 0 && first + p->kernel_w <= p->in_w) {
-            copy(to, row + first * in_c, run);
-        } else {
-            int32_t column = first;
-            for (int32_t at = 0; at < run; at += in_c, column += p->dilation_w) {
-                if (column < 0 || column >= p->in_w) {
-                    fill(to + at, (int8_t)(p->input_zero ^ p->flip), in_c);
-                } else {
-                    copy(to + at, row + column * in_c, in_c);
-                }
-            }
-        }
-    }
+    int8_t *to = LT_GATHER(p, rows, x, p->in_c, p->input_zero ^ p->flip, patch);
     if (p->flip != 0) {
-        flip(patch, to - patch);
+        lt_flip_bytes(patch, to - patch);
     }
     return patch;
 }
@@ -264,14 +217,6 @@ static void unpack_window(const lt_conv_packed_s8 *p, const void *const *rows, i
     }
 }
 
-/* out = min(max(out, low), high) for n bytes. */
-static void clamp(int8_t *out, int32_t n, int32_t low, int32_t high)
-{
-    for (int8_t *end = out + n; out != end; out++) {
-        *out = (int8_t)lt_clamp(*out, low, high);
-    }
-}
-
 LT_SHARED void lt_conv_packed_s8_row(const void *params, const lt_step *step)
 {
     const lt_conv_packed_s8 *p = params;
@@ -296,9 +241,7 @@ LT_SHARED void lt_conv_packed_s8_row(const void *params, const lt_step *step)
         LT_MACS(p->kernel_h * p->kernel_w * p->in_c * p->out_c);
         one_pixel(p, window(p, step->in, x, patch), out);
     }
-    if (p->low > INT8_MIN || p->high < INT8_MAX) {
-        clamp(step->out[0], p->out_w * p->out_c, p->low, p->high);
-    }
+    lt_clamp_row(step->out[0], p->out_w * p->out_c, p->low, p->high);
 }
 
 #endif

@@ -2,41 +2,10 @@
 /* lt_conv_s16.c: see lt_conv_s16.h. */
 #include "lt_conv_s16.h"
 
-#include <string.h>
+#include <stddef.h>
 
 #include "lt_fixed.h"
-
-/* The sum of n products. Up to 256 of them fit 32 bits. */
-static int64_t dot(const int16_t *a, const int8_t *b, int32_t n)
-{
-    int64_t total = 0;
-    while (n > 0) {
-        int32_t run = n < 256 ? n : 256, sum = 0;
-        for (int32_t i = 0; i < run; i++) {
-            sum += *a++ * *b++;
-        }
-        total += sum;
-        n -= run;
-    }
-    return total;
-}
-
-/* Copy the window of output column x into `patch`, padding as 0. */
-static void gather(const lt_conv_s16 *p, const void *const *rows, int32_t x, int16_t *patch)
-{
-    size_t size = p->in_c * sizeof *patch;
-    for (int32_t ky = 0; ky < p->kernel_h; ky++) {
-        const int16_t *row = rows[ky];
-        int32_t column = x * p->stride_w - p->pad_left;
-        for (int32_t kx = 0; kx < p->kernel_w; kx++, column += p->dilation_w, patch += p->in_c) {
-            if (row == NULL || column < 0 || column >= p->in_w) {
-                memset(patch, 0, size);
-            } else {
-                memcpy(patch, row + column * p->in_c, size);
-            }
-        }
-    }
-}
+#include "lt_window.h"
 
 static int32_t scaled(const lt_conv_s16 *p, int32_t c, int64_t sum)
 {
@@ -61,13 +30,13 @@ LT_SHARED void lt_conv_s16_row(const void *params, const lt_step *step)
         if (taps == 1) {
             window = input + x * p->stride_w * p->in_c;
         } else {
-            gather(p, step->in, x, patch);
+            (void)LT_GATHER(p, step->in, x, p->in_c * (int32_t)sizeof *patch, 0, (int8_t *)patch);
         }
         for (int32_t c = 0; c < p->out_c; c++) {
             const int8_t *weights = p->weights + c * taps * depth;
             int64_t sum = 0;
             for (int32_t tap = 0; tap < taps; tap++, weights += depth) {
-                sum += dot(window + tap * p->in_c + c / filters * depth, weights, depth);
+                sum += lt_dot_s16(window + tap * p->in_c + c / filters * depth, weights, depth);
             }
             int32_t y = lt_add(scaled(p, c, sum), p->output_zero);
             *out++ = (int16_t)lt_clamp(y, p->low, p->high);

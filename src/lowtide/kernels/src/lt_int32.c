@@ -49,20 +49,6 @@ LT_INLINE int32_t divide(const void *params, int32_t a, int32_t b, lt_elem type)
     return limited(params, b == -1 ? lt_sub(0, a) : a / b);
 }
 
-LT_INLINE int32_t least(const void *params, int32_t a, int32_t b, lt_elem type)
-{
-    (void)params;
-    (void)type;
-    return a < b ? a : b;
-}
-
-LT_INLINE int32_t greatest(const void *params, int32_t a, int32_t b, lt_elem type)
-{
-    (void)params;
-    (void)type;
-    return a > b ? a : b;
-}
-
 /* One row of int64, the greater or the lesser of two. */
 static void extremes(const lt_pair *p, const lt_step *step, int greater)
 {
@@ -95,5 +81,5 @@ LT_PAIR_KERNEL(sub_s32_pair, lt_int32, LT_S32, LT_S32, subtract)
 LT_PAIR_KERNEL(mul_s32_pair, lt_int32, LT_S32, LT_S32, multiply)
 LT_PAIR_KERNEL(squared_difference_s32_pair, lt_int32, LT_S32, LT_S32, square)
 LT_PAIR_KERNEL(div_s32_pair, lt_int32, LT_S32, LT_S32, divide)
-LT_PAIR_KERNEL(min_s32_pair, lt_pair, LT_S32, LT_S32, least)
-LT_PAIR_KERNEL(max_s32_pair, lt_pair, LT_S32, LT_S32, greatest)
+LT_PAIR_KERNEL(min_s32_pair, lt_pair, LT_S32, LT_S32, lt_lesser)
+LT_PAIR_KERNEL(max_s32_pair, lt_pair, LT_S32, LT_S32, lt_greater)

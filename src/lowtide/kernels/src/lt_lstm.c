@@ -44,21 +44,6 @@ static void product(const int32_t *bias, const int8_t *weights, const int8_t *in
     }
 }
 
-/* A function of int16 on all units, in place. */
-static void apply(const lt_lstm_s8 *p, lt_kernel function, int32_t multiplier, uint8_t shift,
-                  const int16_t *from, int16_t *to)
-{
-    lt_logistic_s16 params;
-    params.table = p->logistic;
-    params.count = p->units;
-    params.multiplier = multiplier;
-    params.shift = shift;
-    const void *in = from;
-    void *out = to;
-    lt_step step = {&in, &out, NULL, 0};
-    function(&params, &step);
-}
-
 /* activate(weights * in + recurrent * hidden) of one gate, into `to`. */
 static void gate(const lt_lstm_s8 *p, int32_t g, const int8_t *in, const int8_t *hidden, int16_t *to)
 {
@@ -76,7 +61,7 @@ static void gate(const lt_lstm_s8 *p, int32_t g, const int8_t *in, const int8_t 
             to[first + i] = (int16_t)lt_clamp_s16(given[i] + kept[i]);
         }
     }
-    apply(p, g == CELL ? lt_tanh_s16_row : lt_logistic_s16_row, 3, 0, to, to);
+    lt_apply_s16(g == CELL ? lt_tanh_s16_row : lt_logistic_s16_row, p->logistic, p->units, 3, 0, to, to);
 }
 
 LT_SHARED void lt_lstm_s8_row(const void *params, const lt_step *step)
@@ -98,7 +83,7 @@ LT_SHARED void lt_lstm_s8_row(const void *params, const lt_step *step)
         int32_t sum = lt_clamp_s16(kept + lt_clamp_s16(scale(added, by_input)));
         cell[u] = (int16_t)(p->clip > 0 ? lt_clamp(sum, -p->clip, p->clip) : sum);
     }
-    apply(p, lt_tanh_s16_row, p->tanh_multiplier, p->tanh_shift, cell, gates);
+    lt_apply_s16(lt_tanh_s16_row, p->logistic, p->units, p->tanh_multiplier, p->tanh_shift, cell, gates);
     for (int32_t u = 0; u < n; u++) {
         int32_t made = scale(gates[u] * gates[OUTPUT * n + u], by_output) + p->hidden_zero;
         out[u] = (int8_t)lt_clamp(made, INT8_MIN, INT8_MAX);

@@ -10,11 +10,6 @@
 
 enum { FORGET, INPUT, CELL, OUTPUT, GATES };
 
-static int32_t saturate(int32_t x)
-{
-    return lt_clamp(x, INT16_MIN, INT16_MAX);
-}
-
 /* x times factor k of the params, of products and of sums. */
 static int32_t scale(const lt_lstm_s16 *p, int32_t x, int32_t k)
 {
@@ -23,7 +18,7 @@ static int32_t scale(const lt_lstm_s16 *p, int32_t x, int32_t k)
 
 static int32_t scale_sum(const lt_lstm_s16 *p, int64_t x, int32_t k)
 {
-    return saturate(lt_scale_wide(x, p->multiplier[k], p->shift[k]));
+    return lt_clamp_s16(lt_scale_wide(x, p->multiplier[k], p->shift[k]));
 }
 
 static int64_t dot(int64_t sum, const int8_t *a, const int16_t *b, int32_t n)
@@ -32,21 +27,6 @@ static int64_t dot(int64_t sum, const int8_t *a, const int16_t *b, int32_t n)
         sum += a[i] * b[i];
     }
     return sum;
-}
-
-/* A function of int16 on all units, in place. */
-static void apply(const lt_lstm_s16 *p, lt_kernel function, int32_t multiplier, uint8_t shift,
-                  const int16_t *from, int16_t *to)
-{
-    lt_logistic_s16 params;
-    params.table = p->logistic;
-    params.count = p->units;
-    params.multiplier = multiplier;
-    params.shift = shift;
-    const void *in = from;
-    void *out = to;
-    lt_step step = {&in, &out, NULL, 0};
-    function(&params, &step);
 }
 
 /* activate(weights * in + recurrent * hidden) of one gate, into `to`. */
@@ -60,9 +40,9 @@ static void gate(const lt_lstm_s16 *p, int32_t g, const int16_t *in, const int16
         int64_t start = p->recurrent_bias == NULL ? 0 : p->recurrent_bias[at];
         int64_t given = dot(p->bias[at], weights + u * p->inputs, in, p->inputs);
         int64_t kept = dot(start, recurrent + u * p->units, hidden, p->units);
-        to[u] = (int16_t)saturate(scale_sum(p, given, g) + scale_sum(p, kept, GATES + g));
+        to[u] = (int16_t)lt_clamp_s16(scale_sum(p, given, g) + scale_sum(p, kept, GATES + g));
     }
-    apply(p, g == CELL ? lt_tanh_s16_row : lt_logistic_s16_row, 3, 0, to, to);
+    lt_apply_s16(g == CELL ? lt_tanh_s16_row : lt_logistic_s16_row, p->logistic, p->units, 3, 0, to, to);
 }
 
 LT_SHARED void lt_lstm_s16_row(const void *params, const lt_step *step)
@@ -77,15 +57,15 @@ LT_SHARED void lt_lstm_s16_row(const void *params, const lt_step *step)
         gate(p, g, step->in[0], hidden, gates + g * n);
     }
     for (int32_t u = 0; u < n; u++) {
-        int32_t kept = saturate(scale(p, gates[FORGET * n + u] * cell[u], 2 * GATES));
+        int32_t kept = lt_clamp_s16(scale(p, gates[FORGET * n + u] * cell[u], 2 * GATES));
         int32_t added = gates[INPUT * n + u] * gates[CELL * n + u];
-        int32_t sum = saturate(kept + saturate(scale(p, added, 2 * GATES + 1)));
+        int32_t sum = lt_clamp_s16(kept + lt_clamp_s16(scale(p, added, 2 * GATES + 1)));
         cell[u] = (int16_t)(p->clip > 0 ? lt_clamp(sum, -p->clip, p->clip) : sum);
     }
-    apply(p, lt_tanh_s16_row, p->tanh_multiplier, p->tanh_shift, cell, gates);
+    lt_apply_s16(lt_tanh_s16_row, p->logistic, p->units, p->tanh_multiplier, p->tanh_shift, cell, gates);
     for (int32_t u = 0; u < n; u++) {
         int32_t made = scale(p, gates[u] * gates[OUTPUT * n + u], 2 * GATES + 2) + p->hidden_zero;
-        out[u] = (int16_t)saturate(made);
+        out[u] = (int16_t)lt_clamp_s16(made);
     }
     memcpy(hidden, out, (size_t)n * sizeof *out);
 }

@@ -22,19 +22,12 @@ LT_SHARED int lt_slice_run(const lt_sliced *sliced, lt_position *at, void *net, 
     while (status == LT_OK && at->turn < program->turn_count) {
         const lt_turn *turn = &program->turns[at->turn];
         if (turn->node >= LT_LOOP) {
-            lt_loop *const loop = &at->loops[at->depth++];
-            loop->first = ++at->turn;
-            loop->left = turn->steps;
+            enter(turn, at);
             continue;
         }
         const lt_node *node = &program->nodes[turn->node];
         if (node->kind >= LT_TAKE) {
-            at->node = turn->node;
-            at->row = next[node->counter]++;
-            if (++at->done == turn->steps) {
-                at->done = 0;
-                advance(program->turns, at);
-            }
+            exchange(program, turn, at, next);
             status = sliced->exchange(program, net);
             continue;
         }

@@ -6,21 +6,6 @@
 
 #include "lt_fixed.h"
 
-/* The sum of n products. Up to 256 of them fit 32 bits. */
-static int64_t dot(const int16_t *a, const int8_t *b, int32_t n)
-{
-    int64_t total = 0;
-    while (n > 0) {
-        int32_t run = n < 256 ? n : 256, sum = 0;
-        for (int32_t i = 0; i < run; i++) {
-            sum += *a++ * *b++;
-        }
-        total += sum;
-        n -= run;
-    }
-    return total;
-}
-
 /* What input row `row` adds to output column x; `weights` is the kernel's row that meets it. */
 static int64_t across(const lt_transpose_conv_s16 *p, const int16_t *row, int32_t x,
                       const int8_t *weights)
@@ -30,7 +15,7 @@ static int64_t across(const lt_transpose_conv_s16 *p, const int16_t *row, int32_
     int64_t sum = 0;
     for (int32_t kx = reach % p->stride_w; kx < p->kernel_w && column >= 0; kx += p->stride_w) {
         if (column < p->in_w) {
-            sum += dot(row + column * p->in_c, weights + kx * p->in_c, p->in_c);
+            sum += lt_dot_s16(row + column * p->in_c, weights + kx * p->in_c, p->in_c);
         }
         column--;
     }

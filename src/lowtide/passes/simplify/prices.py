@@ -16,12 +16,12 @@ from lowtide.ir.byte_tables import BYTES
 from lowtide.ir.graph import DType, Graph, Op
 from lowtide.ir.operands import type_range
 from lowtide.ir.window import Axis
-from lowtide.lower import conv_fours, conv_lanes, depthwise_columns, depthwise_lanes
+from lowtide.lower import conv_4x2, conv_vector, depthwise_3x3, depthwise_vector
 from lowtide.lower.block_work import CONVOLUTION, DEPTHWISE
 from lowtide.lower.convolution_work import Convolution, ConvolutionBytes, ConvolutionFours
 from lowtide.lower.counts import Features
 from lowtide.lower.depthwise_work import Depthwise, DepthwiseBytes, DepthwiseColumns
-from lowtide.lower.lanes_work import ConvolutionLanes, DepthwiseLanes
+from lowtide.lower.vector_work import ConvolutionLanes, DepthwiseLanes
 from lowtide.passes.simplify.flow import Dense, Flow
 from lowtide.target import ANY, Target
 
@@ -96,16 +96,16 @@ def _depthwise(price: Price, work: Depthwise) -> float:
     sizes = work.axis, work.kernel_h, work.channels
     if price.target.is_portable:
         by_bytes = DepthwiseBytes(work)
-        return price.of("lt_depthwise_bytes_s8_row", by_bytes.features(work.columns, 0))
-    if price.target.has_helium and depthwise_lanes.fits(*sizes):
+        return price.of("lt_depthwise_scalar_s8_row", by_bytes.features(work.columns, 0))
+    if price.target.has_helium and depthwise_vector.fits(*sizes):
         axis, rows = work.axis, work.rows
         shape = axis, work.kernel_h, work.in_w, work.columns, work.channels
         lanes = DepthwiseLanes(work.steps, rows, *shape)
-        return price.of("lt_depthwise_lanes_s8_row", lanes.features(work.columns, 0))
-    if price.target.has_dsp and depthwise_columns.fits(*sizes):
-        piece = depthwise_columns.piece(work.axis, work.columns, work.columns * work.channels)
+        return price.of("lt_depthwise_vector_s8_row", lanes.features(work.columns, 0))
+    if price.target.has_dsp and depthwise_3x3.fits(*sizes):
+        piece = depthwise_3x3.piece(work.axis, work.columns, work.columns * work.channels)
         by_columns = DepthwiseColumns(work, piece)
-        return price.of("lt_depthwise_columns_s8_row", by_columns.features(work.columns, 0))
+        return price.of("lt_depthwise_3x3_s8_row", by_columns.features(work.columns, 0))
     return price.of(DEPTHWISE, work.features(work.columns, 0))
 
 
@@ -113,7 +113,7 @@ def _convolution(price: Price, work: Convolution, run: int) -> float:
     """The same; rows of its windows have `run` bytes."""
     if price.target.is_portable:
         by_bytes = ConvolutionBytes(work)
-        return price.of("lt_conv_bytes_s8_row", by_bytes.features(work.columns, 0))
+        return price.of("lt_conv_scalar_s8_row", by_bytes.features(work.columns, 0))
     if price.target.has_helium:
         lanes = ConvolutionLanes(
             steps=work.steps,
@@ -123,14 +123,14 @@ def _convolution(price: Price, work: Convolution, run: int) -> float:
             in_w=work.in_w,
             columns=work.columns,
             out_c=work.out_c,
-            chunks=conv_lanes.chunks(work.kernel_h * run),
+            chunks=conv_vector.chunks(work.kernel_h * run),
             run=run,
             direct=work.direct,
         )
-        return price.of("lt_conv_lanes_s8_row", lanes.features(work.columns, 0))
+        return price.of("lt_conv_vector_s8_row", lanes.features(work.columns, 0))
     ready = work.in_c % 4 == 0
     if price.target.has_dsp and not (work.direct and work.columns == 1 and not ready):
-        quads = conv_fours.quads(work.kernel_h, run)
+        quads = conv_4x2.quads(work.kernel_h, run)
         fours = ConvolutionFours(work, quads, work.direct and ready)
-        return price.of("lt_conv_fours_s8_row", fours.features(work.columns, 0))
+        return price.of("lt_conv_4x2_s8_row", fours.features(work.columns, 0))
     return price.of(CONVOLUTION, work.features(work.columns, 0))

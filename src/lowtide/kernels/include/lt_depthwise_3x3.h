@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lt_depthwise_3x3.h: DEPTHWISE_CONV_2D, int8, 3 x 3, for cores with Arm's DSP extension.
+ *
+ * A quicker form of lt_depthwise_mult1.h, for programs that are made for such a core; its conditions,
+ * and: 3 x 3, no dilation along a row, stride 1 or 2 along it, a multiple of 4 channels.
+ *
+ * Four channels at a time, the columns of the window are unpacked once to pairs of halves, then each
+ * channel goes along them with its weights in registers. A column is six words of two halves, of
+ * x - input_zero: for channels 0 to 3 of the group, and rows 0 to 2 of the window (low half first):
+ *   word 0: rows 0 and 1 of channel 0    word 3: rows 0 and 1 of channel 1
+ *   word 1: row 2 of channels 0 and 2    word 4: row 2 of channels 1 and 3
+ *   word 2: rows 0 and 1 of channel 2    word 5: rows 0 and 1 of channel 3
+ * The first two words are what channel 0 needs, the second and third what channel 2 does, and so on.
+ * The results, four bytes, replace word 0 of the window's second column, which nothing reads any more.
+ *
+ * A record has five words for a channel; with w(row, column), and bytes from the lowest:
+ *   w(0,0) w(0,1) w(1,0) w(1,1)
+ *   w(0,2) w(2,0) w(1,2) w(2,1)
+ *   the shift, 0 to 22, as low half, 2 * w(2,2) as high half
+ *   2 * bias
+ *   multiplier: the factor is multiplier * 2^(-32 - shift)
+ */
+#ifndef LT_DEPTHWISE_3X3_H
+#define LT_DEPTHWISE_3X3_H
+
+#include "lowtide.h"
+#include "lt_depthwise_mult1.h" /* the lean form is lt_depthwise_mult1_s8_plain */
+
+/* One output row.
+ *
+ * step->in: 3 rows of in_w * channels bytes, null where the row is padding.
+ * step->out[0]: a row of out_w * channels bytes; overlaps no input row.
+ * step->scratch: 24 * ((piece - 1) * stride_w + 3) bytes, aligned to 4.
+ */
+typedef struct {
+    const int32_t *records; /* [channels / 4][4][5]: of channels 0, 2, 1 and 3 of each group */
+    uint16_t in_w, out_w, channels;
+    uint16_t piece; /* the columns of output that are made at a time */
+    uint16_t stride_w;
+    int16_t pad_left;
+    int16_t centre; /* 2 * (the output's zero point) + 1 */
+    int8_t input_zero;
+    int8_t low, high; /* the fused activation's range */
+} lt_depthwise_3x3_s8;
+
+void lt_depthwise_3x3_s8_row(const void *params, const lt_step *step);
+
+/* The parts of it that are in assembly where there is a DSP extension. */
+
+/* Where four channels of a window's pixels are: three rows, `row` and what is `row1` and `row2` bytes
+ * further, of pixels `pitch` bytes apart. `base` is -input_zero in both halves. */
+typedef struct {
+    const int8_t *row;
+    intptr_t row1, row2;
+    int32_t pitch, base;
+} lt_3x3_source;
+
+/* Unpack `count` >= 1 columns. */
+void lt_3x3_unpack(const lt_3x3_source *from, int32_t *to, int32_t count);
+
+/* Four channels of some windows. What is 0 in `masks` is 0 in the first three words of each record. */
+typedef struct {
+    int32_t *columns;
+    uint32_t masks[3];
+    int32_t odd; /* centre */
+    const int32_t *records;
+} lt_3x3_sums;
+
+/* Make n >= 1 results, of windows one column apart, or two; sums->records becomes those that follow. */
+void lt_3x3_sum_1(lt_3x3_sums *sums, int32_t n);
+void lt_3x3_sum_2(lt_3x3_sums *sums, int32_t n);
+
+#endif

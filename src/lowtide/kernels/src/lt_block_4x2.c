@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lt_block_4x2.c: see lt_block_4x2.h. */
+#include "lt_block_4x2.h"
+
+#include <stddef.h>
+
+static void expand(const void *params, int32_t from, int32_t columns, const lt_step *step)
+{
+    lt_conv_4x2_s8 part = *((const lt_block_4x2_s8 *)params)->expand;
+    part.out_w = (uint16_t)columns;
+    part.last = (int16_t)(part.last < from ? -1 : part.last - from); /* the row's, as are its ends */
+    lt_conv_4x2_s8_row(&part, step);
+}
+
+static void project(const void *params, int32_t columns, const lt_step *step)
+{
+    (void)columns; /* as many as its params say */
+    lt_conv_4x2_s8_row(((const lt_block_4x2_s8 *)params)->project, step);
+}
+
+static void columns(const void *params, int32_t pad_left, int32_t in_w, const lt_step *step)
+{
+    lt_depthwise_3x3_s8 part = *((const lt_block_4x2_s8 *)params)->columns;
+    part.pad_left = (int16_t)pad_left;
+    part.in_w = (uint16_t)in_w;
+    lt_depthwise_3x3_s8_row(&part, step);
+}
+
+static void depthwise(const void *params, int32_t pad_left, int32_t in_w, const lt_step *step)
+{
+    const lt_block_4x2_s8 *p = params;
+    lt_block_depthwise(p->depthwise, p->lean, pad_left, in_w, step);
+}
+
+static lt_block block_of(const lt_block_4x2_s8 *p)
+{
+    const lt_depthwise_mult1_s8 *core = p->depthwise;
+    int32_t channels = core != NULL ? core->channels : p->columns->channels;
+    lt_block of = {p,
+                   expand,
+                   p->project != NULL ? project : NULL,
+                   core != NULL ? depthwise : columns,
+                   LT_BLOCK_SHAPE(p),
+                   core != NULL ? core->stride_w : p->columns->stride_w,
+                   core != NULL ? core->kernel_h : 3,
+                   core != NULL ? core->kernel_w : 3,
+                   channels,
+                   p->expand != NULL ? p->expand->in_c : channels,
+                   p->project != NULL ? p->project->out_c : channels};
+    return of;
+}
+
+LT_SHARED void lt_block_4x2_s8_row(const void *params, const lt_step *step)
+{
+    lt_block of = block_of(params);
+    lt_block_run(&of, step);
+}
+
+LT_SHARED void lt_separable_4x2_s8_row(const void *params, const lt_step *step)
+{
+    lt_block of = block_of(params);
+    lt_separable_run(&of, step);
+}

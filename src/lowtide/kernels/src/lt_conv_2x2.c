@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lt_conv_2x2.c: see lt_conv_2x2.h. */
+#include "lt_conv_2x2.h"
+
+#include <stddef.h>
+
+#include "lt_fixed.h"
+
+enum { FITTING = 508 }; /* so many products fit 32 bits, whatever they are; whole fours */
+
+/* Four sums under way: `whole` and what was added since. */
+typedef struct {
+    int32_t sums[4];
+    int64_t whole[4];
+} totals;
+
+static inline void begin(const lt_conv_2x2_s16 *p, totals *t, int32_t i, int32_t c)
+{
+    if (p->bias != NULL) {
+        t->sums[i] = 0;
+        t->whole[i] = p->bias[c];
+    } else {
+        t->sums[i] = p->start[c];
+    }
+}
+
+/* Where sums have 64 bits: make them so. */
+static void gather(totals *t)
+{
+    for (int32_t i = 0; i < 4; i++) {
+        t->whole[i] += t->sums[i];
+        t->sums[i] = 0;
+    }
+}
+
+static int16_t result(const lt_conv_2x2_s16 *p, const totals *t, int32_t i, int32_t c)
+{
+    int32_t y;
+    if (p->shift == NULL) {
+        return (int16_t)lt_high_s16(t->sums[i], p->factor[c], p->output_zero);
+    } else if (p->bias != NULL) {
+        y = lt_scale_wide(t->whole[i], p->factor[c], p->shift[c]);
+    } else {
+        y = lt_scale(t->sums[i], p->factor[c], p->shift[c]);
+    }
+    return (int16_t)lt_clamp(lt_add(y, p->output_zero), INT16_MIN, INT16_MAX);
+}
+
+/* Add n products, one by one: x[0] is product k of a row of the window, whose weights are w. */
+static void add_each(int32_t *sum, const int8_t *w, int32_t k, const int16_t *x, int32_t n)
+{
+    for (; n > 0; n--, k++) {
+        int32_t middle = (k & 1) != (k >> 1 & 1) ? 3 : 0; /* 1 and 2 have changed places */
+        *sum = lt_add(*sum, *x++ * w[k ^ middle]);
+    }
+}
+
+/* Add n products to four channels; x[0] is product k of a row of the window, whose weights are w, those of
+ * the next channel `channel` behind. */
+static void add_single(const lt_conv_2x2_s16 *p, totals *t, const int8_t *w, int32_t channel, int32_t k,
+                       const int16_t *x, int32_t n)
+{
+    while (n > 0) {
+        int32_t many = p->bias != NULL && n > FITTING ? FITTING : n;
+        int32_t fours = (k & 3) == 0 ? many >> 2 : 0, rest = many - 4 * fours;
+        if (fours > 0) {
+            lt_2x2_single(t->sums, w + k, channel, x, fours);
+            x += 4 * fours;
+            k += 4 * fours;
+        }
+        for (int32_t i = 0; i < 4 && rest > 0; i++) {
+            add_each(t->sums + i, w + i * channel, k, x, rest);
+        }
+        x += rest;
+        k += rest;
+        n -= many;
+        if (p->bias != NULL) {
+            gather(t);
+        }
+    }
+}
+
+/* The number of weights of a row of the window. */
+static inline int32_t line_of(const lt_conv_2x2_s16 *p)
+{
+    return (p->kernel_w * p->in_c + 3) & ~3;
+}
+
+/* Output channels c to c + 3 of the pixel whose window begins in column `first`; with less than four
+ * channels, c alone. */
+static void make_single(const lt_conv_2x2_s16 *p, const void *const *rows, int32_t first, int32_t c,
+                        int16_t *out)
+{
+    int32_t line = line_of(p), all = p->out_c < 4 ? 1 : 4, channel = p->kernel_h * line;
+    const int8_t *w = p->weights + c * channel;
+    totals t;
+    for (int32_t i = 0; i < 4; i++) {
+        begin(p, &t, i, i < all ? c + i : c);
+    }
+    for (int32_t ky = 0; ky < p->kernel_h; ky++, w += line) {
+        const int16_t *row = rows[ky];
+        int32_t many = p->dilation_w == 1 ? p->kernel_w : 1; /* columns side by side */
+        for (int32_t kx = 0; row != NULL && kx < p->kernel_w; kx += many) {
+            int32_t column = first + kx * p->dilation_w;
+            int32_t from = column < 0 ? -column : 0;
+            int32_t to = column + many > p->in_w ? p->in_w - column : many;
+            if (from < to) {
+                add_single(p, &t, w, all == 1 ? 0 : channel, (kx + from) * p->in_c,
+                           row + (column + from) * p->in_c, (to - from) * p->in_c);
+            }
+        }
+    }
+    for (int32_t i = 0; i < all; i++) {
+        out[c + i] = result(p, &t, i, c + i);
+    }
+}
+
+/* All output channels of a pixel. The last four may have channels that were made before. */
+static void make_singles(const lt_conv_2x2_s16 *p, const void *const *rows, int32_t first, int16_t *out)
+{
+    for (int32_t c = 0; c < p->out_c; c += p->out_c < 4 ? 1 : 4) {
+        make_single(p, rows, first, p->out_c >= 4 && c > p->out_c - 4 ? p->out_c - 4 : c, out);
+    }
+}
+
+/* The products of a row of the window that are in no four, for two channels and pixels. */
+LT_APART static void add_rest(int32_t *sums, const int8_t *w, int32_t channel, const int16_t *x, int32_t pixel,
+                     int32_t n)
+{
+    for (int32_t i = 0; i < 4; i++) {
+        add_each(sums + i, w + (i & 1) * channel, 0, x + (i >> 1) * pixel, n);
+    }
+}
+
+/* All output channels, at least two, of two pixels, whose windows, without padding, begin in column `first`
+ * and stride_w behind it; sums have 32 bits. */
+static void make_pairs(const lt_conv_2x2_s16 *p, const void *const *rows, int32_t first, int16_t *out)
+{
+    int32_t run = p->kernel_w * p->in_c, fours = run >> 2, rest = run & 3, pixel = p->stride_w * p->in_c;
+    int32_t line = line_of(p), channel = p->kernel_h * line, offset = first * p->in_c;
+    int32_t zero = p->output_zero;
+    const int32_t *start = p->start, *factor = p->factor;
+    const int8_t *weights = p->weights;
+    int16_t *next = out + p->out_c; /* of the other pixel */
+    const void *const *end = rows + p->kernel_h;
+    if (rest > 0 && offset + pixel + 4 * fours + 4 <= p->in_w * p->in_c) {
+        fours++; /* weights beyond the last product are 0 */
+        rest = 0;
+    }
+    for (int32_t left = p->out_c; left > 0; left -= 2) {
+        if (left == 1) { /* one that was made before, and the last */
+            weights -= channel;
+            start--;
+            factor--;
+            out--;
+            next--;
+        }
+        int32_t sums[4] = {start[0], start[1], start[0], start[1]};
+        const int8_t *w = weights;
+        for (const void *const *at = rows; at != end; at++, w += line) {
+            if (*at != NULL) {
+                const int16_t *x = (const int16_t *)*at + offset;
+                lt_2x2_pair(sums, w, channel, x, pixel, fours);
+                if (rest > 0) {
+                    add_rest(sums, w + 4 * fours, channel, x + 4 * fours, pixel, rest);
+                }
+            }
+        }
+        int32_t one = factor[0], other = factor[1];
+        out[0] = (int16_t)lt_high_s16(sums[0], one, zero);
+        out[1] = (int16_t)lt_high_s16(sums[1], other, zero);
+        next[0] = (int16_t)lt_high_s16(sums[2], one, zero);
+        next[1] = (int16_t)lt_high_s16(sums[3], other, zero);
+        weights += 2 * channel;
+        start += 2;
+        factor += 2;
+        out += 2;
+        next += 2;
+    }
+}
+
+LT_SHARED void lt_conv_2x2_s16_row(const void *params, const lt_step *step)
+{
+    const lt_conv_2x2_s16 *p = params;
+    int16_t *out = step->out[0];
+    int32_t first = -p->pad_left, quick = p->shift == NULL && p->out_c > 1;
+    if (p->dilation_w > 1 && p->kernel_w > 1) {
+        quick = 0;
+    }
+    LT_MACS(p->out_w * p->kernel_h * p->kernel_w * p->in_c * p->out_c);
+    for (int32_t x = 0; x < p->out_w;) {
+        int32_t pixels = 1;
+        if (quick && x + 1 < p->out_w && first >= 0 && first + p->stride_w + p->kernel_w <= p->in_w) {
+            pixels = 2;
+            make_pairs(p, step->in, first, out);
+        } else {
+            make_singles(p, step->in, first, out);
+        }
+        x += pixels;
+        first += pixels * p->stride_w;
+        out += pixels * p->out_c;
+    }
+    if (p->low > INT16_MIN || p->high < INT16_MAX) {
+        for (int16_t *at = step->out[0]; at != out; at++) {
+            *at = (int16_t)lt_clamp(*at, p->low, p->high);
+        }
+    }
+}
+
+#ifndef LT_DSP
+
+/* Four products, wrapping; the middle two weights have changed places. */
+static inline int32_t add_four(int32_t sum, const int8_t *w, const int16_t *x)
+{
+    sum = lt_add(sum, x[0] * w[0]);
+    sum = lt_add(sum, x[1] * w[2]);
+    sum = lt_add(sum, x[2] * w[1]);
+    return lt_add(sum, x[3] * w[3]);
+}
+
+LT_SHARED void lt_2x2_pair(int32_t *sums, const int8_t *w, int32_t channel, const int16_t *x,
+                            int32_t pixel, int32_t fours)
+{
+    int32_t a = sums[0], b = sums[1], c = sums[2], d = sums[3];
+    for (; fours > 0; fours--, w += 4, x += 4) {
+        a = add_four(a, w, x);
+        b = add_four(b, w + channel, x);
+        c = add_four(c, w, x + pixel);
+        d = add_four(d, w + channel, x + pixel);
+    }
+    sums[0] = a;
+    sums[1] = b;
+    sums[2] = c;
+    sums[3] = d;
+}
+
+LT_SHARED void lt_2x2_single(int32_t *sums, const int8_t *w, int32_t channel, const int16_t *x,
+                              int32_t fours)
+{
+    int32_t a = sums[0], b = sums[1], c = sums[2], d = sums[3];
+    const int8_t *v = w + 2 * channel;
+    for (; fours > 0; fours--, w += 4, v += 4, x += 4) {
+        a = add_four(a, w, x);
+        b = add_four(b, w + channel, x);
+        c = add_four(c, v, x);
+        d = add_four(d, v + channel, x);
+    }
+    sums[0] = a;
+    sums[1] = b;
+    sums[2] = c;
+    sums[3] = d;
+}
+
+#endif

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lt_conv_4x2.c: see lt_conv_4x2.h. The parts that lt_conv_4x2_dsp.c has in assembly are here in
+ * C, too: they say what those do, and stand in for them on other cores. */
+#include "lt_conv_4x2.h"
+
+#include <stddef.h>
+
+#include "lt_fixed.h"
+
+/* Bytes 0 and 2, or 1 and 3 from the second on, as halves. */
+static inline int32_t two_of(const int8_t *x, uint32_t flip)
+{
+#ifdef LT_DSP
+    return lt_even((int32_t)((uint32_t)lt_load(x) ^ flip * 0x01010101U));
+#else
+    uint32_t low = (uint32_t)(int8_t)((uint32_t)x[0] ^ flip);
+    return (int32_t)((low & 0xFFFFU) | (uint32_t)(int8_t)((uint32_t)x[2] ^ flip) << 16);
+#endif
+}
+
+static inline int32_t others_of(const int8_t *x, uint32_t flip)
+{
+#ifdef LT_DSP
+    return lt_odd((int32_t)((uint32_t)lt_load(x) ^ flip * 0x01010101U));
+#else
+    return two_of(x + 1, flip);
+#endif
+}
+
+/* Unpack one of two pixels. */
+static void unpack(int32_t *to, const int8_t *from, int32_t words, uint32_t flip)
+{
+    for (; words > 0; words--, to += 4, from += 4) {
+        to[0] = two_of(from, flip);
+        to[2] = others_of(from, flip);
+    }
+}
+
+static void unpack_zeros(int32_t *to, int32_t zero, int32_t words)
+{
+    int32_t both = (int32_t)((uint32_t)(zero & 0xFFFF) * 0x10001U);
+    for (; words > 0; words--, to += 4) {
+        to[0] = both;
+        to[2] = both;
+    }
+}
+
+/* A row of the window of one of two pixels, of which some columns are padding. */
+LT_APART static void unpack_pixels(const lt_conv_4x2_s8 *p, const int8_t *row, int32_t first,
+                                int32_t *to)
+{
+    int32_t words = p->in_c >> 2;
+    for (int32_t kx = p->kernel_w; kx > 0; kx--, first += p->dilation_w, to += 4 * words) {
+        if (first >= 0 && first < p->in_w) {
+            unpack(to, row + first * p->in_c, words, p->flip);
+        } else {
+            unpack_zeros(to, p->input_zero, words);
+        }
+    }
+}
+
+/* The same if in_c is no multiple of 4. */
+LT_APART static void unpack_bytes(const lt_conv_4x2_s8 *p, const int8_t *row, int32_t first,
+                               int32_t *to)
+{
+    int8_t bytes[4] = {0, 0, 0, 0};
+    int32_t k = 0;
+    for (int32_t kx = p->kernel_w; kx > 0; kx--, first += p->dilation_w) {
+        int32_t inside = first >= 0 && first < p->in_w;
+        const int8_t *pixel = inside ? row + first * p->in_c : NULL;
+        for (int32_t c = 0; c < p->in_c; c++) {
+            bytes[k++] = (int8_t)(pixel != NULL ? pixel[c] ^ p->flip : p->input_zero);
+            if (k == 4) {
+                unpack(to, bytes, 1, 0);
+                to += 4;
+                k = 0;
+            }
+        }
+    }
+    if (k != 0) {
+        unpack(to, bytes, 1, 0); /* weights beyond the last byte are 0 */
+    }
+}
+
+static inline int32_t is_inside(const lt_conv_4x2_s8 *p, int32_t first)
+{
+    return first >= 0 && first <= p->last;
+}
+
+/* A row of the window that begins in column `first`, of one of two pixels. */
+static void unpack_one(const lt_conv_4x2_s8 *p, const int8_t *row, int32_t first, int32_t *to)
+{
+    if (is_inside(p, first)) {
+        unpack(to, row + first * p->in_c, p->words, p->flip);
+    } else if ((p->in_c & 3) == 0) {
+        unpack_pixels(p, row, first, to);
+    } else {
+        unpack_bytes(p, row, first, to);
+    }
+}
+
+/* The windows of output columns x and x + 1. */
+LT_APART static void unpack_two(const lt_conv_4x2_s8 *p, const void *const *rows, int32_t x, int32_t *to)
+{
+    int32_t first = x * p->stride_w - p->pad_left, second = first + p->stride_w;
+    int32_t both = is_inside(p, first) && is_inside(p, second);
+    for (int32_t ky = p->kernel_h; ky > 0; ky--, rows++, to += 4 * p->words) {
+        const int8_t *row = *rows;
+        if (row == NULL) {
+            unpack_zeros(to, p->input_zero, p->words);
+            unpack_zeros(to + 1, p->input_zero, p->words);
+        } else if (both && p->flip != 0) {
+            lt_4x2_unpack_flipped(to, row + first * p->in_c, row + second * p->in_c, p->words);
+        } else if (both) {
+            lt_4x2_unpack(to, row + first * p->in_c, row + second * p->in_c, p->words);
+        } else {
+            unpack_one(p, row, first, to);
+            unpack_one(p, row, second, to + 1);
+        }
+    }
+}
+
+static void fill(int8_t *to, int8_t value, int32_t n)
+{
+    for (; n > 0; n--) {
+        *to++ = value;
+    }
+}
+
+/* A row of the window as bytes, of which some columns are padding. */
+static void copy_pixels(const lt_conv_4x2_s8 *p, const int8_t *row, int32_t first, int8_t *to)
+{
+    for (int32_t kx = p->kernel_w; kx > 0; kx--, first += p->dilation_w, to += p->in_c) {
+        if (first >= 0 && first < p->in_w) {
+            const int8_t *pixel = row + first * p->in_c;
+            for (int32_t c = 0; c < p->in_c; c++) {
+                to[c] = (int8_t)(pixel[c] ^ p->flip);
+            }
+        } else {
+            fill(to, p->input_zero, p->in_c);
+        }
+    }
+}
+
+/* The window of output column x as bytes: where it is, or gathered in `patch`. */
+LT_APART static const int8_t *window(const lt_conv_4x2_s8 *p, const void *const *rows,
+                                  int32_t x, int8_t *patch)
+{
+    int32_t first = x * p->stride_w - p->pad_left, words = p->words;
+    int8_t *to = patch;
+    if (p->direct) {
+        return (const int8_t *)rows[0] + first * p->in_c;
+    }
+    for (int32_t ky = 0; ky < p->kernel_h; ky++, to += 4 * words) {
+        const int8_t *row = rows[ky];
+        if (row == NULL) {
+            fill(to, p->input_zero, 4 * words);
+        } else if (is_inside(p, first)) {
+            for (int32_t i = 0; i < 4 * words; i += 4) {
+                uint32_t word;
+                __builtin_memcpy(&word, row + first * p->in_c + i, 4);
+                word ^= p->flip * 0x01010101U;
+                __builtin_memcpy(to + i, &word, 4);
+            }
+        } else {
+            copy_pixels(p, row, first, to);
+        }
+    }
+    return patch;
+}
+
+/* The channels beyond the last four, of `pixels` pixels, by `run`. */
+LT_APART static void run_rest(const lt_conv_4x2_s8 *p, void (*run)(lt_4x2 *), lt_4x2 *of, int32_t pixels)
+{
+    int32_t rest = p->out_c & 3;
+    int8_t last[8], *out = of->out + p->out_c - rest;
+    of->out = last;
+    of->out_c = 4;
+    of->groups = 1;
+    run(of);
+    for (int32_t i = 0; i < pixels; i++) {
+        for (int32_t c = 0; c < rest; c++) {
+            out[i * p->out_c + c] = last[4 * i + c];
+        }
+    }
+    of->out = out + rest - p->out_c;
+    of->out_c = p->out_c;
+    of->groups = p->out_c >> 2;
+}
+
+/* All channels of the pixels of `of`, by `run`. */
+static inline void run_all(const lt_conv_4x2_s8 *p, void (*run)(lt_4x2 *), lt_4x2 *of, int32_t pixels)
+{
+    of->weights = p->weights;
+    of->scales = p->scales;
+    if (of->groups > 0) {
+        run(of);
+    }
+    if ((p->out_c & 3) != 0) {
+        run_rest(p, run, of, pixels);
+    }
+    of->out += pixels * p->out_c;
+}
+
+LT_SHARED void lt_conv_4x2_s8_row(const void *params, const lt_step *step)
+{
+    const lt_conv_4x2_s8 *p = params;
+    lt_4x2 of = {NULL, NULL, NULL, p->quads, step->out[0], p->out_c, p->out_c >> 2};
+    int32_t x = 0;
+    const int8_t *pixel = step->in[0];
+    for (; !p->lean && x + 1 < p->out_w; x += 2) {
+        if (p->direct) {
+            int32_t pitch = p->stride_w * p->in_c;
+            lt_4x2_unpack(step->scratch, pixel, pixel + pitch, p->words);
+            pixel += 2 * pitch;
+        } else {
+            unpack_two(p, step->in, x, step->scratch);
+        }
+        of.x = step->scratch;
+        run_all(p, lt_4x2_two, &of, 2);
+    }
+    for (; x < p->out_w; x++) {
+        of.x = window(p, step->in, x, step->scratch);
+        run_all(p, lt_4x2_one, &of, 1);
+    }
+    LT_MACS(p->out_w * p->kernel_h * p->kernel_w * p->in_c * p->out_c);
+    lt_clamp_row(step->out[0], p->out_w * p->out_c, p->low, p->high);
+}
+
+#ifndef LT_DSP
+
+LT_SHARED void lt_4x2_unpack(int32_t *to, const int8_t *pixel0, const int8_t *pixel1, int32_t words)
+{
+    unpack(to, pixel0, words, 0);
+    unpack(to + 1, pixel1, words, 0);
+}
+
+LT_SHARED void lt_4x2_unpack_flipped(int32_t *to, const int8_t *pixel0, const int8_t *pixel1,
+                                       int32_t words)
+{
+    unpack(to, pixel0, words, 0x80);
+    unpack(to + 1, pixel1, words, 0x80);
+}
+
+/* sum + the products of both halves of two words, wrapping. */
+static int32_t dual(int32_t a, int32_t b, int32_t sum)
+{
+    return lt_add(sum, lt_add((int16_t)a * (int16_t)b, (a >> 16) * (b >> 16)));
+}
+
+/* The low bytes of both halves of a word, as halves. */
+static int32_t low_bytes(int32_t word)
+{
+    return (int32_t)((uint32_t)(int8_t)word & 0xFFFFU) | (int32_t)((uint32_t)(int8_t)(word >> 16) << 16);
+}
+
+static int8_t scaled(int32_t twice, const int32_t *scale)
+{
+    return (int8_t)lt_clamp(lt_narrow(twice, scale[0], scale[1], scale[2]), INT8_MIN, INT8_MAX);
+}
+
+/* A pair of channels of one pixel: halves of products 0 and 2 are x[0], of 1 and 3 x[other], and so on
+ * every `next` words; weights every fourth word, from w[0] and w[2] on. */
+static void pair_of(const int32_t *w, const int32_t *x, int32_t other, int32_t next, int32_t quads,
+                    const int32_t *start, const int32_t *scale, int8_t *out)
+{
+    int32_t low = start[0], raw = start[1];
+    for (; quads > 0; quads--, w += 4, x += next) {
+        raw = dual(w[2], x[other], dual(w[0], x[0], raw));
+        low = dual(low_bytes(w[2]), x[other], dual(low_bytes(w[0]), x[0], low));
+    }
+    out[0] = scaled(lt_add(low, low), scale);
+    out[1] = scaled(lt_sub(raw, low) >> 7, scale + 3);
+}
+
+LT_SHARED void lt_4x2_two(lt_4x2 *of)
+{
+    const int32_t *x = of->x;
+    int8_t *out = of->out;
+    for (int32_t left = of->groups; left > 0; left--, out += 4) {
+        for (int32_t i = 0; i < 4; i++) {
+            int32_t pair = i & 1, pixel = i >> 1;
+            pair_of(of->weights + pair, x + pixel, 2, 4, of->quads, of->scales + 2 * pair,
+                    of->scales + 4 + 6 * pair, out + 2 * pair + pixel * of->out_c);
+        }
+        of->weights += 4 * of->quads;
+        of->scales += 16;
+    }
+}
+
+LT_SHARED void lt_4x2_one(lt_4x2 *of)
+{
+    int8_t *out = of->out;
+    for (int32_t left = of->groups; left > 0; left--, out += 4) {
+        for (int32_t pair = 0; pair < 2; pair++) {
+            const int32_t *w = of->weights + pair, *start = of->scales + 2 * pair;
+            int32_t sums[2] = {start[0], start[1]}, halves[2];
+            for (int32_t k = 0; k < of->quads; k++, w += 4) {
+                const int8_t *x = (const int8_t *)of->x + 4 * k;
+                halves[0] = two_of(x, 0);
+                halves[1] = others_of(x, 0);
+                sums[1] = dual(w[2], halves[1], dual(w[0], halves[0], sums[1]));
+                sums[0] = dual(low_bytes(w[2]), halves[1], dual(low_bytes(w[0]), halves[0], sums[0]));
+            }
+            out[2 * pair] = scaled(lt_add(sums[0], sums[0]), of->scales + 4 + 6 * pair);
+            out[2 * pair + 1] = scaled(lt_sub(sums[1], sums[0]) >> 7, of->scales + 7 + 6 * pair);
+        }
+        of->weights += 4 * of->quads;
+        of->scales += 16;
+    }
+}
+
+#endif

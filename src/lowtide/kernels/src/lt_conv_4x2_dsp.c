@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lt_conv_4x2_dsp.c: see lt_conv_4x2.h. For cores with Arm's DSP extension.
+ *
+ * Whole functions in assembly, since a compiler would have to find registers for all of it at once;
+ * lt_conv_4x2.c says the same in C. Loops over products begin in the middle of their first turn where
+ * the number of products is not that of whole turns: what the turn has is of equal size.
+ */
+#include "lt_conv_4x2.h"
+
+#include "lt_fixed.h"
+
+#ifdef LT_DSP
+
+#define UNUSED __attribute__((unused))
+#define NAKED __attribute__((naked))
+
+/* r0 to, r1 and r2 pixels, r3 words left; r4 to r7 halves. An odd word comes first. */
+#define UNPACK                                                                                       \
+    "ldr r6, [r1], #4\n\t"                                                                           \
+    "ldr r7, [r2], #4\n\t"                                                                           \
+    "sxtb16 r4, r6\n\t"                                                                              \
+    "sxtb16 r5, r7\n\t"                                                                              \
+    "sxtb16 r6, r6, ror #8\n\t"                                                                      \
+    "sxtb16 r7, r7, ror #8\n\t"                                                                      \
+    "stmia r0!, {r4-r7}\n\t"
+LT_SHARED NAKED void lt_4x2_unpack(int32_t *to UNUSED, const int8_t *pixel0 UNUSED,
+                           const int8_t *pixel1 UNUSED, int32_t words UNUSED)
+{
+    __asm__("push {r4-r7}\n\t"
+            "lsrs r3, r3, #1\n\t"
+            "bcc 1f\n\t" UNPACK "1:\n\t"
+            "cbz r3, 3f\n"
+            "2:\n\t" UNPACK UNPACK "subs r3, r3, #1\n\t"
+            "bne 2b\n"
+            "3:\n\t"
+            "pop {r4-r7}\n\t"
+            "bx lr");
+}
+
+/* The same; r12 sign bits. */
+#define UNPACK_FLIPPED                                                                               \
+    "ldr r6, [r1], #4\n\t"                                                                           \
+    "ldr r7, [r2], #4\n\t"                                                                           \
+    "eor r6, r6, r12\n\t"                                                                            \
+    "eor r7, r7, r12\n\t"                                                                            \
+    "sxtb16 r4, r6\n\t"                                                                              \
+    "sxtb16 r5, r7\n\t"                                                                              \
+    "sxtb16 r6, r6, ror #8\n\t"                                                                      \
+    "sxtb16 r7, r7, ror #8\n\t"                                                                      \
+    "stmia r0!, {r4-r7}\n\t"
+LT_SHARED NAKED void lt_4x2_unpack_flipped(int32_t *to UNUSED, const int8_t *pixel0 UNUSED,
+                                             const int8_t *pixel1 UNUSED, int32_t words UNUSED)
+{
+    __asm__("push {r4-r7}\n\t"
+            "mov r12, #0x80808080\n"
+            "1:\n\t" UNPACK_FLIPPED
+            "subs r3, r3, #1\n\t"
+            "bne 1b\n\t"
+            "pop {r4-r7}\n\t"
+            "bx lr");
+}
+
+/* Sums of two pixels: of c0 low r2, r3; of c0 and c1 raw r4, r5; of c2 low r6, r7; of c2 and c3 raw r8,
+ * r9. r0 weights, r1 halves; r10, r11 weights of the pairs; r12, lr halves of the pixels. */
+#define HALVES_2                                                                                     \
+    "ldm r0!, {r10, r11}\n\t"                                                                        \
+    "ldm r1!, {r12, lr}\n\t"                                                                         \
+    "smlad r4, r10, r12, r4\n\t"                                                                     \
+    "smlad r5, r10, lr, r5\n\t"                                                                      \
+    "sxtb16 r10, r10\n\t"                                                                            \
+    "smlad r8, r11, r12, r8\n\t"                                                                     \
+    "smlad r9, r11, lr, r9\n\t"                                                                      \
+    "sxtb16 r11, r11\n\t"                                                                            \
+    "smlad r2, r10, r12, r2\n\t"                                                                     \
+    "smlad r3, r10, lr, r3\n\t"                                                                      \
+    "smlad r6, r11, r12, r6\n\t"                                                                     \
+    "smlad r7, r11, lr, r7\n\t"
+#define QUAD_2 HALVES_2 HALVES_2 /* 96 bytes */
+/* Scale twice a channel's sum, as lt_narrow_s8: r10 multiplier, r11 centre, r12 shift. What a low sum is
+ * times 1, a raw one less the low one is times 256. */
+#define SCALED(sum)                                                                                  \
+    "add lr, r11, " sum ", asr #31\n\t"                                                              \
+    "smmlar lr, " sum ", r10, lr\n\t"                                                                \
+    "asr lr, lr, r12\n\t"                                                                            \
+    "ssat lr, #8, lr, asr #1\n\t"
+#define LOW(sum) "lsl " sum ", " sum ", #1\n\t" SCALED(sum)
+#define HIGH(sum) "asr " sum ", " sum ", #7\n\t" SCALED(sum)
+#define NEXT_SCALE "ldm r0!, {r10, r11, r12}\n\t"
+/* Of two pixels: r1 where the first one's next channel goes, r2 how far the second is from there. */
+#define PUT_0 "strb lr, [r1], #1\n\t"
+#define PUT_1 "strb lr, [r1, r2]\n\t"
+
+/* On the stack: 0 of, 4 weights, 8 x, 12 scales, 16 quads, 20 out, 24 out_c - 1, 28 groups left, 32 end
+ * of x, 36 where the first turn begins. */
+LT_SHARED NAKED void lt_4x2_two(lt_4x2 *of UNUSED)
+{
+    __asm__("push {r4-r11, lr}\n\t"
+            "ldm r0, {r1-r7}\n\t"
+            "add r8, r2, r4, lsl #4\n\t"
+            "rsb r9, r4, #0\n\t"
+            "and r9, r9, #3\n\t"
+            "mov r10, #96\n\t"
+            "adr r11, 2f\n\t"
+            "mla r9, r9, r10, r11\n\t"
+            "orr r9, r9, #1\n\t"
+            "sub r6, r6, #1\n\t"
+            "push {r0-r9}\n\t"
+            "mov r0, r3\n"
+            "1:\n\t"
+            "ldm r0!, {r2, r4, r6, r8}\n\t"
+            "str r0, [sp, #12]\n\t"
+            "ldrd r0, r1, [sp, #4]\n\t"
+            "mov r3, r2\n\t"
+            "mov r5, r4\n\t"
+            "mov r7, r6\n\t"
+            "mov r9, r8\n\t"
+            "ldr pc, [sp, #36]\n\t"
+            ".balign 4\n"
+            "2:\n\t" QUAD_2 QUAD_2 QUAD_2 QUAD_2
+            "ldr r10, [sp, #32]\n\t"
+            "cmp r1, r10\n\t"
+            "bne 2b\n\t"
+            "str r0, [sp, #4]\n\t"
+            "ldr r0, [sp, #12]\n\t"
+            "ldr r1, [sp, #20]\n\t"
+            "sub r4, r4, r2\n\t"
+            "sub r5, r5, r3\n\t"
+            "sub r8, r8, r6\n\t"
+            "sub r9, r9, r7\n\t" NEXT_SCALE LOW("r2") PUT_0
+            "ldr r2, [sp, #24]\n\t" LOW("r3") PUT_1 NEXT_SCALE HIGH("r4") PUT_0 HIGH("r5") PUT_1
+            NEXT_SCALE LOW("r6") PUT_0 LOW("r7") PUT_1 NEXT_SCALE HIGH("r8") PUT_0 HIGH("r9") PUT_1
+            "ldr r3, [sp, #28]\n\t"
+            "str r1, [sp, #20]\n\t"
+            "subs r3, r3, #1\n\t"
+            "str r3, [sp, #28]\n\t"
+            "bne 1b\n\t"
+            "ldr r2, [sp]\n\t"
+            "ldr r1, [sp, #4]\n\t"
+            "str r1, [r2]\n\t"
+            "str r0, [r2, #8]\n\t"
+            "add sp, sp, #40\n\t"
+            "pop {r4-r11, pc}");
+}
+
+/* Sums of one pixel: of c0 low r2; of c0 and c1 raw r3; of c2 low r4; of c2 and c3 raw r5. r0 weights,
+ * r1 bytes, lr their end; r6, r7 halves of four of them; r8 to r11 weights. */
+#define QUAD_1 /* 64 bytes */                                                                        \
+    "ldr r7, [r1], #4\n\t"                                                                           \
+    "ldm r0!, {r8-r11}\n\t"                                                                          \
+    "sxtb16 r6, r7\n\t"                                                                              \
+    "sxtb16 r7, r7, ror #8\n\t"                                                                      \
+    "smlad r3, r8, r6, r3\n\t"                                                                       \
+    "smlad r5, r9, r6, r5\n\t"                                                                       \
+    "sxtb16 r8, r8\n\t"                                                                              \
+    "sxtb16 r9, r9\n\t"                                                                              \
+    "smlad r2, r8, r6, r2\n\t"                                                                       \
+    "smlad r4, r9, r6, r4\n\t"                                                                       \
+    "smlad r3, r10, r7, r3\n\t"                                                                      \
+    "smlad r5, r11, r7, r5\n\t"                                                                      \
+    "sxtb16 r10, r10\n\t"                                                                            \
+    "sxtb16 r11, r11\n\t"                                                                            \
+    "smlad r2, r10, r7, r2\n\t"                                                                      \
+    "smlad r4, r11, r7, r4\n\t"
+
+/* On the stack as for two pixels. */
+LT_SHARED NAKED void lt_4x2_one(lt_4x2 *of UNUSED)
+{
+    __asm__("push {r4-r11, lr}\n\t"
+            "ldm r0, {r1-r7}\n\t"
+            "add r8, r2, r4, lsl #2\n\t"
+            "rsb r9, r4, #0\n\t"
+            "and r9, r9, #3\n\t"
+            "adr r11, 2f\n\t"
+            "add r9, r11, r9, lsl #6\n\t"
+            "orr r9, r9, #1\n\t"
+            "push {r0-r9}\n\t"
+            "mov r0, r3\n"
+            "1:\n\t"
+            "ldm r0!, {r2-r5}\n\t"
+            "str r0, [sp, #12]\n\t"
+            "ldr lr, [sp, #32]\n\t"
+            "ldrd r0, r1, [sp, #4]\n\t"
+            "ldr pc, [sp, #36]\n\t"
+            ".balign 4\n"
+            "2:\n\t" QUAD_1 QUAD_1 QUAD_1 QUAD_1
+            "cmp r1, lr\n\t"
+            "bne 2b\n\t"
+            "str r0, [sp, #4]\n\t"
+            "ldr r0, [sp, #12]\n\t"
+            "ldr r1, [sp, #20]\n\t"
+            "ldr r6, [sp, #28]\n\t"
+            "sub r3, r3, r2\n\t"
+            "sub r5, r5, r4\n\t" NEXT_SCALE LOW("r2") PUT_0 NEXT_SCALE HIGH("r3") PUT_0 NEXT_SCALE
+            LOW("r4") PUT_0 NEXT_SCALE HIGH("r5") PUT_0
+            "str r1, [sp, #20]\n\t"
+            "subs r6, r6, #1\n\t"
+            "str r6, [sp, #28]\n\t"
+            "bne 1b\n\t"
+            "ldr r2, [sp]\n\t"
+            "ldr r1, [sp, #4]\n\t"
+            "str r1, [r2]\n\t"
+            "str r0, [r2, #8]\n\t"
+            "add sp, sp, #40\n\t"
+            "pop {r4-r11, pc}");
+}
+
+#endif

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lt_conv_vector.c: see lt_conv_vector.h. The parts that lt_conv_vector_helium.c has in assembly are here
+ * in C, too: they say what those do, and stand in for them on other cores. */
+#include "lt_conv_vector.h"
+
+#include <stddef.h>
+
+#include "lt_fixed.h"
+
+static inline void copy(const lt_conv_vector_s8 *p, int8_t *to, const int8_t *from, int32_t n)
+{
+    (p->flip != 0 ? lt_vector_copy_flipped : lt_vector_copy)(to, from, n);
+}
+
+/* A row of the window whose columns are apart; some are padding. */
+static void gather_pixels(const lt_conv_vector_s8 *p, const int8_t *row, int32_t first, int8_t *to)
+{
+    int32_t in_c = p->in_c;
+    for (int32_t kx = p->kernel_w; kx > 0; kx--, first += p->dilation_w, to += in_c) {
+        if (first >= 0 && first < p->in_w) {
+            copy(p, to, row + first * in_c, in_c);
+        } else {
+            lt_vector_fill(to, p->input_zero, in_c);
+        }
+    }
+}
+
+/* A row of the window that is `before` columns of padding, then some of the image, then padding. */
+static void gather_edge(const lt_conv_vector_s8 *p, const int8_t *row, int32_t first, int8_t *to)
+{
+    int32_t in_c = p->in_c, before = first < 0 ? -first : 0, after = first + p->kernel_w - p->in_w;
+    before = before < p->kernel_w ? before : p->kernel_w;
+    after = after < 0 ? 0 : after < p->kernel_w ? after : p->kernel_w;
+    int32_t inside = (p->kernel_w - before - after) * in_c;
+    lt_vector_fill(to, p->input_zero, p->kernel_w * in_c);
+    copy(p, to + before * in_c, row + (first + before) * in_c, inside);
+}
+
+/* The products of the pixel whose window begins in column `first`. */
+LT_APART static void gather(const lt_conv_vector_s8 *p, const void *const *rows, int32_t first, int8_t *to)
+{
+    int32_t run = p->kernel_w * p->in_c, whole = p->dilation_w == 1 || p->kernel_w == 1;
+    int32_t inside = whole && first >= 0 && first + p->kernel_w <= p->in_w;
+    for (int32_t ky = p->kernel_h; ky > 0; ky--, rows++, to += run) {
+        const int8_t *row = *rows;
+        if (row == NULL) {
+            lt_vector_fill(to, p->input_zero, run);
+        } else if (inside) {
+            copy(p, to, row + first * p->in_c, run);
+        } else if (whole) {
+            gather_edge(p, row, first, to);
+        } else {
+            gather_pixels(p, row, first, to);
+        }
+    }
+}
+
+/* The last channels, which are no four, of the pixels of `of`, by `run`. Changes `of`. */
+LT_APART static void run_rest(const lt_conv_vector_s8 *p, void (*run)(const lt_vector *), lt_vector *of,
+                           int32_t pixels)
+{
+    int8_t made[8], *out = of->out + (p->out_c & ~3);
+    int32_t rest = p->out_c & 3, width = of->last > 8 ? 16 : 8;
+    of->records += of->groups * (12 + 16 * of->chunks + width);
+    of->out = made;
+    of->out_c = 4;
+    of->groups = 1;
+    for (int32_t left = of->turns; left > 0; left--, out += pixels * p->out_c) {
+        of->turns = 1;
+        run(of);
+        for (int32_t i = 0; i < pixels; i++) {
+            for (int32_t c = 0; c < rest; c++) {
+                out[i * p->out_c + c] = made[4 * i + c];
+            }
+        }
+        of->x[0] += of->next;
+        of->x[1] += of->next;
+    }
+}
+
+/* All channels of so many turns of pixels from `x` on, `pixels` at once; their outputs are at `out`. */
+static inline void run_all(const lt_conv_vector_s8 *p, lt_vector *of, const int8_t *x, int8_t *out,
+                           int32_t pixels, int32_t turns)
+{
+    void (*run)(const lt_vector *) = of->last > 8 ? lt_vector_one_16 : lt_vector_one_8;
+    int32_t pixel = p->direct ? p->stride_w * p->in_c : p->products;
+    if (pixels == 2) {
+        run = of->last > 8 ? lt_vector_two_16 : lt_vector_two_8;
+    }
+    of->x[0] = x;
+    of->x[1] = pixels == 2 ? x + pixel : x;
+    of->next = pixels * pixel;
+    of->out = out;
+    of->turns = turns;
+    of->records = p->records;
+    of->groups = p->out_c >> 2;
+    of->out_c = p->out_c;
+    if (of->groups > 0) {
+        run(of);
+    }
+    if ((p->out_c & 3) != 0) {
+        run_rest(p, run, of, pixels);
+    }
+}
+
+/* What is the same for all pixels. */
+static inline lt_vector begin(const lt_conv_vector_s8 *p)
+{
+    lt_vector of;
+    of.chunks = (p->products - 1) >> 4;
+    of.last = p->products - 16 * of.chunks;
+    of.zero = p->output_zero;
+    of.low = p->low;
+    of.high = p->high;
+    return of;
+}
+
+LT_APART static void run_direct(const lt_conv_vector_s8 *p, const int8_t *row, int8_t *out)
+{
+    lt_vector of = begin(p);
+    int32_t pixels = p->out_w;
+    if (pixels > 1) {
+        run_all(p, &of, row, out, 2, pixels >> 1);
+    }
+    if ((pixels & 1) != 0) {
+        row += (pixels - 1) * p->stride_w * p->in_c;
+        run_all(p, &of, row, out + (pixels - 1) * p->out_c, 1, 1);
+    }
+}
+
+LT_APART static void run_windows(const lt_conv_vector_s8 *p, const lt_step *step)
+{
+    lt_vector of = begin(p);
+    int32_t left = p->out_w, first = -p->pad_left;
+    int8_t *patch = step->scratch, *out = step->out[0];
+    for (; left > 1 && !p->lean; left -= 2, first += 2 * p->stride_w, out += 2 * p->out_c) {
+        gather(p, step->in, first, patch);
+        gather(p, step->in, first + p->stride_w, patch + p->products);
+        run_all(p, &of, patch, out, 2, 1);
+    }
+    for (; left > 0; left--, first += p->stride_w, out += p->out_c) {
+        gather(p, step->in, first, patch);
+        run_all(p, &of, patch, out, 1, 1);
+    }
+}
+
+LT_SHARED void lt_conv_vector_s8_row(const void *params, const lt_step *step)
+{
+    const lt_conv_vector_s8 *p = params;
+    LT_MACS(p->out_w * p->products * p->out_c);
+    if (p->direct) {
+        run_direct(p, step->in[0], step->out[0]);
+    } else {
+        run_windows(p, step);
+    }
+}
+
+#ifndef LT_HELIUM
+
+#include <string.h>
+
+LT_SHARED void lt_vector_copy(int8_t *to, const int8_t *from, int32_t n)
+{
+    if (n > 0) {
+        memcpy(to, from, (size_t)n);
+    }
+}
+
+LT_SHARED void lt_vector_fill(int8_t *to, int32_t value, int32_t n)
+{
+    if (n > 0) {
+        memset(to, value, (size_t)n);
+    }
+}
+
+LT_SHARED void lt_vector_copy_flipped(int8_t *to, const int8_t *from, int32_t n)
+{
+    for (int32_t i = 0; i < n; i++) {
+        to[i] = (int8_t)(from[i] ^ 0x80);
+    }
+}
+
+/* Channel c of four: its record, and the products of a pixel. */
+static int8_t channel(const lt_vector *of, const int32_t *record, int32_t c, const int8_t *x)
+{
+    int32_t width = of->last > 8 ? 16 : 8, sum = record[c];
+    const int8_t *w = (const int8_t *)(record + 4) + 16 * c;
+    const int32_t *scale = record + 4 + 16 * of->chunks + width;
+    for (int32_t k = 0; k < of->chunks; k++, w += 64, x += 16) {
+        for (int32_t i = 0; i < 16; i++) {
+            sum += x[i] * w[i];
+        }
+    }
+    w -= (16 - width) * c;
+    for (int32_t i = 0; i < of->last; i++) {
+        sum += x[i] * w[i];
+    }
+    int32_t shift = -1 - scale[4 + c];
+    int32_t y = lt_narrow(lt_add(sum, sum), scale[c], lt_centre(2 * of->zero + 1, shift), shift);
+    return (int8_t)lt_clamp(y, of->low, of->high);
+}
+
+static void run_pixels(const lt_vector *of, int32_t pixels)
+{
+    int32_t words = 12 + 16 * of->chunks + (of->last > 8 ? 16 : 8);
+    for (int32_t turn = 0; turn < of->turns; turn++) {
+        for (int32_t i = 0; i < pixels; i++) {
+            int8_t *out = of->out + (turn * pixels + i) * of->out_c;
+            for (int32_t c = 0; c < 4 * of->groups; c++) {
+                const int32_t *record = of->records + (c >> 2) * words;
+                out[c] = channel(of, record, c & 3, of->x[i] + turn * of->next);
+            }
+        }
+    }
+}
+
+LT_SHARED void lt_vector_two_8(const lt_vector *of)
+{
+    run_pixels(of, 2);
+}
+
+LT_SHARED void lt_vector_two_16(const lt_vector *of)
+{
+    run_pixels(of, 2);
+}
+
+LT_SHARED void lt_vector_one_8(const lt_vector *of)
+{
+    run_pixels(of, 1);
+}
+
+LT_SHARED void lt_vector_one_16(const lt_vector *of)
+{
+    run_pixels(of, 1);
+}
+
+#endif

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lt_depthwise_3x3.c: see lt_depthwise_3x3.h. The parts that lt_depthwise_3x3_dsp.c has in
+ * assembly are here in C, too: they say what those do, and stand in for them on other cores. */
+#include "lt_depthwise_3x3.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "lt_fixed.h"
+
+#define WORDS 6 /* of a column */
+
+static int32_t smaller(int32_t a, int32_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Columns of padding. */
+static void pad(int32_t *columns, int32_t count)
+{
+    for (int32_t *end = columns + count * WORDS; columns != end; columns++) {
+        *columns = 0;
+    }
+}
+
+/* Results of four channels, `words` words apart, to n pixels of `channels` bytes. */
+static void store(const int32_t *from, int32_t words, int32_t n, int8_t *out, int32_t channels)
+{
+    for (; n > 0; n--, from += words, out += channels) {
+        memcpy(out, from, 4);
+    }
+}
+
+/* Which rows there are: where the first of them is, how far each is from it, and the masks. */
+static const int8_t *find_rows(const void *const *in, lt_3x3_source *from, uint32_t *masks)
+{
+    const int8_t *any = in[0] != NULL ? in[0] : in[1] != NULL ? in[1] : in[2];
+    const int8_t *rows[3];
+    for (int32_t i = 0; i < 3; i++) {
+        rows[i] = in[i] != NULL ? in[i] : any;
+    }
+    masks[0] = (in[0] != NULL ? 0xFFFFU : 0) | (in[1] != NULL ? 0xFFFF0000U : 0);
+    masks[1] = (in[0] != NULL ? 0xFFU : 0) | (in[1] != NULL ? 0xFF0000U : 0);
+    masks[1] |= in[2] != NULL ? 0xFF00FF00U : 0;
+    masks[2] = in[2] != NULL ? 0xFFFFFFFFU : 0xFFFFU;
+    from->row1 = (intptr_t)rows[1] - (intptr_t)rows[0];
+    from->row2 = (intptr_t)rows[2] - (intptr_t)rows[0];
+    return rows[0];
+}
+
+/* The columns of a piece: some of padding, `inside` that are there, then again some of padding. */
+typedef struct {
+    int32_t n; /* windows */
+    int32_t before, inside, after;
+} piece;
+
+static piece piece_at(const lt_depthwise_3x3_s8 *p, int32_t x, int32_t no_rows)
+{
+    int32_t first = x * p->stride_w - p->pad_left, n = smaller(p->piece, p->out_w - x);
+    int32_t count = (n - 1) * p->stride_w + 3;
+    piece of = {n, first < 0 ? smaller(-first, count) : 0, 0, 0};
+    of.inside = no_rows ? 0 : smaller(p->in_w - first, count) - of.before;
+    of.inside = of.inside < 0 ? 0 : of.inside;
+    of.after = count - of.before - of.inside;
+    return of;
+}
+
+LT_SHARED void lt_depthwise_3x3_s8_row(const void *params, const lt_step *step)
+{
+    const lt_depthwise_3x3_s8 *p = params;
+    int32_t channels = p->channels, stride = p->stride_w;
+    uint32_t low = (uint32_t)-p->input_zero;
+    int32_t *columns = step->scratch;
+    int8_t *out = step->out[0];
+    lt_3x3_source from = {NULL, 0, 0, channels, (int32_t)((low & 0xFFFFU) | low << 16)};
+    lt_3x3_sums sums = {columns, {0, 0, 0}, p->centre, NULL};
+    const int8_t *rows = find_rows(step->in, &from, sums.masks);
+    for (int32_t x = 0; x < p->out_w;) {
+        piece of = piece_at(p, x, rows == NULL);
+        if (rows != NULL) {
+            from.row = rows + (x * stride - p->pad_left + of.before) * channels;
+        }
+        int32_t wide = of.before > 1 || of.after > 1;
+        sums.records = p->records;
+        pad(columns, of.before);
+        pad(columns + (of.before + of.inside) * WORDS, of.after);
+        for (int8_t *end = out + channels; out != end; out += 4) {
+            LT_MACS(of.n * 9 * 4);
+            if (wide) { /* results overwrite what is not at the ends */
+                pad(columns, of.before);
+                pad(columns + (of.before + of.inside) * WORDS, of.after);
+            }
+            if (of.inside > 0) {
+                lt_3x3_unpack(&from, columns + of.before * WORDS, of.inside);
+                from.row += 4;
+            }
+            if (stride == 1) {
+                lt_3x3_sum_1(&sums, of.n);
+            } else {
+                lt_3x3_sum_2(&sums, of.n);
+            }
+            store(columns + WORDS, stride * WORDS, of.n, out, channels);
+        }
+        out += (of.n - 1) * channels;
+        x += of.n;
+    }
+    lt_clamp_row(step->out[0], p->out_w * p->channels, p->low, p->high);
+}
+
+#ifndef LT_DSP
+
+/* Two halves as a word. */
+static int32_t pair(int32_t low, int32_t high)
+{
+    return (int32_t)(((uint32_t)low & 0xFFFFU) | (uint32_t)high << 16);
+}
+
+/* Byte i of a word. */
+static int32_t byte(int32_t word, int32_t i)
+{
+    return (int8_t)((uint32_t)word >> (8 * i) & 0xFFU);
+}
+
+LT_SHARED void lt_3x3_unpack(const lt_3x3_source *from, int32_t *to, int32_t count)
+{
+    const int8_t *at = from->row;
+    int32_t base = (int16_t)from->base;
+    for (; count > 0; count--, at += from->pitch, to += WORDS) {
+        const int8_t *row1 = at + from->row1, *row2 = at + from->row2;
+        to[0] = pair(at[0] + base, row1[0] + base);
+        to[1] = pair(row2[0] + base, row2[2] + base);
+        to[2] = pair(at[2] + base, row1[2] + base);
+        to[3] = pair(at[1] + base, row1[1] + base);
+        to[4] = pair(row2[1] + base, row2[3] + base);
+        to[5] = pair(at[3] + base, row1[3] + base);
+    }
+}
+
+/* The sum of column x of the weights of a record with a column of channel c, without the factor 2. */
+static int32_t sum_column(const int32_t *words, const int32_t *column, int32_t c, int32_t x)
+{
+    static const int8_t taken[4] = {0, 3, 2, 5};
+    int32_t rows01 = column[taken[c]], row2 = column[c & 1 ? 4 : 1];
+    int32_t w0 = x < 2 ? byte(words[0], x) : byte(words[1], 0);
+    int32_t w1 = x < 2 ? byte(words[0], x + 2) : byte(words[1], 2);
+    int32_t w2 = x < 2 ? byte(words[1], 2 * x + 1) : (words[2] >> 16) / 2;
+    return (int16_t)rows01 * w0 + (rows01 >> 16) * w1 + (c & 2 ? row2 >> 16 : (int16_t)row2) * w2;
+}
+
+static void sum(lt_3x3_sums *sums, int32_t n, int32_t stride)
+{
+    static const int8_t order[4] = {0, 2, 1, 3};
+    for (int32_t i = 0; i < 4; i++, sums->records += 5) {
+        int32_t *at = sums->columns, words[3];
+        for (int32_t k = 0; k < 3; k++) {
+            words[k] = (int32_t)((uint32_t)sums->records[k] & sums->masks[k]);
+        }
+        int32_t shift = words[2] & 0xFF;
+        int8_t *last = NULL, value = 0; /* a result replaces what the next window still reads */
+        for (int32_t left = n; left > 0; left--, at += stride * WORDS) {
+            int32_t found = 0;
+            for (int32_t x = 0; x < 3; x++) {
+                found += sum_column(words, at + x * WORDS, order[i], x);
+            }
+            found = lt_narrow(lt_add(sums->records[3], lt_add(found, found)), sums->records[4],
+                              lt_centre(sums->odd, shift), shift);
+            if (last != NULL) {
+                *last = value;
+            }
+            last = (int8_t *)(at + WORDS) + order[i];
+            value = (int8_t)lt_clamp(found, INT8_MIN, INT8_MAX);
+        }
+        *last = value;
+    }
+}
+
+LT_SHARED void lt_3x3_sum_1(lt_3x3_sums *sums, int32_t n)
+{
+    sum(sums, n, 1);
+}
+
+LT_SHARED void lt_3x3_sum_2(lt_3x3_sums *sums, int32_t n)
+{
+    sum(sums, n, 2);
+}
+
+#endif

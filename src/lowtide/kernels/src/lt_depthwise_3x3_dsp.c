@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lt_depthwise_3x3_dsp.c: see lt_depthwise_3x3.h. For cores with Arm's DSP extension.
+ *
+ * Whole functions in assembly, since a compiler would have to find registers for all of it at once;
+ * lt_depthwise_3x3.c says the same in C.
+ */
+#include "lt_depthwise_3x3.h"
+
+#include "lt_fixed.h"
+
+#ifdef LT_DSP
+
+#define UNUSED __attribute__((unused))
+
+/* r0 to, r1 row 0, r2 and r3 how far rows 1 and 2 are, r11 pitch, r12 base, lr columns left;
+ * r4 to r9 the column's words, r10 what is left over. */
+LT_SHARED __attribute__((naked)) void lt_3x3_unpack(const lt_3x3_source *from UNUSED,
+                                              int32_t *to UNUSED, int32_t count UNUSED)
+{
+    __asm__("push {r4-r11, lr}\n\t"
+            "mov lr, r2\n\t"
+            "mov r4, r1\n\t"
+            "ldm r0, {r1, r2, r3, r11, r12}\n\t"
+            "mov r0, r4\n"
+            "1:\n\t"
+            "ldr r10, [r1, r2]\n\t"
+            "ldr r8, [r1, r3]\n\t"
+            "ldr r9, [r1]\n\t"
+            "add r1, r1, r11\n\t"
+            "sxtab16 r5, r12, r8\n\t"           /* row 2 of channels 0 and 2 */
+            "sxtab16 r8, r12, r8, ror #8\n\t"   /* row 2 of channels 1 and 3 */
+            "sxtab16 r6, r12, r9\n\t"           /* row 0 of 0 and 2 */
+            "sxtab16 r9, r12, r9, ror #8\n\t"   /* row 0 of 1 and 3 */
+            "sxtab16 r7, r12, r10\n\t"          /* row 1 of 0 and 2 */
+            "sxtab16 r10, r12, r10, ror #8\n\t" /* row 1 of 1 and 3 */
+            "pkhbt r4, r6, r7, lsl #16\n\t"
+            "pkhtb r6, r7, r6, asr #16\n\t"
+            "pkhbt r7, r9, r10, lsl #16\n\t"
+            "pkhtb r9, r10, r9, asr #16\n\t"
+            "stm r0!, {r4-r9}\n\t"
+            "subs lr, lr, #1\n\t"
+            "bne 1b\n\t"
+            "pop {r4-r11, pc}");
+}
+
+/* In both sums:
+ * r0 the column, r1 and r2 its two words of the channel;
+ * r6, r7, r8 twice the weights of rows 0 and 1 in columns 0, 1, 2; r9 those of row 2 in columns 0, 1;
+ * r10 that of row 2 in column 2 as high half, the shift as low half;
+ * r11 bias, r12 multiplier, lr centre; r3, r4, r5 sums under way.
+ * On the stack: sums, and behind the last column that is read (of channel 0).
+ *
+ * SETUP: the column `from` bytes on from the first is the channel's. */
+#define SETUP(from)                                                                                  \
+    "ldr r0, [sp]\n\t"                                                                               \
+    "ldm r0, {r1-r6}\n\t" /* columns, masks, odd, records */                                         \
+    "ldm r6!, {r8-r12}\n\t"                                                                          \
+    "str r6, [r0, #20]\n\t"                                                                          \
+    "and r8, r8, r2\n\t"                                                                             \
+    "and r9, r9, r3\n\t"                                                                             \
+    "and r10, r10, r4\n\t"                                                                           \
+    "lsl lr, r5, r10\n\t"                                                                            \
+    "add r0, r1, #" from "\n\t"                                                                      \
+    "sxtb16 r6, r8\n\t"                                                                              \
+    "sxtb16 r7, r8, ror #8\n\t"                                                                      \
+    "sxtb16 r8, r9\n\t"                                                                              \
+    "sxtb16 r9, r9, ror #8\n\t"                                                                      \
+    "sadd16 r6, r6, r6\n\t"                                                                          \
+    "sadd16 r7, r7, r7\n\t"                                                                          \
+    "sadd16 r8, r8, r8\n\t"                                                                          \
+    "sadd16 r9, r9, r9\n\t"
+#define LOAD "ldrd r1, r2, [r0], #24\n\t"
+/* sum = bias + column 0; sum += column 1; sum += column 2. `p` has rows 0 and 1; row 2 is the half h
+ * of `q`. */
+#define BEGIN(sum, p, q, h)                                                                          \
+    "smlad " sum ", " p ", r6, r11\n\t"                                                              \
+    "smla" h "b " sum ", " q ", r9, " sum "\n\t"
+#define GO_ON(sum, p, q, h)                                                                          \
+    "smlad " sum ", " p ", r7, " sum "\n\t"                                                          \
+    "smla" h "t " sum ", " q ", r9, " sum "\n\t"
+#define END(sum, p, q, h)                                                                            \
+    "smlad " sum ", " p ", r8, " sum "\n\t"                                                          \
+    "smla" h "t " sum ", " q ", r10, " sum "\n\t"
+/* Scale a sum, as lt_narrow_s8, and put it `at` bytes from the next column. */
+#define STORE(sum, at)                                                                               \
+    "add r1, lr, " sum ", asr #31\n\t"                                                               \
+    "smmlar r1, " sum ", r12, r1\n\t"                                                                \
+    "asr r1, r1, r10\n\t"                                                                            \
+    "ssat r1, #8, r1, asr #1\n\t"                                                                    \
+    "strb r1, [r0, #" at "]\n\t"
+
+/* One column: the third of `oldest`, the second of `middle`, the first of `newest`. */
+#define COLUMN_1(newest, middle, oldest, p, q, h, at)                                                \
+    LOAD BEGIN(newest, p, q, h) GO_ON(middle, p, q, h) END(oldest, p, q, h) STORE(oldest, at)
+/* A channel. Three columns a turn; if there are other than threes, it begins with the second or the
+ * third of a turn, and the sums are where these expect them. r3 is how many there are of the first turn. */
+#define CHANNEL_1(from, p, q, h, at)                                                                 \
+    SETUP(from)                                                                                      \
+    LOAD BEGIN("r5", p, q, h)                                                                        \
+    LOAD GO_ON("r5", p, q, h) BEGIN("r4", p, q, h)                                                   \
+    "ldr r3, [sp, #8]\n\t"                                                                           \
+    "cbz r3, 1f\n\t"                                                                                 \
+    "cmp r3, #2\n\t"                                                                                 \
+    "mov r3, r4\n\t"                                                                                 \
+    "ite eq\n\t"                                                                                     \
+    "moveq r4, r5\n\t"                                                                               \
+    "movne r3, r5\n\t"                                                                               \
+    "beq 2f\n\t"                                                                                     \
+    "mov r5, r4\n\t"                                                                                 \
+    "b 3f\n"                                                                                         \
+    "1:\n\t" COLUMN_1("r3", "r4", "r5", p, q, h, at)                                                 \
+    "2:\n\t" COLUMN_1("r5", "r3", "r4", p, q, h, at)                                                 \
+    "3:\n\t" COLUMN_1("r4", "r5", "r3", p, q, h, at)                                                 \
+    "ldr r1, [sp, #4]\n\t"                                                                           \
+    "cmp r0, r1\n\t"                                                                                 \
+    "blo 1b\n\t"
+
+LT_SHARED __attribute__((naked)) void lt_3x3_sum_1(lt_3x3_sums *sums UNUSED, int32_t n UNUSED)
+{
+    __asm__("ldr r2, [r0]\n\t"
+            "movs r3, #24\n\t"
+            "mla r2, r3, r1, r2\n\t"
+            "adds r2, r2, #48\n\t" /* n + 2 columns */
+            "movs r3, #3\n\t"
+            "udiv r12, r1, r3\n\t"
+            "mls r3, r12, r3, r1\n\t"
+            "push {r4-r11, lr}\n\t"
+            "mov r1, r2\n\t"
+            "mov r2, r3\n\t"
+            "push {r0-r2}\n\t"
+            CHANNEL_1("0", "r1", "r2", "b", "-48")
+            CHANNEL_1("4", "r2", "r1", "t", "-50")
+            CHANNEL_1("12", "r1", "r2", "b", "-59")
+            CHANNEL_1("16", "r2", "r1", "t", "-61")
+            "add sp, sp, #12\n\t"
+            "pop {r4-r11, pc}");
+}
+
+/* A channel. Two windows a turn; of an odd number the first is the second of a turn. */
+#define WINDOW_2(next, sum, p, q, h, at)                                                             \
+    LOAD GO_ON(sum, p, q, h) LOAD END(sum, p, q, h) BEGIN(next, p, q, h) STORE(sum, at)
+#define CHANNEL_2(from, p, q, h, at)                                                                 \
+    SETUP(from)                                                                                      \
+    LOAD BEGIN("r3", p, q, h)                                                                        \
+    "ldr r5, [sp, #4]\n\t"                                                                           \
+    "ldr r4, [sp, #8]\n\t"                                                                           \
+    "cbz r4, 1f\n\t"                                                                                 \
+    "mov r4, r3\n\t"                                                                                 \
+    "b 2f\n"                                                                                         \
+    "1:\n\t" WINDOW_2("r4", "r3", p, q, h, at)                                                       \
+    "2:\n\t" WINDOW_2("r3", "r4", p, q, h, at)                                                       \
+    "cmp r0, r5\n\t"                                                                                 \
+    "blo 1b\n\t"
+
+LT_SHARED __attribute__((naked)) void lt_3x3_sum_2(lt_3x3_sums *sums UNUSED, int32_t n UNUSED)
+{
+    __asm__("ldr r2, [r0]\n\t"
+            "movs r3, #48\n\t"
+            "mla r2, r3, r1, r2\n\t"
+            "adds r2, r2, #24\n\t" /* 2 * n + 1 columns */
+            "and r3, r1, #1\n\t"
+            "push {r4-r11, lr}\n\t"
+            "mov r1, r2\n\t"
+            "mov r2, r3\n\t"
+            "push {r0-r2}\n\t"
+            CHANNEL_2("0", "r1", "r2", "b", "-48")
+            CHANNEL_2("4", "r2", "r1", "t", "-50")
+            CHANNEL_2("12", "r1", "r2", "b", "-59")
+            CHANNEL_2("16", "r2", "r1", "t", "-61")
+            "add sp, sp, #12\n\t"
+            "pop {r4-r11, pc}");
+}
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lt_depthwise_vector.c: see lt_depthwise_vector.h. The parts that lt_depthwise_vector_helium.c has in
+ * vectors are here in plain C, too: they say what those do, and stand in for them on other cores. */
+#include "lt_depthwise_vector.h"
+
+#include <stddef.h>
+
+#include "lt_fixed.h"
+
+/* The quickest for these windows. */
+static void run(const lt_taps *of)
+{
+    static void (*const three[2][3])(const lt_taps *) = {
+        {lt_taps_1, lt_taps_1_first, lt_taps_1_last},
+        {lt_taps_2, lt_taps_2_first, lt_taps_2_last},
+    };
+    int32_t after = of->kernel_w + of->stride - of->to;
+    if (of->kernel_h == 3 && of->kernel_w == 3 && of->from + after < 2 && of->rows[1] != NULL) {
+        three[of->stride - 1][of->from + 2 * after](of);
+    } else {
+        lt_taps_any(of);
+    }
+}
+
+LT_SHARED void lt_depthwise_vector_s8_row(const void *params, const lt_step *step)
+{
+    const lt_depthwise_vector_s8 *p = params;
+    int32_t channels = p->channels, columns = p->kernel_w + p->stride_w;
+    lt_taps of = {{NULL}, p->records, NULL, channels, p->out_w > 1 ? channels : 0, channels >> 2,
+                  p->output_zero, p->low, p->high, p->input_zero, p->kernel_h, p->kernel_w,
+                  p->stride_w, 0, 0, 0};
+    LT_MACS(p->out_w * p->kernel_h * p->kernel_w * channels);
+    for (int32_t x = 0; x < p->out_w; x += 2) {
+        int32_t at = x + 1 < p->out_w || x == 0 ? x : x - 1, first = at * p->stride_w - p->pad_left;
+        of.again = at < x;
+        of.from = first < 0 ? -first : 0;
+        of.to = p->in_w - first < columns ? p->in_w - first : columns;
+        of.out = (int8_t *)step->out[0] + at * channels;
+        for (int32_t ky = 0; ky < p->kernel_h; ky++) {
+            const int8_t *row = step->in[ky];
+            of.rows[ky] = row == NULL ? NULL : row + (first + of.from) * channels;
+        }
+        run(&of);
+    }
+}
+
+#ifndef LT_HELIUM
+
+/* Channel c of four, of the pixel whose window begins in column `first` of those that are read. */
+static int8_t channel(const lt_taps *of, const int32_t *record, int32_t first, int32_t c)
+{
+    const int8_t *w = (const int8_t *)record + (c & 3);
+    const int32_t *scale = record + of->kernel_h * of->kernel_w + (c & 3);
+    int32_t sum = scale[0], shift = -1 - scale[8];
+    for (int32_t ky = 0; ky < of->kernel_h; ky++) {
+        for (int32_t x = first; x < first + of->kernel_w; x++, w += 4) {
+            int32_t inside = of->rows[ky] != NULL && x >= of->from && x < of->to;
+            sum += *w * (inside ? of->rows[ky][(x - of->from) * of->pitch + c] : of->padding);
+        }
+    }
+    sum = lt_narrow(lt_add(sum, sum), scale[4], lt_centre(2 * of->zero + 1, shift), shift);
+    return (int8_t)lt_clamp(sum, of->low, of->high);
+}
+
+LT_SHARED void lt_taps_any(const lt_taps *of)
+{
+    const int32_t *record = of->records;
+    for (int32_t c = 0; c < 4 * of->groups; c++) {
+        if (of->other != 0) {
+            of->out[of->other + c] = channel(of, record, of->stride, c);
+        }
+        of->out[c] = channel(of, record, 0, c);
+        record += (c & 3) == 3 ? of->kernel_h * of->kernel_w + 12 : 0;
+    }
+}
+
+#define LT_THREE(name)            \
+    LT_SHARED void name(const lt_taps *of) \
+    {                             \
+        lt_taps_any(of);          \
+    }
+
+LT_THREE(lt_taps_1)
+LT_THREE(lt_taps_1_first)
+LT_THREE(lt_taps_1_last)
+LT_THREE(lt_taps_2)
+LT_THREE(lt_taps_2_first)
+LT_THREE(lt_taps_2_last)
+
+#endif
