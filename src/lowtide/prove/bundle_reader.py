@@ -369,7 +369,7 @@ def _constants(code: str, name: str) -> bytes:
     """The blob of constants that are operands."""
     found = re.search(
         rf"^static const union \{{\n    uint8_t bytes\[(\d+)\];\n    int64_t align;\n\}} "
-        rf"{name}_weights = \{{\{{(\{{\n)",
+        rf"{name}_weights = \{{(\{{\n)",
         code,
         re.MULTILINE,
     )

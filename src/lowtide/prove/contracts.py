@@ -37,7 +37,8 @@ class Call:
     """A node's operators, the last of which makes what the node makes, and its params.
 
     `windows` and `targets` are how many rows each of its ports reads and writes, `traced` the tensors that
-    the latter are said to be of, `scratch` bytes of scratch memory.
+    the latter are said to be of, `scratch` bytes of scratch memory. `starts` are, for one that makes some columns of a map, the
+    first of them that it is said to make in each round.
     """
 
     graph: Graph
@@ -49,6 +50,7 @@ class Call:
     targets: tuple[int, ...]
     traced: tuple[int, ...]
     scratch: int
+    starts: tuple[int, ...]
 
     @property
     def op(self) -> Op:
@@ -84,6 +86,12 @@ class Call:
         """Output `index` of the last operator."""
         op = self.ops[-1]
         return self.graph.tensors[op.outputs[index]], self.values.outputs[op.id][index]
+
+    def expect_array(self, name: str, wanted: Labels) -> None:
+        """An array of the params is the operator's."""
+        found = self.numbers(name)
+        if found is None or not np.array_equal(found, wanted):
+            raise ProofFailure(f"its {name} are not those of its operator")
 
     def with_params(self, params: Params) -> Call:
         """The same of other params."""

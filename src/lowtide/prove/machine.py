@@ -67,13 +67,15 @@ Heard = Callable[[int, int, str, int, int], None]
 @dataclass(slots=True)
 class Step:
     """One step of a node, as its kernel sees it: `number` is step->row, `inputs` and `outputs` are windows
-    of its ports. What it reads and makes is told to the machine by the methods here."""
+    of its ports; `round` says how often it began before. What it reads and makes is told to the machine by
+    the methods here."""
 
     machine: Machine
     node: int
     number: int
     inputs: Sequence[Window]
     outputs: Sequence[Window]
+    round: int = 0
     reads: list[Piece] = field(default_factory=list)
     writes: list[tuple[Piece, Value, int]] = field(default_factory=list)
 
@@ -149,6 +151,7 @@ class _Ready:
     contract: Contract
     scratch: int
     mark: int
+    rounds: int = -1
 
 
 @dataclass(slots=True, eq=False)
@@ -362,12 +365,15 @@ class Machine:
         ready = self._ready.get(number)
         if ready is None:
             ready = self._ready[number] = self._made_ready(number)
+        if step == 0:
+            ready.rounds += 1
         seen = Step(
             self,
             number,
             step,
             [self.window(port, step) for port in ready.inputs],
             [self.window(port, step) for port in ready.outputs],
+            ready.rounds,
         )
         scratch = self._scratch(ready, step)
         ready.contract(seen)

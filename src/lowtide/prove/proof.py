@@ -6,10 +6,10 @@ it is. Each kernel must find those that its operator's definition asks for, and 
 a network remembers is proved by induction: a run that begins with each variable's value ends with the value
 that the next one begins with, and a reset writes the first.
 
-What the proof takes for granted is in `NOT_PROVED`. Beyond the bundle's text it takes two hints: which
-operators a node computes, without which nothing could be held against a definition (a wrong hint makes it
-fail), and how much scratch memory a kernel uses, as its lowering says (lower/nodes.py): the headers of the
-kernels say that by formulas of their own.
+What the proof takes for granted is in `NOT_PROVED`. Beyond the bundle's text it takes hints:
+which operators a node computes, without which nothing could be held against a definition, and which columns
+of them where all is padding (a wrong hint makes it fail); and how much scratch memory a kernel uses, as its
+lowering says (lower/nodes.py): the headers of the kernels say that by formulas of their own.
 """
 
 from __future__ import annotations
@@ -53,10 +53,12 @@ class ProofError(FaultError):
 @dataclass(frozen=True, slots=True)
 class NodeClaim:
     """What is said of a node: the operators of the graph that it computes, in their order (none: it moves
-    bytes, or exchanges rows), and bytes of its scratch memory."""
+    bytes, or exchanges rows), and bytes of its scratch memory. If it makes some columns of a map in a strip,
+    `starts` are the first of them, strip by strip."""
 
     operators: tuple[int, ...] = ()
     scratch: int = 0
+    starts: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,6 +264,7 @@ class _Contracts:
             tuple(port.count for port in targets),
             tuple(self.bundle.traced[port.rows] for port in targets),
             claim.scratch,
+            claim.starts,
         )
         for port in ports[: kind.inputs]:
             rows = self.bundle.rows[port.rows]

@@ -311,13 +311,11 @@ def bilinear(call: Call) -> Judged:
     call.expect("number of rows", lower, batch * out_h)
     call.expect("width", call.number("width"), out_w)
     call.expect("channels", call.number("channels"), channels)
-    columns = call.numbers("left")
-    if columns is None or not np.array_equal(columns, left):
-        raise ProofFailure("its columns are not those of its operator")
-    if not exact and not np.array_equal(call.numbers("right") or 0, right):
-        raise ProofFailure("its columns to the right are not those of its operator")
-    if exact and not np.array_equal(call.numbers("lower") or 0, np.tile(weight, batch)):
-        raise ProofFailure("its rows are not weighed as its operator weighs them")
+    call.expect_array("left", left)
+    if exact:
+        call.expect_array("lower", np.tile(weight, batch))
+    else:
+        call.expect_array("right", right)
     row, size = width * channels * size_of(of), out_w * channels * size_of(made)
 
     def judge(step: Step) -> None:

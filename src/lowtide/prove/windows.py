@@ -22,7 +22,8 @@ _DEPTHWISE = "DEPTHWISE_CONV_2D"
 @dataclass(slots=True)
 class Columns:
     """A window along a row as a kernel has it: of `read` columns it makes `made`, and takes columns outside
-    of those it reads, from `-pad` on, for padding. `axis` is the operator's, of rows of `wide` and `wanted`."""
+    of those it reads, from `-pad` on, for padding. `axis` is the operator's, of rows of `wide` and `wanted`.
+    `starts` are the first columns that it is said to make in each round."""
 
     axis: Axis
     wide: int
@@ -30,7 +31,7 @@ class Columns:
     read: int
     made: int
     pad: int
-    last: int = 0
+    starts: tuple[int, ...]
 
     def first(self, at: int) -> int:
         """The first column that is made of the columns that begin with `at`; what is taken for padding must
@@ -48,7 +49,18 @@ class Columns:
                 local = x * stride - self.pad + k * self.axis.dilation
                 if not 0 <= local < self.read and 0 <= at + local < self.wide:
                     raise ProofFailure(f"column {at + local} is taken for padding")
-        self.last = first
+        return first
+
+    def of_padding(self, step: Step) -> int:
+        """The same of a row all of whose windows are padding: of that, any columns are made alike, so that
+        a claim is as good as what it leads to."""
+        if self.made == self.wanted:
+            return self.first(0)
+        if step.round >= len(self.starts):
+            raise ProofFailure("nothing says which columns it makes")
+        first = self.starts[step.round]
+        if not 0 <= first <= first + self.made <= self.wanted:
+            raise ProofFailure(f"there are no {self.made} columns from {first} on")
         return first
 
     def _edges(self) -> set[int]:
@@ -79,7 +91,13 @@ def window(call: Call) -> Judged:
     if "out_c" in fields:
         call.expect("output's channels", call.number("out_c"), out_c)
     over = Columns(
-        columns, width, out_w, call.number("in_w"), call.number("out_w"), call.number("pad_left")
+        columns,
+        width,
+        out_w,
+        call.number("in_w"),
+        call.number("out_w"),
+        call.number("pad_left"),
+        call.starts,
     )
     pixel, size = channels * size_of(of), size_of(made) * out_c
     eaten: list[int] = []
@@ -133,12 +151,7 @@ def window(call: Call) -> Judged:
     def make(step: Step, slot: Slot, ats: set[int]) -> None:
         if len(ats) > 1:
             raise ProofFailure(f"its rows begin with columns {sorted(ats)}")
-        if ats:
-            first = over.first(ats.pop())
-        elif over.made == out_w:
-            first = over.first(0)
-        else:
-            first = over.last  # all is padding: any columns are made alike
+        first = over.first(ats.pop()) if ats else over.of_padding(step)
         step.makes(slot, result, (slot.row * out_w + first) * size, over.made * size)
 
     ats: set[int] = set()
@@ -226,7 +239,13 @@ def block(call: Call) -> Judged:
     kept, ahead = call.number("kept"), call.number("ahead")
     pieces, piece = call.number("pieces"), call.number("piece")
     over = Columns(
-        columns, width, out_w, call.number("in_w"), pieces * piece, call.number("pad_left")
+        columns,
+        width,
+        out_w,
+        call.number("in_w"),
+        pieces * piece,
+        call.number("pad_left"),
+        call.starts,
     )
     call.expect("padding above", call.number("pad_top"), rows.before)
     call.expect("stride", call.number("stride_h"), rows.stride)
@@ -273,10 +292,8 @@ def block(call: Call) -> Judged:
                 (at,) = ats
                 step.expects(keeper, inner.label, inner.position(number, at), line)
         at = next(iter(ats), None)
-        first = over.first(at) if at is not None else over.last
         if slot is not None:
-            if at is None and over.made == out_w:
-                first = over.first(0)
+            first = over.first(at) if at is not None else over.of_padding(step)
             size = out_c * size_of(made)
             step.makes(slot, result, (slot.row * out_w + first) * size, over.made * size)
         for i in range(max(0, fresh - kept), fresh if kept else 0):
