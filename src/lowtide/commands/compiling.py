@@ -1,6 +1,6 @@
 """From a model to a bundle of C files: the stages behind `lowtide compile`.
 
-load -> passes -> best order -> lower and place (emit.assemble) -> C (emit.bundle)
+load -> passes -> best order -> lower and place (emit.assemble) -> C (emit.bundle) -> proof (prove)
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from lowtide.commands.cutting import proposed
 from lowtide.commands.ends import InputType, Layout, ends_notes, own_ends, with_bytes
+from lowtide.commands.proving import proof_of, told
 from lowtide.commands.savings import Savings, savings
 from lowtide.emit.bundle import README, bundle, superseded
 from lowtide.emit.exports import export
@@ -51,6 +52,7 @@ from lowtide.plans.placer import Point, Tell
 from lowtide.plans.planner import Plans
 from lowtide.program.assemble import Assembly, Schedule, assemble_placed, assemble_tensors
 from lowtide.program.tables import called
+from lowtide.prove.proof import Proof
 from lowtide.rows.prepare import InputMode, OutputMode, Prepared, prepare
 from lowtide.rows.stages import Choice
 from lowtide.shown import Shown
@@ -204,6 +206,7 @@ class Compiled(Shown):
     """A program as C: `files` is the whole bundle, {file name: contents}.
 
     `simplified` says what its tensors are in the network as it was, and what was left out of that.
+    `proof` is what is proved of it for all inputs.
     The search was `complete` if the order of operators is proved the best and all stages were looked
     at, or all that was given: else more effort may find a better program.
     """
@@ -215,6 +218,7 @@ class Compiled(Shown):
     assembly: Assembly = field(repr=False)
     files: Mapping[str, bytes] = field(repr=False)
     simplified: Simplified = field(repr=False)
+    proof: Proof = field(repr=False)
     complete: bool = True
 
     @property
@@ -324,7 +328,8 @@ def compile_model(model: Model, options: Options | None = None) -> Compiled:
     arena has `Compiled.arena_bytes` bytes.
 
     Raises ModelError for an operator or type without a kernel, UsageError for options that exclude each
-    other or a plan that does not fit the model, InfeasibleError if no plan meets the limits.
+    other or a plan that does not fit the model, InfeasibleError if no plan meets the limits, ProofError
+    if what was made does not prove right: a fault of lowtide.
     """
     chosen = options or Options()
     name = check_name(chosen.name) if chosen.name is not None else c_name(_stem(model.path))
@@ -554,8 +559,10 @@ def compiled_of(
     assembly = replace(assembly, notes=ends_notes(model.graph, assembly.graph))
     files = bundle(assembly, name)
     saved = _gains(assembly) if options.target == ANY else ()
-    files[README] = readme(assembly, name, files, options.preserve_input, saved).encode()
-    return Compiled(model, name, options, order, assembly, files, simplified, complete)
+    proof = proof_of(assembly, files, name, options.preserve_input)
+    text = readme(assembly, name, files, options.preserve_input, saved, told(proof))
+    files[README] = text.encode()
+    return Compiled(model, name, options, order, assembly, files, simplified, proof, complete)
 
 
 def _gains(assembly: Assembly) -> tuple[Gain, ...]:

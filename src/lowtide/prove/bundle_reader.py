@@ -31,6 +31,15 @@ _WORDS = {
     "INT32_MIN": -(1 << 31),
     "INT64_MIN": -(1 << 63),
 }
+_BITS = {
+    "rows": (32, 32, 16, 8, 8),
+    "ports": (16, -16, 16, 16, 8, 8),
+    "turns": (16, 16),
+    "shifts": (8, 8, -32),
+    "traced": (32, 16),
+}
+"""Bits of each column of a table in C; of signed ones, negative. A number beyond them would be another one."""
+
 _DEFINITION = re.compile(
     r"^static const (?:struct )?(\w+) (\w+)(\[\d*\])?(?:\[2\])? = (?=\{)", re.MULTILINE
 )
@@ -184,8 +193,8 @@ class Bundle:
         values = [v.strip() for v in self._body(name or "").strip("{} \n").split(",")]
         if len(values) != 4:
             raise UnreadableError(f"{name} is no strip")
-        shifts = _table(self._body(values[0]), 3)
-        count, first, counters = map(_number, values[1:])
+        shifts = _table(self._body(values[0]), _BITS["shifts"])
+        count, first, counters = (_within(_number(value), 16) for value in values[1:])
         if count > len(shifts):
             raise UnreadableError(f"{name} has {len(shifts)} shifts, and says {count}")
         return Strip(tuple((a, b, c) for a, b, c in shifts[:count]), range(first, first + counters))
@@ -201,16 +210,15 @@ def read(code: str, header: str, name: str) -> Bundle:
         length = (found[3] or "").strip("[]")
         spans[found[2]] = (found[1], int(length) if length else None, found.end())
 
-    def table(what: str, columns: int) -> list[tuple[int, ...]]:
-        return _table(_body(code, spans, f"{name}_{what}"), columns, words)
+    def table(what: str) -> list[tuple[int, ...]]:
+        return _table(_body(code, spans, f"{name}_{what}"), _BITS[what])
 
-    words = dict(_WORDS)
     upper = name.upper()
     defined = dict(re.findall(rf"^#define {upper}_(\w+) (-?\d+)$", header, re.MULTILINE))
     program = dict(_FIELD.findall(_body(code, spans, f"{name}_program")))
     kinds = _kinds(_body(code, spans, f"{name}_kinds"))
     nodes = _nodes(_body(code, spans, f"{name}_nodes"))
-    turns = table("turns", 2)
+    turns = table("turns")
     count = _number(program.get("turn_count", ""))
     if count > len(turns):
         raise UnreadableError(f"{name}_turns has {len(turns)} turns, and says {count}")
@@ -218,12 +226,15 @@ def read(code: str, header: str, name: str) -> Bundle:
         if program.get(what) != f"{name}_{what}":
             raise UnreadableError(f"the program's {what} are {program.get(what)}")
 
-    def numbers(what: str) -> tuple[int, ...]:
+    def numbers(what: str, bits: int) -> tuple[int, ...]:
         if program.get(what) == "NULL":
             return ()
         if program.get(what) != f"{name}_{what}":
             raise UnreadableError(f"the program's {what} are {program.get(what)}")
-        return tuple(_values(_body(code, spans, f"{name}_{what}")).tolist())
+        values = _values(_body(code, spans, f"{name}_{what}"))
+        for end in (int(values.min()), int(values.max())):
+            _within(end, bits)
+        return tuple(values.tolist())
 
     row_count = program.get("row_count", "").replace(f"{upper}_INPUT_0_ROWS", defined.get("INPUT_0_ROWS", ""))
     functions = code[code.index(f"static const lt_program {name}_program") :]
@@ -247,21 +258,21 @@ def read(code: str, header: str, name: str) -> Bundle:
         state_base=int(state[1]) if state else None,
         constants=_constants(code, name),
         kinds=kinds,
-        rows=tuple(Rows(*row) for row in table("rows", 5)),
+        rows=tuple(Rows(*row) for row in table("rows")),
         ports=tuple(
-            Port(r, f, c, None if t == _NONE else t, s, d) for r, f, c, t, s, d in table("ports", 6)
+            Port(r, f, c, None if t == _NONE else t, s, d) for r, f, c, t, s, d in table("ports")
         ),
         nodes=nodes,
         turns=tuple((node, steps) for node, steps in turns[:count]),
-        places=numbers("places"),
-        tables=numbers("tables"),
+        places=numbers("places", 16),
+        tables=numbers("tables", -16),
         place_shift=_number(program.get("place_shift", "")),
         row_count=_number(row_count),
         exchanges=sum(_number(word) for word in program.get("exchanges", "").split(" | ")),
         given=_places(functions, rf"void \*{name}_input\("),
         left=_places(functions, rf"const void \*{name}_output\("),
         resets=_resets(code, spans, functions, name, int(state[1]) if state else None),
-        traced=tuple(tensor for _, tensor in table("traced", 2)),
+        traced=tuple(tensor for _, tensor in table("traced")),
         text=code,
         spans=spans,
     )
@@ -321,23 +332,31 @@ def _values(body: str) -> NDArray[np.int64]:
         raise UnreadableError("an array has values that are no integers") from None
 
 
-def _table(body: str, columns: int, words: Mapping[str, int] = _WORDS) -> list[tuple[int, ...]]:
+def _within(value: int, bits: int) -> int:
+    """A number that its type in C can hold."""
+    low, high = (0, 1 << bits) if bits > 0 else (-(1 << -bits - 1), 1 << -bits - 1)
+    if not low <= value < high:
+        raise UnreadableError(f"{value} needs more than {abs(bits)} bits")
+    return value
+
+
+def _table(body: str, bits: tuple[int, ...]) -> list[tuple[int, ...]]:
     """An array of structs of numbers; one of nothing has one struct of fewer."""
     found = []
     for line in _COMMENT.sub("", body).splitlines()[1:-1]:
         values = line.strip().strip("{},").split(",")
-        if len(values) != columns:
+        if len(values) != len(bits):
             if line.strip() == "{0}," and not found:
                 continue
-            raise UnreadableError(f"{line.strip()!r} has not {columns} values")
-        found.append(tuple(words[v] if (v := w.strip()) in words else _number(v) for w in values))
+            raise UnreadableError(f"{line.strip()!r} has not {len(bits)} values")
+        found.append(tuple(_within(_number(v), b) for v, b in zip(values, bits, strict=True)))
     return found
 
 
 def _kinds(body: str) -> tuple[Kind, ...]:
     found = []
     for kernel, inputs, outputs in re.findall(r"\{ (\w+), (\d+), (\d+) \},", body):
-        found.append(Kind(kernel, int(inputs), int(outputs)))
+        found.append(Kind(kernel, _within(int(inputs), 8), _within(int(outputs), 8)))
     return tuple(found)
 
 
@@ -350,7 +369,8 @@ def _nodes(body: str) -> tuple[Node, ...]:
         if len(numbers) != 4:
             raise UnreadableError(f"{line.strip()!r} is no node")
         name = None if params == "NULL" else params.removeprefix("&")
-        found.append(Node(name, *map(_number, numbers)))
+        scratch, ports, counter, kind = map(_number, numbers)
+        found.append(Node(name, *(_within(n, 16) for n in (scratch, ports, counter)), _within(kind, 8)))
     return tuple(found)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from lowtide.ir import Graph, Op, Tensor
 from lowtide.prove.bundle_reader import Bundle, Field, Params
-from lowtide.prove.machine import Shares, Slot, Step
+from lowtide.prove.machine import CONSTANTS, Shares, Slot, Step
 from lowtide.prove.memory import Labels, ProofFailure, Value, part, position_in
 from lowtide.prove.values import Values
 
@@ -126,6 +126,8 @@ def source(step: Step, port: int = 0) -> Slot:
 
 def column(step: Step, slot: Slot, value: Value, row: range, pixel: int) -> int:
     """Which pixel of the bytes `row` of a value a row in memory begins with."""
+    if slot.memory == CONSTANTS:  # of which only all columns are read
+        return 0
     at = position_in(value, step.label(slot), row)
     if at is None or (at - row.start) % pixel:
         told = step.machine.told(value, row.start)
@@ -152,15 +154,17 @@ def reads_elements(
     if contiguous is not None and isinstance(contiguous, int):
         step.expects(slot, contiguous, 0, size * len(index))
         return
+    symbols = step.machine.symbols
     for byte in range(size):
-        found = step.gathers(slot, index * size + byte)
-        wrong = np.flatnonzero(found != wanted + byte)
+        found, need = step.gathers(slot, index * size + byte), wanted + byte
+        if slot.memory == CONSTANTS:
+            need = symbols.resolved(need)
+        wrong = np.flatnonzero(found != need)
         if len(wrong):
             first = int(wrong[0])
-            symbols = step.machine.symbols
+            told, there = (symbols.told(int(labels[first])) for labels in (need, found))
             raise ProofFailure(
-                f"element {int(index[first])} of a row should be {symbols.told(int(wanted[first]) + byte)}, "
-                f"and is {symbols.told(int(found[first]))}"
+                f"element {int(index[first])} of a row should be {told}, and is {there}"
             )
 
 

@@ -22,7 +22,9 @@ from lowtide.prove.memory import (
     Symbols,
     Value,
     apart,
+    held,
     overlap,
+    part,
 )
 
 ARENA, CONSTANTS = 0, 1
@@ -60,8 +62,8 @@ class Contract(Protocol):
         """Judge one step: raises ProofFailure if it would not find what it needs."""
 
 
-Heard = Callable[[int, int, str, int, int], None]
-"""Is told (node, step, "reads" or "makes", first label, bytes) of every row that a kernel touches."""
+Heard = Callable[[int, int, str, str, int], None]
+"""Is told (node, step, "reads" or "makes", the first label in words, bytes) of every row that is touched."""
 
 
 @dataclass(slots=True)
@@ -92,9 +94,7 @@ class Step:
             told = self.machine.told(value, position)
             raise ProofFailure(f"a row is padding, and should begin with {told}")
         self._reads(slot, slot.at, size)
-        memory = self.machine.memories[slot.memory]
-        if not memory.holds(slot.at, size, value, position):
-            raise ProofFailure(self.machine.difference(memory, slot.at, size, value, position))
+        self.machine.check_held("", slot.memory, slot.at, size, value, position)
 
     def is_null(self, slot: Slot | None) -> None:
         """The row must be padding."""
@@ -127,7 +127,8 @@ class Step:
         self.writes.append(((slot.memory, slot.at, size), value, position))
         if self.machine.heard is not None:
             first = value + position if isinstance(value, int) else int(value[position])
-            self.machine.heard(self.node, self.number, "makes", first, size)
+            told = self.machine.symbols.told(first)
+            self.machine.heard(self.node, self.number, "makes", told, size)
 
     def _reads(self, slot: Slot, at: int, size: int) -> None:
         memory = self.machine.memories[slot.memory]
@@ -138,7 +139,8 @@ class Step:
         self.reads.append((slot.memory, at, size))
         if self.machine.heard is not None and size:
             found = int(memory.difference[at]) + at
-            self.machine.heard(self.node, self.number, "reads", found, size)
+            told = self.machine.symbols.told(found)
+            self.machine.heard(self.node, self.number, "reads", told, size)
 
 
 @dataclass(slots=True, eq=False)
@@ -182,7 +184,9 @@ class Machine:
         self.memories = [Memory.empty("the arena", bundle.arena)]
         self.bases = {ARENA: (0, 0)}
         self.writable = {0}
-        self._add(CONSTANTS, Memory.empty("the constants", len(bundle.constants)))
+        constants = Memory.empty("the constants", len(bundle.constants))
+        constants.write(0, constants.size, held(np.frombuffer(bundle.constants, np.uint8)))
+        self._add(CONSTANTS, constants)
         if bundle.state_base is not None:
             self.writable.add(len(self.memories))
             self._add(bundle.state_base, Memory.empty("the state", bundle.state))
@@ -208,14 +212,10 @@ class Machine:
     def difference(self, memory: Memory, at: int, size: int, value: Value, position: int) -> str:
         """The first byte that is not what it should be, in words."""
         found = memory.labels(at, size)
-        whole = (
-            np.arange(value + position, value + position + size)
-            if isinstance(value, int)
-            else value[position : position + size]
-        )
+        whole = part(value, position, size)
         first = int(np.flatnonzero(found != whole)[0])
-        wanted = self.symbols.told(int(whole[first]))
-        return f"byte {at + first} of {memory.name} should be {wanted}, and is {self.symbols.told(int(found[first]))}"
+        wanted, there = (self.symbols.told(int(labels[first])) for labels in (whole, found))
+        return f"byte {at + first} of {memory.name} should be {wanted}, and is {there}"
 
     def run(self) -> None:
         """Play all turns. Raises ProofFailure with the node and the step at fault."""
@@ -486,10 +486,15 @@ class Machine:
         memory, at = self.bases[place[0]]
         self.check_held(what, memory, at + place[1], size, value)
 
-    def check_held(self, what: str, memory: int, at: int, size: int, value: Value) -> None:
-        """Some memory holds a value."""
+    def check_held(
+        self, what: str, memory: int, at: int, size: int, value: Value, position: int = 0
+    ) -> None:
+        """Some memory holds `size` bytes of a value, from `position` on; `what` that is, for errors."""
         of = self.memories[memory]
         if not 0 <= at <= at + size <= of.size:
             raise ProofFailure(f"{what} is not within {of.name}")
-        if not of.holds(at, size, value):
-            raise ProofFailure(f"{what}: {self.difference(of, at, size, value, 0)}")
+        if memory == CONSTANTS:  # there bytes are known by what they hold
+            value, position = self.symbols.resolved(part(value, position, size)), 0
+        if not of.holds(at, size, value, position):
+            told = f"{what}: " if what else ""
+            raise ProofFailure(f"{told}{self.difference(of, at, size, value, position)}")

@@ -20,9 +20,15 @@ Value = int | Labels
 NOTHING, PADDING = -1, -2
 """The labels of a byte that nobody needs, and of one that is made of no other: padding, or what shapes say."""
 
+_HELD = -1000
 _SHIFT = 40
 _EMPTY = -(1 << 60)
 """The difference where nothing was written: no label comes out of it."""
+
+
+def held(data: NDArray[np.uint8]) -> Labels:
+    """The labels of bytes of constants: what they hold."""
+    return _HELD - data.astype(np.int64)
 
 
 class ProofFailure(Exception):
@@ -31,18 +37,38 @@ class ProofFailure(Exception):
 
 @dataclass(slots=True)
 class Symbols:
-    """The values that there are; `names[i]` says what value i is."""
+    """The values that there are; `names[i]` says what value i is. Of constants the `contents` are known, by
+    the label of the first byte."""
 
     names: list[str] = field(default_factory=list)
+    contents: dict[int, NDArray[np.uint8]] = field(default_factory=dict)
 
     def new(self, name: str) -> int:
         """The label of the first byte of a new value."""
         self.names.append(name)
         return len(self.names) << _SHIFT
 
+    def constant(self, name: str, data: bytes) -> int:
+        """The label of the first byte of a new value whose bytes are known."""
+        label = self.new(name)
+        self.contents[label] = np.frombuffer(data, np.uint8)
+        return label
+
+    def resolved(self, labels: Labels) -> Labels:
+        """Labels, those of constants by what they hold: equal bytes are equal there."""
+        owners = np.unique(labels[labels > 0] >> _SHIFT << _SHIFT)
+        known = [int(owner) for owner in owners if int(owner) in self.contents]
+        found = labels.copy() if known else labels
+        for owner in known:
+            here = labels >> _SHIFT << _SHIFT == owner
+            found[here] = held(self.contents[owner][labels[here] - owner])
+        return found
+
     def told(self, label: int) -> str:
         """What a label says, for a reader of an error."""
         if label < 1 << _SHIFT:
+            if _HELD >= label > _HELD - 256:
+                return f"a constant {_HELD - label}"
             return "padding" if label == PADDING else "nothing"
         number, byte = divmod(label, 1 << _SHIFT)
         return f"byte {byte} of {self.names[number - 1]}"

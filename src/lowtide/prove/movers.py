@@ -171,6 +171,7 @@ def mover(call: Call) -> Judged | None:
         wanted = made_of(call.values, op)
         results = [*call.values.outputs[op.id]] or [*call.values.states[op.id].values()]
         outputs = op.outputs or op.inputs[:1]
+    wanted = [call.values.symbols.resolved(labels) for labels in wanted]
     sizes = [call.graph.tensors[t].bytes for t in outputs]
 
     def which(number: int) -> int:

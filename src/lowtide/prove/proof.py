@@ -83,8 +83,8 @@ class Claims:
 class Proof:
     """What is proved of a program, for all inputs and all runs.
 
-    `data_flow`: each step finds what its operator's definition asks for, but for the operators that
-    `left_out` names. `bounds`: nothing is read or written outside of the arena, the state, inputs and
+    `data_flow`: each step finds what its operator's definition asks for; not of all, if `left_out` names
+    operators of which that is not known. `bounds`: nothing is read or written outside of the arena, the state, inputs and
     constants. `data_dependent` lists operators whose addresses depend on data, and why they are in bounds;
     `not_proved` what is beyond all this. `steps` is how many there were.
     """
@@ -135,8 +135,6 @@ def _proved(graph: Graph, bundle: Bundle, claims: Claims, heard: Heard | None) -
         [values.last[t] for t in graph.outputs],
         heard,
     )
-    contracts.machine = machine
-    _label_constants(graph, bundle, machine, values, graph.outputs)
     _begin(graph, bundle, claims, machine, values)
     machine.run()
     resident = bundle.const_base is None and all(end.rows is None for end in bundle.inputs)
@@ -155,7 +153,7 @@ def _proved(graph: Graph, bundle: Bundle, claims: Claims, heard: Heard | None) -
     )
     tables = tuple(f"{what}: {why}" for what, why in contracts.tables.items())
     left_out = tuple(f"{op} {graph.ops[op].label}" for op in sorted(contracts.left_out))
-    return Proof(True, True, (*dependent, *tables), left_out, steps=machine.steps)
+    return Proof(not left_out, not left_out, (*dependent, *tables), left_out, steps=machine.steps)
 
 
 def _check_sizes(graph: Graph, bundle: Bundle) -> None:
@@ -207,26 +205,6 @@ def _initial(tensor: Tensor) -> bytes:
     return bytes([zero & 0xFF]) * tensor.bytes
 
 
-def _label_constants(
-    graph: Graph, bundle: Bundle, machine: Machine, values: Values, tensors: Sequence[int]
-) -> None:
-    """Outputs that are constants, or views of some."""
-    for number, tensor in enumerate(tensors):
-        base, offset = bundle.left.get(number, (0, 0))
-        if base == 1:
-            _label(graph, bundle, machine, values, values.constant_of(tensor), offset)
-
-
-def _label(
-    graph: Graph, bundle: Bundle, machine: Machine, values: Values, tensor: int, offset: int
-) -> None:
-    """Say that a constant is there, if it is."""
-    data = graph.tensors[tensor].data
-    if data is not None and bundle.constants[offset : offset + len(data)] == data:
-        memory, at = machine.bases[1]
-        machine.memories[memory].write(at + offset, len(data), values.last[tensor])
-
-
 class _Contracts:
     """The contract of each node, and how much scratch memory it has."""
 
@@ -235,7 +213,6 @@ class _Contracts:
         self.bundle = bundle
         self.claims = claims
         self.values = values
-        self.machine: Machine
         self.left_out: set[int] = set()
         self.tables: dict[str, str] = {}
 
@@ -266,12 +243,6 @@ class _Contracts:
             claim.scratch,
             claim.starts,
         )
-        for port in ports[: kind.inputs]:
-            rows = self.bundle.rows[port.rows]
-            for tensor in ops[0].inputs if rows.base == 1 else ():
-                if tensor >= 0:
-                    root = self.values.constant_of(tensor)
-                    _label(self.graph, self.bundle, self.machine, self.values, root, rows.offset)
         made = self._made(call)
         if of_batch is not None:
             made = images(call.with_params(of_batch), made)

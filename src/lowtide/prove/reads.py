@@ -202,10 +202,7 @@ def reduction(call: Call) -> Judged:
         if not eaten and per_row and step.number % per_row:
             raise ProofFailure("it goes on with what it has made")
         slot_in = source(step)
-        at = position_in(value, step.label(slot_in), range(of.bytes))
-        if at is None:
-            told = step.machine.symbols.told(step.label(slot_in))
-            raise ProofFailure(f"a row begins with {told}")
+        at = slot_in.row * (of.bytes // slot_in.rows)
         step.expects(slot_in, value, at, row * size)
         eaten.append(elements_in_row(value, at, row, size).reshape(outer, reduced, inner))
         (slot,) = step.outputs[0]

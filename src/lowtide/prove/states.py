@@ -79,7 +79,7 @@ def svdf(call: Call) -> Judged:
     call.expect("inputs", call.number("inputs"), inputs)
     call.expect("units", call.number("units"), made.shape[1])
     call.expect("memory", call.number("memory"), call.graph.tensors[call.op.inputs[2]].shape[1])
-    state = _State(call, 3)
+    state = _State(call, 4)
     row, size = of.bytes // batches, made.bytes // batches
 
     def judge(step: Step) -> None:

@@ -31,7 +31,7 @@ from lowtide.prove.memory import (
 from lowtide.prove.moved import RENAMES, moved, moves
 
 _LSTM_STATES = (18, 19)
-_SVDF_STATE = 3
+_SVDF_STATE = 4
 
 
 @dataclass(slots=True, eq=False)
@@ -55,16 +55,13 @@ class Values:
         """What a caller gives for an input."""
         return self.last[tensor]
 
-    def constant_of(self, tensor: int) -> int:
-        """The tensor whose bytes, in their order, a view of it has: itself, if it is none."""
-        makers = {made: op for op in self.graph.ops for made in op.outputs}
-        while tensor in makers and makers[tensor].type in RENAMES:
-            tensor = makers[tensor].inputs[0]
-        return tensor
-
     def new(self, tensor: Tensor, what: str = "") -> Value:
         """A value of its own for a tensor."""
-        return self.symbols.new(f"tensor {tensor.id} ({tensor.name}){what}")
+        return self.symbols.new(_name(tensor) + what)
+
+
+def _name(tensor: Tensor) -> str:
+    return f"tensor {tensor.id} ({tensor.name})"
 
 
 def changed_by(graph: Graph, op: Op) -> tuple[int, ...]:
@@ -92,7 +89,9 @@ def values_of(graph: Graph, symbols: Symbols, run: Set[int]) -> Values:
     made = {t for op in graph.ops for t in op.outputs}
     for tensor in graph.tensors:
         if tensor.id not in made:
-            now[tensor.id] = values.new(tensor)
+            data = tensor.data
+            known = None if data is None else symbols.constant(_name(tensor), data)
+            now[tensor.id] = values.new(tensor) if known is None else known
         if tensor.is_variable:
             values.first[tensor.id] = now.setdefault(tensor.id, values.new(tensor))
     for op in graph.ops:
