@@ -223,12 +223,12 @@ def block(call: Call) -> Judged:
     (core,) = (op for op in call.ops if op.type == _DEPTHWISE)
     (of, value), (made, result) = call.input(0), call.output()
     window = core.window
-    if window is None:
-        raise ProofFailure("a block has no window")
+    if window is None or of.shape[0] != 1:
+        raise ProofFailure("a block has no window, or more than one image")
     rows, columns = window.rows, window.columns
     between = call.graph.tensors[core.inputs[0]]
     _, height, width, channels = between.shape
-    batch, out_h, out_w, out_c = made.shape
+    _, out_h, out_w, out_c = made.shape
     fields = call.fields
     parts = {
         name: call.bundle.params(fields[name])
@@ -256,8 +256,6 @@ def block(call: Call) -> Judged:
     reach = min(over.read, (over.made - 1) * columns.stride + columns.kernel - over.pad)
     line = max(0, reach) * channels
     fresh = rows.kernel - kept
-    if kept and batch > 1:
-        raise ProofFailure("a block keeps rows from one image to the next")
 
     def judge(step: Step) -> None:
         given, lines = step.inputs[0], step.outputs[1] if len(step.outputs) > 1 else ()
@@ -265,9 +263,8 @@ def block(call: Call) -> Judged:
         call.expect("rows", len(given), fresh)
         call.expect("kept rows", len(lines), kept)
         y = step.number - ahead
-        if slot is not None and (slot.row, slot.rows) != (y, batch * out_h):
+        if slot is not None and (slot.row, slot.rows) != (y, out_h):
             raise ProofFailure(f"it makes row {y}, and writes it as row {slot.row} of {slot.rows}")
-        image, y = divmod(y, out_h) if batch > 1 else (0, y)
         top = y * rows.stride - rows.before
         ats = set()
         for i, row in enumerate(given):
@@ -277,7 +274,7 @@ def block(call: Call) -> Judged:
             elif row is None:
                 raise ProofFailure(f"row {number} of the input is taken for padding")
             else:
-                start = (image * height + number) * width * pixel
+                start = number * width * pixel
                 at = column(step, row, value, range(start, start + width * pixel), pixel)
                 step.expects(row, value, start + at * pixel, reach * pixel if expands else over.read * pixel)
                 ats.add(at)
