@@ -23,8 +23,8 @@ from lowtide.prove.contracts import (
     target,
     whole,
 )
-from lowtide.prove.machine import Slot, Step
-from lowtide.prove.memory import Labels, ProofFailure, Value, elements, part, position_in
+from lowtide.prove.machine import CONSTANTS, Step
+from lowtide.prove.memory import Labels, ProofFailure, Value, elements, position_in
 
 Maker = Callable[[Call], Judged]
 
@@ -139,7 +139,10 @@ def broadcast(call: Call) -> Judged:
             reads_elements(step, slot, index[port], bytes_, labels)
 
     def begins(step: Step, port: int, number: int, first: int) -> bool:
-        return step.label(source(step, port)) == int(wanted(number, first)[0][0])
+        slot, label = source(step, port), wanted(number, first)[0][:1]
+        if slot.memory == CONSTANTS:
+            label = step.machine.symbols.resolved(label)
+        return step.label(slot) == int(label[0])
 
     def ordered(step: Step, first: int) -> None:
         """Which port is which operand: those of a sum may be the other way round."""
@@ -455,4 +458,3 @@ DATA_DEPENDENT: Mapping[str, str] = {
 }
 """Operators whose kernels take addresses from data, and why these are in bounds."""
 
-__all__ = ["DATA_DEPENDENT", "READS", "Slot", "part"]
