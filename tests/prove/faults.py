@@ -18,7 +18,18 @@ _FIELDS = (
     *("in_w", "out_w", "in_c", "out_c", "channels", "kernel_h", "kernel_w", "stride_w", "stride_h"),
     *("dilation_w", "pad_left", "pad_top", "kept", "ahead", "in_h", "pieces", "piece"),
     *("from", "pitch", "bytes", "runs", "count", "before", "between", "after", "size"),
-    *("outer", "inner", "reduced", "a_next", "b_next", "a_step", "b_step", "rows", "steps", "dilation"),
+    *(
+        "outer",
+        "inner",
+        "reduced",
+        "a_next",
+        "b_next",
+        "a_step",
+        "b_step",
+        "rows",
+        "steps",
+        "dilation",
+    ),
     *("inputs", "units", "depth", "columns", "left_pitch", "left_columns", "right_down", "hop"),
     *("right_across", "rows1", "rows2", "count0", "pitch0", "count1", "pitch1", "width", "groups"),
 )
@@ -42,7 +53,13 @@ class Fault:
     def in_(self, text: str, rng: random.Random) -> str:
         """The text with another number."""
         old = int(text[self.start : self.stop])
-        near = [old + 1, old - 1, old + rng.choice((2, 3, 4, 8, 16, 32, 64, 128)), old // 2, 2 * old]
+        near = [
+            old + 1,
+            old - 1,
+            old + rng.choice((2, 3, 4, 8, 16, 32, 64, 128)),
+            old // 2,
+            2 * old,
+        ]
         new = rng.choice([n for n in (*near, 0, 1, rng.randrange(1 << 8)) if n != old])
         return f"{text[: self.start]}{new}{text[self.stop :]}"
 
@@ -69,7 +86,9 @@ def _tables(code: str, name: str) -> Iterator[Fault]:
         for table in re.finditer(pattern, code, re.MULTILINE | re.DOTALL):
             first = code.index("\n", table.start())
             yield from _numbers(code, what, first, table.end())
-    for strip in re.finditer(rf"^static const lt_strip {name}_strip_\d+ = \{{\w+, ", code, re.MULTILINE):
+    for strip in re.finditer(
+        rf"^static const lt_strip {name}_strip_\d+ = \{{\w+, ", code, re.MULTILINE
+    ):
         yield from _numbers(code, "strip", strip.end(), code.index("\n", strip.end()))
 
 

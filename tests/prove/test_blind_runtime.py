@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -20,6 +20,7 @@ import pytest
 from lowtide.commands.compiling import Compiled, Options
 from lowtide.machines.board import find_target
 from networks import compiled
+from proving import in_batches, kept_in_strips
 
 _HEADER = Path("/usr/include/valgrind/memcheck.h")
 _RUNTIME = (
@@ -27,26 +28,25 @@ _RUNTIME = (
     *("lt_images.c", "lt_block.c", "lt_block_4x2.c", "lt_slide.c"),
 )
 _EXIT = 9
-_STRIPS = 3.0
 
 needs_valgrind = pytest.mark.skipif(
     shutil.which("valgrind") is None or not _HEADER.exists(), reason="needs Valgrind"
 )
 
-PROGRAMS: Mapping[str, tuple[str | int, Options]] = {
-    "rows": ("figure1", Options()),
-    "const": ("figure1", Options(input_mode="const")),
-    "moves": ("branchy-cell", Options(schedule="operators", allocator="compacting")),
-    "streams": (
+PROGRAMS: Mapping[str, Callable[[], Compiled]] = {
+    "rows": lambda: compiled("figure1"),
+    "const": lambda: compiled("figure1", Options(input_mode="const")),
+    "moves": lambda: compiled(
+        "branchy-cell", Options(schedule="operators", allocator="compacting")
+    ),
+    "streams": lambda: compiled(
         "mobilenet-v1-0.25-96",
         Options(input_mode="streamed", output_mode="streamed", slices=True),
     ),
-    "state": ("streaming-wake-word", Options()),
-    "blocks": ("mn2-vww5-80", Options(max_overhead=_STRIPS)),
-    "blocks 4x2": (
-        "mn2-vww5-80",
-        Options(max_overhead=_STRIPS, target=find_target("cortex-m4"), slices=True),
-    ),
+    "state": lambda: compiled("streaming-wake-word"),
+    "batches": lambda: in_batches(),
+    "blocks in strips": lambda: kept_in_strips(),
+    "blocks 4x2": lambda: kept_in_strips(Options(target=find_target("cortex-m4"), slices=True)),
 }
 
 
@@ -161,7 +161,7 @@ def _run(
 @needs_valgrind
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_no_branch_and_no_address_depends_on_data(program: str, tmp_path: Path) -> None:
-    done = _run(compiled(*PROGRAMS[program]), tmp_path)
+    done = _run(PROGRAMS[program](), tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -174,12 +174,15 @@ LOOKS: Mapping[str, tuple[str, str, tuple[str, str]]] = {
     "an address": (
         "streams",
         "lt_stream.c",
-        ("at.row, row);", "at.row + *(const uint8_t *)row, (char *)net + *(const uint8_t *)row % 2 * 0);"),
+        (
+            "at.row, row);",
+            "at.row + *(const uint8_t *)row, (char *)net + *(const uint8_t *)row % 2 * 0);",
+        ),
     ),
     "a kept row": (
-        "blocks",
+        "blocks in strips",
         "lt_block.c",
-        ("int32_t y = top + i;", "int32_t y = top + i + (windows[0] == 1);"),
+        ("int32_t y = top + i;", "int32_t y = top + i + (windows[0] == 1 ? kept : 0);"),
     ),
 }
 
@@ -189,6 +192,6 @@ LOOKS: Mapping[str, tuple[str, str, tuple[str, str]]] = {
 def test_a_look_is_found(look: str, tmp_path: Path) -> None:
     """So that the check above cannot come to see nothing."""
     program, file, change = LOOKS[look]
-    done = _run(compiled(*PROGRAMS[program]), tmp_path, {file: change})
+    done = _run(PROGRAMS[program](), tmp_path, {file: change})
     assert done.returncode == _EXIT, done.stderr
     assert "uninitialised" in done.stderr

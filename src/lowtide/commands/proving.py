@@ -37,11 +37,12 @@ def _claim(assembly: Assembly, entry: Entry) -> NodeClaim:
 
 def told(proof: Proof) -> str:
     """What is proved of a program, as the paragraph of its bundle's README."""
+    text = str(proof)
     lines = [
-        f"{str(proof).capitalize()}. That is: each kernel finds in memory the very elements that its "
-        "operator's",
-        "definition asks for, whatever the input, and nothing outside of the arena, the state, inputs and",
-        "constants is read or written. It was proved of the tables in this folder when they were made.",
+        f"{text[0].upper()}{text[1:]}. That is: each kernel finds in",
+        "memory the very elements that its operator's definition asks for, whatever the input, and nothing",
+        "outside of the arena, the state, inputs and constants is read or written. It was proved of the",
+        "tables in this folder when they were made.",
     ]
     if proof.data_dependent:
         lines += ["", "Addresses that depend on data, and why they are in bounds:", ""]

@@ -236,7 +236,9 @@ def read(code: str, header: str, name: str) -> Bundle:
             _within(end, bits)
         return tuple(values.tolist())
 
-    row_count = program.get("row_count", "").replace(f"{upper}_INPUT_0_ROWS", defined.get("INPUT_0_ROWS", ""))
+    row_count = program.get("row_count", "").replace(
+        f"{upper}_INPUT_0_ROWS", defined.get("INPUT_0_ROWS", "")
+    )
     functions = code[code.index(f"static const lt_program {name}_program") :]
     state = re.search(r"^    m->bases\[(\d+)\] = state;$", functions, re.MULTILINE)
     const = re.search(r"^    m->bases\[(\d+) \+ i\] = \(uint8_t \*\)", functions, re.MULTILINE)
@@ -370,7 +372,9 @@ def _nodes(body: str) -> tuple[Node, ...]:
             raise UnreadableError(f"{line.strip()!r} is no node")
         name = None if params == "NULL" else params.removeprefix("&")
         scratch, ports, counter, kind = map(_number, numbers)
-        found.append(Node(name, *(_within(n, 16) for n in (scratch, ports, counter)), _within(kind, 8)))
+        found.append(
+            Node(name, *(_within(n, 16) for n in (scratch, ports, counter)), _within(kind, 8))
+        )
     return tuple(found)
 
 

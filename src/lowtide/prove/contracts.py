@@ -145,7 +145,12 @@ def whole(step: Step, port: int, tensor: Tensor, value: Value) -> None:
 
 
 def reads_elements(
-    step: Step, slot: Slot, index: Labels, size: int, wanted: Labels, contiguous: Value | None = None
+    step: Step,
+    slot: Slot,
+    index: Labels,
+    size: int,
+    wanted: Labels,
+    contiguous: Value | None = None,
 ) -> None:
     """A kernel reads the elements `index` of a row, of `size` bytes each: those labelled `wanted`.
 

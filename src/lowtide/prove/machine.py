@@ -259,7 +259,9 @@ class Machine:
                 if len(loops) == DEPTH:
                     raise ProofFailure(f"turn {at}: loops are {DEPTH + 1} deep")
                 if steps < 1 or node == LOOP or at + (node - LOOP) >= len(turns):
-                    raise ProofFailure(f"turn {at}: the loop has no round, or reaches beyond the end")
+                    raise ProofFailure(
+                        f"turn {at}: the loop has no round, or reaches beyond the end"
+                    )
                 if loops and at + (node - LOOP) > self._end(loops[-1][0]):
                     raise ProofFailure(f"turn {at}: the loop reaches beyond the one around it")
                 at += 1
@@ -472,7 +474,9 @@ class Machine:
                 continue
             if number not in self.bundle.left:
                 raise ProofFailure(f"nothing says where output {number} is")
-            self._check(f"output {number}", self.bundle.left[number], end.bytes, self.outputs[number])
+            self._check(
+                f"output {number}", self.bundle.left[number], end.bytes, self.outputs[number]
+            )
         for number, end in enumerate(self.bundle.inputs):
             if end.rows is not None and self._given.get(number, 0) != end.rows:
                 raise ProofFailure(f"input {number} is not asked for to its end")

@@ -172,7 +172,11 @@ def _of_shapes(op: _Moving, inputs: _Inputs) -> list[Labels]:
 def nearest(op: Operands, size: int, made: int) -> Labels:
     """Which of `size` pixels each of the `made` ones is: GetNearestNeighbor, in float32."""
     corners = bool(op.option("align_corners")) and made > 1
-    scale = np.float32(size - 1) / np.float32(made - 1) if corners else np.float32(size) / np.float32(made)
+    scale = (
+        np.float32(size - 1) / np.float32(made - 1)
+        if corners
+        else np.float32(size) / np.float32(made)
+    )
     half = np.float32(0.5 if op.option("half_pixel_centers") else 0.0)
     at = (np.arange(made, dtype=np.float32) + half) * scale
     if op.option("align_corners"):
@@ -238,7 +242,5 @@ def moved(graph: Graph, op: Op, labels: Callable[[Tensor], Labels]) -> list[Labe
     """The labels of the elements of each output, in its shape; `labels` has those of an input's, flat."""
     moving = _Moving(graph, op)
     tensors = [graph.tensors[t] if t >= 0 else None for t in op.inputs]
-    inputs = [
-        np.zeros(0, np.int64) if t is None else labels(t).reshape(t.shape) for t in tensors
-    ]
+    inputs = [np.zeros(0, np.int64) if t is None else labels(t).reshape(t.shape) for t in tensors]
     return _MOVES[op.type](moving, inputs)

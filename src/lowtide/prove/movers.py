@@ -215,7 +215,9 @@ def _check(
 def _wrong(step: Step, row: Labels, labels: Labels, slot: Slot) -> str:
     told = step.machine.symbols.told
     if len(labels) != len(row):
-        return f"{len(labels)} bytes of row {slot.row}, from {told(int(labels[0]))} on, are not in it"
+        return (
+            f"{len(labels)} bytes of row {slot.row}, from {told(int(labels[0]))} on, are not in it"
+        )
     first = int(np.flatnonzero(row != labels)[0])
     return (
         f"byte {first} of output row {slot.row} should be {told(int(row[first]))}, "

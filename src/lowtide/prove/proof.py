@@ -42,7 +42,17 @@ NOT_PROVED = (
 
 _WINDOWS = ("CONV_2D", "DEPTHWISE_CONV_2D", "AVERAGE_POOL_2D", "MAX_POOL_2D")
 _WINDOW_FIELDS = (
-    *("in_w", "in_c", "out_w", "out_c", "kernel_h", "kernel_w", "stride_w", "dilation_w", "pad_left"),
+    *(
+        "in_w",
+        "in_c",
+        "out_w",
+        "out_c",
+        "kernel_h",
+        "kernel_w",
+        "stride_w",
+        "dilation_w",
+        "pad_left",
+    ),
 )
 
 
@@ -97,10 +107,8 @@ class Proof:
     steps: int = 0
 
     def __str__(self) -> str:
-        flow = "data flow"
-        if self.left_out:
-            flow += f" (but of {', '.join(self.left_out)})"
-        return f"proved for all inputs: {flow}, bounds"
+        but = f"; not of {', '.join(self.left_out)}" if self.left_out else ""
+        return f"proved for all inputs: data flow, bounds{but}"
 
 
 def prove(
@@ -166,9 +174,7 @@ def _check_sizes(graph: Graph, bundle: Bundle) -> None:
             raise ProofFailure(f"its {what}s have {[end.bytes for end in ends]} bytes, not {sizes}")
 
 
-def _begin(
-    graph: Graph, bundle: Bundle, claims: Claims, machine: Machine, values: Values
-) -> None:
+def _begin(graph: Graph, bundle: Bundle, claims: Claims, machine: Machine, values: Values) -> None:
     """Memory as it is before a run: inputs, and what variables hold."""
     if bundle.given:
         machine.give(dict(enumerate(machine.inputs)))

@@ -49,8 +49,12 @@ def rows(call: Call) -> Judged:
         slot = target(step)
         full = made.elements // slot.rows
         first = slot.row * full
-        at = 0 if count == full else _columns(step, operands[0][1], first, full, size_of(operands[0][0]))
-        if at % last or count % last and count != full or at + count > full:
+        at = (
+            0
+            if count == full
+            else _columns(step, operands[0][1], first, full, size_of(operands[0][0]))
+        )
+        if at % last or (count % last and count != full) or at + count > full:
             raise ProofFailure(f"it makes {count} elements of a row of {full}, from {at} on")
         for port, (of, value) in enumerate(operands):
             bytes_ = size_of(of)
@@ -101,8 +105,8 @@ def dense(call: Call) -> Judged:
 def broadcast(call: Call) -> Judged:
     """Two operands or three, walked by two loops: lt_pair.h, lt_select.h, lt_add_narrow.h."""
     made, result = call.output()
-    count = len(call.op.inputs)
     names = "cab" if call.op.type.startswith("SELECT") else "ab"
+    count = len(names)  # a file may list more inputs, which nobody reads
     plain = "outer" not in call.fields
     outer = 1 if plain else call.number("outer")
     inner = call.number("count" if plain else "inner")
@@ -187,7 +191,10 @@ def _strip(
 def reduction(call: Call) -> Judged:
     """Sums, extremes and their places: [outer][reduced][inner] in a row, and over the rows that are eaten."""
     (of, value), (made, result) = call.input(0), call.output()
-    axes = {int(a) % max(1, len(of.shape)) for a in Operands(call.graph, call.op).integers(1).reshape(-1)}
+    axes = {
+        int(a) % max(1, len(of.shape))
+        for a in Operands(call.graph, call.op).integers(1).reshape(-1)
+    }
     in_order = call.op.type.startswith("ARG")
     labels = elements(value, of.elements, size_of(of)).reshape(of.shape)
     order = [i for i in range(len(of.shape)) if i not in axes] + sorted(axes)
@@ -219,7 +226,9 @@ def reduction(call: Call) -> Judged:
         if not in_order:
             found, rest = np.sort(found, axis=1), np.sort(rest, axis=1)
         if found.shape != rest.shape or not (found == rest).all():
-            raise ProofFailure(f"output row {slot.row} is not made of all that it is made of, once each")
+            raise ProofFailure(
+                f"output row {slot.row} is not made of all that it is made of, once each"
+            )
         step.makes(slot, result, slot.row * full * size_of(made), full * size_of(made))
 
     after = not in_order
@@ -395,7 +404,12 @@ def update(call: Call) -> Judged:
     (of, value), (box, inside), (start, at) = (call.input(i) for i in range(3))
     made, result = call.output()
     shape, small = call.numbers("shape"), call.numbers("box")
-    if shape is None or small is None or (*shape.tolist(),) != of.shape or (*small.tolist(),) != box.shape:
+    if (
+        shape is None
+        or small is None
+        or (*shape.tolist(),) != of.shape
+        or (*small.tolist(),) != box.shape
+    ):
         raise ProofFailure("its shapes are not those of its operator")
     size = call.number("row")
 
@@ -457,4 +471,3 @@ DATA_DEPENDENT: Mapping[str, str] = {
     "DYNAMIC_UPDATE_SLICE": "where the box would reach beyond the tensor, it is moved back (lt_update.h)",
 }
 """Operators whose kernels take addresses from data, and why these are in bounds."""
-

@@ -32,7 +32,11 @@ def lstm(call: Call) -> Judged:
 
     def judge(step: Step) -> None:
         slot = target(step)
-        batch, time = (slot.row % batches, slot.row // batches) if major else (slot.row // times, slot.row % times)
+        batch, time = (
+            (slot.row % batches, slot.row // batches)
+            if major
+            else (slot.row // times, slot.row % times)
+        )
         if slot.rows != times * batches or done[batch] != time:
             raise ProofFailure(f"it makes row {slot.row}, of {slot.rows}, out of turn")
         done[batch] = (time + 1) % times
@@ -51,7 +55,9 @@ class _State:
         self.tensor: Tensor
         self.tensor, self.before = call.input(index)
         self.after = call.values.states[call.op.id][self.tensor.id]
-        self.under_way = call.values.symbols.new(f"tensor {self.tensor.id} ({self.tensor.name}) under way")
+        self.under_way = call.values.symbols.new(
+            f"tensor {self.tensor.id} ({self.tensor.name}) under way"
+        )
 
     def passes(
         self, step: Step, port: int, row: int, rows: int, time: int = 0, times: int = 1
@@ -59,7 +65,9 @@ class _State:
         """Row `row` of it goes from what it is at `time` to what it is next."""
         slot: Slot = target(step, port)
         if slot.rows != rows or slot.row != row:
-            raise ProofFailure(f"its state is row {slot.row} of {slot.rows}, and not {row} of {rows}")
+            raise ProofFailure(
+                f"its state is row {slot.row} of {slot.rows}, and not {row} of {rows}"
+            )
         size = self.tensor.bytes // rows
         step.expects(slot, *self._at(time, times, row * size), size)
         step.makes(slot, *self._at(time + 1, times, row * size), size)
@@ -129,7 +137,10 @@ def _check_frames(call: Call, of: Tensor, made: Tensor) -> None:
         "SignalOverlapAdd": {"size": wide, "hop": option("frame_step")},
         "SignalStacker": {"channels": option("num_channels")},
         "SignalRfft": {"points": option("fft_length") // 2, "count": wide},
-        "SignalIrfft": {"points": option("fft_length") // 2, "count": made.shape[-1] if made.shape else 1},
+        "SignalIrfft": {
+            "points": option("fft_length") // 2,
+            "count": made.shape[-1] if made.shape else 1,
+        },
     }
     for name, wanted in known.get(call.op.label, {}).items():
         call.expect(name, call.number(name), wanted)

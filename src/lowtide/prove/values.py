@@ -149,7 +149,9 @@ def _states(values: Values, op: Op, run: bool) -> dict[int, Value]:
         return {variable.id: _with_rows(values, op, part(source, 0, size))}
     if op.type == "ASSIGN_VARIABLE" and not run and graph.tensors[op.inputs[0]].bytes:
         raise ProofFailure(f"operator {op.id} ({op.label}) is not run")
-    return {t: values.new(graph.tensors[t], f" after operator {op.id}") for t in changed_by(graph, op)}
+    return {
+        t: values.new(graph.tensors[t], f" after operator {op.id}") for t in changed_by(graph, op)
+    }
 
 
 def written_rows(values: Values, op: Op) -> Labels:

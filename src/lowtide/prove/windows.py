@@ -66,7 +66,7 @@ class Columns:
     def _edges(self) -> set[int]:
         """Columns whose windows may reach beyond what is read."""
         stride, size = self.axis.stride, self.axis.size
-        left = range(0, min(self.made, -(-self.pad // stride) + 1 if self.pad > 0 else 1))
+        left = range(min(self.made, -(-self.pad // stride) + 1 if self.pad > 0 else 1))
         start = max(0, (self.read - size + self.pad) // stride)
         return {*left, *range(start, self.made)}
 
@@ -192,9 +192,7 @@ def images(call: Call, inner: Judged) -> Judged:
         at = int(first[step.number % steps])
         (given,) = step.inputs
         call.expect("window", len(given), count)
-        return [
-            slot if 0 <= at + i * dilation < rows else None for i, slot in enumerate(given)
-        ]
+        return [slot if 0 <= at + i * dilation < rows else None for i, slot in enumerate(given)]
 
     def judge(step: Step) -> None:
         if first is None or len(first) != steps:
@@ -252,7 +250,9 @@ def block(call: Call) -> Judged:
     call.expect("height", call.number("in_h"), height)
     expands = "expand" in parts
     pixel = of.shape[3] * size_of(of)
-    inner = _Kept(call.values.symbols.new(f"what operator {core.id} reads inside of a block"), width, channels)
+    inner = _Kept(
+        call.values.symbols.new(f"what operator {core.id} reads inside of a block"), width, channels
+    )
     reach = min(over.read, (over.made - 1) * columns.stride + columns.kernel - over.pad)
     line = max(0, reach) * channels
     fresh = rows.kernel - kept
@@ -276,7 +276,9 @@ def block(call: Call) -> Judged:
             else:
                 start = number * width * pixel
                 at = column(step, row, value, range(start, start + width * pixel), pixel)
-                step.expects(row, value, start + at * pixel, reach * pixel if expands else over.read * pixel)
+                step.expects(
+                    row, value, start + at * pixel, reach * pixel if expands else over.read * pixel
+                )
                 ats.add(at)
         if len(ats) > 1:
             raise ProofFailure(f"its rows begin with columns {sorted(ats)}")
@@ -323,10 +325,15 @@ def _check_parts(call: Call, parts: dict[str, Params], channels: int) -> None:
             axes = () if window is None else (window.rows, window.columns)
             if [(a.kernel, a.stride, a.before) for a in axes] != [(1, 1, 0)] * 2:
                 raise ProofFailure(f"operator {op.id} of a block is not pointwise")
-            wanted = (call.graph.tensors[op.inputs[0]].shape[3], call.graph.tensors[op.outputs[0]].shape[3])
+            wanted = (
+                call.graph.tensors[op.inputs[0]].shape[3],
+                call.graph.tensors[op.outputs[0]].shape[3],
+            )
             found = (parts[name].fields["in_c"], parts[name].fields["out_c"])
             if found != wanted:
-                raise ProofFailure(f"its {name} makes {found[1]} of {found[0]} channels, not {wanted[1]}")
+                raise ProofFailure(
+                    f"its {name} makes {found[1]} of {found[0]} channels, not {wanted[1]}"
+                )
     window = core.window
     assert window is not None
     core_params = parts.get("columns") or parts["depthwise"]
