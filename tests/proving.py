@@ -16,8 +16,8 @@ from lowtide.tflite.read import parse
 from random_nets import RELU6, Maker, random_network
 
 Touched = tuple[int, str, str, int]
-"""(node, "reads" or "makes", first label, bytes) of a row that a kernel touched. Not which step of the node it
-was: where that matters to a kernel, its contract asks for it."""
+"""(node, "reads" or "makes", first label, bytes) of a row that a kernel touched. Not which step of the
+node it was: where that matters to a kernel, its contract asks for it."""
 
 
 def texts_of(assembly: Assembly, name: str = "net") -> dict[str, bytes]:

@@ -35,7 +35,7 @@ ROOMS = (
         "passes",
         "rows",
     ),
-    *("place", "plans", "program", "kernels", "emit", "estimates"),
+    *("place", "plans", "program", "kernels", "emit", "prove", "estimates"),
     *("oracle", "machines", "commands", "report"),
     *("browser", "__init__", "cli", "__main__"),
 )

@@ -1,8 +1,8 @@
 """Networks that mostly move bytes: views of parts of views, whatever is joined with whatever.
 
-Why two ways of checking: a proof of a program (`lowtide.prove`) takes milliseconds, so that many networks
-are tried in every mode; a few are built under sanitizers, with one call of the compiler, and compared with
-the reference kernels. `make soak` does both for thousands.
+Why two ways of checking: a proof of a program (`lowtide.prove`) takes milliseconds, so that many
+networks are tried in every mode; a few are built under sanitizers, with one call of the compiler, and
+compared with the reference kernels. `make soak` does both for thousands.
 """
 
 from __future__ import annotations

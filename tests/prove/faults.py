@@ -1,8 +1,9 @@
 """Seeded faults: one number of a program's C is another one.
 
 Which: those that say what a kernel is given, and what it reads of that: the tables of lowtide.h, where
-inputs and outputs are, what a reset writes, and the fields and arrays of params that are about places. Those
-of arithmetic (weights, factors, zero points) are not among them: no proof of data flow can see them.
+inputs and outputs are, what a reset writes, and the fields and arrays of params that are about places.
+Those of arithmetic (weights, factors, zero points) are not among them: no proof of data flow can see
+them.
 """
 
 from __future__ import annotations

@@ -2,9 +2,10 @@
 
 So what the proof plays on labels is what runs for every input. All memory of a program is marked as
 undefined, and kernels are stubs that leave it so; Valgrind's memcheck reports every branch, and every
-address, that depends on such a byte. What is left of the program is its tables and the runtime: lowtide.c,
-lt_stream.c, lt_slice.c, lt_images.c, lt_block.c and what they include, built by the host's gcc, so it is
-shown for the paths that these programs take, on this compiler. Moving bytes is no look at them.
+address, that depends on such a byte. What is left of the program is its tables and the runtime:
+lowtide.c, lt_stream.c, lt_slice.c, lt_images.c, lt_block.c and what they include, built by the host's
+gcc, so it is shown for the paths that these programs take, on this compiler. Moving bytes is no look at
+them.
 """
 
 from __future__ import annotations

@@ -13,7 +13,9 @@ import pytest
 from lowtide.commands import compiling
 from lowtide.commands.compiling import Compiled, Options, compile_model
 from lowtide.commands.proving import told
+from lowtide.emit.bundle import bundle
 from lowtide.machines.board import find_target
+from lowtide.program.assemble import Assembly
 from lowtide.prove import proof as proving
 from lowtide.prove.bundle_reader import UnreadableError, read
 from lowtide.prove.memory import Memory, Symbols, apart, as_value, of_elements
@@ -108,10 +110,9 @@ def test_an_operator_without_a_contract_is_left_out(monkeypatch: pytest.MonkeyPa
 
 def test_a_program_that_is_not_proved_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is a fault of lowtide's, which says where."""
-    bundle = compiling.bundle
 
-    def wrong(*args: object) -> Mapping[str, bytes]:
-        files = bundle(*args)  # type: ignore[arg-type]  # whatever it takes
+    def wrong(assembly: Assembly, name: str) -> Mapping[str, bytes]:
+        files = bundle(assembly, name)
         text = files["figure1.c"].decode()
         first = re.sub(
             r"(apart \*/\n    \{ )(\d+)", lambda m: f"{m[1]}{int(m[2]) + 1}", text, count=1

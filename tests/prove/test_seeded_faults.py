@@ -1,9 +1,10 @@
 """A fault in a program's tables is caught, unless no kernel reads anything else because of it.
 
-One number of the C is another one. Either the proof fails, or every row that an operator's kernel reads or
-makes has the labels of one that it touches without the fault: then the fault is none (a row lies elsewhere,
-where it is as well off; a step is left out that makes what nobody reads; a move takes bytes along that
-nobody needs). Planted faults of planning, in whole programs, are in tests/rows and tests/program.
+One number of the C is another one. Either the proof fails, or every row that an operator's kernel reads
+or makes has the labels of one that it touches without the fault: then the fault is none (a row lies
+elsewhere, where it is as well off; a step is left out that makes what nobody reads; a move takes bytes
+along that nobody needs). Planted faults of planning, in whole programs, are in tests/rows and
+tests/program.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""A program held against the graph that it computes: `prove.proof`, told what a text alone cannot tell."""
+"""A program held against the graph that it computes: `prove.proof`, told what a text alone cannot
+tell."""
 
 from __future__ import annotations
 
@@ -40,9 +41,9 @@ def told(proof: Proof) -> str:
     text = str(proof)
     lines = [
         f"{text[0].upper()}{text[1:]}. That is: each kernel finds in",
-        "memory the very elements that its operator's definition asks for, whatever the input, and nothing",
-        "outside of the arena, the state, inputs and constants is read or written. It was proved of the",
-        "tables in this folder when they were made.",
+        "memory the very elements that its operator's definition asks for, whatever the input, and",
+        "nothing outside of the arena, the state, inputs and constants is read or written. It was",
+        "proved of the tables in this folder when they were made.",
     ]
     if proof.data_dependent:
         lines += ["", "Addresses that depend on data, and why they are in bounds:", ""]

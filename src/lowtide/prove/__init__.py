@@ -1,1 +1,2 @@
-"""The proof that a program finds in memory what its operators ask for, for all inputs: see prove/proof.py."""
+"""The proof that a program finds in memory what its operators ask for, for all inputs: see
+prove/proof.py."""

@@ -1,8 +1,8 @@
 """The step program of a bundle, read back from its C text.
 
-Why from the text: what is proved must be what a compiler of C sees, not what the program's makers meant to
-write. So nothing of them is used here: the forms below are those of kernels/include/lowtide.h, and a text
-that has another one is refused.
+Why from the text: what is proved must be what a compiler of C sees, not what the program's makers meant
+to write. So nothing of them is used here: the forms below are those of kernels/include/lowtide.h, and a
+text that has another one is refused.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ _BITS = {
     "shifts": (8, 8, -32),
     "traced": (32, 16),
 }
-"""Bits of each column of a table in C; of signed ones, negative. A number beyond them would be another one."""
+"""Bits of each column of a table in C; of signed ones, negative. A number beyond them would be another
+one."""
 
 _DEFINITION = re.compile(
     r"^static const (?:struct )?(\w+) (\w+)(\[\d*\])?(?:\[2\])? = (?=\{)", re.MULTILINE
@@ -53,7 +54,8 @@ class UnreadableError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """lt_rows: row r is at offset + r * pitch from the base, or at offset + places[pitch + r] << shift."""
+    """lt_rows: row r is at offset + r * pitch from the base, or at offset + places[pitch + r] <<
+    shift."""
 
     offset: int
     pitch: int
@@ -126,11 +128,12 @@ class Params:
 class Bundle:
     """The step program of a bundle. Sizes are in bytes.
 
-    `bases`, `counters` and `pointers` are the lengths of an instance's arrays. `given` and `left` say, of
-    each input and output in memory of the program's, (base, offset). `state_base` is that of the state,
-    `resets` what a reset writes there: (offset, size, the bytes). `traced` says which tensor each of the rows
-    are said to be of; the proof takes it for a hint alone. `text` and `spans` are where
-    definitions are found that are read only if asked for.
+    `bases`, `counters` and `pointers` are the lengths of an instance's arrays. `given` and `left` say,
+    of each input and output in memory of the program's, (base, offset). `state_base` is that of the
+    state, `resets` what a reset writes there: (offset, size, the bytes). `traced` says which tensor
+    each of the rows are said to be of; the proof takes it for a hint alone. `text` and `spans` are
+    where definitions are found that are read only if asked for.
+
     """
 
     arena: int
@@ -344,7 +347,7 @@ def _within(value: int, bits: int) -> int:
 
 def _table(body: str, bits: tuple[int, ...]) -> list[tuple[int, ...]]:
     """An array of structs of numbers; one of nothing has one struct of fewer."""
-    found = []
+    found: list[tuple[int, ...]] = []
     for line in _COMMENT.sub("", body).splitlines()[1:-1]:
         values = line.strip().strip("{},").split(",")
         if len(values) != len(bits):
@@ -363,7 +366,7 @@ def _kinds(body: str) -> tuple[Kind, ...]:
 
 
 def _nodes(body: str) -> tuple[Node, ...]:
-    found = []
+    found: list[Node] = []
     for line in _COMMENT.sub("", body).splitlines()[1:-1]:
         if line.strip() == "{0},":
             continue
@@ -371,10 +374,8 @@ def _nodes(body: str) -> tuple[Node, ...]:
         if len(numbers) != 4:
             raise UnreadableError(f"{line.strip()!r} is no node")
         name = None if params == "NULL" else params.removeprefix("&")
-        scratch, ports, counter, kind = map(_number, numbers)
-        found.append(
-            Node(name, *(_within(n, 16) for n in (scratch, ports, counter)), _within(kind, 8))
-        )
+        scratch, ports, counter = (_within(_number(n), 16) for n in numbers[:3])
+        found.append(Node(name, scratch, ports, counter, _within(_number(numbers[3]), 8)))
     return tuple(found)
 
 

@@ -1,7 +1,7 @@
 """What the contracts of kernels share: an operator, its values, the params of its kernel.
 
-A contract holds a kernel, as its header describes it, against the operator's definition: the rows that it is
-given must be those that the definition asks for, and padding where it asks for padding.
+A contract holds a kernel, as its header describes it, against the operator's definition: the rows that
+it is given must be those that the definition asks for, and padding where it asks for padding.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from lowtide.ir import Graph, Op, Tensor
 from lowtide.prove.bundle_reader import Bundle, Field, Params
 from lowtide.prove.machine import CONSTANTS, Shares, Slot, Step
-from lowtide.prove.memory import Labels, ProofFailure, Value, part, position_in
+from lowtide.prove.memory import Labels, NotProvedError, Value, part, position_in
 from lowtide.prove.values import Values
 
 Judge = Callable[[Step], None]
@@ -36,9 +36,10 @@ class Judged:
 class Call:
     """A node's operators, the last of which makes what the node makes, and its params.
 
-    `windows` and `targets` are how many rows each of its ports reads and writes, `traced` the tensors that
-    the latter are said to be of, `scratch` bytes of scratch memory. `starts` are, for one that makes some columns of a map, the
-    first of them that it is said to make in each round.
+    `windows` and `targets` are how many rows each of its ports reads and writes, `traced` the tensors
+    that the latter are said to be of, `scratch` bytes of scratch memory. `starts` are, for one that
+    makes some columns of a map, the first of them that it is said to make in each round.
+
     """
 
     graph: Graph
@@ -66,7 +67,7 @@ class Call:
         """A field that is a number."""
         found = self.fields.get(name, default)
         if not isinstance(found, int):
-            raise ProofFailure(f"its params have no number {name}")
+            raise NotProvedError(f"its params have no number {name}")
         return found
 
     def numbers(self, name: str) -> Labels | None:
@@ -79,7 +80,7 @@ class Call:
         op = self.ops[0]
         value = self.values.inputs[op.id][index]
         if value is None:
-            raise ProofFailure(f"it has no input {index}")
+            raise NotProvedError(f"it has no input {index}")
         return self.graph.tensors[op.inputs[index]], value
 
     def output(self, index: int = 0) -> tuple[Tensor, Value]:
@@ -91,7 +92,7 @@ class Call:
         """An array of the params is the operator's."""
         found = self.numbers(name)
         if found is None or not np.array_equal(found, wanted):
-            raise ProofFailure(f"its {name} are not those of its operator")
+            raise NotProvedError(f"its {name} are not those of its operator")
 
     def with_params(self, params: Params) -> Call:
         """The same of other params."""
@@ -100,7 +101,7 @@ class Call:
     def expect(self, what: str, found: int, wanted: int) -> None:
         """A number of the params is the operator's."""
         if found != wanted:
-            raise ProofFailure(f"its {what} is {found}, and its operator's {wanted}")
+            raise NotProvedError(f"its {what} is {found}, and its operator's {wanted}")
 
 
 def size_of(tensor: Tensor) -> int:
@@ -112,7 +113,7 @@ def target(step: Step, port: int = 0) -> Slot:
     """The one row that a port writes."""
     (slot,) = step.outputs[port]
     if slot is None:
-        raise ProofFailure("it is given no row to write to")
+        raise NotProvedError("it is given no row to write to")
     return slot
 
 
@@ -120,7 +121,7 @@ def source(step: Step, port: int = 0) -> Slot:
     """The one row that a port reads."""
     (slot,) = step.inputs[port]
     if slot is None:
-        raise ProofFailure("a row is padding, and should not be")
+        raise NotProvedError("a row is padding, and should not be")
     return slot
 
 
@@ -132,8 +133,9 @@ def column(step: Step, slot: Slot, value: Value, row: range, pixel: int) -> int:
     if at is None or (at - row.start) % pixel:
         told = step.machine.told(value, row.start)
         found = step.machine.symbols.told(step.label(slot))
-        raise ProofFailure(
-            f"a row should begin with a pixel of the row that begins with {told}, and begins with {found}"
+        raise NotProvedError(
+            f"a row should begin with a pixel of the row that begins with {told}, and begins with "
+            f"{found}"
         )
     return (at - row.start) // pixel
 
@@ -168,7 +170,7 @@ def reads_elements(
         if len(wrong):
             first = int(wrong[0])
             told, there = (symbols.told(int(labels[first])) for labels in (need, found))
-            raise ProofFailure(
+            raise NotProvedError(
                 f"element {int(index[first])} of a row should be {told}, and is {there}"
             )
 

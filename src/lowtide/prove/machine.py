@@ -1,24 +1,25 @@
 """The memory machine: the step program of a bundle, played on labels instead of numbers.
 
-It does what kernels/include/lt_walk.h does with the program's tables: turns and loops, counters, bases that
-strips move, windows of rows. What it finds in memory, a kernel's contract judges (prove/reads.py), which
-also says what the kernel writes. No input has a value here, so what holds in one run holds in all.
+It does what kernels/include/lt_walk.h does with the program's tables: turns and loops, counters, bases
+that strips move, windows of rows. What it finds in memory, a kernel's contract judges (prove/reads.py),
+which also says what the kernel writes. No input has a value here, so what holds in one run holds in
+all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 import numpy as np
 
-from lowtide.prove.bundle_reader import DEPTH, GIVE, LOOP, STRIP, TAKE, Bundle, Node, Port
+from lowtide.prove.bundle_reader import GIVE, STRIP, TAKE, Bundle, Node, Port
 from lowtide.prove.memory import (
     Labels,
     Memory,
+    NotProvedError,
     Piece,
-    ProofFailure,
     Symbols,
     Value,
     apart,
@@ -26,6 +27,7 @@ from lowtide.prove.memory import (
     overlap,
     part,
 )
+from lowtide.prove.walk import walked
 
 ARENA, CONSTANTS = 0, 1
 _LAST_COUNT = 0xFFFF
@@ -33,7 +35,8 @@ _LAST_COUNT = 0xFFFF
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A row that a kernel is given: where it is, and which of how many rows of its tensor it is said to be."""
+    """A row that a kernel is given: where it is, and which of how many rows of its tensor it is said to
+    be."""
 
     memory: int
     at: int
@@ -45,32 +48,37 @@ Window = Sequence[Slot | None]
 """The rows of a port's window; None is a null pointer."""
 
 
-Shares = Literal["never", "same", "after"]
-"""Which memory of what it reads a kernel may write to: none, that of a row that it writes byte by byte as it
-reads it, or any, since it reads everything before it writes."""
+Shares = Literal["never", "same", "begins", "after"]
+"""Which memory of what it reads a kernel may write to: none; that of a row that it writes byte by byte
+as it reads it; that which begins where such a row does, for as long as both are; or any, since it reads
+everything before it writes."""
 
 
 class Contract(Protocol):
     """What one node's kernel reads and writes."""
 
-    shares: Shares
-    """Whether an output row may be the memory of an input row."""
-    lasts: bool
-    """Whether its scratch memory must be there still in the next step."""
+    @property
+    def shares(self) -> Shares:
+        """Whether an output row may be the memory of an input row."""
+
+    @property
+    def lasts(self) -> bool:
+        """Whether its scratch memory must be there still in the next step."""
 
     def __call__(self, step: Step) -> None:
-        """Judge one step: raises ProofFailure if it would not find what it needs."""
+        """Judge one step: raises NotProvedError if it would not find what it needs."""
 
 
 Heard = Callable[[int, int, str, str, int], None]
-"""Is told (node, step, "reads" or "makes", the first label in words, bytes) of every row that is touched."""
+"""Is told (node, step, "reads" or "makes", the first label in words, bytes) of every row that is
+touched."""
 
 
 @dataclass(slots=True)
 class Step:
-    """One step of a node, as its kernel sees it: `number` is step->row, `inputs` and `outputs` are windows
-    of its ports; `round` says how often it began before. What it reads and makes is told to the machine by
-    the methods here."""
+    """One step of a node, as its kernel sees it: `number` is step->row, `inputs` and `outputs` are
+    windows of its ports; `round` says how often it began before. What it reads and makes is told to the
+    machine by the methods here."""
 
     machine: Machine
     node: int
@@ -85,26 +93,26 @@ class Step:
         """The label of a row's first byte."""
         memory = self.machine.memories[slot.memory]
         if not 0 <= slot.at < memory.size:
-            raise ProofFailure(f"byte {slot.at} is outside of {memory.name}")
+            raise NotProvedError(f"byte {slot.at} is outside of {memory.name}")
         return int(memory.difference[slot.at]) + slot.at
 
     def expects(self, slot: Slot | None, value: Value, position: int, size: int) -> None:
         """The kernel reads `size` bytes of a row, which must be those of `value` from `position` on."""
         if slot is None:
             told = self.machine.told(value, position)
-            raise ProofFailure(f"a row is padding, and should begin with {told}")
+            raise NotProvedError(f"a row is padding, and should begin with {told}")
         self._reads(slot, slot.at, size)
         self.machine.check_held("", slot.memory, slot.at, size, value, position)
 
     def is_null(self, slot: Slot | None) -> None:
         """The row must be padding."""
         if slot is not None:
-            raise ProofFailure(f"row {slot.row} is given where there should be padding")
+            raise NotProvedError(f"row {slot.row} is given where there should be padding")
 
     def gathers(self, slot: Slot | None, index: Labels) -> Labels:
         """The kernel reads bytes of a row, those at `index`: their labels."""
         if slot is None:
-            raise ProofFailure("a row is padding, and should not be")
+            raise NotProvedError("a row is padding, and should not be")
         if not len(index):
             return np.zeros(0, np.int64)
         low, high = int(index.min()), int(index.max())
@@ -116,12 +124,12 @@ class Step:
     def makes(self, slot: Slot | None, value: Value, position: int, size: int) -> None:
         """The kernel writes `size` bytes of a row: those of `value` from `position` on."""
         if slot is None:
-            raise ProofFailure("it is given no row to write to")
+            raise NotProvedError("it is given no row to write to")
         memory = self.machine.memories[slot.memory]
         if slot.memory not in self.machine.writable:
-            raise ProofFailure(f"it writes to {memory.name}")
+            raise NotProvedError(f"it writes to {memory.name}")
         if not 0 <= slot.at <= slot.at + size <= memory.size:
-            raise ProofFailure(
+            raise NotProvedError(
                 f"it writes bytes {slot.at} to {slot.at + size} of {memory.name}, of {memory.size}"
             )
         self.writes.append(((slot.memory, slot.at, size), value, position))
@@ -133,7 +141,7 @@ class Step:
     def _reads(self, slot: Slot, at: int, size: int) -> None:
         memory = self.machine.memories[slot.memory]
         if not 0 <= at <= at + size <= memory.size:
-            raise ProofFailure(
+            raise NotProvedError(
                 f"it reads bytes {at} to {at + size} of {memory.name}, which has {memory.size}"
             )
         self.reads.append((slot.memory, at, size))
@@ -199,7 +207,7 @@ class Machine:
 
     def _add(self, base: int, memory: Memory) -> None:
         if base in self.bases:
-            raise ProofFailure(f"base {base} is two pieces of memory")
+            raise NotProvedError(f"base {base} is two pieces of memory")
         self.bases[base] = (len(self.memories), 0)
         self.memories.append(memory)
 
@@ -218,15 +226,15 @@ class Machine:
         return f"byte {at + first} of {memory.name} should be {wanted}, and is {there}"
 
     def run(self) -> None:
-        """Play all turns. Raises ProofFailure with the node and the step at fault."""
+        """Play all turns. Raises NotProvedError with the node and the step at fault."""
         self._next = [0] * self.bundle.counters
-        for number, steps in self._turns():
+        for number, steps in walked(self.bundle.turns):
             node = self._node(number)
             for _ in range(1 if node.kind == STRIP else steps):
                 try:
                     self._one(number, node)
-                except ProofFailure as failure:
-                    raise ProofFailure(f"node {number}{self._step_of(node)}: {failure}") from None
+                except NotProvedError as failure:
+                    raise NotProvedError(f"node {number}{self._step_of(node)}: {failure}") from None
 
     def _step_of(self, node: Node) -> str:
         if node.kind == STRIP or not 0 <= node.counter < len(self._next):
@@ -238,53 +246,19 @@ class Machine:
             self._begin(node)
             return
         if not 0 <= node.counter < len(self._next):
-            raise ProofFailure(f"its counter is number {node.counter} of {len(self._next)}")
+            raise NotProvedError(f"its counter is number {node.counter} of {len(self._next)}")
         step = self._next[node.counter]
         if step >= _LAST_COUNT:
-            raise ProofFailure("its counter overflows")
+            raise NotProvedError("its counter overflows")
         self._next[node.counter] = step + 1
         if node.kind in (GIVE, TAKE):
             self._exchange(number, node, step)
         else:
             self._step(number, step)
 
-    def _turns(self) -> Iterator[tuple[int, int]]:
-        """(node, steps) in the order in which lt_run comes to them."""
-        turns = self.bundle.turns
-        loops: list[list[int]] = []  # [first turn, rounds left]
-        at = 0
-        while at < len(turns):
-            node, steps = turns[at]
-            if node >= LOOP:
-                if len(loops) == DEPTH:
-                    raise ProofFailure(f"turn {at}: loops are {DEPTH + 1} deep")
-                if steps < 1 or node == LOOP or at + (node - LOOP) >= len(turns):
-                    raise ProofFailure(
-                        f"turn {at}: the loop has no round, or reaches beyond the end"
-                    )
-                if loops and at + (node - LOOP) > self._end(loops[-1][0]):
-                    raise ProofFailure(f"turn {at}: the loop reaches beyond the one around it")
-                at += 1
-                loops.append([at, steps])
-                continue
-            if steps < 1:
-                raise ProofFailure(f"turn {at} has no step")
-            yield node, steps
-            at += 1
-            while loops and at == self._end(loops[-1][0]) + 1:
-                loops[-1][1] -= 1
-                if loops[-1][1] > 0:
-                    at = loops[-1][0]
-                    break
-                loops.pop()
-
-    def _end(self, first: int) -> int:
-        """The last turn of the loop whose first is `first`."""
-        return first - 1 + (self.bundle.turns[first - 1][0] - LOOP)
-
     def _node(self, number: int) -> Node:
         if number >= len(self.bundle.nodes):
-            raise ProofFailure(f"there is no node {number}")
+            raise NotProvedError(f"there is no node {number}")
         return self.bundle.nodes[number]
 
     def _begin(self, node: Node) -> None:
@@ -292,16 +266,16 @@ class Machine:
         strip = self.bundle.strip(node.params)
         for base, source, offset in strip.shifts:
             if source not in self.bases:
-                raise ProofFailure(f"base {source} is not set")
+                raise NotProvedError(f"base {source} is not set")
             if not 0 <= base < self.bundle.bases or base in (ARENA, CONSTANTS, *self._fixed):
-                raise ProofFailure(f"a strip sets base {base}")
+                raise NotProvedError(f"a strip sets base {base}")
             memory, at = self.bases[source]
             if not 0 <= at + offset <= self.memories[memory].size:
-                raise ProofFailure(f"base {base} is set outside of {self.memories[memory].name}")
+                raise NotProvedError(f"base {base} is set outside of {self.memories[memory].name}")
             self.bases[base] = memory, at + offset
         for counter in strip.counters:
             if not 0 <= counter < len(self._next):
-                raise ProofFailure(f"there is no counter {counter}")
+                raise NotProvedError(f"there is no counter {counter}")
             self._next[counter] = 0
 
     @property
@@ -315,13 +289,13 @@ class Machine:
         """The rows of a port at a step: window of lt_walk.h."""
         bundle = self.bundle
         if not 0 <= port.rows < len(bundle.rows):
-            raise ProofFailure(f"there are no rows {port.rows}")
+            raise NotProvedError(f"there are no rows {port.rows}")
         cut = bundle.rows[port.rows]
         if port.table is None:
             row = port.first + step * port.stride
         else:
             if not 0 <= port.table + step < len(bundle.tables):
-                raise ProofFailure(f"a port's table has no entry {port.table + step}")
+                raise NotProvedError(f"a port's table has no entry {port.table + step}")
             row = bundle.tables[port.table + step]
         found: list[Slot | None] = []
         for _ in range(port.count):
@@ -338,26 +312,26 @@ class Machine:
         bundle = self.bundle
         cut = bundle.rows[rows]
         if cut.base not in self.bases:
-            raise ProofFailure(f"base {cut.base} is not set")
+            raise NotProvedError(f"base {cut.base} is not set")
         memory, at = self.bases[cut.base]
         if not cut.apart:
             return memory, at + cut.offset + row * cut.pitch
         if not 0 <= cut.pitch + row < len(bundle.places):
-            raise ProofFailure(f"there is no place {cut.pitch + row}")
+            raise NotProvedError(f"there is no place {cut.pitch + row}")
         return memory, at + cut.offset + (bundle.places[cut.pitch + row] << bundle.place_shift)
 
     def _made_ready(self, number: int) -> _Ready:
         bundle, node = self.bundle, self.bundle.nodes[number]
         if not 0 <= node.kind < len(bundle.kinds):
-            raise ProofFailure(f"there is no kind {node.kind}")
+            raise NotProvedError(f"there is no kind {node.kind}")
         kind = bundle.kinds[node.kind]
         ports = bundle.ports[node.ports : node.ports + kind.inputs + kind.outputs]
         if len(ports) != kind.inputs + kind.outputs:
-            raise ProofFailure(f"its ports are beyond the {len(bundle.ports)} there are")
+            raise NotProvedError(f"its ports are beyond the {len(bundle.ports)} there are")
         if sum(port.count for port in ports) > bundle.pointers:
-            raise ProofFailure(f"its windows have more than {bundle.pointers} rows")
+            raise NotProvedError(f"its windows have more than {bundle.pointers} rows")
         if not 0 <= node.scratch < len(bundle.rows):
-            raise ProofFailure(f"there are no rows {node.scratch}")
+            raise NotProvedError(f"there are no rows {node.scratch}")
         contract, scratch = self.contract(number)
         mark = self.symbols.new(f"scratch memory of node {number}")
         inputs = ports[: kind.inputs]
@@ -393,24 +367,24 @@ class Machine:
             return None
         size = ready.scratch
         if memory != 0 or not 0 <= at <= at + size <= self.bundle.arena:
-            raise ProofFailure(f"its scratch memory, {size} bytes at {at}, is not in the arena")
-        if ready.contract.lasts and step:
-            if not self.memories[0].holds(at, size, ready.mark):
-                wrong = self.difference(self.memories[0], at, size, ready.mark, 0)
-                raise ProofFailure(f"what it keeps is lost: {wrong}")
+            raise NotProvedError(f"its scratch memory, {size} bytes at {at}, is not in the arena")
+        arena = self.memories[0]
+        if ready.contract.lasts and step and not arena.holds(at, size, ready.mark):
+            wrong = self.difference(arena, at, size, ready.mark, 0)
+            raise NotProvedError(f"what it keeps is lost: {wrong}")
         return memory, at, size
 
     def _check_apart(self, step: Step, ready: _Ready, scratch: Piece | None) -> None:
         """Nothing that is read is overwritten in the same step, and nothing is written twice."""
         writes = [piece for piece, _, _ in step.writes]
         if not apart(writes):
-            raise ProofFailure("two rows that it writes overlap")
+            raise NotProvedError("two rows that it writes overlap")
         if scratch is not None and any(overlap(scratch, p) for p in (*writes, *step.reads)):
-            raise ProofFailure("its scratch memory overlaps a row that it reads or writes")
+            raise NotProvedError("its scratch memory overlaps a row that it reads or writes")
         for piece in writes:
             for read in step.reads:
                 if overlap(piece, read) and not self._may_share(step, ready, piece, read):
-                    raise ProofFailure(
+                    raise NotProvedError(
                         f"it writes bytes {piece[1]} to {piece[1] + piece[2]}, and reads "
                         f"{read[1]} to {read[1] + read[2]}"
                     )
@@ -422,7 +396,8 @@ class Machine:
         shares = ready.contract.shares
         if kept and made == read:
             return True
-        return shares == "after" or (shares == "same" and made[1] == read[1])
+        begins = shares == "begins" and made[1] == read[1] and read == step.reads[0]
+        return shares == "after" or begins or (shares == "same" and made == read)
 
     def _exchange(self, number: int, node: Node, step: int) -> None:
         """The caller gives or takes a row: rows are asked for in order, and each once."""
@@ -430,21 +405,21 @@ class Machine:
         gives = node.kind == GIVE
         ends, done = (bundle.inputs, self._given) if gives else (bundle.outputs, self._taken)
         if not bundle.exchanges & (1 if gives else 2):
-            raise ProofFailure("the program says that it makes no such exchange")
+            raise NotProvedError("the program says that it makes no such exchange")
         if node.scratch >= len(ends) or ends[node.scratch].rows is None:
-            raise ProofFailure(f"number {node.scratch} is not exchanged row by row")
+            raise NotProvedError(f"number {node.scratch} is not exchanged row by row")
         if not 0 <= node.ports < len(bundle.ports):
-            raise ProofFailure(f"there is no port {node.ports}")
+            raise NotProvedError(f"there is no port {node.ports}")
         end = ends[node.scratch]
         rows = end.rows or 1
         size = end.bytes // rows
         port = bundle.ports[node.ports]
         if port.count != 1:
-            raise ProofFailure("it exchanges more than one row")
+            raise NotProvedError("it exchanges more than one row")
         seen = Step(self, number, step, (), ())
         (slot,) = self.window(port, step)
         if step != done.get(node.scratch, 0) or step >= rows:
-            raise ProofFailure(f"it exchanges row {step} out of turn, of {rows}")
+            raise NotProvedError(f"it exchanges row {step} out of turn, of {rows}")
         done[node.scratch] = step + 1
         value = (self.inputs if gives else self.outputs)[node.scratch]
         if gives:
@@ -461,7 +436,7 @@ class Machine:
             memory, at = self.bases[base]
             size = self.bundle.inputs[number].bytes
             if memory not in self.writable or at + offset + size > self.memories[memory].size:
-                raise ProofFailure(f"input {number} is not within {self.memories[memory].name}")
+                raise NotProvedError(f"input {number} is not within {self.memories[memory].name}")
             self.memories[memory].write(at + offset, size, value)
 
     def check_ends(self, kept: Mapping[int, Value]) -> None:
@@ -470,18 +445,18 @@ class Machine:
         for number, end in enumerate(self.bundle.outputs):
             if end.rows is not None:
                 if self._taken.get(number, 0) != end.rows:
-                    raise ProofFailure(f"output {number} is not taken to its end")
+                    raise NotProvedError(f"output {number} is not taken to its end")
                 continue
             if number not in self.bundle.left:
-                raise ProofFailure(f"nothing says where output {number} is")
+                raise NotProvedError(f"nothing says where output {number} is")
             self._check(
                 f"output {number}", self.bundle.left[number], end.bytes, self.outputs[number]
             )
         for number, end in enumerate(self.bundle.inputs):
             if end.rows is not None and self._given.get(number, 0) != end.rows:
-                raise ProofFailure(f"input {number} is not asked for to its end")
+                raise NotProvedError(f"input {number} is not asked for to its end")
         if self.bundle.row_count and self.bundle.row_count != self.bundle.inputs[0].rows:
-            raise ProofFailure("the program asks for another number of rows than there are")
+            raise NotProvedError("the program asks for another number of rows than there are")
         for number, value in kept.items():
             size = self.bundle.inputs[number].bytes
             self._check(f"input {number}", self.bundle.given[number], size, value)
@@ -496,9 +471,9 @@ class Machine:
         """Some memory holds `size` bytes of a value, from `position` on; `what` that is, for errors."""
         of = self.memories[memory]
         if not 0 <= at <= at + size <= of.size:
-            raise ProofFailure(f"{what} is not within {of.name}")
+            raise NotProvedError(f"{what} is not within {of.name}")
         if memory == CONSTANTS:  # there bytes are known by what they hold
             value, position = self.symbols.resolved(part(value, position, size)), 0
         if not of.holds(at, size, value, position):
             told = f"{what}: " if what else ""
-            raise ProofFailure(f"{told}{self.difference(of, at, size, value, position)}")
+            raise NotProvedError(f"{told}{self.difference(of, at, size, value, position)}")

@@ -1,14 +1,15 @@
 """Memory whose bytes hold labels: which byte of which value was last written there.
 
-A label is a number: the value's own, times 2^40, and the byte within it. Bytes that lie as they do in their
-value have a constant difference between label and address, so that is what is stored: to compare a row is to
-compare one number with all of it.
+A label is a number: the value's own, times 2^40, and the byte within it. Bytes that lie as they do in
+their value have a constant difference between label and address, so that is what is stored: to compare
+a row is to compare one number with all of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,8 @@ Value = int | Labels
 """The labels of a tensor's bytes: an array, or the first of them where they follow each other."""
 
 NOTHING, PADDING = -1, -2
-"""The labels of a byte that nobody needs, and of one that is made of no other: padding, or what shapes say."""
+"""The labels of a byte that nobody needs, and of one that is made of no other: padding, or what shapes
+say."""
 
 _HELD = -1000
 _SHIFT = 40
@@ -31,14 +33,14 @@ def held(data: NDArray[np.uint8]) -> Labels:
     return _HELD - data.astype(np.int64)
 
 
-class ProofFailure(Exception):
+class NotProvedError(Exception):
     """What was found is not what should be there."""
 
 
 @dataclass(slots=True)
 class Symbols:
-    """The values that there are; `names[i]` says what value i is. Of constants the `contents` are known, by
-    the label of the first byte."""
+    """The values that there are; `names[i]` says what value i is. Of constants the `contents` are
+    known, by the label of the first byte."""
 
     names: list[str] = field(default_factory=list)
     contents: dict[int, NDArray[np.uint8]] = field(default_factory=dict)
@@ -171,4 +173,4 @@ def apart(pieces: Sequence[Piece]) -> bool:
     if len(pieces) < 2:
         return True
     ordered = sorted(pieces)
-    return all(not overlap(a, b) for a, b in zip(ordered, ordered[1:], strict=False))
+    return all(not overlap(a, b) for a, b in pairwise(ordered))

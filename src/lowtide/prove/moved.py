@@ -1,7 +1,8 @@
 """What operators that only move elements make, element by element, from their definitions.
 
-Each is a function of arrays of labels to arrays of labels: NumPy moves them as the operator moves elements.
-Sources are the reference kernels of TensorFlow Lite, which the lowering follows too, by other ways.
+Each is a function of arrays of labels to arrays of labels: NumPy moves them as the operator moves
+elements. Sources are the reference kernels of TensorFlow Lite, which the lowering follows too, by other
+ways.
 """
 
 from __future__ import annotations
@@ -82,8 +83,9 @@ def _pad(op: _Moving, inputs: _Inputs) -> list[Labels]:
 
 
 def _mirror_pad(op: _Moving, inputs: _Inputs) -> list[Labels]:
-    kind = "symmetric" if op.option("mode") else "reflect"
-    return [np.pad(inputs[0], op.pairs(1), mode=kind)]
+    if op.option("mode"):
+        return [np.pad(inputs[0], op.pairs(1), mode="symmetric")]
+    return [np.pad(inputs[0], op.pairs(1), mode="reflect")]
 
 
 def _space_to_depth(op: _Moving, inputs: _Inputs) -> list[Labels]:
@@ -133,7 +135,7 @@ def _batch_to_space(op: _Moving, inputs: _Inputs) -> list[Labels]:
 
 
 def _reverse(op: _Moving, inputs: _Inputs) -> list[Labels]:
-    return [np.flip(inputs[0], [a % inputs[0].ndim for a in op.ints(1)])]
+    return [np.flip(inputs[0], tuple(a % inputs[0].ndim for a in op.ints(1)))]
 
 
 def _broadcast_to(op: _Moving, inputs: _Inputs) -> list[Labels]:
@@ -239,7 +241,8 @@ def moves(graph: Graph, op: Op) -> bool:
 
 
 def moved(graph: Graph, op: Op, labels: Callable[[Tensor], Labels]) -> list[Labels]:
-    """The labels of the elements of each output, in its shape; `labels` has those of an input's, flat."""
+    """The labels of the elements of each output, in its shape; `labels` has those of an input's,
+    flat."""
     moving = _Moving(graph, op)
     tensors = [graph.tensors[t] if t >= 0 else None for t in op.inputs]
     inputs = [np.zeros(0, np.int64) if t is None else labels(t).reshape(t.shape) for t in tensors]

@@ -13,7 +13,7 @@ from lowtide.ir.state import WRITE_ROWS
 from lowtide.prove.bundle_reader import Params
 from lowtide.prove.contracts import Call, Judged, source
 from lowtide.prove.machine import Slot, Step
-from lowtide.prove.memory import PADDING, Labels, ProofFailure, Value
+from lowtide.prove.memory import PADDING, Labels, NotProvedError, Value
 from lowtide.prove.values import made_of, written_rows
 
 _NONE = 0xFFFF
@@ -42,7 +42,7 @@ def _lut(call: Call) -> Callable[[Step], Rows]:
 def _join(call: Call) -> Callable[[Step], Rows]:
     sizes, runs = call.numbers("bytes"), call.number("runs")
     if sizes is None or len(sizes) != call.number("count"):
-        raise ProofFailure("its parts are not as many as it says")
+        raise NotProvedError("its parts are not as many as it says")
     total = int(sizes.sum())
 
     def joined(step: Step) -> Rows:
@@ -87,7 +87,7 @@ def _pick(call: Call) -> Callable[[Step], Rows]:
     pieces, rows, lists = (call.numbers(name) for name in ("pieces", "rows", "lists"))
     value, count, size = call.numbers("value"), call.number("count"), call.number("bytes")
     if pieces is None:
-        raise ProofFailure("it has no pieces")
+        raise NotProvedError("it has no pieces")
     within = np.arange(size)
 
     def judge(step: Step) -> Rows:
@@ -95,12 +95,12 @@ def _pick(call: Call) -> Callable[[Step], Rows]:
         chosen = pieces[first : first + count]
         from_ = np.zeros(count, np.int64) if rows is None else rows[first : first + count]
         if len(chosen) != count or len(from_) != count:
-            raise ProofFailure("it has no such list of pieces")
+            raise NotProvedError("it has no such list of pieces")
         made = np.full((count, size), PADDING)
         (given,) = step.inputs
         taken = chosen != _NONE
         if not taken.all() and (value is None or len(value) != size):
-            raise ProofFailure("it has no piece of padding")
+            raise NotProvedError("it has no piece of padding")
         for row in np.unique(from_[taken]).tolist():
             here = taken & (from_ == row)
             index = (chosen[here, None] * size + within).reshape(-1)
@@ -131,13 +131,13 @@ def _gather(call: Call) -> Callable[[Step], Rows]:
     index, count, runs = call.numbers("index"), call.number("count"), call.number("runs")
     pitch, size, steps = call.number("pitch"), call.number("bytes"), call.number("steps")
     if index is None:
-        raise ProofFailure("it has no indices")
+        raise NotProvedError("it has no indices")
 
     def judge(step: Step) -> Rows:
         first = step.number // steps * count
         chosen = index[first : first + count]
         if len(chosen) != count:
-            raise ProofFailure("it has no such list of indices")
+            raise NotProvedError("it has no such list of indices")
         one = (chosen[:, None] * size + np.arange(size)).reshape(-1)
         every = (pitch * np.arange(runs)[:, None] + one).reshape(-1)
         return [step.gathers(source(step), every)]
@@ -159,7 +159,8 @@ _KERNELS: Mapping[str, Callable[[Call], Callable[[Step], Rows]]] = {
 
 
 def mover(call: Call) -> Judged | None:
-    """A kernel that makes rows of what an operator moves; None if its params are of none that is known."""
+    """A kernel that makes rows of what an operator moves; None if its params are of none that is
+    known."""
     kernel = _KERNELS.get(call.params.ctype)
     if kernel is None:
         return None
@@ -185,7 +186,7 @@ def mover(call: Call) -> Judged | None:
         slots = [(port, slot) for port, window in enumerate(step.outputs) for slot in window]
         made = play(step)
         if len(made) != len(slots):
-            raise ProofFailure(f"it makes {len(made)} rows, and is given {len(slots)}")
+            raise NotProvedError(f"it makes {len(made)} rows, and is given {len(slots)}")
         for labels, (port, slot) in zip(made, slots, strict=True):
             number = which(port)
             _check(step, slot, labels, wanted[number], results[number], sizes[number])
@@ -199,7 +200,7 @@ def _check(
 ) -> None:
     """A row is what the definition has there, or some columns of that."""
     if slot is None:
-        raise ProofFailure("it is given no row to write to")
+        raise NotProvedError("it is given no row to write to")
     whole = size // slot.rows
     first = slot.row * whole
     row = wanted[first : first + whole]
@@ -208,7 +209,7 @@ def _check(
         places = np.flatnonzero(row == labels[0])
         at = next((int(p) for p in places if (row[p : p + len(labels)] == labels).all()), -1)
     if at < 0 or len(labels) > whole or not (row[at : at + len(labels)] == labels).all():
-        raise ProofFailure(_wrong(step, row, labels, slot))
+        raise NotProvedError(_wrong(step, row, labels, slot))
     step.makes(slot, result, first + at, len(labels))
 
 
@@ -229,7 +230,7 @@ def slide(params: Params) -> Judged:
     """lt_slide.h: bytes move, whatever they are."""
     size = params.fields["bytes"]
     if not isinstance(size, int):
-        raise ProofFailure("it moves no number of bytes")
+        raise NotProvedError("it moves no number of bytes")
     index = np.arange(size)
 
     def judge(step: Step) -> None:

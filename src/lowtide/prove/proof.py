@@ -1,15 +1,15 @@
 """The proof that a program finds in memory what its operators ask for: for all inputs, and all runs.
 
-What a program does with memory does not depend on its input: which kernel runs when, on which rows, at which
-addresses, is a table. So the table is played once, on labels that say of each byte which one of which tensor
-it is. Each kernel must find those that its operator's definition asks for, and writes those it makes. What
-a network remembers is proved by induction: a run that begins with each variable's value ends with the value
-that the next one begins with, and a reset writes the first.
+What a program does with memory does not depend on its input: which kernel runs when, on which rows, at
+which addresses, is a table. So the table is played once, on labels that say of each byte which one of
+which tensor it is. Each kernel must find those that its operator's definition asks for, and writes
+those it makes. What a network remembers is proved by induction: a run that begins with each variable's
+value ends with the value that the next one begins with, and a reset writes the first.
 
-What the proof takes for granted is in `NOT_PROVED`. Beyond the bundle's text it takes hints:
-which operators a node computes, without which nothing could be held against a definition, and which columns
-of them where all is padding (a wrong hint makes it fail); and how much scratch memory a kernel uses, as its
-lowering says (lower/nodes.py): the headers of the kernels say that by formulas of their own.
+What the proof takes for granted is in `NOT_PROVED`. Beyond the bundle's text it takes hints: which
+operators a node computes, without which nothing could be held against a definition, and which columns
+of them where all is padding (a wrong hint makes it fail); and how much scratch memory a kernel uses, as
+its lowering says (lower/nodes.py): the headers of the kernels say that by formulas of their own.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from lowtide.ir.state import WRITE_ROWS
 from lowtide.prove.bundle_reader import Bundle, Params, UnreadableError, read
 from lowtide.prove.contracts import Call, Judged
 from lowtide.prove.machine import Contract, Heard, Machine, Step
-from lowtide.prove.memory import ProofFailure, Symbols
+from lowtide.prove.memory import NotProvedError, Symbols
 from lowtide.prove.moved import moves
 from lowtide.prove.movers import mover, slide
 from lowtide.prove.reads import DATA_DEPENDENT, READS
@@ -62,9 +62,9 @@ class ProofError(FaultError):
 
 @dataclass(frozen=True, slots=True)
 class NodeClaim:
-    """What is said of a node: the operators of the graph that it computes, in their order (none: it moves
-    bytes, or exchanges rows), and bytes of its scratch memory. If it makes some columns of a map in a strip,
-    `starts` are the first of them, strip by strip."""
+    """What is said of a node: the operators of the graph that it computes, in their order (none: it
+    moves bytes, or exchanges rows), and bytes of its scratch memory. If it makes some columns of a map
+    in a strip, `starts` are the first of them, strip by strip."""
 
     operators: tuple[int, ...] = ()
     scratch: int = 0
@@ -82,7 +82,8 @@ class VariableClaim:
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """What is said of a program beside its text. With `keeps_inputs`, resident inputs stay as they are."""
+    """What is said of a program beside its text. With `keeps_inputs`, resident inputs stay as they
+    are."""
 
     nodes: Sequence[NodeClaim]
     variables: Sequence[VariableClaim] = ()
@@ -93,10 +94,12 @@ class Claims:
 class Proof:
     """What is proved of a program, for all inputs and all runs.
 
-    `data_flow`: each step finds what its operator's definition asks for; not of all, if `left_out` names
-    operators of which that is not known. `bounds`: nothing is read or written outside of the arena, the state, inputs and
-    constants. `data_dependent` lists operators whose addresses depend on data, and why they are in bounds;
-    `not_proved` what is beyond all this. `steps` is how many there were.
+    `data_flow`: each step finds what its operator's definition asks for; not of all, if `left_out`
+    names operators of which that is not known. `bounds`: nothing is read or written outside of the
+    arena, the state, inputs and constants. `data_dependent` lists operators whose addresses depend on
+    data, and why they are in bounds; `not_proved` what is beyond all this. `steps` is how many there
+    were.
+
     """
 
     data_flow: bool
@@ -121,7 +124,7 @@ def prove(
     try:
         bundle = read(files[f"{name}.c"].decode(), files[f"{name}.h"].decode(), name)
         return _proved(graph, bundle, claims, heard)
-    except (ProofFailure, UnreadableError) as failure:
+    except (NotProvedError, UnreadableError) as failure:
         raise ProofError(f"the program that was made is not proved: {failure}") from None
     except (ArithmeticError, LookupError, ValueError, TypeError) as failure:
         told = f"{type(failure).__name__}: {failure}"
@@ -130,7 +133,9 @@ def prove(
 
 def _proved(graph: Graph, bundle: Bundle, claims: Claims, heard: Heard | None) -> Proof:
     if len(claims.nodes) != len(bundle.nodes):
-        raise ProofFailure(f"it has {len(bundle.nodes)} nodes, and should have {len(claims.nodes)}")
+        raise NotProvedError(
+            f"it has {len(bundle.nodes)} nodes, and should have {len(claims.nodes)}"
+        )
     _check_sizes(graph, bundle)
     symbols = Symbols()
     values = values_of(graph, symbols, {op for node in claims.nodes for op in node.operators})
@@ -171,7 +176,9 @@ def _check_sizes(graph: Graph, bundle: Bundle) -> None:
     ):
         sizes = [graph.tensors[t].bytes for t in tensors]
         if [end.bytes for end in ends] != sizes:
-            raise ProofFailure(f"its {what}s have {[end.bytes for end in ends]} bytes, not {sizes}")
+            raise NotProvedError(
+                f"its {what}s have {[end.bytes for end in ends]} bytes, not {sizes}"
+            )
 
 
 def _begin(graph: Graph, bundle: Bundle, claims: Claims, machine: Machine, values: Values) -> None:
@@ -179,26 +186,26 @@ def _begin(graph: Graph, bundle: Bundle, claims: Claims, machine: Machine, value
     if bundle.given:
         machine.give(dict(enumerate(machine.inputs)))
     elif bundle.const_base is None and any(end.rows is None for end in bundle.inputs):
-        raise ProofFailure("nothing says where its inputs are")
+        raise NotProvedError("nothing says where its inputs are")
     if not claims.variables:
         return
     if bundle.state_base is None:
-        raise ProofFailure("it has variables, and no state")
+        raise NotProvedError("it has variables, and no state")
     number, _ = machine.bases[bundle.state_base]
     state = bytearray(bundle.state)
     known = bytearray(bundle.state)
     for offset, size, data in bundle.resets:
         if offset + size > bundle.state:
-            raise ProofFailure("a reset writes beyond the state")
+            raise NotProvedError("a reset writes beyond the state")
         state[offset : offset + size] = data
         known[offset : offset + size] = b"\1" * size
     for variable in claims.variables:
         tensor, end = graph.tensors[variable.tensor], variable.offset + variable.size
         if end > bundle.state:
-            raise ProofFailure(f"variable {tensor.id} is not within the state")
+            raise NotProvedError(f"variable {tensor.id} is not within the state")
         first = _initial(tensor)[: variable.size]
         if state[variable.offset : end] != first or not all(known[variable.offset : end]):
-            raise ProofFailure(f"a reset does not write what variable {tensor.id} starts with")
+            raise NotProvedError(f"a reset does not write what variable {tensor.id} starts with")
         memory = machine.memories[number]
         memory.write(variable.offset, variable.size, values.first[tensor.id])
 
@@ -230,7 +237,7 @@ class _Contracts:
         if params.ctype == "lt_slide":
             return slide(params), claim.scratch
         if not claim.operators:
-            raise ProofFailure(f"it computes no operator, and runs {kind.kernel}")
+            raise NotProvedError(f"it computes no operator, and runs {kind.kernel}")
         ops = tuple(self.graph.ops[op] for op in claim.operators)
         of_batch = params if params.ctype == "lt_images" else None
         if of_batch is not None:
@@ -292,7 +299,7 @@ class _Contracts:
                 length = self.bundle.length(found)
                 if name == "tables" or params.ctype == "lt_lut":
                     if length == 0 or length % 256:
-                        raise ProofFailure(f"a table that bytes index has {length} entries")
+                        raise NotProvedError(f"a table that bytes index has {length} entries")
                     self.tables["tables of functions"] = "256 entries, and the index is a byte"
 
 

@@ -1,17 +1,18 @@
 """The table of what each operator reads and makes, step by step, from its definition on the graph.
 
-Each entry is a function of a `Call`: the contract of a kernel that computes the operator. What an operator
-needs is worked out here anew, from shapes, options and constants; the params of the kernel are read back
-from the bundle, where they say what it reads.
+Each entry is a function of a `Call`: the contract of a kernel that computes the operator. What an
+operator needs is worked out here anew, from shapes, options and constants; the params of the kernel are
+read back from the bundle, where they say what it reads.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from lowtide.ir import Tensor
 from lowtide.ir.operands import Operands
 from lowtide.prove.contracts import (
     Call,
@@ -24,7 +25,7 @@ from lowtide.prove.contracts import (
     whole,
 )
 from lowtide.prove.machine import CONSTANTS, Step
-from lowtide.prove.memory import Labels, ProofFailure, Value, elements, position_in
+from lowtide.prove.memory import Labels, NotProvedError, Value, elements, position_in
 
 Maker = Callable[[Call], Judged]
 
@@ -41,7 +42,7 @@ def rows(call: Call) -> Judged:
     made, result = call.output()
     operands = [call.input(i) for i in range(len(call.op.inputs) if call.op.type == "ADD_N" else 1)]
     if any(of.elements != made.elements for of, _ in operands):
-        raise ProofFailure("its input and output differ in size")
+        raise NotProvedError("its input and output differ in size")
     count, size = _count(call), size_of(made)
     last = made.shape[-1] if made.shape else 1
 
@@ -55,14 +56,14 @@ def rows(call: Call) -> Judged:
             else _columns(step, operands[0][1], first, full, size_of(operands[0][0]))
         )
         if at % last or (count % last and count != full) or at + count > full:
-            raise ProofFailure(f"it makes {count} elements of a row of {full}, from {at} on")
+            raise NotProvedError(f"it makes {count} elements of a row of {full}, from {at} on")
         for port, (of, value) in enumerate(operands):
             bytes_ = size_of(of)
             step.expects(source(step, port), value, (first + at) * bytes_, count * bytes_)
         step.makes(slot, result, (first + at) * size, count * size)
 
-    narrower = any(size_of(of) != size for of, _ in operands)
-    return Judged(judge, "never" if narrower else "same")
+    apart = call.op.type == "CAST" or any(size_of(of) != size for of, _ in operands)
+    return Judged(judge, "never" if apart else "same")
 
 
 def _columns(step: Step, value: Value, first: int, full: int, size: int, port: int = 0) -> int:
@@ -71,12 +72,13 @@ def _columns(step: Step, value: Value, first: int, full: int, size: int, port: i
     at = position_in(value, step.label(slot), range(first * size, (first + full) * size))
     if at is None or at % size:
         told = step.machine.symbols.told(step.label(slot))
-        raise ProofFailure(f"a row begins with {told}, which is not in the row that is needed")
+        raise NotProvedError(f"a row begins with {told}, which is not in the row that is needed")
     return at // size - first
 
 
 def last_dimension(call: Call) -> Judged:
-    """SOFTMAX and the like: each vector along the last dimension is made of the same one of the input."""
+    """SOFTMAX and the like: each vector along the last dimension is made of the same one of the
+    input."""
     call.expect("length", call.number("count"), call.output()[0].shape[-1])
     return rows(call)
 
@@ -95,7 +97,7 @@ def dense(call: Call) -> Judged:
     def judge(step: Step) -> None:
         slot = target(step)
         if slot.rows != count or of.elements != count * depth:
-            raise ProofFailure(f"it makes {slot.rows} rows, and not {count}")
+            raise NotProvedError(f"it makes {slot.rows} rows, and not {count}")
         step.expects(source(step), value, slot.row * size_in, size_in)
         step.makes(slot, result, slot.row * size, size)
 
@@ -163,7 +165,7 @@ def broadcast(call: Call) -> Judged:
         if not order:
             ordered(step, first)
         if (first + many - 1) // full != slot.row or (many != full and many % made.shape[-1]):
-            raise ProofFailure(f"it makes {many} elements of a row of {full}")
+            raise NotProvedError(f"it makes {many} elements of a row of {full}")
         for port, number in enumerate(order):
             read(step, port, number, first)
         step.makes(slot, result, first * size, many * size)
@@ -173,23 +175,24 @@ def broadcast(call: Call) -> Judged:
 
 
 def _strip(
-    step: Step, every: list[tuple[object, Value]], elements_: int, first: int, full: int
+    step: Step, every: Sequence[tuple[Tensor, Value]], many: int, first: int, full: int
 ) -> int:
     """Which element of a row of a map some columns of it begin with: some operand is the map."""
     for port in range(len(step.inputs)):
         for of, value in every:
-            if getattr(of, "elements", 0) != elements_:
+            if of.elements != many:
                 continue
-            size = size_of(of)  # type: ignore[arg-type]
+            size = size_of(of)
             label = step.label(source(step, port))
             at = position_in(value, label, range(first * size, (first + full) * size))
             if at is not None and not at % size:
                 return at // size - first
-    raise ProofFailure("none of its rows is of the row that is needed")
+    raise NotProvedError("none of its rows is of the row that is needed")
 
 
 def reduction(call: Call) -> Judged:
-    """Sums, extremes and their places: [outer][reduced][inner] in a row, and over the rows that are eaten."""
+    """Sums, extremes and their places: [outer][reduced][inner] in a row, and over the rows that are
+    eaten."""
     (of, value), (made, result) = call.input(0), call.output()
     axes = {
         int(a) % max(1, len(of.shape))
@@ -208,9 +211,9 @@ def reduction(call: Call) -> Judged:
 
     def judge(step: Step) -> None:
         if eaten and (step.number == 0 or (per_row and step.number % per_row == 0)):
-            raise ProofFailure("it begins anew before it has made what it eats for")
+            raise NotProvedError("it begins anew before it has made what it eats for")
         if not eaten and per_row and step.number % per_row:
-            raise ProofFailure("it goes on with what it has made")
+            raise NotProvedError("it goes on with what it has made")
         slot_in = source(step)
         at = slot_in.row * (of.bytes // slot_in.rows)
         step.expects(slot_in, value, at, row * size)
@@ -226,7 +229,7 @@ def reduction(call: Call) -> Judged:
         if not in_order:
             found, rest = np.sort(found, axis=1), np.sort(rest, axis=1)
         if found.shape != rest.shape or not (found == rest).all():
-            raise ProofFailure(
+            raise NotProvedError(
                 f"output row {slot.row} is not made of all that it is made of, once each"
             )
         step.makes(slot, result, slot.row * full * size_of(made), full * size_of(made))
@@ -258,7 +261,7 @@ def batch_matmul(call: Call) -> Judged:
     def judge(step: Step) -> None:
         slot = target(step)
         if slot.rows != len(lefts):
-            raise ProofFailure(f"it makes {slot.rows} rows, and not {len(lefts)}")
+            raise NotProvedError(f"it makes {slot.rows} rows, and not {len(lefts)}")
         start = step.number % across if across else 0
         of_left = start + pitch * np.arange(depth)
         reads_elements(step, source(step), of_left, size_of(left), lefts[slot.row])
@@ -275,7 +278,7 @@ def transpose_conv(call: Call) -> Judged:
     (of, value), (made, result) = call.input(2), call.output()
     window = call.op.window
     if window is None:
-        raise ProofFailure("it has no window")
+        raise NotProvedError("it has no window")
     batch, out_h, out_w, out_c = made.shape
     _, height, width, channels = of.shape
     stride, before, kernel = window.rows.stride, window.rows.before, window.rows.kernel
@@ -293,7 +296,7 @@ def transpose_conv(call: Call) -> Judged:
         slot, given = target(step), step.inputs[0]
         image, y = divmod(slot.row, out_h)
         if slot.rows != batch * out_h or step.number % out_h != y:
-            raise ProofFailure(f"in step {step.number} it makes row {slot.row}, of {slot.rows}")
+            raise NotProvedError(f"in step {step.number} it makes row {slot.row}, of {slot.rows}")
         call.expect("rows", len(given), many)
         last = (y + before) // stride
         for i, of_it in enumerate(given):
@@ -331,7 +334,7 @@ def bilinear(call: Call) -> Judged:
         slot = target(step)
         image, y = divmod(slot.row, out_h)
         if slot.rows != batch * out_h or step.number != slot.row:
-            raise ProofFailure(f"in step {step.number} it makes row {slot.row}, of {slot.rows}")
+            raise NotProvedError(f"in step {step.number} it makes row {slot.row}, of {slot.rows}")
         given = [slot for port in step.inputs for slot in port]
         step.expects(given[0], value, (image * height + int(upper[y])) * row, row)
         if not exact or weight[y]:
@@ -342,7 +345,8 @@ def bilinear(call: Call) -> Judged:
 
 
 def _bilinear_bytes(call: Call, size: int, made: int) -> tuple[Labels, Labels, Labels]:
-    """(pixel, the next, its weight in 1/1024) of each output pixel: ComputeInterpolationValuesInteger."""
+    """(pixel, the next, its weight in 1/1024) of each output pixel:
+    ComputeInterpolationValuesInteger."""
     option = Operands(call.graph, call.op).option
     corners = bool(option("align_corners")) and made > 1
     scale = (
@@ -391,7 +395,7 @@ def lookup(call: Call) -> Judged:
     def judge(step: Step) -> None:
         slot = target(step)
         if slot.rows != steps or (outer == 1 and step.number != slot.row):
-            raise ProofFailure(f"in step {step.number} it makes row {slot.row}, of {slot.rows}")
+            raise NotProvedError(f"in step {step.number} it makes row {slot.row}, of {slot.rows}")
         step.expects(source(step), value, slot.row * row if outer > 1 else 0, row)
         whole(step, 1, index, places)
         step.makes(slot, result, slot.row * size, size)
@@ -410,13 +414,13 @@ def update(call: Call) -> Judged:
         or (*shape.tolist(),) != of.shape
         or (*small.tolist(),) != box.shape
     ):
-        raise ProofFailure("its shapes are not those of its operator")
+        raise NotProvedError("its shapes are not those of its operator")
     size = call.number("row")
 
     def judge(step: Step) -> None:
         slot = target(step)
         if step.number != slot.row or slot.rows * size != made.bytes:
-            raise ProofFailure(f"in step {step.number} it makes row {slot.row}, of {slot.rows}")
+            raise NotProvedError(f"in step {step.number} it makes row {slot.row}, of {slot.rows}")
         step.expects(source(step), value, slot.row * size, size)
         whole(step, 1, box, inside)
         whole(step, 2, start, at)
@@ -466,8 +470,10 @@ READS: Mapping[str, Maker] = {
 prove/moved.py, those with windows in prove/windows.py, those that remember in prove/states.py."""
 
 DATA_DEPENDENT: Mapping[str, str] = {
-    "GATHER": "an index that is out of range is taken to be the nearest in range (lt_lookup.h)",
-    "EMBEDDING_LOOKUP": "an index that is out of range is taken to be the nearest in range (lt_lookup.h)",
-    "DYNAMIC_UPDATE_SLICE": "where the box would reach beyond the tensor, it is moved back (lt_update.h)",
+    **dict.fromkeys(
+        ("GATHER", "EMBEDDING_LOOKUP"),
+        "an index that is out of range is taken to be the nearest in range (lt_lookup.h)",
+    ),
+    "DYNAMIC_UPDATE_SLICE": "a box that would reach beyond the tensor is moved back (lt_update.h)",
 }
 """Operators whose kernels take addresses from data, and why these are in bounds."""

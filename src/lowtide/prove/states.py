@@ -1,19 +1,18 @@
 """What operators that remember read and change, and those that see a whole tensor in one step.
 
-Their states are variables, read and written in place: each step must find what the step before left there,
-or the run before.
+Their states are variables, read and written in place: each step must find what the step before left
+there, or the run before.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 
 from lowtide.ir import Tensor
 from lowtide.ir.operands import Operands
-from lowtide.prove.contracts import Call, Judged, size_of, source, target, whole
-from lowtide.prove.machine import Slot, Step
-from lowtide.prove.memory import ProofFailure, Value
+from lowtide.prove.contracts import Call, Judged, source, target, whole
+from lowtide.prove.machine import Shares, Slot, Step
+from lowtide.prove.memory import NotProvedError, Value
 from lowtide.prove.values import changed_by
 
 _HIDDEN, _CELL = 18, 19
@@ -38,7 +37,7 @@ def lstm(call: Call) -> Judged:
             else (slot.row // times, slot.row % times)
         )
         if slot.rows != times * batches or done[batch] != time:
-            raise ProofFailure(f"it makes row {slot.row}, of {slot.rows}, out of turn")
+            raise NotProvedError(f"it makes row {slot.row}, of {slot.rows}, out of turn")
         done[batch] = (time + 1) % times
         step.expects(source(step), value, slot.row * row, row)
         step.makes(slot, result, slot.row * size, size)
@@ -65,7 +64,7 @@ class _State:
         """Row `row` of it goes from what it is at `time` to what it is next."""
         slot: Slot = target(step, port)
         if slot.rows != rows or slot.row != row:
-            raise ProofFailure(
+            raise NotProvedError(
                 f"its state is row {slot.row} of {slot.rows}, and not {row} of {rows}"
             )
         size = self.tensor.bytes // rows
@@ -93,7 +92,7 @@ def svdf(call: Call) -> Judged:
     def judge(step: Step) -> None:
         slot = target(step)
         if slot.rows != batches:
-            raise ProofFailure(f"it makes {slot.rows} rows, and not {batches}")
+            raise NotProvedError(f"it makes {slot.rows} rows, and not {batches}")
         step.expects(source(step), value, slot.row * row, row)
         step.makes(slot, result, slot.row * size, size)
         state.passes(step, 1, slot.row, batches)
@@ -113,7 +112,7 @@ def frames(call: Call) -> Judged:
         steps = slot.rows
         row, size = of.bytes // steps, made.bytes // steps
         if slot.row != step.number or row * steps != of.bytes or size * steps != made.bytes:
-            raise ProofFailure(f"in step {step.number} it makes row {slot.row}, of {steps}")
+            raise NotProvedError(f"in step {step.number} it makes row {slot.row}, of {steps}")
         step.expects(source(step), value, slot.row * row, row)
         step.makes(slot, result, slot.row * size, size)
         if flagged and step.number == steps - 1:
@@ -122,9 +121,8 @@ def frames(call: Call) -> Judged:
         if state is not None:
             state.passes(step, len(step.outputs) - 1, slot.row, steps)
 
-    transforms = not kept and call.op.label.endswith("fft")
     _check_frames(call, of, made)
-    return Judged(judge) if transforms or kept else Judged(judge)
+    return Judged(judge)
 
 
 def _check_frames(call: Call, of: Tensor, made: Tensor) -> None:
@@ -158,15 +156,24 @@ def wholes(call: Call) -> Judged:
             made, result = call.output(port)
             slot = target(step, port)
             if slot.rows != 1:
-                raise ProofFailure(f"it makes all of its output, and not {slot.rows} rows")
+                raise NotProvedError(f"it makes all of its output, and not {slot.rows} rows")
             step.makes(slot, result, 0, made.bytes)
         for port, state in enumerate(states, start=len(call.op.outputs)):
             state.passes(step, port, 0, 1)
 
-    of, _ = call.input(0)
-    same = size_of(of) == size_of(call.output()[0])
-    return Judged(judge, "same" if same or math.prod(of.shape) else "never")
+    return Judged(judge, _SHARES[call.op.label])
 
+
+_SHARES: Mapping[str, Shares] = {
+    **dict.fromkeys(
+        ("SignalEnergy", "SignalFilterBankLog", "SignalFilterBankSquareRoot"), "begins"
+    ),
+    **dict.fromkeys(
+        ("SignalFftAutoScale", "SignalFilterBankSpectralSubtraction", "SignalPCAN"), "same"
+    ),
+    "SignalFilterBank": "never",
+}
+"""As lt_spectrum.h and lt_filter_bank.h have it."""
 
 STATES: Mapping[str, Callable[[Call], Judged]] = {
     "UNIDIRECTIONAL_SEQUENCE_LSTM": lstm,
@@ -178,12 +185,6 @@ STATES: Mapping[str, Callable[[Call], Judged]] = {
         ),
         frames,
     ),
-    **dict.fromkeys(
-        (
-            *("SignalEnergy", "SignalFftAutoScale", "SignalFilterBank", "SignalFilterBankLog"),
-            *("SignalFilterBankSpectralSubtraction", "SignalFilterBankSquareRoot", "SignalPCAN"),
-        ),
-        wholes,
-    ),
+    **dict.fromkeys(_SHARES, wholes),
 }
 """By the operator's type, or the code of a custom one."""

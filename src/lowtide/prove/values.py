@@ -1,8 +1,8 @@
 """What each operator reads and makes, as values: the labels of the bytes of its tensors.
 
-Operators that no node of the program runs (a reshape, a concatenation whose parts are made in place) only
-give other names to bytes: what they make has the labels of what it is made of. So whoever reads a view, a
-joined map or a part of one must find those, wherever and however the program keeps them.
+Operators that no node of the program runs (a reshape, a concatenation whose parts are made in place)
+only give other names to bytes: what they make has the labels of what it is made of. So whoever reads a
+view, a joined map or a part of one must find those, wherever and however the program keeps them.
 
 A variable has a value before each operator, in the order of the graph, and one at the end of a run.
 """
@@ -20,7 +20,7 @@ from lowtide.ir.state import SHIFT_ROWS, WRITE_ROWS, carried_row_bytes
 from lowtide.prove.memory import (
     NOTHING,
     Labels,
-    ProofFailure,
+    NotProvedError,
     Symbols,
     Value,
     as_value,
@@ -39,8 +39,9 @@ class Values:
     """The values of one run.
 
     `inputs[op]` are what operator op reads, None where it omits an input, `outputs[op]` what it makes;
-    `states[op]` what the variables that it changes hold afterwards, by tensor. `last` is what each tensor
-    holds at the end of a run, `first` what variables hold before it.
+    `states[op]` what the variables that it changes hold afterwards, by tensor. `last` is what each
+    tensor holds at the end of a run, `first` what variables hold before it.
+
     """
 
     graph: Graph
@@ -82,7 +83,7 @@ def changed_by(graph: Graph, op: Op) -> tuple[int, ...]:
 def values_of(graph: Graph, symbols: Symbols, run: Set[int]) -> Values:
     """The values of `graph`, whose operators `run` are run by nodes of the program.
 
-    Raises ProofFailure for an operator that computes something and is not.
+    Raises NotProvedError for an operator that computes something and is not.
     """
     values = Values(graph, symbols)
     now = values.last
@@ -123,7 +124,7 @@ def made_of(values: Values, op: Op) -> list[Labels]:
     """The labels of all bytes of what an operator makes that only moves elements."""
     graph = values.graph
     if not moves(graph, op):
-        raise ProofFailure(f"operator {op.id} ({op.label}) is not run")
+        raise NotProvedError(f"operator {op.id} ({op.label}) is not run")
     known = {t: v for t, v in zip(op.inputs, values.inputs[op.id], strict=True) if v is not None}
 
     def labels(tensor: Tensor) -> Labels:
@@ -148,7 +149,7 @@ def _states(values: Values, op: Op, run: bool) -> dict[int, Value]:
         source = new if run else now[op.inputs[1]]
         return {variable.id: _with_rows(values, op, part(source, 0, size))}
     if op.type == "ASSIGN_VARIABLE" and not run and graph.tensors[op.inputs[0]].bytes:
-        raise ProofFailure(f"operator {op.id} ({op.label}) is not run")
+        raise NotProvedError(f"operator {op.id} ({op.label}) is not run")
     return {
         t: values.new(graph.tensors[t], f" after operator {op.id}") for t in changed_by(graph, op)
     }

@@ -1,7 +1,8 @@
-"""What convolutions and pools read: windows of rows, of maps or of some columns of them; and blocks of them.
+"""What convolutions and pools read: windows of rows, of maps or of some columns of them; and blocks of
+them.
 
-Source: ComputePaddingHeightWidth and the loops of reference_ops, in words of `ir.window`: output (y, x) is
-made of the inputs (y * stride - before + k * dilation, ...), and padding where there are none.
+Source: ComputePaddingHeightWidth and the loops of reference_ops, in words of `ir.window`: output (y, x)
+is made of the inputs (y * stride - before + k * dilation, ...), and padding where there are none.
 """
 
 from __future__ import annotations
@@ -14,16 +15,16 @@ from lowtide.ir.window import Axis
 from lowtide.prove.bundle_reader import Params
 from lowtide.prove.contracts import Call, Judged, column, size_of, target
 from lowtide.prove.machine import Slot, Step, Window
-from lowtide.prove.memory import ProofFailure, Value
+from lowtide.prove.memory import NotProvedError, Value
 
 _DEPTHWISE = "DEPTHWISE_CONV_2D"
 
 
 @dataclass(slots=True)
 class Columns:
-    """A window along a row as a kernel has it: of `read` columns it makes `made`, and takes columns outside
-    of those it reads, from `-pad` on, for padding. `axis` is the operator's, of rows of `wide` and `wanted`.
-    `starts` are the first columns that it is said to make in each round."""
+    """A window along a row as a kernel has it: of `read` columns it makes `made`, and takes columns
+    outside of those it reads, from `-pad` on, for padding. `axis` is the operator's, of rows of `wide`
+    and `wanted`. `starts` are the first columns that it is said to make in each round."""
 
     axis: Axis
     wide: int
@@ -34,33 +35,33 @@ class Columns:
     starts: tuple[int, ...]
 
     def first(self, at: int) -> int:
-        """The first column that is made of the columns that begin with `at`; what is taken for padding must
-        be padding."""
+        """The first column that is made of the columns that begin with `at`; what is taken for padding
+        must be padding."""
         stride = self.axis.stride
         numerator = at - self.pad + self.axis.before
         first, rest = divmod(numerator, stride)
         if rest or not 0 <= first <= first + self.made <= self.wanted or at + self.read > self.wide:
-            raise ProofFailure(
-                f"of {self.read} columns from {at} on, of {self.wide}, with {self.pad} of padding before them, "
-                f"there are not {self.made} columns"
+            raise NotProvedError(
+                f"of {self.read} columns from {at} on, of {self.wide}, with {self.pad} of padding "
+                f"before them, there are not {self.made} columns"
             )
         for x in {0, self.made - 1, *self._edges()}:
             for k in range(self.axis.kernel):
                 local = x * stride - self.pad + k * self.axis.dilation
                 if not 0 <= local < self.read and 0 <= at + local < self.wide:
-                    raise ProofFailure(f"column {at + local} is taken for padding")
+                    raise NotProvedError(f"column {at + local} is taken for padding")
         return first
 
     def of_padding(self, step: Step) -> int:
-        """The same of a row all of whose windows are padding: of that, any columns are made alike, so that
-        a claim is as good as what it leads to."""
+        """The same of a row all of whose windows are padding: of that, any columns are made alike, so
+        that a claim is as good as what it leads to."""
         if self.made == self.wanted:
             return self.first(0)
         if step.round >= len(self.starts):
-            raise ProofFailure("nothing says which columns it makes")
+            raise NotProvedError("nothing says which columns it makes")
         first = self.starts[step.round]
         if not 0 <= first <= first + self.made <= self.wanted:
-            raise ProofFailure(f"there are no {self.made} columns from {first} on")
+            raise NotProvedError(f"there are no {self.made} columns from {first} on")
         return first
 
     def _edges(self) -> set[int]:
@@ -76,7 +77,7 @@ def window(call: Call) -> Judged:
     (of, value), (made, result) = call.input(0), call.output()
     window = call.op.window
     if window is None or len(of.shape) != 4 or len(made.shape) != 4:
-        raise ProofFailure("it has no window")
+        raise NotProvedError("it has no window")
     rows, columns = window.rows, window.columns
     _, height, width, channels = of.shape
     batch, out_h, out_w, out_c = made.shape
@@ -112,7 +113,7 @@ def window(call: Call) -> Judged:
     def judge(step: Step) -> None:
         slot, rows_in = target(step), step.inputs[0]
         if slot.rows != batch * out_h:
-            raise ProofFailure(f"its output is {slot.rows} rows, and not {batch * out_h}")
+            raise NotProvedError(f"its output is {slot.rows} rows, and not {batch * out_h}")
         call.expect("kernel's height", len(rows_in), rows.kernel)
         image, y = divmod(slot.row, out_h)
         ats = set()
@@ -121,7 +122,7 @@ def window(call: Call) -> Judged:
             if not 0 <= number < height:
                 step.is_null(given)
             elif given is None:
-                raise ProofFailure(f"row {number} of the input is taken for padding")
+                raise NotProvedError(f"row {number} of the input is taken for padding")
             else:
                 ats.add(row(step, image * height + number, given))
         make(step, slot, ats)
@@ -129,9 +130,9 @@ def window(call: Call) -> Judged:
     def eat(step: Step) -> None:
         (given,) = step.inputs[0]
         if step.number == 0 and eaten:
-            raise ProofFailure("it begins anew before it has made what it eats for")
+            raise NotProvedError("it begins anew before it has made what it eats for")
         if given is None:
-            raise ProofFailure("a row is padding, and should not be")
+            raise NotProvedError("a row is padding, and should not be")
         (slot,) = step.outputs[0]
         at, number = _eaten(step, given, value, width * pixel, pixel)
         step.expects(given, value, number * width * pixel + at * pixel, over.read * pixel)
@@ -143,14 +144,14 @@ def window(call: Call) -> Judged:
         low = y * rows.stride - rows.before
         wanted = [image * height + n for n in range(low, low + rows.kernel) if 0 <= n < height]
         if sorted(eaten) != wanted or slot.rows != batch * out_h:
-            raise ProofFailure(f"output row {slot.row} is made of rows {eaten}, and not {wanted}")
+            raise NotProvedError(f"output row {slot.row} is made of rows {eaten}, and not {wanted}")
         make(step, slot, ats)
         eaten.clear()
         ats.clear()
 
     def make(step: Step, slot: Slot, ats: set[int]) -> None:
         if len(ats) > 1:
-            raise ProofFailure(f"its rows begin with columns {sorted(ats)}")
+            raise NotProvedError(f"its rows begin with columns {sorted(ats)}")
         first = over.first(ats.pop()) if ats else over.of_padding(step)
         step.makes(slot, result, (slot.row * out_w + first) * size, over.made * size)
 
@@ -172,7 +173,7 @@ def _eaten(step: Step, slot: Slot, value: Value, row: int, pixel: int) -> tuple[
     label = step.label(slot)
     at = label - value if isinstance(value, int) else _found(value, label)
     if at < 0 or at % row % pixel:
-        raise ProofFailure(f"a row begins with {step.machine.symbols.told(label)}")
+        raise NotProvedError(f"a row begins with {step.machine.symbols.told(label)}")
     return at % row // pixel, at // row
 
 
@@ -196,7 +197,7 @@ def images(call: Call, inner: Judged) -> Judged:
 
     def judge(step: Step) -> None:
         if first is None or len(first) != steps:
-            raise ProofFailure("its windows of an image are not one for each of its steps")
+            raise NotProvedError("its windows of an image are not one for each of its steps")
         inner(replace(step, number=step.number % steps, inputs=[own(step)]))
 
     return Judged(judge, inner.shares, inner.lasts)
@@ -222,7 +223,7 @@ def block(call: Call) -> Judged:
     (of, value), (made, result) = call.input(0), call.output()
     window = core.window
     if window is None or of.shape[0] != 1:
-        raise ProofFailure("a block has no window, or more than one image")
+        raise NotProvedError("a block has no window, or more than one image")
     rows, columns = window.rows, window.columns
     between = call.graph.tensors[core.inputs[0]]
     _, height, width, channels = between.shape
@@ -264,7 +265,9 @@ def block(call: Call) -> Judged:
         call.expect("kept rows", len(lines), kept)
         y = step.number - ahead
         if slot is not None and (slot.row, slot.rows) != (y, out_h):
-            raise ProofFailure(f"it makes row {y}, and writes it as row {slot.row} of {slot.rows}")
+            raise NotProvedError(
+                f"it makes row {y}, and writes it as row {slot.row} of {slot.rows}"
+            )
         top = y * rows.stride - rows.before
         ats = set()
         for i, row in enumerate(given):
@@ -272,7 +275,7 @@ def block(call: Call) -> Judged:
             if not 0 <= number < height:
                 step.is_null(row)
             elif row is None:
-                raise ProofFailure(f"row {number} of the input is taken for padding")
+                raise NotProvedError(f"row {number} of the input is taken for padding")
             else:
                 start = number * width * pixel
                 at = column(step, row, value, range(start, start + width * pixel), pixel)
@@ -281,28 +284,29 @@ def block(call: Call) -> Judged:
                 )
                 ats.add(at)
         if len(ats) > 1:
-            raise ProofFailure(f"its rows begin with columns {sorted(ats)}")
+            raise NotProvedError(f"its rows begin with columns {sorted(ats)}")
         for i in range(kept):  # rows of the window that are not made anew
             number = top + i
             if slot is not None and 0 <= number < height:
                 keeper = lines[number % kept]
                 if keeper is None:
-                    raise ProofFailure("it is given no kept row")
+                    raise NotProvedError("it is given no kept row")
                 if not ats:
                     at = column(step, keeper, inner.label, _row_of(inner, number), channels)
                     ats.add(at)
                 (at,) = ats
                 step.expects(keeper, inner.label, inner.position(number, at), line)
-        at = next(iter(ats), None)
+        begins = next(iter(ats), None)
         if slot is not None:
-            first = over.first(at) if at is not None else over.of_padding(step)
+            first = over.first(begins) if begins is not None else over.of_padding(step)
             size = out_c * size_of(made)
             step.makes(slot, result, (slot.row * out_w + first) * size, over.made * size)
         for i in range(max(0, fresh - kept), fresh if kept else 0):
             number = top + kept + i
             if given[i] is not None:
-                assert at is not None
-                step.makes(lines[number % kept], inner.label, inner.position(number, at), line)
+                assert begins is not None
+                place = inner.position(number, begins)
+                step.makes(lines[number % kept], inner.label, place, line)
 
     return Judged(judge)
 
@@ -319,33 +323,26 @@ def _check_parts(call: Call, parts: dict[str, Params], channels: int) -> None:
     before, after = call.ops[:at], call.ops[at + 1 :]
     for name, members in (("expand", before), ("project", after)):
         if len(members) > 1 or bool(members) != (name in parts):
-            raise ProofFailure(f"its params {name} are not those of its operators")
+            raise NotProvedError(f"its params {name} are not those of its operators")
         for op in members:
             window = op.window
             axes = () if window is None else (window.rows, window.columns)
             if [(a.kernel, a.stride, a.before) for a in axes] != [(1, 1, 0)] * 2:
-                raise ProofFailure(f"operator {op.id} of a block is not pointwise")
-            wanted = (
-                call.graph.tensors[op.inputs[0]].shape[3],
-                call.graph.tensors[op.outputs[0]].shape[3],
-            )
-            found = (parts[name].fields["in_c"], parts[name].fields["out_c"])
-            if found != wanted:
-                raise ProofFailure(
-                    f"its {name} makes {found[1]} of {found[0]} channels, not {wanted[1]}"
-                )
+                raise NotProvedError(f"operator {op.id} of a block is not pointwise")
+            part = call.with_params(parts[name])
+            for field_, tensor in (("in_c", op.inputs[0]), ("out_c", op.outputs[0])):
+                shape = call.graph.tensors[tensor].shape
+                part.expect(f"{name}'s {field_}", part.number(field_), shape[3])
     window = core.window
     assert window is not None
-    core_params = parts.get("columns") or parts["depthwise"]
-    fields = core_params.fields
-    call.expect("channels", int(fields["channels"] or 0), channels)
+    inner = call.with_params(parts.get("columns") or parts["depthwise"])
+    inner.expect("channels", inner.number("channels"), channels)
     for name, default, wanted in (
         ("kernel_w", 3, window.columns.kernel),
         ("kernel_h", 3, window.rows.kernel),
         ("stride_w", 1, window.columns.stride),
         ("dilation_w", 1, 1),
     ):
-        found = fields.get(name, default)
-        call.expect(name, found if isinstance(found, int) else -1, wanted)
+        inner.expect(name, inner.number(name, default), wanted)
     if window.columns.dilation != 1 or window.rows.dilation != 1:
-        raise ProofFailure("a block's window has gaps")
+        raise NotProvedError("a block's window has gaps")
