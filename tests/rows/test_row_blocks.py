@@ -310,6 +310,17 @@ def test_blocks_are_taken_where_they_save_more_than_they_take() -> None:
     assert [choice.blocks[0].operators for choice in point.choices] == [BOTH]
 
 
+@pytest.mark.parametrize("batch", [1, 2])
+def test_blocks_are_of_one_image(batch: int) -> None:
+    """A depthwise convolution whose windows stay in their rows needs no care in a batch; a block would."""
+    net = Maker("images")
+    net.batch = batch
+    x = net.input((batch, 2, 5, 3))
+    out = net.conv(net.depthwise(x, "depthwise", 1, 1, RELU6), "project", 1, 1, 1, RELU6)
+    of = prepared(net, out)
+    assert bool(of.blocks) == (batch == 1)
+
+
 @pytest.mark.parametrize("width", [None, 4])
 def test_a_fault_in_kept_rows_is_found(width: int | None) -> None:
     """So that the proof cannot come to say nothing of blocks."""
