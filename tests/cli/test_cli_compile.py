@@ -31,7 +31,8 @@ def test_the_folder_has_everything_to_build(tmp_path: Path) -> None:
     files = _files(out)
     assert {"figure1.c", "figure1.h", "lowtide.c", "lowtide.h", "README.md"} < files.keys()
     assert files == dict(program.files)
-    first, second, third = text.splitlines()
+    first, second, third, fourth = text.splitlines()
+    assert fourth == str(program.proof)
     assert first == "zoo:figure1: 7 operators, 254,464 MACs"
     plan, proved = program.assembly.plan, program.assembly.placement.proved_optimal
     assert plan is not None

@@ -26,7 +26,7 @@ from lowtide.prove.machine import Contract, Heard, Machine, Step
 from lowtide.prove.memory import NotProvedError, Symbols
 from lowtide.prove.moved import moves
 from lowtide.prove.movers import mover, slide
-from lowtide.prove.reads import DATA_DEPENDENT, READS
+from lowtide.prove.reads import DATA_DEPENDENT, READS, TABLES
 from lowtide.prove.states import STATES
 from lowtide.prove.values import Values, changed_by, values_of
 from lowtide.prove.windows import block, images, window
@@ -160,9 +160,9 @@ def _proved(graph: Graph, bundle: Bundle, claims: Claims, heard: Heard | None) -
         machine.check_held(what, memory, at + variable.offset, variable.size, held)
     used = {op for node in claims.nodes for op in node.operators}
     dependent = (
-        f"{op} {graph.ops[op].label}: {DATA_DEPENDENT[graph.ops[op].type]}"
+        f"{op} {graph.ops[op].label}: {DATA_DEPENDENT[graph.ops[op].label]}"
         for op in sorted(used)
-        if graph.ops[op].type in DATA_DEPENDENT and not moves(graph, graph.ops[op])
+        if graph.ops[op].label in DATA_DEPENDENT and not moves(graph, graph.ops[op])
     )
     tables = tuple(f"{what}: {why}" for what, why in contracts.tables.items())
     left_out = tuple(f"{op} {graph.ops[op].label}" for op in sorted(contracts.left_out))
@@ -242,7 +242,7 @@ class _Contracts:
         of_batch = params if params.ctype == "lt_images" else None
         if of_batch is not None:
             params = self.bundle.params(params.fields["params"])
-        self._check_tables(params)
+        self._check_tables(params, ops[-1].label)
         targets = ports[kind.inputs :]
         call = Call(
             self.graph,
@@ -291,8 +291,17 @@ class _Contracts:
 
         return Judged(judge, "after")
 
-    def _check_tables(self, params: Params) -> None:
-        """Tables that a byte is the index of have an entry for each."""
+    def _check_tables(self, params: Params, label: str) -> None:
+        """Tables whose index depends on data have an entry for each that there can be."""
+        for name, least in TABLES.get(label, {}).items():
+            found = params.fields.get(name)
+            if isinstance(found, str) and self.bundle.length(found) < least:
+                length = self.bundle.length(found)
+                raise NotProvedError(f"its {name} has {length} entries, and should have {least}")
+        for name in ("exps", "scaled", "table") if "reach" in params.fields else ():
+            found = params.fields.get(name)
+            if isinstance(found, str) and self.bundle.length(found) != params.fields["reach"]:
+                raise NotProvedError("its tables do not reach as far as it says")
         for name in ("table", "tables"):
             found = params.fields.get(name)
             if params.ctype.startswith(("lt_lut", "lt_concat_u8")) and isinstance(found, str):

@@ -474,6 +474,25 @@ DATA_DEPENDENT: Mapping[str, str] = {
         ("GATHER", "EMBEDDING_LOOKUP"),
         "an index that is out of range is taken to be the nearest in range (lt_lookup.h)",
     ),
+    **dict.fromkeys(
+        ("LOGISTIC", "TANH", "UNIDIRECTIONAL_SEQUENCE_LSTM"),
+        "an index of 255 or more takes the greatest value of a table of 256 (lt_unary.h), or is a byte",
+    ),
+    "SOFTMAX": "an index is below what the table reaches, or has 9 bits, of 513 entries (lt_softmax.h)",
+    "LOG_SOFTMAX": "an index is below what the tables reach, or not used (lt_log_softmax.h)",
+    "SignalPCAN": "a number has at most 32 bits, and the table 4 entries for each (lt_filter_bank.h)",
+    "SignalFilterBankLog": "an index has 7 bits, and the table 129 entries (lt_filter_bank.h)",
     "DYNAMIC_UPDATE_SLICE": "a box that would reach beyond the tensor is moved back (lt_update.h)",
 }
-"""Operators whose kernels take addresses from data, and why these are in bounds."""
+"""Operators whose kernels take addresses from data, and why these are in bounds. Kernels that take a
+byte through a table of 256 entries are found by their params."""
+
+TABLES: Mapping[str, Mapping[str, int]] = {
+    "SOFTMAX": {"exp": 513, "reciprocal": 513},
+    "LOGISTIC": {"table": 256},
+    "TANH": {"table": 256},
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": {"logistic": 256},
+    "SignalPCAN": {"gains": 125},
+    "SignalFilterBankLog": {"logarithms": 129},
+}
+"""How many entries their tables have, by the field of the params."""
