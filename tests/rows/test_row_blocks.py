@@ -312,7 +312,7 @@ def test_blocks_are_taken_where_they_save_more_than_they_take() -> None:
 
 @pytest.mark.parametrize("batch", [1, 2])
 def test_blocks_are_of_one_image(batch: int) -> None:
-    """A depthwise convolution whose windows stay in their rows needs no care in batches; a block would."""
+    """A depthwise convolution whose windows stay in their rows needs no care in a batch; blocks do."""
     net = Maker("images")
     net.batch = batch
     x = net.input((batch, 2, 5, 3))
