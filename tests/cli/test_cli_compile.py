@@ -16,6 +16,7 @@ from command import call, fine, refused, run
 
 from lowtide.commands.compiling import Options, compile_model
 from lowtide.lower import CUSTOM, LOWERINGS
+from lowtide.report.deployment import proof_document
 from lowtide.report.saved import savings_document
 from networks import float_network, loaded
 
@@ -112,6 +113,7 @@ def test_the_json_document(tmp_path: Path) -> None:
         "simplified": True,
         "saved": savings_document(program.savings),
         "complete": True,
+        "proof": proof_document(program.proof),
         "core": "any",
     }
     assert sorted(_files(out)) == document["files"]
