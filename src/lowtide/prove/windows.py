@@ -308,7 +308,8 @@ def block(call: Call) -> Judged:
                 place = inner.position(number, begins)
                 step.makes(lines[number % kept], inner.label, place, line)
 
-    return Judged(judge)
+    # Of one piece, all that is read was read when the first byte is written (lt_block.c).
+    return Judged(judge, "after" if pieces == 1 and (expands or "project" in parts) else "never")
 
 
 def _row_of(inner: _Kept, row: int) -> range:
