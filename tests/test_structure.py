@@ -39,7 +39,7 @@ ROOMS = (
         "lower",
         "rows",
     ),
-    *("place", "plans", "program", "kernels", "emit", "estimates"),
+    *("place", "plans", "program", "kernels", "emit", "prove", "estimates"),
     *("oracle", "machines", "commands", "advice", "sweep", "report"),
     *("browser", "__init__", "cli", "__main__"),
 )

@@ -17,6 +17,7 @@ from command import call, fine, refused, run
 from lowtide.commands.compiling import compile_model
 from lowtide.commands.options import Options
 from lowtide.lower import CUSTOM, LOWERINGS
+from lowtide.report.deployment import proof_document
 from lowtide.report.saved import savings_document
 from networks import float_network, loaded
 
@@ -32,7 +33,8 @@ def test_the_folder_has_everything_to_build(tmp_path: Path) -> None:
     files = _files(out)
     assert {"figure1.c", "figure1.h", "lowtide.c", "lowtide.h", "README.md"} < files.keys()
     assert files == dict(program.files)
-    first, second, third = text.splitlines()
+    first, second, third, fourth = text.splitlines()
+    assert fourth == str(program.proof)
     assert first == "zoo:figure1: 7 operators, 254,464 MACs"
     plan, proved = program.assembly.plan, program.assembly.placement.proved_optimal
     assert plan is not None
@@ -112,6 +114,7 @@ def test_the_json_document(tmp_path: Path) -> None:
         "simplified": True,
         "saved": savings_document(program.savings),
         "complete": True,
+        "proof": proof_document(program.proof),
         "core": "any",
     }
     assert sorted(_files(out)) == document["files"]

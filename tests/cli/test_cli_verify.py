@@ -18,6 +18,7 @@ from command import call, fine, refused, run
 from lowtide.commands import reordering
 from lowtide.ir import Model
 from lowtide.oracle.samples import reference, sample_inputs
+from lowtide.prove.proof import NOT_PROVED as NOT_PROVED_EITHER
 from networks import contents, loaded
 
 _OPERATOR = 4  # of figure1: neither the first nor the last to run
@@ -81,6 +82,13 @@ def test_the_json_document() -> None:
         "tensors": 7,
         "simplified": True,
         "tensors_left_out": 0,
+        "proof": {
+            "data_flow": True,
+            "bounds": True,
+            "left_out": [],
+            "data_dependent": [],
+            "not_proved": list(NOT_PROVED_EITHER),
+        },
         "state": None,
         "mismatch": None,
     }

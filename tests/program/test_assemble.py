@@ -14,9 +14,10 @@ from lowtide.place import ALLOCATORS
 from lowtide.program.assemble import Assembly
 from lowtide.program.tables import ExchangeEntry, KernelEntry, MoveEntry
 from lowtide.program.turns import Turn, expand
+from lowtide.prove.proof import ProofError
 from lowtide.rows.bases import ARENA, CONSTANTS, FIRST_INPUT
-from memory import Memory
 from networks import NETWORKS, contents, graph_of, order_of, row_program
+from proving import proved
 
 _FLOAT = {"tflm_mnist_lstm"}  # refused; see the tests of the command line
 COMPILED = [name for name in NETWORKS if name not in _FLOAT]
@@ -43,13 +44,15 @@ def test_every_row_is_where_its_reader_looks(network: str, allocator: str) -> No
         assembly = assemble(
             graph, _order(network), allocator=allocator, input_mode=mode, preserve_input=kept
         )
-        memory = Memory(assembly)
-        memory.give()
-        memory.run()
-        memory.finish()
-        assert memory.moved == assembly.placement.moved_bytes
-        if kept or mode == "const":
-            assert all(memory.input_is_intact(tensor) for tensor in graph.inputs)
+        proved(assembly, keeps_inputs=kept)
+        moves = (entry for entry in assembly.nodes if isinstance(entry, MoveEntry))
+        assert sum(_moved(entry) for entry in moves) == assembly.placement.moved_bytes
+
+
+def _moved(move: MoveEntry) -> int:
+    size = dict(move.slide.params.fields)["bytes"]
+    assert isinstance(size, int)
+    return size
 
 
 def _in_modes(network: str) -> list[tuple[InputMode, bool]]:
@@ -66,25 +69,14 @@ def _in_modes(network: str) -> list[tuple[InputMode, bool]]:
 def test_interleaved_rows_are_where_their_readers_look(
     network: str, mode: tuple[InputMode, bool]
 ) -> None:
-    graph = graph_of(network)
-    assembly = row_program(network, mode[0], "resident", mode[1])
-    memory = Memory(assembly)
-    memory.give()
-    memory.run()
-    memory.finish()
-    if mode != ("resident", False):
-        assert all(memory.input_is_intact(tensor) for tensor in graph.inputs)
+    proved(row_program(network, mode[0], "resident", mode[1]), keeps_inputs=mode[1])
 
 
 def _check_streams(assembly: Assembly, given: InputMode, left: OutputMode) -> None:
     graph = assembly.graph
     assert set(assembly.given) == (set() if given == "streamed" else set(graph.inputs))
     assert set(assembly.left) == (set() if left == "streamed" else set(graph.outputs))
-    memory = Memory(assembly)
-    for _ in range(2):
-        memory.give()
-        memory.run()
-        memory.finish()
+    proved(assembly)
 
 
 @pytest.mark.parametrize("network", COMPILED)
@@ -110,10 +102,8 @@ def test_a_stream_that_is_wrong_is_found() -> None:
         steps = expand(program.turns)
         at = len(steps) - 1 - steps[::-1].index(node)
         turns = tuple(Turn(number, 1) for number in (*steps[:at], *steps[at + 1 :]))
-        memory = Memory(replace(program, turns=turns))
-        memory.give()
-        with pytest.raises(AssertionError):
-            memory.run()
+        with pytest.raises(ProofError, match="to its end" if kind == "inputs" else "should be"):
+            proved(replace(program, turns=turns))
 
 
 def test_a_label_that_is_wrong_is_found() -> None:
@@ -122,10 +112,8 @@ def test_a_label_that_is_wrong_is_found() -> None:
     cut = assembly.ports[assembly.kernels[3].ports].rows
     rows = list(assembly.rows)
     rows[cut] = replace(rows[cut], offset=rows[cut].offset + 16)
-    memory = Memory(replace(assembly, rows=tuple(rows)))
-    memory.give()
-    with pytest.raises(AssertionError):
-        memory.run()
+    with pytest.raises(ProofError, match="should be"):
+        proved(replace(assembly, rows=tuple(rows)))
 
 
 def test_moves_come_before_the_operator_that_needs_the_room() -> None:
@@ -192,10 +180,7 @@ def _reshaped(*shapes: tuple[int, ...]) -> Graph:
 @pytest.mark.parametrize("mode", ["resident", "const"])
 def test_a_chain_of_views_is_one_buffer(mode: InputMode) -> None:
     assembly = assemble(_reshaped((1, 12), (3, 4), (2, 6)), (0, 1), input_mode=mode)
-    memory = Memory(assembly)
-    memory.give()
-    memory.run()
-    memory.finish()
+    proved(assembly)
     if not assembly.nodes:  # nothing to do: what is given is what is left
         assert assembly.given[0] == assembly.left[2]
         assert assembly.left[2][0] == (ARENA if mode == "resident" else FIRST_INPUT)
@@ -263,10 +248,7 @@ def test_inputs_elsewhere_have_bases_of_their_own() -> None:
     assert assembly.left[2] == (ARENA, 0)
     assert assembly.arena_bytes == 32
     assert {r.base for r in assembly.rows if r.tensor < 2} == {FIRST_INPUT, FIRST_INPUT + 1}
-    memory = Memory(assembly)
-    memory.give()
-    memory.run()
-    memory.finish()
+    proved(assembly)
 
 
 def test_operands_that_are_constant_form_one_aligned_blob() -> None:
@@ -285,10 +267,7 @@ def test_operands_that_are_constant_form_one_aligned_blob() -> None:
         assert [r.offset % 16 for r in used] == [0] * len(used)
         assert data in assembly.constants
         assert data[::-1] in assembly.constants
-    memory = Memory(assembly)
-    memory.give()
-    memory.run()
-    memory.finish()
+    proved(assembly)
 
 
 def _svdf(dtype: DType, zero: int) -> Graph:
@@ -337,12 +316,4 @@ def test_variables_keep_memory_of_their_own(dtype: DType, zero: int, fill: int, 
     assert [v.fill for v in assembly.variables] == [fill, fill]
     assert assembly.state_bytes == second.offset + second.size
     assert assembly.arena_bytes == assembly.placement.arena_bytes
-    memory = Memory(assembly)
-    for _ in range(2):
-        memory.give()
-        memory.run()
-        memory.finish()
-    states = memory.given[assembly.state_base]
-    assert {int(label) >> 32 for label in np.unique(states) if label >= 0} == {
-        v.tensor for v in assembly.variables
-    }
+    proved(assembly)

@@ -36,13 +36,14 @@ from lowtide.plans import placed as placing
 from lowtide.program.assemble import Assembly
 from lowtide.program.tables import StripEntry
 from lowtide.program.turns import Loop, Turn
+from lowtide.prove.proof import ProofError
 from lowtide.rows.prepare import Prepared, prepare
 from lowtide.rows.stages import Choice, Segment, Step
 from lowtide.rows.table import RowTable
 from lowtide.tflite.read import parse
 from lowtide.zoo.builder import NetBuilder
 from lowtide.zoo.quantise import Activation
-from memory import Memory
+from proving import proved
 from random_nets import random_network
 from strip_programs import Program, run_all
 
@@ -159,15 +160,6 @@ def _live(rows: Rows) -> list[int]:
     return totals
 
 
-def follow(program: Assembly) -> None:
-    """Two inferences on labels."""
-    memory = Memory(program)
-    for _ in range(2):
-        memory.give()
-        memory.run()
-        memory.finish()
-
-
 @every
 def test_every_row_is_live_and_where_its_reader_looks(
     seed: int, small: bool, placed: list[Rows], monkeypatch: pytest.MonkeyPatch
@@ -183,7 +175,7 @@ def test_every_row_is_live_and_where_its_reader_looks(
         assert program.plan.peak_bytes == max(_live(placed[-1]), default=0)
         if number == 0:
             check_places(program)
-        follow(program)
+        proved(program)
 
 
 @pytest.mark.parametrize("seed", sorted(OTHER_ROWS))
@@ -208,7 +200,7 @@ def test_a_view_of_what_the_same_strips_make() -> None:
     except UsageError:
         assert not [e for e in all_edges(space_of(of)) if e.width and e.last - e.first == 3]
     else:
-        follow(program)
+        proved(program)
 
 
 def _rest(operators: Sequence[int]) -> list[Choice]:
@@ -231,7 +223,7 @@ def test_strips_in_every_mode(
         of = prepare(graph, order, input_mode=given, output_mode=left, preserve_input=preserve)
         for choices in plans(of, seed, 2):
             strips += any(choice.strip_width for choice in choices)
-            follow(assemble_rows(of, choices))
+            proved(assemble_rows(of, choices))
     assert strips >= 6
 
 
@@ -245,7 +237,7 @@ def test_a_fault_in_strips_is_found() -> None:
     of = ready(6, small=True)
     made = [g.operator for g in of.groups]
     program = assemble_rows(of, [Choice(tuple(made), 1)])
-    follow(program)
+    proved(program)
     assert len(strips_of(program)) > 2
     for number in strips_of(program):
         strip = program.nodes[number]
@@ -255,8 +247,8 @@ def test_a_fault_in_strips_is_found() -> None:
             moved = (*strip.shifts[:at], (base, source, offset + 1), *strip.shifts[at + 1 :])
             nodes = list(program.nodes)
             nodes[number] = StripEntry(moved, strip.counters)
-            with pytest.raises((AssertionError, IndexError)):
-                follow(replace(program, nodes=tuple(nodes)))
+            with pytest.raises(ProofError):
+                proved(replace(program, nodes=tuple(nodes)))
     (at,) = (
         i
         for i, turn in enumerate(program.turns)
@@ -268,8 +260,8 @@ def test_a_fault_in_strips_is_found() -> None:
     assert isinstance(loop, Loop)
     for times in (loop.times - 1, loop.times + 1):
         turns = (*program.turns[:at], Loop(loop.body, times), *program.turns[at + 1 :])
-        with pytest.raises((AssertionError, IndexError)):
-            follow(replace(program, turns=turns))
+        with pytest.raises(ProofError):
+            proved(replace(program, turns=turns))
 
 
 def test_a_life_that_is_too_short_is_found(placed: list[Rows]) -> None:

@@ -1,6 +1,6 @@
 """From a model to a bundle of C files: the stages behind `lowtide compile`.
 
-model -> prepared (passes, order, lowering) -> a plan -> placed and assembled -> C (emit.bundle)
+model -> prepared (passes, order, lowering) -> a plan -> placed and assembled -> C (emit.bundle) -> proof
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from lowtide.commands.ends import ends_notes
 from lowtide.commands.options import Options
 from lowtide.commands.passing import passed
 from lowtide.commands.preparing import is_complete, plans_for, point_of, prepared
+from lowtide.commands.proving import proof_of, told
 from lowtide.commands.refusing import advising
 from lowtide.commands.savings import Savings, savings
 from lowtide.emit.bundle import README, bundle, superseded
@@ -36,6 +37,7 @@ from lowtide.plans.cost import load_model, priced_cores
 from lowtide.plans.file import graph_digest
 from lowtide.program.assemble import Assembly, assemble_placed, assemble_tensors
 from lowtide.program.tables import called
+from lowtide.prove.proof import Proof
 from lowtide.shown import Shown
 from lowtide.target import ANY, Target
 
@@ -64,6 +66,7 @@ class Compiled(Shown):
     """A program as C: `files` is the whole bundle, {file name: contents}.
 
     `simplified` says what its tensors are in the network as it was, and what was left out of that.
+    `proof` is what is proved of it for all inputs.
     The search was `complete` if the order of operators is proved the best and all stages were looked
     at, or all that was given: else more effort may find a better program.
     """
@@ -75,6 +78,7 @@ class Compiled(Shown):
     assembly: Assembly = field(repr=False)
     files: Mapping[str, bytes] = field(repr=False)
     simplified: Simplified = field(repr=False)
+    proof: Proof = field(repr=False)
     complete: bool = True
 
     @property
@@ -185,7 +189,8 @@ def compile_model(model: Model, options: Options | None = None) -> Compiled:
     arena has `Compiled.arena_bytes` bytes.
 
     Raises ModelError for an operator or type without a kernel, UsageError for options that exclude each
-    other or a plan that does not fit the model, InfeasibleError if no plan meets the limits.
+    other or a plan that does not fit the model, InfeasibleError if no plan meets the limits, ProofError
+    if what was made does not prove right: a fault of lowtide.
     """
     chosen = options or Options()
     name = program_name(chosen.name, model.path)
@@ -236,8 +241,10 @@ def compiled_of(
     assembly = replace(assembly, notes=ends_notes(model.graph, assembly.graph))
     files = bundle(assembly, name)
     saved = _gains(assembly) if options.target == ANY else ()
-    files[README] = readme(assembly, name, files, options.preserve_input, saved).encode()
-    return Compiled(model, name, options, order, assembly, files, simplified, complete)
+    proof = proof_of(assembly, files, name, options.preserve_input)
+    text = readme(assembly, name, files, options.preserve_input, saved, told(proof))
+    files[README] = text.encode()
+    return Compiled(model, name, options, order, assembly, files, simplified, proof, complete)
 
 
 def _gains(assembly: Assembly) -> tuple[Gain, ...]:

@@ -18,8 +18,10 @@ def readme(
     files: Iterable[str],
     preserve_input: bool,
     saved: tuple[Gain, ...] = (),
+    proved: str = "",
 ) -> str:
-    """Markdown text about a program and the `files` of its bundle; `saved` is what one for a core would.
+    """Markdown text about a program and the `files` of its bundle; `saved` is what one for a core would,
+    `proved` a paragraph on what is proved of this one.
 
     Figures are exact where they say so, and computed, not measured.
     """
@@ -124,6 +126,10 @@ make all of them with the same.
 | tables of constants, in flash | {tables} | exact, without the step program |
 | code and step program, in flash | | depends on the compiler; measure it with `lowtide run` |
 {paragraph(saved)}
+## Proof
+
+{proved}
+
 ## Licence
 
 The runtime and what lowtide generates are Apache-2.0 (`LICENSE`). The constants in `{name}.c` are those

@@ -32,6 +32,7 @@ def place_variables(
     order: Sequence[int],
     roots: Mapping[int, int] = MappingProxyType({}),
     align: int = 1,
+    together: Sequence[tuple[int, ...]] = (),
 ) -> tuple[Variable, ...]:
     """Variables one after the other, at multiples of `align` bytes and of their largest element.
 
@@ -39,13 +40,14 @@ def place_variables(
 
     Of two neighbours that carry rows, the new rows of the first may lie where the oldest of the second
     were: if, by the `order` of operators, the second is read no more when the first is written, and they
-    are moved to their fronts in this order. `roots` says which tensors are parts or views of which.
+    are moved to their fronts in this order. `roots` says which tensors are parts or views of which,
+    `together` which operators may run as one, that reads while it writes.
     """
     used = {t for op in graph.ops for t in op.inputs if t >= 0}
     tensors = [t for t in graph.tensors if t.is_variable and t.id in used]
     align = max([align, *(t.dtype.bits // 8 for t in tensors)])
     carried = _carried(graph)
-    when = _when(graph, order, roots)
+    when = _when(graph, order, roots, together)
     tensors = [
         *(t for t in tensors if t.id not in carried),
         *(graph.tensors[t] for t in carried),
@@ -69,7 +71,11 @@ def place_variables(
 
 def variables_of(ready: Prepared, align: int = 1) -> tuple[Variable, ...]:
     """The variables of a graph made ready, in its order of operators."""
-    return place_variables(ready.graph, ready.order, ready.roots, align)
+    graph = ready.graph
+    blocks = (block.operators for block in ready.blocks)
+    # A block of one column has read all before it writes.
+    together = [b for b in blocks if graph.tensors[graph.ops[b[-1]].outputs[0]].shape[2] > 1]
+    return place_variables(graph, ready.order, ready.roots, align, together)
 
 
 def state_bytes(variables: Sequence[Variable]) -> int:
@@ -85,14 +91,26 @@ def _carried(graph: Graph) -> dict[int, tuple[int, int]]:
 
 
 def _when(
-    graph: Graph, order: Sequence[int], roots: Mapping[int, int]
+    graph: Graph,
+    order: Sequence[int],
+    roots: Mapping[int, int],
+    together: Sequence[tuple[int, ...]],
 ) -> dict[int, tuple[int, int]]:
     """Tensor -> the first and the last place in `order` where it is used, before anything is moved."""
     found: dict[int, tuple[int, int]] = {}
-    for at, number in enumerate(order):
+    places = {number: at for at, number in enumerate(order)}
+    ends = {number: (at, at) for number, at in places.items()}
+    for group in together:
+        when = [places[number] for number in group]
+        for number in group:
+            first, last = ends[number]
+            ends[number] = min(first, *when), max(last, *when)
+    for number in order:
+        first, last = ends[number]
         op = graph.ops[number]
         if isinstance(op, ShiftRowsOp):
             continue
         for tensor in {roots.get(t, t) for t in (*op.inputs, *op.outputs)}:
-            found[tensor] = (found.get(tensor, (at, at))[0], at)
+            known = found.get(tensor, (first, last))
+            found[tensor] = min(known[0], first), max(known[1], last)
     return found

@@ -10,6 +10,7 @@ from lowtide.commands.compiling import Compiled
 from lowtide.commands.sequences import State
 from lowtide.ir.macs import graph_macs
 from lowtide.oracle.interpreters import Difference, engine_package
+from lowtide.prove.proof import Proof
 from lowtide.report.complete import incomplete_note
 from lowtide.report.fields import fields_of
 from lowtide.report.part import network_name, part_fields
@@ -66,6 +67,7 @@ def compiled_text(
         lines.append(
             f"Removed of an earlier bundle, as nothing there uses it now: {', '.join(removed)}."
         )
+    lines.append(str(compiled.proof))
     return "\n".join(lines)
 
 
@@ -116,7 +118,19 @@ def compiled_document(
         "simplified": compiled.options.simplify,
         "saved": savings_document(compiled.savings),
         "complete": compiled.complete,
+        "proof": proof_document(compiled.proof),
         **predicted_fields(compiled),
+    }
+
+
+def proof_document(proof: Proof) -> dict[str, Any]:
+    """What is proved for all inputs."""
+    return {
+        "data_flow": proof.data_flow,
+        "bounds": proof.bounds,
+        "left_out": list(proof.left_out),
+        "data_dependent": list(proof.data_dependent),
+        "not_proved": list(proof.not_proved),
     }
 
 
@@ -258,6 +272,7 @@ def verified_document(compiled: Compiled, result: Verified) -> dict[str, Any]:
         **fields_of(result, "samples", "seed", "tensors"),
         "simplified": compiled.options.simplify,
         "tensors_left_out": result.claims,
+        "proof": proof_document(compiled.proof),
         "state": _state_document(result.state),
         "mismatch": None
         if mismatch is None

@@ -70,7 +70,8 @@ def find_blocks(
 
     blocks: list[BlockOption] = []
     for at, number in enumerate(order):
-        if not _is_depthwise(lowered[number]):
+        source = graph.tensors[graph.ops[number].inputs[0]]
+        if not _is_depthwise(lowered[number]) or source.shape[0] != 1:  # of images one by one, none
             continue
         before = order[at - 1] if at else -1
         after = order[at + 1] if at + 1 < len(order) else -1
@@ -148,7 +149,6 @@ def _is_depthwise(lowered: Lowered) -> bool:
         axis.dilation == 1
         and port.dilation == 1
         and port.table is None
-        and port.images is None  # one image
         and axis.stride <= axis.kernel
         and port.stride <= port.count <= MOST_ROWS
         and axis.before < (work.columns - 1) * axis.stride + axis.kernel  # else it reads nothing
