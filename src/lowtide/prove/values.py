@@ -16,7 +16,7 @@ import numpy as np
 
 from lowtide.ir import Graph, Op, Tensor
 from lowtide.ir.signal import STATEFUL
-from lowtide.ir.state import SHIFT_ROWS, WRITE_ROWS, carried_row_bytes
+from lowtide.ir.state import WRITE_ROWS, ShiftRowsOp, WriteRowsOp, carried_row_bytes
 from lowtide.prove.memory import (
     NOTHING,
     Labels,
@@ -71,7 +71,7 @@ def changed_by(graph: Graph, op: Op) -> tuple[int, ...]:
         return tuple(op.inputs[i] for i in _LSTM_STATES)
     if op.type == "SVDF":
         return (op.inputs[_SVDF_STATE],)
-    if op.type == SHIFT_ROWS:
+    if isinstance(op, ShiftRowsOp):
         return tuple(op.inputs)
     if op.type in ("ASSIGN_VARIABLE", WRITE_ROWS):
         return (op.inputs[0],)
@@ -140,7 +140,7 @@ def made_of(values: Values, op: Op) -> list[Labels]:
 def _states(values: Values, op: Op, run: bool) -> dict[int, Value]:
     """What the variables that it changes hold after an operator."""
     graph, now = values.graph, values.last
-    if op.type == SHIFT_ROWS:
+    if isinstance(op, ShiftRowsOp):
         return _shifted(values, op)
     if op.type == WRITE_ROWS:
         variable = graph.tensors[op.inputs[0]]
@@ -163,25 +163,22 @@ def written_rows(values: Values, op: Op) -> Labels:
 
 
 def _with_rows(values: Values, op: Op, rows: Labels) -> Labels:
-    variable, row = values.graph.tensors[op.inputs[0]], op.options["row"]
-    before = values.inputs[op.id][0]
-    assert isinstance(row, int) and before is not None
-    at = row * carried_row_bytes(variable)
+    variable, before = values.graph.tensors[op.inputs[0]], values.inputs[op.id][0]
+    assert isinstance(op, WriteRowsOp) and before is not None
+    at = op.row * carried_row_bytes(variable)
     whole = part(before, 0, variable.bytes).copy()
     whole[at : at + len(rows)] = rows
     return whole
 
 
-def _shifted(values: Values, op: Op) -> dict[int, Value]:
+def _shifted(values: Values, op: ShiftRowsOp) -> dict[int, Value]:
     """Rows of each variable move to its front; what is behind them matters no more."""
-    rows, kept = op.options["rows"], op.options["kept"]
-    assert isinstance(rows, tuple) and isinstance(kept, tuple)
     found: dict[int, Value] = {}
-    for tensor, first, many in zip(op.inputs, rows, kept, strict=True):
+    for tensor, first, many in zip(op.inputs, op.rows, op.kept, strict=True):
         variable = values.graph.tensors[tensor]
         size = carried_row_bytes(variable)
         whole = part(values.last[tensor], 0, variable.bytes)
         after = np.full(variable.bytes, NOTHING, np.int64)
-        after[: int(many) * size] = whole[int(first) * size : (int(first) + int(many)) * size]
+        after[: many * size] = whole[first * size : (first + many) * size]
         found[tensor] = after
     return found
