@@ -74,6 +74,10 @@ class Array:
             return made
         return self.given
 
+    def __reduce__(self) -> tuple[type[Array], tuple[CType, NDArray[Any], bool]]:
+        """Programs are kept from run to run, with contents that are there."""
+        return Array, (self.ctype, self.values, self.weights)
+
 
 def _typed(given: NDArray[Any], ctype: CType) -> NDArray[Any]:
     """The same values as `ctype`."""

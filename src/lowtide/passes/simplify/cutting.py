@@ -153,13 +153,19 @@ def _split(operands: Operands, kept: Kept, constants: Constants) -> Op:
 
 def _slice(operands: Operands, kept: Kept, constants: Constants) -> Op:
     op, out = operands.op, operands.output()
-    taken = sliced(operands)[-1]
-    mask = kept[op.inputs[0]]
-    begin, size = int(mask[: taken.start].sum()), int(kept[out.id].sum())
-    last = len(operands.input(0).shape) - 1
-    given = [operands.integers(i).reshape(-1).tolist() for i in range(1, len(op.inputs))]
-    if mask.all() or len(given[0]) <= last:
+    taken, source = sliced(operands)[-1], operands.input(0)
+    last = len(source.shape) - 1
+    mask = kept[out.id] if source.is_constant else kept[source.id]
+    if mask.all():
         return op
+    first, begin, size = source.id, int(mask[: taken.start].sum()), int(kept[out.id].sum())
+    if source.is_constant:  # it is cut to what is needed of it
+        chosen = np.array(taken)[mask]
+        quant = cut_quant(source.quant, last, channels_of(source), chosen)
+        first, begin = constants.add(source, constant(source)[..., chosen], quant), 0
+    given = [operands.integers(i).reshape(-1).tolist() for i in range(1, len(op.inputs))]
+    if len(given[0]) <= last:
+        return replace(op, inputs=(first, *op.inputs[1:]))
     given[0][last] = begin
     given[1][last] = begin + size if op.type == "STRIDED_SLICE" else size
     options = op.options
@@ -169,7 +175,7 @@ def _slice(operands: Operands, kept: Kept, constants: Constants) -> Op:
         masks = {name: operands.option(name) & clear for name in ("begin_mask", "end_mask")}
         options = {**op.options, **masks}
     named = (constants.integers(operands.input(i), v) for i, v in enumerate(given, start=1))
-    return replace(op, inputs=(op.inputs[0], *named), options=options)
+    return replace(op, inputs=(first, *named), options=options)
 
 
 def _pad(operands: Operands, kept: Kept, constants: Constants) -> Op:
