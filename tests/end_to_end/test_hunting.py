@@ -13,6 +13,8 @@ from lowtide.commands.checking import Verified
 from lowtide.oracle.interpreters import Difference
 
 SEEDS = range(3)
+FOUND = [("moving", 259), ("moving", 413), ("batch", 75), ("mutant", 621)]
+"""Networks that something was wrong with: slices of constants, blocks of batches, carried rows that met."""
 SOAK = range(50_000, 50_100)
 BATCH = 10
 
@@ -24,6 +26,11 @@ def finds(generator: str, seeds: range) -> list[hunting.Outcome]:
 @pytest.mark.parametrize("name", hunting.GENERATORS)
 def test_networks_of_every_generator(name: str) -> None:
     assert finds(name, SEEDS) == []
+
+
+@pytest.mark.parametrize(("name", "seed"), FOUND)
+def test_networks_that_were_finds(name: str, seed: int) -> None:
+    assert finds(name, range(seed, seed + 1)) == []
 
 
 @pytest.mark.soak
