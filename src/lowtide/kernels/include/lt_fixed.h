@@ -239,11 +239,11 @@ static inline int32_t lt_clamp(int32_t x, int32_t low, int32_t high)
     return x < low ? low : x > high ? high : x;
 }
 
-/* Limit n bytes, if the range is less than all of int8. */
-static inline void lt_clamp_row(int8_t *at, int32_t n, int32_t low, int32_t high)
+/* Limit the bytes up to `end`, if the range is less than all of int8. */
+static inline void lt_clamp_row(int8_t *at, const int8_t *end, int32_t low, int32_t high)
 {
     if (low > INT8_MIN || high < INT8_MAX) {
-        for (int8_t *end = at + n; at != end; at++) {
+        for (; at != end; at++) {
             *at = (int8_t)lt_clamp(*at, low, high);
         }
     }

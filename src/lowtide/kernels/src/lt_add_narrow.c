@@ -9,8 +9,9 @@
 LT_SHARED void lt_add_narrow_s8_row(const void *params, const lt_step *step)
 {
     const lt_add_narrow_s8 *p = params;
-    lt_add_narrow_sums(p, step->in[0], step->in[1], step->out[0]);
-    lt_clamp_row(step->out[0], (int32_t)p->count, p->low, p->high);
+    int8_t *out = step->out[0];
+    lt_add_narrow_sums(p, step->in[0], step->in[1], out);
+    lt_clamp_row(out, out + p->count, p->low, p->high);
 }
 
 #ifndef LT_DSP

@@ -224,7 +224,7 @@ LT_SHARED void lt_conv_4x2_s8_row(const void *params, const lt_step *step)
         run_all(p, lt_4x2_one, &of, 1);
     }
     LT_MACS(p->out_w * p->kernel_h * p->kernel_w * p->in_c * p->out_c);
-    lt_clamp_row(step->out[0], p->out_w * p->out_c, p->low, p->high);
+    lt_clamp_row(step->out[0], of.out, p->low, p->high);
 }
 
 #ifndef LT_DSP

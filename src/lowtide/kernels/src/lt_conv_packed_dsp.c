@@ -241,7 +241,7 @@ LT_SHARED void lt_conv_packed_s8_row(const void *params, const lt_step *step)
         LT_MACS(p->kernel_h * p->kernel_w * p->in_c * p->out_c);
         one_pixel(p, window(p, step->in, x, patch), out);
     }
-    lt_clamp_row(step->out[0], p->out_w * p->out_c, p->low, p->high);
+    lt_clamp_row(step->out[0], out, p->low, p->high);
 }
 
 #endif

@@ -267,5 +267,5 @@ LT_SHARED void lt_conv_scalar_s8_row(const void *params, const lt_step *step)
         pixels(p, source(p, step, x, patch), NULL, out);
     }
     LT_MACS(p->out_w * p->products * p->out_c);
-    lt_clamp_row(step->out[0], p->out_w * p->out_c, p->low, p->high);
+    lt_clamp_row(step->out[0], out, p->low, p->high);
 }

@@ -104,7 +104,7 @@ LT_SHARED void lt_depthwise_3x3_s8_row(const void *params, const lt_step *step)
         out += (of.n - 1) * channels;
         x += of.n;
     }
-    lt_clamp_row(step->out[0], p->out_w * p->channels, p->low, p->high);
+    lt_clamp_row(step->out[0], out, p->low, p->high);
 }
 
 #ifndef LT_DSP

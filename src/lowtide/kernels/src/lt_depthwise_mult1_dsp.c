@@ -145,7 +145,7 @@ LT_SHARED void lt_depthwise_mult1_s8_row(const void *params, const lt_step *step
         column += p->stride_w;
         out += p->channels;
     }
-    lt_clamp_row(step->out[0], p->out_w * p->channels, p->low, p->high);
+    lt_clamp_row(step->out[0], out, p->low, p->high);
 }
 
 #endif

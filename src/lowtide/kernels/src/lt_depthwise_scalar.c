@@ -145,5 +145,5 @@ LT_SHARED void lt_depthwise_scalar_s8_row(const void *params, const lt_step *ste
         }
     }
     LT_MACS(p->out_w * p->kernel_h * p->kernel_w * p->channels);
-    lt_clamp_row(step->out[0], p->out_w * p->channels, p->low, p->high);
+    lt_clamp_row(step->out[0], (const int8_t *)step->out[0] + p->out_w * p->channels, p->low, p->high);
 }
