@@ -14,7 +14,7 @@ from lowtide.oracle.interpreters import Difference
 
 SEEDS = range(3)
 FOUND = [("moving", 259), ("moving", 413), ("batch", 75), ("mutant", 621)]
-"""Networks that something was wrong with: slices of constants, blocks of batches, carried rows that met."""
+"""Something was wrong in these: slices of constants, blocks of batches, carried rows that met."""
 SOAK = range(50_000, 50_100)
 BATCH = 10
 

@@ -39,6 +39,8 @@ def _claim(assembly: Assembly, entry: Entry) -> NodeClaim:
 def told(proof: Proof) -> str:
     """What is proved of a program, as the paragraph of its bundle's README."""
     text = str(proof)
+    if not proof.data_flow and not proof.steps:
+        return f"{text[0].upper()}{text[1:]}."
     lines = [
         f"{text[0].upper()}{text[1:]}. That is: each kernel finds in",
         "memory the very elements that its operator's definition asks for, whatever the input, and",

@@ -104,12 +104,12 @@ class Memory:
         else:
             part = value[position : position + size]
             self.difference[at : at + size] = np.where(
-                part == NOTHING, _EMPTY, part - np.arange(at, at + size)
+                part == NOTHING, _EMPTY, part - np.arange(at, at + size, dtype=np.int64)
             )
 
     def labels(self, at: int, size: int) -> Labels:
         """The labels of `size` bytes."""
-        found: Labels = self.difference[at : at + size] + np.arange(at, at + size)
+        found: Labels = self.difference[at : at + size] + np.arange(at, at + size, dtype=np.int64)
         return found
 
     def holds(self, at: int, size: int, value: Value, position: int = 0) -> bool:
@@ -122,13 +122,13 @@ class Memory:
 def part(value: Value, position: int, size: int) -> Labels:
     """The labels of some bytes of a value."""
     if isinstance(value, int):
-        return np.arange(value + position, value + position + size)
+        return np.arange(value + position, value + position + size, dtype=np.int64)
     return value[position : position + size]
 
 
 def as_value(labels: Labels) -> Value:
     """Labels as the first of them, where they follow each other."""
-    if len(labels) and bool((labels == labels[0] + np.arange(len(labels))).all()):
+    if len(labels) and bool((labels == labels[0] + np.arange(len(labels), dtype=np.int64)).all()):
         return int(labels[0])
     return labels
 
@@ -136,7 +136,7 @@ def as_value(labels: Labels) -> Value:
 def elements(value: Value, count: int, size: int) -> Labels:
     """The label of the first byte of each of `count` elements of `size` bytes."""
     if isinstance(value, int):
-        return value + size * np.arange(count)
+        return value + size * np.arange(count, dtype=np.int64)
     return value[::size]
 
 
@@ -145,7 +145,7 @@ def of_elements(labels: Labels, size: int) -> Labels:
     flat = labels.reshape(-1)
     if size == 1:
         return flat
-    every = flat[:, None] + np.arange(size)
+    every = flat[:, None] + np.arange(size, dtype=np.int64)
     every[flat == PADDING] = PADDING
     return every.reshape(-1)
 

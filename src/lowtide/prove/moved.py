@@ -168,7 +168,7 @@ def _fill(op: _Moving, inputs: _Inputs) -> list[Labels]:
 
 def _of_shapes(op: _Moving, inputs: _Inputs) -> list[Labels]:
     del inputs
-    return [np.full(op.output().shape, PADDING)]
+    return [np.full(op.output().shape, PADDING, np.int64)]
 
 
 def nearest(op: Operands, size: int, made: int) -> Labels:

@@ -24,7 +24,9 @@ Rows = list[Labels]
 
 def _runs(start: int, count: int, pitch: int, size: int) -> Labels:
     """The bytes of `count` runs of `size` bytes, `pitch` from one to the next."""
-    found: Labels = (start + pitch * np.arange(count)[:, None] + np.arange(size)).reshape(-1)
+    found: Labels = (
+        start + pitch * np.arange(count, dtype=np.int64)[:, None] + np.arange(size, dtype=np.int64)
+    ).reshape(-1)
     return found
 
 
@@ -35,7 +37,7 @@ def _copy(call: Call) -> Callable[[Step], Rows]:
 
 
 def _lut(call: Call) -> Callable[[Step], Rows]:
-    index = np.arange(call.number("count"))
+    index = np.arange(call.number("count"), dtype=np.int64)
     return lambda step: [step.gathers(source(step), index)]
 
 
@@ -51,12 +53,16 @@ def _join(call: Call) -> Callable[[Step], Rows]:
         made = np.empty((runs, total), np.int64)
         at = 0
         for slot, size in zip(given, sizes.tolist(), strict=True):
-            made[:, at : at + size] = step.gathers(slot, np.arange(runs * size)).reshape(runs, size)
+            made[:, at : at + size] = step.gathers(
+                slot, np.arange(runs * size, dtype=np.int64)
+            ).reshape(runs, size)
             at += size
         return [made.reshape(-1)]
 
     def split(step: Step) -> Rows:
-        found = step.gathers(source(step), np.arange(runs * total)).reshape(runs, total)
+        found = step.gathers(source(step), np.arange(runs * total, dtype=np.int64)).reshape(
+            runs, total
+        )
         ends = np.cumsum(sizes)[:-1].tolist()
         return [cut.reshape(-1) for cut in np.split(found, ends, axis=1)]
 
@@ -72,12 +78,12 @@ def _pad(call: Call) -> Callable[[Step], Rows]:
     def judge(step: Step) -> Rows:
         (slot,) = step.inputs[0]
         gaps = [before, *[between] * (runs - 1), after]
-        found = np.full((runs, size), PADDING)
+        found = np.full((runs, size), PADDING, np.int64)
         if slot is not None:
-            found = step.gathers(slot, np.arange(runs * size)).reshape(runs, size)
-        parts = [np.full(gaps[0], PADDING)]
+            found = step.gathers(slot, np.arange(runs * size, dtype=np.int64)).reshape(runs, size)
+        parts = [np.full(gaps[0], PADDING, np.int64)]
         for run, gap in zip(found, gaps[1:], strict=True):
-            parts += [run, np.full(gap, PADDING)]
+            parts += [run, np.full(gap, PADDING, np.int64)]
         return [np.concatenate(parts)]
 
     return judge
@@ -88,7 +94,7 @@ def _pick(call: Call) -> Callable[[Step], Rows]:
     value, count, size = call.numbers("value"), call.number("count"), call.number("bytes")
     if pieces is None:
         raise NotProvedError("it has no pieces")
-    within = np.arange(size)
+    within = np.arange(size, dtype=np.int64)
 
     def judge(step: Step) -> Rows:
         first = 0 if lists is None else int(lists[step.number]) * count
@@ -96,7 +102,7 @@ def _pick(call: Call) -> Callable[[Step], Rows]:
         from_ = np.zeros(count, np.int64) if rows is None else rows[first : first + count]
         if len(chosen) != count or len(from_) != count:
             raise NotProvedError("it has no such list of pieces")
-        made = np.full((count, size), PADDING)
+        made = np.full((count, size), PADDING, np.int64)
         (given,) = step.inputs
         taken = chosen != _NONE
         if not taken.all() and (value is None or len(value) != size):
@@ -138,8 +144,8 @@ def _gather(call: Call) -> Callable[[Step], Rows]:
         chosen = index[first : first + count]
         if len(chosen) != count:
             raise NotProvedError("it has no such list of indices")
-        one = (chosen[:, None] * size + np.arange(size)).reshape(-1)
-        every = (pitch * np.arange(runs)[:, None] + one).reshape(-1)
+        one = (chosen[:, None] * size + np.arange(size, dtype=np.int64)).reshape(-1)
+        every = (pitch * np.arange(runs, dtype=np.int64)[:, None] + one).reshape(-1)
         return [step.gathers(source(step), every)]
 
     return judge
@@ -231,7 +237,7 @@ def slide(params: Params) -> Judged:
     size = params.fields["bytes"]
     if not isinstance(size, int):
         raise NotProvedError("it moves no number of bytes")
-    index = np.arange(size)
+    index = np.arange(size, dtype=np.int64)
 
     def judge(step: Step) -> None:
         (given,), (to,) = step.inputs[0], step.outputs[0]

@@ -40,6 +40,9 @@ NOT_PROVED = (
 )
 """What no proof of data flow says."""
 
+_MOST_BYTES = 1 << 24
+"""Of memory that is followed byte by byte: larger programs are not proved, and say so."""
+
 _WINDOWS = ("CONV_2D", "DEPTHWISE_CONV_2D", "AVERAGE_POOL_2D", "MAX_POOL_2D")
 _WINDOW_FIELDS = (
     *(
@@ -96,7 +99,8 @@ class Proof:
 
     `data_flow`: each step finds what its operator's definition asks for; not of all, if `left_out`
     names operators of which that is not known. `bounds`: nothing is read or written outside of the
-    arena, the state, inputs and constants. `data_dependent` lists operators whose addresses depend on
+    arena, the state, inputs and constants. Programs of more than 16 MiB are not played: neither
+    holds, and `left_out` has the reason. `data_dependent` lists operators whose addresses depend on
     data, and why they are in bounds; `not_proved` what is beyond all this. `steps` is how many there
     were.
 
@@ -110,6 +114,8 @@ class Proof:
     steps: int = 0
 
     def __str__(self) -> str:
+        if not self.steps and self.left_out:
+            return f"not proved: {self.left_out[0]}"
         but = f"; not of {', '.join(self.left_out)}" if self.left_out else ""
         return f"proved for all inputs: data flow, bounds{but}"
 
@@ -137,6 +143,12 @@ def _proved(graph: Graph, bundle: Bundle, claims: Claims, heard: Heard | None) -
             f"it has {len(bundle.nodes)} nodes, and should have {len(claims.nodes)}"
         )
     _check_sizes(graph, bundle)
+    ends = (end.bytes for end in (*bundle.inputs, *bundle.outputs))
+    if bundle.arena + bundle.state + len(bundle.constants) + sum(ends) > _MOST_BYTES:
+        too_large = (
+            f"it has more than {_MOST_BYTES >> 20} MiB of memory, whose labels take 8 times as much"
+        )
+        return Proof(False, False, left_out=(too_large,))
     symbols = Symbols()
     values = values_of(graph, symbols, {op for node in claims.nodes for op in node.operators})
     contracts = _Contracts(graph, bundle, claims, values)

@@ -117,7 +117,9 @@ def broadcast(call: Call) -> Judged:
     for name in names:
         near = 1 if plain else call.number(f"{name}_step")
         far = 0 if plain else call.number(f"{name}_next")
-        one = np.arange(outer)[:, None] * (near * inner + far) + near * np.arange(inner)
+        one = np.arange(outer, dtype=np.int64)[:, None] * (near * inner + far) + near * np.arange(
+            inner, dtype=np.int64
+        )
         index.append(one.reshape(-1))
     every = [call.input(i) for i in range(count)]
     spread: dict[int, Labels] = {}
@@ -255,7 +257,10 @@ def batch_matmul(call: Call) -> Judged:
     call.expect("columns", call.number("columns"), columns)
     pitch, across = call.number("left_pitch"), call.number("left_columns")
     down, along = call.number("right_down"), call.number("right_across")
-    index = (np.arange(depth)[:, None] * down + np.arange(columns) * along).reshape(-1)
+    index = (
+        np.arange(depth, dtype=np.int64)[:, None] * down
+        + np.arange(columns, dtype=np.int64) * along
+    ).reshape(-1)
     size = size_of(made) * columns
 
     def judge(step: Step) -> None:
@@ -263,7 +268,7 @@ def batch_matmul(call: Call) -> Judged:
         if slot.rows != len(lefts):
             raise NotProvedError(f"it makes {slot.rows} rows, and not {len(lefts)}")
         start = step.number % across if across else 0
-        of_left = start + pitch * np.arange(depth)
+        of_left = start + pitch * np.arange(depth, dtype=np.int64)
         reads_elements(step, source(step), of_left, size_of(left), lefts[slot.row])
         wanted = rights[slot.row // rows_].reshape(-1)
         reads_elements(step, source(step, 1), index, size_of(right), wanted)
@@ -355,7 +360,7 @@ def _bilinear_bytes(call: Call, size: int, made: int) -> tuple[Labels, Labels, L
         else (1024 * size + made // 2) // made
     )
     shift = scale // 2 - 512 if option("half_pixel_centers") else 0
-    position = np.maximum(np.arange(made) * scale + shift, 0)
+    position = np.maximum(np.arange(made, dtype=np.int64) * scale + shift, 0)
     pixel = position // 1024
     following = np.minimum(pixel + 1, size - 1)
     return pixel, following, np.where(following > pixel, position % 1024, 0)
