@@ -45,17 +45,8 @@ _MOST_BYTES = 1 << 24
 
 _WINDOWS = ("CONV_2D", "DEPTHWISE_CONV_2D", "AVERAGE_POOL_2D", "MAX_POOL_2D")
 _WINDOW_FIELDS = (
-    *(
-        "in_w",
-        "in_c",
-        "out_w",
-        "out_c",
-        "kernel_h",
-        "kernel_w",
-        "stride_w",
-        "dilation_w",
-        "pad_left",
-    ),
+    *("in_w", "in_c", "out_w", "out_c"),
+    *("kernel_h", "kernel_w", "stride_w", "dilation_w", "pad_left"),
 )
 
 

@@ -1,8 +1,7 @@
 """The table of what each operator reads and makes, step by step, from its definition on the graph.
 
-Each entry is a function of a `Call`: the contract of a kernel that computes the operator. What an
-operator needs is worked out here anew, from shapes, options and constants; the params of the kernel are
-read back from the bundle, where they say what it reads.
+Each entry is a function of a `Call`: the contract of a kernel that computes the operator. What it needs
+is worked out anew, from shapes, options and constants; the kernel's params are read from the bundle.
 """
 
 from __future__ import annotations
@@ -50,11 +49,9 @@ def rows(call: Call) -> Judged:
         slot = target(step)
         full = made.elements // slot.rows
         first = slot.row * full
-        at = (
-            0
-            if count == full
-            else _columns(step, operands[0][1], first, full, size_of(operands[0][0]))
-        )
+        at = 0
+        if count != full:
+            at = _columns(step, operands[0][1], first, full, size_of(operands[0][0]))
         if at % last or (count % last and count != full) or at + count > full:
             raise NotProvedError(f"it makes {count} elements of a row of {full}, from {at} on")
         for port, (of, value) in enumerate(operands):
