@@ -94,10 +94,20 @@ def test_what_is_proved_is_told() -> None:
 
 
 def test_what_is_left_out_is_told() -> None:
-    partly = Proof(False, False, ("a: b",), ("3 CUSTOM",))
+    partly = Proof(False, False, ("a: b",), ("3 CUSTOM",), steps=1)
     assert str(partly) == "proved for all inputs: data flow, bounds; not of 3 CUSTOM"
     assert "3 CUSTOM" in told(partly)
     assert "- a: b" in told(partly)
+
+
+def test_a_program_that_is_too_large_is_not_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(proving, "_MOST_BYTES", 1 << 12)
+    program = compiled("ds-cnn-kws")
+    found = prove(program.graph, program.files, program.name, claims(program))
+    assert not found.data_flow
+    assert not found.bounds
+    assert str(found).startswith("not proved: it has more than")
+    assert told(found).startswith("Not proved: it has more than")
 
 
 def test_an_operator_without_a_contract_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
