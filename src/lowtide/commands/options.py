@@ -136,9 +136,11 @@ class Options:
     nhwc drops a TRANSPOSE there, so that inputs or outputs have their channels last. With an
     `input_type` of uint8, inputs of int8 are given as uint8.
 
-    By default nothing is computed twice. With `max_overhead`, stages may run in strips, for the least
-    RAM at no more than that many times the network's MACs (infinity is allowed); with `max_ram`, for
-    the fewest MACs in an arena and state of no more than that many bytes. `stages` prescribes them, by
+    By default nothing is computed twice, and less RAM is taken where it costs few instructions; with
+    `smallest`, whatever it costs. With `max_overhead`, stages may run in strips, for the least RAM at no
+    more than that many times the network's MACs, or predicted instructions if that is the `cost`
+    (infinity is allowed); with `max_ram`, for the fewest predicted instructions in an arena and state of
+    no more than that many bytes; with `fastest`, in any. `stages` prescribes them, by
     the operators' numbers in the graph of digest `stages_of` (None: whatever it is). `cost` is
     what counts instead of MACs, in both: instructions as predicted for `target`, which is the core that
     the program is for, whose kernels, scratch memory and prices are taken.
@@ -256,7 +258,7 @@ class Options:
         None,
         "--max-ram",
         WORK,
-        "Limit arena and state together (16384, 16K or 16KiB): the plan of least cost that "
+        "Limit arena and state together (16384, 16K or 16KiB): the plan of fewest instructions that "
         "fits. It may run in strips, parts of a map's columns one after the other, where some is "
         "computed twice.",
         "bytes",
@@ -267,8 +269,22 @@ class Options:
         "macs",
         "--cost",
         WORK,
-        "What plans cost, and --max-overhead limits: MACs, or instructions as predicted.",
+        "What --max-overhead limits: MACs, or instructions as predicted.",
         choices=get_args(Cost),
+    )
+    fastest: bool = _option(
+        False,
+        "--fastest",
+        WORK,
+        "Take the plan of the fewest predicted instructions, whatever its RAM.",
+        plan="",
+    )
+    smallest: bool = _option(
+        False,
+        "--smallest",
+        WORK,
+        "Take the plan of least RAM that computes nothing twice, whatever its instructions.",
+        plan="",
     )
     target: Read[Target | str, Target] = _option(
         ANY,
@@ -319,6 +335,11 @@ class Options:
                 f"rows are not placed by the {self.allocator} allocator",
                 "give --schedule operators as well, to place whole tensors with it",
             )
+        if self.smallest and (self.fastest or self.max_ram or self.max_overhead):
+            raise UsageError(
+                "the smallest plan leaves no choice",
+                "give either --smallest or --fastest, --max-ram or --max-overhead",
+            )
         if self.limited and self.schedule == "operators":
             raise UsageError(
                 "operators that run one after the other leave no choice of RAM and cost",
@@ -345,8 +366,9 @@ class Options:
 
     @property
     def limited(self) -> bool:
-        """Whether there is a limit of RAM or of cost."""
-        return self.max_overhead is not None or self.max_ram is not None
+        """Whether a plan is asked for that is not the default one."""
+        limits = self.max_overhead is not None or self.max_ram is not None
+        return limits or self.fastest or self.smallest
 
     @property
     def cost_model(self) -> CostModel | None:

@@ -46,23 +46,26 @@ def plans_for(
 ) -> Plans:
     """The space of plans that the options ask for; with `strips`, all of them."""
     return planner.plans_of(
-        ready,
-        strips=strips or options.limited,
-        effort=options.effort,
-        tell=tell,
-        model=options.cost_model,
+        ready, strips=strips or options.limited, effort=options.effort, tell=tell
     )
 
 
 def point_of(plans: Plans, options: Options) -> Point:
     """The plan that the options ask for."""
     if options.stages is not None:
-        return plans.placer.best(with_views(plans.ready, options.stages))
-    if options.max_ram is not None:
-        return planner.within_ram(plans, options.max_ram, options.max_overhead or math.inf)
+        return plans.placer.place(with_views(plans.ready, options.stages))
+    if options.smallest:
+        return planner.smallest(plans)
+    if options.max_ram is not None or options.fastest:
+        most, times = options.max_ram or _ANY, options.max_overhead or math.inf
+        return planner.within_ram(plans, most, times, options.cost)
     if options.max_overhead is not None:
-        return planner.within_cost(plans, options.max_overhead)
-    return planner.least(plans)
+        return planner.within_cost(plans, options.max_overhead, options.cost)
+    return planner.default(plans)
+
+
+_ANY = 1 << 60
+"""More memory than there is."""
 
 
 def is_complete(options: Options, order: OrderResult, plans: Plans | None) -> bool:

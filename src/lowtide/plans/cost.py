@@ -15,7 +15,7 @@ networks.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -70,13 +70,28 @@ class Exact:
 
 
 @dataclass(frozen=True, slots=True)
-class OperatorCost:
-    """Cost of an operator: its nodes in their normal and in their lean form, and all at full width."""
+class FormCost:
+    """Cost of an operator in one form: by its nodes, and all at full width. `scratch` is what it needs in
+    bytes, and `narrow[n]` for n columns, if that depends on them (see `Node.narrow_scratch`)."""
 
-    normal: tuple[Linear | Exact, ...]
-    lean: tuple[Linear | Exact, ...]
+    nodes: tuple[Linear | Exact, ...]
     whole: int
-    whole_lean: int
+    scratch: int = 0
+    narrow: tuple[int, ...] = ()
+    normal: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorCost:
+    """Cost of an operator in each form worth having: that of least scratch memory first, each next one
+    costs less at full width. One of several nodes has one form."""
+
+    forms: tuple[FormCost, ...]
+
+    @property
+    def whole(self) -> int:
+        """At full width, in the quickest form."""
+        return self.forms[-1].whole
 
 
 OperatorCosts = Mapping[int, OperatorCost]
@@ -134,15 +149,21 @@ class CostModel:
         for node in nodes:
             if isinstance(node, Node):
                 by_operator.setdefault(node.op, []).append(node)
-        return {
-            op: OperatorCost(
-                tuple(self.linear(node) for node in mine),
-                tuple(self.linear(node.leaner) for node in mine),
-                sum(self.node(node) for node in mine),
-                sum(self.node(node.leaner) for node in mine),
-            )
-            for op, mine in by_operator.items()
-        }
+        return {op: self._operator(mine) for op, mine in by_operator.items()}
+
+    def _operator(self, nodes: Sequence[Node]) -> OperatorCost:
+        if len(nodes) > 1:
+            whole = sum(map(self.node, nodes))
+            return OperatorCost((FormCost(tuple(map(self.linear, nodes)), whole),))
+        # Of forms that need as much, a limit picks the last (`Node.within`).
+        reached = {form.scratch: form for form in nodes[0].forms}
+        found: list[FormCost] = []
+        each = [(form.scratch, self.node(form), form) for form in (nodes[0], *reached.values())]
+        for scratch, whole, form in sorted(each, key=lambda of: of[:2]):
+            if not found or whole < found[-1].whole:
+                cost = (self.linear(form),), whole, scratch, form.narrow_scratch
+                found.append(FormCost(*cost, normal=form is nodes[0]))
+        return OperatorCost(tuple(found))
 
     def program(self, executed: Iterable[tuple[Node, int]]) -> int:
         """The cost of one run of a program: of nodes, and how often each runs through all its steps."""

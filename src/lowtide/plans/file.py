@@ -76,7 +76,6 @@ def read_plan(path: Path, model: Model, modes: Modes) -> dict[str, Any]:
             Choice(
                 tuple(map(_whole, stage["operators"])),
                 _width(stage.get("strip_width")),
-                _flag(stage.get("lean", False)),
                 tuple(
                     Fused(tuple(map(_whole, block["operators"])), _whole(block["kept_rows"]))
                     for block in stage.get("blocks", ())
@@ -112,12 +111,6 @@ def _width(value: object) -> int | None:
         return None
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise ValueError(f"{value!r} is no width")
-    return value
-
-
-def _flag(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError(f"{value!r} is neither true nor false")
     return value
 
 

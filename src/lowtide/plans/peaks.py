@@ -190,18 +190,33 @@ class Peaks:
                 for group, more in self._longer.get(reader, ()):
                     sums[group + 1 - self._begin :] += more
             done = last
-            ends = self._ends[firsts - self._begin]
-            begin, end = int(ends[0]), int(self._ends[last - self._begin])
-            live = (
-                sums[last - self._begin, begin:end]
-                + own[begin:end]
-                - sums[firsts - self._begin, begin:end]
-            )
-            # By stretch of groups between `firsts`: of each stage those from its own on.
-            parts = np.maximum.reduceat(live, ends - begin, axis=1)
-            most = np.where(_above(len(firsts)), parts, 0).max(axis=1)
+            most = self._by_group(last, firsts, sums, own).max(axis=1)
             found.append(most.astype(np.int64) + self._rows.through[last])
         return found
+
+    def by_group(self, last: int, firsts: Ints, scratch: Ints) -> Ints:
+        """The same of the stages that end before `last` alone, by group from the first of `firsts` on: the
+        most that is live while its steps run. Far below 0 for groups before a stage."""
+        sums = self._sums
+        for reader in range(self._begin, last):
+            for group, more in self._longer.get(reader, ()):
+                sums = sums.copy() if sums is self._sums else sums
+                sums[group + 1 - self._begin :] += more
+        own = scratch[self._low : self._high]
+        live = self._by_group(last, firsts, sums, own).astype(np.int64)
+        return live + int(self._rows.through[last])
+
+    def _by_group(self, last: int, firsts: Ints, sums: Ints, own: Ints) -> Ints:
+        """By stretch of groups between `firsts`, beside what is there before `last`."""
+        ends = self._ends[firsts - self._begin]
+        begin, end = int(ends[0]), int(self._ends[last - self._begin])
+        live = (
+            sums[last - self._begin, begin:end]
+            + own[begin:end]
+            - sums[firsts - self._begin, begin:end]
+        )
+        parts = np.maximum.reduceat(live, ends - begin, axis=1)
+        return np.where(_above(len(firsts)), parts, np.iinfo(np.int32).min)
 
     def touches(self, first: int) -> int:
         """How many rows the steps of the stage of groups [first, last) touch, each step's counted."""

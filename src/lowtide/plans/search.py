@@ -1,86 +1,112 @@
 """The best paths through the stages of a network, for every RAM there is.
 
-A plan is a path over positions in the order of the operators, from edge to edge of a `Space`.
-`unbeaten_paths` walks RAM from above: the cheapest path whose edges all need less than the last path's
-peak, until there is none. This is exact over the edges.
+A plan is a path over positions in the order of the operators, from edge to edge of a `Space`, its
+operators in the quickest forms that its memory has room for. `ladder` walks memory from above: the
+cheapest path whose edges all need less than the last path's peak, until there is none. This is exact
+over the edges.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from lowtide.plans.space import Edge, Space
+from lowtide.plans.edges import Edge
+from lowtide.plans.space import Space
 from lowtide.rows.prepare import Prepared
 from lowtide.rows.stages import Choice
 
+_STEP = 0.995
+"""Each path of a ladder has at most this much of the last one's peak, as long as there is one."""
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Path:
-    """A plan: its edges, the most that one of them needs in bytes, its MACs and its cost."""
+    """A plan: its edges, and in how many bytes the forms of each fit; the most that one of them needs in
+    bytes, its MACs and its cost."""
 
     edges: tuple[Edge, ...]
+    rooms: tuple[int, ...]
     peak: int
     macs: int
-    cost: int = 0
+    cost: int
+
+    @property
+    def blocks(self) -> int:
+        """How many of the operators that run are blocks."""
+        return sum(edge.blocks for edge in self.edges)
+
+    @property
+    def quickest(self) -> int:
+        """What it costs with all operators in the quickest forms."""
+        return sum(edge.cost for edge in self.edges)
 
 
-def unbeaten_paths(space: Space) -> list[Path]:
-    """Every plan that nothing beats in peak, cost and lean operators; the cheapest first."""
-    found: list[Path] = []
+def ladder(space: Space, step: float = _STEP) -> Iterator[Path]:
+    """Plans that nothing beats in peak and cost, the cheapest first, the last of least peak; `step` is as
+    for `_STEP`."""
     limit: int | None = None
-    while (path := cheapest(space, limit)) is not None:
-        found.append(path)
+    path = cheapest(space)
+    while path is not None:
+        yield path
         limit = path.peak - 1
-    return found
+        path = cheapest(space, min(limit, int(path.peak * step))) or cheapest(space, limit)
 
 
 def cheapest(
     space: Space,
     limit: int | None = None,
-    *,
-    needs: Mapping[Edge, int] = MappingProxyType({}),
-    blocks: bool = True,
+    more: Mapping[Edge, int] = MappingProxyType({}),
 ) -> Path | None:
-    """The plan of least cost whose peak is at most `limit` bytes; if not `blocks`, one without them.
+    """The plan of least cost whose peak is at most `limit` bytes, and of those one of least peak.
 
-    Of those the one with the least cost in lean form or blocks, and of those the one of least peak.
-    Edges of which `needs` says what they need count with that instead of their peak: rows have to be
+    Of some edges `more` says how many bytes they need beyond what is live in them: rows have to be
     placed.
     """
     n = space.count
-    best: list[tuple[int, int, int] | None] = [(0, 0, 0)] + [None] * n
-    came: list[Edge | None] = [None] * (n + 1)
+    most = _MOST if limit is None else limit
+    best: list[tuple[int, int] | None] = [(0, 0)] + [None] * n
+    came: list[tuple[Edge, int] | None] = [None] * (n + 1)
     for last in range(1, n + 1):
-        least: tuple[int, int, int] | None = None
+        least, peak = _MOST, _MOST
         for first, between in space.best[last - 1].items():
             before = best[first]
-            if before is None:
+            if before is None or before[0] > least:
                 continue
             for edge in between:
-                need = needs.get(edge, edge.peak) if needs else edge.peak
-                if (limit is not None and need > limit) or (edge.blocks and not blocks):
+                if before[0] + edge.cost > least:
+                    break  # those that follow cost more
+                extra = more.get(edge, 0) if more else 0
+                found = edge.within(most - extra)
+                if found is None:
                     continue
-                slow = before[1] + edge.slow
-                cost = (before[0] + edge.cost, slow, max(before[2], need))
-                if least is None or cost < least:
-                    least, came[last] = cost, edge
-        best[last] = least
+                cost, need = before[0] + found[0], max(before[1], found[1] + extra)
+                if cost < least or (cost == least and need < peak):
+                    least, peak, came[last] = cost, need, (edge, found[1])
+        best[last] = (least, peak) if least < _MOST else None
     end = best[n]
     if end is None:
         return None
     edges: list[Edge] = []
+    rooms: list[int] = []
     at = n
     while at:
         step = came[at]
         assert step is not None
-        edges.append(step)
-        at = step.first
+        edges.append(step[0])
+        rooms.append(step[1])
+        at = step[0].first
     macs = sum(edge.macs for edge in edges)
-    return Path(tuple(edges[::-1]), end[2], macs, end[0])
+    return Path(tuple(edges[::-1]), tuple(rooms[::-1]), end[1], macs, end[0])
+
+
+_MOST = 1 << 60
 
 
 def choices_of(path: Path, ready: Prepared) -> tuple[Choice, ...]:
     """The stages of a path."""
-    return tuple(ready.choice(e.operators, e.width, lean=e.lean) for e in path.edges)
+    return tuple(
+        ready.choice(edge.operators, edge.width, edge.limits(room))
+        for edge, room in zip(path.edges, path.rooms, strict=True)
+    )

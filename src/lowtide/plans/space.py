@@ -14,17 +14,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import accumulate
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lowtide.effort import Budget, budget
 from lowtide.ir import Graph
 from lowtide.ir.block import BlockOp
 from lowtide.ir.macs import op_macs
 from lowtide.lower.nodes import Lowered, Reads
-from lowtide.plans.cost import CostModel, OperatorCosts
+from lowtide.plans.cost import CostModel, FormCost, OperatorCosts
+from lowtide.plans.edges import Edge, Formed, unbeaten
 from lowtide.plans.peaks import GroupedRows, Peaks, Touched
 from lowtide.plans.strips import in_strips
 from lowtide.rows.blocks import selections
@@ -39,30 +40,6 @@ WORK = 120_000_000
 
 _PER_OPERATOR = 300
 """What an operator in strips spends whatever its rows are."""
-
-
-@dataclass(frozen=True, slots=True)
-class Edge:
-    """Groups [first, last) as one stage, in strips of `width` columns if that is not None.
-
-    `operators` are those that run: a block in place of what it stands for. `cost` is what plans are
-    compared by.
-    """
-
-    first: int
-    last: int
-    width: int | None
-    peak: int
-    macs: int
-    lean: bool = False
-    cost: int = 0
-    operators: tuple[int, ...] = ()
-    blocks: int = 0
-
-    @property
-    def slow(self) -> int:
-        """Of the cost, what lean forms and blocks may take more instructions for."""
-        return self.cost if self.lean or self.blocks else 0
 
 
 @dataclass(slots=True)
@@ -96,9 +73,9 @@ class Space:
 
     @property
     def best(self) -> list[dict[int, list[Edge]]]:
-        """By last and by first group, the edges that no other beats in cost, slowness and peak."""
+        """By last and by first group, the edges that are worth looking at."""
         if self._best is None:
-            self._best = [_unbeaten(edges) for edges in self.edges]
+            self._best = [unbeaten(edges) for edges in self.edges]
         return self._best
 
     def only(self, wanted: Callable[[Edge], bool]) -> Space:
@@ -132,17 +109,25 @@ class Stages:
     prices: OperatorCosts | None = None
     lowered: Mapping[int, Lowered] = field(default_factory=dict)
     _rows: GroupedRows = field(init=False)
-    _lean: Ints = field(init=False)
+    _forms: dict[int, Sequence[FormCost]] = field(init=False)
+    _scratch: Ints = field(init=False)
     _tensor: Ints = field(init=False)
     _columns: dict[int, tuple[Reads, ...] | None] = field(init=False)
-    _sums: list[tuple[int, int, int, int]] = field(init=False)
+    _sums: list[tuple[int, int, int]] = field(init=False)
     _heights: dict[int, int] = field(init=False)
-    _more: dict[int, Ints] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         table = self.table
         self._rows = GroupedRows(table, self.groups)
-        self._lean = np.array(table.lean_scratch, np.int64)[table.node_of]
+        self._forms = {
+            number: price.forms
+            for number, group in enumerate(self.groups)
+            if (price := (self.prices or {}).get(group.operator))
+            and (len(price.forms) > 1 or price.forms[0].narrow or not price.forms[0].normal)
+        }
+        formed = np.zeros(len(self.groups) + 1, np.bool_)
+        formed[list(self._forms)] = True
+        self._scratch = np.where(formed[self._rows.group_of], 0, table.step_scratch)
         self._tensor = np.full(len(table.size), -1)  # scratch memory that lasts is no tensor's
         for cut in table.cuts:
             self._tensor[cut.first : cut.first + cut.count] = cut.tensor
@@ -152,23 +137,21 @@ class Stages:
             for g in self.groups
             if g.operator in self.lowered and not self._touches(g.operator, self.parts)
         }
-        each = [(0, 0, 0, 0), *(self._weights(group.operator) for group in self.groups)]
+        each = [(0, 0, 0), *(self._weights(group.operator) for group in self.groups)]
         self._sums = list(
             zip(*(accumulate(column) for column in zip(*each, strict=True)), strict=True)
         )
 
-    def _weights(self, operator: int) -> tuple[int, int, int, int]:
-        """MACs, cost and cost in the lean form at full width, and whether it is a block."""
+    def _weights(self, operator: int) -> tuple[int, int, int]:
+        """MACs, cost in the quickest form at full width, and whether it is a block."""
         if operator < 0:
-            return 0, 0, 0, 0
+            return 0, 0, 0
         op = self.graph.ops[operator]
         macs, block = op_macs(self.graph, op), isinstance(op, BlockOp)
         if self.prices is None:
-            return macs, macs, macs, block
+            return macs, macs, block
         price = self.prices.get(operator)
-        return (
-            (macs, 0, 0, block) if price is None else (macs, price.whole, price.whole_lean, block)
-        )
+        return macs, 0 if price is None else price.whole, block
 
     def ending(self, last: int, space: Space) -> Iterator[Edge]:
         """The edges whose last group is last - 1, shortest first, that are new to the space."""
@@ -181,9 +164,13 @@ class Stages:
             first = last - 1
         peaks = Peaks(rows, first, last)
         space.budget.spend(peaks.touches(first))
-        firsts = np.arange(first, last)
-        forms = (self.table.step_scratch, self._lean) if self.strips else (self.table.step_scratch,)
-        found = [peaks.of([(last, firsts)], scratch)[0].tolist() for scratch in forms]
+        beside = peaks.by_group(last, np.arange(first, last), self._scratch)
+        quickest, smallest = beside.copy(), beside.copy()
+        for group in range(first, last):
+            if group in self._forms:
+                quickest[:, group - first] += self._forms[group][-1].scratch
+                smallest[:, group - first] += self._forms[group][0].scratch
+        most, least = quickest.max(axis=1).tolist(), smallest.max(axis=1).tolist()
         for begin in range(last - 1, first - 1, -1):
             if begin < last - 1 and space.budget.used_up:
                 space.complete = False
@@ -191,26 +178,40 @@ class Stages:
             operators = tuple(g.operator for g in groups[begin:last])
             if space.is_new(operators):
                 space.budget.spend(peaks.touches(begin))
-                yield from self._between(
-                    begin, last, peaks, [of[begin - first] for of in found], space.budget
-                )
+                at = begin - first
+                needs = most[at], least[at], partial(self._formed, begin, beside[at, at:])
+                yield from self._between(begin, last, peaks, needs, space.budget)
+
+    def _formed(self, first: int, beside: Ints) -> list[Formed]:
+        """The operators from group `first` on that have several forms, `beside[g]` bytes being live
+        beside the scratch memory of the g-th group."""
+        found = []
+        for at, live in enumerate(beside.tolist(), first):
+            if forms := self._forms.get(at):
+                needs = [live + form.scratch for form in forms]
+                limits = [None if form.normal else form.scratch for form in forms]
+                costs = [form.whole for form in forms]
+                found.append(Formed(self.groups[at].operator, needs, costs, limits))
+        return found
 
     def _touches(self, operator: int, tensors: frozenset[int]) -> bool:
         op = self.graph.ops[operator]
         return not tensors.isdisjoint((*op.inputs, *op.outputs))
 
     def _between(
-        self, first: int, last: int, peaks: Peaks, needs: Sequence[int], budget: Budget
+        self,
+        first: int,
+        last: int,
+        peaks: Peaks,
+        needs: tuple[int, int, Callable[[], list[Formed]]],
+        budget: Budget,
     ) -> list[Edge]:
-        """The stage of groups [first, last), at full width and in strips; `needs` are its peaks in the
-        normal forms, and, for strips, in the lean ones."""
+        """The stage of groups [first, last), at full width and in strips; at full width it `needs` so many
+        bytes in the quickest and in the smallest forms, and its operators have those forms."""
         operators = tuple(g.operator for g in self.groups[first:last] if g.operator >= 0)
         both = zip(self._sums[last], self._sums[first], strict=True)
-        macs, cost, lean_cost, blocks = (after - before for after, before in both)
-        of = operators, blocks
-        edges = [Edge(first, last, None, needs[0], macs, False, cost, *of)]
-        if needs[-1] < needs[0]:
-            edges.append(Edge(first, last, None, needs[-1], macs, True, lean_cost, *of))
+        macs, cost, blocks = (after - before for after, before in both)
+        edges = [Edge(first, last, None, macs, operators, blocks, cost, *needs)]
         exchanges = any(g.exchanges for g in self.groups[first:last])
         if self.strips and operators and not exchanges:
             edges += self._stripped(first, last, operators, peaks.touched(first), budget)
@@ -261,9 +262,9 @@ class Stages:
         dying = live_in(np.zeros(is_in.sum(), np.int64), dies, size[is_in], steps)
         edges = []
         blocks = sum(isinstance(graph.ops[op], BlockOp) for op in operators)
-        varying = [op for op in operators if any(n.narrow_scratch for n in self.lowered[op].nodes)]
-        at_varying, more = self._narrow_scratch(stage, varying)
-        outputs = [graph.ops[op].outputs[0] for op in varying]
+        forms = {g.operator: self._forms.get(n, ()) for n, g in self._numbered(first, last)}
+        formed = [op for op, of_op in forms.items() if of_op]
+        outputs = [graph.ops[op].outputs[0] for op in formed]
         row_bytes = np.array([self._row_bytes(t) for t in inner], np.int64)
         cuts = in_strips(graph, operators, of, output, [*inner, *outputs], self.prices)
         if not cuts:
@@ -274,42 +275,54 @@ class Stages:
         lines = -(-held[: len(inner)] * row_bytes[:, None] // self.table.align) * self.table.align
         live = counts @ lines.astype(np.float64)
         budget.spend(live.size + _PER_OPERATOR * len(operators))
-        live += (lasting + (whole_out + whole_in))[:, None]
+        live += (lasting + (whole_out + whole_in + through) + self._scratch[stage.step])[:, None]
         firsts = [at for at, cut in zip(begins[:-1], cuts, strict=True) if cut.first_alone]
         lasts = [at - 1 for at, cut in zip(begins[1:], cuts, strict=True) if cut.last_alone]
         live[:, firsts] += (growing - whole_out)[:, None]
         live[:, lasts] += (dying - whole_in)[:, None]
-        leans = _highest(live, self._lean[stage.step], begins)
-        if varying:
-            live[at_varying] += more(held[len(inner) :])
-        peaks = _highest(live, self.table.step_scratch[stage.step], begins)
-        of_edge = operators, blocks
-        for cut, peak, lean in zip(cuts, peaks, leans, strict=True):
-            high, low, macs = through + peak, through + lean, cut.macs
-            edges.append(Edge(first, last, cut.width, high, macs, False, cut.cost, *of_edge))
-            if low < high:
-                edges.append(Edge(first, last, cut.width, low, macs, True, cut.lean_cost, *of_edge))
+        group = self._rows.group_of[stage.step]
+        fixed = np.ones(steps, np.bool_)
+        needs: dict[int, Ints] = {}
+        limits: dict[int, Ints] = {}
+        for (number, of_op), made_columns in zip(
+            ((n, g.operator) for n, g in self._numbered(first, last) if forms[g.operator]),
+            held[len(inner) :],
+            strict=True,
+        ):
+            mine = group == number
+            fixed &= ~mine
+            beside = live[mine].max(axis=0).astype(np.int64)
+            scratch = np.array([_scratch(form, made_columns) for form in forms[of_op]])
+            needs[of_op] = np.maximum.reduceat(beside + scratch, begins[:-1], axis=1)
+            limits[of_op] = np.maximum.reduceat(scratch, begins[:-1], axis=1)
+        alone = np.zeros(len(cuts), np.int64)
+        if fixed.any():
+            alone = np.maximum.reduceat(live[fixed].max(axis=0), begins[:-1]).astype(np.int64)
+        least = np.max([alone, *(of_op.min(axis=0) for of_op in needs.values())], axis=0).tolist()
+        for at, cut in enumerate(cuts):
+            found_forms = [
+                Formed(
+                    op,
+                    needs[op][:, at].tolist(),
+                    cut.costs[op],
+                    [
+                        None if form.normal else limit
+                        for form, limit in zip(forms[op], limits[op][:, at].tolist(), strict=True)
+                    ],
+                )
+                for op in formed
+            ]
+            cost = cut.macs if self.prices is None else sum(map(min, cut.costs.values()))
+            whole = (of_op.needs[of_op.within(1 << 60)] for of_op in found_forms)
+            peak = max([int(alone[at]), *whole])
+            made_of = cut.macs, operators, blocks, cost, peak, least[at]
+            edges.append(Edge(first, last, cut.width, *made_of, partial(tuple, found_forms)))
         return edges
 
-    def _narrow_scratch(
-        self, stage: Touched, varying: Sequence[int]
-    ) -> tuple[Ints, Callable[[Ints], Ints]]:
-        """The steps of `varying`, and how much more scratch memory each needs in each run of strips than
-        at full width, from how many columns each makes: see `Node.narrow_scratch`."""
-        for op in varying:
-            if op not in self._more:
-                (node,) = self.lowered[op].nodes
-                self._more[op] = np.array(node.narrow_scratch, np.int64) - node.scratch
-        number = {op: at for at, op in enumerate(varying)}
-        of_node = {g.first: number[g.operator] for g in self.groups if g.operator in number}
-        nodes = self.table.node_of[stage.step].tolist()
-        of_step = np.array([of_node.get(node, -1) for node in nodes], np.int64)
-        steps = np.flatnonzero(of_step >= 0)
-        known = np.concatenate([np.zeros(1, np.int64), *(self._more[op] for op in varying)])
-        sizes = [len(self._more[op]) for op in varying]
-        begins = np.cumsum([1, *sizes])[:-1, None]
-        which = of_step[steps]
-        return steps, lambda made: np.asarray(known[begins + made][which])
+    def _numbered(self, first: int, last: int) -> Iterator[tuple[int, Group]]:
+        """The groups of operators of [first, last), with their numbers."""
+        each = enumerate(self.groups[first:last], first)
+        return ((number, group) for number, group in each if group.operator >= 0)
 
     def _row_bytes(self, tensor: int) -> int:
         """Bytes of a column of a row of `tensor`."""
@@ -317,37 +330,23 @@ class Stages:
         return of.bytes // of.shape[2] // self._heights[tensor]
 
 
-def _unbeaten(edges: Sequence[Edge]) -> dict[int, list[Edge]]:
-    best: dict[int, list[Edge]] = {}
-    for edge in sorted(edges, key=lambda e: (e.cost, e.slow, e.peak)):
-        others = best.setdefault(edge.first, [])
-        if not any(other.slow <= edge.slow and other.peak <= edge.peak for other in others):
-            others.append(edge)
-    return best
-
-
-def _highest(live: NDArray[np.float64], scratch: Ints, begins: Ints) -> list[int]:
-    """The most that is live in any step and run of each width, scratch memory included; the runs of
-    width w are the columns `begins[w]` to `begins[w + 1] - 1`."""
-    highest = (live + scratch[:, None]).max(axis=0)
-    return [int(most) for most in np.maximum.reduceat(highest, begins[:-1])]
+def _scratch(form: FormCost, columns: Ints) -> Ints:
+    """Bytes of scratch memory of a form that makes so many columns."""
+    if not form.narrow:
+        return np.full(len(columns), form.scratch)
+    return np.array(form.narrow, np.int64)[columns]
 
 
 def space_of(
-    ready: Prepared,
-    *,
-    strips: bool,
-    effort: float = 1.0,
-    model: CostModel | None = None,
+    ready: Prepared, model: CostModel, *, strips: bool, effort: float = 1.0
 ) -> Space:
-    """All stages, without blocks and with them; with `strips`, also what computes something twice.
+    """All stages, without blocks and with them; with `strips`, also what computes something twice. They
+    cost the instructions that the model predicts.
 
-    `effort` is a factor of `WORK`; with a `model`, stages cost the instructions that it predicts.
+    `effort` is a factor of `WORK`.
     """
     space = Space(len(ready.groups), budget(WORK, effort))
-    prices = None
-    if model is not None:
-        prices = model.prices(n for found in ready.lowered.values() for n in found.nodes)
+    prices = model.prices(n for found in ready.lowered.values() for n in found.nodes)
     for blocks in ((), *selections(ready.blocks)):
         if all(not block.again for block in blocks) or strips:
             variant = ready.variant({block.op for block in blocks})
@@ -367,4 +366,9 @@ def space_of(
 def without_strips(ready: Prepared, space: Space) -> Space:
     """What `space_of` without strips would be, from all stages."""
     again = {block.op for block in ready.blocks if block.again}
-    return space.only(lambda e: e.width is None and not e.lean and again.isdisjoint(e.operators))
+    return space.only(lambda e: e.width is None and again.isdisjoint(e.operators))
+
+
+def without_blocks(space: Space) -> Space:
+    """The stages of the network's own operators."""
+    return space.only(lambda e: not e.blocks)

@@ -7,7 +7,7 @@ few operations on it. What comes out is what `stripes` and `runs` would say.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,14 +21,13 @@ from lowtide.rows.table import Ints
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InStrips:
-    """A stage in strips of `width` columns. `cost` and `lean_cost` are what plans are compared by, in
-    normal and in lean form. `held[i, r]` is how many columns of tensor i exist in the strips of run r;
+    """A stage in strips of `width` columns. `costs` are those of each operator, form by form: see
+    `OperatorCost`. `held[i, r]` is how many columns of tensor i exist in the strips of run r;
     `first_alone` says that the first run is a single strip, `last_alone` the last."""
 
     width: int
     macs: int
-    cost: int
-    lean_cost: int
+    costs: Mapping[int, Sequence[int]]
     held: Ints
     first_alone: bool
     last_alone: bool
@@ -44,7 +43,7 @@ def in_strips(
 ) -> list[InStrips]:
     """The stage in strips of every width worth trying, narrowest first, without those in which a strip
     would read nothing. `of` and `output` are those of `stage_windows`; `tensors` are to be told of.
-    Strips cost what `prices` say; if there are none, their MACs."""
+    Strips cost what `prices` say."""
     whole = graph.tensors[output].shape[2]
     tried = widths(whole)
     counts = [-(-whole // width) for width in tried]
@@ -54,7 +53,7 @@ def in_strips(
     held: dict[int, tuple[Ints, Ints]] = {output: (low, high)}
     lines: dict[int, Ints] = {}
     macs = np.zeros(len(low), np.int64)
-    costs = np.zeros((2, len(low)), np.int64)
+    costs: dict[int, Ints] = {}
     empty = np.zeros(len(low), np.bool_)
     made = {graph.ops[op].outputs[0] for op in operators}
     outer = {output}
@@ -67,7 +66,8 @@ def in_strips(
         macs += (high - low) * each[0]
         shapes.append(high - low)
         if prices is not None and number in prices:
-            costs += _priced(graph, prices[number], windows[0], low, high - low)
+            each_form = _priced(graph, prices[number], windows[0], low, high - low)
+            costs[number] = np.add.reduceat(each_form, begins[:-1], axis=1)
         for at, window in enumerate(windows):
             first = low * window.axis.stride - window.axis.before
             start = np.maximum(first, 0)
@@ -95,21 +95,18 @@ def in_strips(
     sizes = np.array([lines[t] if t in lines else held[t][1] - held[t][0] for t in tensors])
     found = []
     borders = begins.tolist()
-    for width, begin, end in zip(tried, borders[:-1], borders[1:], strict=True):
+    for at, (width, begin, end) in enumerate(zip(tried, borders[:-1], borders[1:], strict=True)):
         if empty[begin:end].any():
             continue
         firsts = [begin]
         for strip in range(begin + 1, end):
             if not alike[strip - 1] or (firsts[-1] < strip - 1 and not even[strip - 2]):
                 firsts.append(strip)
-        total = int(macs[begin:end].sum())
-        normal, lean = costs[:, begin:end].sum(axis=1).tolist()
         found.append(
             InStrips(
                 width,
-                total,
-                total if prices is None else normal,
-                total if prices is None else lean,
+                int(macs[begin:end].sum()),
+                {op: of_op[:, at].tolist() for op, of_op in costs.items()},
                 sizes[:, firsts],
                 [*firsts, end][1] == begin + 1,
                 firsts[-1] == end - 1,
@@ -119,7 +116,7 @@ def in_strips(
 
 
 def _priced(graph: Graph, price: OperatorCost, window: Reads, low: Ints, columns: Ints) -> Ints:
-    """What an operator costs in every strip, in normal and in lean form."""
+    """What an operator costs in each form, [forms, strips]."""
     width = graph.tensors[window.tensor].shape[2]
     axis = window.axis
     firsts = low * axis.stride - axis.before
@@ -128,7 +125,7 @@ def _priced(graph: Graph, price: OperatorCost, window: Reads, low: Ints, columns
     cases = np.stack([columns, np.where((firsts < 0) | (lasts > width), firsts, 0)])
     different, which = np.unique(cases, axis=1, return_inverse=True)
     forms = [
-        [sum(linear.at(n, first, width) for linear in form) for n, first in different.T.tolist()]
-        for form in (price.normal, price.lean)
+        [sum(linear.at(n, first, width) for linear in form.nodes) for n, first in different.T.tolist()]
+        for form in price.forms
     ]
     return np.array(forms, np.int64)[:, which.reshape(-1)]

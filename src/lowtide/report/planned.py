@@ -32,14 +32,13 @@ def plan_text(planned: Planned) -> str:
     plan, graph = _plan(compiled.assembly), compiled.graph
     options = compiled.options
     rows = []
-    strips = any(s.strip_width is not None or s.lean for s in plan.stages)
+    strips = any(s.strip_width is not None for s in plan.stages)
     for number, stage in enumerate(plan.stages):
         ids = stage.operators
         kinds = graph.ops[ids[0]].label if ids else "rows given and taken"
         if len(ids) > 1:
             kinds += f" ... {graph.ops[ids[-1]].label} ({len(ids)}{GLUE}operators)"
         width = "" if stage.strip_width is None else f"{stage.strip_width}"
-        width += " lean" if stage.lean else ""
         kinds += f", {_blocks(graph, stage)}" if stage.blocks else ""
         mark = f" <-{GLUE}peak" if stage.peak_bytes == plan.peak_bytes else ""
         live = ", ".join(
@@ -104,8 +103,6 @@ def _words(plan: RowPlan) -> list[str]:
             "strip: the stage runs in strips of the output of so many columns, one after the other; "
             "where they overlap, it computes twice."
         )
-    if any(stage.lean for stage in plan.stages):
-        lines.append("lean: kernels in the forms that take the least scratch memory.")
     if any(stage.blocks for stage in plan.stages):
         lines.append(
             "block: a 1x1 convolution, a depthwise one and another 1x1 that run as one operator, "
@@ -150,7 +147,7 @@ def plan_document(planned: Planned) -> dict[str, Any]:
         **predicted_fields(compiled, always=True),
         "stages": [
             {
-                **fields_of(stage, "operators", "strip_width", "lean"),
+                **fields_of(stage, "operators", "strip_width"),
                 "scratch": [
                     {"operator": op, "at_most_bytes": most} for op, most in stage.choice.limits
                 ],

@@ -102,16 +102,21 @@ class Prepared:
             return (operator,)
         return self.blocks[operator - len(self.graph.ops)].operators
 
-    def choice(self, operators: Sequence[int], strip_width: int | None, *, lean: bool) -> Choice:
-        """Operators of `wide` as a choice of the network's."""
+    def choice(
+        self,
+        operators: Sequence[int],
+        strip_width: int | None,
+        limits: Sequence[tuple[int, int]] = (),
+    ) -> Choice:
+        """Operators of `wide` as a choice of the network's, some of them within `limits`."""
         blocks = [
             self.blocks[n - len(self.graph.ops)] for n in operators if n >= len(self.graph.ops)
         ]
         return Choice(
             tuple(member for n in operators for member in self.members(n)),
             strip_width,
-            lean,
             tuple(Fused(block.operators, block.kept) for block in blocks),
+            tuple(sorted((self.members(op)[0], limit) for op, limit in limits)),
         )
 
     def chosen(self, choice: Choice) -> tuple[int, ...]:

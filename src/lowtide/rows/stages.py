@@ -44,15 +44,14 @@ class Fused:
 class Choice:
     """Operators that run together, in strips of `strip_width` columns if that is not None.
 
-    Kernels that have several forms run in their normal one, or with `lean` in that of least scratch
-    memory. But `limits` says of some operators how many bytes of it they may take: those run in the form
-    of the most that is no more. Some of the operators may run as `blocks`, whose limit is that of the
+    Kernels that have several forms run in their normal one, but for those of operators of which `limits`
+    says how many bytes of scratch memory they may take: those run in the form of the most that is no
+    more, or of the least. Some of the operators may run as `blocks`, whose limit is that of the
     first of their operators.
     """
 
     operators: tuple[int, ...]
     strip_width: int | None = None
-    lean: bool = False
     blocks: tuple[Fused, ...] = ()
     limits: tuple[tuple[int, int], ...] = ()
 
@@ -60,8 +59,7 @@ class Choice:
         """Bytes of scratch memory that the operator, or block, of these operators of the network may
         take; None if it is to run in its normal form."""
         limits = dict(self.limits)
-        found = next((limits[member] for member in members if member in limits), None)
-        return 0 if found is None and self.lean else found
+        return next((limits[member] for member in members if member in limits), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +81,6 @@ class Stage:
     def strip_width(self) -> int | None:
         """In columns of their output; None for all of it."""
         return self.choice.strip_width
-
-    @property
-    def lean(self) -> bool:
-        """Whether kernels run in their lean form."""
-        return self.choice.lean
 
     @property
     def blocks(self) -> tuple[Fused, ...]:

@@ -67,7 +67,7 @@ class RowTable:
 
     `size` is in bytes, as rows take them in the arena: at multiples of `align`, but for inputs and
     outputs, which lie there in one piece. `kept` rows are live to the end. `scratch[n]` is in bytes, for
-    each step alone, `lean_scratch[n]` that of its lean form; `lasting[n]` is the row of scratch memory
+    each step alone; `lasting[n]` is the row of scratch memory
     that lasts, or -1. Nodes that are `alone` write to a variable tensor, whose order of accesses rows do
     not show: they are not interleaved.
     """
@@ -80,7 +80,6 @@ class RowTable:
     kept: frozenset[int]
     scratch: tuple[int, ...]
     lasting: tuple[int, ...]
-    lean_scratch: tuple[int, ...] = ()
     align: int = 4
     alone: frozenset[int] = frozenset()
 
@@ -266,9 +265,6 @@ def row_table(
         align=align,
         scratch=tuple(own_scratch(node) for node in nodes),
         lasting=tuple(lasting),
-        lean_scratch=tuple(
-            own_scratch(node.leaner if isinstance(node, Node) else node) for node in nodes
-        ),
         alone=frozenset(
             index
             for index, node in enumerate(nodes)

@@ -1,0 +1,111 @@
+"""Stages as edges of the search: what one needs and costs, in whatever forms there is room for.
+
+Kernels have forms of more and of less scratch memory (`Node.forms`), the larger the quicker. Scratch
+memory matters only in the steps of its operator: beside little that is live there may be much of it. So
+an edge has no one peak, but stairs: for each amount of memory the least that the stage costs in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+Limits = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Formed:
+    """An operator in a stage, form by form: the most that is live in its steps, what it costs, and the
+    `limit` of scratch memory that picks the form, in bytes; None for the normal one."""
+
+    operator: int
+    needs: Sequence[int]
+    costs: Sequence[int]
+    limits: Sequence[int | None]
+
+    def within(self, room: int) -> int:
+        """The cheapest form that fits; of equal ones that of least scratch memory."""
+        fits = (at for at, need in enumerate(self.needs) if need <= room)
+        return min(fits, key=lambda at: (self.costs[at], self.needs[at]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Edge:
+    """Groups [first, last) as one stage, in strips of `width` columns if that is not None.
+
+    `operators` are those that run, of which `blocks` are blocks, in place of what they stand for. In the
+    quickest forms it costs `cost` and needs `peak` bytes; no form needs less than `least` bytes. `formed`
+    works out those of its operators that have several, of which the others cost `rest`.
+    """
+
+    first: int
+    last: int
+    width: int | None
+    macs: int
+    operators: tuple[int, ...]
+    blocks: int
+    cost: int
+    peak: int
+    least: int
+    formed: Callable[[], Sequence[Formed]] = field(default=tuple, repr=False)
+    _known: list[list[tuple[int, int]]] = field(default_factory=list, repr=False)
+
+    def within(self, room: int) -> tuple[int, int] | None:
+        """What it costs in at most `room` bytes, and the least bytes in which it costs as much; None if
+        there are too few."""
+        if room >= self.peak:
+            return self.cost, self.peak
+        if room < self.least:
+            return None
+        at = len(self._stairs)
+        while self._stairs[at - 1][0] > room:
+            at -= 1
+        need, cost = self._stairs[at - 1]
+        return cost, need
+
+    def limits(self, room: int) -> Limits:
+        """Of operators that are not in their normal form in so many bytes the scratch memory they may
+        take: (operator, bytes)."""
+        found = ((of.operator, of.limits[of.within(room)]) for of in self.formed())
+        return tuple((operator, limit) for operator, limit in found if limit is not None)
+
+    @property
+    def _stairs(self) -> list[tuple[int, int]]:
+        """(bytes, cost), the fewest bytes first."""
+        if not self._known:
+            self._known.append(self._made_stairs())
+        return self._known[0]
+
+    def _made_stairs(self) -> list[tuple[int, int]]:
+        now: list[int] = []
+        wider: list[tuple[int, int, int]] = []  # a need, whose, and the cost from there on
+        for at, of in enumerate(self.formed()):
+            each = list(zip(of.needs, of.costs, strict=True))
+            now.append(min(cost for need, cost in each if need <= self.least))
+            wider += [(need, at, cost) for need, cost in each if need > self.least]
+        total = self.cost - sum(min(of.costs) for of in self.formed()) + sum(now)
+        found = [(self.least, total)]
+        for need, at, cost in sorted(wider):
+            if cost < now[at]:
+                total += cost - now[at]
+                now[at] = cost
+                if found[-1][0] == need:
+                    found.pop()
+                found.append((need, total))
+        return found
+
+
+def unbeaten(edges: Sequence[Edge]) -> dict[int, list[Edge]]:
+    """By first group, the edges that no other is better than in any memory, the cheapest first."""
+    best: dict[int, list[Edge]] = {}
+    for edge in sorted(edges, key=lambda e: (e.cost, e.peak, e.least)):
+        others = best.setdefault(edge.first, [])
+        if not any(_beats(other, edge) for other in others):
+            others.append(edge)
+    return best
+
+
+def _beats(other: Edge, edge: Edge) -> bool:
+    """Whether `other`, which costs no more, does so in the least memory that `edge` can run in. (Of those
+    that do so in some forms only, most are kept: stairs take longer to make than to go past.)"""
+    return other.peak <= edge.least
