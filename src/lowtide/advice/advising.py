@@ -93,8 +93,8 @@ def _ways(compiled: Compiled) -> Iterator[tuple[Kind, tuple[str, ...], Options]]
 def _compared(
     kind: Kind, flags: tuple[str, ...], compiled: Compiled, made: Compiled
 ) -> Advice | None:
-    before, after = _instructions(compiled), _instructions(made)
-    quicker = None if before is None or after is None else before - after
+    before, after = compiled.instructions_predicted, made.instructions_predicted
+    quicker: int | None = before - after
     if made.options.target.priced_as != compiled.options.target.priced_as:
         quicker = None  # another core's instructions are no saving
     ram = compiled.ram_bytes - made.ram_bytes
@@ -106,8 +106,3 @@ def _compared(
         return None
     flash = [flash_bytes(c.assembly, c.files) for c in (compiled, made)]
     return Advice(kind, flags, ram, flash[0] - flash[1], quicker, after, made)
-
-
-def _instructions(compiled: Compiled) -> int | None:
-    model = compiled.options.predictor
-    return None if model is None else model.program(compiled.assembly.executed)

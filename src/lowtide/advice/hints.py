@@ -164,12 +164,10 @@ def _by_estimates(compiled: Compiled) -> Iterator[Hint]:
 def _of_front(compiled: Compiled, points: Sequence[Point]) -> Iterator[Hint]:
     """The plan of least RAM for not too much work."""
     within = [p for p in points if p.overhead <= MORE_WORK]
-    model = compiled.options.predictor
-    if not within or model is None:
+    if not within:
         return
     best = min(within, key=lambda p: (p.arena_bytes, p.cost))
-    before = model.program(compiled.assembly.executed)
-    faster = 1 - model.program(best.placed.rows.executed) / max(1, before)
+    faster = 1 - best.cost / max(1, compiled.instructions_predicted)
     flags = ("--max-overhead", f"{MORE_WORK:g}")
     saved = compiled.arena_bytes - best.arena_bytes
     if faster >= 1 - _MORE_INSTRUCTIONS:

@@ -109,19 +109,17 @@ class Compiled(Shown):
         return TflmBytes(head, tflm_variable_bytes(resolve_variables(graph)))
 
     @property
-    def instructions_predicted(self) -> int | None:
-        """Instructions of one inference as the cost model predicts them, if they count."""
-        model = self.options.cost_model
-        if model is None:
-            return None
-        return model.program(self.assembly.executed)
+    def instructions_predicted(self) -> int:
+        """Instructions of one inference as the cost model of the target predicts them."""
+        return self.options.predictor.program(self.assembly.executed)
 
     @property
     def savings(self) -> Savings:
         """What simplification saved."""
         options = self.options
         before = passed(self.model, replace(options, simplify=False)).graph
-        return savings(self.model, before, self.simplified, options.cost_model, options.target)
+        prices = options.predictor if options.cost == "instructions" else None
+        return savings(self.model, before, self.simplified, prices, options.target)
 
     def load(self, *, sanitize: bool = False, cached: bool = True) -> Program:
         """Build the bundle for this computer and load it: what comes back is called with arrays.

@@ -141,9 +141,8 @@ class Options:
     more than that many times the network's MACs, or predicted instructions if that is the `cost`
     (infinity is allowed); with `max_ram`, for the fewest predicted instructions in an arena and state of
     no more than that many bytes; with `fastest`, in any. `stages` prescribes them, by
-    the operators' numbers in the graph of digest `stages_of` (None: whatever it is). `cost` is
-    what counts instead of MACs, in both: instructions as predicted for `target`, which is the core that
-    the program is for, whose kernels, scratch memory and prices are taken.
+    the operators' numbers in the graph of digest `stages_of` (None: whatever it is). `target` is the core
+    that the program is for, whose kernels, scratch memory and prices are taken.
     `name` prefixes every public C name; by default it is made from the file's name. `effort` is a factor
     of the work that all searches may do: what they find depends on it, and not on the computer.
 
@@ -355,15 +354,6 @@ class Options:
                 f"a {self.input_mode} input is not in the arena, so it cannot be preserved there",
                 "leave out --preserve-input",
             )
-        if self.cost == "instructions" or self.slices:
-            self._model()
-
-    def _model(self) -> CostModel:
-        """The model of the target's instructions. Raises UsageError for a core without one."""
-        from lowtide.plans.cost import load_model
-
-        return load_model(self.target.priced_as)
-
     @property
     def limited(self) -> bool:
         """Whether a plan is asked for that is not the default one."""
@@ -371,17 +361,11 @@ class Options:
         return limits or self.fastest or self.smallest
 
     @property
-    def cost_model(self) -> CostModel | None:
-        """The model of instructions, if they count."""
-        return self._model() if self.cost == "instructions" else None
+    def predictor(self) -> CostModel:
+        """The model of the target's instructions."""
+        from lowtide.plans.cost import load_model
 
-    @property
-    def predictor(self) -> CostModel | None:
-        """The model of the target's instructions, whatever counts; None if there is none."""
-        try:
-            return self._model()
-        except UsageError:
-            return None
+        return load_model(self.target.priced_as)
 
 
 OPTIONS: Final[tuple[Option, ...]] = tuple(

@@ -21,6 +21,9 @@ from lowtide.shown import Shown
 @dataclass(frozen=True, slots=True, eq=False)
 class Planned(Shown):
     """What `lowtide plan` shows. `points` is the front, if asked for; `complete` says that it is exact.
+    `ways` are the plans by name that there are to choose from without any limit: the one of the fewest
+    instructions, the default one, and the one of least RAM that computes nothing twice; none if the
+    options say which plan to take.
 
     `tflm_bytes` is the arena of TFLM's own planner, predicted, without its variables. No order of the
     program's steps, each run once, needs an arena of less than `lower_bound_bytes`.
@@ -28,6 +31,7 @@ class Planned(Shown):
 
     compiled: Compiled
     points: tuple[Point, ...] | None
+    ways: tuple[tuple[str, Point], ...]
     complete: bool
     tflm_bytes: int
     lower_bound_bytes: int
@@ -59,16 +63,21 @@ def planned_model(
         )
     name = program_name(options.name, model.path)
     simplified, order, ready = prepared(model, options)
-    plans = plans_for(ready, options, strips=front, tell=tell)
+    free = options.stages is None and not options.limited
+    plans = plans_for(ready, options, strips=front or free, tell=tell)
     point = point_of(plans, options)
+    ways: tuple[tuple[str, Point], ...] = ()
+    if free:
+        smallest = planner.smallest(plans)
+        ways = ("fastest", planner.fastest(plans)), ("default", point), ("smallest", smallest)
     points = None
-    if front:  # with the plan that is taken, which may be quicker than others of its cost
-        best = planner.front(plans, [point])
-        taken = any(p.choices == point.choices for p in best)
-        points = tuple(best if taken else [point, *best])
+    if front:
+        best = planner.front(plans)
+        taken = any(p.choices == point.choices for p in best)  # a plan that is given need not be
+        points = tuple(best if taken else sorted([point, *best], key=lambda p: p.cost))
     assembly = assemble_placed(ready, point.placed)
     complete = is_complete(options, order, plans)
     compiled = compiled_of(model, options, name, order, assembly, simplified, complete=complete)
     tell("looking for a lower bound")
     bound = plan_bound(point.placed, effort=options.effort * (0.1 if front else 1.0))
-    return Planned(compiled, points, plans.complete, compiled.tflm_bytes.arena, bound)
+    return Planned(compiled, points, ways, plans.complete, compiled.tflm_bytes.arena, bound)

@@ -165,12 +165,10 @@ def _compared(
 def predicted(compiled: Compiled) -> Figures:
     """Figures without any tool: the arena, the state and constants are exact, code and stack assumed."""
     target = compiled.options.target
-    model = compiled.options.predictor
-    count = None if model is None else model.program(compiled.assembly.executed)
     return Figures(
         compiled.ram_bytes + instance_bytes(compiled.assembly) + STACK,
         flash_bytes(compiled.assembly, compiled.files),
-        count,
+        compiled.instructions_predicted,
         target.priced_as,
         measured=False,
         why="no board is given",

@@ -1,6 +1,6 @@
 """What one network needs in one input mode: the plan of least peak as the planner would find it.
 
-As `plans.planner.least`, which is what programs get by default: nothing is computed twice, and blocks
+As `plans.planner.default`, which is what programs get by default: nothing is computed twice, and blocks
 run where they save clearly more than the stack that they take.
 """
 
@@ -28,10 +28,10 @@ from lowtide.lower.nodes import AnyNode, Node
 from lowtide.modes import InputMode
 from lowtide.place.rows import place_rows
 from lowtide.place.variables import state_bytes, variables_of
-from lowtide.plans.cost import known_model
-from lowtide.plans.forms import Costs, is_worth
+from lowtide.plans.cost import load_model
 from lowtide.plans.peaks import GroupedRows
 from lowtide.plans.planner import WORTH_BLOCKS
+from lowtide.plans.worth import Costs, is_worth
 from lowtide.rows.blocks import largest_of
 from lowtide.rows.prepare import Prepared, Variant, prepare, with_blocks
 from lowtide.rows.stages import Segment, ends_bytes, row_lives, steps_of, touched_bytes
@@ -48,7 +48,7 @@ class Need:
 
     `peak_bytes` is the most that is live in the plan of least peak; no plan that computes nothing twice
     can do with less than `bound_bytes`. `nodes` are what runs, in the order of the operators, which
-    takes `instructions` (None if no model predicts them). The search was given up where `peak_bytes` is
+    takes `instructions`. The search was given up where `peak_bytes` is
     None: the bound is above the budget.
     """
 
@@ -64,8 +64,7 @@ class Network:
 
     def __init__(self, graph: Graph, order: Sequence[int], target: Target) -> None:
         self.target = target
-        model = known_model(target.priced_as)
-        self._price = None if model is None else prices(model)
+        self._price = prices(load_model(target.priced_as))
         self.ready = prepare(graph, order, target=target, blocks=False)
         self.order = [group.operator for group in self.ready.groups if group.operator >= 0]
 
@@ -105,15 +104,15 @@ class Network:
             plain = plain.exactly()
         way, endings = least([plain], self._macs, sure)
         found = self._formed(variant, rows, way)
-        if found.normal.ram - self.state_bytes - sure >= WORTH_BLOCKS and self.fusible:
+        if found.costs.ram - self.state_bytes - sure >= WORTH_BLOCKS and self.fusible:
             plain = replace(plain, endings=endings)
-            blocked = self._with_blocks(found.normal, plain, way, sure, mode)
+            blocked = self._with_blocks(found.costs, plain, way, sure, mode)
             if blocked is not None:
                 found, way = blocked
         return Need(
             found.costs.ram - self.state_bytes,
             sure,
-            None if self._price is None else found.costs.instructions,
+            found.costs.instructions,
             found.nodes,
             way,
         )
@@ -175,8 +174,8 @@ class Network:
         place = {end: number for number, end in enumerate(mixed.ends)}
         stages = tuple(Stretch(place[s.first], place[s.last], s.peak) for s in way)
         found = self._formed(mixed, GroupedRows(mixed.table, mixed.groups), stages)
-        saved = normal.ram - found.costs.ram
-        worth = saved >= WORTH_BLOCKS and is_worth(found.costs, normal)
+        costs = Costs(found.costs.ram + WORTH_BLOCKS, found.costs.instructions)
+        worth = costs.ram <= normal.ram and is_worth(costs, normal, costs.instructions)
         return (found, stages) if worth else None
 
 

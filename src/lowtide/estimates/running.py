@@ -1,8 +1,4 @@
-"""A plan as it will run, without its rows placed: when they are live, and which forms kernels run in.
-
-As `plans.forms.fitted` has it, which is what programs get by default: forms of less scratch memory where
-that is worth its instructions.
-"""
+"""A plan as it will run, without its rows placed: when they are live, and which forms kernels run in."""
 
 from __future__ import annotations
 
@@ -12,11 +8,12 @@ from functools import cache
 
 import numpy as np
 
+from lowtide.estimates.forms import beside_scratch, cheapest_within, levels, worth_most
 from lowtide.lower.nodes import AnyNode, Node
 from lowtide.place.rows import ROOM, modest
 from lowtide.plans.cost import CostModel, features
-from lowtide.plans.forms import TRIES, Costs, beside_scratch, is_cheap, levels
 from lowtide.plans.peaks import GroupedRows
+from lowtide.plans.worth import Costs
 from lowtide.rows.stages import Segment, demand, ends_bytes, live_in, row_spans
 from lowtide.rows.table import Ints, RowTable
 
@@ -55,12 +52,10 @@ Arena = Callable[[Sequence[AnyNode], Timeline, int], int]
 
 @dataclass(frozen=True, slots=True)
 class Formed:
-    """What runs, and what it costs; `normal` is that with all kernels in their normal forms. Without a
-    price of nodes, none takes any instructions."""
+    """What runs, and what it costs."""
 
     nodes: tuple[Node, ...]
     costs: Costs
-    normal: Costs
 
 
 def formed(
@@ -69,48 +64,32 @@ def formed(
     run: Timeline,
     arena: Arena,
     state: int,
-    price: Callable[[Node], int] | None,
+    price: Callable[[Node], int],
 ) -> Formed:
     """Nodes in the forms that they run in, if there are `state` bytes beside the arena; `rows` are those
-    that they touch. Without a `price` of nodes, those that they normally do."""
+    that they touch."""
     floor = ends_bytes(rows.table)
     peak = max(floor, int(run.live.max(initial=0)))
-    most = arena(all_nodes, run, peak)
-    normally = _nodes(all_nodes)
-    if price is None:
-        return Formed(normally, Costs(most + state, 0), Costs(most + state, 0))
-    spent = sum(price(node) for node in normally)
-    now = Costs(most + state, spent)
     single = ((g.operator, _nodes(all_nodes[g.first : g.last])) for g in rows.groups)
-    forms = {op: [of[0], *of[0].forms] for op, of in single if len(of) == 1 and of[0].forms}
+    forms = {op: (of[0], *of[0].forms) for op, of in single if len(of) == 1 and of[0].forms}
     operators = np.array([group.operator for group in rows.groups], np.int64)[rows.group_of]
     scratch = rows.table.step_scratch
-    beside, fixed = sure = beside_scratch(run.live[run.slot], scratch, operators, forms)
-    others = spent - sum(price(each[0]) for each in forms.values())
-
-    def cheap() -> list[tuple[int, int]]:
-        tried = levels(beside, forms, max(fixed, floor), peak, price)
-        each = ((upto, others + cost) for upto, cost in tried.items() if upto < most)
-        return [(upto, cost) for upto, cost in each if is_cheap(Costs(upto + state, cost), now)]
-
-    found = cheap()
-    if found and found[0][0] < ROOM * peak:  # pieces may be in the way
+    others = sum(price(node) for node in _nodes(all_nodes) if node.op not in forms)
+    beside, fixed = beside_scratch(run.live[run.slot], scratch, operators, forms)
+    most = worth_most(levels(beside, forms, max(fixed, floor), price), others, state)
+    if most < ROOM * peak:  # pieces may be in the way
         apart = rows.table.kept | rows.table.given
         _, live = modest(rows.table, run.start, run.end, run.live, apart)
         beside, fixed = beside_scratch(live[run.slot], scratch, operators, forms)
-        found = cheap()
-    for upto, cost in found[:TRIES]:
-        nodes = [
-            node.within(min(node.scratch, upto - beside[node.op]))
-            if isinstance(node, Node) and node.op in forms
-            else node
-            for node in all_nodes
-        ]
-        needs = (sure[0][n.op] + n.scratch for n in _nodes(nodes) if n.op in forms)
-        less = Costs(arena(nodes, run, max([sure[1], floor, *needs])) + state, cost)
-        if less.ram < now.ram and is_cheap(less, now):
-            return Formed(_nodes(nodes), less, now)
-    return Formed(normally, now, now)
+        most = worth_most(levels(beside, forms, max(fixed, floor), price), others, state)
+    nodes = [
+        cheapest_within(forms[node.op], most - beside[node.op], price)
+        if isinstance(node, Node) and node.op in forms
+        else node
+        for node in all_nodes
+    ]
+    spent = sum(map(price, _nodes(nodes)))
+    return Formed(_nodes(nodes), Costs(arena(nodes, run, most) + state, spent))
 
 
 def _nodes(nodes: Sequence[AnyNode]) -> tuple[Node, ...]:

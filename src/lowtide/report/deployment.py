@@ -86,9 +86,7 @@ def _state(compiled: Compiled) -> list[str]:
 
 def _predicted(compiled: Compiled) -> list[str]:
     count = compiled.instructions_predicted
-    return (
-        [] if count is None else [f"instructions, predicted: {count:,}, {predicted_note(compiled)}"]
-    )
+    return [f"instructions, predicted: {count:,}, {predicted_note(compiled)}"]
 
 
 def compiled_document(
@@ -328,8 +326,6 @@ def ran_text(result: Ran, clock: int | None = None) -> str:
 
 def _also_predicted(compiled: Compiled) -> list[tuple[str, str]]:
     count = compiled.instructions_predicted
-    if count is None:
-        return []
     return [(f"the same, predicted for a {compiled.options.target.priced_as}", f"{count:,}")]
 
 

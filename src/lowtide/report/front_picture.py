@@ -29,24 +29,14 @@ _MARK = 9
 
 def front_picture(compiled: Compiled, points: Sequence[Point]) -> Picture:
     """A mark for each of `points`, the plan of `compiled` marked."""
-    predicted = compiled.instructions_predicted
-    plans = [
-        (p.overhead if predicted is None else p.cost / 1e6, p.arena_bytes + compiled.state_bytes)
-        for p in points
-    ]
-    plan = compiled.assembly.plan
-    this = []
-    if plan is not None:
-        overhead = plan.macs / (graph_macs(compiled.graph) or 1)
-        this = [(overhead if predicted is None else predicted / 1e6, compiled.ram_bytes)]
+    plans = [(p.cost / 1e6, p.arena_bytes + compiled.state_bytes) for p in points]
+    this = [(compiled.instructions_predicted / 1e6, compiled.ram_bytes)]
     costs = [cost for cost, _ in (*plans, *this)]
     low, high = min(size for _, size in plans), max(size for _, size in (*plans, *this))
     most = high * _ROOM
     edge = (max(costs) - min(costs)) * 0.05 or 0.05
     frame = Frame(96, 44, _WIDE - 20, _HIGH - 60, min(costs) - edge, max(costs) + edge, most)
-    label = "MACs, times the network's own"
-    if predicted is not None:
-        label = f"million instructions, predicted {predicted_note(compiled)}"
+    label = f"million instructions, predicted {predicted_note(compiled)}"
     state = compiled.state_bytes
     title = f"{compiled.name}: least RAM for the work (input {compiled.options.input_mode})"
     elements: list[Element] = [Words(_WIDE / 2, 24, title, "middle", size=15)]

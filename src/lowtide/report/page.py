@@ -31,7 +31,6 @@ from lowtide.report.fields import fields_of
 from lowtide.report.memory_views import View, views_of
 from lowtide.report.part_lines import part_lines
 from lowtide.report.plan_boxes import colours_of
-from lowtide.report.predicted import predicted_of
 from lowtide.report.profile import ids_text
 from lowtide.report.template import filled, template
 from lowtide.report.text import amount, plain, shape_text
@@ -264,7 +263,7 @@ def _point(planned: Planned, point: Point) -> dict[str, Any]:
     return {
         "ram_bytes": point.arena_bytes + compiled.state_bytes,
         **fields_of(point, "macs", "overhead"),
-        "instructions": predicted_of(compiled, point),
+        "instructions": point.cost,
     }
 
 
@@ -300,7 +299,7 @@ def _operators(reported: Reported) -> list[dict[str, Any]]:
                 "macs": sum(op_macs(graph, op) for op in ops),
                 "weights_bytes": sum(weights.values()),
                 "output_bytes": sum(out.bytes for out in outs),
-                "instructions": None if model is None else model.program(nodes[key]),
+                "instructions": model.program(nodes[key]),
                 "measured": measured.get(key),
             }
         )
@@ -311,8 +310,6 @@ def _predicted_note(reported: Reported) -> str:
     if reported.ran is not None and isinstance(reported.ran.profile, Profile):
         return f"Instructions were counted on {reported.figures.where}, emulated."
     model = reported.compiled.options.predictor
-    if model is None:
-        return "There is no cost model for this core."
     return (
         f"Instructions are predicted for a {model.core}, off by at most {model.worst_error:.1%} in the "
         "plans that were measured."

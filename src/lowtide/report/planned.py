@@ -16,7 +16,7 @@ from lowtide.program.assemble import Assembly, ByOperators, ByRows
 from lowtide.report.complete import incomplete_note
 from lowtide.report.fields import fields_of
 from lowtide.report.part import MODES, network_name, part_fields
-from lowtide.report.predicted import predicted_fields, predicted_note, predicted_of
+from lowtide.report.predicted import predicted_fields, predicted_note
 from lowtide.report.saved import saved_lines, savings_document
 from lowtide.report.terminal import GLUE
 from lowtide.report.text import amount, change, plain, table
@@ -78,9 +78,8 @@ def plan_text(planned: Planned) -> str:
         ("operator by operator, best order", amount(best), f"{change(best, ram)} {by_rows}"),
         ("TensorFlow Lite Micro, predicted", amount(tflm), f"{change(tflm, ram)} {by_rows}"),
     ]
-    if compiled.instructions_predicted is not None:
-        count = f"{compiled.instructions_predicted:,}"
-        figures.append(("instructions, predicted", count, predicted_note(compiled)))
+    count = f"{compiled.instructions_predicted:,}"
+    figures.append(("instructions, predicted", count, predicted_note(compiled)))
     lines = [
         table("Stages, run one after the other", columns, rows),
         *_words(plan),
@@ -144,7 +143,7 @@ def plan_document(planned: Planned) -> dict[str, Any]:
         "macs": plan.macs,
         "overhead": plan.macs / own if own else 1.0,
         "saved": savings_document(compiled.savings),
-        **predicted_fields(compiled, always=True),
+        **predicted_fields(compiled),
         "stages": [
             {
                 **fields_of(stage, "operators", "strip_width"),
@@ -167,38 +166,33 @@ def plan_document(planned: Planned) -> dict[str, Any]:
 
 
 def _point_document(compiled: Compiled, point: Point) -> dict[str, Any]:
-    fields = fields_of(point, "arena_bytes", "macs", "overhead")
-    predicted = predicted_of(compiled, point)
-    if predicted is not None:
-        fields["instructions_predicted"] = predicted
-    return fields
+    return {
+        **fields_of(point, "arena_bytes", "macs", "overhead"),
+        "instructions_predicted": point.cost,
+    }
 
 
 def front_text(compiled: Compiled, points: Sequence[Point], *, complete: bool) -> str:
     """The front, a line per plan; the one that was chosen is marked."""
-    model = compiled.options.predictor
     rows = [
         (
             f"{p.arena_bytes + compiled.state_bytes:,}",
             f"{p.peak_bytes:,}",
             f"{p.overhead:.4f}",
             f"{p.macs:,}",
-            *([] if model is None else [f"{predicted_of(compiled, p):,}"]),
+            f"{p.cost:,}",
             sum(c.strip_width is not None for c in p.choices),
             f"<-{GLUE}this{GLUE}plan" if _same(p, compiled) else "",
         )
         for p in points
     ]
-    unit = "predicted instructions" if compiled.options.cost_model is not None else "MACs"
     ram = "arena and state" if compiled.state_bytes else "arena"
-    title = f"All plans that no other beats in both {ram} and {unit}"
+    title = f"All plans that no other beats in both {ram} and instructions"
     if not complete:
         title += " (of the stages looked at before the effort was used up)"
-    columns = [f"{ram}, bytes", "live, bytes", "overhead", "MACs", "in strips", "."]
-    if model is None:
-        return table(title, columns, rows)
-    columns.insert(4, "instr., predicted")
-    note = f"Instructions are predicted {predicted_note(compiled, always=True)}."
+    columns = [f"{ram}, bytes", "live, bytes", "overhead", "MACs", "instr., predicted"]
+    columns += ["in strips", "."]
+    note = f"Instructions are predicted {predicted_note(compiled)}."
     return f"{table(title, columns, rows)}\n{note}"
 
 
@@ -215,7 +209,7 @@ def _same(point: Point, compiled: Compiled) -> bool:
     plan = _plan(compiled.assembly)
     if (point.arena_bytes, point.macs) != (compiled.arena_bytes, plan.macs):
         return False
-    return compiled.instructions_predicted in (None, point.cost)
+    return compiled.instructions_predicted == point.cost
 
 
 def live_at_peak(assembly: Assembly, stage: Stage) -> list[tuple[int, int]]:
