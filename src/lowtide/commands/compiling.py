@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from lowtide.commands.ends import ends_notes
 from lowtide.commands.options import Options
 from lowtide.commands.passing import passed
-from lowtide.commands.preparing import is_complete, plans_for, point_of, prepared
+from lowtide.commands.preparing import point_of, prepared, searched
 from lowtide.commands.proving import proof_of, told
 from lowtide.commands.refusing import advising
 from lowtide.commands.savings import Savings, savings
@@ -192,14 +192,15 @@ def compile_model(model: Model, options: Options | None = None) -> Compiled:
     """
     chosen = options or Options()
     name = program_name(chosen.name, model.path)
-    simplified, order, ready = prepared(model, chosen)
-    plans = None
     if chosen.schedule == "operators":
-        assembly = assemble_tensors(ready, chosen.allocator)
+        simplified, order, ready = prepared(model, chosen)
+        assembly, complete = assemble_tensors(ready, chosen.allocator), order.proved_optimal
     else:
-        plans = plans_for(ready, chosen)
-        assembly = assemble_placed(ready, point_of(plans, chosen).placed)
-    complete = is_complete(chosen, order, plans)
+        found = searched(model, chosen)
+        point = point_of(found.plans, chosen)
+        assembly = assemble_placed(point.ready, point.placed)
+        simplified, order = found.simplified, found.order_of(point)
+        complete = found.complete or chosen.stages is not None
     return compiled_of(model, chosen, name, order, assembly, simplified, complete=complete)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from lowtide.commands.compiling import Compiled, compiled_of
 from lowtide.commands.options import Options
-from lowtide.commands.preparing import is_complete, plans_for, point_of, prepared
+from lowtide.commands.preparing import point_of, searched
 from lowtide.commands.refusing import advising
 from lowtide.emit.names import program_name
 from lowtide.errors import UsageError
@@ -62,9 +62,9 @@ def planned_model(
             "`lowtide analyze` shows what they need",
         )
     name = program_name(options.name, model.path)
-    simplified, order, ready = prepared(model, options)
     free = options.stages is None and not options.limited
-    plans = plans_for(ready, options, strips=front or free, tell=tell)
+    found = searched(model, options, strips=front or free, tell=tell)
+    plans = found.plans
     point = point_of(plans, options)
     ways: tuple[tuple[str, Point], ...] = ()
     if free:
@@ -75,9 +75,10 @@ def planned_model(
         best = planner.front(plans)
         taken = any(p.choices == point.choices for p in best)  # a plan that is given need not be
         points = tuple(best if taken else sorted([point, *best], key=lambda p: p.cost))
-    assembly = assemble_placed(ready, point.placed)
-    complete = is_complete(options, order, plans)
-    compiled = compiled_of(model, options, name, order, assembly, simplified, complete=complete)
+    assembly = assemble_placed(point.ready, point.placed)
+    complete = found.complete or options.stages is not None
+    of = options, name, found.order_of(point), assembly, found.simplified
+    compiled = compiled_of(model, *of, complete=complete)
     tell("looking for a lower bound")
     bound = plan_bound(point.placed, effort=options.effort * (0.1 if front else 1.0))
     return Planned(compiled, points, ways, plans.complete, compiled.tflm_bytes.arena, bound)

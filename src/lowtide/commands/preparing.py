@@ -6,11 +6,11 @@ model -> passes -> best order -> lowered -> the plans there are -> the one that 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from lowtide.commands.options import Options
 from lowtide.commands.passing import passed
-from lowtide.ir import Model
+from lowtide.ir import Graph, Model
 from lowtide.order import OrderResult, best_order
 from lowtide.passes.simplify.result import Simplified
 from lowtide.plans import planner
@@ -18,6 +18,28 @@ from lowtide.plans.file import check_graph, stage_order, with_views
 from lowtide.plans.placer import Point, Tell
 from lowtide.plans.planner import Plans
 from lowtide.rows.prepare import Prepared, prepare
+
+
+_LEAST_EFFORT, _FINER = 1 / 256, 16
+"""What a search begins with, and by what it goes on as long as something is left to look at."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Searched:
+    """The plans of a network, all of which the options leave open, and the orders that they are in."""
+
+    simplified: Simplified
+    plans: Plans
+    orders: tuple[OrderResult, ...]
+
+    @property
+    def complete(self) -> bool:
+        """Whether all searches came to their end."""
+        return self.orders[-1].proved_optimal and self.plans.complete
+
+    def order_of(self, point: Point) -> OrderResult:
+        """What is known of the order of a plan."""
+        return next(found for found in self.orders[::-1] if found.order == point.ready.order)
 
 
 def prepared(model: Model, options: Options) -> tuple[Simplified, OrderResult, Prepared]:
@@ -28,7 +50,11 @@ def prepared(model: Model, options: Options) -> tuple[Simplified, OrderResult, P
     if options.stages is not None:
         check_graph(graph, options.stages_of)
         order = replace(order, order=stage_order(graph, options.stages))
-    ready = prepare(
+    return simplified, order, _ready(graph, order, options)
+
+
+def _ready(graph: Graph, order: OrderResult, options: Options) -> Prepared:
+    return prepare(
         graph,
         order.order,
         input_mode=options.input_mode,
@@ -38,16 +64,51 @@ def prepared(model: Model, options: Options) -> tuple[Simplified, OrderResult, P
         join=options.schedule == "rows",
         target=options.target,
     )
-    return simplified, order, ready
 
 
-def plans_for(
-    ready: Prepared, options: Options, *, strips: bool = False, tell: Tell = lambda _: None
-) -> Plans:
-    """The space of plans that the options ask for; with `strips`, all of them."""
-    return planner.plans_of(
-        ready, strips=strips or options.limited, effort=options.effort, tell=tell
-    )
+def searched(
+    model: Model, options: Options, *, strips: bool = False, tell: Tell = lambda _: None
+) -> Searched:
+    """The plans that the options ask for; with `strips`, all of them.
+
+    A search with more effort begins with all that less had found, so that it ends no worse; it ends
+    where nothing is left to look at.
+    """
+    strips = strips or options.limited
+    if options.stages is not None:
+        simplified, order, ready = prepared(model, options)
+        plans = planner.plans_of(ready, strips=strips, effort=options.effort, tell=tell)
+        return Searched(simplified, plans, (order,))
+    simplified = passed(model, options)
+    graph = simplified.graph
+    found: Searched | None = None
+    for effort in _efforts(options.effort):
+        order = best_order(graph, effort=effort)
+        before = None if found is None else found.plans
+        same = before is not None and before.ready.order == order.order
+        ready = before.ready if before and same else _ready(graph, order, options)
+        plans = planner.plans_of(
+            ready,
+            strips=strips,
+            effort=effort,
+            placing=options.effort,
+            tell=tell,
+            before=before,
+        )
+        orders = () if found is None else found.orders
+        found = Searched(simplified, plans, (*orders, order))
+        if found.complete:
+            break
+    assert found is not None
+    return found
+
+
+def _efforts(most: float) -> list[float]:
+    """The efforts that a search goes through: the same for all who allow as much."""
+    found = [_LEAST_EFFORT]
+    while found[-1] * _FINER <= most:
+        found.append(found[-1] * _FINER)
+    return found
 
 
 def point_of(plans: Plans, options: Options) -> Point:
@@ -66,10 +127,3 @@ def point_of(plans: Plans, options: Options) -> Point:
 
 _ANY = 1 << 60
 """More memory than there is."""
-
-
-def is_complete(options: Options, order: OrderResult, plans: Plans | None) -> bool:
-    """Whether all searches came to their end."""
-    if options.stages is not None:
-        return True
-    return order.proved_optimal and (plans is None or plans.complete)

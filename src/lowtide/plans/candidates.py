@@ -17,7 +17,7 @@ from lowtide.plans.placer import Placer, Point
 from lowtide.plans.search import Path, cheapest, choices_of
 from lowtide.plans.space import Space
 
-_NEAR = 1.005
+_NEAR = 1.02
 """A plan whose arena is at most so many times its peak is placed well enough."""
 
 _FULL = 0.8
@@ -42,7 +42,11 @@ class Candidate:
 
     @property
     def points(self) -> tuple[Point, ...]:
-        """Its plans."""
+        """Its plans, which are placed if they are not yet."""
+        return self.place()
+
+    def place(self) -> tuple[Point, ...]:
+        """The same."""
         if self._points is None:
             self._points = tuple(self._made())
         return self._points

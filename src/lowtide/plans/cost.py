@@ -17,9 +17,12 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from lowtide.errors import UsageError
 from lowtide.ir.window import Axis
@@ -27,8 +30,36 @@ from lowtide.lower.counts import Features, padded_taps
 from lowtide.lower.nodes import AnyNode, Node
 
 _FILE = Path(__file__).with_name("costs.toml")
+Ints = NDArray[np.int64]
 OTHER = "other"
 """Stands for kernels that the model has no costs of."""
+
+
+class Strips:
+    """Strips of an operator: of each its `columns`, and the `first` column of the first window; `sides` are
+    those whose windows, along `axis`, reach beyond the `width` of what is read."""
+
+    def __init__(self, columns: Ints, low: Ints, axis: Axis, width: int) -> None:
+        self.columns, self.width = columns, width
+        first = low * axis.stride - axis.before
+        last = first + (columns - 1) * axis.stride + axis.size
+        self.sides = np.flatnonzero((first < 0) | (last > width))
+        self._first = first[self.sides]
+        self._outside: dict[Axis, Ints] = {}
+
+    @cached_property
+    def widths(self) -> tuple[list[int], Ints]:
+        """The numbers of columns there are, and which of them each strip has."""
+        different, which = np.unique(self.columns, return_inverse=True)
+        return different.tolist(), which
+
+    def outside(self, window: Axis) -> Ints:
+        """As `padded_taps`, of each of the `sides`."""
+        if window not in self._outside:
+            of_each = zip(self.columns[self.sides].tolist(), self._first.tolist(), strict=True)
+            taps = [padded_taps(columns, at, self.width, window) for columns, at in of_each]
+            self._outside[window] = np.array(taps, np.int64)
+        return self._outside[window]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +84,14 @@ class Linear:
             cost += self.per_outside * padded_taps(columns, first, width, self.window)
         return cost
 
+    def each(self, strips: Strips) -> Ints:
+        """The cost of each strip."""
+        columns = strips.columns
+        cost = self.per_strip + self.per_column * columns + self.per_odd * (columns & 1)
+        if self.per_outside and len(strips.sides):
+            cost[strips.sides] += self.per_outside * strips.outside(self.window)
+        return np.asarray(cost)
+
 
 @dataclass(frozen=True, slots=True)
 class Exact:
@@ -67,6 +106,11 @@ class Exact:
         if columns not in self._known:
             self._known[columns] = self.cost(columns)
         return self._known[columns]
+
+    def each(self, strips: Strips) -> Ints:
+        """The cost of each strip."""
+        different, which = strips.widths
+        return np.array([self.at(columns) for columns in different], np.int64)[which]
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Point:
-    """A plan that was placed. `overhead` is its MACs over the network's own; `cost` is the instructions
+    """A plan of the network `ready` that was placed. `overhead` is its MACs over the network's own; `cost` is the instructions
     that a model predicts of it."""
 
     macs: int
@@ -28,6 +28,7 @@ class Point:
     choices: tuple[Choice, ...]
     placed: PlacedPlan = field(repr=False)
     cost: int
+    ready: Prepared = field(repr=False)
 
     @property
     def arena_bytes(self) -> int:
@@ -60,5 +61,7 @@ class Placer:
             plan = placed(scheduled(self.ready, choices), effort=int(FULL * self._effort))
             macs, cost = plan.plan.macs, self.model.program(plan.rows.executed)
             times = macs / (graph_macs(self.ready.graph) or 1)
-            self._points[choices] = Point(macs, times, plan.plan.peak_bytes, choices, plan, cost)
+            self._points[choices] = Point(
+                macs, times, plan.plan.peak_bytes, choices, plan, cost, self.ready
+            )
         return self._points[choices]

@@ -38,7 +38,8 @@ class Plans:
     """The plans of one network, placed by `placer`. With `strips`, there are stages that compute something
     twice.
 
-    `effort` is a factor of what all searches may do; past it only some stages are looked at.
+    `effort` is a factor of what is spent to look at stages; past it only some are. What was found `before`,
+    with less effort, perhaps in another order, counts as well: so more effort finds no worse plans.
     """
 
     ready: Prepared
@@ -46,6 +47,7 @@ class Plans:
     strips: bool
     effort: float
     tell: Tell = field(repr=False)
+    before: Plans | None = field(default=None, repr=False)
 
     @cached_property
     def space(self) -> Space:
@@ -68,14 +70,16 @@ class Plans:
         spaces = [self.plain]
         if self.ready.blocks:
             spaces.append(without_blocks(self.plain))
-        return tuple(self._candidates(spaces))
+        before = () if self.before is None else self.before.plain_candidates
+        return (*before, *self._candidates(spaces))
 
     @cached_property
     def candidates(self) -> tuple[Candidate, ...]:
         """All plans."""
         if not self.strips:
             return self.plain_candidates
-        return (*self.plain_candidates, *self._candidates([self.space]))
+        before = () if self.before is None else self.before.candidates
+        return (*before, *self.plain_candidates, *self._candidates([self.space]))
 
     def _candidates(self, spaces: list[Space]) -> Iterator[Candidate]:
         for space in spaces:
@@ -113,16 +117,23 @@ def plans_of(
     *,
     strips: bool,
     effort: float = 1.0,
+    placing: float | None = None,
     model: CostModel | None = None,
     tell: Tell = lambda _: None,
+    before: Plans | None = None,
 ) -> Plans:
     """All plans of a network; with `strips`, also those that compute something twice.
 
-    They cost the instructions that `model` predicts, or that of the target's core. Raises UsageError if
-    there is none.
+    They cost the instructions that `model` predicts, or that of the target's core. `effort` goes into
+    finding stages, and into `placing` each plan, if nothing else is said. `before` are the plans of less
+    effort. Raises UsageError if there is no model.
     """
     model = model or load_model(ready.target.priced_as)
-    return Plans(ready, Placer(ready, model, effort, tell), strips, effort, tell)
+    if before is not None and before.ready is ready:
+        placer = before.placer
+    else:
+        placer = Placer(ready, model, effort if placing is None else placing, tell)
+    return Plans(ready, placer, strips, effort, tell, before)
 
 
 def default(plans: Plans) -> Point:
@@ -131,7 +142,7 @@ def default(plans: Plans) -> Point:
 
     Blocks are worth it only if they save clearly more arena than their kernels need stack.
     """
-    known = list(plans.plain_candidates)
+    known = plans.plain_candidates
     refused: set[Candidate] = set()
 
     def costs(of: Candidate) -> Costs:
@@ -140,21 +151,20 @@ def default(plans: Plans) -> Point:
         beside = plans.state + (WORTH_BLOCKS if of.path.blocks else 0)
         return Costs(ram + beside, of.path.cost)
 
+    min(known, key=lambda of: (of.path.cost, of.path.peak)).place()
     while True:
-        left = [of for of in known if of not in refused]
+        left = (of for of in known if of not in refused)
         chosen = min(left, key=lambda of: (costs(of).ram, of.path.cost))
-        if not chosen.is_placed:
-            _ = chosen.points
-            continue
         mine = costs(chosen)
         wrong = [of for of in known if not is_worth(mine, costs(of), chosen.path.quickest)]
-        if not wrong:
-            break
-        unknown = [of for of in wrong if not of.is_placed]
-        if len(unknown) < len(wrong):
+        if any(of.is_placed or of is chosen for of in wrong):
             refused.add(chosen)
+        elif not chosen.is_placed:
+            chosen.place()
+        elif wrong:
+            min(wrong, key=lambda of: of.path.cost).place()
         else:
-            _ = min(unknown, key=lambda of: of.path.cost).points
+            break
     found = min(chosen.points, key=lambda p: (p.arena_bytes, p.cost))
     return _unbeaten(plans, found, plans.plain_candidates)
 
@@ -197,7 +207,7 @@ def within_ram(
     for of in sorted(plans.candidates, key=lambda of: (of.path.cost, of.path.peak)):
         if best is not None and of.path.cost > best.cost:
             break
-        if of.path.peak > most:
+        if of.path.peak > (most if best is None else best.arena_bytes - 1):
             continue
         for point in of.points:
             if point.arena_bytes > most:
@@ -247,6 +257,8 @@ def _least_arena(plans: Plans, allowed: Callable[[Point], bool]) -> Point | None
 def _unbeaten(plans: Plans, point: Point, among: tuple[Candidate, ...]) -> Point:
     """A plan that beats this one, or else it."""
     for of in among:
+        if (of.path.peak, of.path.cost) == (point.arena_bytes, point.cost):
+            continue
         if of.path.cost <= point.cost and of.path.peak <= point.arena_bytes:
             for other in of.points:
                 if other.cost <= point.cost and other.arena_bytes <= point.arena_bytes:

@@ -14,7 +14,7 @@ import numpy as np
 
 from lowtide.ir import Graph
 from lowtide.lower.nodes import Reads
-from lowtide.plans.cost import OperatorCost, OperatorCosts
+from lowtide.plans.cost import OperatorCosts, Strips
 from lowtide.rows.columns import column_macs, kept_rows, widths
 from lowtide.rows.table import Ints
 
@@ -66,7 +66,14 @@ def in_strips(
         macs += (high - low) * each[0]
         shapes.append(high - low)
         if prices is not None and number in prices:
-            each_form = _priced(graph, prices[number], windows[0], low, high - low)
+            width = graph.tensors[windows[0].tensor].shape[2]
+            strips = Strips(high - low, low, windows[0].axis, width)
+            each_form = np.array(
+                [
+                    np.sum([node.each(strips) for node in form.nodes], axis=0)
+                    for form in prices[number].forms
+                ]
+            )
             costs[number] = np.add.reduceat(each_form, begins[:-1], axis=1)
         for at, window in enumerate(windows):
             first = low * window.axis.stride - window.axis.before
@@ -113,19 +120,3 @@ def in_strips(
             )
         )
     return found
-
-
-def _priced(graph: Graph, price: OperatorCost, window: Reads, low: Ints, columns: Ints) -> Ints:
-    """What an operator costs in each form, [forms, strips]."""
-    width = graph.tensors[window.tensor].shape[2]
-    axis = window.axis
-    firsts = low * axis.stride - axis.before
-    lasts = (low + columns - 1) * axis.stride - axis.before + axis.size
-    # Where a strip is matters only if its windows reach beyond the map.
-    cases = np.stack([columns, np.where((firsts < 0) | (lasts > width), firsts, 0)])
-    different, which = np.unique(cases, axis=1, return_inverse=True)
-    forms = [
-        [sum(linear.at(n, first, width) for linear in form.nodes) for n, first in different.T.tolist()]
-        for form in price.forms
-    ]
-    return np.array(forms, np.int64)[:, which.reshape(-1)]
