@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lowtide.commands.compiling import Compiled, compiled_of
+from lowtide.commands.known import Known
 from lowtide.commands.options import Options
-from lowtide.commands.preparing import is_complete, plans_for, point_of, prepared
+from lowtide.commands.preparing import is_complete, point_of, prepared
 from lowtide.commands.refusing import advising
 from lowtide.emit.names import program_name
 from lowtide.errors import UsageError
@@ -45,11 +46,13 @@ def planned_model(
     *,
     front: bool = False,
     tell: Tell = lambda _: None,
+    known: Known | None = None,
 ) -> Planned:
     """Compile `model`, and show what its plan needs, beside lower bounds and TFLM; sizes are in bytes.
 
     With `front`, find all plans that no other beats in arena and cost, too. `tell` is told what is being
-    done. `options.schedule` must be "rows"; else as `compile_model`, errors, too.
+    done. What is `known` of the model is not worked out again. `options.schedule` must be "rows"; else
+    as `compile_model`, errors, too.
     """
     options = options or Options()
     if options.schedule == "operators":
@@ -58,8 +61,9 @@ def planned_model(
             "`lowtide analyze` shows what they need",
         )
     name = program_name(options.name, model.path)
-    simplified, order, ready = prepared(model, options)
-    plans = plans_for(ready, options, strips=front, tell=tell)
+    known = known or Known(model)
+    simplified, order, ready = prepared(model, options, known)
+    plans = known.plans(ready, options, strips=front or options.limited, tell=tell)
     point = point_of(plans, options)
     points = None
     if front:  # with the plan that is taken, which may be quicker than others of its cost
@@ -68,7 +72,8 @@ def planned_model(
         points = tuple(best if taken else [point, *best])
     assembly = assemble_placed(ready, point.placed)
     complete = is_complete(options, order, plans)
-    compiled = compiled_of(model, options, name, order, assembly, simplified, complete=complete)
+    of = options, name, order, assembly, simplified
+    compiled = compiled_of(model, *of, complete=complete, known=known)
     tell("looking for a lower bound")
     bound = plan_bound(point.placed, effort=options.effort * (0.1 if front else 1.0))
     return Planned(compiled, points, plans.complete, compiled.tflm_bytes.arena, bound)

@@ -8,50 +8,31 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from lowtide.commands.known import Known
 from lowtide.commands.options import Options
-from lowtide.commands.passing import passed
 from lowtide.ir import Model
-from lowtide.order import OrderResult, best_order
+from lowtide.order import OrderResult
 from lowtide.passes.simplify.result import Simplified
 from lowtide.plans import planner
 from lowtide.plans.file import check_graph, stage_order, with_views
-from lowtide.plans.placer import Point, Tell
+from lowtide.plans.placer import Point
 from lowtide.plans.planner import Plans
-from lowtide.rows.prepare import Prepared, prepare
+from lowtide.rows.prepare import Prepared
 
 
-def prepared(model: Model, options: Options) -> tuple[Simplified, OrderResult, Prepared]:
-    """What is compiled: simplified, in the best order, or that of the stages prescribed, and lowered."""
-    simplified = passed(model, options)
+def prepared(
+    model: Model, options: Options, known: Known | None = None
+) -> tuple[Simplified, OrderResult, Prepared]:
+    """What is compiled: simplified, in the best order, or that of the stages prescribed, and lowered.
+    What is not `known` of the model is made, and known then."""
+    known = known or Known(model)
+    simplified = known.passed(options)
     graph = simplified.graph
-    order = best_order(graph, effort=options.effort)
+    order = known.order(graph, options.effort)
     if options.stages is not None:
         check_graph(graph, options.stages_of)
         order = replace(order, order=stage_order(graph, options.stages))
-    ready = prepare(
-        graph,
-        order.order,
-        input_mode=options.input_mode,
-        output_mode=options.output_mode,
-        preserve_input=options.preserve_input,
-        align=options.align,
-        join=options.schedule == "rows",
-        target=options.target,
-    )
-    return simplified, order, ready
-
-
-def plans_for(
-    ready: Prepared, options: Options, *, strips: bool = False, tell: Tell = lambda _: None
-) -> Plans:
-    """The space of plans that the options ask for; with `strips`, all of them."""
-    return planner.plans_of(
-        ready,
-        strips=strips or options.limited,
-        effort=options.effort,
-        tell=tell,
-        model=options.cost_model,
-    )
+    return simplified, order, known.prepared(graph, order.order, options)
 
 
 def point_of(plans: Plans, options: Options) -> Point:
