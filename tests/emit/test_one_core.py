@@ -6,6 +6,7 @@ from lowtide import zoo
 from lowtide.commands.compiling import compile_model
 from lowtide.commands.options import Options
 from lowtide.emit.one_core import Gain, gains, paragraph
+from lowtide.lower.lowerings import Lowerings
 from lowtide.machines.board import find_target
 from lowtide.tflite.read import parse
 from networks import compiled
@@ -15,12 +16,12 @@ M4 = find_target("cortex-m4")
 
 def test_gains_are_those_of_the_nodes_of_either_program() -> None:
     graph = compiled("ds-cnn-kws").assembly.graph
-    (gain,) = gains(graph, (M4,))
+    (gain,) = gains(Lowerings(graph), (M4,))
     as_it_is, made_for_it = gain.instructions
     assert gain.core == "cortex-m4"
     assert made_for_it < 0.9 * as_it_is
     assert abs(gain.constants[1] / gain.constants[0] - 1) < 0.2
-    assert gains(graph, (find_target("any"),)) == ()
+    assert gains(Lowerings(graph), (find_target("any"),)) == ()
 
 
 def test_only_a_bundle_for_any_core_says_so() -> None:

@@ -6,11 +6,13 @@ advice is a program that was planned with the option, set against the one there 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Final, Literal
 
 from lowtide.commands.compiling import Compiled, compile_model
+from lowtide.commands.known import Known
 from lowtide.commands.options import Options
 from lowtide.emit.footprint import flash_bytes
 from lowtide.errors import LowtideError
@@ -30,8 +32,6 @@ Kind = Literal[
     "quantized-io", "streamed", "strips", "core", "rows", "simplify", "compile", "reorder"
 ]
 
-Planner = Callable[[Options], Compiled]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Advice:
@@ -50,23 +50,28 @@ class Advice:
     compiled: Compiled = field(repr=False)
 
 
-def advice(compiled: Compiled, plan: Planner | None = None) -> tuple[Advice, ...]:
+def advice(
+    compiled: Compiled,
+    made: Mapping[Options, Compiled] = MappingProxyType({}),
+    known: Known | None = None,
+) -> tuple[Advice, ...]:
     """What would make `compiled` smaller or quicker, the largest saving of RAM first.
 
-    `plan` compiles the same model with other options, by default anew. Nothing for a program whose
-    plan was given, or that is a part of its file; and none of an option that its model does not allow.
+    `made` are programs of the same model that there are, `known` what they were made with. Nothing for
+    a program whose plan was given, or that is a part of its file; and none of an option that its model
+    does not allow.
     """
     options = compiled.options
     if options.stages is not None or options.schedule != "rows" or compiled.model.whole is not None:
         return ()
-    make = plan or (lambda other: compile_model(compiled.model, other))
+    known = known or Known(compiled.model)
     found = []
     for kind, flags, other in _ways(compiled):
         try:
-            made = make(other)
+            program = made.get(other) or compile_model(compiled.model, other, known=known)
         except LowtideError:
             continue
-        entry = _compared(kind, flags, compiled, made)
+        entry = _compared(kind, flags, compiled, program)
         if entry is not None:
             found.append(entry)
     return tuple(sorted(found, key=lambda entry: (-entry.ram_saved, entry.kind)))

@@ -12,6 +12,7 @@ from typing import Final
 
 from lowtide.advice.advising import MORE_WORK, Kind
 from lowtide.commands.compiling import Compiled, compile_model
+from lowtide.commands.known import Known
 from lowtide.commands.options import Options
 from lowtide.commands.passing import passed
 from lowtide.commands.savings import Savings
@@ -20,6 +21,7 @@ from lowtide.estimates.network import Need, Network
 from lowtide.ir import Graph, Model
 from lowtide.ir.liveness import peak_bytes
 from lowtide.ir.macs import graph_macs
+from lowtide.lower.lowerings import Lowerings
 from lowtide.machines.board import find_target
 from lowtide.machines.mcus import Mcu, load_mcus
 from lowtide.modes import InputMode
@@ -75,8 +77,11 @@ class Hint:
         return best >= WORTH and self.less_ram > -WORTH
 
 
-def hints(compiled: Compiled, points: Sequence[Point] = ()) -> tuple[Hint, ...]:
-    """What would make `compiled` smaller, the largest saving first; `points` is its front, if known.
+def hints(
+    compiled: Compiled, points: Sequence[Point] = (), known: Known | None = None
+) -> tuple[Hint, ...]:
+    """What would make `compiled` smaller, the largest saving first; `points` is its front, if known, and
+    `known` what it was compiled with.
 
     Nothing for a program with limits, of a plan that was given, or of a part of its file: what these
     would need no estimate tells.
@@ -85,7 +90,7 @@ def hints(compiled: Compiled, points: Sequence[Point] = ()) -> tuple[Hint, ...]:
     given = options.stages is not None or options.max_ram is not None
     if given or options.max_overhead is not None or compiled.model.whole is not None:
         return ()
-    found = [*_by_estimates(compiled), *_of_front(compiled, points)]
+    found = [*_by_estimates(compiled, known or Known(compiled.model)), *_of_front(compiled, points)]
     return _best(found)
 
 
@@ -103,9 +108,15 @@ def _best(found: Iterable[Hint]) -> tuple[Hint, ...]:
 class _Found:
     """What estimates tell of a graph for a core, by input mode."""
 
-    def __init__(self, graph: Graph, order: Sequence[int], target: Target) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        order: Sequence[int],
+        target: Target,
+        lowerings: Lowerings | None = None,
+    ) -> None:
         self.target = target
-        self._network = Network(graph, order, target)
+        self._network = Network(graph, order, target, lowerings)
         self._needs: dict[InputMode, Need] = {}
 
     def _need(self, mode: InputMode) -> Need:
@@ -126,9 +137,10 @@ def _found(graph: Graph, options: Options) -> _Found:
     return _Found(graph, best_order(graph, effort=options.effort).order, options.target)
 
 
-def _by_estimates(compiled: Compiled) -> Iterator[Hint]:
+def _by_estimates(compiled: Compiled, known: Known) -> Iterator[Hint]:
     options, graph, mode = compiled.options, compiled.simplified.graph, compiled.options.input_mode
-    now = _Found(graph, compiled.order.order, options.target)
+    lowerings = known.lowerings(graph)
+    now = _Found(graph, compiled.order.order, options.target, lowerings)
     ram = compiled.ram_bytes
 
     def hint(kind: Kind, flags: Sequence[str], after: _Found, new: InputMode = mode) -> Hint:
@@ -157,7 +169,7 @@ def _by_estimates(compiled: Compiled) -> Iterator[Hint]:
         yield replace(less, flash_saved=weights - other.weights_bytes, flash_before=weights)
     if options.target == ANY:
         for core in ("cortex-m0", "cortex-m4"):
-            after = _Found(graph, compiled.order.order, find_target(core))
+            after = _Found(graph, compiled.order.order, find_target(core), lowerings)
             yield hint("core", ("--core", core), after)
 
 

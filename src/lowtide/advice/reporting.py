@@ -13,6 +13,7 @@ from lowtide.advice.fitting import Fit, Needed, first_fit
 from lowtide.commands.analysis import Analysis, analyze
 from lowtide.commands.checking import Ran, run
 from lowtide.commands.compiling import Compiled, compile_model
+from lowtide.commands.known import Known
 from lowtide.commands.options import Options
 from lowtide.commands.planned import Planned, planned_model
 from lowtide.commands.verdict import Figures, measured, predicted
@@ -95,12 +96,13 @@ def report_on(
     graph = analysis.graph
     tflm = greedy(tflm_problem(graph, analysis.file.order))
     ordered = greedy(tflm_problem(graph, analysis.best.order))
-    planned = planned_model(model, options, front=options.stages is None, tell=tell)
+    known = Known(model)
+    planned = planned_model(model, options, front=options.stages is None, tell=tell, known=known)
     compiled = planned.compiled
     streamed = None
     if options.input_mode != "streamed" and options.stages is None:
         other = replace(options, input_mode="streamed", preserve_input=False)
-        streamed = _if_possible(model, other, tell)
+        streamed = _if_possible(model, other, tell, known)
     made: dict[Options, Compiled] = {}
     if streamed is not None:
         made[streamed.compiled.options] = streamed.compiled
@@ -121,10 +123,10 @@ def report_on(
         ordered=ordered,
         planned=planned,
         streamed=streamed,
-        tight=_tight(planned) or (None if streamed is None else _tight(streamed)),
+        tight=_tight(planned, known) or (None if streamed is None else _tight(streamed, known)),
         figures=figures,
         ran=ran,
-        advice=advice(compiled, lambda other: made.get(other) or compile_model(model, other)),
+        advice=advice(compiled, made, known),
         fits=tuple(first_fit(model.path, ways, part) for part in _parts(options)),
         mcu=None if mcu is None else first_fit(model.path, ways, mcu),
     )
@@ -168,14 +170,14 @@ def _ways(planned: Planned, streamed: Planned | None, figures: Figures) -> list[
     return [*ways, *sorted(more, key=lambda way: (way.overhead, way.ram_bytes))]
 
 
-def _if_possible(model: Model, options: Options, tell: Tell) -> Planned | None:
+def _if_possible(model: Model, options: Options, tell: Tell, known: Known) -> Planned | None:
     try:
-        return planned_model(model, options, front=True, tell=tell)
+        return planned_model(model, options, front=True, tell=tell, known=known)
     except LowtideError:
         return None
 
 
-def _tight(planned: Planned) -> Compiled | None:
+def _tight(planned: Planned, known: Known) -> Compiled | None:
     """The plan of the front that takes the least RAM for not too much work; None if it saves little."""
     compiled = planned.compiled
     points: tuple[Point, ...] = planned.points or ()
@@ -187,4 +189,5 @@ def _tight(planned: Planned) -> Compiled | None:
     return compile_model(
         compiled.model,
         replace(compiled.options, stages=best.choices, max_overhead=None, max_ram=None),
+        known=known,
     )

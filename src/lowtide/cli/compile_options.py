@@ -23,6 +23,7 @@ from lowtide.errors import UsageError
 
 if TYPE_CHECKING:
     from lowtide.commands.compiling import Compiled
+    from lowtide.commands.known import Known
     from lowtide.commands.options import Options
     from lowtide.ir import Model
     from lowtide.machines.mcus import Mcu
@@ -199,18 +200,23 @@ def load_with(model: str, on: Mcu | Board | None = None) -> tuple[Model, Options
     return loaded, Options(**{**said, **read_plan(given("plan_file"), loaded, from_plan)})
 
 
-def compile_with(model: str, mcu: Mcu | None) -> Compiled:
-    """The program; with an `mcu`, within its RAM."""
-    from lowtide.advice.for_part import within_part
+def compile_with(model: str, mcu: Mcu | None) -> tuple[Compiled, Known]:
+    """The program, and what is known of its model then; with an `mcu`, within its RAM."""
     from lowtide.commands.compiling import compile_model
+    from lowtide.commands.known import Known
 
     loaded, chosen = load_with(model, mcu)
+    known = Known(loaded)
 
     def make(chosen: Options) -> Compiled:
         with or_what_fits(loaded, chosen), progress("compiling"):
-            return compile_model(loaded, chosen)
+            return compile_model(loaded, chosen, known=known)
 
-    return make(chosen) if mcu is None else within_part(mcu, chosen, make, lambda program: program)
+    if mcu is None:
+        return make(chosen), known
+    from lowtide.advice.for_part import within_part
+
+    return within_part(mcu, chosen, make, lambda program: program), known
 
 
 def compile_once(model: str, on: Mcu | Board | None) -> Compiled:

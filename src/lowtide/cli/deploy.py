@@ -48,9 +48,12 @@ from lowtide.errors import DiffersError, UsageError
 if TYPE_CHECKING:
     from fractions import Fraction
 
+    from lowtide.advice.fitting import Fit
+    from lowtide.commands.compiling import Compiled
     from lowtide.commands.options import Options
     from lowtide.commands.planned import Planned
     from lowtide.files import Replacing
+    from lowtide.machines.mcus import Mcu
 
 PACKAGES = ("arduino", "zephyr", "esp-idf", "platformio", "cmake", "cmsis-pack")
 """What `lowtide compile --export` knows; `emit/exports` makes them."""
@@ -68,6 +71,12 @@ def _a_page(path: Path, replacing: Replacing) -> None:
         raise UsageError(f"the report is a page of HTML, not {path.name!r}", "end it in .html")
 
 
+def _fit(mcu: Mcu, compiled: Compiled) -> Fit:
+    from lowtide.advice.for_part import fit_of  # and what measures, which takes long to import
+
+    return fit_of(mcu, compiled)
+
+
 @model_command("compile")
 @output_option("-o", a_bundle, "DIR", "Folder for the C files.", required=True)
 @grouped(
@@ -82,22 +91,21 @@ def _a_page(path: Path, replacing: Replacing) -> None:
 @advice_option
 def compile_command(model: str, output: Path, package: str | None) -> None:
     """Write C99 that runs the network in the least RAM."""
-    from lowtide.advice.for_part import fit_of
     from lowtide.advice.hints import hints
     from lowtide.commands.compiling import exported
     from lowtide.report import deployment
 
     mcu = found_mcu()
-    compiled = compile_with(model, mcu)
+    compiled, known = compile_with(model, mcu)
     if package is not None:
         compiled = exported(compiled, package)
     removed = compiled.write_as(output, replacing())
     answer_advised(
         model,
-        lambda: hints(compiled),
+        lambda: hints(compiled, known=known),
         lambda: deployment.compiled_document(compiled, str(output), removed),
         lambda: deployment.compiled_text(compiled, str(output), removed),
-        None if mcu is None else fit_of(mcu, compiled),
+        None if mcu is None else _fit(mcu, compiled),
     )
 
 
@@ -117,8 +125,8 @@ def compile_command(model: str, output: Path, package: str | None) -> None:
 @advice_option
 def plan(model: str, output: Path | None, front: bool, plot: Path | None) -> None:
     """Show the stages, the arena that they need, and what bounds it."""
-    from lowtide.advice.for_part import fit_of, within_part
     from lowtide.advice.hints import hints
+    from lowtide.commands.known import Known
     from lowtide.commands.planned import planned_model
     from lowtide.files import write_atomically
     from lowtide.report import data, picture
@@ -131,14 +139,17 @@ def plan(model: str, output: Path | None, front: bool, plot: Path | None) -> Non
         )
     mcu = found_mcu()
     loaded, chosen = load_with(model, mcu)
+    known = Known(loaded)
 
     def make(chosen: Options) -> Planned:
         with or_what_fits(loaded, chosen), progress("planning") as tell:
-            return planned_model(loaded, chosen, front=front, tell=tell)
+            return planned_model(loaded, chosen, front=front, tell=tell, known=known)
 
     if mcu is None:
         planned = make(chosen)
     else:
+        from lowtide.advice.for_part import within_part
+
         planned = within_part(mcu, chosen, make, lambda planned: planned.compiled)
     compiled, points = planned.compiled, planned.points
     document = planning.plan_document(planned)
@@ -159,10 +170,10 @@ def plan(model: str, output: Path | None, front: bool, plot: Path | None) -> Non
 
     answer_advised(
         model,
-        lambda: hints(compiled, points or ()),
+        lambda: hints(compiled, points or (), known),
         lambda: document,
         text,
-        None if mcu is None else fit_of(mcu, compiled),
+        None if mcu is None else _fit(mcu, compiled),
     )
 
 

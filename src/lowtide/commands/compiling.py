@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lowtide.commands.ends import ends_notes
+from lowtide.commands.known import Known
 from lowtide.commands.options import Options
 from lowtide.commands.passing import passed
 from lowtide.commands.preparing import point_of, prepared, searched
@@ -21,19 +22,17 @@ from lowtide.commands.savings import Savings, savings
 from lowtide.emit.bundle import README, bundle, superseded
 from lowtide.emit.exports import export
 from lowtide.emit.names import program_name
-from lowtide.emit.one_core import Gain, gains
 from lowtide.emit.readme import readme
 from lowtide.files import Replacing, write_below
 from lowtide.ir import Graph, Model
 from lowtide.kinds import GENERATED, kind_of
-from lowtide.machines.board import find_target
 from lowtide.modes import EngineName
 from lowtide.order import OrderResult
 from lowtide.passes import resolve_variables, round_once
 from lowtide.passes.branches import inline_branches
 from lowtide.passes.simplify.result import Simplified
 from lowtide.place.tensors import tflm_arena_bytes, tflm_variable_bytes
-from lowtide.plans.cost import load_model, priced_cores
+from lowtide.plans.cost import load_model
 from lowtide.plans.file import graph_digest
 from lowtide.program.assemble import Assembly, assemble_placed, assemble_tensors
 from lowtide.program.tables import called
@@ -180,11 +179,13 @@ def exported(compiled: Compiled, kind: str) -> Compiled:
 
 
 @advising
-def compile_model(model: Model, options: Options | None = None) -> Compiled:
+def compile_model(
+    model: Model, options: Options | None = None, *, known: Known | None = None
+) -> Compiled:
     """Compile `model` to C: operators in their best order, their rows interleaved.
 
     What comes out is a whole bundle of files, in memory: `Compiled.write` writes it to a folder. Its
-    arena has `Compiled.arena_bytes` bytes.
+    arena has `Compiled.arena_bytes` bytes. What is `known` of the model is not worked out again.
 
     Raises ModelError for an operator or type without a kernel, UsageError for options that exclude each
     other or a plan that does not fit the model, InfeasibleError if no plan meets the limits, ProofError
@@ -192,16 +193,18 @@ def compile_model(model: Model, options: Options | None = None) -> Compiled:
     """
     chosen = options or Options()
     name = program_name(chosen.name, model.path)
+    known = known or Known(model)
     if chosen.schedule == "operators":
-        simplified, order, ready = prepared(model, chosen)
+        simplified, order, ready = prepared(model, chosen, known)
         assembly, complete = assemble_tensors(ready, chosen.allocator), order.proved_optimal
     else:
-        found = searched(model, chosen)
+        found = searched(model, chosen, known=known)
         point = point_of(found.plans, chosen)
         assembly = assemble_placed(point.ready, point.placed)
         simplified, order = found.simplified, found.order_of(point)
         complete = found.complete or chosen.stages is not None
-    return compiled_of(model, chosen, name, order, assembly, simplified, complete=complete)
+    of = chosen, name, order, assembly, simplified
+    return compiled_of(model, *of, complete=complete, known=known)
 
 
 def rounded_as(compiled: Compiled, rounding: EngineName) -> Compiled:
@@ -233,22 +236,19 @@ def compiled_of(
     simplified: Simplified,
     *,
     complete: bool = True,
+    known: Known | None = None,
 ) -> Compiled:
     """The bundle of an assembled program; `complete` is as in `Compiled`."""
     if options.slices:
         assembly = replace(assembly, costs=_step_costs(assembly, options.target))
     assembly = replace(assembly, notes=ends_notes(model.graph, assembly.graph))
     files = bundle(assembly, name)
-    saved = _gains(assembly) if options.target == ANY else ()
+    known = known or Known(model)
+    saved = known.gains(assembly.graph) if options.target == ANY else ()
     proof = proof_of(assembly, files, name, options.preserve_input)
     text = readme(assembly, name, files, options.preserve_input, saved, told(proof))
     files[README] = text.encode()
     return Compiled(model, name, options, order, assembly, files, simplified, proof, complete)
-
-
-def _gains(assembly: Assembly) -> tuple[Gain, ...]:
-    """What programs for the cores that can be priced would save."""
-    return gains(assembly.graph, map(find_target, priced_cores()))
 
 
 def _step_costs(assembly: Assembly, target: Target) -> tuple[int, ...]:

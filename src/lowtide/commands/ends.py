@@ -31,18 +31,22 @@ def check_ends(graph: Graph) -> Graph:
     return graph
 
 
-def own_ends(graph: Graph, options: Options) -> Graph:
-    """The graph without the conversions and turns at its boundary that the caller wants to do.
-
-    Raises UsageError where an image is to have its channels last, and there is no TRANSPOSE to drop, and
-    for inputs of uint8 where none is of int8; ModelError for streamed inputs of four bits.
-    """
+def check_streamed(graph: Graph, options: Options) -> None:
+    """Raise ModelError for streamed inputs of four bits."""
     for tensor in graph.inputs if options.input_mode == "streamed" else ():
         if graph.tensors[tensor].dtype in (DType.INT4, DType.UINT4):
             raise ModelError(
                 f"graph input {tensor} has values of four bits: a row of them need not end with a byte",
                 "leave out --input streamed",
             )
+
+
+def own_ends(graph: Graph, options: Options) -> Graph:
+    """The graph without the conversions and turns at its boundary that the caller wants to do.
+
+    Raises UsageError where an image is to have its channels last, and there is no TRANSPOSE to drop, and
+    for inputs of uint8 where none is of int8.
+    """
     layouts = (options.input_layout, "input"), (options.output_layout, "output")
     dropped = drop_boundary_quantization(graph) if options.quantized_io else graph
     for layout, which in layouts:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from lowtide.commands.ends import check_ends, own_ends
+from lowtide.commands.ends import check_ends, check_streamed, own_ends
 from lowtide.commands.options import Options
 from lowtide.ir import Graph, Model
 from lowtide.lower import has_kernel
@@ -38,6 +38,7 @@ def passed(model: Model, options: Options) -> Simplified:
 
     Raises ModelError for a graph that no program can have, UsageError for ends that it cannot have.
     """
+    check_streamed(model.graph, options)
     found = unchanged(model.graph)
     for one in _PASSES:
         found = then(found, one(found.graph, options))

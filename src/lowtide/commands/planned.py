@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lowtide.commands.compiling import Compiled, compiled_of
+from lowtide.commands.known import Known
 from lowtide.commands.options import Options
 from lowtide.commands.preparing import point_of, searched
 from lowtide.commands.refusing import advising
@@ -49,11 +50,13 @@ def planned_model(
     *,
     front: bool = False,
     tell: Tell = lambda _: None,
+    known: Known | None = None,
 ) -> Planned:
     """Compile `model`, and show what its plan needs, beside lower bounds and TFLM; sizes are in bytes.
 
     With `front`, find all plans that no other beats in arena and cost, too. `tell` is told what is being
-    done. `options.schedule` must be "rows"; else as `compile_model`, errors, too.
+    done. What is `known` of the model is not worked out again. `options.schedule` must be "rows"; else
+    as `compile_model`, errors, too.
     """
     options = options or Options()
     if options.schedule == "operators":
@@ -62,8 +65,9 @@ def planned_model(
             "`lowtide analyze` shows what they need",
         )
     name = program_name(options.name, model.path)
+    known = known or Known(model)
     free = options.stages is None and not options.limited
-    found = searched(model, options, strips=front or free, tell=tell)
+    found = searched(model, options, strips=front or free, tell=tell, known=known)
     plans = found.plans
     point = point_of(plans, options)
     ways: tuple[tuple[str, Point], ...] = ()
@@ -78,7 +82,7 @@ def planned_model(
     assembly = assemble_placed(point.ready, point.placed)
     complete = found.complete or options.stages is not None
     of = options, name, found.order_of(point), assembly, found.simplified
-    compiled = compiled_of(model, *of, complete=complete)
+    compiled = compiled_of(model, *of, complete=complete, known=known)
     tell("looking for a lower bound")
     bound = plan_bound(point.placed, effort=options.effort * (0.1 if front else 1.0))
     return Planned(compiled, points, ways, plans.complete, compiled.tflm_bytes.arena, bound)

@@ -8,17 +8,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+from lowtide.commands.known import Known
 from lowtide.commands.options import Options
-from lowtide.commands.passing import passed
-from lowtide.ir import Graph, Model
-from lowtide.order import OrderResult, best_order
+from lowtide.ir import Model
+from lowtide.order import OrderResult
 from lowtide.passes.simplify.result import Simplified
 from lowtide.plans import planner
 from lowtide.plans.file import check_graph, stage_order, with_views
 from lowtide.plans.placer import Point, Tell
 from lowtide.plans.planner import Plans
-from lowtide.rows.prepare import Prepared, prepare
-
+from lowtide.rows.prepare import Prepared
 
 _LEAST_EFFORT, _FINER = 1 / 256, 16
 """What a search begins with, and by what it goes on as long as something is left to look at."""
@@ -42,58 +41,60 @@ class Searched:
         return next(found for found in self.orders[::-1] if found.order == point.ready.order)
 
 
-def prepared(model: Model, options: Options) -> tuple[Simplified, OrderResult, Prepared]:
-    """What is compiled: simplified, in the best order, or that of the stages prescribed, and lowered."""
-    simplified = passed(model, options)
+def prepared(
+    model: Model, options: Options, known: Known | None = None
+) -> tuple[Simplified, OrderResult, Prepared]:
+    """What is compiled: simplified, in the best order, or that of the stages prescribed, and lowered.
+    What is not `known` of the model is made, and known then."""
+    known = known or Known(model)
+    simplified = known.passed(options)
     graph = simplified.graph
-    order = best_order(graph, effort=options.effort)
+    order = known.order(graph, options.effort)
     if options.stages is not None:
         check_graph(graph, options.stages_of)
         order = replace(order, order=stage_order(graph, options.stages))
-    return simplified, order, _ready(graph, order, options)
-
-
-def _ready(graph: Graph, order: OrderResult, options: Options) -> Prepared:
-    return prepare(
-        graph,
-        order.order,
-        input_mode=options.input_mode,
-        output_mode=options.output_mode,
-        preserve_input=options.preserve_input,
-        align=options.align,
-        join=options.schedule == "rows",
-        target=options.target,
-    )
+    return simplified, order, known.prepared(graph, order.order, options)
 
 
 def searched(
-    model: Model, options: Options, *, strips: bool = False, tell: Tell = lambda _: None
+    model: Model,
+    options: Options,
+    *,
+    strips: bool = False,
+    tell: Tell = lambda _: None,
+    known: Known | None = None,
 ) -> Searched:
-    """The plans that the options ask for; with `strips`, all of them.
+    """The plans that the options ask for; with `strips`, all of them. What is not `known` of the model
+    is made, and known then.
 
     A search with more effort begins with all that less had found, so that it ends no worse; it ends
     where nothing is left to look at.
     """
+    known = known or Known(model)
     strips = strips or options.limited
     if options.stages is not None:
-        simplified, order, ready = prepared(model, options)
+        simplified, order, ready = prepared(model, options, known)
         plans = planner.plans_of(ready, strips=strips, effort=options.effort, tell=tell)
         return Searched(simplified, plans, (order,))
-    simplified = passed(model, options)
+    asked = replace(
+        options, max_ram=None, max_overhead=None, cost="macs", fastest=False, smallest=False
+    )
+    return known.once(("searched", asked, strips), lambda: _searched(asked, strips, tell, known))
+
+
+def _searched(options: Options, strips: bool, tell: Tell, known: Known) -> Searched:
+    simplified = known.passed(options)
     graph = simplified.graph
     found: Searched | None = None
     for effort in _efforts(options.effort):
-        order = best_order(graph, effort=effort)
-        before = None if found is None else found.plans
-        same = before is not None and before.ready.order == order.order
-        ready = before.ready if before and same else _ready(graph, order, options)
+        order = known.order(graph, effort)
         plans = planner.plans_of(
-            ready,
+            known.prepared(graph, order.order, options),
             strips=strips,
             effort=effort,
             placing=options.effort,
             tell=tell,
-            before=before,
+            before=None if found is None else found.plans,
         )
         orders = () if found is None else found.orders
         found = Searched(simplified, plans, (*orders, order))

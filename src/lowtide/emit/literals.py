@@ -50,24 +50,32 @@ def struct_text(params: Params, arrays: Arrays) -> str:
 
 def values_text(array: Array) -> str:
     """The elements of an array, in lines."""
+    text = f" {_elements(array)},"
+    lines, at = [], 0
+    while at < len(text):
+        end = text.rfind(",", at, at + _LINE) + 1
+        lines.append(f"   {text[at:end]}")
+        at = end
+    return "\n".join(lines)
+
+
+_LINE = 96
+"""Of characters that elements take in a line, the indentation aside."""
+
+
+def _elements(array: Array) -> str:
+    """The elements with ", " between them."""
     flat = array.values.reshape(-1).tolist() or [0]
-    texts = [float_literal(v) if array.ctype == "float" else _integer(v, array.ctype) for v in flat]
-    lines, line = [], "   "
-    for text in texts:
-        if len(line) + len(text) > 97:
-            lines.append(line)
-            line = "   "
-        line += f" {text},"
-    return "\n".join([*lines, line])
-
-
-def _integer(value: int, ctype: str) -> str:
     # The least values have no literal of their own type in C.
-    if ctype == "int32_t" and value == -(1 << 31):
-        return "INT32_MIN"
-    if ctype == "int64_t":
-        return "INT64_MIN" if value == -(1 << 63) else f"INT64_C({value})"
-    return str(value)
+    match array.ctype:
+        case "float":
+            return ", ".join(map(float_literal, flat))
+        case "int64_t":
+            return ", ".join("INT64_MIN" if v == -(1 << 63) else f"INT64_C({v})" for v in flat)
+        case "int32_t":
+            return str(flat)[1:-1].replace(str(-(1 << 31)), "INT32_MIN")
+        case _:
+            return str(flat)[1:-1]
 
 
 def float_literal(value: float) -> str:

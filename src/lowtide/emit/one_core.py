@@ -9,8 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from lowtide.emit.footprint import bytes_of
-from lowtide.ir import Graph
-from lowtide.lower import lower_op
+from lowtide.lower.lowerings import Lowerings
 from lowtide.lower.nodes import Node
 from lowtide.plans.cost import CostModel, load_model
 from lowtide.target import ANY, Target
@@ -26,26 +25,24 @@ class Gain:
     constants: tuple[int, int]
 
 
-def gains(graph: Graph, targets: Iterable[Target]) -> tuple[Gain, ...]:
-    """What each of the `targets` would save, if at least 1 % of the instructions. `graph` is one that
-    can be lowered as it is."""
-    shared = _nodes(graph, ANY)
+def gains(lowerings: Lowerings, targets: Iterable[Target]) -> tuple[Gain, ...]:
+    """What each of the `targets` would save, if at least 1 % of the instructions. `lowerings` are of a
+    graph that can be lowered as it is."""
+    shared = tuple(lowerings.nodes(ANY))
+    sizes: dict[tuple[Node, ...], int] = {}
     found = []
     for target in targets:
-        model, own = load_model(target.priced_as), _nodes(graph, target)
+        model, own = load_model(target.priced_as), tuple(lowerings.nodes(target))
         before, after = _instructions(model, shared), _instructions(model, own)
         if 100 * after < 99 * before:
-            sizes = bytes_of(shared), bytes_of(own)
-            found.append(Gain(target.core, (before, after), sizes))
+            for nodes in (shared, own):
+                if nodes not in sizes:
+                    sizes[nodes] = bytes_of(nodes)
+            found.append(Gain(target.core, (before, after), (sizes[shared], sizes[own])))
     return tuple(found)
 
 
-def _nodes(graph: Graph, target: Target) -> list[Node]:
-    lowered = (lower_op(graph, op, target=target) for op in graph.ops)
-    return [node for one in lowered for node in one.nodes if isinstance(node, Node)]
-
-
-def _instructions(model: CostModel, nodes: list[Node]) -> int:
+def _instructions(model: CostModel, nodes: Iterable[Node]) -> int:
     return sum(model.node(node) for node in nodes)
 
 

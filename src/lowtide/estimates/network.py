@@ -24,6 +24,7 @@ from lowtide.lower.families.conv_vector import ConvVector
 from lowtide.lower.families.depthwise_3x3 import Depthwise3x3
 from lowtide.lower.families.depthwise_mult1 import DepthwiseMult1
 from lowtide.lower.families.depthwise_vector import DepthwiseVector
+from lowtide.lower.lowerings import Lowerings
 from lowtide.lower.nodes import AnyNode, Node
 from lowtide.modes import InputMode
 from lowtide.place.rows import place_rows
@@ -62,10 +63,16 @@ class Need:
 class Network:
     """A graph whose operators stand in `order`, as an estimate sees it; for all input modes."""
 
-    def __init__(self, graph: Graph, order: Sequence[int], target: Target) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        order: Sequence[int],
+        target: Target,
+        lowerings: Lowerings | None = None,
+    ) -> None:
         self.target = target
         self._price = prices(load_model(target.priced_as))
-        self.ready = prepare(graph, order, target=target, blocks=False)
+        self.ready = prepare(graph, order, target=target, blocks=False, lowerings=lowerings)
         self.order = [group.operator for group in self.ready.groups if group.operator >= 0]
 
     @cached_property

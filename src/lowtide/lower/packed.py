@@ -9,6 +9,7 @@ kernels/include/lt_conv_packed.h and lt_narrow in lt_fixed.h.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ _INT32 = 1 << 31
 _MAX_SHIFT = 22  # of lt_narrow: (2 * zero + 1) << 22 fits 32 bits
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Channels:
     """What the requantisation of each output channel needs; bias with the input's zero point folded in.
 
@@ -48,12 +49,27 @@ class Channels:
         """Whether the range is less than all of int8."""
         return self.low > LEAST or self.high < GREATEST
 
-    @property
+    @cached_property
     def ends(self) -> Integers:
         """[2, channels]: the least and the greatest sum of each, if every x is an int8."""
         above, below = (self.sizes + self.sums) >> 1, (self.sizes - self.sums) >> 1
         most = GREATEST * above - LEAST * below
         return np.array([self.bias + LEAST * above - GREATEST * below, self.bias + most])
+
+    @cached_property
+    def constants(self) -> tuple[Integers, NDArray[np.bool_]]:
+        """The one value that each can have, and whether it can have no other: if its sums, from end to
+        end, all give the same."""
+        scaled, fine = rounded_twice(self.factors)(self.ends)
+        made = scaled + self.zero
+        low, high = np.clip(made, self.low, self.high)
+        return low, (fine & fits(made)).all(axis=0) & (low == high)
+
+    @cached_property
+    def too_wide(self) -> NDArray[np.bool_]:
+        """Which of them do not meet the conditions of lt_narrow."""
+        _, constant = self.constants
+        return ~(constant | is_narrow(self.ends, self.factors, self.zero))
 
     def some(self, those: NDArray[np.intp]) -> Channels:
         """`those` channels alone."""
@@ -119,9 +135,9 @@ def sizes_of(weights: NDArray[Any]) -> Integers:
 
 def narrow(channels: Channels) -> Narrow | None:
     """`channels` for lt_narrow, or None if one of them does not meet its conditions."""
-    if too_wide(channels).any():
+    if channels.too_wide.any():
         return None
-    value, constant = _constants(channels, channels.ends)
+    value, constant = channels.constants
     multiplier, shift = channels.factors.T
     # Of a constant, lt_narrow makes zero + (8 * d * 2^30 / 2^32) / 2 = zero + d.
     return Narrow(
@@ -133,22 +149,6 @@ def narrow(channels: Channels) -> Narrow | None:
         np.where(constant, 0, channels.sums),
         np.where(constant, 0, channels.sizes),
     )
-
-
-def too_wide(channels: Channels) -> NDArray[np.bool_]:
-    """Which channels do not meet its conditions."""
-    ends = channels.ends
-    _, constant = _constants(channels, ends)
-    return ~(constant | is_narrow(ends, channels.factors, channels.zero))
-
-
-def _constants(channels: Channels, ends: Integers) -> tuple[Integers, NDArray[np.bool_]]:
-    """The one value that a channel can have, and whether it can have no other: if its sums, from end to
-    end, all give the same."""
-    scaled, fine = rounded_twice(channels.factors)(ends)
-    made = scaled + channels.zero
-    low, high = np.clip(made, channels.low, channels.high)
-    return low, (fine & fits(made)).all(axis=0) & (low == high)
 
 
 def is_narrow(ends: Integers, factors: Factors, zero: int) -> NDArray[np.bool_]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from lowtide.errors import UsageError
 from lowtide.ir import Graph
 from lowtide.lower import lower_op
+from lowtide.lower.lowerings import Lowerings
 from lowtide.lower.nodes import AnyNode, Exchange, Lowered
 from lowtide.modes import InputMode, OutputMode
 from lowtide.rows.bases import CONSTANTS, FIRST_INPUT
@@ -61,6 +62,7 @@ class Prepared:
     fixed: Mapping[int, tuple[int, int]]
     joined: Joined
     target: Target
+    lowerings: Lowerings = field(repr=False)
     _variants: dict[frozenset[int], Variant] = field(default_factory=dict, repr=False)
 
     @property
@@ -193,13 +195,16 @@ def prepare(
     join: bool = True,
     blocks: bool = True,
     target: Target = ANY,
+    lowerings: Lowerings | None = None,
 ) -> Prepared:
-    """Lower every operator. Raises ModelError for one without a kernel.
+    """Lower every operator, but for those that are in `lowerings`. Raises ModelError for one without a
+    kernel.
 
     With `join`, concatenations and splits along rows or columns cost nothing, and there are `blocks`:
     for rows only.
     """
-    lowered = {op.id: lower_op(graph, op, target=target) for op in graph.ops}
+    known = lowerings or Lowerings(graph)
+    lowered = {op.id: known.of(op, target) for op in graph.ops}
     check_rows(graph, lowered)
     views = resolve_views(graph, lowered)
     constants, fixed = _constants(graph, lowered, views)
@@ -220,6 +225,7 @@ def prepare(
         fixed=fixed | {t: (FIRST_INPUT + i, 0) for i, t in enumerate(graph.inputs) if t in outside},
         joined=joined(graph, lowered, views) if join else Joined({}, frozenset()),
         target=target,
+        lowerings=known,
     )
     return with_blocks(ready) if join and blocks else ready
 
@@ -234,7 +240,7 @@ def with_blocks(
     if target.is_particular or any(t.of_nibbles for t in graph.tensors):
         shared = target.within_blocks
         windows = (op for op in graph.ops if op.window is not None)
-        within = lowered | {op.id: lower_op(graph, op, target=shared) for op in windows}
+        within = lowered | {op.id: ready.lowerings.of(op, shared) for op in windows}
     kept = [n for n in ready.order if n not in ready.joined.operators and lowered[n].nodes]
     wide, blocks = find_blocks(graph, within, kept, ready.parts)
     known = lowered, within

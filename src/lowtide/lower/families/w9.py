@@ -28,7 +28,7 @@ def around(layer: Layer, node: Callable[[Layer], Node]) -> Node:
     """The node of a layer; `node` makes that of one of bytes."""
     channels = layer.known
     nine = _of_nine_bits(channels)
-    anew = nine | packed.too_wide(channels)
+    anew = nine | channels.too_wide
     most = _MOST_DEPTHWISE if layer.filters else _MOST_DSP if _has_dsp(layer) else _MOST_OTHERS
     if anew.any() and anew.sum() <= most * layer.out_c:
         rest = node(layer.having(channels.without(np.flatnonzero(anew))))
