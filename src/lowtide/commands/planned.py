@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 
 from lowtide.commands.compiling import Compiled, compiled_of
 from lowtide.commands.known import Known
@@ -19,19 +21,24 @@ from lowtide.program.assemble import assemble_placed
 from lowtide.shown import Shown
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Planned(Shown):
     """What `lowtide plan` shows. `points` is the front, if asked for; `complete` says that it is exact.
 
-    `tflm_bytes` is the arena of TFLM's own planner, predicted, without its variables. No order of the
-    program's steps, each run once, needs an arena of less than `lower_bound_bytes`.
+    `tflm_bytes` is the arena of TFLM's own planner, predicted, without its variables. `bound` looks for
+    the lower bound, once it is asked for.
     """
 
     compiled: Compiled
     points: tuple[Point, ...] | None
     complete: bool
     tflm_bytes: int
-    lower_bound_bytes: int
+    bound: Callable[[], int] = field(repr=False)
+
+    @cached_property
+    def lower_bound_bytes(self) -> int:
+        """No order of the program's steps, each run once, needs an arena of less."""
+        return self.bound()
 
     @property
     def proved_optimal(self) -> bool:
@@ -74,6 +81,6 @@ def planned_model(
     complete = is_complete(options, order, plans)
     of = options, name, order, assembly, simplified
     compiled = compiled_of(model, *of, complete=complete, known=known)
-    tell("looking for a lower bound")
-    bound = plan_bound(point.placed, effort=options.effort * (0.1 if front else 1.0))
+    effort = options.effort * (0.1 if front else 1.0)
+    bound = partial(plan_bound, point.placed, effort=effort)
     return Planned(compiled, points, plans.complete, compiled.tflm_bytes.arena, bound)
