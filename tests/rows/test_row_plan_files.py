@@ -55,7 +55,7 @@ def compiled(seed: int, stages: Sequence[Choice], *, small: bool) -> Compiled:
 def document_of(program: Compiled) -> dict[str, Any]:
     """What `lowtide plan -o` writes."""
     document: dict[str, Any] = json.loads(
-        to_json(plan_document(Planned(program, None, True, 0, 0)))
+        to_json(plan_document(Planned(program, None, (), True, 0, lambda: 0)))
     )
     return document
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 
 from lowtide.commands.compiling import Compiled, compiled_of
 from lowtide.commands.known import Known
@@ -19,15 +21,15 @@ from lowtide.program.assemble import assemble_placed
 from lowtide.shown import Shown
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Planned(Shown):
     """What `lowtide plan` shows. `points` is the front, if asked for; `complete` says that it is exact.
     `ways` are the plans by name that there are to choose from without any limit: the one of the fewest
     instructions, the default one, and the one of least RAM that computes nothing twice; none if the
     options say which plan to take.
 
-    `tflm_bytes` is the arena of TFLM's own planner, predicted, without its variables. No order of the
-    program's steps, each run once, needs an arena of less than `lower_bound_bytes`.
+    `tflm_bytes` is the arena of TFLM's own planner, predicted, without its variables. `bound` looks for
+    the lower bound, once it is asked for.
     """
 
     compiled: Compiled
@@ -35,7 +37,12 @@ class Planned(Shown):
     ways: tuple[tuple[str, Point], ...]
     complete: bool
     tflm_bytes: int
-    lower_bound_bytes: int
+    bound: Callable[[], int] = field(repr=False)
+
+    @cached_property
+    def lower_bound_bytes(self) -> int:
+        """No order of the program's steps, each run once, needs an arena of less."""
+        return self.bound()
 
     @property
     def proved_optimal(self) -> bool:
@@ -83,6 +90,6 @@ def planned_model(
     complete = found.complete or options.stages is not None
     of = options, name, found.order_of(point), assembly, found.simplified
     compiled = compiled_of(model, *of, complete=complete, known=known)
-    tell("looking for a lower bound")
-    bound = plan_bound(point.placed, effort=options.effort * (0.1 if front else 1.0))
+    effort = options.effort * (0.1 if front else 1.0)
+    bound = partial(plan_bound, point.placed, effort=effort)
     return Planned(compiled, points, ways, plans.complete, compiled.tflm_bytes.arena, bound)
