@@ -17,6 +17,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Literal
@@ -52,8 +53,6 @@ _LINE_LENGTH: Final = 240
 
 def engine_package(engine: EngineName) -> str:
     """The package that an engine is of, and its version: "tflite-micro 0.1"."""
-    from importlib.metadata import PackageNotFoundError, version  # it takes long to import
-
     name = _PACKAGES[engine]
     try:
         return f"{name} {version(name)}"

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from lowtide.commands.checking import Ran, Verified
 from lowtide.commands.compiling import Compiled
 from lowtide.commands.sequences import State
 from lowtide.ir.macs import graph_macs
@@ -19,6 +18,9 @@ from lowtide.report.profile import profile_fields, profile_text
 from lowtide.report.saved import saved_lines, savings_document
 from lowtide.report.text import ENGINES, amount, plain, table
 from lowtide.target import ANY
+
+if TYPE_CHECKING:  # compiling needs nothing that runs programs
+    from lowtide.commands.checking import Ran, Verified
 
 NOT_PROVED = (
     "Not proved: other inputs, and what another compiler makes of the C, which `lowtide run` compares "

@@ -215,7 +215,13 @@ def _inside(axis: Axis, length: int, made: int) -> NDArray[np.bool_] | None:
     if len(at) * axis.kernel > _MOST_CASES:
         return None
     at = at[:, None] + np.arange(axis.kernel) * axis.dilation
-    return np.unique((at >= 0) & (at < length), axis=0)
+    return _each_once((at >= 0) & (at < length))
+
+
+def _each_once(cases: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The rows in order, equal ones once: of few that is quicker than by `np.unique`."""
+    found = sorted(set(map(tuple, cases.tolist())))
+    return np.array(found, np.bool_).reshape(-1, cases.shape[1])
 
 
 def _ends(at: Integers, axis: Axis, length: int) -> Integers:
@@ -234,4 +240,4 @@ def _transposed(axis: Axis, length: int, made: int) -> NDArray[np.bool_] | None:
         return None
     at = at[:, None] - np.arange(axis.kernel)
     inside = (at % axis.stride == 0) & (at >= 0) & (at < length * axis.stride)
-    return np.unique(inside, axis=0)
+    return _each_once(inside)
