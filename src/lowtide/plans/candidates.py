@@ -19,7 +19,7 @@ from lowtide.plans.search import Path, cheapest, choices_of
 from lowtide.plans.space import Space
 from lowtide.rows.stages import Choice
 
-_NEARLY = 0.9
+_NEARLY = 0.75
 """Of what a path in strips costs and needs, its plan costs and needs at least this part."""
 
 _NEAR = 1.02
@@ -122,9 +122,7 @@ def in_turn(
 
 def _is_beyond(other: Draft, own: Draft) -> bool:
     """Whether another plan keeps the promise of `Candidate`."""
-    return (
-        other.peak_bytes >= own.peak_bytes and other.cost >= own.cost and other.macs >= own.macs
-    )
+    return other.peak_bytes >= own.peak_bytes and other.cost >= own.cost and other.macs >= own.macs
 
 
 def _beyond(path: Path, point: Point) -> dict[Edge, int]:
@@ -134,7 +132,8 @@ def _beyond(path: Path, point: Point) -> dict[Edge, int]:
     nearly all below their highest row, and of those that reach the top the largest.
     """
     tops = stage_tops(point.placed)
-    needs = list(zip(tops, path.rooms, path.edges, strict=True))
+    rooms = (max(room, edge.least) for room, edge in zip(path.rooms, path.edges, strict=True))
+    needs = list(zip(tops, rooms, path.edges, strict=True))
     highest = max(((top, need) for top, need, _ in needs), default=(0, 0))
     return {
         edge: top - need

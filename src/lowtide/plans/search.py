@@ -23,8 +23,8 @@ _STEP = 0.995
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Path:
-    """A plan: its edges, and in how many bytes the forms of each fit; the most that one of them needs in
-    bytes, its MACs and its cost."""
+    """A plan: its edges, and in how many bytes the forms of each fit (0: they are the smallest); the most
+    that one of them needs in bytes, its MACs and its cost."""
 
     edges: tuple[Edge, ...]
     rooms: tuple[int, ...]
@@ -44,10 +44,8 @@ class Path:
 
     def leanest(self) -> Path:
         """The same with all operators in their smallest forms."""
-        rooms = tuple(edge.least for edge in self.edges)
-        found = [edge.within(room) for edge, room in zip(self.edges, rooms, strict=True)]
-        cost = sum(of[0] for of in found if of is not None)
-        return replace(self, rooms=rooms, cost=cost)
+        cost = sum(edge.leanest for edge in self.edges)
+        return replace(self, rooms=(0,) * len(self.edges), cost=cost)
 
     @property
     def quickest(self) -> int:
@@ -65,7 +63,7 @@ def ladder(space: Space, step: float = _STEP) -> Iterator[Path]:
         yield path
         limit = path.peak - 1
         path = cheapest(space, min(limit, int(path.peak * step))) or cheapest(space, limit)
-        if path is None and (leanest := last.leanest()).rooms != last.rooms:
+        if path is None and (leanest := last.leanest()).cost > last.cost:
             yield leanest
 
 
