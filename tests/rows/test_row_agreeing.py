@@ -6,7 +6,8 @@ and above each arena and cost that there is, another plan is the first to be loo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 
@@ -64,7 +65,8 @@ def beside(figures: Iterable[int]) -> list[int]:
     return sorted({*between, *(f + by for f in ordered for by in (-1, 0, 1))})
 
 
-def answers_in_ram(of: Plans, limits: Sequence[int]) -> Iterator[tuple[int, Point]]:
+def in_ram(of: Plans, limits: Iterable[int]) -> Iterator[tuple[int, Point]]:
+    """The answers of P2, where there are any."""
     for most in limits:
         try:
             yield most, within_ram(of, most)
@@ -72,7 +74,8 @@ def answers_in_ram(of: Plans, limits: Sequence[int]) -> Iterator[tuple[int, Poin
             continue
 
 
-def answers_at_cost(of: Plans, unit: Unit, limits: Sequence[float]) -> Iterator[tuple[float, Point]]:
+def at_cost(of: Plans, unit: Unit, limits: Iterable[float]) -> Iterator[tuple[float, Point]]:
+    """The answers of P1, where there are any."""
     for most in limits:
         try:
             yield most, within_cost(of, most, unit)
@@ -80,43 +83,42 @@ def answers_at_cost(of: Plans, unit: Unit, limits: Sequence[float]) -> Iterator[
             continue
 
 
-def of_cost(of: Plans, points: Sequence[Point], unit: Unit) -> list[float]:
-    """Limits at and around the costs of plans."""
-    own = of.own(unit)
+def rams(of: Plans, points: Sequence[Point]) -> list[int]:
+    """Limits at, around and between the arenas of plans, and none."""
+    return [*beside(point.arena_bytes + of.state for point in points), 1 << 60]
+
+
+def times(of: Plans, points: Sequence[Point], unit: Unit) -> list[float]:
+    """Limits at, around and between the costs of plans, and none."""
     figures = beside(point.macs if unit == "macs" else point.cost for point in points)
-    return [*(figure / own for figure in figures), float("inf")]
+    return [*(figure / of.own(unit) for figure in figures), float("inf")]
 
 
 def check(of: Plans, points: Sequence[Point]) -> None:
     """All sentences on one network; limits are those of `points`."""
-    best = {key(point) for point in front(of)}
-    check_front(front(of))
-    check_worth(of, default(of), points)
-    for found in (default(of), fastest(of), smallest(of)):
-        assert key(found) in best
-    cost: int | None = None
-    rams = beside(point.arena_bytes + of.state for point in points)
-    for most, point in answers_in_ram(of, [*rams, 1 << 60]):
-        assert point.arena_bytes + of.state <= most
-        assert key(point) in best
-        assert cost is None or point.cost <= cost
-        cost = point.cost
-    assert cost is not None
-    for unit in UNITS:
-        arena: int | None = None
-        for times, point in answers_at_cost(of, unit, of_cost(of, points, unit)):
-            assert of.times(point, unit) <= times
-            assert key(point) in best
-            assert arena is None or point.arena_bytes <= arena
-            arena = point.arena_bytes
-        assert arena is not None
-
-
-def check_front(points: Sequence[Point]) -> None:
-    """None beats another."""
-    for one, other in pairwise(points):
+    found = front(of)
+    best = {key(point) for point in found}
+    for one, other in pairwise(found):
         assert one.arena_bytes > other.arena_bytes
         assert one.cost < other.cost
+    check_worth(of, default(of), points)
+    for point in (default(of), fastest(of), smallest(of)):
+        assert key(point) in best
+    cost = 1 << 60
+    for most, point in in_ram(of, rams(of, points)):
+        assert point.arena_bytes + of.state <= most
+        assert key(point) in best
+        assert point.cost <= cost
+        cost = point.cost
+    assert cost == fastest(of).cost
+    for unit in UNITS:
+        arena = 1 << 60
+        for most_times, point in at_cost(of, unit, times(of, points, unit)):
+            assert of.times(point, unit) <= most_times
+            assert key(point) in best
+            assert point.arena_bytes <= arena
+            arena = point.arena_bytes
+        assert arena == found[-1].arena_bytes
 
 
 def check_worth(of: Plans, chosen: Point, points: Sequence[Point]) -> None:
@@ -134,9 +136,69 @@ def check_worth(of: Plans, chosen: Point, points: Sequence[Point]) -> None:
 
 def computes_once(point: Point) -> bool:
     """Whether a plan has neither strips nor blocks that compute something twice."""
-    ready = point.ready
-    again = {block.op for block in ready.blocks if block.again}
+    of = point.ready
+    again = {block.op for block in of.blocks if block.again}
     return all(
-        choice.strip_width is None and again.isdisjoint(ready.chosen(choice))
+        choice.strip_width is None and again.isdisjoint(of.chosen(choice))
         for choice in point.choices
     )
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_plans_of_small_networks_agree(seed: int) -> None:
+    check(plans(seed), all_points(plans(seed)))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_answers_are_those_of_all_plans(seed: int) -> None:
+    """Whatever is placed, and in whatever order it is asked: of all plans, placed, none answers better."""
+    every = all_points(plans(seed))
+
+    def anew() -> Plans:
+        return replace(plans(seed))
+
+    asked = anew()
+    best = min(map(fewest, every))
+    assert fewest(fastest(anew())) == fewest(fastest(asked)) == best
+    assert key(default(anew())) == key(default(asked)) == key(default(plans(seed)))
+    for most, point in in_ram(anew(), rams(plans(seed), every)):
+        fits = [p for p in every if p.arena_bytes + plans(seed).state <= most]
+        assert fewest(point) == min(map(fewest, fits)) == fewest(within_ram(asked, most))
+    for unit in UNITS:
+        for most_times, point in at_cost(anew(), unit, times(plans(seed), every, unit)):
+            allowed = [p for p in every if plans(seed).times(p, unit) <= most_times]
+            assert key(point) == min(map(key, allowed)) == key(within_cost(asked, most_times, unit))
+    unbeaten = [
+        p for p in {key(p) for p in every} if not any(beats(key(q), p) for q in every)
+    ]
+    assert sorted(unbeaten) == sorted({key(p) for p in front(anew())})
+
+
+def fewest(point: Point) -> tuple[int, int]:
+    return point.cost, point.arena_bytes
+
+
+def beats(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    return one != other and one[0] <= other[0] and one[1] <= other[1]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_candidate_is_what_its_path_says(seed: int) -> None:
+    """Rows that nobody reads are live before the first stage, and in strips the search does not know all
+    that is live, nor, of blocks and of cores with kernels of their own, all that is run."""
+    of = plans(seed)
+    any_core = of.ready.target.core == "any"
+    for candidate in of.candidates:
+        path = candidate.path
+        point, *others = candidate.points
+        peak = max(stage.peak_bytes for stage in point.placed.plan.stages)
+        strips = any(edge.width for edge in path.edges)
+        assert point.macs == path.macs
+        assert peak <= path.peak
+        assert peak == path.peak or strips
+        assert 0.7 * point.cost <= path.cost <= 1.6 * point.cost
+        if not strips or (any_core and not any(e.width and e.blocks for e in path.edges)):
+            assert point.cost == path.cost
+        assert point.arena_bytes >= point.peak_bytes >= peak
+        for other in others:
+            assert other.macs >= path.macs
