@@ -1,24 +1,32 @@
 """All plans that any command would place: known by their bounds until somebody has to know more.
 
-A path through the stages says what its plan costs, and that its arena is no smaller than its peak. What
-its arena is shows once its rows are placed, which takes long. So a question is answered in the order in
-which bounds say that plans may be the answer, and plans are placed until one is sure to be: the answer
-is the same as if all were placed.
+A path through the stages says what its plan costs and needs, for stages in strips nearly. What its arena
+is shows once its rows are placed, which takes long. So a question is answered in the order in which
+bounds say that plans may be the answer, and plans are placed until one is sure to be: the answer is the
+same as if all were placed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush
 
 from lowtide.plans.edges import Edge
 from lowtide.plans.placed import stage_tops
-from lowtide.plans.placer import Placer, Point
+from lowtide.plans.placer import Draft, Placer, Point
 from lowtide.plans.search import Path, cheapest, choices_of
 from lowtide.plans.space import Space
+from lowtide.rows.stages import Choice
+
+_NEARLY = 0.9
+"""Of what a path in strips costs and needs, its plan costs and needs at least this part."""
 
 _NEAR = 1.02
 """A plan whose arena is at most so many times its peak is placed well enough."""
+
+_TRIES = 3
+"""How many plans are tried in place of one whose rows lie above its peak."""
 
 _FULL = 0.8
 """The part of what lies below its highest row that a stage needs, for this to count as its need."""
@@ -27,12 +35,13 @@ _FULL = 0.8
 @dataclass(eq=False)
 class Candidate:
     """A path of a `space`, and, once they are asked for, the plans placed on its behalf: its own, and, if
-    its rows lie above its peak, one that places better. None of them has less arena than the path's
-    peak, a lower cost, or fewer MACs."""
+    its rows lie above its peak, some that place better. None of them costs less than the path's own, has
+    fewer MACs or less that is live at the peak."""
 
     path: Path
-    space: Space
+    space: Space = field(repr=False)
     placer: Placer = field(repr=False)
+    _choices: tuple[Choice, ...] | None = None
     _points: tuple[Point, ...] | None = None
 
     @property
@@ -41,31 +50,80 @@ class Candidate:
         return self._points is not None
 
     @property
-    def points(self) -> tuple[Point, ...]:
-        """Its plans, which are placed if they are not yet."""
-        return self.place()
+    def is_exact(self) -> bool:
+        """Whether its bounds are what its plan costs and needs."""
+        return self._choices is not None or not self.path.strips
 
-    def place(self) -> tuple[Point, ...]:
-        """The same."""
+    @property
+    def cost(self) -> int:
+        """What its plans cost at least."""
+        if self._choices is None:
+            return self.path.cost if not self.path.strips else int(_NEARLY * self.path.cost)
+        return self.draft.cost
+
+    @property
+    def peak(self) -> int:
+        """What its plans' arenas are at least, in bytes."""
+        if self._choices is None:
+            return self.path.peak if not self.path.strips else int(_NEARLY * self.path.peak)
+        return self.draft.peak_bytes
+
+    @property
+    def draft(self) -> Draft:
+        """Its own plan, before it is placed."""
+        if self._choices is None:
+            self._choices = choices_of(self.path, self.placer.ready)
+        return self.placer.draft(self._choices)
+
+    @property
+    def points(self) -> tuple[Point, ...]:
+        """Its plans, placed."""
         if self._points is None:
             self._points = tuple(self._made())
         return self._points
 
     def _made(self) -> Iterator[Point]:
-        ready, path = self.placer.ready, self.path
-        point = self.placer.place(choices_of(path, ready))
-        yield point
-        if point.arena_bytes > path.peak * _NEAR:
-            more = _beyond(path, point)
-            limit = (path.peak + point.arena_bytes - 1) // 2
-            other = cheapest(self.space, limit, more)
-            if other is not None and _is_beyond(other, path):
-                yield self.placer.place(choices_of(other, ready))
+        own = self.draft
+        assert self._choices is not None
+        best = self.placer.place(self._choices)
+        yield best
+        low, more = own.peak_bytes, _beyond(self.path, best)
+        for _ in range(_TRIES):
+            if best.arena_bytes <= low * _NEAR:
+                break
+            limit = (low + best.arena_bytes - 1) // 2
+            path = cheapest(self.space, limit, more)
+            choices = None if path is None else choices_of(path, self.placer.ready)
+            if path is None or choices is None or not _is_beyond(self.placer.draft(choices), own):
+                low = limit + 1
+                continue
+            point = self.placer.place(choices)
+            yield point
+            for edge, extra in _beyond(path, point).items():
+                more[edge] = max(extra, more.get(edge, 0))
+            if point.arena_bytes < best.arena_bytes:
+                best = point
 
 
-def _is_beyond(other: Path, path: Path) -> bool:
+def in_turn(
+    candidates: Iterable[Candidate], rank: Callable[[Candidate], tuple[int, ...]]
+) -> Iterator[Candidate]:
+    """The candidates by `rank`, the least first, each with exact bounds."""
+    heap = [(rank(of), number, of) for number, of in enumerate(candidates)]
+    heapify(heap)
+    while heap:
+        _, number, of = heappop(heap)
+        if of.is_exact:
+            yield of
+        else:
+            _ = of.draft
+            heappush(heap, (rank(of), number, of))
+
+
+def _is_beyond(other: Draft, own: Draft) -> bool:
+    """Whether another plan keeps the promise of `Candidate`."""
     return (
-        max(other.rooms) >= path.peak and other.cost >= path.cost and other.macs >= path.macs
+        other.peak_bytes >= own.peak_bytes and other.cost >= own.cost and other.macs >= own.macs
     )
 
 
@@ -76,7 +134,8 @@ def _beyond(path: Path, point: Point) -> dict[Edge, int]:
     nearly all below their highest row, and of those that reach the top the largest.
     """
     tops = stage_tops(point.placed)
-    needs = list(zip(tops, path.rooms, path.edges, strict=True))
+    rooms = (max(room, edge.least) for room, edge in zip(path.rooms, path.edges, strict=True))
+    needs = list(zip(tops, rooms, path.edges, strict=True))
     highest = max(((top, need) for top, need, _ in needs), default=(0, 0))
     return {
         edge: top - need

@@ -24,8 +24,11 @@ class Formed:
     limits: Sequence[int | None]
 
     def within(self, room: int) -> int:
-        """The cheapest form that fits; of equal ones that of least scratch memory."""
-        fits = (at for at, need in enumerate(self.needs) if need <= room)
+        """The cheapest form that fits, of equal ones that of least scratch memory; the smallest if none
+        fits."""
+        fits = [at for at, need in enumerate(self.needs) if need <= room]
+        if not fits:
+            return min(range(len(self.needs)), key=lambda at: (self.needs[at], self.costs[at]))
         return min(fits, key=lambda at: (self.costs[at], self.needs[at]))
 
 
@@ -63,9 +66,16 @@ class Edge:
         need, cost = self._stairs[at - 1]
         return cost, need
 
+    @property
+    def leanest(self) -> int:
+        """What it costs with each operator in its smallest form."""
+        formed = self.formed()
+        rest = self.cost - sum(min(of.costs) for of in formed)
+        return rest + sum(of.costs[of.within(0)] for of in formed)
+
     def limits(self, room: int) -> Limits:
-        """Of operators that are not in their normal form in so many bytes the scratch memory they may
-        take: (operator, bytes)."""
+        """Of operators that are not in their normal form in so many bytes (0: in their smallest forms) the
+        scratch memory they may take: (operator, bytes)."""
         found = ((of.operator, of.limits[of.within(room)]) for of in self.formed())
         return tuple((operator, limit) for operator, limit in found if limit is not None)
 

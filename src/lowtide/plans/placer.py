@@ -1,4 +1,4 @@
-"""Plans placed: where their rows lie, each plan once."""
+"""Plans of one network: their steps in order, and where their rows lie; each plan once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lowtide.place.rows import FULL
 from lowtide.plans.cost import CostModel
 from lowtide.plans.placed import PlacedPlan, placed
 from lowtide.rows.prepare import Prepared
-from lowtide.rows.scheduled import scheduled
+from lowtide.rows.scheduled import Scheduled, scheduled
 from lowtide.rows.stages import Choice
 
 Tell = Callable[[str], None]
@@ -18,9 +18,27 @@ Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Draft:
+    """A plan whose rows lie nowhere yet. `cost` is the instructions that a model predicts of it."""
+
+    rows: Scheduled = field(repr=False)
+    cost: int
+
+    @property
+    def macs(self) -> int:
+        """MACs that it computes."""
+        return self.rows.plan.macs
+
+    @property
+    def peak_bytes(self) -> int:
+        """The most that is live in it."""
+        return self.rows.plan.peak_bytes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Point:
-    """A plan of the network `ready` that was placed. `overhead` is its MACs over the network's own; `cost` is the instructions
-    that a model predicts of it."""
+    """A plan of the network `ready` that was placed. `overhead` is its MACs over the network's own; `cost`
+    is the instructions that a model predicts of it."""
 
     macs: int
     overhead: float
@@ -35,11 +53,6 @@ class Point:
         """Bytes of arena."""
         return self.placed.arena_bytes
 
-    @property
-    def blocks(self) -> int:
-        """How many of the operators that run are blocks."""
-        return sum(len(choice.blocks) for choice in self.choices)
-
 
 class Placer:
     """Places plans of one network, each once; they cost the instructions that `model` predicts.
@@ -52,16 +65,23 @@ class Placer:
         self.model = model
         self._effort = effort
         self._tell = tell
+        self._drafts: dict[tuple[Choice, ...], Draft] = {}
         self._points: dict[tuple[Choice, ...], Point] = {}
+
+    def draft(self, choices: tuple[Choice, ...]) -> Draft:
+        """The plan of these stages."""
+        if choices not in self._drafts:
+            rows = scheduled(self.ready, choices)
+            self._drafts[choices] = Draft(rows, self.model.program(rows.executed))
+        return self._drafts[choices]
 
     def place(self, choices: tuple[Choice, ...]) -> Point:
         """The plan of these stages, placed."""
         if choices not in self._points:
             self._tell(f"placing plan {len(self._points) + 1}")
-            plan = placed(scheduled(self.ready, choices), effort=int(FULL * self._effort))
-            macs, cost = plan.plan.macs, self.model.program(plan.rows.executed)
-            times = macs / (graph_macs(self.ready.graph) or 1)
-            self._points[choices] = Point(
-                macs, times, plan.plan.peak_bytes, choices, plan, cost, self.ready
-            )
+            draft = self.draft(choices)
+            plan = placed(draft.rows, effort=int(FULL * self._effort))
+            times = draft.macs / (graph_macs(self.ready.graph) or 1)
+            of = draft.macs, times, draft.peak_bytes, choices, plan, draft.cost, self.ready
+            self._points[choices] = Point(*of)
         return self._points[choices]

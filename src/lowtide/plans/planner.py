@@ -10,15 +10,17 @@ Cost is predicted instructions; only the limit of P1 may be one of MACs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from heapq import heappop, heappush
+from itertools import count
 from typing import Literal
 
 from lowtide.errors import InfeasibleError
 from lowtide.ir.macs import graph_macs
 from lowtide.place.variables import state_bytes, variables_of
-from lowtide.plans.candidates import Candidate
+from lowtide.plans.candidates import Candidate, in_turn
 from lowtide.plans.cost import CostModel, load_model
 from lowtide.plans.placer import Placer, Point, Tell
 from lowtide.plans.search import ladder
@@ -147,31 +149,31 @@ def default(plans: Plans) -> Point:
 
     def costs(of: Candidate) -> Costs:
         """The best that it can be, as far as is known."""
-        ram = min(p.arena_bytes for p in of.points) if of.is_placed else of.path.peak
+        ram = min(p.arena_bytes for p in of.points) if of.is_placed else of.peak
         beside = plans.state + (WORTH_BLOCKS if of.path.blocks else 0)
-        return Costs(ram + beside, of.path.cost)
+        return Costs(ram + beside, of.cost)
 
-    min(known, key=lambda of: (of.path.cost, of.path.peak)).place()
+    _ = min(known, key=lambda of: (of.cost, of.peak)).points
     while True:
         left = (of for of in known if of not in refused)
-        chosen = min(left, key=lambda of: (costs(of).ram, of.path.cost))
+        chosen = min(left, key=lambda of: (costs(of).ram, of.cost))
         mine = costs(chosen)
         wrong = [of for of in known if not is_worth(mine, costs(of), chosen.path.quickest)]
         if any(of.is_placed or of is chosen for of in wrong):
             refused.add(chosen)
         elif not chosen.is_placed:
-            chosen.place()
+            _ = chosen.points
         elif wrong:
-            min(wrong, key=lambda of: of.path.cost).place()
+            _ = min(wrong, key=lambda of: of.cost).points
         else:
             break
     found = min(chosen.points, key=lambda p: (p.arena_bytes, p.cost))
-    return _unbeaten(plans, found, plans.plain_candidates)
+    return _unbeaten(known, found)
 
 
 def fastest(plans: Plans) -> Point:
     """The plan of the fewest predicted instructions."""
-    return within_ram(plans, 1 << 60)
+    return within_ram(plans, _ANY)
 
 
 def smallest(plans: Plans) -> Point:
@@ -180,18 +182,24 @@ def smallest(plans: Plans) -> Point:
 
 
 def within_cost(plans: Plans, most: float, unit: Unit = "macs") -> Point:
-    """P1: the least arena of the plans that cost at most `most` times what the network itself does.
+    """P1: the least arena of the plans of the front that cost at most `most` times what the network itself
+    does; of all plans, if none of the front does.
 
     Raises InfeasibleError if `most` is below 1.
     """
-    found = _least_arena(plans, lambda p: plans.times(p, unit) <= most)
-    if found is None:
-        raise InfeasibleError(
-            f"no plan computes less than the network itself: {most:g} times its {_units(unit)} is "
-            "too little",
-            "allow an overhead of 1 or more",
-        )
-    return found
+    allowed = (p for p in _by_arena(plans.candidates) if plans.times(p, unit) <= most)
+    least: Point | None = None
+    for point in allowed:
+        if unit == "instructions" or _unbeaten(plans.candidates, point) is point:
+            return point
+        least = least or point
+    if least is not None:
+        return least
+    raise InfeasibleError(
+        f"no plan computes less than the network itself: {most:g} times its {_units(unit)} is "
+        "too little",
+        "allow an overhead of 1 or more",
+    )
 
 
 def within_ram(
@@ -204,10 +212,10 @@ def within_ram(
     most -= plans.state
     best: Point | None = None
     beyond: Point | None = None
-    for of in sorted(plans.candidates, key=lambda of: (of.path.cost, of.path.peak)):
-        if best is not None and of.path.cost > best.cost:
+    for of in in_turn(plans.candidates, lambda of: (of.cost, of.peak)):
+        if best is not None and of.cost > best.cost:
             break
-        if of.path.peak > (most if best is None else best.arena_bytes - 1):
+        if of.peak > most or (best is not None and _beats(best, of)):
             continue
         for point in of.points:
             if point.arena_bytes > most:
@@ -223,43 +231,58 @@ def within_ram(
 
 
 def front(plans: Plans) -> list[Point]:
-    """Plans that no other beats in both arena and cost, the cheapest first."""
-    low = 1 << 60
+    """Plans that no other beats in both arena and cost, the cheapest first; with the default one, and that
+    of least arena that computes nothing twice, whatever beats these."""
+    low = _ANY
     tried: list[Point] = []
-    for of in sorted(plans.candidates, key=lambda of: (of.path.cost, of.path.peak)):
-        if of.path.peak < low:
+    for of in in_turn(plans.candidates, lambda of: (of.cost, of.peak)):
+        if of.peak < low:
             tried += of.points
-            low = min([low, *(p.arena_bytes for p in of.points if p.cost <= of.path.cost)])
+            low = min([low, *(p.arena_bytes for p in tried if p.cost <= of.cost)])
     found: list[Point] = []
     for point in sorted(tried, key=_rank):
         if not found or point.arena_bytes < found[-1].arena_bytes:
             found.append(point)
-    return found
+    for point in (default(plans), smallest(plans)):
+        if _rank(point) not in map(_rank, found):
+            found.append(point)
+    return sorted(found, key=_rank)
+
+
+_ANY = 1 << 60
+"""More memory than there is."""
 
 
 def _rank(point: Point) -> tuple[int, int]:
     return point.cost, point.arena_bytes
 
 
-def _least_arena(plans: Plans, allowed: Callable[[Point], bool]) -> Point | None:
-    """The least arena of allowed plans that no other beats."""
-    best: Point | None = None
-    for of in sorted(plans.candidates, key=lambda of: (of.path.peak, of.path.cost)):
-        if best is not None and of.path.peak > best.arena_bytes:
-            break
+def _beats(point: Point, of: Candidate) -> bool:
+    """Whether no plan of a candidate can be better."""
+    return point.cost <= of.cost and point.arena_bytes <= of.peak
+
+
+def _by_arena(candidates: Iterable[Candidate]) -> Iterator[Point]:
+    """All plans, that of least arena first, and of these the cheapest."""
+    heap: list[tuple[int, int, int, Point]] = []
+    number = count()
+    for of in in_turn(candidates, lambda of: (of.peak, of.cost)):
+        while heap and heap[0][0] < of.peak:
+            yield heappop(heap)[-1]
         for point in of.points:
-            key = point.arena_bytes, point.cost
-            if allowed(point) and (best is None or key < (best.arena_bytes, best.cost)):
-                best = point
-    return best
+            heappush(heap, (point.arena_bytes, point.cost, next(number), point))
+    while heap:
+        yield heappop(heap)[-1]
 
 
-def _unbeaten(plans: Plans, point: Point, among: tuple[Candidate, ...]) -> Point:
+def _unbeaten(among: Iterable[Candidate], point: Point) -> Point:
     """A plan that beats this one, or else it."""
     for of in among:
-        if (of.path.peak, of.path.cost) == (point.arena_bytes, point.cost):
+        if of.cost > point.cost or of.peak > point.arena_bytes:
             continue
-        if of.path.cost <= point.cost and of.path.peak <= point.arena_bytes:
+        if not of.is_exact and (of.draft.cost > point.cost or of.peak > point.arena_bytes):
+            continue
+        if not _beats(point, of):
             for other in of.points:
                 if other.cost <= point.cost and other.arena_bytes <= point.arena_bytes:
                     point = min(other, point, key=_rank)

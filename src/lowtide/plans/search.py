@@ -9,7 +9,7 @@ over the edges.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from lowtide.plans.edges import Edge
@@ -23,8 +23,8 @@ _STEP = 0.995
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Path:
-    """A plan: its edges, and in how many bytes the forms of each fit; the most that one of them needs in
-    bytes, its MACs and its cost."""
+    """A plan: its edges, and in how many bytes the forms of each fit (0: they are the smallest); the most
+    that one of them needs in bytes, its MACs and its cost."""
 
     edges: tuple[Edge, ...]
     rooms: tuple[int, ...]
@@ -38,6 +38,16 @@ class Path:
         return sum(edge.blocks for edge in self.edges)
 
     @property
+    def strips(self) -> bool:
+        """Whether a stage runs in strips."""
+        return any(edge.width is not None for edge in self.edges)
+
+    def leanest(self) -> Path:
+        """The same with all operators in their smallest forms."""
+        cost = sum(edge.leanest for edge in self.edges)
+        return replace(self, rooms=(0,) * len(self.edges), cost=cost)
+
+    @property
     def quickest(self) -> int:
         """What it costs with all operators in the quickest forms."""
         return sum(edge.cost for edge in self.edges)
@@ -45,13 +55,16 @@ class Path:
 
 def ladder(space: Space, step: float = _STEP) -> Iterator[Path]:
     """Plans that nothing beats in peak and cost, the cheapest first, the last of least peak; `step` is as
-    for `_STEP`."""
-    limit: int | None = None
+    for `_STEP`. That one comes again with all operators in their smallest forms, which may place better.
+    """
     path = cheapest(space)
     while path is not None:
+        last = path
         yield path
         limit = path.peak - 1
         path = cheapest(space, min(limit, int(path.peak * step))) or cheapest(space, limit)
+        if path is None and (leanest := last.leanest()).cost > last.cost:
+            yield leanest
 
 
 def cheapest(

@@ -88,6 +88,7 @@ def plan_text(planned: Planned) -> str:
         f"{MODES[options.output_mode]}: "
         f"{overhead}",
         table("", (".", "", "."), figures),
+        *_ways(planned),
         *saved_lines(compiled.savings),
         *incomplete_note(compiled),
     ]
@@ -108,6 +109,33 @@ def _words(plan: RowPlan) -> list[str]:
             "pixel by pixel."
         )
     return lines
+
+
+def _ways(planned: Planned) -> list[str]:
+    """The plans that there are to choose from, beside each other."""
+    if not planned.ways:
+        return []
+    compiled = planned.compiled
+    ram = "arena and state" if compiled.state_bytes else "arena"
+    rows = [
+        (
+            "default" if name == "default" else f"--{name}",
+            f"{point.arena_bytes + compiled.state_bytes:,}",
+            f"{point.cost:,}",
+            f"{point.overhead:.4f}",
+            _WAYS[name],
+        )
+        for name, point in planned.ways
+    ]
+    columns = ("plan.", f"{ram}, bytes", "instr., predicted", "MACs, times", "what it is.")
+    return ["", table("Plans to choose from", columns, rows)]
+
+
+_WAYS = {
+    "fastest": "the fewest instructions",
+    "default": "less RAM where it costs few instructions",
+    "smallest": "the least RAM with nothing computed twice",
+}
 
 
 def _state(compiled: Compiled) -> list[tuple[str, str, str]]:
@@ -160,6 +188,10 @@ def plan_document(planned: Planned) -> dict[str, Any]:
             for stage in plan.stages
         ],
     }
+    if planned.ways:
+        document["ways"] = {
+            name: _point_document(compiled, point) for name, point in planned.ways
+        }
     if planned.points is not None:
         document["front"] = [_point_document(compiled, point) for point in planned.points]
     return document
