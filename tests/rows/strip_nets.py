@@ -40,10 +40,10 @@ from lowtide.zoo.quantise import Activation
 from random_nets import RELU6, Maker, random_network
 
 
-def sampled(seeds: Sequence[int]) -> list[Any]:
-    """Every second of `seeds` as a parameter of a test, the others as one of the soak."""
+def sampled(seeds: Sequence[int], *more: Any) -> list[Any]:
+    """Every second of `seeds`, with `more`, as parameters of a test, the others as some of the soak."""
     return [
-        seed if at % 2 == 0 else pytest.param(seed, marks=pytest.mark.soak)
+        pytest.param(seed, *more, marks=[pytest.mark.soak] if at % 2 else [])
         for at, seed in enumerate(seeds)
     ]
 
