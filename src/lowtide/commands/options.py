@@ -354,6 +354,7 @@ class Options:
                 f"a {self.input_mode} input is not in the arena, so it cannot be preserved there",
                 "leave out --preserve-input",
             )
+
     @property
     def limited(self) -> bool:
         """Whether a plan is asked for that is not the default one."""

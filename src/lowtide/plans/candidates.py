@@ -19,7 +19,7 @@ from lowtide.plans.search import Path, cheapest, choices_of
 from lowtide.plans.space import Space
 from lowtide.rows.stages import Choice
 
-_NEARLY = 0.9
+_NEARLY = 0.75
 """Of what a path in strips costs and needs, its plan costs and needs at least this part."""
 
 _NEAR = 1.02
@@ -122,9 +122,7 @@ def in_turn(
 
 def _is_beyond(other: Draft, own: Draft) -> bool:
     """Whether another plan keeps the promise of `Candidate`."""
-    return (
-        other.peak_bytes >= own.peak_bytes and other.cost >= own.cost and other.macs >= own.macs
-    )
+    return other.peak_bytes >= own.peak_bytes and other.cost >= own.cost and other.macs >= own.macs
 
 
 def _beyond(path: Path, point: Point) -> dict[Edge, int]:

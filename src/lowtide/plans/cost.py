@@ -124,6 +124,14 @@ class FormCost:
     narrow: tuple[int, ...] = ()
     normal: bool = True
 
+    def each(self, strips: Strips) -> Ints:
+        """The cost of each strip."""
+        first, *others = self.nodes
+        cost = first.each(strips)
+        for node in others:
+            cost = cost + node.each(strips)
+        return cost
+
 
 @dataclass(frozen=True, slots=True)
 class OperatorCost:

@@ -282,41 +282,37 @@ class Stages:
         live[:, lasts] += (dying - whole_in)[:, None]
         group = self._rows.group_of[stage.step]
         fixed = np.ones(steps, np.bool_)
-        needs: dict[int, Ints] = {}
-        limits: dict[int, Ints] = {}
-        for (number, of_op), made_columns in zip(
-            ((n, g.operator) for n, g in self._numbered(first, last) if forms[g.operator]),
-            held[len(inner) :],
-            strict=True,
-        ):
+        found_forms: list[_InStrips] = []
+        numbers = (n for n, g in self._numbered(first, last) if forms[g.operator])
+        for number, of_op, made_columns in zip(numbers, formed, held[len(inner) :], strict=True):
             mine = group == number
             fixed &= ~mine
             beside = live[mine].max(axis=0).astype(np.int64)
             scratch = np.array([_scratch(form, made_columns) for form in forms[of_op]])
-            needs[of_op] = np.maximum.reduceat(beside + scratch, begins[:-1], axis=1)
-            limits[of_op] = np.maximum.reduceat(scratch, begins[:-1], axis=1)
+            found_forms.append(
+                _InStrips(
+                    of_op,
+                    np.maximum.reduceat(beside + scratch, begins[:-1], axis=1),
+                    np.array([cut.costs[of_op] for cut in cuts]).T,
+                    np.maximum.reduceat(scratch, begins[:-1], axis=1),
+                    [form.normal for form in forms[of_op]],
+                )
+            )
         alone = np.zeros(len(cuts), np.int64)
         if fixed.any():
             alone = np.maximum.reduceat(live[fixed].max(axis=0), begins[:-1]).astype(np.int64)
-        least = np.max([alone, *(of_op.min(axis=0) for of_op in needs.values())], axis=0).tolist()
-        for at, cut in enumerate(cuts):
-            found_forms = [
-                Formed(
-                    op,
-                    needs[op][:, at].tolist(),
-                    cut.costs[op],
-                    [
-                        None if form.normal else limit
-                        for form, limit in zip(forms[op], limits[op][:, at].tolist(), strict=True)
-                    ],
-                )
-                for op in formed
-            ]
-            cost = cut.macs if self.prices is None else sum(map(min, cut.costs.values()))
-            whole = (of_op.needs[of_op.within(1 << 60)] for of_op in found_forms)
-            peak = max([int(alone[at]), *whole])
-            made_of = cut.macs, operators, blocks, cost, peak, least[at]
-            edges.append(Edge(first, last, cut.width, *made_of, partial(tuple, found_forms)))
+        least = np.max([alone, *(of_op.needs.min(axis=0) for of_op in found_forms)], axis=0)
+        most = np.max([alone, *(of_op.quickest for of_op in found_forms)], axis=0)
+        for at, (cut, peak, low) in enumerate(
+            zip(cuts, most.tolist(), least.tolist(), strict=True)
+        ):
+            cost = cut.macs
+            if self.prices is not None:
+                cost = sum(int(of_op.min()) for of_op in cut.costs.values())
+            made_of = cut.macs, operators, blocks, cost, peak, low
+            edges.append(
+                Edge(first, last, cut.width, *made_of, partial(_in_strip, found_forms, at))
+            )
         return edges
 
     def _numbered(self, first: int, last: int) -> Iterator[tuple[int, Group]]:
@@ -330,6 +326,40 @@ class Stages:
         return of.bytes // of.shape[2] // self._heights[tensor]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _InStrips:
+    """An operator in strips of several widths, as arrays [forms, widths]: see `Formed`."""
+
+    operator: int
+    needs: Ints
+    costs: Ints
+    limits: Ints
+    normal: Sequence[bool]
+
+    @property
+    def quickest(self) -> Ints:
+        """By width, the need of the cheapest form."""
+        return np.asarray(
+            np.take_along_axis(self.needs, self.costs.argmin(axis=0)[None], axis=0)[0]
+        )
+
+
+def _in_strip(operators: Sequence[_InStrips], at: int) -> list[Formed]:
+    """Operators in strips of the width number `at`."""
+    found = []
+    for of in operators:
+        limits = zip(of.normal, of.limits[:, at].tolist(), strict=True)
+        found.append(
+            Formed(
+                of.operator,
+                of.needs[:, at].tolist(),
+                of.costs[:, at].tolist(),
+                [None if normal else limit for normal, limit in limits],
+            )
+        )
+    return found
+
+
 def _scratch(form: FormCost, columns: Ints) -> Ints:
     """Bytes of scratch memory of a form that makes so many columns."""
     if not form.narrow:
@@ -337,9 +367,7 @@ def _scratch(form: FormCost, columns: Ints) -> Ints:
     return np.array(form.narrow, np.int64)[columns]
 
 
-def space_of(
-    ready: Prepared, model: CostModel, *, strips: bool, effort: float = 1.0
-) -> Space:
+def space_of(ready: Prepared, model: CostModel, *, strips: bool, effort: float = 1.0) -> Space:
     """All stages, without blocks and with them; with `strips`, also what computes something twice. They
     cost the instructions that the model predicts.
 

@@ -27,7 +27,7 @@ class InStrips:
 
     width: int
     macs: int
-    costs: Mapping[int, Sequence[int]]
+    costs: Mapping[int, Ints]
     held: Ints
     first_alone: bool
     last_alone: bool
@@ -68,12 +68,7 @@ def in_strips(
         if prices is not None and number in prices:
             width = graph.tensors[windows[0].tensor].shape[2]
             strips = Strips(high - low, low, windows[0].axis, width)
-            each_form = np.array(
-                [
-                    np.sum([node.each(strips) for node in form.nodes], axis=0)
-                    for form in prices[number].forms
-                ]
-            )
+            each_form = np.array([form.each(strips) for form in prices[number].forms])
             costs[number] = np.add.reduceat(each_form, begins[:-1], axis=1)
         for at, window in enumerate(windows):
             first = low * window.axis.stride - window.axis.before
@@ -113,7 +108,7 @@ def in_strips(
             InStrips(
                 width,
                 int(macs[begin:end].sum()),
-                {op: of_op[:, at].tolist() for op, of_op in costs.items()},
+                {op: of_op[:, at] for op, of_op in costs.items()},
                 sizes[:, firsts],
                 [*firsts, end][1] == begin + 1,
                 firsts[-1] == end - 1,

@@ -189,9 +189,7 @@ def plan_document(planned: Planned) -> dict[str, Any]:
         ],
     }
     if planned.ways:
-        document["ways"] = {
-            name: _point_document(compiled, point) for name, point in planned.ways
-        }
+        document["ways"] = {name: _point_document(compiled, point) for name, point in planned.ways}
     if planned.points is not None:
         document["front"] = [_point_document(compiled, point) for point in planned.points]
     return document

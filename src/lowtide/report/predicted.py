@@ -20,5 +20,3 @@ def predicted_fields(compiled: Compiled) -> dict[str, Any]:
         "instructions_predicted": compiled.instructions_predicted,
         "cost_model": {"core": model.core, "worst_error": model.worst_error},
     }
-
-
