@@ -199,9 +199,7 @@ def assembled(ready: Prepared, net: Network, chains: Sequence[Chain]) -> Assembl
     return assemble_rows(ready, choices)
 
 
-def _limits(
-    chain: Chain, blocks: Sequence[int], operators: range
-) -> tuple[tuple[int, int], ...]:
+def _limits(chain: Chain, blocks: Sequence[int], operators: range) -> tuple[tuple[int, int], ...]:
     """Those of scratch memory; of a block by the first of its operators."""
     limits = dict(smallest_forms(operators)) if chain.lean else {}
     if chain.limit is not None:

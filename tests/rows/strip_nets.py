@@ -15,8 +15,7 @@ from zlib import crc32
 
 import pytest
 
-from assembled import assemble_rows, smallest_forms
-from lowtide.errors import UsageError
+from assembled import smallest_forms
 from lowtide.ir import Graph
 from lowtide.ir.block import BlockOp
 from lowtide.lower.nodes import Node

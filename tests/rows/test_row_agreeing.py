@@ -14,9 +14,8 @@ from itertools import pairwise
 import pytest
 from strip_nets import BLOCKS, ready, sampled
 
-from lowtide.commands.options import Options
-from lowtide.commands.preparing import searched
 from lowtide.errors import InfeasibleError
+from lowtide.plans.placer import Point
 from lowtide.plans.planner import (
     WORTH_BLOCKS,
     Plans,
@@ -29,9 +28,7 @@ from lowtide.plans.planner import (
     within_cost,
     within_ram,
 )
-from lowtide.plans.placer import Point
 from lowtide.plans.worth import RATE
-from networks import NETWORKS, model_of
 
 CORES = ("any", "cortex-m4", "cortex-m55")
 SEEDS = sampled([*range(16), *(BLOCKS + n for n in range(16) if n not in (4, 8))])
@@ -128,7 +125,11 @@ def check_worth(of: Plans, chosen: Point, points: Sequence[Point]) -> None:
     """The default against all that compute nothing twice; blocks take stack as well."""
 
     def ram(point: Point) -> int:
-        return point.arena_bytes + of.state + (WORTH_BLOCKS if any(choice.blocks for choice in point.choices) else 0)
+        return (
+            point.arena_bytes
+            + of.state
+            + (WORTH_BLOCKS if any(choice.blocks for choice in point.choices) else 0)
+        )
 
     for other in points:
         spent = chosen.cost - other.cost

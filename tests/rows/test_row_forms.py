@@ -7,6 +7,7 @@ from functools import cache
 from itertools import pairwise
 
 import pytest
+
 from lowtide.commands.compiling import compile_model
 from lowtide.commands.options import Options
 from lowtide.commands.preparing import prepared

@@ -96,7 +96,9 @@ def test_the_front_goes_down(seed: int) -> None:
         plan = point.placed.plan
         assert (point.macs, point.peak_bytes) == (plan.macs, plan.peak_bytes)
         assert point.overhead == point.macs / (own or 1)
-        assert point.arena_bytes >= min(peak for peak, cost in least_peaks(seed) if cost <= point.cost)
+        assert point.arena_bytes >= min(
+            peak for peak, cost in least_peaks(seed) if cost <= point.cost
+        )
         assert tuple(stage.choice for stage in plan.stages) == point.choices
 
 

@@ -50,7 +50,11 @@ on_cores = pytest.mark.parametrize(
     ("seed", "core"),
     [
         *sampled(SEEDS, "any"),
-        *((n, core) for n in (14, BLOCKS + 12, BLOCKS + 18) for core in ("cortex-m4", "cortex-m55")),
+        *(
+            (n, core)
+            for n in (14, BLOCKS + 12, BLOCKS + 18)
+            for core in ("cortex-m4", "cortex-m55")
+        ),
     ],
 )
 """Small networks lowered for any core, and some for cores of other kernels."""
@@ -163,7 +167,9 @@ def test_the_cheapest_plan_within_a_limit(seed: int, core: str) -> None:
             assert cheapest(found.space) is not None
         program = assemble_rows(found.of, choices_of(path, found.of))
         assert program.plan is not None
-        stages = [_staged(found, edge, room) for edge, room in zip(path.edges, path.rooms, strict=True)]
+        stages = [
+            _staged(found, edge, room) for edge, room in zip(path.edges, path.rooms, strict=True)
+        ]
         assert path.macs == program.plan.macs
         if all(stage.same for stage in stages):
             assert path.peak == max(stage.peak_bytes for stage in program.plan.stages)
@@ -241,7 +247,9 @@ def test_an_edge_that_turns_out_to_need_more(seed: int) -> None:
         least = found.least(lambda s, most=limit: within(need(s), s.predicted[1], most))  # type: ignore[misc]
         assert (None if path is None else path.cost) == least
     worst = cheapest(found.space, whole.peak, more)
-    assert worst is None or edge not in worst.edges or worst.rooms[worst.edges.index(edge)] < edge.peak
+    assert (
+        worst is None or edge not in worst.edges or worst.rooms[worst.edges.index(edge)] < edge.peak
+    )
 
 
 @pytest.mark.parametrize("seed", LARGE)
