@@ -154,7 +154,7 @@ def test_a_plan_by_hand(model: Path, tmp_path: Path) -> None:
     stages = [{"operators": [s]} for stage in document["stages"] for s in stage["operators"]]
     path.write_text(json.dumps({**document, "stages": stages}))
     again = plan_json(model, "--plan", path)
-    assert stages_of(again) == [((s["operators"][0],), None, False) for s in stages]
+    assert stages_of(again) == [((s["operators"][0],), None, ()) for s in stages]
     assert again["arena_bytes"] >= document["arena_bytes"]
     assert again["overhead"] == 1.0
 
@@ -367,4 +367,4 @@ def test_views_and_joins_in_plans(tmp_path: Path) -> None:
     assert 3 not in named  # the reshape
     everything = {"operators": list(range(5))}
     path.write_text(json.dumps({**document, "stages": [everything]}))
-    assert stages_of(plan_json(model, "--plan", path)) == [(tuple(named), None, False)]
+    assert stages_of(plan_json(model, "--plan", path)) == [(tuple(named), None, ())]

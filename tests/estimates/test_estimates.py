@@ -226,7 +226,7 @@ def test_any_order_of_steps_needs_what_the_bound_says() -> None:
 
 
 def _least_of_all_orders(ready: Prepared) -> int:
-    """The least peak of rows and scratch memory, in the smallest forms, over all orders of single steps."""
+    """The least peak of rows and of scratch memory in the smallest forms, over all orders of steps."""
     table = ready.table
     scratch = [own_scratch(n.leaner if isinstance(n, Node) else n) for n in ready.nodes]
     steps = [(node, step) for node in range(table.nodes) for step in range(table.steps(node))]

@@ -7,7 +7,7 @@ limit from the best stages of each cut.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise, product
@@ -42,11 +42,12 @@ Cut = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """A stage in some forms, `edge` in the space: what the search says of it, and what it needs, costs and
-    computes in a program.
+    """A stage in some forms, `edge` in the space: what the search says of its peak and cost, and what it
+    needs, costs and computes in a program.
 
     `same` says that the search can know what is live: strips use the scratch memory of whole operators,
-    and somebody reads all that they make. `priced` says that it can know what is run: no blocks in strips, and kernels of any core.
+    and somebody reads all that they make. `priced` says that it can know what is run: in strips no
+    blocks, and the kernels of any core.
     """
 
     edge: Edge
@@ -57,6 +58,24 @@ class Staged:
     macs: int
     same: bool
     priced: bool
+
+
+Figures = Callable[[Staged], tuple[int, int]]
+"""What a stage needs in bytes, and what it costs."""
+
+
+def once(again: Collection[int]) -> Figures:
+    """What stages need in programs, at no cost; those that compute something twice, as blocks that are in
+    `again` do, need more than there is."""
+
+    def figures(stage: Staged) -> tuple[int, int]:
+        edge = stage.edge
+        return (_MOST if edge.width or set(again) & set(edge.operators) else stage.peak), 0
+
+    return figures
+
+
+_MOST = 1 << 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,17 +101,19 @@ class Known:
             if all(self.stages[pair] for pair in pairwise(cut)):
                 yield cut
 
-    def least(self, cost: Callable[[Staged], int | None]) -> int | None:
-        """The least sum of `cost` over a plan's stages, of which none may have None."""
+    def least(self, limit: int, figures: Figures | None = None) -> int | None:
+        """The least cost of a plan whose stages need at most `limit` bytes each, by what the search says
+        of them, or by other `figures`; None if there is none."""
+        of = figures or (lambda stage: stage.predicted)
         least_of = {
-            pair: min((c for stage in found if (c := cost(stage)) is not None), default=None)
+            pair: min((cost for peak, cost in map(of, found) if peak <= limit), default=None)
             for pair, found in self.stages.items()
         }
         sums = []
         for cut in self.cuts:
             each = [least_of[pair] for pair in pairwise(cut)]
             if None not in each:
-                sums.append(sum(c for c in each if c is not None))
+                sums.append(sum(cost for cost in each if cost is not None))
         return min(sums, default=None)
 
 

@@ -1,6 +1,6 @@
 """Small networks whose stages can run in strips, and what of their plans is known to the search.
 
-Why small: the searches are compared with all of their plans (`staged_nets`), each assembled as a program.
+Why small: the searches are compared with all of their plans (`staged_nets`), assembled as programs.
 """
 
 from __future__ import annotations
@@ -228,7 +228,7 @@ def singles(of: Prepared, first: int, last: int) -> list[Choice]:
 
 
 def around(of: Prepared, edge: Edge, room: int = 1 << 60) -> tuple[Choice, ...]:
-    """A plan that has the edge, in the forms that there is room for, and all else operator by operator."""
+    """A plan that has the edge, in the forms that there is room for, all else operator by operator."""
     stage = of.choice(edge.operators, edge.width, edge.limits(room))
     before = singles(of, 0, edge.first)
     return (*before, stage, *singles(of, edge.last, len(of.groups)))
@@ -307,7 +307,7 @@ def origin(of: Prepared, program: Assembly, number: int) -> int:
 
 def scratch_changes(of: Prepared, program: Assembly, chosen: Mapping[int, FormCost]) -> bool:
     """Whether strips need other scratch memory than is known of the operators as a whole, in the forms
-    that are `chosen`, or for that many columns of them: a block's pieces may be narrower at the sides."""
+    that are `chosen`, or of so many columns of them: a block's pieces may be narrower at the sides."""
     for entry in program.kernels:
         if entry.node.op < len(of.wide.ops):
             continue

@@ -1,7 +1,7 @@
 """Plans agree: every answer is a point of the front, limits that allow more never give a worse plan.
 
-Why so many limits: an answer is found in the order of bounds, and placed only where it has to be. At, below
-and above each arena and cost that there is, another plan is the first to be looked at.
+Why so many limits: an answer is found in the order of bounds, and placed only where it has to be. At,
+below and above each arena and cost that there is, another plan is the first to be looked at.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ def test_plans_of_small_networks_agree(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_answers_are_those_of_all_plans(seed: int) -> None:
-    """Whatever is placed, and in whatever order it is asked: of all plans, placed, none answers better."""
+    """Whatever is placed, in whatever order it is asked: of all plans, placed, none answers better."""
     every = all_points(plans(seed))
 
     def anew() -> Plans:

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from staged_nets import Staged, known
+from staged_nets import known, once
 from strip_nets import BLOCKS, all_edges, graph_of, hurry, ready, space_of
 
 from lowtide.errors import InfeasibleError
@@ -284,19 +284,8 @@ def test_without_strips_it_is_the_least_of_those_that_compute_nothing_twice(
     assert point.arena_bytes >= path.peak
     assert smallest(one).arena_bytes <= min(with_blocks, without, point.arena_bytes)
     hurry(monkeypatch)
-    assert path.peak == _least_peak(seed, again)
-
-
-def _least_peak(seed: int, again: set[int]) -> int:
-    """Over all plans that compute nothing twice, in any forms."""
-    found = known(seed)
-
-    def fits(stage: Staged, most: int) -> int | None:
-        once = stage.edge.width is None and again.isdisjoint(stage.edge.operators)
-        return 0 if once and stage.peak <= most else None
-
-    peaks = sorted({stage.peak for stage in found.all})
-    return next(most for most in peaks if found.least(lambda s, m=most: fits(s, m)) == 0)  # type: ignore[misc]
+    assert known(seed).least(path.peak, once(again)) == 0
+    assert known(seed).least(path.peak - 1, once(again)) is None
 
 
 @pytest.mark.parametrize("seed", SEEDS)

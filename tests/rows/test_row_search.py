@@ -12,7 +12,7 @@ from random import Random
 
 import pytest
 from row_cases import Sketch, plan_rows
-from staged_nets import Known, Staged, known, quickest
+from staged_nets import Known, Staged, known, once, quickest
 from strip_nets import (
     BLOCKS,
     all_edges,
@@ -76,11 +76,6 @@ def best(figures: Iterable[tuple[int, int]]) -> Figures:
         if not found or cost < found[-1][1]:
             found.append((peak, cost))
     return found
-
-
-def within(peak: int, cost: int, limit: int) -> int | None:
-    """The cost, if the peak is no more than the limit."""
-    return cost if peak <= limit else None
 
 
 @on_cores
@@ -157,7 +152,7 @@ def test_the_cheapest_plan_within_a_limit(seed: int, core: str) -> None:
     """Of the least cost, over all cuts, widths, blocks and forms."""
     found = known(seed, core)
     for limit in [*_limits(found), 1 << 60]:
-        least = found.least(lambda s, most=limit: within(*s.predicted, most))  # type: ignore[misc]
+        least = found.least(limit)
         path = cheapest(found.space, limit)
         assert (path is None) == (least is None)
         if path is None:
@@ -176,7 +171,7 @@ def test_the_cheapest_plan_within_a_limit(seed: int, core: str) -> None:
         if all(stage.priced for stage in stages):
             assert path.cost == found.model.program(program.executed)
         if all(stage.same and stage.priced for stage in found.all):
-            assert path.cost == found.least(lambda s, most=limit: within(s.peak, s.cost, most))  # type: ignore[misc]
+            assert path.cost == found.least(limit, lambda s: (s.peak, s.cost))
 
 
 def _limits(found: Known) -> list[int]:
@@ -210,9 +205,7 @@ def test_the_ladder_is_that_of_all_plans(seed: int) -> None:
             assert stage.predicted[0] == min(peak for peak, _ in forms)
         assert smallest.cost == sum(stage.predicted[1] for stage in stages) > paths[-1].cost
     every = [
-        (limit, least)
-        for limit in _limits(found)
-        if (least := found.least(lambda s, most=limit: within(*s.predicted, most))) is not None  # type: ignore[misc]
+        (limit, least) for limit in _limits(found) if (least := found.least(limit)) is not None
     ]
     assert best((path.peak, path.cost) for path in paths) == best(every)
     peaks, costs = [path.peak for path in paths], [path.cost for path in paths]
@@ -244,7 +237,7 @@ def test_an_edge_that_turns_out_to_need_more(seed: int) -> None:
 
     for limit in sorted({need(stage) for stage in found.all}):
         path = cheapest(found.space, limit, more)
-        least = found.least(lambda s, most=limit: within(need(s), s.predicted[1], most))  # type: ignore[misc]
+        least = found.least(limit, lambda s: (need(s), s.predicted[1]))
         assert (None if path is None else path.cost) == least
     worst = cheapest(found.space, whole.peak, more)
     assert (
@@ -303,13 +296,8 @@ def test_without_strips_nothing_is_computed_twice(seed: int) -> None:
     assert max(path.macs for path in paths) <= graph_macs(of.graph)
     assert not any(again & set(edge.operators) for edge in all_edges(space))
     found = known(seed)
-
-    def fits(stage: Staged, most: int) -> int | None:
-        once = stage.edge.width is None and again.isdisjoint(stage.edge.operators)
-        return 0 if once and stage.peak <= most else None
-
-    assert found.least(lambda s: fits(s, paths[-1].peak)) == 0
-    assert found.least(lambda s: fits(s, paths[-1].peak - 1)) is None
+    assert found.least(paths[-1].peak, once(again)) == 0
+    assert found.least(paths[-1].peak - 1, once(again)) is None
 
 
 def _space(of: Prepared, work: int) -> Space:
