@@ -25,8 +25,8 @@ _listener: list[Tell] = []
 
 
 def kept(search: Search) -> Search:
-    """As `search`, which is `preparing.searched`; but what was found is not searched again, and limits of
-    RAM and cost choose from the same plans."""
+    """As `search`, which is `preparing.searched`; but what was found is not searched again: limits
+    of RAM and cost choose from the same plans."""
 
     def searched(
         model: Model, options: Options, *, strips: bool = False, tell: Tell = lambda _: None

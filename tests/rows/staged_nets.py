@@ -65,8 +65,8 @@ Figures = Callable[[Staged], tuple[int, int]]
 
 
 def once(again: Collection[int]) -> Figures:
-    """What stages need in programs, at no cost; those that compute something twice, as blocks that are in
-    `again` do, need more than there is."""
+    """What stages need in programs, at no cost; those that compute something twice, as blocks in `again`
+    do, need more than there is."""
 
     def figures(stage: Staged) -> tuple[int, int]:
         edge = stage.edge

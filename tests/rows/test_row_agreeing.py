@@ -12,9 +12,12 @@ from functools import cache
 from itertools import pairwise
 
 import pytest
-from strip_nets import BLOCKS, ready, sampled
+from strip_nets import BLOCKS, MODES, network_of, ready, sampled
 
+from lowtide.commands.options import Options
+from lowtide.commands.preparing import prepared, searched
 from lowtide.errors import InfeasibleError
+from lowtide.machines.board import find_target
 from lowtide.plans.placer import Point
 from lowtide.plans.planner import (
     WORTH_BLOCKS,
@@ -29,6 +32,8 @@ from lowtide.plans.planner import (
     within_ram,
 )
 from lowtide.plans.worth import RATE
+from lowtide.tflite.read import parse
+from networks import NETWORKS, model_of, present
 
 CORES = ("any", "cortex-m4", "cortex-m55")
 SEEDS = sampled([*range(16), *(BLOCKS + n for n in range(16) if n not in (4, 8))])
@@ -208,3 +213,72 @@ def test_a_candidate_is_what_its_path_says(seed: int) -> None:
         assert point.arena_bytes >= point.peak_bytes >= peak
         for other in others:
             assert other.macs >= path.macs
+
+
+def of_network(name: str, core: str) -> Plans:
+    """All plans of a network of the zoo or of `../shared`, its input streamed, quickly placed."""
+    options = Options(target=find_target(core), input_mode="streamed")
+    return plans_of(prepared(model_of(name), options)[2], strips=True, placing=0.05)
+
+
+SMALL_ONES = present(
+    *("figure1", "ds-cnn-kws", "tflm_micro_speech_int8", "mlperf_ad01_int8"),
+    *("mlperf_kws_int8", "mlperf_resnet8_int8"),
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "core"),
+    [
+        (name, "cortex-m4")
+        if core == "cortex-m4" and name in SMALL_ONES
+        else pytest.param(name, core, marks=pytest.mark.soak)
+        for name in NETWORKS
+        if name != "tflm_mnist_lstm"  # of floats
+        for core in ("cortex-m4", "cortex-m55")
+    ],
+)
+def test_plans_of_real_networks_agree(name: str, core: str) -> None:
+    of = of_network(name, core)
+    check(of, front(of))
+
+
+EFFORTS = 0.1, 0.5, 1.0, 4.0
+
+
+_MACS = pytest.mark.xfail(
+    strict=True, reason="a plan of fewer MACs is left out once one of more MACs beats it"
+)
+
+
+@pytest.mark.parametrize(
+    ("seed", "work"),
+    [
+        *sampled([5, 11, 3, BLOCKS + 3, BLOCKS + 7], 100),
+        *sampled([5, 11, 3, BLOCKS + 3, BLOCKS + 7], 20_000),
+        (BLOCKS + 4, 100),
+        pytest.param(BLOCKS + 4, 20_000, marks=_MACS),
+    ],
+)
+def test_more_effort_is_never_worse(seed: int, work: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether what is looked at is all there is, or goes by the effort."""
+    monkeypatch.setattr("lowtide.plans.space.WORK", work)
+    given, left, preserve = MODES[seed % len(MODES)]
+    target = find_target(CORES[seed // 2 % len(CORES)])
+    options = Options(input_mode=given, output_mode=left, preserve_input=preserve, target=target)
+    model = parse(network_of(seed, small=False), path=f"random {seed}")
+    found = [
+        searched(model, replace(options, effort=effort), strips=True).plans for effort in EFFORTS
+    ]
+    points = [point for of in found for point in front(of)]
+    for less, more in pairwise(found):
+        better = dict(in_ram(more, rams(more, points)))
+        for most, point in in_ram(less, rams(less, points)):
+            assert fewest(better[most]) <= fewest(point)
+        for unit in UNITS:
+            smaller = dict(at_cost(more, unit, times(more, points, unit)))
+            for most_times, point in at_cost(less, unit, times(less, points, unit)):
+                assert smaller[most_times].arena_bytes <= point.arena_bytes
+        assert smallest(more).arena_bytes <= smallest(less).arena_bytes
+        assert fewest(fastest(more)) <= fewest(fastest(less))
+        assert not beats(key(default(less)), key(default(more)))
