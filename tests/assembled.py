@@ -10,8 +10,9 @@ from lowtide.errors import ModelError
 from lowtide.ir import Graph
 from lowtide.modes import InputMode, OutputMode, Schedule
 from lowtide.place.rows import FULL
+from lowtide.plans.cost import load_model
 from lowtide.plans.placed import placed
-from lowtide.plans.search import cheapest, choices_of
+from lowtide.plans.search import choices_of, ladder
 from lowtide.plans.space import space_of
 from lowtide.program.assemble import Assembly, assemble_placed, assemble_tensors
 from lowtide.rows.prepare import Prepared, prepare
@@ -53,9 +54,18 @@ def assemble(
     )
     if schedule == "operators":
         return assemble_tensors(ready, allocator)
-    path = cheapest(space_of(ready, strips=False))
-    assert path is not None
-    return assemble_rows(ready, choices_of(path, ready))
+    return assemble_rows(ready, smallest_choices(ready))
+
+
+def smallest_choices(ready: Prepared) -> tuple[Choice, ...]:
+    """The stages of least live memory that compute nothing twice."""
+    *_, path = ladder(space_of(ready, load_model(ready.target.priced_as), strips=False))
+    return choices_of(path, ready)
+
+
+def smallest_forms(operators: Sequence[int]) -> tuple[tuple[int, int], ...]:
+    """Limits that have all these operators run in their forms of least scratch memory."""
+    return tuple((operator, 0) for operator in sorted(operators))
 
 
 def assemble_rows(ready: Prepared, choices: Sequence[Choice], *, effort: int = FULL) -> Assembly:

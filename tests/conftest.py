@@ -93,9 +93,9 @@ def _plans_of_commands_are_kept(
     if "tests/cli/" in request.node.path.as_posix():
         from kept_plans import kept
 
-        point_of = kept(preparing.point_of)
-        monkeypatch.setattr(compiling, "point_of", point_of)
-        monkeypatch.setattr(planned, "point_of", point_of)
+        searched = kept(preparing.searched)
+        monkeypatch.setattr(compiling, "searched", searched)
+        monkeypatch.setattr(planned, "searched", searched)
 
 
 @cache

@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from assembled import assemble_rows
+from assembled import assemble_rows, smallest_choices
 from lowtide import zoo
 from lowtide.commands.compiling import Compiled, compile_model, compiled_of
 from lowtide.commands.options import Options
@@ -31,8 +31,6 @@ from lowtide.passes import (
 )
 from lowtide.passes.flipping import flip_bytes
 from lowtide.place.rows import QUICK
-from lowtide.plans.search import cheapest, choices_of
-from lowtide.plans.space import space_of
 from lowtide.program.assemble import Assembly
 from lowtide.rows.prepare import prepare
 from lowtide.tflite.read import parse
@@ -122,9 +120,7 @@ def row_program(
         output_mode=left,
         preserve_input=preserve,
     )
-    path = cheapest(space_of(ready, strips=False))
-    assert path is not None
-    return assemble_rows(ready, choices_of(path, ready), effort=QUICK)
+    return assemble_rows(ready, smallest_choices(ready), effort=QUICK)
 
 
 def present(*names: str) -> list[str]:

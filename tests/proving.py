@@ -55,7 +55,7 @@ def kept_in_strips(options: Options | None = None, width: int | None = 4) -> Com
     wide = net.conv(net.input((1, 8, 10, 4)), "expand", 8, 1, 1, RELU6)
     core = net.depthwise(wide, "depthwise", 3, 1, RELU6)
     last = net.conv(net.conv(core, "project", 4, 1, 1, RELU6), "last", 4, 3, 1, RELU6)
-    stage = Choice((0, 1, 2, 3), width, False, (Fused((0, 1, 2), 2),))
+    stage = Choice((0, 1, 2, 3), width, (Fused((0, 1, 2), 2),))
     model = parse(net.finish(last), path="kept")
     return compile_model(model, replace(options or Options(), stages=(stage,)))
 

@@ -245,7 +245,11 @@ def some_stages(operators: Sequence[int], rng: Random) -> list[Choice]:
         if rng.random() < 0.4:
             stages.append([])
         stages[-1].append(op)
-    return [Choice(tuple(s), rng.choice((None, 2)), rng.random() < 0.5) for s in stages]
+    return [Choice(tuple(s), rng.choice((None, 2)), limits=_some_limits(s, rng)) for s in stages]
+
+
+def _some_limits(operators: Sequence[int], rng: Random) -> tuple[tuple[int, int], ...]:
+    return tuple((op, rng.choice((0, 64))) for op in sorted(operators) if rng.random() < 0.5)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -306,7 +310,7 @@ def test_stages_without_what_needs_no_code(seed: int) -> None:
     rest = iter(stages)
     for stage in kept:  # the same stages, each with its width and form
         own = next(s for s in rest if set(s.operators) & needed)
-        assert (own.strip_width, own.lean) == (stage.strip_width, stage.lean)
+        assert (own.strip_width, own.limits) == (stage.strip_width, stage.limits)
         assert stage.operators == tuple(op for op in own.operators if op in needed)
     only = [Choice(tuple(op for op in s.operators if op in needed)) for s in stages]
     assert [s.operators for s in with_views(of, only)] == [s.operators for s in kept]

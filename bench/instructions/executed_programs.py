@@ -163,22 +163,33 @@ def generated(name: str) -> tuple[Model, Options]:
     if kind in TYPED:
         return parse(typed_network(kind, rng), path=name), Options(name="fit")
     net = NetBuilder(name.replace(" ", "_"))
-    lean = int(number) % 2 == 1
+    lean = int(number) % 2 == 1  # kernels in the forms of least scratch memory
     choices: tuple[Choice, ...] | None = None
     if kind == "strips":
         x = net.input((1, rng.choice((9, 12, 16)), 24, rng.choice((3, 8, 12))))
         wide = net.conv(x, "expand", rng.choice((16, 24, 30)), 1)
         deep = net.depthwise(wide, "depthwise", rng.choice((3, 5)), rng.choice((1, 1, 2)))
         out = net.conv(deep, "project", rng.choice((8, 11, 16)), rng.choice((1, 3)))
-        choices = (Choice((0, 1, 2), rng.choice((2, 3, 4, 5)), lean),)
+        choices = (_stage((0, 1, 2), rng.choice((2, 3, 4, 5)), lean=lean),)
     elif kind == "block":
         out, block = _block(net, rng)
-        choices = (Choice(block.operators, None, lean, (block,)),)
+        choices = (_stage(block.operators, None, (block,), lean=lean),)
     else:
         out = _one(kind, net, rng)
         if kind in ("conv", "depthwise"):
-            choices = (Choice((0,), None, lean),)
+            choices = (_stage((0,), None, lean=lean),)
     return parse(net.finish(out), path=name), Options(name="fit", stages=choices)
+
+
+def _stage(
+    operators: tuple[int, ...],
+    width: int | None,
+    blocks: tuple[Fused, ...] = (),
+    *,
+    lean: bool,
+) -> Choice:
+    limits = tuple((operator, 0) for operator in operators) if lean else ()
+    return Choice(operators, width, blocks, limits)
 
 
 def _block(net: NetBuilder, rng: Random) -> tuple[Act, Fused]:

@@ -26,7 +26,7 @@ from lowtide.ir.macs import graph_macs
 from lowtide.machines.board import load_boards
 from lowtide.modes import InputMode
 from lowtide.plans.placer import Point
-from lowtide.plans.planner import front, least, plans_of, within_cost, within_ram
+from lowtide.plans.planner import default, front, plans_of, within_cost, within_ram
 from lowtide.program.assemble import assemble_placed
 from lowtide.report.deployment import ran_document, verified_text
 from lowtide.report.planned import live_at_peak, network_tensor
@@ -182,7 +182,7 @@ class _Worker:
     def _point(self, ask: Ask) -> Point | InfeasibleError:
         if ask not in self._asked:
             solve: dict[str, Callable[[], Point]] = {
-                "least": lambda: least(self.plans),
+                "least": lambda: default(self.plans),
                 "cost": lambda: within_cost(self.plans, ask.limit),
                 "ram": lambda: within_ram(self.plans, int(ask.limit)),
             }
@@ -196,7 +196,7 @@ class _Worker:
         if ask.kind != "cost" or not self.plans.complete:
             return 0
         limit = ask.limit * self.own_macs
-        return min(path.peak for path, _ in self.plans.levels if path.macs <= limit)
+        return min(of.path.peak for of in self.plans.candidates if of.path.macs <= limit)
 
     def _compiled(self, point: Point) -> Compiled:
         if point.choices not in self._programs:

@@ -1,4 +1,4 @@
-"""Commands of the same network and options search for its plan once in a process.
+"""Commands of the same network and options search for its plans once in a process.
 
 Why: pages of the documents and tests of options compile a few networks again and again, and what these
 tests look at is what commands print and write. That the search finds the same each time is tested
@@ -11,31 +11,37 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from lowtide.commands.options import Options
-from lowtide.ir import Graph
-from lowtide.plans.placer import Point
-from lowtide.plans.planner import Plans
+from lowtide.commands.preparing import Searched
+from lowtide.ir import Model
+from lowtide.plans.placer import Tell
 
-Search = Callable[[Plans, Options], Point]
+Search = Callable[..., Searched]
 
 _MOST = 40
 
 
-_kept: list[tuple[Options, Graph, Point]] = []
+_kept: list[tuple[Options, bool, Model, Searched]] = []
+_listener: list[Tell] = []
 
 
 def kept(search: Search) -> Search:
-    """As `search`, which is `preparing.point_of`; but what was found is not searched again."""
+    """As `search`, which is `preparing.searched`; but what was found is not searched again: limits
+    of RAM and cost choose from the same plans."""
 
-    def point(plans: Plans, options: Options) -> Point:
-        if plans.strips and options.max_overhead is None and options.max_ram is None:
-            return search(plans, options)  # for a front, which goes on from what was searched
-        key, graph = replace(options, name=None), plans.ready.graph
-        for at, (known, of, found) in enumerate(_kept):
-            if known == key and of == graph:
+    def searched(
+        model: Model, options: Options, *, strips: bool = False, tell: Tell = lambda _: None
+    ) -> Searched:
+        _listener[:] = [tell]
+        strips = strips or options.limited
+        any_limits = {"max_ram": None, "max_overhead": None, "fastest": False, "smallest": False}
+        key = replace(options, name=None, cost="macs", **any_limits)
+        for at, (known, all_of, of, found) in enumerate(_kept):
+            if (known, all_of) == (key, strips) and of.graph == model.graph:
                 _kept.append(_kept.pop(at))
                 return found
-        _kept.append((key, graph, search(plans, options)))
+        new = search(model, options, strips=strips, tell=lambda text: _listener[0](text))
+        _kept.append((key, strips, model, new))
         del _kept[:-_MOST]
-        return _kept[-1][2]
+        return new
 
-    return point
+    return searched

@@ -22,6 +22,9 @@ from lowtide.zoo.builder import NetBuilder
 from lowtide.zoo.quantise import Activation
 from random_nets import random_network
 
+Limits = tuple[tuple[int, int], ...]
+"""(operator, bytes of scratch memory)."""
+
 WRITE = "write one with `lowtide plan MODEL -o FILE`"
 
 
@@ -38,8 +41,15 @@ def plan_json(*arguments: str | Path) -> dict[str, Any]:
     return document
 
 
-def stages_of(document: dict[str, Any]) -> list[tuple[tuple[int, ...], int | None, bool]]:
-    return [(tuple(s["operators"]), s["strip_width"], s["lean"]) for s in document["stages"]]
+def stages_of(document: dict[str, Any]) -> list[tuple[tuple[int, ...], int | None, Limits]]:
+    return [
+        (
+            tuple(stage["operators"]),
+            stage["strip_width"],
+            tuple((of["operator"], of["at_most_bytes"]) for of in stage["scratch"]),
+        )
+        for stage in document["stages"]
+    ]
 
 
 def test_the_front_goes_down(model: Path) -> None:
@@ -57,7 +67,7 @@ def test_the_front_goes_down(model: Path) -> None:
     assert document["arena_bytes"] == plan_json(model)["arena_bytes"]
     assert all(stage["strip_width"] is None for stage in document["stages"])
     lines = fine(call("plan", model, "--front")).splitlines()
-    assert lines[0] == "All plans that no other beats in both arena and MACs"
+    assert lines[0] == "All plans that no other beats in both arena and instructions"
     shown = [line.split() for line in lines[2 : 2 + len(front)]]
     assert [int(line[0].replace(",", "")) for line in shown] == arenas
     assert [float(line[2]) for line in shown] == [round(o, 4) for o in overheads]
@@ -83,7 +93,7 @@ def test_the_document(model: Path) -> None:
     assert document["lower_bound_bytes"] <= document["peak_bytes"]
     assert document["proved_optimal"] == (document["lower_bound_bytes"] == program.arena_bytes)
     assert (document["macs"], document["overhead"]) == (plan.macs, 1.0)
-    stages = [(s.operators, s.strip_width, s.lean) for s in plan.stages]
+    stages = [(s.operators, s.strip_width, s.choice.limits) for s in plan.stages]
     assert stages_of(document) == stages
     for stage in document["stages"]:
         sizes = [live["bytes"] for live in stage["live"]]
@@ -144,7 +154,7 @@ def test_a_plan_by_hand(model: Path, tmp_path: Path) -> None:
     stages = [{"operators": [s]} for stage in document["stages"] for s in stage["operators"]]
     path.write_text(json.dumps({**document, "stages": stages}))
     again = plan_json(model, "--plan", path)
-    assert stages_of(again) == [((s["operators"][0],), None, False) for s in stages]
+    assert stages_of(again) == [((s["operators"][0],), None, ()) for s in stages]
     assert again["arena_bytes"] >= document["arena_bytes"]
     assert again["overhead"] == 1.0
 
@@ -357,4 +367,4 @@ def test_views_and_joins_in_plans(tmp_path: Path) -> None:
     assert 3 not in named  # the reshape
     everything = {"operators": list(range(5))}
     path.write_text(json.dumps({**document, "stages": [everything]}))
-    assert stages_of(plan_json(model, "--plan", path)) == [(tuple(named), None, False)]
+    assert stages_of(plan_json(model, "--plan", path)) == [(tuple(named), None, ())]

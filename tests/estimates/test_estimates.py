@@ -19,9 +19,11 @@ from lowtide.errors import ModelError, UsageError
 from lowtide.estimates import network
 from lowtide.estimates.builder import Shapes
 from lowtide.ir import Graph
+from lowtide.lower.nodes import Node
 from lowtide.plans.cost import load_model
+from lowtide.rows.prepare import Prepared
 from lowtide.rows.stages import Step
-from lowtide.rows.table import RowTable
+from lowtide.rows.table import own_scratch
 from lowtide.tflite.read import parse
 from lowtide.zoo import build
 from random_nets import random_network
@@ -220,11 +222,13 @@ def test_any_order_of_steps_needs_what_the_bound_says() -> None:
     for mode in MODES:
         options = Options(input_mode=mode, simplify=False)
         ready = prepared(lowtide.Model("", graph, b""), options)[2]
-        assert needs[mode].bound_bytes <= _least_of_all_orders(ready.table)
+        assert needs[mode].bound_bytes <= _least_of_all_orders(ready)
 
 
-def _least_of_all_orders(table: RowTable) -> int:
-    """The least peak of rows and normal scratch memory over all orders of single steps."""
+def _least_of_all_orders(ready: Prepared) -> int:
+    """The least peak of rows and of scratch memory in the smallest forms, over all orders of steps."""
+    table = ready.table
+    scratch = [own_scratch(n.leaner if isinstance(n, Node) else n) for n in ready.nodes]
     steps = [(node, step) for node in range(table.nodes) for step in range(table.steps(node))]
     touched = {s: {*table.reads[s[0]][s[1]], *table.writes[s[0]][s[1]]} for s in steps}
     best = {frozenset[Step](): 0}
@@ -240,7 +244,7 @@ def _least_of_all_orders(table: RowTable) -> int:
                 past = {row for s in done for row in touched[s]} | table.given
                 ahead = {row for s in steps if s not in done for row in touched[s]} | table.kept
                 live = (past & ahead) | touched[node, step]
-                need = sum(table.size[row] for row in live) + table.lean_scratch[node]
+                need = sum(table.size[row] for row in live) + scratch[node]
                 state = done | {(node, step)}
                 after[state] = min(after.get(state, 1 << 60), max(peak, need))
         best = after

@@ -17,7 +17,7 @@ import numpy as np
 from conv_models import NONE, SAME, VALID, Layer, Models
 from numpy.typing import NDArray
 
-from assembled import assemble_rows
+from assembled import assemble_rows, smallest_forms
 from lowtide.emit.bundle import bundle
 from lowtide.ir import Graph, Model
 from lowtide.lower.nodes import Array as Constant
@@ -188,16 +188,23 @@ def assembled(ready: Prepared, net: Network, chains: Sequence[Chain]) -> Assembl
         Choice(
             tuple(range(first, last)),
             chain.strip or None,
-            chain.lean,
             tuple(
                 Fused(tuple(makers[tensor] for tensor in made), unit.kept)
                 for unit, made in zip(chain.units, units, strict=True)
             ),
-            () if chain.limit is None else tuple((makers[made[0]], chain.limit) for made in units),
+            _limits(chain, [makers[made[0]] for made in units], range(first, last)),
         )
         for chain, units, first, last in zip(chains, net.members, [0, *ends], ends, strict=False)
     ]
     return assemble_rows(ready, choices)
+
+
+def _limits(chain: Chain, blocks: Sequence[int], operators: range) -> tuple[tuple[int, int], ...]:
+    """Those of scratch memory; of a block by the first of its operators."""
+    limits = dict(smallest_forms(operators)) if chain.lean else {}
+    if chain.limit is not None:
+        limits |= dict.fromkeys(blocks, chain.limit)
+    return tuple(sorted(limits.items()))
 
 
 def differences(

@@ -19,7 +19,7 @@ from conv_models import SAME, VALID, Layer
 from test_kernel_pad_folded import convolution, depthwise, max_pool, padded
 
 import schema_models
-from assembled import assemble_rows
+from assembled import assemble_rows, smallest_forms
 from lowtide.ir import Graph, Model
 from lowtide.machines.board import find_target
 from lowtide.modes import InputMode
@@ -53,7 +53,11 @@ def in_strips(graph: Graph, width: int, *, lean: bool, target: Target = ANY) -> 
     assert sorted(order) == list(range(len(graph.ops)))
     mode: InputMode = "const" if width % 2 else "resident"
     of = prepare(graph, order, input_mode=mode, target=target)
-    program = assemble_rows(of, [Choice(chain, width, lean) for chain in chains(graph)])
+    choices = [
+        Choice(chain, width, limits=smallest_forms(chain) if lean else ())
+        for chain in chains(graph)
+    ]
+    program = assemble_rows(of, choices)
     ran = {entry.node.op for entry in program.kernels}
     assert ran.isdisjoint(range(len(graph.ops)))
     assert {program.members[op] for op in ran} == {(op.id,) for op in graph.ops}

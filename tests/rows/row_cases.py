@@ -78,7 +78,6 @@ class Sketch:
             kept=frozenset(row for cut in kept for row in rows_of(cut)),
             scratch=tuple(self.scratch),
             lasting=tuple(self.lasting),
-            lean_scratch=tuple(self.scratch),
         )
 
 

@@ -1,46 +1,48 @@
-"""Small networks whose stages can run in strips, and every plan that they have.
+"""Small networks whose stages can run in strips, and what of their plans is known to the search.
 
-Why small: the searches are compared with all of their plans, each assembled as a program.
+Why small: the searches are compared with all of their plans (`staged_nets`), assembled as programs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from itertools import pairwise, product
+from itertools import pairwise
 from random import Random
 from typing import Any
 from zlib import crc32
 
 import pytest
 
-from assembled import assemble_rows
-from lowtide.errors import UsageError
+from assembled import smallest_forms
 from lowtide.ir import Graph
 from lowtide.ir.block import BlockOp
 from lowtide.lower.nodes import Node
+from lowtide.machines.board import find_target
 from lowtide.modes import InputMode, OutputMode
 from lowtide.order import best_order
 from lowtide.passes import fold_pads
 from lowtide.plans import space as spaces
-from lowtide.plans.cost import CostModel
-from lowtide.plans.space import Edge, Space
+from lowtide.plans.cost import CostModel, FormCost, load_model
+from lowtide.plans.edges import Edge
+from lowtide.plans.space import Space
 from lowtide.program.assemble import Assembly
 from lowtide.rows.blocks import selections
 from lowtide.rows.columns import stage_windows, stripes, widths
 from lowtide.rows.prepare import Prepared, prepare
 from lowtide.rows.stages import Choice
+from lowtide.target import ANY
 from lowtide.tflite.read import parse
 from lowtide.zoo.builder import Act
 from lowtide.zoo.quantise import Activation
 from random_nets import RELU6, Maker, random_network
 
 
-def sampled(seeds: Sequence[int]) -> list[Any]:
-    """Every second of `seeds` as a parameter of a test, the others as one of the soak."""
+def sampled(seeds: Sequence[int], *more: Any) -> list[Any]:
+    """Every second of `seeds`, with `more`, as parameters of a test, the others as some of the soak."""
     return [
-        seed if at % 2 == 0 else pytest.param(seed, marks=pytest.mark.soak)
+        pytest.param(seed, *more, marks=[pytest.mark.soak] if at % 2 else [])
         for at, seed in enumerate(seeds)
     ]
 
@@ -181,12 +183,20 @@ def network_of(seed: int, *, small: bool) -> bytes:
 
 
 @cache
-def ready(seed: int, *, small: bool) -> Prepared:
+def ready(seed: int, *, small: bool, core: str = "any") -> Prepared:
     """The network prepared in one of the modes, which goes by the number."""
     graph = graph_of(seed, small=small)
     given, left, preserve = MODES[seed % len(MODES)]
     order = best_order(graph).order
-    return prepare(graph, order, input_mode=given, output_mode=left, preserve_input=preserve)
+    target = ANY if core == "any" else find_target(core)
+    return prepare(
+        graph,
+        order,
+        input_mode=given,
+        output_mode=left,
+        preserve_input=preserve,
+        target=target,
+    )
 
 
 def hurry(patch: pytest.MonkeyPatch) -> None:
@@ -202,8 +212,9 @@ def space_of(
     effort: float = 1.0,
     model: CostModel | None = None,
 ) -> Space:
-    """All stages."""
-    return spaces.space_of(of, strips=strips, effort=effort, model=model)
+    """All stages; they cost what the model of the target says, if no other is given."""
+    model = model or load_model(of.target.priced_as)
+    return spaces.space_of(of, model, strips=strips, effort=effort)
 
 
 def operators(of: Prepared, first: int, last: int) -> tuple[int, ...]:
@@ -216,9 +227,9 @@ def singles(of: Prepared, first: int, last: int) -> list[Choice]:
     return [Choice(operators(of, n, n + 1)) for n in range(first, last)]
 
 
-def around(of: Prepared, edge: Edge) -> tuple[Choice, ...]:
-    """A plan that has the edge, and all else operator by operator."""
-    stage = of.choice(edge.operators, edge.width, lean=edge.lean)
+def around(of: Prepared, edge: Edge, room: int = 1 << 60) -> tuple[Choice, ...]:
+    """A plan that has the edge, in the forms that there is room for, all else operator by operator."""
+    stage = of.choice(edge.operators, edge.width, edge.limits(room))
     before = singles(of, 0, edge.first)
     return (*before, stage, *singles(of, edge.last, len(of.groups)))
 
@@ -267,28 +278,6 @@ def widths_of(of: Prepared, stage: Sequence[int]) -> list[int | None]:
     return [None, *(widths(shape[2]) if len(shape) == 4 else [1])]
 
 
-def every_plan(of: Prepared, *, lean: bool) -> Iterator[tuple[tuple[Choice, ...], Assembly]]:
-    """Every cut of the operators into stages, each in every form that it can have, assembled."""
-    count = len(of.groups)
-    for bits in range(1 << max(0, count - 1)):
-        edges = [0, *(n for n in range(1, count) if bits >> (n - 1) & 1), count]
-        choices_of_stage = [
-            [
-                of.choice(stage, width, lean=slow)
-                for stage in forms(of, first, last)
-                for width in widths_of(of, stage)
-                for slow in (False, True)[: 1 + lean]
-            ]
-            for first, last in pairwise(edges)
-        ]
-        for choices in product(*choices_of_stage):
-            try:
-                assembly = assemble_rows(of, choices)
-            except UsageError:
-                continue
-            yield choices, assembly
-
-
 def all_read(of: Prepared, choices: Sequence[Choice], stage: Choice) -> bool:
     """Whether every row of what the stage makes last is read after it, or left to the caller."""
     variant = of.variant(blocks_of(of, choices))
@@ -316,29 +305,21 @@ def origin(of: Prepared, program: Assembly, number: int) -> int:
     return found
 
 
-def scratch_changes(of: Prepared, program: Assembly) -> bool:
-    """Whether strips need other scratch memory than their operators do as a whole; or, if it is a block,
-    as that many columns of the whole: its pieces may be narrower at the sides."""
-    assert program.plan is not None
-    limits = {
-        op: stage.choice.limit(of.members(op))
-        for stage in program.plan.stages
-        for op in of.chosen(stage.choice)
-    }
+def scratch_changes(of: Prepared, program: Assembly, chosen: Mapping[int, FormCost]) -> bool:
+    """Whether strips need other scratch memory than is known of the operators as a whole, in the forms
+    that are `chosen`, or of so many columns of them: a block's pieces may be narrower at the sides."""
     for entry in program.kernels:
         if entry.node.op < len(of.wide.ops):
             continue
         number = origin(of, program, entry.node.op)
-        limit = limits[number]
-        own = [n if limit is None else n.within(limit) for n in of.lowered[number].nodes]
-        if limit:
-            continue  # a strip may have another form
-        if own[0].narrow_scratch and limit is None:
-            made = (program.program_graph.ops[entry.node.op].outputs, of.wide.ops[number].outputs)
-            columns, _ = (program.program_graph.tensors[t].shape[2] for (t,) in made)
-            own = [replace(node, scratch=node.narrow_scratch[columns]) for node in own]
-        form = entry.node.scratch, entry.node.scratch_lasts
-        if form not in [(node.scratch, node.scratch_lasts) for node in own]:
+        known = [(node.scratch, node.scratch_lasts) for node in of.lowered[number].nodes]
+        if number in chosen:
+            form = chosen[number]
+            (output,) = program.program_graph.ops[entry.node.op].outputs
+            columns = program.program_graph.tensors[output].shape[2]
+            scratch = form.narrow[columns] if form.narrow else form.scratch
+            known = [(scratch, lasts) for _, lasts in known]
+        if (entry.node.scratch, entry.node.scratch_lasts) not in known:
             return True
     return False
 
@@ -373,7 +354,9 @@ def random_plan(of: Prepared, seed: int) -> tuple[Choice, ...]:
             )
             if found is None or stripes(of.wide, stage, *found, width) is None:
                 width = None  # a strip would read nothing
-        choice = of.choice(stage, width, lean=rng.random() < 0.4)
-        limits = tuple((op, rng.choice(LIMITS)) for op in choice.operators if rng.random() < 0.2)
-        choices.append(replace(choice, limits=limits))
+        choice = of.choice(stage, width)
+        smallest = rng.random() < 0.4
+        limits = dict(smallest_forms(choice.operators)) if smallest else {}
+        limits |= {op: rng.choice(LIMITS) for op in choice.operators if rng.random() < 0.2}
+        choices.append(replace(choice, limits=tuple(sorted(limits.items()))))
     return tuple(choices)

@@ -35,8 +35,9 @@ from lowtide.ir.macs import op_macs
 from lowtide.machines.board import find_target
 from lowtide.order import best_order
 from lowtide.passes import fold_pads
-from lowtide.plans.planner import least, plans_of
-from lowtide.plans.search import cheapest, choices_of
+from lowtide.plans.planner import default, plans_of
+from lowtide.plans.search import choices_of, ladder
+from lowtide.plans.space import without_blocks
 from lowtide.prove.proof import ProofError
 from lowtide.rows.blocks import MOST_AGAIN, selections
 from lowtide.rows.prepare import Prepared, prepare
@@ -242,9 +243,10 @@ def test_plans_name_their_blocks(seed: int, small: bool) -> None:
     for first in range(len(of.groups)):
         for last in range(first + 1, min(first + 5, len(of.groups)) + 1):
             for stage in forms(of, first, last):
-                choice = of.choice(stage, 3, lean=True)
+                choice = of.choice(stage, 3, [(op, 0) for op in stage])
                 assert choice.operators == tuple(g.operator for g in of.groups[first:last])
                 assert of.chosen(choice) == stage
+                assert all(choice.limit(of.members(op)) == 0 for op in stage)
     for variant in (of.variant(b) for b in [frozenset[int](), *map(_ops, selections(of.blocks))]):
         assert variant.ends[0] == 0
         assert variant.ends[-1] == len(of.groups)
@@ -304,9 +306,8 @@ def test_blocks_are_taken_where_they_save_more_than_they_take() -> None:
         net.conv(net.input((1, 12, 16, 4)), "a", 64, 1, 1, RELU6), "b", 3, 1, RELU6
     )
     of = prepared(net, net.conv(core, "c", 4))
-    point = least(plans_of(of, strips=False))
-    plain = cheapest(space_of(of, strips=False), blocks=False)
-    assert plain is not None
+    point = default(plans_of(of, strips=False))
+    *_, plain = ladder(without_blocks(space_of(of, strips=False)))
     assert point.arena_bytes <= assemble_rows(of, choices_of(plain, of)).arena_bytes - 512
     assert [choice.blocks[0].operators for choice in point.choices] == [BOTH]
 
@@ -328,7 +329,7 @@ def test_a_fault_in_kept_rows_is_found(width: int | None) -> None:
     net = Maker("fault")
     of = prepared(net, net.conv(chain(net)[-1], "last", 2, 3, 1, RELU6))
     (block,) = [b for b in of.blocks if b.operators == BOTH and b.kept]
-    program = assemble_rows(of, [of.choice((block.op, 3), width, lean=False)])
+    program = assemble_rows(of, [of.choice((block.op, 3), width)])
     assert blocks_of(of, program) == {block.op}
     proved(program)
     kept = {t for op in program.program_graph.ops for t in op.intermediates}

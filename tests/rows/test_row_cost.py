@@ -5,10 +5,9 @@ Why: the search prices a strip by its columns alone, and never sees the nodes th
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
-
 import pytest
-from strip_nets import BLOCKS, all_edges, every_plan, hurry, ready, sampled
+from staged_nets import known
+from strip_nets import BLOCKS, all_edges, around, hurry, ready, sampled
 from strip_nets import space_of as stages_of
 
 from lowtide.commands.compiling import compile_model
@@ -21,15 +20,10 @@ from lowtide.lower.families.conv import Conv
 from lowtide.machines.board import find_target
 from lowtide.plans.cost import CostModel, Linear, features, load_model, priced_cores
 from lowtide.plans.planner import front, plans_of, within_cost, within_ram
-from lowtide.plans.search import choices_of, unbeaten_paths
-from lowtide.plans.space import Edge, Space
-from lowtide.program.assemble import Assembly
-from lowtide.rows.prepare import Prepared
-from lowtide.rows.stages import Choice
+from lowtide.plans.search import ladder
+from lowtide.plans.space import Space, Stages
+from lowtide.rows.scheduled import scheduled
 from networks import loaded
-
-_Stage = tuple[tuple[int, ...], int | None, bool]
-"""Operators, the width of strips, whether lean."""
 
 CORES = ("cortex-m4", "rv32imac")
 NETWORKS = sampled([*range(18), *(BLOCKS + n for n in (0, 2, 10, 30))])
@@ -40,52 +34,34 @@ def _hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     hurry(monkeypatch)
 
 
-@cache
-def space(seed: int, core: str | None) -> tuple[Prepared, Space]:
-    """The stages of a small network, priced in MACs or instructions."""
+def in_macs(seed: int) -> Space:
+    """The stages of a small network without blocks, which cost their MACs."""
     of = ready(seed, small=True)
-    return of, stages_of(of, model=None if core is None else load_model(core))
-
-
-@lru_cache(maxsize=1)  # of many plans; tests of one network come one after the other
-def programs(seed: int) -> list[tuple[tuple[Choice, ...], Assembly]]:
-    """Every plan of the network, assembled."""
-    return list(every_plan(ready(seed, small=True), lean=True))
-
-
-def priced(found: Space) -> dict[_Stage, Edge]:
-    return {(edge.operators, edge.width, edge.lean): edge for edge in all_edges(found)}
+    space = Space(len(of.groups))
+    space.add(Stages(of.graph, of.table, of.groups, strips=True, lowered=of.lowered))
+    return space
 
 
 @pytest.mark.parametrize("core", CORES)
 @pytest.mark.parametrize("seed", NETWORKS)
 def test_the_search_prices_what_the_program_runs(seed: int, core: str) -> None:
-    """But for what blocks in strips have in the padding, which the search does not see."""
-    of, found = space(seed, core)
-    edges = priced(found)
-    model = load_model(core)
-    compared = 0
-    for choices, assembly in programs(seed):
-        known = [edges.get((of.chosen(c), c.strip_width, c.lean)) for c in choices]
-        stages = [edge for edge in known if edge is not None]
-        if len(stages) < len(choices):
-            continue
-        cost = model.program(assembly.executed)
-        predicted = sum(edge.cost for edge in stages)
-        if any(edge.blocks and edge.width for edge in stages):
-            assert cost <= predicted <= 1.3 * cost, choices
+    """In all forms, but for what blocks in strips have in the padding, which the search does not see."""
+    for stage in known(seed, prices=core).all:
+        predicted = stage.predicted[1]
+        if stage.priced:
+            assert predicted == stage.cost, stage.choice
         else:
-            compared += 1
-            assert predicted == cost, choices
-    assert compared
+            assert stage.cost <= predicted <= 1.3 * stage.cost, stage.choice
+    assert any(stage.priced for stage in known(seed, prices=core).all)
 
 
 @pytest.mark.parametrize("core", CORES)
 @pytest.mark.parametrize("seed", NETWORKS)
 def test_linear_costs_are_those_of_all_features(seed: int, core: str) -> None:
     model = load_model(core)
-    for _, assembly in programs(seed):
-        for node, _ in assembly.executed:
+    of = known(seed).of
+    for stage in known(seed).all:
+        for node, _ in scheduled(of, around(of, stage.edge)).executed:
             exact = model.of(node.kernel, features(node))
             assert node.work is not None
             columns = node.work.columns
@@ -94,23 +70,27 @@ def test_linear_costs_are_those_of_all_features(seed: int, core: str) -> None:
 
 
 @pytest.mark.parametrize("seed", NETWORKS)
-def test_by_default_cost_is_macs(seed: int) -> None:
-    of, found = space(seed, None)
-    for last in found.edges:
-        assert all(edge.cost == edge.macs for edge in last)
-    for path in unbeaten_paths(found):
+def test_without_prices_cost_is_macs(seed: int) -> None:
+    """And kernels have one form."""
+    found = in_macs(seed)
+    for edge in all_edges(found):
+        assert edge.cost == edge.macs
+        assert not edge.formed()
+    for path in ladder(found):
         assert path.cost == path.macs == sum(edge.macs for edge in path.edges)
-    assert choices_of(unbeaten_paths(found)[0], of)
 
 
 @pytest.mark.parametrize("core", CORES)
 @pytest.mark.parametrize("seed", NETWORKS)
 def test_each_strip_and_each_column_costs_something(seed: int, core: str) -> None:
-    of, found = space(seed, core)
-    nodes = [node for lowered in of.lowered.values() for node in lowered.nodes]
-    prices = load_model(core).prices(nodes)
+    of, model = ready(seed, small=True), load_model(core)
+    prices = model.prices(node for lowered in of.lowered.values() for node in lowered.nodes)
     for price in prices.values():
-        for linear in (*price.normal, *price.lean):
+        needs, costs = ([f.scratch for f in price.forms], [f.whole for f in price.forms])
+        assert needs == sorted(set(needs))
+        assert costs == sorted(set(costs), reverse=True)
+        assert price.whole == costs[-1]
+        for linear in (node for form in price.forms for node in form.nodes):
             if not isinstance(linear, Linear):  # of a block, whose pieces are of any width
                 assert all(linear.at(columns) > 0 for columns in range(1, 30))
                 continue
@@ -118,12 +98,11 @@ def test_each_strip_and_each_column_costs_something(seed: int, core: str) -> Non
             assert linear.per_column >= 0
             costs = [linear.at(columns, 0, 1 << 16) for columns in range(1, 30, 2)]
             assert costs == sorted(costs)
-    for (names, width, lean), edge in priced(found).items():
-        macs = sum(op_macs(of.wide, of.wide.ops[op]) for op in names)
+    for edge in all_edges(stages_of(of, model=model)):
+        macs = sum(op_macs(of.wide, of.wide.ops[op]) for op in edge.operators)
         # Strips skip columns that nobody reads, and suit blocks better or worse.
-        if width is not None and edge.macs >= macs and not edge.blocks:
-            mine = [prices[op] for op in names if op in prices]
-            whole = sum(price.whole_lean if lean else price.whole for price in mine)
+        if edge.width is not None and edge.macs >= macs and not edge.blocks:
+            whole = sum(prices[op].whole for op in edge.operators if op in prices)
             assert edge.cost > whole
 
 
@@ -145,11 +124,10 @@ def test_columns_that_are_padding() -> None:
 
 def test_macs_pay_nothing_per_strip() -> None:
     """The same sum as a linear cost: nothing per strip, and a column's MACs per column."""
-    of, found = space(0, None)
-    for last in found.edges:
-        for edge in last:
-            if edge.width is None:
-                assert edge.cost == sum(op_macs(of.wide, of.wide.ops[op]) for op in edge.operators)
+    of = ready(0, small=True)
+    for edge in all_edges(in_macs(0)):
+        if edge.width is None:
+            assert edge.cost == sum(op_macs(of.wide, of.wide.ops[op]) for op in edge.operators)
     assert Linear(0, 7).at(5, -1, 3) == 35
 
 
@@ -162,19 +140,18 @@ def test_limits_are_those_of_predicted_instructions(core: str) -> None:
     own = sum(price.whole for price in model.prices(of.nodes).values())
     assert [p.cost for p in points] == sorted(p.cost for p in points)
     for point in points:
-        found = within_cost(plans, (point.cost + 0.5) / own)
+        found = within_cost(plans, (point.cost + 0.5) / own, "instructions")
         assert (found.arena_bytes, found.cost) <= (point.arena_bytes, point.cost)
         assert within_ram(plans, point.arena_bytes).cost <= point.cost
     with pytest.raises(InfeasibleError, match="times its instructions, as predicted"):
-        within_cost(plans, 0.5)
+        within_cost(plans, 0.5, "instructions")
 
 
 def test_a_program_of_operators_is_priced_too() -> None:
     model = loaded("resnet8")
-    rows = compile_model(model, Options(cost="instructions"))
-    whole = compile_model(model, Options(cost="instructions", schedule="operators"))
+    rows = compile_model(model, Options(fastest=True))
+    whole = compile_model(model, Options(schedule="operators"))
     assert rows.instructions_predicted == whole.instructions_predicted
-    assert compile_model(model).instructions_predicted is None
 
 
 def test_kernels_without_a_price_of_their_own() -> None:
@@ -230,7 +207,8 @@ def test_an_unknown_core() -> None:
         "cortex-m33, cortex-m55, rv32imc, rv32imac"
     )
     for core in ("any", "cortex-m0", "cortex-m55"):
-        assert Options(cost="instructions", target=find_target(core)).cost_model is not None
+        target = find_target(core)
+        assert Options(target=target).predictor.core == target.priced_as
 
 
 def test_the_error_of_the_stored_models_is_known() -> None:

@@ -62,7 +62,7 @@ def document_of(program: Compiled) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("seed", "small"), NETWORKS)
 def test_what_is_written_is_read_again(seed: int, small: bool, tmp_path: Path) -> None:
-    """Any plan: blocks of any kind, in strips, lean but for some operators."""
+    """Any plan: blocks of any kind, in strips, in any forms."""
     of, path = ready(seed, small=small), tmp_path / "plan.json"
     for number in range(3):
         stages = random_plan(of, 10 * seed + number)
@@ -182,9 +182,9 @@ def test_blocks_of_operators_that_are_not_in_the_stage(tmp_path: Path) -> None:
 def test_limits_of_operators_that_are_elsewhere(tmp_path: Path) -> None:
     path = tmp_path / "plan.json"
     limits = [{"operator": number, "at_most_bytes": 200} for number in (0, 3)]
-    assert compile_file(changed(lean=True, scratch=limits[:1]), path).arena_bytes
+    assert compile_file(changed(scratch=limits[:1]), path).arena_bytes
     with pytest.raises(UsageError) as caught:
-        compile_file(changed(lean=True, scratch=limits), path)
+        compile_file(changed(scratch=limits), path)
     assert caught.value.cause == (
         "the scratch memory of operator 3 is limited in a stage, but it is not in the stage"
     )

@@ -137,14 +137,14 @@ class Options:
     `input_type` of uint8, inputs of int8 are given as uint8.
 
     By default nothing is computed twice, and less RAM is taken where it costs few instructions; with
-    `smallest`, whatever it costs. With `max_overhead`, stages may run in strips, for the least RAM at no
-    more than that many times the network's MACs, or predicted instructions if that is the `cost`
-    (infinity is allowed); with `max_ram`, for the fewest predicted instructions in an arena and state of
-    no more than that many bytes; with `fastest`, in any. `stages` prescribes them, by
-    the operators' numbers in the graph of digest `stages_of` (None: whatever it is). `target` is the core
-    that the program is for, whose kernels, scratch memory and prices are taken.
-    `name` prefixes every public C name; by default it is made from the file's name. `effort` is a factor
-    of the work that all searches may do: what they find depends on it, and not on the computer.
+    `smallest`, whatever it costs. With `max_overhead`, stages may run in strips, for the least RAM at
+    no more than that many times the network's MACs, or predicted instructions if that is the `cost`
+    (infinity is allowed); with `max_ram`, for the fewest predicted instructions in an arena and state
+    of no more than that many bytes; with `fastest`, in any. `stages` prescribes them, by the operators'
+    numbers in the graph of digest `stages_of` (None: whatever it is). `target` is the core that the
+    program is for, whose kernels, scratch memory and prices are taken. `name` prefixes every public C
+    name; by default it is made from the file's name. `effort` is a factor of the work that all searches
+    may do: what they find depends on it, and not on the computer.
 
     `rounding` says whose matrix products (passes/rounding.py) to have: of dense layers tflm rounds the
     sums twice, litert once, which costs double arithmetic. All else costs the same in both.

@@ -34,9 +34,9 @@ _FULL = 0.8
 
 @dataclass(eq=False)
 class Candidate:
-    """A path of a `space`, and, once they are asked for, the plans placed on its behalf: its own, and, if
-    its rows lie above its peak, some that place better. None of them costs less than the path's own, has
-    fewer MACs or less that is live at the peak."""
+    """A path of a `space`, and, once they are asked for, the plans placed on its behalf: its own, and,
+    if its rows lie above its peak, some that place better. None of them costs less than the path's own,
+    has fewer MACs or less that is live at the peak."""
 
     path: Path
     space: Space = field(repr=False)
@@ -67,6 +67,11 @@ class Candidate:
         if self._choices is None:
             return self.path.peak if not self.path.strips else int(_NEARLY * self.path.peak)
         return self.draft.peak_bytes
+
+    @property
+    def macs(self) -> int:
+        """What its plans compute at least."""
+        return self.path.macs
 
     @property
     def draft(self) -> Draft:

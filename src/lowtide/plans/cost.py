@@ -36,8 +36,8 @@ OTHER = "other"
 
 
 class Strips:
-    """Strips of an operator: of each its `columns`, and the `first` column of the first window; `sides` are
-    those whose windows, along `axis`, reach beyond the `width` of what is read."""
+    """Strips of an operator: of each its `columns`, and the `first` column of the first window; `sides`
+    are those whose windows, along `axis`, reach beyond the `width` of what is read."""
 
     def __init__(self, columns: Ints, low: Ints, axis: Axis, width: int) -> None:
         self.columns, self.width = columns, width
@@ -115,8 +115,8 @@ class Exact:
 
 @dataclass(frozen=True, slots=True)
 class FormCost:
-    """Cost of an operator in one form: by its nodes, and all at full width. `scratch` is what it needs in
-    bytes, and `narrow[n]` for n columns, if that depends on them (see `Node.narrow_scratch`)."""
+    """Cost of an operator in one form: by its nodes, and all at full width. `scratch` is what it needs
+    in bytes, and `narrow[n]` for n columns, if that depends on them (see `Node.narrow_scratch`)."""
 
     nodes: tuple[Linear | Exact, ...]
     whole: int

@@ -36,9 +36,9 @@ class Formed:
 class Edge:
     """Groups [first, last) as one stage, in strips of `width` columns if that is not None.
 
-    `operators` are those that run, of which `blocks` are blocks, in place of what they stand for. In the
-    quickest forms it costs `cost` and needs `peak` bytes; no form needs less than `least` bytes. `formed`
-    works out those of its operators that have several, of which the others cost `rest`.
+    `operators` are those that run, of which `blocks` are blocks, in place of what they stand for. In
+    the quickest forms it costs `cost` and needs `peak` bytes; no form needs less than `least` bytes.
+    `formed` works out those of its operators that have several, of which the others cost `rest`.
     """
 
     first: int
@@ -74,8 +74,8 @@ class Edge:
         return rest + sum(of.costs[of.within(0)] for of in formed)
 
     def limits(self, room: int) -> Limits:
-        """Of operators that are not in their normal form in so many bytes (0: in their smallest forms) the
-        scratch memory they may take: (operator, bytes)."""
+        """Of operators that are not in their normal form in so many bytes (0: in their smallest forms)
+        the scratch memory they may take: (operator, bytes)."""
         found = ((of.operator, of.limits[of.within(room)]) for of in self.formed())
         return tuple((operator, limit) for operator, limit in found if limit is not None)
 
@@ -116,6 +116,6 @@ def unbeaten(edges: Sequence[Edge]) -> dict[int, list[Edge]]:
 
 
 def _beats(other: Edge, edge: Edge) -> bool:
-    """Whether `other`, which costs no more, does so in the least memory that `edge` can run in. (Of those
-    that do so in some forms only, most are kept: stairs take longer to make than to go past.)"""
+    """Whether `other`, which costs no more, does so in the least memory that `edge` can run in. (Of
+    those that do so in some forms only, most are kept: stairs take longer to make than to go past.)"""
     return other.peak <= edge.least

@@ -195,8 +195,8 @@ class Peaks:
         return found
 
     def by_group(self, last: int, firsts: Ints, scratch: Ints) -> Ints:
-        """The same of the stages that end before `last` alone, by group from the first of `firsts` on: the
-        most that is live while its steps run. Far below 0 for groups before a stage."""
+        """The same of the stages that end before `last` alone, by group from the first of `firsts` on:
+        the most that is live while its steps run. Far below 0 for groups before a stage."""
         sums = self._sums
         for reader in range(self._begin, last):
             for group, more in self._longer.get(reader, ()):

@@ -37,8 +37,8 @@ class Draft:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Point:
-    """A plan of the network `ready` that was placed. `overhead` is its MACs over the network's own; `cost`
-    is the instructions that a model predicts of it."""
+    """A plan of the network `ready` that was placed. `overhead` is its MACs over the network's own;
+    `cost` is the instructions that a model predicts of it."""
 
     macs: int
     overhead: float

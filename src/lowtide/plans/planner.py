@@ -37,11 +37,12 @@ WORTH_BLOCKS = 512
 
 @dataclass(frozen=True, eq=False)
 class Plans:
-    """The plans of one network, placed by `placer`. With `strips`, there are stages that compute something
-    twice.
+    """The plans of one network, placed by `placer`. With `strips`, there are stages that compute
+    something twice.
 
-    `effort` is a factor of what is spent to look at stages; past it only some are. What was found `before`,
-    with less effort, perhaps in another order, counts as well: so more effort finds no worse plans.
+    `effort` is a factor of what is spent to look at stages; past it only some are. What was found
+    `before`, with less effort, perhaps in another order, counts as well: so more effort finds no worse
+    plans.
     """
 
     ready: Prepared
@@ -182,19 +183,13 @@ def smallest(plans: Plans) -> Point:
 
 
 def within_cost(plans: Plans, most: float, unit: Unit = "macs") -> Point:
-    """P1: the least arena of the plans of the front that cost at most `most` times what the network itself
-    does; of all plans, if none of the front does.
+    """P1: the least arena of the plans that cost at most `most` times what the network itself does.
 
     Raises InfeasibleError if `most` is below 1.
     """
-    allowed = (p for p in _by_arena(plans.candidates) if plans.times(p, unit) <= most)
-    least: Point | None = None
-    for point in allowed:
-        if unit == "instructions" or _unbeaten(plans.candidates, point) is point:
+    for point in _by_arena(plans.candidates):
+        if plans.times(point, unit) <= most:
             return point
-        least = least or point
-    if least is not None:
-        return least
     raise InfeasibleError(
         f"no plan computes less than the network itself: {most:g} times its {_units(unit)} is "
         "too little",
@@ -231,21 +226,19 @@ def within_ram(
 
 
 def front(plans: Plans) -> list[Point]:
-    """Plans that no other beats in both arena and cost, the cheapest first; with the default one, and that
-    of least arena that computes nothing twice, whatever beats these."""
-    low = _ANY
+    """Plans that no other beats in arena, instructions and MACs, the cheapest first; the default one is
+    among them, even if one beats it that computes something twice."""
     tried: list[Point] = []
     for of in in_turn(plans.candidates, lambda of: (of.cost, of.peak)):
-        if of.peak < low:
+        if not any(_beats(point, of) for point in tried):
             tried += of.points
-            low = min([low, *(p.arena_bytes for p in tried if p.cost <= of.cost)])
     found: list[Point] = []
     for point in sorted(tried, key=_rank):
-        if not found or point.arena_bytes < found[-1].arena_bytes:
+        if not any(_is_no_worse(other, point) for other in found):
             found.append(point)
-    for point in (default(plans), smallest(plans)):
-        if _rank(point) not in map(_rank, found):
-            found.append(point)
+    usual = default(plans)
+    if _rank(usual) not in map(_rank, found):
+        found.append(usual)
     return sorted(found, key=_rank)
 
 
@@ -253,39 +246,43 @@ _ANY = 1 << 60
 """More memory than there is."""
 
 
-def _rank(point: Point) -> tuple[int, int]:
-    return point.cost, point.arena_bytes
+def _rank(point: Point) -> tuple[int, int, int]:
+    return point.cost, point.arena_bytes, point.macs
+
+
+def _is_no_worse(one: Point, other: Point) -> bool:
+    return (
+        one.cost <= other.cost and one.arena_bytes <= other.arena_bytes and one.macs <= other.macs
+    )
 
 
 def _beats(point: Point, of: Candidate) -> bool:
-    """Whether no plan of a candidate can be better."""
-    return point.cost <= of.cost and point.arena_bytes <= of.peak
+    """Whether no plan of a candidate can be better in anything."""
+    return point.cost <= of.cost and point.arena_bytes <= of.peak and point.macs <= of.macs
 
 
 def _by_arena(candidates: Iterable[Candidate]) -> Iterator[Point]:
     """All plans, that of least arena first, and of these the cheapest."""
-    heap: list[tuple[int, int, int, Point]] = []
+    heap: list[tuple[int, int, int, int, Point]] = []
     number = count()
     for of in in_turn(candidates, lambda of: (of.peak, of.cost)):
         while heap and heap[0][0] < of.peak:
             yield heappop(heap)[-1]
         for point in of.points:
-            heappush(heap, (point.arena_bytes, point.cost, next(number), point))
+            key = point.arena_bytes, point.cost, point.macs
+            heappush(heap, (*key, next(number), point))
     while heap:
         yield heappop(heap)[-1]
 
 
 def _unbeaten(among: Iterable[Candidate], point: Point) -> Point:
-    """A plan that beats this one, or else it."""
+    """A plan that beats this one, or else it; `among` are exact."""
     for of in among:
-        if of.cost > point.cost or of.peak > point.arena_bytes:
-            continue
-        if not of.is_exact and (of.draft.cost > point.cost or of.peak > point.arena_bytes):
-            continue
-        if not _beats(point, of):
+        better = of.cost <= point.cost and of.peak <= point.arena_bytes and of.macs <= point.macs
+        if better and not _beats(point, of):
             for other in of.points:
-                if other.cost <= point.cost and other.arena_bytes <= point.arena_bytes:
-                    point = min(other, point, key=_rank)
+                if _is_no_worse(other, point):
+                    point = other
     return point
 
 

@@ -23,8 +23,8 @@ _STEP = 0.995
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Path:
-    """A plan: its edges, and in how many bytes the forms of each fit (0: they are the smallest); the most
-    that one of them needs in bytes, its MACs and its cost."""
+    """A plan: its edges, and in how many bytes the forms of each fit (0: they are the smallest); the
+    most that one of them needs in bytes, its MACs and its cost."""
 
     edges: tuple[Edge, ...]
     rooms: tuple[int, ...]
@@ -54,8 +54,9 @@ class Path:
 
 
 def ladder(space: Space, step: float = _STEP) -> Iterator[Path]:
-    """Plans that nothing beats in peak and cost, the cheapest first, the last of least peak; `step` is as
-    for `_STEP`. That one comes again with all operators in their smallest forms, which may place better.
+    """Plans that nothing beats in peak and cost, the cheapest first, the last of least peak; `step` is
+    as for `_STEP`. That one comes again with all operators in their smallest forms, which may place
+    better.
     """
     path = cheapest(space)
     while path is not None:

@@ -206,8 +206,8 @@ class Stages:
         needs: tuple[int, int, Callable[[], list[Formed]]],
         budget: Budget,
     ) -> list[Edge]:
-        """The stage of groups [first, last), at full width and in strips; at full width it `needs` so many
-        bytes in the quickest and in the smallest forms, and its operators have those forms."""
+        """The stage of groups [first, last), at full width and in strips; at full width it `needs` so
+        many bytes in the quickest and in the smallest forms, and its operators have those forms."""
         operators = tuple(g.operator for g in self.groups[first:last] if g.operator >= 0)
         both = zip(self._sums[last], self._sums[first], strict=True)
         macs, cost, blocks = (after - before for after, before in both)

@@ -10,7 +10,6 @@ from itertools import pairwise
 from math import ceil, floor, log10
 
 from lowtide.commands.compiling import Compiled
-from lowtide.ir.macs import graph_macs
 from lowtide.plans.placer import Point
 from lowtide.report.chart import Frame, cross_axis, up_axis
 from lowtide.report.part_lines import part_lines, spaced

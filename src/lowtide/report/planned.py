@@ -189,13 +189,13 @@ def plan_document(planned: Planned) -> dict[str, Any]:
         ],
     }
     if planned.ways:
-        document["ways"] = {name: _point_document(compiled, point) for name, point in planned.ways}
+        document["ways"] = {name: _point_document(point) for name, point in planned.ways}
     if planned.points is not None:
-        document["front"] = [_point_document(compiled, point) for point in planned.points]
+        document["front"] = [_point_document(point) for point in planned.points]
     return document
 
 
-def _point_document(compiled: Compiled, point: Point) -> dict[str, Any]:
+def _point_document(point: Point) -> dict[str, Any]:
     return {
         **fields_of(point, "arena_bytes", "macs", "overhead"),
         "instructions_predicted": point.cost,
