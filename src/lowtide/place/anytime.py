@@ -1,13 +1,13 @@
 """The search for places of rows: attempts in a fixed order, of which more effort makes more.
 
-Why: what a search returns must not get worse when it may do more. So nothing in it depends on how much it
-may do: the attempts are always the same, each as long as it always is, and whoever asks stops somewhere on
-the way and has the best so far. Half of the attempts are given up after each round, those that have reached
-least, and the others go on twice as long.
+Why: what a search returns must not get worse when it may do more. So nothing in it depends on how much
+it may do: the attempts are always the same, each as long as it always is; whoever asks stops somewhere
+on the way, and has the best so far.
 
-First fit is only as good as the order in which boxes are placed. So several orders are tried, of all boxes
-and of those of each segment apart, of single rows and of rings of them (`place.rhythm`), and what they give
-is repaired (`place.repair`).
+First fit is only as good as the order in which boxes are placed. So several orders are tried, of all
+boxes and of those of each segment apart, of single rows and of rings of them (`place.rhythm`). What they
+give is repaired (`place.repair`), time and again and each time for longer, as long as it gets lower:
+always the one that is lowest, but for those that have not got lower of late.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class Anytime:
     def __init__(
         self, rows: Level, levels: Sequence[Callable[[], Level]], borders: Sequence[int], bound: int
     ) -> None:
-        """Rows as they are, and merged to fewer boxes; `borders` are the first slots of segments, and the
-        one after the last. No placement is lower than `bound`."""
+        """Rows as they are, and merged to fewer boxes; `borders` are the first slots of segments, and
+        the one after the last. No placement is lower than `bound`."""
         self._bound = bound
         self._attempts = _attempts(rows, levels, borders, bound)
         self._spent, self._rows = 0, rows
@@ -148,9 +148,8 @@ def _begins(
             order = orders[turn]
             yield level, _pass(level.boxes, order), first_fit(level.boxes, order, level.known)
         if len(borders) > 2:
-            inner = (own[turn:] + own[:turn])[:_ORDERS]
-            yield rows, *_by_segment(rows, own[turn], borders, inner, bound)
-        if not turn:
+            yield rows, *_by_segment(rows, own[turn], borders, own[:_ORDERS], bound)
+        if turn == 1:
             made += [(level, _orders(level)) for level in [make() for make in levels]]
 
 

@@ -103,7 +103,7 @@ def look(near: Sequence[int] | Ints) -> int:
 
 
 class Shelf:
-    """Boxes that are placed, one after the other: where they begin and end, -1 for those that are not."""
+    """Boxes that are placed one after the other: where each lies, -1 if it does not yet."""
 
     def __init__(self, boxes: Boxes, fixed: Mapping[int, int] = MappingProxyType({})) -> None:
         """`fixed` boxes lie where it says; they must be placed first, so that the others fit around

@@ -43,8 +43,8 @@ _NEVER = 1 << 50
 def repairs(
     boxes: Boxes, known: Mapping[int, int], offsets: Sequence[int], bound: int, turn: int = 0
 ) -> Iterator[tuple[int, list[int]]]:
-    """Offsets of no greater height than `offsets`, the same for boxes in `known`, better and better; with
-    each, how much work it took since the one before: boxes looked at.
+    """Offsets of no greater height than `offsets`, the same for boxes in `known`, better and better;
+    before each, how much work it took since the one before: boxes looked at.
 
     It ends at a height of `bound`, or where what is known leaves no room. `turn` says which of several
     ways to go: in what a box weighs, in how large a step is, and by chance.

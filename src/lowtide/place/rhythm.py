@@ -1,8 +1,8 @@
 """Rows that come again and again: which of them can lie in one place, as the rows of a ring do.
 
 Why: while a stage runs, its steps mostly repeat: after so many steps each tensor has so many new rows,
-and as many have died. Where rows lie that far apart, or a few times as far, and one dies before the other
-is born, both may lie in the same place. So hundreds of rows are a few boxes, each live again and again,
+and as many have died. Of rows that are so far apart in time, or a few times as far, one dies before the
+other is born, and both may lie in the same place. So hundreds of rows are a few boxes, each live again and again,
 and what is searched is as small for tall maps as for low ones.
 
     slot    0   1   2   3   4   5   6   7   8         a row per two slots, live for four: two rounds make
@@ -41,7 +41,7 @@ class Level:
 
 
 def round_of(kinds: Ints) -> int:
-    """After how many slots the same kinds of steps come again, in the middle of a segment; 0 if never."""
+    """After how many slots the same kinds of steps come again in the middle of a segment; 0: never."""
     quarter = len(kinds) // 4
     middle = kinds[quarter : len(kinds) - quarter]
     if len(middle) < 2:
@@ -89,7 +89,7 @@ def level_of(
 ) -> Level:
     """The boxes of each group as one, live as long as all of them together, from when the first is.
 
-    `pairs` are boxes that are live together; `walls` are the ranges, [low, high), where each cannot lie, and
+    `pairs` are boxes that are live together; `walls` are the ranges [low, high) where each cannot lie:
     those of a box that is born earlier hold those of later ones.
     """
     count = int(group.max(initial=-1)) + 1
@@ -100,11 +100,12 @@ def level_of(
     lasts = np.bincount(group, np.array(boxes.ends, np.int64) - starts, count).astype(np.int64)
     aligns = np.ones(count, np.int64)
     np.maximum.at(aligns, group, np.array(boxes.aligns, np.int64))
+    one, other = pairs
     if count < len(boxes):
         together = np.zeros((count, count), np.bool_)
-        together[group[pairs[0]], group[pairs[1]]] = True
-        pairs = np.nonzero(together)
-    meets = list(meets_of(*pairs, count))
+        together[group[one], group[other]] = True
+        one, other = (column.astype(np.int64) for column in np.nonzero(together))
+    meets = list(meets_of(one, other, count))
     known: dict[tuple[int, int], int] = {}
     for box, at in enumerate(first.tolist()):
         if walls[at]:
