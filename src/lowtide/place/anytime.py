@@ -134,7 +134,8 @@ def _attempts(
         if climb.top < low:
             low = climb.top
             if climb.level is not rows:
-                climbs.append(_Climb(rows, climb.level.of_each(climb.best), bound))
+                each = climb.level.of_each(climb.best)
+                climbs.append(_Climb(rows, [*each, *rows.known.values()], bound))
 
 
 def _begins(

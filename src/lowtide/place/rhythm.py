@@ -2,8 +2,8 @@
 
 Why: while a stage runs, its steps mostly repeat: after so many steps each tensor has so many new rows,
 and as many have died. Of rows that are so far apart in time, or a few times as far, one dies before the
-other is born, and both may lie in the same place. So hundreds of rows are a few boxes, each live again and again,
-and what is searched is as small for tall maps as for low ones.
+other is born, and both may lie in the same place. So hundreds of rows are a few boxes, each live again
+and again, and what is searched is as small for tall maps as for low ones.
 
     slot    0   1   2   3   4   5   6   7   8         a row per two slots, live for four: two rounds make
     row     [ 0 . . . ) [ 2 . . . ) [ 4 . . . )       one box of rows 0, 2, 4, another of rows 1, 3, 5
