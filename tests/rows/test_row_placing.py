@@ -73,7 +73,7 @@ def test_rings_hold_what_is_never_live_together(seed: int) -> None:
         twice, _, _, _ = in_rhythm(40, seed)
         more = rings(twice, np.array(in_rhythm(40, seed)[1]), each, rounds)
         assert more.max() == group.max()  # as many, however long it goes on
-        level = level_of(boxes, pairs, [()] * len(boxes), group)
+        level = level_of(boxes, pairs, [()] * len(boxes), group, kinds)
         meets = {(a, b) for a, near in enumerate(level.boxes.meets) for b in near}
         assert meets == set(zip(group[pairs[0]].tolist(), group[pairs[1]].tolist(), strict=True))
         assert len(level.boxes) == group.max() + 1

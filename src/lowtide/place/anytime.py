@@ -25,14 +25,14 @@ _SLICE, _PART = 5_000, 4
 """How much work goes into the first repair of a placement: so much, or what it takes to place one in
 `_PART` of its boxes."""
 
-_ORDERS = 3
-"""How many orders are tried of what is in a segment."""
-
 _LONGEST = 4
 """A placement is repaired twice as long each time, so many times."""
 
 _BEGUN = 2
 """So many times what first fit takes goes into repair."""
+
+_IDLE = 2
+"""A placement that so many repairs have not made lower waits for all others."""
 
 _HOPE = 0.9
 """What is left of a gap, about, once it is repaired."""
@@ -86,13 +86,13 @@ class _Climb:
         self.best = offsets
         self.top = height(level.boxes, offsets)
         self._bound = bound
-        self._turn = self._idle = 0
+        self._turn = self.idle = 0
         self.looks = sum(map(look, level.boxes.meets))
 
     def go(self) -> Iterator[Found]:
         """Repair for longer than the last time."""
         level, before = self.level, self.top
-        left = max(_SLICE, self.looks // _PART) << min(self._turn, _LONGEST)
+        left = max(_SLICE, self.looks // _PART) << min(self._turn - self.idle // 2, _LONGEST)
         for work, offsets in repairs(level.boxes, level.known, self.best, self._bound, self._turn):
             left -= work
             self.best = offsets
@@ -100,13 +100,13 @@ class _Climb:
             if left <= 0:
                 break
         self.top = height(level.boxes, self.best)
-        self._idle = 0 if self.top < before else self._idle + 1
+        self.idle = 0 if self.top < before else self.idle + 1
         self._turn += 1
 
     @property
     def rank(self) -> float:
         """Who is to go on: the least."""
-        return (self.top - self._bound) * (1 + self._idle if self._turn else _HOPE)
+        return (self.top - self._bound) * (1 + self.idle**2 if self._turn else _HOPE)
 
 
 def _attempts(
@@ -118,7 +118,8 @@ def _attempts(
     begins = _begins(rows, levels, borders, bound)
     low, ahead = 1 << 60, 0
     while True:
-        if ahead >= 0 and (begin := next(begins, None)) is not None:
+        stuck = all(climb.idle >= _IDLE for climb in climbs)
+        if (stuck or ahead >= 0) and (begin := next(begins, None)) is not None:
             level, work, offsets = begin
             climb = _Climb(level, offsets, bound)
             if (len(level.boxes), climb.top) not in begun:
@@ -149,7 +150,7 @@ def _begins(
             order = orders[turn]
             yield level, _pass(level.boxes, order), first_fit(level.boxes, order, level.known)
         if len(borders) > 2:
-            yield rows, *_by_segment(rows, own[turn], borders, own[:_ORDERS], bound)
+            yield rows, *_by_segment(rows, own[turn], borders, own, bound)
         if turn == 1:
             made += [(level, _orders(level)) for level in [make() for make in levels]]
 
@@ -166,15 +167,18 @@ _QUICKER = 3
 def _orders(level: Level) -> list[list[int]]:
     """Orders to try, what is known first."""
     free = [box for box in range(len(level.boxes)) if box not in level.known]
-    return [[*level.known, *sorted(free, key=key)] for key in _keys(level.boxes)]
+    return [[*level.known, *sorted(free, key=key)] for key in _keys(level.boxes, level.kinds)]
 
 
 Key = Callable[[int], tuple[float, ...]]
 
 
-def _keys(boxes: Boxes) -> list[Key]:
-    """By size, area, duration, death, birth; the most useful first."""
+def _keys(boxes: Boxes, kinds: Sequence[int]) -> list[Key]:
+    """By size, death, birth, area, all of a kind, duration; the most useful first."""
     sizes, starts, ends = boxes.sizes, boxes.starts, boxes.ends
+    total: dict[int, int] = {}
+    for size, kind in zip(sizes, kinds, strict=True):
+        total[kind] = total.get(kind, 0) + size
     changes: dict[int, int] = {}
     for box in range(len(boxes)):
         changes[starts[box]] = changes.get(starts[box], 0) + sizes[box]
@@ -185,12 +189,14 @@ def _keys(boxes: Boxes) -> list[Key]:
     crowd = [max(live[at[starts[box]] : at[ends[box]]], default=0) for box in range(len(boxes))]
     return [
         lambda box: (-sizes[box], starts[box]),
-        lambda box: (-crowd[box], -sizes[box], starts[box]),
-        lambda box: (-sizes[box] * (ends[box] - starts[box]), starts[box]),
-        lambda box: (-ends[box], starts[box]),
-        lambda box: (starts[box] - ends[box], -sizes[box]),
-        lambda box: (starts[box], -ends[box]),
         lambda box: (-sizes[box], -box),
+        lambda box: (-crowd[box], -sizes[box], starts[box]),
+        lambda box: (-ends[box], starts[box]),
+        lambda box: (starts[box], -ends[box]),
+        lambda box: (-sizes[box] * (ends[box] - starts[box]), starts[box]),
+        lambda box: (-total[kinds[box]], kinds[box], starts[box]),
+        lambda box: (starts[box] - ends[box], -sizes[box]),
+        lambda box: (starts[box], -sizes[box]),
     ]
 
 

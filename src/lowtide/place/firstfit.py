@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +21,12 @@ from numpy.typing import NDArray
 from lowtide.place.problem import Placement, Problem, Rectangle
 from lowtide.place.validate import validate
 
-Ints = NDArray[np.int64]
+Numbers = NDArray[np.signedinteger[Any]]
+"""Numbers of boxes."""
 
-Meets = tuple[int, ...] | Ints
+Pairs = tuple[Numbers, Numbers]
+
+Meets = tuple[int, ...] | Numbers
 """Boxes that are live together with one: an array of them where there are more than `MANY`, since then
 numpy is faster than Python."""
 
@@ -72,23 +76,23 @@ def boxes_of(problem: Problem, *, near: bool = True) -> Boxes:
     )
 
 
-def pairs_of(starts: Sequence[int], ends: Sequence[int]) -> tuple[Ints, Ints]:
+def pairs_of(starts: Sequence[int], ends: Sequence[int]) -> Pairs:
     """Every box with every other live at the same time, as two columns, in the order of the boxes."""
     start, end = np.array(starts, np.int64), np.array(ends, np.int64)
     several = max(1, _BLOCK // max(1, len(start)))
-    found = [np.zeros((2, 0), np.intp)]
+    ones, others = [np.zeros(0, np.int32)], [np.zeros(0, np.int32)]
     for low in range(0, len(start), several):
         high = min(low + several, len(start))
         together = start < end[low:high, None]
         together &= end > start[low:high, None]
         together[np.arange(high - low), np.arange(low, high)] = False
-        found.append(np.array(np.nonzero(together)))
-        found[-1][0] += low
-    one, other = np.concatenate(found, axis=1)
-    return one, other
+        one, other = np.nonzero(together)
+        ones.append((one + low).astype(np.int32))
+        others.append(other.astype(np.int32))
+    return np.concatenate(ones), np.concatenate(others)
 
 
-def meets_of(one: Ints, other: Ints, count: int) -> tuple[Meets, ...]:
+def meets_of(one: Numbers, other: Numbers, count: int) -> tuple[Meets, ...]:
     """The boxes that each of so many meets, from pairs in the order of the first."""
     ends = np.searchsorted(one, np.arange(count + 1)).tolist()
     return tuple(
@@ -97,7 +101,7 @@ def meets_of(one: Ints, other: Ints, count: int) -> tuple[Meets, ...]:
     )
 
 
-def look(near: Sequence[int] | Ints) -> int:
+def look(near: Meets) -> int:
     """What it takes to place a box that meets these, in boxes that Python looks at."""
     return 1 + (len(near) if isinstance(near, tuple) else MANY + len(near) // CHEAP)
 
@@ -137,7 +141,7 @@ class Shelf:
                 offset = high if align == 1 else -(-high // align) * align
         return offset
 
-    def _lowest_of_many(self, box: int, near: Ints) -> int:
+    def _lowest_of_many(self, box: int, near: Numbers) -> int:
         low = self._lows[near]
         placed = low >= 0
         low, size = low[placed], self._sizes[near[placed]]

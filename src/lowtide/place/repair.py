@@ -17,7 +17,7 @@ from random import Random
 
 import numpy as np
 
-from lowtide.place.firstfit import CHEAP, Boxes, Ints, height, look
+from lowtide.place.firstfit import CHEAP, Boxes, Numbers, height, look
 
 _WEIGHTS = ((1.0, 1.0), (0.5, 0.5), (1.0, 0.5))
 """What a box weighs: its size and its duration, each to some power, tried one after the other. Small and
@@ -184,7 +184,7 @@ class _Search:
             now += changes[change]
         return least, places[int(self.random() * len(places))]
 
-    def _easiest_of_many(self, box: int, near: Ints, last: int) -> tuple[int, int]:
+    def _easiest_of_many(self, box: int, near: Numbers, last: int) -> tuple[int, int]:
         """`_easiest`, by numpy."""
         size, align = self.boxes.sizes[box], self.boxes.aligns[box]
         low = self._lows[near]

@@ -17,7 +17,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lowtide.place.firstfit import Boxes, Ints, meets_of
+from lowtide.place.firstfit import Boxes, Pairs, meets_of
+from lowtide.rows.table import Ints
 
 _LATE = 0.1
 """The part of a kind's boxes that may be live for longer than most are: where a stage begins or ends."""
@@ -28,11 +29,15 @@ _TRIES = 64
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Level:
-    """Boxes, of which each stands for those of `group` that have its number; `known` ones lie fixed."""
+    """Boxes, of which each stands for those of `group` that have its number; `known` ones lie fixed.
+
+    Boxes of one of the `kinds` are rows of one tensor, or what one node needs beside them.
+    """
 
     boxes: Boxes
     known: Mapping[int, int]
     group: Ints
+    kinds: Sequence[int]
 
     def of_each(self, offsets: Sequence[int]) -> list[int]:
         """The offsets of what the boxes stand for."""
@@ -83,9 +88,10 @@ def rings(boxes: Boxes, kinds: Ints, each: Mapping[int, int], rounds: int) -> In
 
 def level_of(
     boxes: Boxes,
-    pairs: tuple[Ints, Ints],
+    pairs: Pairs,
     walls: Sequence[tuple[tuple[int, int], ...]],
     group: Ints,
+    kinds: Ints,
 ) -> Level:
     """The boxes of each group as one, live as long as all of them together, from when the first is.
 
@@ -104,7 +110,7 @@ def level_of(
     if count < len(boxes):
         together = np.zeros((count, count), np.bool_)
         together[group[one], group[other]] = True
-        one, other = (column.astype(np.int64) for column in np.nonzero(together))
+        one, other = np.nonzero(together)
     meets = list(meets_of(one, other, count))
     known: dict[tuple[int, int], int] = {}
     for box, at in enumerate(first.tolist()):
@@ -115,6 +121,7 @@ def level_of(
     born = starts[first]
     sizes = np.array(boxes.sizes, np.int64)[first].tolist()
     beside = [0] * len(known)
+    of_each = [*kinds[first].tolist(), *range(-len(kinds) - len(known), -len(kinds))]
     found = replace(
         boxes,
         index=tuple(range(count + len(known))),
@@ -124,7 +131,7 @@ def level_of(
         meets=(*meets, *((),) * len(known)),
         aligns=(*aligns.tolist(), *(1 for _ in known)),
     )
-    return Level(found, {box: low for (low, _), box in known.items()}, group)
+    return Level(found, {box: low for (low, _), box in known.items()}, group, of_each)
 
 
 def walls_of(

@@ -26,7 +26,7 @@ FULL = 2_400_000
 QUICK = 200_000
 """How many boxes are looked at, about, when rows are placed: for the plan that counts, and for one of
 many. A million takes about half a second."""
-_PER_BOX = 2_000
+_PER_BOX = 4_000
 """The same per box, at most."""
 
 _ROUNDS = (3, 4, 2, 6, 1, 8)
@@ -68,12 +68,12 @@ class Placing:
         walls = walls_of(free, known)
         kinds = _kinds(table, steps, [items[index].id for index in free.index])
         each = _each(table, steps, segments, kinds, np.array(free.starts, np.int64))
-        rows = level_of(free, pairs, walls, np.arange(len(free)))
+        rows = level_of(free, pairs, walls, np.arange(len(free)), kinds)
         levels = []
         for rounds in _ROUNDS if each else ():
             group = rings(free, kinds, each, rounds)
             if group.max(initial=0) < _FEWER * len(free):
-                levels.append(partial(level_of, free, pairs, walls, group))
+                levels.append(partial(level_of, free, pairs, walls, group, kinds))
         bound = max([self._bound // align, *(high for _, high, _ in known)])
         self._search = Anytime(rows, levels, _borders(table, segments), bound)
 
