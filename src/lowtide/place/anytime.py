@@ -37,7 +37,7 @@ _IDLE = 2
 _HOPE = 0.9
 """What is left of a gap, about, once it is repaired."""
 
-_NEAR = ((100_000, 0.001), (400_000, 0.0025))
+_NEAR = ((50_000, 0.001), (150_000, 0.003))
 """After so much work, what is at most so far above the bound is good enough."""
 
 Found = tuple[int, list[int]]
