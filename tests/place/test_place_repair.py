@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import islice
 from random import Random
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +14,7 @@ from place_cases import full_problem, problem, problems, random_problem
 
 from lowtide.place import Item, Problem
 from lowtide.place.firstfit import Boxes, boxes_of, first_fit, height, placement_of
-from lowtide.place.repair import repaired
+from lowtide.place.repair import repairs
 
 EFFORT = 20_000
 
@@ -20,6 +23,18 @@ def by_birth(boxes: Boxes, known: dict[int, int]) -> list[int]:
     """First fit in the order of the items, around those that are fixed."""
     free = [box for box in range(len(boxes)) if box not in known]
     return first_fit(boxes, (*known, *free), known)
+
+
+def repaired(
+    boxes: Boxes, known: dict[int, int], offsets: list[int], bound: int, effort: int
+) -> list[int]:
+    """The offsets that are reached by about so much work."""
+    for work, found in repairs(boxes, known, offsets, bound):
+        if effort <= 0:
+            break
+        effort -= work
+        offsets = found
+    return offsets
 
 
 def bound_of(of: Problem) -> int:
@@ -96,6 +111,24 @@ def test_no_room_beside_what_is_fixed() -> None:
     known = {0: 1, 1: 3}  # free: unit 0 and unit 2, one unit each
     before = by_birth(boxes, known)
     assert repaired(boxes, known, before, bound_of(of), EFFORT) == before
+
+
+def test_numpy_and_python_find_the_same_places() -> None:
+    """Those that meet many others are asked for in another way."""
+    for seed in range(30):
+        boxes = boxes_of(random_problem(60, seed))
+        many = replace(boxes, meets=tuple(np.array(near, np.int64) for near in boxes.meets))
+        before = by_birth(boxes, {})
+        assert by_birth(many, {}) == before
+        each = [
+            repairs(of, {}, before, bound_of(random_problem(60, seed)), seed)
+            for of in (boxes, many)
+        ]
+        ends = [[found for _, found in islice(some, 50)] for some in each]
+        tops = [min((height(boxes, found) for found in some), default=0) for some in ends]
+        assert abs(tops[0] - tops[1]) <= height(boxes, before) // 4
+        for found in ends[1]:
+            placement_of("repaired", random_problem(60, seed), boxes, found)
 
 
 def _least_height(boxes: Boxes, bound: int) -> int:

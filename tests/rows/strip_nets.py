@@ -202,7 +202,6 @@ def ready(seed: int, *, small: bool, core: str = "any") -> Prepared:
 def hurry(patch: pytest.MonkeyPatch) -> None:
     """Let rows be placed in the first best order, for tests that do not look at places."""
     patch.setattr("lowtide.place.rows._PER_BOX", 0)
-    patch.setattr("lowtide.place.rows._ANYHOW", 1)
 
 
 def space_of(
@@ -328,7 +327,7 @@ def scatter(patch: pytest.MonkeyPatch, seed: int) -> None:
     """Let rows be placed in any order: what may lie in one place will do so in some network."""
     hurry(patch)
     keys = [lambda box: (crc32(b"%d %d" % (seed, box)),)]
-    patch.setattr("lowtide.place.rows._keys", lambda *_: list(keys))
+    patch.setattr("lowtide.place.anytime._keys", lambda *_: list(keys))
 
 
 LIMITS = (0, 40, 100, 250, 700, 10_000)

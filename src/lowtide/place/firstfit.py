@@ -11,10 +11,32 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from lowtide.place.problem import Placement, Problem, Rectangle
 from lowtide.place.validate import validate
+
+Numbers = NDArray[np.signedinteger[Any]]
+"""Numbers of boxes."""
+
+Pairs = tuple[Numbers, Numbers]
+
+Meets = tuple[int, ...] | Numbers
+"""Boxes that are live together with one: an array of them where there are more than `MANY`, since then
+numpy is faster than Python."""
+
+MANY = 100
+
+CHEAP = 16
+"""Where numpy works, so many boxes are looked at in the time that Python takes for one."""
+
+_BLOCK = 1 << 21
+"""How many pairs of boxes are compared at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +52,16 @@ class Boxes:
     sizes: tuple[int, ...]
     starts: tuple[int, ...]
     ends: tuple[int, ...]
-    meets: tuple[tuple[int, ...], ...]
+    meets: tuple[Meets, ...]
     aligns: tuple[int, ...]
 
     def __len__(self) -> int:
         return len(self.index)
 
 
-def boxes_of(problem: Problem) -> Boxes:
-    """The boxes of `problem`; items of no bytes or no lifetime are left out."""
+def boxes_of(problem: Problem, *, near: bool = True) -> Boxes:
+    """The boxes of `problem`; items of no bytes or no lifetime are left out. Unless `near`, `meets` is
+    empty."""
     items = problem.items
     index = tuple(i for i, item in enumerate(items) if item.size > 0 and item.start < item.end)
     starts = tuple(items[i].start for i in index)
@@ -48,22 +71,87 @@ def boxes_of(problem: Problem) -> Boxes:
         sizes=tuple(-(-items[i].size // problem.align) for i in index),
         starts=starts,
         ends=ends,
-        meets=_meetings(starts, ends),
+        meets=meets_of(*pairs_of(starts, ends), len(index)) if near else (),
         aligns=tuple(-(-items[i].align // problem.align) for i in index),
     )
 
 
-def _meetings(starts: Sequence[int], ends: Sequence[int]) -> tuple[tuple[int, ...], ...]:
-    """For every box the others live at the same time: a sweep over time."""
-    meets: list[list[int]] = [[] for _ in starts]
-    live: list[int] = []
-    for new in sorted(range(len(starts)), key=starts.__getitem__):
-        live = [other for other in live if ends[other] > starts[new]]
-        for other in live:
-            meets[other].append(new)
-        meets[new].extend(live)
-        live.append(new)
-    return tuple(map(tuple, meets))
+def pairs_of(starts: Sequence[int], ends: Sequence[int]) -> Pairs:
+    """Every box with every other live at the same time, as two columns, in the order of the boxes."""
+    start, end = np.array(starts, np.int64), np.array(ends, np.int64)
+    several = max(1, _BLOCK // max(1, len(start)))
+    ones, others = [np.zeros(0, np.int32)], [np.zeros(0, np.int32)]
+    for low in range(0, len(start), several):
+        high = min(low + several, len(start))
+        together = start < end[low:high, None]
+        together &= end > start[low:high, None]
+        together[np.arange(high - low), np.arange(low, high)] = False
+        one, other = np.nonzero(together)
+        ones.append((one + low).astype(np.int32))
+        others.append(other.astype(np.int32))
+    return np.concatenate(ones), np.concatenate(others)
+
+
+def meets_of(one: Numbers, other: Numbers, count: int) -> tuple[Meets, ...]:
+    """The boxes that each of so many meets, from pairs in the order of the first."""
+    ends = np.searchsorted(one, np.arange(count + 1)).tolist()
+    return tuple(
+        other[low:high] if high - low > MANY else tuple(other[low:high].tolist())
+        for low, high in pairwise(ends)
+    )
+
+
+def look(near: Meets) -> int:
+    """What it takes to place a box that meets these, in boxes that Python looks at."""
+    return 1 + (len(near) if isinstance(near, tuple) else MANY + len(near) // CHEAP)
+
+
+class Shelf:
+    """Boxes that are placed one after the other: where each lies, -1 if it does not yet."""
+
+    def __init__(self, boxes: Boxes, fixed: Mapping[int, int] = MappingProxyType({})) -> None:
+        """`fixed` boxes lie where it says; they must be placed first, so that the others fit around
+        them."""
+        self.boxes = boxes
+        self.fixed = fixed
+        self.at = [-1] * len(boxes)
+        self._lows = np.full(len(boxes), -1)
+        self._sizes = np.array(boxes.sizes, np.int64)
+
+    def put(self, box: int) -> int:
+        """Place a box at the lowest offset at which it meets none of those placed; its end."""
+        found = self.fixed.get(box)
+        self.move(box, self._lowest(box) if found is None else found)
+        return self.at[box] + self.boxes.sizes[box]
+
+    def move(self, box: int, offset: int) -> None:
+        """Have a box at an offset; nowhere, if that is -1."""
+        self.at[box] = self._lows[box] = offset
+
+    def _lowest(self, box: int) -> int:
+        near = self.boxes.meets[box]
+        if not isinstance(near, tuple):
+            return self._lowest_of_many(box, near)
+        at, sizes = self.at, self.boxes.sizes
+        size, align, offset = sizes[box], self.boxes.aligns[box], 0
+        for low, high in sorted([(low, low + sizes[o]) for o in near if (low := at[o]) >= 0]):
+            if low - offset >= size:
+                break
+            if high > offset:
+                offset = high if align == 1 else -(-high // align) * align
+        return offset
+
+    def _lowest_of_many(self, box: int, near: Numbers) -> int:
+        low = self._lows[near]
+        placed = low >= 0
+        low, size = low[placed], self._sizes[near[placed]]
+        order = np.argsort(low)
+        low = low[order]
+        ends = np.maximum.accumulate(low + size[order])
+        align = self.boxes.aligns[box]
+        offset = -(-np.concatenate(([0], ends)) // align) * align
+        fits = low - offset[:-1] >= self.boxes.sizes[box]
+        return int(offset[int(fits.argmax()) if fits.any() else -1])
 
 
 def first_fit(
@@ -73,25 +161,10 @@ def first_fit(
 
     `fixed` boxes lie where it says; they come first in `order`, so that the others fit around them.
     """
-    # (offset, end) of every placed box: made once, sorted often.
-    spans: list[tuple[int, int] | None] = [None] * len(boxes)
-    offsets = [0] * len(boxes)
+    shelf = Shelf(boxes, fixed)
     for box in order:
-        offset = fixed[box] if box in fixed else lowest(boxes, box, spans)
-        offsets[box] = offset
-        spans[box] = (offset, offset + boxes.sizes[box])
-    return offsets
-
-
-def lowest(boxes: Boxes, box: int, spans: Sequence[tuple[int, int] | None]) -> int:
-    """The lowest offset at which `box` meets none of the boxes placed, whose `spans` are not None."""
-    size, align, offset = boxes.sizes[box], boxes.aligns[box], 0
-    for low, high in sorted([s for other in boxes.meets[box] if (s := spans[other]) is not None]):
-        if low - offset >= size:
-            break
-        if high > offset:
-            offset = high if align == 1 else -(-high // align) * align
-    return offset
+        shelf.put(box)
+    return shelf.at
 
 
 def height(boxes: Boxes, offsets: Sequence[int]) -> int:

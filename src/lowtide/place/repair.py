@@ -12,11 +12,12 @@ Offsets are in units of the alignment, as in `place.firstfit`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 
-from lowtide.effort import Budget
-from lowtide.place.firstfit import Boxes, height
+import numpy as np
+
+from lowtide.place.firstfit import CHEAP, Boxes, Numbers, height, look
 
 _WEIGHTS = ((1.0, 1.0), (0.5, 0.5), (1.0, 0.5))
 """What a box weighs: its size and its duration, each to some power, tried one after the other. Small and
@@ -28,38 +29,47 @@ _SCALE = 16
 _HEAVIER = 4
 """A box becomes heavier by its own weight over this whenever it ejects others."""
 
-_STEPS = 30
-"""The next height to reach is one of this many steps from what is reached to what is possible."""
+_STEPS = (30, 30, 30, 6)
+"""The next height to reach is one of this many steps from what is reached to what is possible; small
+steps mostly get further, large ones sometimes."""
 
-_NEVER = 1 << 60
+_TURN = 2_000
+"""How many boxes are looked at before it is said how far things are."""
+
+_NEVER = 1 << 50
 """The weight of boxes that stay where they are."""
 
 
-def repaired(
-    boxes: Boxes, known: Mapping[int, int], offsets: Sequence[int], bound: int, effort: int
-) -> list[int]:
-    """Offsets of no greater height than `offsets`, the same for boxes in `known`.
+def repairs(
+    boxes: Boxes, known: Mapping[int, int], offsets: Sequence[int], bound: int, turn: int = 0
+) -> Iterator[tuple[int, list[int]]]:
+    """Offsets of no greater height than `offsets`, the same for boxes in `known`, better and better;
+    before each, how much work it took since the one before: boxes looked at.
 
-    It stops at a height of `bound`, or when boxes that are placed have looked at about `effort` others.
-    More effort mostly gives less height, but it may take another way, and end higher.
+    It ends at a height of `bound`, or where what is known leaves no room. `turn` says which of several
+    ways to go: in what a box weighs, in how large a step is, and by chance.
     """
     best = list(offsets)
-    low = max([bound, *(offset + boxes.sizes[box] for box, offset in known.items())])
+    least = max([bound, *(offset + boxes.sizes[box] for box, offset in known.items())])
     most = height(boxes, best)
-    for powers in _WEIGHTS:
-        spent = Budget(effort // len(_WEIGHTS))
-        search = _Search(boxes, known, best, powers)
-        least = low
-        while least < most and not spent.used_up:
-            target = most - max(1, (most - least) // _STEPS)
-            search.lower(target)
-            if not search.settle(target, spent):  # what is fixed leaves no room
+    search = _Search(boxes, known, best, _WEIGHTS[turn % len(_WEIGHTS)], turn)
+    while least < most:
+        target = most - max(1, (most - least) // _STEPS[turn % len(_STEPS)])
+        work = search.lower(target)
+        while search.out:
+            looks, possible = search.settle(target)
+            work += looks
+            if not possible:  # what is fixed leaves no room
                 least = target + 1
                 search.restore(best)
-            elif not search.out:
-                best = list(search.at)
-                most = height(boxes, best)
-    return best
+                break
+            if search.out:
+                yield work, best
+                work = 0
+        else:
+            best = list(search.at)
+            most = height(boxes, best)
+        yield work, best
 
 
 class _Search:
@@ -71,11 +81,13 @@ class _Search:
         known: Mapping[int, int],
         offsets: Sequence[int],
         powers: tuple[float, float],
+        seed: int,
     ) -> None:
         self.boxes = boxes
         self.at = list(offsets)
         self.out: list[int] = []
-        self.random = Random(0).random
+        self.random = Random(seed).random
+        self.looks = [look(near) for near in boxes.meets]
         size, time = powers
         self.base = [
             1
@@ -85,51 +97,70 @@ class _Search:
         self.weight = list(self.base)
         for box in known:
             self.weight[box] = _NEVER
+        self._sizes = np.array(boxes.sizes, np.int64)
+        self._lows = np.array(self.at, np.int64)
+        self._weights = np.array(self.weight, np.int64)
 
     def restore(self, offsets: Sequence[int]) -> None:
         """Put all boxes at these offsets."""
         self.at, self.out = list(offsets), []
+        self._lows[:] = offsets
 
-    def lower(self, target: int) -> None:
-        """Take out what sticks out of `target`."""
-        for box, size in enumerate(self.boxes.sizes):
-            if self.at[box] >= 0 and self.at[box] + size > target:
-                self.at[box] = -1
-                self.out.append(box)
+    def lower(self, target: int) -> int:
+        """Take out what sticks out of `target`; how much work that was."""
+        for box in np.flatnonzero((self._lows >= 0) & (self._lows + self._sizes > target)).tolist():
+            self._move(box, -1)
+            self.out.append(box)
+        return 1 + len(self.at) // CHEAP
 
-    def settle(self, target: int, work: Budget) -> bool:
-        """Place boxes that are out, below `target`, until none is or `work` is used up. False if there
-        is no place for one of them whatever is ejected."""
-        at, out, weight = self.at, self.out, self.weight
-        sizes, meets, left = self.boxes.sizes, self.boxes.meets, work.left
-        while out and left > 0:
+    def _move(self, box: int, offset: int) -> None:
+        self.at[box] = self._lows[box] = offset
+
+    def settle(self, target: int) -> tuple[int, bool]:
+        """Place boxes that are out, below `target`, until none is or `_TURN` others were looked at: how
+        many were. False if there is no place for one of them whatever is ejected."""
+        out, weight, sizes = self.out, self.weight, self.boxes.sizes
+        looks = 0
+        while out and looks < _TURN:
             chosen = int(self.random() * len(out))
             box = out[chosen]
             least, offset = self._easiest(box, target - sizes[box])
             if least >= _NEVER:
-                return False
+                return looks, False
             out[chosen] = out[-1]
             out.pop()
             if least:
-                end = offset + sizes[box]
-                for other in meets[box]:
-                    if offset - sizes[other] < at[other] < end and at[other] >= 0:
-                        at[other] = -1
-                        out.append(other)
+                for other in self._in_the_way(box, offset):
+                    self._move(other, -1)
+                    out.append(other)
                 weight[box] += 1 + self.base[box] // _HEAVIER
-            at[box] = offset
-            left -= 1 + len(meets[box])
-        work.left = left
-        return True
+                self._weights[box] = weight[box]
+            self._move(box, offset)
+            looks += self.looks[box]
+        return looks, True
+
+    def _in_the_way(self, box: int, offset: int) -> list[int]:
+        """The boxes that lie where `box` is to lie."""
+        near, size = self.boxes.meets[box], self.boxes.sizes[box]
+        if isinstance(near, tuple):
+            at, sizes, end = self.at, self.boxes.sizes, offset + size
+            return [o for o in near if offset - sizes[o] < at[o] < end and at[o] >= 0]
+        low = self._lows[near]
+        there = (low >= 0) & (low < offset + size) & (low + self._sizes[near] > offset)
+        found: list[int] = near[there].tolist()
+        return found
 
     def _easiest(self, box: int, last: int) -> tuple[int, int]:
         """The weight of the boxes in the way where that is least, and an offset there, at most `last`:
         the lowest if nothing is in the way, else any of those where ranges of equal weight begin."""
+        near = self.boxes.meets[box]
+        if not isinstance(near, tuple):
+            return self._easiest_of_many(box, near, last)
         at, sizes, weight = self.at, self.boxes.sizes, self.weight
         size, align = sizes[box], self.boxes.aligns[box]
         changes = {0: 0, last + 1: 0}  # offset -> by how much the weight in the way changes there
         known = changes.get
-        for other in self.boxes.meets[box]:
+        for other in near:
             offset = at[other]
             if offset >= 0:  # in the way from offset - size + 1 to its end
                 heavy, end = weight[other], offset + sizes[other]
@@ -152,3 +183,25 @@ class _Search:
                 break
             now += changes[change]
         return least, places[int(self.random() * len(places))]
+
+    def _easiest_of_many(self, box: int, near: Numbers, last: int) -> tuple[int, int]:
+        """`_easiest`, by numpy."""
+        size, align = self.boxes.sizes[box], self.boxes.aligns[box]
+        low = self._lows[near]
+        placed = low >= 0
+        near, low = near[placed], low[placed]
+        heavy = self._weights[near]
+        place = np.concatenate(([0], np.maximum(low - size + 1, 0), low + self._sizes[near]))
+        order = np.argsort(place, kind="stable")
+        place = place[order]
+        now = np.cumsum(np.concatenate(([0], heavy, -heavy))[order])
+        final = np.append(place[1:] != place[:-1], True)  # where all changes are counted
+        place, now = place[final], now[final]
+        offset = -(-place // align) * align
+        fits = (offset < np.append(place[1:], last + 1)) & (offset <= last)
+        now, offset = now[fits], offset[fits]
+        least = int(now.min(initial=_NEVER))
+        if least >= _NEVER:
+            return _NEVER, 0
+        places = offset[now == least]
+        return least, int(places[int(self.random() * len(places)) if least else 0])

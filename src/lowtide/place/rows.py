@@ -4,41 +4,91 @@ The caller writes a resident input as one piece, so its rows have fixed offsets 
 start; they still die one by one, and other rows take their place. All other rows, and the scratch
 memory of each step, lie wherever they fit.
 
-First fit is only as good as the order in which boxes are placed. So several orders are tried, on all
-boxes and on those of each segment of the plan apart, and the best few placements are repaired
-(`place.repair`).
+How they are searched for is in `place.anytime`: more effort never gives a larger arena.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from itertools import accumulate
 
 import numpy as np
 
-from lowtide.effort import Budget
 from lowtide.place import Item, Placement, Problem
-from lowtide.place.firstfit import Boxes, boxes_of, first_fit, height, lowest, placement_of
-from lowtide.place.repair import repaired
+from lowtide.place.anytime import Anytime
+from lowtide.place.firstfit import Boxes, boxes_of, pairs_of, placement_of
+from lowtide.place.rhythm import level_of, rings, round_of, walls_of
 from lowtide.rows.stages import Segment, Step, live_bytes, live_in
 from lowtide.rows.table import Cut, Ints, RowTable
 
 FULL = 1_200_000
 QUICK = 200_000
-"""How many boxes are looked at, at most, when rows are placed: for the plan that counts, and for one of
+"""How many boxes are looked at, about, when rows are placed: for the plan that counts, and for one of
 many. A million takes about half a second."""
 _PER_BOX = 2_000
 """The same per box, at most."""
 
-_STARTS = 0.4
-"""The part of that which first fits may take; a few are tried in any case."""
+_ROUNDS = (3, 4, 2, 6, 1, 8)
+"""How many rounds of a stage may pass until another row lies where one was: see `place.rhythm`."""
 
-_ANYHOW = 2
-"""How many orders are tried in any case."""
 
-_REPAIRED = 3
-"""How many placements by first fit are repaired, of those on all boxes and of those by segment."""
+class Placing:
+    """Where rows and scratch lie, better with each effort; all placements are validated.
+
+    `lives` are those of `row_lives`; `align` is that of a row's start, in bytes.
+    Item r is row r of the table; item (number of rows + k) is the scratch of step k. A kept tensor
+    is one item under its first row, as the caller reads it as one piece; so is a given tensor whose
+    rows are no multiple of `align`. So are tensors that need not save memory, since rows that lie one
+    after the other need no table of places.
+    """
+
+    def __init__(
+        self,
+        table: RowTable,
+        steps: Sequence[Step],
+        lives: Mapping[int, tuple[int, int]],
+        segments: Sequence[Segment] = (),
+        *,
+        align: int = 4,
+    ) -> None:
+        items, fixed = _items(table, steps, lives, align)
+        self._problem = Problem(tuple(items), align)
+        self._bound = self._problem.lower_bound()
+        self._boxes = boxes = boxes_of(self._problem, near=False)
+        self._free = [b for b, index in enumerate(boxes.index) if items[index].id not in fixed]
+        self._fixed = {
+            b: fixed[items[index].id] // align
+            for b, index in enumerate(boxes.index)
+            if items[index].id in fixed
+        }
+        free = _only(boxes, self._free)
+        pairs = pairs_of(free.starts, free.ends)
+        known = [(at, at + boxes.sizes[b], boxes.ends[b]) for b, at in self._fixed.items()]
+        walls = walls_of(free, known)
+        kinds = _kinds(table, steps, [items[index].id for index in free.index])
+        each = _each(table, steps, segments, kinds, np.array(free.starts, np.int64))
+        rows = level_of(free, pairs, walls, np.arange(len(free)), kinds)
+        levels = []
+        for rounds in _ROUNDS if each else ():
+            group = rings(free, kinds, each, rounds)
+            if group.max(initial=0) < _FEWER * len(free):
+                levels.append(partial(level_of, free, pairs, walls, group, kinds))
+        bound = max([self._bound // align, *(high for _, high, _ in known)])
+        self._search = Anytime(rows, levels, _borders(table, segments), bound)
+
+    def within(self, effort: int = FULL) -> Placement:
+        """The best placement found by so much effort in all, as for `QUICK`: what was done before is not
+        done again, and more effort never gives a larger arena."""
+        found = self._search.until(min(effort, _PER_BOX * len(self._boxes)))
+        offsets = [0] * len(self._boxes)
+        for box, offset in (*zip(self._free, found, strict=False), *self._fixed.items()):
+            offsets[box] = offset
+        return placement_of("rows", self._problem, self._boxes, offsets)
+
+
+_FEWER = 0.7
+"""Rows are merged to rings where that leaves so much of their number, or less."""
 
 
 def place_rows(
@@ -50,14 +100,50 @@ def place_rows(
     align: int = 4,
     effort: int = FULL,
 ) -> Placement:
-    """Offsets of all rows and scratch, validated; `align` is that of a row's start, in bytes.
+    """Offsets of all rows and scratch as `Placing` finds them; `effort` is as for `QUICK`."""
+    return Placing(table, steps, lives, segments, align=align).within(effort)
 
-    `lives` are those of `row_lives`, `effort` is as for `QUICK`.
-    Item r is row r of the table; item (number of rows + k) is the scratch of step k. A kept tensor
-    is one item under its first row, as the caller reads it as one piece; so is a given tensor whose
-    rows are no multiple of `align`. So are tensors that need not save memory, since rows that lie one
-    after the other need no table of places.
-    """
+
+def _only(boxes: Boxes, some: Sequence[int]) -> Boxes:
+    """Some of the boxes; whom they meet is left out."""
+    columns = (boxes.index, boxes.sizes, boxes.starts, boxes.ends)
+    index, sizes, starts, ends = (tuple([of[box] for box in some]) for of in columns)
+    return Boxes(index, sizes, starts, ends, (), tuple([boxes.aligns[box] for box in some]))
+
+
+def _kinds(table: RowTable, steps: Sequence[Step], ids: Sequence[int]) -> Ints:
+    """A number for each item: those of one tensor's rows, or of one node's scratch, have the same."""
+    tensor = np.arange(len(table.size)) + len(table.cuts)
+    for number, cut in enumerate(table.cuts):
+        tensor[cut.first : cut.first + cut.count] = number
+    scratch = [-1 - node for node, _ in steps]
+    kinds: Ints = np.concatenate((tensor, np.array(scratch, np.int64)))[np.array(ids, np.intp)]
+    return kinds
+
+
+def _each(
+    table: RowTable, steps: Sequence[Step], segments: Sequence[Segment], kinds: Ints, starts: Ints
+) -> dict[int, int]:
+    """Kind -> how many of its boxes are born in one round of the segment that they are born in."""
+    nodes = np.array([node for node, _ in steps], np.int64)
+    found: dict[int, int] = {}
+    first = 0
+    for segment in segments:
+        last = first + sum(map(table.steps, range(segment.first, segment.last)))
+        length = round_of(nodes[first:last])
+        if length:
+            middle = 1 + (first + last) // 2
+            born = (starts >= middle) & (starts < middle + length)
+            for kind, count in zip(*np.unique(kinds[born], return_counts=True), strict=True):
+                found[int(kind)] = max(found.get(int(kind), 0), int(count))
+        first = last
+    return found
+
+
+def _items(
+    table: RowTable, steps: Sequence[Step], lives: Mapping[int, tuple[int, int]], align: int
+) -> tuple[list[Item], dict[int, int]]:
+    """What is to be placed, and where those lie of which that is given, in bytes: see `Placing`."""
     pieces = {
         cut.first: cut
         for cut in table.cuts
@@ -97,23 +183,7 @@ def place_rows(
     for k, (node, _) in enumerate(steps):
         if table.scratch[node]:
             items.append(Item(len(table.size) + k, table.scratch[node], k + 1, k + 2, _WORD))
-    problem = Problem(tuple(items), align)
-    boxes = boxes_of(problem)
-    known = {
-        box: fixed[items[index].id] // align
-        for box, index in enumerate(boxes.index)
-        if items[index].id in fixed
-    }
-    bound = problem.lower_bound() // align
-    tensor_of = {
-        row: number
-        for number, cut in enumerate(table.cuts)
-        for row in range(cut.first, cut.first + cut.count)
-    }
-    tensors = [tensor_of.get(items[index].id, -1 - box) for box, index in enumerate(boxes.index)]
-    effort = min(effort, _PER_BOX * len(boxes))
-    best = _offsets(boxes, known, tensors, _borders(table, segments), bound, effort)
-    return placement_of("rows", problem, boxes, best)
+    return items, fixed
 
 
 _WORD = 4
@@ -159,121 +229,7 @@ def modest(
     return found, live
 
 
-Key = Callable[[int], tuple[int, ...]]
-
-
-def _keys(boxes: Boxes, tensors: Sequence[int]) -> list[Key]:
-    """Orders to try: by size, area, duration, birth, death; the most useful first."""
-    sizes, starts, ends = boxes.sizes, boxes.starts, boxes.ends
-    total: dict[int, int] = {}
-    for box, tensor in enumerate(tensors):
-        total[tensor] = total.get(tensor, 0) + sizes[box]
-    changes: dict[int, int] = {}
-    for box in range(len(boxes)):
-        changes[starts[box]] = changes.get(starts[box], 0) + sizes[box]
-        changes[ends[box]] = changes.get(ends[box], 0) - sizes[box]
-    slots = sorted(changes)
-    live = list(accumulate(changes[slot] for slot in slots))
-    at = {slot: number for number, slot in enumerate(slots)}
-    crowd = [max(live[at[starts[box]] : at[ends[box]]]) for box in range(len(boxes))]
-    return [
-        lambda box: (-sizes[box], starts[box]),
-        lambda box: (-sizes[box], -box),
-        lambda box: (-crowd[box], -sizes[box], starts[box]),
-        lambda box: (-ends[box], starts[box]),
-        lambda box: (starts[box], -ends[box]),
-        lambda box: (-sizes[box] * (ends[box] - starts[box]), starts[box]),
-        lambda box: (-total[tensors[box]], tensors[box], starts[box]),
-        lambda box: (starts[box] - ends[box], -sizes[box]),
-        lambda box: (starts[box], -sizes[box]),
-    ]
-
-
 def _borders(table: RowTable, segments: Sequence[Segment]) -> list[int]:
     """The first slot of each segment, and the one after the last."""
     steps = (sum(map(table.steps, range(s.first, s.last))) for s in segments)
     return list(accumulate(steps, initial=1))
-
-
-def _offsets(
-    boxes: Boxes,
-    known: Mapping[int, int],
-    tensors: Sequence[int],
-    borders: Sequence[int],
-    bound: int,
-    effort: int,
-) -> list[int]:
-    """The lowest placement found by repair of the best first fits; `effort` is as for `QUICK`."""
-    free = [box for box in range(len(boxes)) if box not in known]
-    looks = Budget(int(effort * _STARTS))
-    keys = _keys(boxes, tensors)
-    chosen: list[list[int]] = []
-    for by_segment in (False, True) if len(borders) > 2 else (False,):
-        starts: list[list[int]] = []
-        for key in keys:
-            if len(starts) >= _ANYHOW and looks.used_up:
-                break
-            order = [*known, *sorted(free, key=key)]
-            if by_segment:
-                starts.append(_by_segment(boxes, known, order, borders, keys, bound, looks))
-            else:
-                starts.append(first_fit(boxes, order, known))
-                looks.spend(sum(map(len, boxes.meets)))
-            if height(boxes, starts[-1]) <= bound:
-                return starts[-1]
-        looks = Budget(int(effort * _STARTS))
-        chosen += sorted(starts, key=lambda offsets: height(boxes, offsets))[:_REPAIRED]
-    best = min(chosen, key=lambda offsets: height(boxes, offsets))
-    for start in chosen:
-        found = repaired(boxes, known, start, bound, effort // len(chosen))
-        best = min(best, found, key=lambda offsets: height(boxes, offsets))
-        if height(boxes, best) <= bound:
-            break
-    return best
-
-
-def _by_segment(
-    boxes: Boxes,
-    known: Mapping[int, int],
-    order: Sequence[int],
-    borders: Sequence[int],
-    keys: Sequence[Key],
-    bound: int,
-    looks: Budget,
-) -> list[int]:
-    """First fit in `order` of the boxes that outlive a segment; then of each segment's own, in the best
-    of several orders. That leaves the rest as many small problems, one per segment."""
-    inside: dict[int, list[int]] = {}
-    spans: list[tuple[int, int] | None] = [None] * len(boxes)
-    high = bound
-    for box in order:
-        first = bisect_right(borders, boxes.starts[box]) - 1
-        if box in known or first != bisect_left(borders, boxes.ends[box]) - 1:
-            high = max(high, _put(boxes, box, spans, known))
-        else:
-            inside.setdefault(first, []).append(box)
-    for members in inside.values():
-        best: tuple[int, list[tuple[int, int] | None]] | None = None
-        for key in keys:
-            for box in members:
-                spans[box] = None
-            top = max(_put(boxes, box, spans, known) for box in sorted(members, key=key))
-            looks.spend(sum(len(boxes.meets[box]) for box in members))
-            if best is None or top < best[0]:
-                best = top, [spans[box] for box in members]
-            if top <= high:
-                break
-        assert best is not None
-        high = max(high, best[0])
-        for box, span in zip(members, best[1], strict=True):
-            spans[box] = span
-    return [span[0] if span else 0 for span in spans]
-
-
-def _put(
-    boxes: Boxes, box: int, spans: list[tuple[int, int] | None], known: Mapping[int, int]
-) -> int:
-    """Place a box where it is known to lie, or as low as it can among those in `spans`; its end."""
-    offset = known[box] if box in known else lowest(boxes, box, spans)
-    spans[box] = (offset, offset + boxes.sizes[box])
-    return offset + boxes.sizes[box]

@@ -1,0 +1,103 @@
+"""The search for places of rows: right, the same whenever it stops, and never worse with more effort."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from random import Random
+
+import numpy as np
+import pytest
+from planned_nets import table_of
+from row_cases import plan_rows, random_table
+
+from lowtide.place.firstfit import Boxes, pairs_of
+from lowtide.place.rhythm import level_of, rings, round_of, walls_of
+from lowtide.place.rows import Placing, place_rows
+from lowtide.rows.stages import Segment, Step, row_lives
+from lowtide.rows.table import RowTable
+from networks import row_program
+
+EFFORTS = (0, 500, 3_000, 20_000, 60_000, 200_000)
+
+
+def asked(seed: int) -> tuple[RowTable, tuple[Step, ...], tuple[Segment, ...]]:
+    """Rows of a random table, or of a random network."""
+    if seed % 2:
+        table = random_table(seed)
+        return table, plan_rows(table).steps, ()
+    program = row_program(seed // 2, "streamed", "resident", False)
+    assert program.plan is not None
+    return table_of(program, False), program.plan.steps, program.plan.segments
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_more_effort_is_never_worse(seed: int) -> None:
+    """Whether it is given at once or bit by bit."""
+    table, steps, segments = asked(seed)
+    lives = row_lives(table, steps, segments)
+    placing = Placing(table, steps, lives, segments, align=table.align)
+    arenas = []
+    for effort in EFFORTS:
+        at_once = place_rows(table, steps, lives, segments, align=table.align, effort=effort)
+        assert placing.within(effort) == at_once
+        arenas.append(at_once.arena_bytes)
+    assert all(less <= before for before, less in pairwise(arenas))
+    assert placing.within(0).arena_bytes == arenas[-1]  # what was found stays
+
+
+def in_rhythm(rounds: int, seed: int) -> tuple[Boxes, np.ndarray, dict[int, int], int]:
+    """Boxes that come again every round, each kind as long as it likes; the length of a round."""
+    random = Random(seed)
+    length = random.randrange(3, 9)
+    boxes, kinds, each = [], [], {}
+    for kind in range(random.randrange(2, 7)):
+        size, lasts = random.randrange(1, 9), random.randrange(1, 3 * length)
+        born = sorted(random.sample(range(length), random.choice((1, 1, 2))))
+        each[kind] = len(born)
+        for number in range(rounds):
+            boxes += [(size, length * number + b, length * number + b + lasts) for b in born]
+            kinds += [kind] * len(born)
+    sizes, starts, ends = zip(*boxes, strict=True)
+    count = len(boxes)
+    found = Boxes(tuple(range(count)), sizes, starts, ends, (), (1,) * count)
+    return found, np.array(kinds), each, length
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_rings_hold_what_is_never_live_together(seed: int) -> None:
+    boxes, kinds, each, _ = in_rhythm(20, seed)
+    pairs = pairs_of(boxes.starts, boxes.ends)
+    for rounds in (1, 2, 3, 5):
+        group = rings(boxes, kinds, each, rounds)
+        assert not (group[pairs[0]] == group[pairs[1]]).any()
+        twice, _, _, _ = in_rhythm(40, seed)
+        more = rings(twice, np.array(in_rhythm(40, seed)[1]), each, rounds)
+        assert more.max() == group.max()  # as many, however long it goes on
+        level = level_of(boxes, pairs, [()] * len(boxes), group, kinds)
+        meets = {(a, b) for a, near in enumerate(level.boxes.meets) for b in near}
+        assert meets == set(zip(group[pairs[0]].tolist(), group[pairs[1]].tolist(), strict=True))
+        assert len(level.boxes) == group.max() + 1
+        for box, number in enumerate(group.tolist()):
+            assert level.boxes.sizes[number] == boxes.sizes[box]
+
+
+def test_the_length_of_a_round() -> None:
+    once = [0, 1, 0, 1, 2, 3]
+    assert round_of(np.array(once * 9)) == 6
+    assert round_of(np.array([5, 5, 4, *once * 9, 7, 8, 8])) == 6
+    assert round_of(np.arange(40)) == round_of(np.array([1])) == round_of(np.array([], int)) == 0
+    assert round_of(np.zeros(8, int)) == 1
+
+
+def test_walls_are_what_is_given_and_not_dead_yet() -> None:
+    """Three rows of four units that die one by one, the middle one first, and one apart from them."""
+    rows = [(0, 4, 9), (4, 8, 2), (8, 12, 5), (14, 18, 9)]
+    starts = (0, 2, 5, 9)
+    boxes = Boxes(tuple(range(4)), (1,) * 4, starts, (10,) * 4, (), (1,) * 4)
+    assert walls_of(boxes, rows) == [
+        ((0, 12), (14, 18)),
+        ((0, 4), (8, 12), (14, 18)),
+        ((0, 4), (14, 18)),
+        (),
+    ]
+    assert walls_of(boxes, []) == [()] * 4
