@@ -33,8 +33,8 @@ def kept(search: Search) -> Search:
     ) -> Searched:
         _listener[:] = [tell]
         strips = strips or options.limited
-        any_limits = {"max_ram": None, "max_overhead": None, "fastest": False, "smallest": False}
-        key = replace(options, name=None, cost="macs", **any_limits)
+        free = replace(options, max_ram=None, max_overhead=None, fastest=False, smallest=False)
+        key = replace(free, name=None, cost="macs")
         for at, (known, all_of, of, found) in enumerate(_kept):
             if (known, all_of) == (key, strips) and of.graph == model.graph:
                 _kept.append(_kept.pop(at))

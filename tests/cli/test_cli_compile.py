@@ -18,6 +18,7 @@ from lowtide.commands.compiling import compile_model
 from lowtide.commands.options import Options
 from lowtide.lower import CUSTOM, LOWERINGS
 from lowtide.report.deployment import proof_document
+from lowtide.report.predicted import predicted_fields
 from lowtide.report.saved import savings_document
 from networks import float_network, loaded
 
@@ -33,8 +34,9 @@ def test_the_folder_has_everything_to_build(tmp_path: Path) -> None:
     files = _files(out)
     assert {"figure1.c", "figure1.h", "lowtide.c", "lowtide.h", "README.md"} < files.keys()
     assert files == dict(program.files)
-    first, second, third, fourth = text.splitlines()
+    first, second, cost, third, fourth = text.splitlines()
     assert fourth == str(program.proof)
+    assert cost.startswith(f"instructions, predicted: {program.instructions_predicted:,}, for a ")
     assert first == "zoo:figure1: 7 operators, 254,464 MACs"
     plan, proved = program.assembly.plan, program.assembly.placement.proved_optimal
     assert plan is not None
@@ -116,6 +118,7 @@ def test_the_json_document(tmp_path: Path) -> None:
         "complete": True,
         "proof": proof_document(program.proof),
         "core": "any",
+        **predicted_fields(program),
     }
     assert sorted(_files(out)) == document["files"]
     assert "#define FIG_ARENA_ALIGN 32\n" in (out / "Fig.h").read_text()

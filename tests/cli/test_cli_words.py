@@ -25,7 +25,6 @@ OURS = (
         "strip",
         "block",
         "kept rows",
-        "lean",
         "resident",
         "const",
         "streamed",
