@@ -141,12 +141,10 @@ def test_measured_and_predicted_are_not_compared(
     )
 
 
-def test_instructions_of_a_core_without_a_model_cannot_be_limited() -> None:
+def test_nothing_is_planned_for_a_core_without_a_model() -> None:
     unknown = replace(find_target("cortex-m4"), core="z80", priced_as="z80")
-    program = compiled("figure1", Options(target=unknown))
-    assert check(program, None, Limits()).figures.instructions is None
     with pytest.raises(UsageError, match="there is no cost model of the core 'z80'"):
-        check(program, None, Limits(instructions=1))
+        compiled("figure1", Options(target=unknown))
 
 
 def test_junit_is_of_the_form_that_servers_read() -> None:

@@ -261,6 +261,6 @@ def load_model(core: str) -> CostModel:
     if found is None:
         raise UsageError(
             f"there is no cost model of the core {core!r}",
-            f"use one of: {', '.join(sorted(known))}; or plan by MACs (--cost macs)",
+            f"use one of: {', '.join(sorted(known))}",
         )
     return CostModel(core, found["board"], found["worst_error"], found["kernels"])
