@@ -112,6 +112,8 @@ def _roomier(placer: Placer, point: Point) -> Point:
     for part in _PARTS:
         most = int(part * point.arena_bytes)
         quick = placer.quick(_with_room(placer.ready, point, _larger(placer.ready, point, most)))
+        if quick.peak_bytes <= point.arena_bytes < quick.arena_bytes:
+            quick = placer.best(quick.choices)
         if quick.arena_bytes <= point.arena_bytes and quick.cost <= point.cost:
             return quick
     return point

@@ -47,7 +47,7 @@ typedef struct {
 } columns_read;
 
 /* Unpack four channels from `at` on, and their weights: weights first. */
-LT_APART static void unpack(const columns_read *of, int32_t at, const int32_t *record, int32_t *weights)
+static inline void unpack(const columns_read *of, int32_t at, const int32_t *record, int32_t *weights)
 {
     const lt_depthwise_columns_s8 *p = of->p;
     int32_t next = of->each, dilation = p->dilation_w, all = (p->kernel_h + 1) / 2;
@@ -74,7 +74,7 @@ LT_APART static void unpack(const columns_read *of, int32_t at, const int32_t *r
 
 /* List the windows of n outputs from x on; what they read begins with column `first`, `words` bytes from
  * where the weights are. */
-static void list_windows(const lt_depthwise_columns_s8 *p, int32_t x, int32_t n, int32_t each, int32_t first,
+LT_APART static void list_windows(const lt_depthwise_columns_s8 *p, int32_t x, int32_t n, int32_t each, int32_t first,
                          int32_t apart, int32_t words, lt_columns_window *to)
 {
     int32_t dilation = p->dilation_w, column = x * p->stride_w - p->pad_left;
