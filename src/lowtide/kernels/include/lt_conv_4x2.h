@@ -23,8 +23,8 @@
  *
  * step->in: kernel_h rows of in_w * in_c bytes, null where the row is padding.
  * step->out[0]: a row of out_w * out_c bytes; overlaps no input row.
- * step->scratch: with d = 4 * quads, 4 * d bytes, with `three` 6 * d; if lean, or out_w == 1, 0 if direct,
- *   else d; aligned to 4. Lean, it takes one pixel at a time, which is more instructions.
+ * step->scratch: with d = 4 * quads, 4 * d bytes; if lean, or out_w == 1, 0 if direct, else d; aligned
+ *   to 4. Lean, it takes one pixel at a time, which is more instructions.
  */
 typedef struct {
     const int32_t *records; /* [ceil(out_c / 4)][12 + 4 * quads]: see above */
@@ -40,11 +40,14 @@ typedef struct {
     int8_t low, high; /* the fused activation's range */
     uint8_t direct;   /* 1 x 1 without padding, in_c a multiple of 4: one pixel is used where it is */
     uint8_t lean;     /* less scratch memory, more instructions */
-    uint8_t three;    /* direct: the last three pixels of an odd number are made at once */
     uint8_t flip;     /* not direct: 0x80 if input bytes' sign bits are to be flipped, else 0 */
 } lt_conv_4x2_s8;
 
 void lt_conv_4x2_s8_row(const void *params, const lt_step *step);
+
+/* The same if direct and not lean; the last three pixels of an odd number are made at once, for which
+ * step->scratch has 6 * d bytes. */
+void lt_conv_4x2_s8_three(const void *params, const lt_step *step);
 
 /* The parts of it that are in assembly where there is a DSP extension. */
 

@@ -141,25 +141,44 @@ LT_APART static void unpack_two(const lt_conv_4x2_s8 *p, const void *const *rows
     }
 }
 
-static void fill(int8_t *to, int8_t value, int32_t n)
+static int8_t *fill(int8_t *to, int8_t value, int32_t n)
 {
     for (; n > 0; n--) {
+        LT_LOOP_AS_IT_IS(to);
         *to++ = value;
     }
+    return to;
 }
 
-/* A row of the window as bytes, of which some columns are padding. */
+static int8_t *copy(int8_t *to, const int8_t *from, int32_t n, int32_t flip)
+{
+    uint32_t word, mask = (uint32_t)flip * 0x01010101U;
+    for (; n >= 4; n -= 4, from += 4, to += 4) {
+        __builtin_memcpy(&word, from, 4);
+        word ^= mask;
+        __builtin_memcpy(to, &word, 4);
+    }
+    for (; n > 0; n--) {
+        *to++ = (int8_t)(*from++ ^ flip);
+    }
+    return to;
+}
+
+/* A row of the window as bytes, of which some columns are padding: runs of columns that are there, or not,
+ * and lie next to each other. */
 static void copy_pixels(const lt_conv_4x2_s8 *p, const int8_t *row, int32_t first, int8_t *to)
 {
-    for (int32_t kx = p->kernel_w; kx > 0; kx--, first += p->dilation_w, to += p->in_c) {
-        if (first >= 0 && first < p->in_w) {
-            const int8_t *pixel = row + first * p->in_c;
-            for (int32_t c = 0; c < p->in_c; c++) {
-                to[c] = (int8_t)(pixel[c] ^ p->flip);
-            }
-        } else {
-            fill(to, p->input_zero, p->in_c);
+    int32_t in_c = p->in_c, run = p->dilation_w == 1 ? p->kernel_w : 1;
+    for (int32_t kx = p->kernel_w; kx > 0; kx -= run, first += p->dilation_w) {
+        int32_t from = first < 0 ? -first : 0, end = p->in_w - first;
+        from = from < run ? from : run;
+        end = end < run ? end : run;
+        end = end > from ? end : from;
+        to = fill(to, p->input_zero, from * in_c);
+        if (end > from) {
+            to = copy(to, row + (first + from) * in_c, (end - from) * in_c, p->flip);
         }
+        to = fill(to, p->input_zero, (run - end) * in_c);
     }
 }
 
@@ -175,14 +194,9 @@ LT_APART static const int8_t *window(const lt_conv_4x2_s8 *p, const void *const 
     for (int32_t ky = 0; ky < p->kernel_h; ky++, to += 4 * words) {
         const int8_t *row = rows[ky];
         if (row == NULL) {
-            fill(to, p->input_zero, 4 * words);
+            (void)fill(to, p->input_zero, 4 * words);
         } else if (is_inside(p, first)) {
-            for (int32_t i = 0; i < 4 * words; i += 4) {
-                uint32_t word;
-                __builtin_memcpy(&word, row + first * p->in_c + i, 4);
-                word ^= p->flip * 0x01010101U;
-                __builtin_memcpy(to + i, &word, 4);
-            }
+            (void)copy(to, row + first * p->in_c, 4 * words, p->flip);
         } else {
             copy_pixels(p, row, first, to);
         }
@@ -222,21 +236,15 @@ static inline void run_all(const lt_conv_4x2_s8 *p, void (*run)(lt_4x2 *), lt_4x
     of->out += pixels * p->out_c;
 }
 
-LT_SHARED void lt_conv_4x2_s8_row(const void *params, const lt_step *step)
+/* A row but for its last `left` pixels; returns where these go. */
+static inline lt_4x2 run_row(const lt_conv_4x2_s8 *p, const lt_step *step, int32_t left)
 {
-    const lt_conv_4x2_s8 *p = params;
     lt_4x2 of = {NULL, NULL, p->quads, step->out[0], p->out_c, p->out_c >> 2};
-    int32_t x = 0, pitch = p->stride_w * p->in_c;
+    int32_t x = 0, end = p->out_w - left;
     const int8_t *pixel = step->in[0];
-    for (; !p->lean && x + 1 < p->out_w; x += 2) {
-        if (p->three && x + 3 == p->out_w) {
-            of.x = step->scratch;
-            lt_4x2_unpack_three(step->scratch, pixel, pitch, p->words);
-            run_all(p, lt_4x2_three, &of, 3);
-            x = p->out_w;
-            break;
-        }
+    for (; !p->lean && x + 1 < end; x += 2) {
         if (p->direct) {
+            int32_t pitch = p->stride_w * p->in_c;
             lt_4x2_unpack(step->scratch, pixel, pixel + pitch, p->words);
             pixel += 2 * pitch;
         } else {
@@ -245,11 +253,32 @@ LT_SHARED void lt_conv_4x2_s8_row(const void *params, const lt_step *step)
         of.x = step->scratch;
         run_all(p, lt_4x2_two, &of, 2);
     }
-    for (; x < p->out_w; x++) {
+    for (; x < end; x++) {
         of.x = window(p, step->in, x, step->scratch);
         run_all(p, lt_4x2_one, &of, 1);
     }
     LT_MACS(p->out_w * p->kernel_h * p->kernel_w * p->in_c * p->out_c);
+    return of;
+}
+
+LT_SHARED void lt_conv_4x2_s8_row(const void *params, const lt_step *step)
+{
+    const lt_conv_4x2_s8 *p = params;
+    lt_4x2 of = run_row(p, step, 0);
+    lt_clamp_row(step->out[0], of.out, p->low, p->high);
+}
+
+LT_SHARED void lt_conv_4x2_s8_three(const void *params, const lt_step *step)
+{
+    const lt_conv_4x2_s8 *p = params;
+    int32_t left = p->out_w > 2 && (p->out_w & 1) != 0 ? 3 : 0, pitch = p->stride_w * p->in_c;
+    lt_4x2 of = run_row(p, step, left);
+    if (left > 0) {
+        const int8_t *pixel = (const int8_t *)step->in[0] + (p->out_w - 3) * pitch;
+        lt_4x2_unpack_three(step->scratch, pixel, pitch, p->words);
+        of.x = step->scratch;
+        run_all(p, lt_4x2_three, &of, 3);
+    }
     lt_clamp_row(step->out[0], of.out, p->low, p->high);
 }
 

@@ -19,6 +19,7 @@ static int32_t smaller(int32_t a, int32_t b)
 static void pad(int32_t *columns, int32_t count)
 {
     for (int32_t *end = columns + count * WORDS; columns != end; columns++) {
+        LT_LOOP_AS_IT_IS(columns);
         *columns = 0;
     }
 }

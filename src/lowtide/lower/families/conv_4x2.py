@@ -19,7 +19,10 @@ _MORE = 1.5
 _LARGEST = (1 << 15) - 1
 _MOST_SHIFT = 15  # (2 * zero + 1) << 15 fits 24 bits
 
-_FEWEST = 3
+THREE = "lt_conv_4x2_s8_three"
+"""The kernel that makes the last three pixels of an odd number at once."""
+
+_FEWEST = 4
 """Fours of products of a window from which on three pixels at once are fewer instructions."""
 
 
@@ -97,25 +100,28 @@ def _node(layer: Layer) -> Node:
     make = Later(fours * (12 + 4 * quads), lambda: _records(quick, over.kernel_h, zero))
     records = Array("int32_t", make, weights=True)
 
-    def fields(three: int) -> Fields:
-        return (
-            ("records", records),
-            ("quads", quads),
-            ("out_c", layer.out_c),
-            ("words", quads // over.kernel_h),
-            ("last", _last(over)),
-            ("direct", int(direct)),
-            ("three", three),
-        )
-
+    fields: Fields = (
+        ("records", records),
+        ("quads", quads),
+        ("out_c", layer.out_c),
+        ("words", quads // over.kernel_h),
+        ("last", _last(over)),
+        ("direct", int(direct)),
+    )
     one = 0 if direct else 4 * quads
     work = Conv4x2(layer.windows)
-    node = layer.by_pixels("lt_conv_4x2", fields(0), work, (one, 16 * quads), lean=True)
+    node = layer.by_pixels("lt_conv_4x2", fields, work, (one, 16 * quads), lean=True)
     if not direct or over.out_w % 2 == 0 or over.out_w < 3 or quads < _FEWEST:
         return node
-    work = replace(work, three=True)
-    more = layer.by_pixels("lt_conv_4x2", fields(1), work, (one, 24 * quads), lean=False)
-    return replace(node, forms=(replace(more, narrow_scratch=()), *node.forms))
+    more = replace(
+        node,
+        kernel=THREE,
+        scratch=24 * quads,
+        work=replace(work, three=True),
+        narrow_scratch=(),
+        forms=(),
+    )
+    return replace(node, forms=(more, *node.forms))
 
 
 def _last(over: Footprint) -> int:
