@@ -18,7 +18,14 @@ _TWINS = {
     "lt_depthwise_3x3": ("3x3_make_1", "3x3_make_2"),
     "lt_depthwise_columns": ("columns_weights", "columns_unpack", "columns_sum", "columns_tap"),
     "lt_conv_4x2": (
-        *("4x2_unpack", "4x2_unpack_flipped", "4x2_unpack_three", "4x2_two", "4x2_one", "4x2_three"),
+        *(
+            "4x2_unpack",
+            "4x2_unpack_flipped",
+            "4x2_unpack_three",
+            "4x2_two",
+            "4x2_one",
+            "4x2_three",
+        ),
         "conv_4x2_s8_three",
     ),
     "lt_add_narrow": ("add_narrow_sums",),

@@ -134,7 +134,7 @@ def _last(over: Footprint) -> int:
 
 
 def _records(quick: packed.Narrow, kernel_h: int, zero: int) -> NDArray[np.int32]:
-    """[fours of channels][words]: see the header; each row of the window begins a new four of products."""
+    """[fours of channels][words]: see the header; each row of the window begins a new four."""
     weights = quick.padded(4)
     rows = weights.reshape(len(weights), kernel_h, -1)
     rows = np.pad(rows, ((0, 0), (0, 0), (0, -rows.shape[2] % 4)))
@@ -146,7 +146,11 @@ def _records(quick: packed.Narrow, kernel_h: int, zero: int) -> NDArray[np.int32
     )
     starts = np.stack([bias[0::2], bias[0::2] + 256 * bias[1::2]]).reshape(2, -1, 2)
     scales = np.stack([multiplier, (2 * zero + 1 << shift + 8) + shift], axis=1)
-    parts = starts.transpose(1, 0, 2).reshape(-1, 4), words.reshape(len(words), -1), scales.reshape(-1, 8)
+    parts = (
+        starts.transpose(1, 0, 2).reshape(-1, 4),
+        words.reshape(len(words), -1),
+        scales.reshape(-1, 8),
+    )
     return packed.int32(np.concatenate(parts, axis=1))
 
 

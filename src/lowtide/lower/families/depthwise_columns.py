@@ -30,7 +30,7 @@ _ROOM, _SHARE = 264, 3 / 8
 _EACH_PAIR, _EACH_WINDOW, _EACH_GROUP = 74, 55, 45
 _EACH_WEIGHT, _EACH_COLUMN, _EACH_TAP = 12, 15, 6.75
 _INSTEAD = 70, 11.6
-"""Instructions for four channels, very nearly: of a pair of rows, a window, and what there is of both; and
+"""Instructions for four channels, very nearly: of a pair of rows, a window, what there is of both; and
 of a window and a tap as lt_depthwise_mult1 makes them."""
 
 
@@ -67,7 +67,7 @@ def _pieces(of: Windows) -> Iterator[int]:
 
 @dataclass(frozen=True, slots=True)
 class DepthwiseColumns(Windowed):
-    """What lt_depthwise_columns does, by `piece` columns at a time: four channels of a window at once."""
+    """What lt_depthwise_columns does, by `piece` columns at a time, four channels of each at once."""
 
     piece: int
     is_linear = False
@@ -92,7 +92,9 @@ class DepthwiseColumns(Windowed):
         again = (pieces - 1) * max(0, (axis.kernel - 1) * axis.dilation + 1 - axis.stride)
         return found | {
             # Instructions of lt_columns_unpack and lt_columns_sum.
-            "assembly": groups * pairs * (15 * (width + again) + 6.75 * (columns * axis.kernel - outside))
+            "assembly": groups
+            * pairs
+            * (15 * (width + again) + 6.75 * (columns * axis.kernel - outside))
             + 55 * groups * steps * columns,
             "weights": groups * pairs * pieces * axis.kernel,
             "pairs": groups * pairs * pieces * min(axis.dilation, width),
@@ -111,7 +113,11 @@ def _node(layer: Layer) -> Node:
     fewer; and, of less scratch memory, those of lt_depthwise_mult1."""
     over, quick, windows = layer.over, layer.narrow, layer.windows
     bias = packed.int32(quick.bias // 2 + layer.input_zero * quick.sums)
-    size = 2 * _FOUR + 1 + (over.taps if over.kernel_w == 1 else 2 * over.kernel_w * -(-over.kernel_h // 2))
+    size = (
+        2 * _FOUR
+        + 1
+        + (over.taps if over.kernel_w == 1 else 2 * over.kernel_w * -(-over.kernel_h // 2))
+    )
     make = Later(size * -(-layer.out_c // _FOUR), lambda: _records(quick, bias, over))
     records = Array("int32_t", make, weights=True)
 
@@ -140,7 +146,9 @@ def _node(layer: Layer) -> Node:
     piece = dict(normal.params.fields)["piece"]
     assert isinstance(piece, int)
     least = lean.scratch
-    narrow = (max(least, _scratch(windows, over.in_w, min(n, piece))) for n in range(1, over.out_w + 1))
+    narrow = (
+        max(least, _scratch(windows, over.in_w, min(n, piece))) for n in range(1, over.out_w + 1)
+    )
     return replace(
         normal,
         forms=(*others, replace(lean, forms=()), *lean.forms),
@@ -148,9 +156,7 @@ def _node(layer: Layer) -> Node:
     )
 
 
-def _records(
-    quick: packed.Narrow, bias: NDArray[np.int32], over: Footprint
-) -> NDArray[np.int32]:
+def _records(quick: packed.Narrow, bias: NDArray[np.int32], over: Footprint) -> NDArray[np.int32]:
     """[fours of channels][words]: see the header."""
     channels = len(quick.given)
     firsts = np.minimum(np.arange(0, channels, _FOUR), channels - _FOUR)

@@ -76,7 +76,9 @@ def _node(layer: Layer) -> Node:
     return replace(node, forms=(replace(node, kernel=PLAIN, scratch=0),)) if scratch else node
 
 
-def _with(layer: Layer, weights: Later, bias: NDArray[np.int32], scales: Fields, scratch: int) -> Node:
+def _with(
+    layer: Layer, weights: Later, bias: NDArray[np.int32], scales: Fields, scratch: int
+) -> Node:
     over = layer.over
     fields: Fields = (
         ("weights", Array("int8_t", weights, weights=True)),
