@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 
+#include "lt_elem.h"
 #include "lt_fixed.h"
 
 /* The window of one output pixel: columns kx0 to kx1 - 1 of the kernel are inside the image, the first
@@ -27,7 +28,7 @@ static inline int8_t scaled(const lt_depthwise_mult1_s8 *p, int32_t c, int32_t s
 
 /* `block` channels, 4 or 1, of one pixel, from c on, with `any` factors or narrow ones; both are known when
  * this is compiled. */
-static inline void channels(const lt_depthwise_mult1_s8 *p, const void *const *rows, window at,
+LT_INLINE void channels(const lt_depthwise_mult1_s8 *p, const void *const *rows, window at,
                             int32_t c, int32_t block, int32_t any, int8_t *out)
 {
     int32_t next = p->channels, stride = p->dilation_w * next, zero = p->input_zero;
@@ -58,7 +59,7 @@ static inline void channels(const lt_depthwise_mult1_s8 *p, const void *const *r
     }
 }
 
-static inline void run(const lt_depthwise_mult1_s8 *p, const lt_step *step, int32_t any)
+LT_INLINE void run(const lt_depthwise_mult1_s8 *p, const lt_step *step, int32_t any)
 {
     int8_t *out = step->out[0];
     for (int32_t x = 0; x < p->out_w; x++, out += p->channels) {

@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 
+#include "lt_elem.h"
 #include "lt_fixed.h"
 
 #ifdef LT_DSP
@@ -102,7 +103,7 @@ static inline int8_t scaled(int32_t bias, int32_t sum, int32_t multiplier, int32
 }
 
 /* All channels of a pixel with n taps, with `any` factors or narrow ones. */
-static inline void pixel(const lt_depthwise_mult1_s8 *p, const tap *taps, int32_t n, int8_t *out, int32_t any)
+LT_INLINE void pixel(const lt_depthwise_mult1_s8 *p, const tap *taps, int32_t n, int8_t *out, int32_t any)
 {
     const int32_t *bias = p->bias, *multiplier = p->multiplier;
     const int8_t *shift = p->shift;
@@ -129,7 +130,7 @@ static inline void pixel(const lt_depthwise_mult1_s8 *p, const tap *taps, int32_
     }
 }
 
-static inline void run(const lt_depthwise_mult1_s8 *p, const lt_step *step, int32_t any)
+LT_INLINE void run(const lt_depthwise_mult1_s8 *p, const lt_step *step, int32_t any)
 {
     int8_t *out = step->out[0];
     tap *taps = step->scratch;
