@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 
+#include "lt_elem.h"
 #include "lt_fixed.h"
 
 /* Bytes 0 and 2, or 1 and 3 from the second on, as halves. */
@@ -237,7 +238,7 @@ static inline void run_all(const lt_conv_4x2_s8 *p, void (*run)(lt_4x2 *), lt_4x
 }
 
 /* A row but for its last `left` pixels; returns where these go. */
-static inline lt_4x2 run_row(const lt_conv_4x2_s8 *p, const lt_step *step, int32_t left)
+LT_INLINE lt_4x2 run_row(const lt_conv_4x2_s8 *p, const lt_step *step, int32_t left)
 {
     lt_4x2 of = {NULL, NULL, p->quads, step->out[0], p->out_c, p->out_c >> 2};
     int32_t x = 0, end = p->out_w - left;

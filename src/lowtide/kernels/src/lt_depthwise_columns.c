@@ -47,7 +47,7 @@ typedef struct {
 } columns_read;
 
 /* Unpack four channels from `at` on, and their weights: weights first. */
-static inline void unpack(const columns_read *of, int32_t at, const int32_t *record, int32_t *weights)
+LT_APART static void unpack(const columns_read *of, int32_t at, const int32_t *record, int32_t *weights)
 {
     const lt_depthwise_columns_s8 *p = of->p;
     int32_t next = of->each, dilation = p->dilation_w, all = (p->kernel_h + 1) / 2;
