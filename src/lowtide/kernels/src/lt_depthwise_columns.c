@@ -42,7 +42,7 @@ static rows_there find_rows(const lt_depthwise_columns_s8 *p, const void *const 
 typedef struct {
     const lt_depthwise_columns_s8 *p;
     const void *const *in;
-    rows_there rows;
+    const rows_there *rows;
     int32_t first, end, apart, each;
 } columns_read;
 
@@ -51,14 +51,14 @@ LT_APART static void unpack(const columns_read *of, int32_t at, const int32_t *r
 {
     const lt_depthwise_columns_s8 *p = of->p;
     int32_t next = of->each, dilation = p->dilation_w, all = (p->kernel_h + 1) / 2;
-    int32_t *words = weights + p->kernel_w * (next / (int32_t)sizeof *words), row = 2 * of->rows.pair;
+    int32_t row = 2 * of->rows->pair;
     uint32_t low = (uint32_t)-p->input_zero;
     lt_columns_source from = {NULL, 0, dilation * p->channels, (int32_t)((low & 0xFFFFU) | low << 16)};
-    record += 2 * of->rows.pair;
-    for (; row < of->rows.row_end; row += 2, weights += FOUR, words += FOUR, record += 2) {
-        const int8_t *upper = of->in[row], *lower = row + 1 < of->rows.row_end ? of->in[row + 1] : upper;
-        uint32_t mask = (upper != NULL ? 0xFFFFU : 0) | (row + 1 < of->rows.row_end ? 0xFFFF0000U : 0);
-        int32_t *run = words;
+    record += 2 * of->rows->pair;
+    for (; row < of->rows->row_end; row += 2, weights += FOUR, record += 2) {
+        const int8_t *upper = of->in[row], *lower = row + 1 < of->rows->row_end ? of->in[row + 1] : upper;
+        uint32_t mask = (upper != NULL ? 0xFFFFU : 0) | (row + 1 < of->rows->row_end ? 0xFFFF0000U : 0);
+        int32_t *run = weights + p->kernel_w * (next / (int32_t)sizeof *run);
         lt_columns_weights(weights, record, p->kernel_w, mask, 8 * all, next);
         upper = upper != NULL ? upper : lower;
         from.other = (intptr_t)lower - (intptr_t)upper;
@@ -100,7 +100,7 @@ LT_APART static void make_piece(const lt_depthwise_columns_s8 *p, const rows_the
     lt_columns_window *windows = step->scratch;
     int32_t *weights = (int32_t *)(windows + n);
     const int32_t *record = p->records;
-    columns_read of = {p, step->in, *rows, first < 0 ? 0 : first, end, 0, 0};
+    columns_read of = {p, step->in, rows, first < 0 ? 0 : first, end, 0, 0};
     lt_columns_sums sums = {windows, windows + n, NULL, NULL, p->centre, NULL, channels, weights};
     of.apart = end > of.first ? parts(end - of.first, p->dilation_w) : 0;
     of.each = FOUR * (int32_t)sizeof *weights * rows->pairs;
