@@ -56,6 +56,7 @@ FAMILIES = {
     "conv_vector": Family(HELIUM, DENSE),
     "conv_scalar": Family(PLAIN, DENSE),
     "depthwise_3x3": Family(DSP, (depthwise_rows, depthwise_arithmetic)),
+    "depthwise_columns": Family(DSP, (depthwise_channels, depthwise_kernels)),
     "depthwise_vector": Family(HELIUM, (depthwise_rows, depthwise_kernels, depthwise_arithmetic)),
     "depthwise_scalar": Family(
         PLAIN, (depthwise_channels, depthwise_kernels, depthwise_arithmetic)
@@ -126,7 +127,8 @@ def test_which_convolutions_are_made_so(
         (8, (7, 7), Layer(), "vector scalar"),
         (8, (8, 3), Layer(), "scalar"),
         (8, (3, 3), Layer(real=2.0), ""),
-        (5, (2, 5), Layer(weights=np.array(-128)), "scalar"),
+        (5, (2, 5), Layer(weights=np.array(-128)), "columns scalar"),
+        (8, (5, 1), Layer(), "columns vector scalar"),
     ],
 )
 def test_which_depthwise_convolutions_are_made_so(

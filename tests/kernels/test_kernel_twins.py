@@ -15,8 +15,19 @@ from lowtide.machines.finding import find_compiler
 
 # The C of each file under other names: as on a core without the instructions.
 _TWINS = {
-    "lt_depthwise_3x3": ("3x3_unpack", "3x3_sum_1", "3x3_sum_2"),
-    "lt_conv_4x2": ("4x2_unpack", "4x2_unpack_flipped", "4x2_two", "4x2_one"),
+    "lt_depthwise_3x3": ("3x3_make_1", "3x3_make_2"),
+    "lt_depthwise_columns": ("columns_weights", "columns_unpack", "columns_sum", "columns_tap"),
+    "lt_conv_4x2": (
+        *(
+            "4x2_unpack",
+            "4x2_unpack_flipped",
+            "4x2_unpack_three",
+            "4x2_two",
+            "4x2_one",
+            "4x2_three",
+        ),
+        "conv_4x2_s8_three",
+    ),
     "lt_add_narrow": ("add_narrow_sums",),
     "lt_conv_2x2": ("2x2_pair", "2x2_single"),
     "lt_dots": ("dots_s8",),
@@ -61,7 +72,7 @@ def test_assembly_and_c_agree(board_name: str, optimise: str, tmp_path: Path) ->
         timeout=120,
     )
     assert ran.stderr + ran.stdout == (
-        "wrong: 000000 (columns, fours, additions, roundings, twos, dots)\n"
+        "wrong: 0000000 (columns, fours, additions, roundings, twos, dots, windows)\n"
     )
     assert ran.returncode == 0
 

@@ -7,6 +7,7 @@
 #include "lt_conv_4x2.h"
 #include "lt_conv_2x2.h"
 #include "lt_depthwise_3x3.h"
+#include "lt_depthwise_columns.h"
 #include "lt_depthwise_s16.h"
 #include "lt_dots.h"
 #include "lt_fixed.h"
@@ -16,12 +17,18 @@
 #error this board has no assembly to test
 #endif
 
-void twin_3x3_unpack(const lt_3x3_source *from, int32_t *to, int32_t count);
-void twin_3x3_sum_1(lt_3x3_sums *sums, int32_t n);
-void twin_3x3_sum_2(lt_3x3_sums *sums, int32_t n);
+void twin_3x3_make_1(lt_3x3_piece *of);
+void twin_3x3_make_2(lt_3x3_piece *of);
+void twin_columns_weights(int32_t *to, const int32_t *from, int32_t count, uint32_t mask, int32_t from_next,
+                          int32_t next);
+void twin_columns_unpack(const lt_columns_source *from, int32_t *to, int32_t count, int32_t next);
+void twin_columns_sum(const lt_columns_sums *of);
+const int32_t *twin_columns_tap(const lt_columns_taps *of);
 void twin_4x2_unpack(int32_t *to, const int8_t *pixel0, const int8_t *pixel1, int32_t words);
 void twin_4x2_unpack_flipped(int32_t *to, const int8_t *pixel0, const int8_t *pixel1, int32_t words);
+void twin_4x2_unpack_three(int32_t *to, const int8_t *pixel, int32_t pitch, int32_t words);
 void twin_4x2_two(lt_4x2 *of);
+void twin_4x2_three(lt_4x2 *of);
 void twin_4x2_one(lt_4x2 *of);
 void twin_add_narrow_sums(const lt_add_narrow_s8 *p, const int8_t *a, const int8_t *b, int8_t *out);
 void twin_2x2_pair(int32_t *sums, const int8_t *w, int32_t channel, const int16_t *x, int32_t pixel,
@@ -73,25 +80,25 @@ static int32_t differs(void)
     return memcmp(mine[0], mine[1], sizeof mine[0]) != 0;
 }
 
-static int32_t columns(void)
+static void fill_source(void)
 {
-    int32_t wrong = 0, count = drawn(1, 20), pitch = 4 * drawn(1, 4);
-    int32_t base = drawn(-127, 129), masks = drawn(0, 8);
-    lt_3x3_source from = {source + drawn(0, 20), 3, 21, pitch, halves(base, base)};
-    memset(mine, 0x55, sizeof mine);
     for (uint32_t i = 0; i < sizeof source; i++) {
         source[i] = (int8_t)drawn(-128, 128);
     }
-    lt_3x3_unpack(&from, mine[0] + 1, count);
-    twin_3x3_unpack(&from, mine[1] + 1, count);
-    wrong += differs();
+}
+
+static int32_t columns(void)
+{
+    int32_t wrong = 0;
+    fill_source();
     for (int32_t stride = 1; stride < 3; stride++) {
-        int32_t records[4][5], n = drawn(1, 14);
-        lt_3x3_sums sums[2];
-        for (int32_t i = 0; i < 200; i++) {
-            mine[0][i] = mine[1][i] = halves(drawn(-255, 256), drawn(-255, 256));
-        }
-        for (int32_t c = 0; c < 4; c++) {
+        int32_t records[8][5], n = drawn(1, 14), groups = drawn(1, 3), masks = drawn(0, 8);
+        int32_t before = drawn(0, 2), count = (n - 1) * stride + 3 - before - drawn(0, 2);
+        int32_t base = drawn(-127, 129), odd = 2 * drawn(-128, 128) + 1;
+        const int8_t *row = source + drawn(0, 20);
+        lt_3x3_piece of[2];
+        memset(mine, 0, sizeof mine);
+        for (int32_t c = 0; c < 4 * groups; c++) {
             int32_t *record = records[c];
             record[0] = bytes();
             record[1] = bytes();
@@ -100,64 +107,140 @@ static int32_t columns(void)
             record[4] = multiplier();
         }
         for (int32_t k = 0; k < 2; k++) {
-            lt_3x3_sums each = {mine[k],
-                                    {(masks & 1 ? 0xFFFFU : 0) | (masks & 2 ? 0xFFFF0000U : 0),
-                                     (masks & 1 ? 0xFFU : 0) | (masks & 2 ? 0xFF0000U : 0) |
-                                         (masks & 4 ? 0xFF00FF00U : 0),
-                                     masks & 4 ? 0xFFFFFFFFU : 0xFFFFU},
-                                    2 * drawn(-128, 128) + 1,
-                                    records[0]};
-            sums[k] = each;
+            lt_3x3_piece each = {mine[k],
+                                 {(masks & 1 ? 0xFFFFU : 0) | (masks & 2 ? 0xFFFF0000U : 0),
+                                  (masks & 1 ? 0xFFU : 0) | (masks & 2 ? 0xFF0000U : 0) |
+                                      (masks & 4 ? 0xFF00FF00U : 0),
+                                  masks & 4 ? 0xFFFFFFFFU : 0xFFFFU},
+                                 odd,
+                                 records[0],
+                                 mine[k] + 6 * before,
+                                 row,
+                                 3,
+                                 21,
+                                 4 * groups,
+                                 halves(base, base),
+                                 masks == 0 ? 0 : count,
+                                 n,
+                                 (int8_t *)(mine[k] + 250) + 1,
+                                 groups};
+            of[k] = each;
         }
-        sums[1].odd = sums[0].odd;
-        (stride == 1 ? lt_3x3_sum_1 : lt_3x3_sum_2)(&sums[0], n);
-        (stride == 1 ? twin_3x3_sum_1 : twin_3x3_sum_2)(&sums[1], n);
-        wrong += differs() || sums[0].records != sums[1].records;
+        (stride == 1 ? lt_3x3_make_1 : lt_3x3_make_2)(&of[0]);
+        (stride == 1 ? twin_3x3_make_1 : twin_3x3_make_2)(&of[1]);
+        wrong += differs() || of[0].records != of[1].records || of[0].row != of[1].row;
     }
     return wrong;
 }
 
+/* Windows of any size: weights, columns and sums of both, and windows of one column. */
+static int32_t windows(void)
+{
+    static int32_t words[200];
+    int32_t wrong = 0, count = drawn(1, 8), next = 16 * drawn(1, 3), n = drawn(1, 4), base = drawn(-127, 129);
+    uint32_t mask = (drawn(0, 4) != 0 ? 0xFFFFU : 0) | (drawn(0, 4) != 0 ? 0xFFFF0000U : 0);
+    lt_columns_source from = {source + drawn(0, 20), drawn(-3, 30), 4 * drawn(1, 8), halves(base, base)};
+    fill_source();
+    memset(mine, 0x55, sizeof mine);
+    for (int32_t i = 0; i < 200; i++) {
+        words[i] = bytes();
+    }
+    lt_columns_weights(mine[0] + 1, words, count, mask, next / 2, next);
+    twin_columns_weights(mine[1] + 1, words, count, mask, next / 2, next);
+    from.row += 3;
+    lt_columns_unpack(&from, mine[0] + 150, count, next);
+    twin_columns_unpack(&from, mine[1] + 150, count, next);
+    wrong += differs();
+    int32_t scales[5], biases[4], odd = 2 * drawn(-128, 128) + 1, shifts = 0;
+    for (int32_t i = 0; i < 4; i++) {
+        scales[i] = multiplier();
+        biases[i] = drawn(-(1 << 22), 1 << 22);
+        shifts = (int32_t)((uint32_t)shifts << 8) | drawn(0, 23);
+    }
+    scales[4] = shifts;
+    lt_columns_window each[4];
+    for (int32_t i = 0; i < n; i++) {
+        each[i].w = 16 * drawn(0, 5);
+        each[i].x = 16 * drawn(5, 10);
+        each[i].size = 16 * drawn(0, 15);
+    }
+    for (int32_t i = 0; i < 200; i++) {
+        words[i] = halves(drawn(-255, 256), drawn(-255, 256));
+    }
+    for (int32_t k = 0; k < 2; k++) {
+        lt_columns_sums of = {each, each + n, biases, scales, odd, (int8_t *)mine[k] + 5, 7, words};
+        (k == 0 ? lt_columns_sum : twin_columns_sum)(&of);
+    }
+    wrong += differs();
+    const void *rows[12];
+    int32_t high = drawn(0, 12), before = drawn(0, 2), groups = drawn(1, 3), each_words = 9 + before + high + 1;
+    for (int32_t i = 0; i < 12; i++) {
+        rows[i] = source + 20 * i + drawn(0, 4);
+    }
+    for (int32_t g = 0; g < groups; g++) {
+        int32_t *record = words + g * each_words;
+        for (int32_t i = 0; i < 4; i++) {
+            record[i] = drawn(-(1 << 22), 1 << 22);
+            record[4 + before + high + 1 + i] = multiplier();
+        }
+        for (int32_t i = 0; i < before + high + 1; i++) {
+            record[4 + i] = bytes();
+        }
+        record[each_words - 1] = shifts;
+    }
+    const int32_t *ends[2];
+    for (int32_t k = 0; k < 2; k++) {
+        lt_columns_taps of = {words, 3, rows, rows + high, 4 * before, 4, 3 + 4 * groups, halves(base, base), odd,
+                              (int8_t *)mine[k] + 9};
+        ends[k] = (k == 0 ? lt_columns_tap : twin_columns_tap)(&of);
+    }
+    return wrong + differs() + (ends[0] != ends[1]);
+}
+
 static int32_t fours(void)
 {
-    static int32_t weights[3 * 9 * 4], scales[3 * 16], x[9 * 4];
+    static int32_t records[3 * (12 + 9 * 4)], x[9 * 6];
     int32_t wrong = 0, quads = drawn(1, 10), groups = drawn(1, 4), out_c = 4 * groups + 3;
     memset(mine, 0x55, sizeof mine);
     lt_4x2_unpack(mine[0] + 1, source + 1, source + 30, quads);
     twin_4x2_unpack(mine[1] + 1, source + 1, source + 30, quads);
     wrong += differs();
+    lt_4x2_unpack_three(mine[0] + 1, source + 1, 30, quads);
+    twin_4x2_unpack_three(mine[1] + 1, source + 1, 30, quads);
+    wrong += differs();
     memset(mine, 0x55, sizeof mine);
     lt_4x2_unpack_flipped(mine[0] + 1, source + 1, source + 30, quads);
     twin_4x2_unpack_flipped(mine[1] + 1, source + 1, source + 30, quads);
     wrong += differs();
-    for (int32_t i = 0; i < groups * quads * 4; i++) {
-        int32_t low = 256 * drawn(-127, 128) + drawn(-128, 128);
-        weights[i] = halves(low, 256 * drawn(-127, 128) + drawn(-128, 128));
-    }
+    int32_t *at = records;
     for (int32_t g = 0; g < groups; g++) {
-        int32_t *at = scales + 16 * g;
         for (int32_t pair = 0; pair < 2; pair++) {
-            at[2 * pair] = drawn(-(1 << 22), 1 << 22);
-            at[2 * pair + 1] = at[2 * pair] + 256 * drawn(-(1 << 21), 1 << 21);
+            at[pair] = drawn(-(1 << 22), 1 << 22);
+            at[2 + pair] = at[pair] + 256 * drawn(-(1 << 21), 1 << 21);
+        }
+        at += 4;
+        for (int32_t i = 0; i < quads * 4; i++) {
+            int32_t low = 256 * drawn(-127, 128) + drawn(-128, 128);
+            *at++ = halves(low, 256 * drawn(-127, 128) + drawn(-128, 128));
         }
         for (int32_t c = 0; c < 4; c++) {
-            int32_t shift = drawn(0, 23), odd = 2 * drawn(-128, 128) + 1;
-            at[4 + 3 * c] = multiplier();
-            at[5 + 3 * c] = lt_centre(odd, shift);
-            at[6 + 3 * c] = shift;
+            int32_t shift = drawn(0, 16), odd = 2 * drawn(-128, 128) + 1;
+            *at++ = multiplier();
+            *at++ = (int32_t)((uint32_t)lt_centre(odd, shift) << 8 | (uint32_t)shift);
         }
     }
-    for (int32_t one = 0; one < 2; one++) {
+    for (int32_t pixels = 1; pixels < 4; pixels++) {
         lt_4x2 of[2];
-        for (int32_t i = 0; i < 36; i++) {
-            x[i] = one ? bytes() : halves(drawn(-128, 128), drawn(-128, 128));
+        for (int32_t i = 0; i < 54; i++) {
+            x[i] = pixels == 1 ? bytes() : halves(drawn(-128, 128), drawn(-128, 128));
         }
         for (int32_t k = 0; k < 2; k++) {
-            lt_4x2 each = {weights, x, scales, quads, (int8_t *)mine[k] + 5, out_c, groups};
+            lt_4x2 each = {records, x, quads, (int8_t *)mine[k] + 5, out_c, groups};
             of[k] = each;
         }
-        (one ? lt_4x2_one : lt_4x2_two)(&of[0]);
-        (one ? twin_4x2_one : twin_4x2_two)(&of[1]);
-        wrong += differs() || of[0].weights != of[1].weights || of[0].scales != of[1].scales;
+        (pixels == 1 ? lt_4x2_one : pixels == 2 ? lt_4x2_two : lt_4x2_three)(&of[0]);
+        (pixels == 1 ? twin_4x2_one : pixels == 2 ? twin_4x2_two : twin_4x2_three)(&of[1]);
+        wrong += differs() || of[0].records != of[1].records;
     }
     return wrong;
 }
@@ -272,21 +355,22 @@ void harness_fault(uint32_t cause, uint32_t pc, uint32_t detail, uint32_t addres
 
 void harness_run(void)
 {
-    int32_t wrong[6] = {0, 0, 0, 0, 0, 0};
+    int32_t wrong[7] = {0, 0, 0, 0, 0, 0, 0};
     for (int32_t i = 0; i < ROUNDS; i++) {
         wrong[0] += columns();
         wrong[1] += fours();
         wrong[2] += additions();
         wrong[4] += twos();
         wrong[5] += dots();
+        wrong[6] += windows();
     }
     for (int32_t shift = 0; shift < 23; shift++) {
         for (int32_t zero = -128; zero < 128; zero += 51) {
             wrong[3] += roundings(shift, zero);
         }
     }
-    char text[] = "wrong: ...... (columns, fours, additions, roundings, twos, dots)\n";
-    for (int32_t i = 0; i < 6; i++) {
+    char text[] = "wrong: ....... (columns, fours, additions, roundings, twos, dots, windows)\n";
+    for (int32_t i = 0; i < 7; i++) {
         text[7 + i] = wrong[i] == 0 ? '0' : '1';
     }
     finish(text, 0);

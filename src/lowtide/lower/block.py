@@ -173,7 +173,7 @@ def _parts(op: BlockOp, part: Callable[[int], Lowered]) -> _Parts:
         kinds = {form.kernel: form for form in (node, *node.forms)}
         if number == op.depthwise:
             known = [kinds[name] for name in _RANKS if name in kinds]
-            return tuple(known) if len(known) == len(kinds) else tuple(kinds.values())
+            return tuple(known) or tuple(kinds.values())
         return tuple(dict.fromkeys((replace(node, forms=()), node.leaner)))
 
     return _Parts(forms(op.expand), forms(op.depthwise), forms(op.project))

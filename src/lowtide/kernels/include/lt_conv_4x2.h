@@ -5,15 +5,14 @@
  * two pixels at once, or four times one. Halves and conditions are as there, and besides
  *   |bias + sum x * w1| < 2^23 for all x.
  *
- * Weights come in fours of channels, c0 to c3 (missing ones are zeros), and fours of products; each row
- * of the window begins a new four, the last of a row is padded with zeros. For a four of products and
- * channels there are four words: products 0 and 2 of c0 and c1, of c2 and c3; then products 1 and 3. A
- * word is two halves, 256 * w1 + w0; its first product is the low one.
+ * A record is of four channels, c0 to c3 (missing ones are zeros): four words of where sums start, bias0,
+ * bias2, bias0 + 256 * bias1 and bias2 + 256 * bias3, with the input's zero point folded in; weights; for
+ * each channel its multiplier, and a word with its shift as low byte and above it the centre, (2 * zero + 1)
+ * << shift with the output's zero point. Shifts are 0 to 15, a factor is multiplier * 2^(-32 - shift).
  *
- * Scales, 16 words for four channels: bias0, bias0 + 256 * bias1, bias2, bias2 + 256 * bias3 (with the
- * input's zero point folded in; where the sums of w0 and of the halves start), then for each channel
- * multiplier, (2 * zero + 1) << shift with the output's zero point, and shift. Shifts are 0 to 22, a
- * factor is multiplier * 2^(-32 - shift).
+ * Weights come in fours of products; each row of the window begins a new four, the last of a row is padded
+ * with zeros. For a four of products there are four words: products 0 and 2 of c0 and c1, of c2 and c3;
+ * then products 1 and 3. A word is two halves, 256 * w1 + w0; its first product is the low one.
  */
 #ifndef LT_CONV_4X2_H
 #define LT_CONV_4X2_H
@@ -28,8 +27,7 @@
  *   to 4. Lean, it takes one pixel at a time, which is more instructions.
  */
 typedef struct {
-    const int32_t *weights; /* [ceil(out_c / 4)][quads][4]: see above */
-    const int32_t *scales;  /* [ceil(out_c / 4)][16] */
+    const int32_t *records; /* [ceil(out_c / 4)][12 + 4 * quads]: see above */
     uint16_t quads;         /* kernel_h * words */
     uint16_t words;         /* of a row of the window: ceil(kernel_w * in_c / 4) */
     int16_t last; /* where the last window begins whose rows are words in the image's rows; or -1 */
@@ -47,6 +45,10 @@ typedef struct {
 
 void lt_conv_4x2_s8_row(const void *params, const lt_step *step);
 
+/* The same if direct and not lean; the last three pixels of an odd number are made at once, for which
+ * step->scratch has 6 * d bytes. */
+void lt_conv_4x2_s8_three(const void *params, const lt_step *step);
+
 /* The parts of it that are in assembly where there is a DSP extension. */
 
 /* `words` >= 1 words of bytes of two pixels, from any address, as halves: [words][4], bytes 0 and 2 of
@@ -56,18 +58,21 @@ void lt_4x2_unpack(int32_t *to, const int8_t *pixel0, const int8_t *pixel1, int3
 /* The same of bytes whose sign bits are to be flipped. */
 void lt_4x2_unpack_flipped(int32_t *to, const int8_t *pixel0, const int8_t *pixel1, int32_t words);
 
-/* Some fours of channels of one or two pixels. `weights` and `scales` become those that follow. */
+/* The same of three pixels, `pitch` bytes apart: [words][6], bytes 0 and 2 of each, then bytes 1 and 3. */
+void lt_4x2_unpack_three(int32_t *to, const int8_t *pixel, int32_t pitch, int32_t words);
+
+/* Some fours of channels of one, two or three pixels. `records` become those that follow. */
 typedef struct {
-    const int32_t *weights;
-    const void *x; /* of two pixels [quads][4] halves, of one pixel [quads] words of bytes */
-    const int32_t *scales;
+    const int32_t *records;
+    const void *x; /* of several pixels [quads][2][pixels] halves, of one pixel [quads] words of bytes */
     int32_t quads;
     int8_t *out;   /* of the first pixel */
-    int32_t out_c; /* how far the second pixel is from it */
+    int32_t out_c; /* how far the next pixel is from it */
     int32_t groups;
 } lt_4x2;
 
 void lt_4x2_two(lt_4x2 *of);
 void lt_4x2_one(lt_4x2 *of);
+void lt_4x2_three(lt_4x2 *of);
 
 #endif

@@ -45,29 +45,29 @@ typedef struct {
 
 void lt_depthwise_3x3_s8_row(const void *params, const lt_step *step);
 
-/* The parts of it that are in assembly where there is a DSP extension. */
-
-/* Where four channels of a window's pixels are: three rows, `row` and what is `row1` and `row2` bytes
- * further, of pixels `pitch` bytes apart. `base` is -input_zero in both halves. */
+/* The parts of it that are in assembly where there is a DSP extension: fours of channels of some windows.
+ * What is 0 in `masks` is 0 in the first three words of each record. Columns that are there are unpacked,
+ * from three rows, `row` and what is `row1` and `row2` bytes further; pixels, and results, are `pitch` bytes
+ * apart. */
 typedef struct {
-    const int8_t *row;
-    intptr_t row1, row2;
-    int32_t pitch, base;
-} lt_3x3_source;
-
-/* Unpack `count` >= 1 columns. */
-void lt_3x3_unpack(const lt_3x3_source *from, int32_t *to, int32_t count);
-
-/* Four channels of some windows. What is 0 in `masks` is 0 in the first three words of each record. */
-typedef struct {
-    int32_t *columns;
+    int32_t *columns; /* of the first window */
     uint32_t masks[3];
     int32_t odd; /* centre */
     const int32_t *records;
-} lt_3x3_sums;
+    int32_t *to; /* the first column that is there */
+    const int8_t *row;
+    intptr_t row1, row2;
+    int32_t pitch;
+    int32_t base;  /* -input_zero in both halves */
+    int32_t count; /* of columns that are there */
+    int32_t n;     /* of windows */
+    int8_t *out;
+    int32_t groups;
+} lt_3x3_piece;
 
-/* Make n >= 1 results, of windows one column apart, or two; sums->records becomes those that follow. */
-void lt_3x3_sum_1(lt_3x3_sums *sums, int32_t n);
-void lt_3x3_sum_2(lt_3x3_sums *sums, int32_t n);
+/* Make groups >= 1 of n >= 1 results, of windows one column apart, or two; records, row and out become those
+ * that follow. */
+void lt_3x3_make_1(lt_3x3_piece *of);
+void lt_3x3_make_2(lt_3x3_piece *of);
 
 #endif

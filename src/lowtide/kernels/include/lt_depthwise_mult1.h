@@ -37,4 +37,7 @@ void lt_depthwise_mult1_s8_row(const void *params, const lt_step *step);
  * one. */
 void lt_depthwise_mult1_s8_plain(const void *params, const lt_step *step);
 
+/* As lt_depthwise_mult1_s8_row, for any factors: shifts are as in lt_fixed.h, biases once. */
+void lt_depthwise_mult1_s8_any(const void *params, const lt_step *step);
+
 #endif

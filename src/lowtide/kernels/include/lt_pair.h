@@ -28,16 +28,14 @@ typedef int32_t (*lt_element)(const void *params, int32_t a, int32_t b, lt_elem 
 LT_INLINE void lt_run_pair(const lt_pair *p, const lt_step *step, lt_elem of_a, lt_elem of_b, lt_elem to,
                            lt_element op, const void *params)
 {
-    int32_t a = 0;
-    int32_t b = 0;
-    int32_t out = 0;
-    for (uint32_t o = 0; o < p->outer; o++) {
-        for (uint32_t i = 0; i < p->inner; i++) {
-            int32_t x = lt_get(step->in[0], a, of_a);
-            int32_t y = lt_get(step->in[1], b, of_b);
-            lt_put(step->out[0], out++, op(params, x, y, of_a), to);
-            a += p->a_step;
-            b += p->b_step;
+    const void *first = step->in[0], *second = step->in[1]; /* copies, as stores might alias them */
+    void *made = step->out[0];
+    int32_t a = 0, b = 0, out = 0, a_step = p->a_step, b_step = p->b_step;
+    for (uint32_t left = p->outer; left > 0; left--) {
+        for (int32_t end = out + (int32_t)p->inner; out != end; out++) {
+            lt_put(made, out, op(params, lt_get(first, a, of_a), lt_get(second, b, of_b), of_a), to);
+            a += a_step;
+            b += b_step;
         }
         a += p->a_next;
         b += p->b_next;

@@ -45,9 +45,19 @@ static void **window(const lt_program *program, const lt_port *port, uint8_t *co
                      uint16_t step, void **to)
 {
     const lt_rows *cut = &program->rows[port->rows];
-    int32_t row = first_row(program, port, step);
-    for (uint16_t i = port->count; i > 0; i--, row += port->dilation) {
-        *to++ = row < 0 || row >= cut->count ? NULL : place(program, cut, bases, row);
+    uint32_t row = (uint32_t)first_row(program, port, step), rows = cut->count, next = port->dilation;
+    uint8_t *base = bases[cut->base] + cut->offset;
+    void **end = to + port->count;
+    if (cut->apart) {
+        for (; to != end; row += next) {
+            *to++ = row < rows ? base + ((uint32_t)program->places[cut->pitch + row] << program->place_shift)
+                               : NULL;
+        }
+    } else {
+        uint32_t pitch = cut->pitch, at = row * pitch;
+        for (; to != end; row += next, at += next * pitch) {
+            *to++ = row < rows ? base + at : NULL;
+        }
     }
     return to;
 }

@@ -44,6 +44,63 @@ LT_INLINE int32_t multiply(const void *params, int32_t a, int32_t b, lt_elem typ
     return lt_clamp(product, p->low, p->high);
 }
 
+/* `x` saturated to a type of bytes. */
+LT_INLINE int32_t saturated(int32_t x, lt_elem type)
+{
+#ifdef LT_DSP
+    if (type == LT_U8) {
+        __asm__("usat %0, #8, %0" : "+r"(x));
+    } else {
+        __asm__("ssat %0, #8, %0" : "+r"(x));
+    }
+    return x;
+#else
+    return lt_clamp(x, lt_least(type), lt_greatest(type));
+#endif
+}
+
+/* A run of products of bytes, of which twice one fits 18 bits; with a factor that is `large`, of 1/2 or more,
+ * there is no second rounding. */
+LT_INLINE void multiply_run(const lt_mul *p, const uint8_t *a, const uint8_t *b, uint8_t *out, lt_elem type,
+                            int32_t large)
+{
+    int32_t right = large ? 0 : -p->shift, half = large ? 0 : 1 << (right - 1);
+    int32_t a_zero = p->a_zero, b_zero = p->b_zero, multiplier = p->multiplier, zero = p->output_zero;
+    int32_t a_step = p->pair.a_step, b_step = p->pair.b_step;
+    for (const uint8_t *end = out + p->pair.inner; out != end; out++, a += a_step, b += b_step) {
+        int32_t x = lt_get(a, 0, type) - a_zero, y = lt_get(b, 0, type) - b_zero, made;
+        if (large) {
+            made = lt_high_by((int32_t)((uint32_t)(x * y) << p->shift), multiplier) + zero;
+        } else {
+            int32_t twice = x * (2 * y);
+            made = (lt_high_mul_add(twice, multiplier, half + (twice >> 31)) >> right) + zero;
+        }
+        lt_put(out, 0, saturated(made, type), type);
+    }
+}
+
+LT_INLINE void multiply_bytes(const void *params, const lt_step *step, lt_elem type)
+{
+    const lt_mul p = *(const lt_mul *)params; /* a copy, as stores might alias it */
+    const uint8_t *a = step->in[0], *b = step->in[1];
+    uint8_t *out = step->out[0];
+    int32_t inner = (int32_t)p.pair.inner, a_next = p.pair.a_step * inner + p.pair.a_next;
+    int32_t b_next = p.pair.b_step * inner + p.pair.b_next;
+    for (uint32_t left = p.pair.outer; left > 0; left--, a += a_next, b += b_next, out += inner) {
+        if (p.shift >= 0) {
+            multiply_run(&p, a, b, out, type, 1);
+        } else {
+            multiply_run(&p, a, b, out, type, 0);
+        }
+    }
+    if (p.low > lt_least(type) || p.high < lt_greatest(type)) {
+        const uint8_t *end = out;
+        for (out = step->out[0]; out != end; out++) {
+            lt_put(out, 0, lt_clamp(lt_get(out, 0, type), p.low, p.high), type);
+        }
+    }
+}
+
 LT_INLINE int32_t prelu(const void *params, int32_t a, int32_t b, lt_elem type)
 {
     const lt_prelu *p = params;
@@ -62,6 +119,12 @@ LT_INLINE int32_t prelu(const void *params, int32_t a, int32_t b, lt_elem type)
         add_row(params, step, type);                        \
     }
 
+#define LT_MUL(name, type)                                            \
+    LT_SHARED void lt_##name(const void *params, const lt_step *step) \
+    {                                                                 \
+        multiply_bytes(params, step, type);                           \
+    }
+
 #define LT_PAIR(name, struct_, type, op) LT_PAIR_KERNEL(name, struct_, type, type, op)
 
 #ifndef LT_HELIUM
@@ -72,8 +135,8 @@ LT_ROW(add_s16_row, LT_S16)
 LT_PAIR(add_s8_pair, lt_addition, LT_S8, add)
 LT_PAIR(add_u8_pair, lt_addition, LT_U8, add)
 LT_PAIR(add_s16_pair, lt_addition, LT_S16, add)
-LT_PAIR(mul_s8_pair, lt_mul, LT_S8, multiply)
-LT_PAIR(mul_u8_pair, lt_mul, LT_U8, multiply)
+LT_MUL(mul_s8_pair, LT_S8)
+LT_MUL(mul_u8_pair, LT_U8)
 LT_PAIR(mul_s16_pair, lt_mul, LT_S16, multiply)
 LT_PAIR(prelu_s8_pair, lt_prelu, LT_S8, prelu)
 LT_PAIR(prelu_u8_pair, lt_prelu, LT_U8, prelu)

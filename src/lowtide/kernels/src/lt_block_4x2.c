@@ -9,6 +9,7 @@ static void expand(const void *params, int32_t from, int32_t columns, const lt_s
     lt_conv_4x2_s8 part = *((const lt_block_4x2_s8 *)params)->expand;
     part.out_w = (uint16_t)columns;
     part.last = (int16_t)(part.last < from ? -1 : part.last - from); /* the row's, as are its ends */
+    part.in_w = (uint16_t)(part.in_w - from);
     lt_conv_4x2_s8_row(&part, step);
 }
 

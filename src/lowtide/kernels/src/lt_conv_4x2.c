@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 
+#include "lt_elem.h"
 #include "lt_fixed.h"
 
 /* Bytes 0 and 2, or 1 and 3 from the second on, as halves. */
@@ -82,6 +83,25 @@ LT_APART static void unpack_bytes(const lt_conv_4x2_s8 *p, const int8_t *row, in
     }
 }
 
+/* The same, and pixels lie next to each other: words that are there as a whole are unpacked as such. */
+LT_APART static void unpack_words(const lt_conv_4x2_s8 *p, const int8_t *row, int32_t first,
+                               int32_t *to)
+{
+    int32_t at = first * p->in_c, end = p->in_w * p->in_c;
+    for (int32_t left = p->words; left > 0; left--, at += 4, to += 4) {
+        if (at >= 0 && at + 4 <= end) {
+            unpack(to, row + at, 1, p->flip);
+        } else {
+            int8_t bytes[4];
+            for (int32_t i = 0; i < 4; i++) {
+                int32_t inside = at + i >= 0 && at + i < end;
+                bytes[i] = (int8_t)(inside ? row[at + i] ^ p->flip : p->input_zero);
+            }
+            unpack(to, bytes, 1, 0);
+        }
+    }
+}
+
 static inline int32_t is_inside(const lt_conv_4x2_s8 *p, int32_t first)
 {
     return first >= 0 && first <= p->last;
@@ -94,6 +114,8 @@ static void unpack_one(const lt_conv_4x2_s8 *p, const int8_t *row, int32_t first
         unpack(to, row + first * p->in_c, p->words, p->flip);
     } else if ((p->in_c & 3) == 0) {
         unpack_pixels(p, row, first, to);
+    } else if (p->dilation_w == 1) {
+        unpack_words(p, row, first, to);
     } else {
         unpack_bytes(p, row, first, to);
     }
@@ -120,25 +142,44 @@ LT_APART static void unpack_two(const lt_conv_4x2_s8 *p, const void *const *rows
     }
 }
 
-static void fill(int8_t *to, int8_t value, int32_t n)
+static int8_t *fill(int8_t *to, int8_t value, int32_t n)
 {
     for (; n > 0; n--) {
+        LT_LOOP_AS_IT_IS(to);
         *to++ = value;
     }
+    return to;
 }
 
-/* A row of the window as bytes, of which some columns are padding. */
+static int8_t *copy(int8_t *to, const int8_t *from, int32_t n, int32_t flip)
+{
+    uint32_t word, mask = (uint32_t)flip * 0x01010101U;
+    for (; n >= 4; n -= 4, from += 4, to += 4) {
+        __builtin_memcpy(&word, from, 4);
+        word ^= mask;
+        __builtin_memcpy(to, &word, 4);
+    }
+    for (; n > 0; n--) {
+        *to++ = (int8_t)(*from++ ^ flip);
+    }
+    return to;
+}
+
+/* A row of the window as bytes, of which some columns are padding: runs of columns that are there, or not,
+ * and lie next to each other. */
 static void copy_pixels(const lt_conv_4x2_s8 *p, const int8_t *row, int32_t first, int8_t *to)
 {
-    for (int32_t kx = p->kernel_w; kx > 0; kx--, first += p->dilation_w, to += p->in_c) {
-        if (first >= 0 && first < p->in_w) {
-            const int8_t *pixel = row + first * p->in_c;
-            for (int32_t c = 0; c < p->in_c; c++) {
-                to[c] = (int8_t)(pixel[c] ^ p->flip);
-            }
-        } else {
-            fill(to, p->input_zero, p->in_c);
+    int32_t in_c = p->in_c, run = p->dilation_w == 1 ? p->kernel_w : 1;
+    for (int32_t kx = p->kernel_w; kx > 0; kx -= run, first += p->dilation_w) {
+        int32_t from = first < 0 ? -first : 0, end = p->in_w - first;
+        from = from < run ? from : run;
+        end = end < run ? end : run;
+        end = end > from ? end : from;
+        to = fill(to, p->input_zero, from * in_c);
+        if (end > from) {
+            to = copy(to, row + (first + from) * in_c, (end - from) * in_c, p->flip);
         }
+        to = fill(to, p->input_zero, (run - end) * in_c);
     }
 }
 
@@ -154,14 +195,9 @@ LT_APART static const int8_t *window(const lt_conv_4x2_s8 *p, const void *const 
     for (int32_t ky = 0; ky < p->kernel_h; ky++, to += 4 * words) {
         const int8_t *row = rows[ky];
         if (row == NULL) {
-            fill(to, p->input_zero, 4 * words);
+            (void)fill(to, p->input_zero, 4 * words);
         } else if (is_inside(p, first)) {
-            for (int32_t i = 0; i < 4 * words; i += 4) {
-                uint32_t word;
-                __builtin_memcpy(&word, row + first * p->in_c + i, 4);
-                word ^= p->flip * 0x01010101U;
-                __builtin_memcpy(to + i, &word, 4);
-            }
+            (void)copy(to, row + first * p->in_c, 4 * words, p->flip);
         } else {
             copy_pixels(p, row, first, to);
         }
@@ -173,7 +209,7 @@ LT_APART static const int8_t *window(const lt_conv_4x2_s8 *p, const void *const 
 LT_APART static void run_rest(const lt_conv_4x2_s8 *p, void (*run)(lt_4x2 *), lt_4x2 *of, int32_t pixels)
 {
     int32_t rest = p->out_c & 3;
-    int8_t last[8], *out = of->out + p->out_c - rest;
+    int8_t last[12], *out = of->out + p->out_c - rest;
     of->out = last;
     of->out_c = 4;
     of->groups = 1;
@@ -191,8 +227,7 @@ LT_APART static void run_rest(const lt_conv_4x2_s8 *p, void (*run)(lt_4x2 *), lt
 /* All channels of the pixels of `of`, by `run`. */
 static inline void run_all(const lt_conv_4x2_s8 *p, void (*run)(lt_4x2 *), lt_4x2 *of, int32_t pixels)
 {
-    of->weights = p->weights;
-    of->scales = p->scales;
+    of->records = p->records;
     if (of->groups > 0) {
         run(of);
     }
@@ -202,13 +237,13 @@ static inline void run_all(const lt_conv_4x2_s8 *p, void (*run)(lt_4x2 *), lt_4x
     of->out += pixels * p->out_c;
 }
 
-LT_SHARED void lt_conv_4x2_s8_row(const void *params, const lt_step *step)
+/* A row but for its last `left` pixels; returns where these go. */
+LT_INLINE lt_4x2 run_row(const lt_conv_4x2_s8 *p, const lt_step *step, int32_t left)
 {
-    const lt_conv_4x2_s8 *p = params;
-    lt_4x2 of = {NULL, NULL, NULL, p->quads, step->out[0], p->out_c, p->out_c >> 2};
-    int32_t x = 0;
+    lt_4x2 of = {NULL, NULL, p->quads, step->out[0], p->out_c, p->out_c >> 2};
+    int32_t x = 0, end = p->out_w - left;
     const int8_t *pixel = step->in[0];
-    for (; !p->lean && x + 1 < p->out_w; x += 2) {
+    for (; !p->lean && x + 1 < end; x += 2) {
         if (p->direct) {
             int32_t pitch = p->stride_w * p->in_c;
             lt_4x2_unpack(step->scratch, pixel, pixel + pitch, p->words);
@@ -219,11 +254,32 @@ LT_SHARED void lt_conv_4x2_s8_row(const void *params, const lt_step *step)
         of.x = step->scratch;
         run_all(p, lt_4x2_two, &of, 2);
     }
-    for (; x < p->out_w; x++) {
+    for (; x < end; x++) {
         of.x = window(p, step->in, x, step->scratch);
         run_all(p, lt_4x2_one, &of, 1);
     }
     LT_MACS(p->out_w * p->kernel_h * p->kernel_w * p->in_c * p->out_c);
+    return of;
+}
+
+LT_SHARED void lt_conv_4x2_s8_row(const void *params, const lt_step *step)
+{
+    const lt_conv_4x2_s8 *p = params;
+    lt_4x2 of = run_row(p, step, 0);
+    lt_clamp_row(step->out[0], of.out, p->low, p->high);
+}
+
+LT_SHARED void lt_conv_4x2_s8_three(const void *params, const lt_step *step)
+{
+    const lt_conv_4x2_s8 *p = params;
+    int32_t left = p->out_w > 2 && (p->out_w & 1) != 0 ? 3 : 0, pitch = p->stride_w * p->in_c;
+    lt_4x2 of = run_row(p, step, left);
+    if (left > 0) {
+        const int8_t *pixel = (const int8_t *)step->in[0] + (p->out_w - 3) * pitch;
+        lt_4x2_unpack_three(step->scratch, pixel, pitch, p->words);
+        of.x = step->scratch;
+        run_all(p, lt_4x2_three, &of, 3);
+    }
     lt_clamp_row(step->out[0], of.out, p->low, p->high);
 }
 
@@ -254,9 +310,21 @@ static int32_t low_bytes(int32_t word)
     return (int32_t)((uint32_t)(int8_t)word & 0xFFFFU) | (int32_t)((uint32_t)(int8_t)(word >> 16) << 16);
 }
 
+/* The same of three. */
+LT_SHARED void lt_4x2_unpack_three(int32_t *to, const int8_t *pixel, int32_t pitch, int32_t words)
+{
+    for (; words > 0; words--, to += 6, pixel += 4) {
+        for (int32_t i = 0; i < 3; i++) {
+            to[i] = two_of(pixel + i * pitch, 0);
+            to[3 + i] = others_of(pixel + i * pitch, 0);
+        }
+    }
+}
+
 static int8_t scaled(int32_t twice, const int32_t *scale)
 {
-    return (int8_t)lt_clamp(lt_narrow(twice, scale[0], scale[1], scale[2]), INT8_MIN, INT8_MAX);
+    int32_t shift = scale[1] & 0xFF;
+    return (int8_t)lt_clamp(lt_narrow(twice, scale[0], scale[1] >> 8, shift), INT8_MIN, INT8_MAX);
 }
 
 /* A pair of channels of one pixel: halves of products 0 and 2 are x[0], of 1 and 3 x[other], and so on
@@ -264,37 +332,50 @@ static int8_t scaled(int32_t twice, const int32_t *scale)
 static void pair_of(const int32_t *w, const int32_t *x, int32_t other, int32_t next, int32_t quads,
                     const int32_t *start, const int32_t *scale, int8_t *out)
 {
-    int32_t low = start[0], raw = start[1];
+    int32_t low = start[0], raw = start[2];
     for (; quads > 0; quads--, w += 4, x += next) {
         raw = dual(w[2], x[other], dual(w[0], x[0], raw));
         low = dual(low_bytes(w[2]), x[other], dual(low_bytes(w[0]), x[0], low));
     }
     out[0] = scaled(lt_add(low, low), scale);
-    out[1] = scaled(lt_sub(raw, low) >> 7, scale + 3);
+    out[1] = scaled(lt_sub(raw, low) >> 7, scale + 2);
 }
 
-LT_SHARED void lt_4x2_two(lt_4x2 *of)
+/* All groups of so many pixels. */
+static void make(lt_4x2 *of, int32_t pixels)
 {
     const int32_t *x = of->x;
     int8_t *out = of->out;
     for (int32_t left = of->groups; left > 0; left--, out += 4) {
-        for (int32_t i = 0; i < 4; i++) {
-            int32_t pair = i & 1, pixel = i >> 1;
-            pair_of(of->weights + pair, x + pixel, 2, 4, of->quads, of->scales + 2 * pair,
-                    of->scales + 4 + 6 * pair, out + 2 * pair + pixel * of->out_c);
+        const int32_t *weights = of->records + 4, *scales = weights + 4 * of->quads;
+        for (int32_t pixel = 0; pixel < pixels; pixel++) {
+            for (int32_t pair = 0; pair < 2; pair++) {
+                pair_of(weights + pair, x + pixel, pixels, 2 * pixels, of->quads, of->records + pair,
+                        scales + 4 * pair, out + 2 * pair + pixel * of->out_c);
+            }
         }
-        of->weights += 4 * of->quads;
-        of->scales += 16;
+        of->records = scales + 8;
     }
+}
+
+LT_SHARED void lt_4x2_two(lt_4x2 *of)
+{
+    make(of, 2);
+}
+
+LT_SHARED void lt_4x2_three(lt_4x2 *of)
+{
+    make(of, 3);
 }
 
 LT_SHARED void lt_4x2_one(lt_4x2 *of)
 {
     int8_t *out = of->out;
     for (int32_t left = of->groups; left > 0; left--, out += 4) {
+        const int32_t *weights = of->records + 4, *scales = weights + 4 * of->quads;
         for (int32_t pair = 0; pair < 2; pair++) {
-            const int32_t *w = of->weights + pair, *start = of->scales + 2 * pair;
-            int32_t sums[2] = {start[0], start[1]}, halves[2];
+            const int32_t *w = weights + pair, *start = of->records + pair;
+            int32_t sums[2] = {start[0], start[2]}, halves[2];
             for (int32_t k = 0; k < of->quads; k++, w += 4) {
                 const int8_t *x = (const int8_t *)of->x + 4 * k;
                 halves[0] = two_of(x, 0);
@@ -302,11 +383,10 @@ LT_SHARED void lt_4x2_one(lt_4x2 *of)
                 sums[1] = dual(w[2], halves[1], dual(w[0], halves[0], sums[1]));
                 sums[0] = dual(low_bytes(w[2]), halves[1], dual(low_bytes(w[0]), halves[0], sums[0]));
             }
-            out[2 * pair] = scaled(lt_add(sums[0], sums[0]), of->scales + 4 + 6 * pair);
-            out[2 * pair + 1] = scaled(lt_sub(sums[1], sums[0]) >> 7, of->scales + 7 + 6 * pair);
+            out[2 * pair] = scaled(lt_add(sums[0], sums[0]), scales + 4 * pair);
+            out[2 * pair + 1] = scaled(lt_sub(sums[1], sums[0]) >> 7, scales + 4 * pair + 2);
         }
-        of->weights += 4 * of->quads;
-        of->scales += 16;
+        of->records = scales + 8;
     }
 }
 

@@ -19,46 +19,38 @@ static int32_t smaller(int32_t a, int32_t b)
 static void pad(int32_t *columns, int32_t count)
 {
     for (int32_t *end = columns + count * WORDS; columns != end; columns++) {
+        LT_LOOP_AS_IT_IS(columns);
         *columns = 0;
     }
 }
 
-/* Results of four channels, `words` words apart, to n pixels of `channels` bytes. */
-static void store(const int32_t *from, int32_t words, int32_t n, int8_t *out, int32_t channels)
-{
-    for (; n > 0; n--, from += words, out += channels) {
-        memcpy(out, from, 4);
-    }
-}
-
 /* Which rows there are: where the first of them is, how far each is from it, and the masks. */
-static const int8_t *find_rows(const void *const *in, lt_3x3_source *from, uint32_t *masks)
+static const int8_t *find_rows(const void *const *in, lt_3x3_piece *of)
 {
     const int8_t *any = in[0] != NULL ? in[0] : in[1] != NULL ? in[1] : in[2];
     const int8_t *rows[3];
     for (int32_t i = 0; i < 3; i++) {
         rows[i] = in[i] != NULL ? in[i] : any;
     }
-    masks[0] = (in[0] != NULL ? 0xFFFFU : 0) | (in[1] != NULL ? 0xFFFF0000U : 0);
-    masks[1] = (in[0] != NULL ? 0xFFU : 0) | (in[1] != NULL ? 0xFF0000U : 0);
-    masks[1] |= in[2] != NULL ? 0xFF00FF00U : 0;
-    masks[2] = in[2] != NULL ? 0xFFFFFFFFU : 0xFFFFU;
-    from->row1 = (intptr_t)rows[1] - (intptr_t)rows[0];
-    from->row2 = (intptr_t)rows[2] - (intptr_t)rows[0];
+    of->masks[0] = (in[0] != NULL ? 0xFFFFU : 0) | (in[1] != NULL ? 0xFFFF0000U : 0);
+    of->masks[1] = (in[0] != NULL ? 0xFFU : 0) | (in[1] != NULL ? 0xFF0000U : 0);
+    of->masks[1] |= in[2] != NULL ? 0xFF00FF00U : 0;
+    of->masks[2] = in[2] != NULL ? 0xFFFFFFFFU : 0xFFFFU;
+    of->row1 = (intptr_t)rows[1] - (intptr_t)rows[0];
+    of->row2 = (intptr_t)rows[2] - (intptr_t)rows[0];
     return rows[0];
 }
 
-/* The columns of a piece: some of padding, `inside` that are there, then again some of padding. */
+/* The n windows from x on: how many of their columns are there, with those before and after that are
+ * padding. */
 typedef struct {
-    int32_t n; /* windows */
     int32_t before, inside, after;
-} piece;
+} parts;
 
-static piece piece_at(const lt_depthwise_3x3_s8 *p, int32_t x, int32_t no_rows)
+static parts parts_of(const lt_depthwise_3x3_s8 *p, int32_t x, int32_t n, int32_t no_rows)
 {
-    int32_t first = x * p->stride_w - p->pad_left, n = smaller(p->piece, p->out_w - x);
-    int32_t count = (n - 1) * p->stride_w + 3;
-    piece of = {n, first < 0 ? smaller(-first, count) : 0, 0, 0};
+    int32_t first = x * p->stride_w - p->pad_left, count = (n - 1) * p->stride_w + 3;
+    parts of = {first < 0 ? smaller(-first, count) : 0, 0, 0};
     of.inside = no_rows ? 0 : smaller(p->in_w - first, count) - of.before;
     of.inside = of.inside < 0 ? 0 : of.inside;
     of.after = count - of.before - of.inside;
@@ -70,41 +62,32 @@ LT_SHARED void lt_depthwise_3x3_s8_row(const void *params, const lt_step *step)
     const lt_depthwise_3x3_s8 *p = params;
     int32_t channels = p->channels, stride = p->stride_w;
     uint32_t low = (uint32_t)-p->input_zero;
-    int32_t *columns = step->scratch;
     int8_t *out = step->out[0];
-    lt_3x3_source from = {NULL, 0, 0, channels, (int32_t)((low & 0xFFFFU) | low << 16)};
-    lt_3x3_sums sums = {columns, {0, 0, 0}, p->centre, NULL};
-    const int8_t *rows = find_rows(step->in, &from, sums.masks);
-    for (int32_t x = 0; x < p->out_w;) {
-        piece of = piece_at(p, x, rows == NULL);
-        if (rows != NULL) {
-            from.row = rows + (x * stride - p->pad_left + of.before) * channels;
-        }
-        int32_t wide = of.before > 1 || of.after > 1;
-        sums.records = p->records;
-        pad(columns, of.before);
-        pad(columns + (of.before + of.inside) * WORDS, of.after);
-        for (int8_t *end = out + channels; out != end; out += 4) {
-            LT_MACS(of.n * 9 * 4);
-            if (wide) { /* results overwrite what is not at the ends */
-                pad(columns, of.before);
-                pad(columns + (of.before + of.inside) * WORDS, of.after);
-            }
-            if (of.inside > 0) {
-                lt_3x3_unpack(&from, columns + of.before * WORDS, of.inside);
-                from.row += 4;
-            }
+    lt_3x3_piece of = {step->scratch, {0, 0, 0}, p->centre, NULL, NULL, NULL, 0, 0, channels,
+                       (int32_t)((low & 0xFFFFU) | low << 16), 0, 0, out, 0};
+    const int8_t *rows = find_rows(step->in, &of);
+    for (int32_t x = 0; x < p->out_w; x += of.n) {
+        of.n = smaller(p->piece, p->out_w - x);
+        parts at = parts_of(p, x, of.n, rows == NULL);
+        int32_t wide = at.before > 1 || at.after > 1; /* results overwrite what is not at the ends */
+        of.records = p->records;
+        of.to = of.columns + at.before * WORDS;
+        of.count = at.inside;
+        of.out = out + x * channels;
+        of.row = rows == NULL ? out : rows + (x * stride - p->pad_left + at.before) * channels;
+        LT_MACS(of.n * 9 * channels);
+        for (int32_t left = channels / 4; left > 0; left -= wide ? 1 : left) {
+            of.groups = wide ? 1 : left;
+            pad(of.columns, at.before);
+            pad(of.to + at.inside * WORDS, at.after);
             if (stride == 1) {
-                lt_3x3_sum_1(&sums, of.n);
+                lt_3x3_make_1(&of);
             } else {
-                lt_3x3_sum_2(&sums, of.n);
+                lt_3x3_make_2(&of);
             }
-            store(columns + WORDS, stride * WORDS, of.n, out, channels);
         }
-        out += (of.n - 1) * channels;
-        x += of.n;
     }
-    lt_clamp_row(step->out[0], out, p->low, p->high);
+    lt_clamp_row(out, out + p->out_w * channels, p->low, p->high);
 }
 
 #ifndef LT_DSP
@@ -121,12 +104,12 @@ static int32_t byte(int32_t word, int32_t i)
     return (int8_t)((uint32_t)word >> (8 * i) & 0xFFU);
 }
 
-LT_SHARED void lt_3x3_unpack(const lt_3x3_source *from, int32_t *to, int32_t count)
+static void unpack(const lt_3x3_piece *of)
 {
-    const int8_t *at = from->row;
-    int32_t base = (int16_t)from->base;
-    for (; count > 0; count--, at += from->pitch, to += WORDS) {
-        const int8_t *row1 = at + from->row1, *row2 = at + from->row2;
+    const int8_t *at = of->row;
+    int32_t base = (int16_t)of->base, *to = of->to;
+    for (int32_t left = of->count; left > 0; left--, at += of->pitch, to += WORDS) {
+        const int8_t *row1 = at + of->row1, *row2 = at + of->row2;
         to[0] = pair(at[0] + base, row1[0] + base);
         to[1] = pair(row2[0] + base, row2[2] + base);
         to[2] = pair(at[2] + base, row1[2] + base);
@@ -147,23 +130,24 @@ static int32_t sum_column(const int32_t *words, const int32_t *column, int32_t c
     return (int16_t)rows01 * w0 + (rows01 >> 16) * w1 + (c & 2 ? row2 >> 16 : (int16_t)row2) * w2;
 }
 
-static void sum(lt_3x3_sums *sums, int32_t n, int32_t stride)
+/* The results of a group, where the columns were. */
+static void sum(lt_3x3_piece *of, int32_t stride)
 {
     static const int8_t order[4] = {0, 2, 1, 3};
-    for (int32_t i = 0; i < 4; i++, sums->records += 5) {
-        int32_t *at = sums->columns, words[3];
+    for (int32_t i = 0; i < 4; i++, of->records += 5) {
+        int32_t *at = of->columns, words[3];
         for (int32_t k = 0; k < 3; k++) {
-            words[k] = (int32_t)((uint32_t)sums->records[k] & sums->masks[k]);
+            words[k] = (int32_t)((uint32_t)of->records[k] & of->masks[k]);
         }
         int32_t shift = words[2] & 0xFF;
         int8_t *last = NULL, value = 0; /* a result replaces what the next window still reads */
-        for (int32_t left = n; left > 0; left--, at += stride * WORDS) {
+        for (int32_t left = of->n; left > 0; left--, at += stride * WORDS) {
             int32_t found = 0;
             for (int32_t x = 0; x < 3; x++) {
                 found += sum_column(words, at + x * WORDS, order[i], x);
             }
-            found = lt_narrow(lt_add(sums->records[3], lt_add(found, found)), sums->records[4],
-                              lt_centre(sums->odd, shift), shift);
+            found = lt_narrow(lt_add(of->records[3], lt_add(found, found)), of->records[4],
+                              lt_centre(of->odd, shift), shift);
             if (last != NULL) {
                 *last = value;
             }
@@ -174,14 +158,25 @@ static void sum(lt_3x3_sums *sums, int32_t n, int32_t stride)
     }
 }
 
-LT_SHARED void lt_3x3_sum_1(lt_3x3_sums *sums, int32_t n)
+static void make(lt_3x3_piece *of, int32_t stride)
 {
-    sum(sums, n, 1);
+    for (; of->groups > 0; of->groups--, of->row += 4, of->out += 4) {
+        unpack(of);
+        sum(of, stride);
+        for (int32_t i = 0; i < of->n; i++) {
+            memcpy(of->out + i * of->pitch, of->columns + WORDS * (1 + i * stride), 4);
+        }
+    }
 }
 
-LT_SHARED void lt_3x3_sum_2(lt_3x3_sums *sums, int32_t n)
+LT_SHARED void lt_3x3_make_1(lt_3x3_piece *of)
 {
-    sum(sums, n, 2);
+    make(of, 1);
+}
+
+LT_SHARED void lt_3x3_make_2(lt_3x3_piece *of)
+{
+    make(of, 2);
 }
 
 #endif

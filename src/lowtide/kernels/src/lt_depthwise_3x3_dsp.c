@@ -12,43 +12,74 @@
 
 #define UNUSED __attribute__((unused))
 
-/* r0 to, r1 row 0, r2 and r3 how far rows 1 and 2 are, r11 pitch, r12 base, lr columns left;
- * r4 to r9 the column's words, r10 what is left over. */
-LT_SHARED __attribute__((naked)) void lt_3x3_unpack(const lt_3x3_source *from UNUSED,
-                                              int32_t *to UNUSED, int32_t count UNUSED)
-{
-    __asm__("push {r4-r11, lr}\n\t"
-            "mov lr, r2\n\t"
-            "mov r4, r1\n\t"
-            "ldm r0, {r1, r2, r3, r11, r12}\n\t"
-            "mov r0, r4\n"
-            "1:\n\t"
-            "ldr r10, [r1, r2]\n\t"
-            "ldr r8, [r1, r3]\n\t"
-            "ldr r9, [r1]\n\t"
-            "add r1, r1, r11\n\t"
-            "sxtab16 r5, r12, r8\n\t"           /* row 2 of channels 0 and 2 */
-            "sxtab16 r8, r12, r8, ror #8\n\t"   /* row 2 of channels 1 and 3 */
-            "sxtab16 r6, r12, r9\n\t"           /* row 0 of 0 and 2 */
-            "sxtab16 r9, r12, r9, ror #8\n\t"   /* row 0 of 1 and 3 */
-            "sxtab16 r7, r12, r10\n\t"          /* row 1 of 0 and 2 */
-            "sxtab16 r10, r12, r10, ror #8\n\t" /* row 1 of 1 and 3 */
-            "pkhbt r4, r6, r7, lsl #16\n\t"
-            "pkhtb r6, r7, r6, asr #16\n\t"
-            "pkhbt r7, r9, r10, lsl #16\n\t"
-            "pkhtb r9, r10, r9, asr #16\n\t"
-            "stm r0!, {r4-r9}\n\t"
-            "subs lr, lr, #1\n\t"
-            "bne 1b\n\t"
-            "pop {r4-r11, pc}");
-}
+/* The columns of four channels that are there: r0 to, r1 row 0, r2 and r3 how far rows 1 and 2 are, r11
+ * pitch, r12 base, lr columns left; r4 to r9 the column's words, r10 what is left over. */
+#define COLUMNS                                                                                      \
+    "ldr r10, [sp]\n\t"                                                                              \
+    "ldr lr, [r10, #48]\n\t"                                                                         \
+    "add r10, r10, #24\n\t"                                                                          \
+    "cmp lr, #0\n\t"                                                                                 \
+    "beq 8f\n\t"                                                                                     \
+    "ldm r10, {r0-r3, r11, r12}\n"                                                                   \
+    "7:\n\t"                                                                                         \
+    "ldr r10, [r1, r2]\n\t"                                                                          \
+    "ldr r8, [r1, r3]\n\t"                                                                           \
+    "ldr r9, [r1]\n\t"                                                                               \
+    "add r1, r1, r11\n\t"                                                                            \
+    "sxtab16 r5, r12, r8\n\t"           /* row 2 of channels 0 and 2 */                              \
+    "sxtab16 r8, r12, r8, ror #8\n\t"   /* row 2 of channels 1 and 3 */                              \
+    "sxtab16 r6, r12, r9\n\t"           /* row 0 of 0 and 2 */                                       \
+    "sxtab16 r9, r12, r9, ror #8\n\t"   /* row 0 of 1 and 3 */                                       \
+    "sxtab16 r7, r12, r10\n\t"          /* row 1 of 0 and 2 */                                       \
+    "sxtab16 r10, r12, r10, ror #8\n\t" /* row 1 of 1 and 3 */                                       \
+    "pkhbt r4, r6, r7, lsl #16\n\t"                                                                  \
+    "pkhtb r6, r7, r6, asr #16\n\t"                                                                  \
+    "pkhbt r7, r9, r10, lsl #16\n\t"                                                                 \
+    "pkhtb r9, r10, r9, asr #16\n\t"                                                                 \
+    "stm r0!, {r4-r9}\n\t"                                                                           \
+    "subs lr, lr, #1\n\t"                                                                            \
+    "bne 7b\n"                                                                                       \
+    "8:\n\t"
+
+/* The results of four channels, which are `apart` bytes apart, to where they go; then the next four: r1 from,
+ * r2 to, r3 pitch, r4 how many. */
+#define RESULTS(apart)                                                                               \
+    "ldr r0, [sp]\n\t"                                                                               \
+    "ldr r1, [r0]\n\t"                                                                               \
+    "ldr r3, [r0, #40]\n\t"                                                                          \
+    "ldrd r4, r2, [r0, #52]\n\t"                                                                     \
+    "add r1, r1, #24\n\t"                                                                            \
+    "lsrs r4, r4, #1\n\t"                                                                            \
+    "bcc 7f\n\t"                                                                                     \
+    "ldr r5, [r1], #" apart "\n\t"                                                                   \
+    "str r5, [r2]\n\t"                                                                               \
+    "add r2, r2, r3\n"                                                                               \
+    "7:\n\t"                                                                                         \
+    "cbz r4, 8f\n"                                                                                   \
+    "7:\n\t"                                                                                         \
+    "ldr r5, [r1], #" apart "\n\t"                                                                   \
+    "ldr r6, [r1], #" apart "\n\t"                                                                   \
+    "str r5, [r2]\n\t"                                                                               \
+    "str r6, [r2, r3]\n\t"                                                                           \
+    "add r2, r2, r3, lsl #1\n\t"                                                                     \
+    "subs r4, r4, #1\n\t"                                                                            \
+    "bne 7b\n"                                                                                       \
+    "8:\n\t"                                                                                         \
+    "ldr r1, [r0, #28]\n\t"                                                                          \
+    "ldrd r2, r3, [r0, #56]\n\t"                                                                     \
+    "adds r1, r1, #4\n\t"                                                                            \
+    "adds r2, r2, #4\n\t"                                                                            \
+    "str r1, [r0, #28]\n\t"                                                                          \
+    "subs r3, r3, #1\n\t"                                                                            \
+    "strd r2, r3, [r0, #56]\n\t"                                                                     \
+    "bne 9b\n\t"
 
 /* In both sums:
  * r0 the column, r1 and r2 its two words of the channel;
  * r6, r7, r8 twice the weights of rows 0 and 1 in columns 0, 1, 2; r9 those of row 2 in columns 0, 1;
  * r10 that of row 2 in column 2 as high half, the shift as low half;
  * r11 bias, r12 multiplier, lr centre; r3, r4, r5 sums under way.
- * On the stack: sums, and behind the last column that is read (of channel 0).
+ * On the stack: the piece, and behind the last column that is read (of channel 0).
  *
  * SETUP: the column `from` bytes on from the first is the channel's. */
 #define SETUP(from)                                                                                  \
@@ -115,23 +146,26 @@ LT_SHARED __attribute__((naked)) void lt_3x3_unpack(const lt_3x3_source *from UN
     "cmp r0, r1\n\t"                                                                                 \
     "blo 1b\n\t"
 
-LT_SHARED __attribute__((naked)) void lt_3x3_sum_1(lt_3x3_sums *sums UNUSED, int32_t n UNUSED)
+LT_SHARED __attribute__((naked)) void lt_3x3_make_1(lt_3x3_piece *of UNUSED)
 {
-    __asm__("ldr r2, [r0]\n\t"
+    __asm__("push {r4-r11, lr}\n\t"
+            "ldr r1, [r0, #52]\n\t"
+            "ldr r2, [r0]\n\t"
             "movs r3, #24\n\t"
             "mla r2, r3, r1, r2\n\t"
             "adds r2, r2, #48\n\t" /* n + 2 columns */
             "movs r3, #3\n\t"
             "udiv r12, r1, r3\n\t"
             "mls r3, r12, r3, r1\n\t"
-            "push {r4-r11, lr}\n\t"
             "mov r1, r2\n\t"
             "mov r2, r3\n\t"
-            "push {r0-r2}\n\t"
+            "push {r0-r2}\n"
+            "9:\n\t" COLUMNS
             CHANNEL_1("0", "r1", "r2", "b", "-48")
             CHANNEL_1("4", "r2", "r1", "t", "-50")
             CHANNEL_1("12", "r1", "r2", "b", "-59")
             CHANNEL_1("16", "r2", "r1", "t", "-61")
+            RESULTS("24")
             "add sp, sp, #12\n\t"
             "pop {r4-r11, pc}");
 }
@@ -152,21 +186,24 @@ LT_SHARED __attribute__((naked)) void lt_3x3_sum_1(lt_3x3_sums *sums UNUSED, int
     "cmp r0, r5\n\t"                                                                                 \
     "blo 1b\n\t"
 
-LT_SHARED __attribute__((naked)) void lt_3x3_sum_2(lt_3x3_sums *sums UNUSED, int32_t n UNUSED)
+LT_SHARED __attribute__((naked)) void lt_3x3_make_2(lt_3x3_piece *of UNUSED)
 {
-    __asm__("ldr r2, [r0]\n\t"
+    __asm__("push {r4-r11, lr}\n\t"
+            "ldr r1, [r0, #52]\n\t"
+            "ldr r2, [r0]\n\t"
             "movs r3, #48\n\t"
             "mla r2, r3, r1, r2\n\t"
             "adds r2, r2, #24\n\t" /* 2 * n + 1 columns */
             "and r3, r1, #1\n\t"
-            "push {r4-r11, lr}\n\t"
             "mov r1, r2\n\t"
             "mov r2, r3\n\t"
-            "push {r0-r2}\n\t"
+            "push {r0-r2}\n"
+            "9:\n\t" COLUMNS
             CHANNEL_2("0", "r1", "r2", "b", "-48")
             CHANNEL_2("4", "r2", "r1", "t", "-50")
             CHANNEL_2("12", "r1", "r2", "b", "-59")
             CHANNEL_2("16", "r2", "r1", "t", "-61")
+            RESULTS("48")
             "add sp, sp, #12\n\t"
             "pop {r4-r11, pc}");
 }

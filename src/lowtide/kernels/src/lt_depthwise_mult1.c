@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 
+#include "lt_elem.h"
 #include "lt_fixed.h"
 
 /* The window of one output pixel: columns kx0 to kx1 - 1 of the kernel are inside the image, the first
@@ -13,17 +14,22 @@ typedef struct {
     int32_t column, kx0, kx1;
 } window;
 
-static inline int8_t scaled(const lt_depthwise_mult1_s8 *p, int32_t c, int32_t sum)
+static inline int8_t scaled(const lt_depthwise_mult1_s8 *p, int32_t c, int32_t sum, int32_t any)
 {
-    int32_t shift = p->shift[c];
-    int32_t y = lt_narrow(lt_add(p->bias[c], lt_add(sum, sum)), p->multiplier[c],
+    int32_t shift = p->shift[c], y;
+    if (any) {
+        y = lt_add(lt_scale(lt_add(p->bias[c], sum), p->multiplier[c], shift), p->centre >> 1);
+        return (int8_t)lt_clamp(y, p->low, p->high);
+    }
+    y = lt_narrow(lt_add(p->bias[c], lt_add(sum, sum)), p->multiplier[c],
                           lt_centre(p->centre, shift), shift);
     return (int8_t)lt_clamp(y, p->low, p->high);
 }
 
-/* `block` channels, 4 or 1, of one pixel, from c on; `block` is known when this is compiled. */
-static inline void channels(const lt_depthwise_mult1_s8 *p, const void *const *rows, window at,
-                            int32_t c, int32_t block, int8_t *out)
+/* `block` channels, 4 or 1, of one pixel, from c on, with `any` factors or narrow ones; both are known when
+ * this is compiled. */
+LT_INLINE void channels(const lt_depthwise_mult1_s8 *p, const void *const *rows, window at,
+                            int32_t c, int32_t block, int32_t any, int8_t *out)
 {
     int32_t next = p->channels, stride = p->dilation_w * next, zero = p->input_zero;
     int32_t sum0 = 0, sum1 = 0, sum2 = 0, sum3 = 0;
@@ -45,17 +51,16 @@ static inline void channels(const lt_depthwise_mult1_s8 *p, const void *const *r
             w += next;
         }
     }
-    out[c] = scaled(p, c, sum0);
+    out[c] = scaled(p, c, sum0, any);
     if (block == 4) {
-        out[c + 1] = scaled(p, c + 1, sum1);
-        out[c + 2] = scaled(p, c + 2, sum2);
-        out[c + 3] = scaled(p, c + 3, sum3);
+        out[c + 1] = scaled(p, c + 1, sum1, any);
+        out[c + 2] = scaled(p, c + 2, sum2, any);
+        out[c + 3] = scaled(p, c + 3, sum3, any);
     }
 }
 
-LT_SHARED void lt_depthwise_mult1_s8_plain(const void *params, const lt_step *step)
+LT_INLINE void run(const lt_depthwise_mult1_s8 *p, const lt_step *step, int32_t any)
 {
-    const lt_depthwise_mult1_s8 *p = params;
     int8_t *out = step->out[0];
     for (int32_t x = 0; x < p->out_w; x++, out += p->channels) {
         window at = {x * p->stride_w - p->pad_left, 0, p->kernel_w};
@@ -68,12 +73,17 @@ LT_SHARED void lt_depthwise_mult1_s8_plain(const void *params, const lt_step *st
             at.kx1--;
         }
         for (; c + 4 <= p->channels; c += 4) {
-            channels(p, step->in, at, c, 4, out);
+            channels(p, step->in, at, c, 4, any, out);
         }
         for (; c < p->channels; c++) {
-            channels(p, step->in, at, c, 1, out);
+            channels(p, step->in, at, c, 1, any, out);
         }
     }
+}
+
+LT_SHARED void lt_depthwise_mult1_s8_plain(const void *params, const lt_step *step)
+{
+    run(params, step, 0);
 }
 
 #ifndef LT_DSP
@@ -81,6 +91,11 @@ LT_SHARED void lt_depthwise_mult1_s8_plain(const void *params, const lt_step *st
 LT_SHARED void lt_depthwise_mult1_s8_row(const void *params, const lt_step *step)
 {
     lt_depthwise_mult1_s8_plain(params, step);
+}
+
+LT_SHARED void lt_depthwise_mult1_s8_any(const void *params, const lt_step *step)
+{
+    run(params, step, 1);
 }
 
 #endif

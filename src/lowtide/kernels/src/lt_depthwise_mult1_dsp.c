@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 
+#include "lt_elem.h"
 #include "lt_fixed.h"
 
 #ifdef LT_DSP
@@ -90,14 +91,19 @@ static inline sums sum_four(const tap *taps, int32_t n, int32_t c, int32_t base)
     return s;
 }
 
-static inline int8_t scaled(int32_t bias, int32_t sum, int32_t multiplier, int32_t odd, int32_t shift)
+static inline int8_t scaled(int32_t bias, int32_t sum, int32_t multiplier, int32_t odd, int32_t shift,
+                            int32_t any)
 {
+    if (any) {
+        int32_t y = lt_add(lt_scale(lt_add(bias, sum), multiplier, shift), odd >> 1);
+        return (int8_t)lt_clamp(y, INT8_MIN, INT8_MAX);
+    }
     return (int8_t)lt_narrow_s8(lt_add(bias, lt_add(sum, sum)), multiplier, lt_centre(odd, shift),
                                 shift);
 }
 
-/* All channels of a pixel with n taps. */
-static void pixel(const lt_depthwise_mult1_s8 *p, const tap *taps, int32_t n, int8_t *out)
+/* All channels of a pixel with n taps, with `any` factors or narrow ones. */
+LT_INLINE void pixel(const lt_depthwise_mult1_s8 *p, const tap *taps, int32_t n, int8_t *out, int32_t any)
 {
     const int32_t *bias = p->bias, *multiplier = p->multiplier;
     const int8_t *shift = p->shift;
@@ -106,10 +112,10 @@ static void pixel(const lt_depthwise_mult1_s8 *p, const tap *taps, int32_t n, in
     int32_t c = 0;
     for (; c + 4 <= channels; c += 4) {
         sums s = sum_four(taps, n, c, base);
-        out[0] = scaled(bias[0], s.even0, multiplier[0], odd, shift[0]);
-        out[1] = scaled(bias[1], s.odd0, multiplier[1], odd, shift[1]);
-        out[2] = scaled(bias[2], s.even1, multiplier[2], odd, shift[2]);
-        out[3] = scaled(bias[3], s.odd1, multiplier[3], odd, shift[3]);
+        out[0] = scaled(bias[0], s.even0, multiplier[0], odd, shift[0], any);
+        out[1] = scaled(bias[1], s.odd0, multiplier[1], odd, shift[1], any);
+        out[2] = scaled(bias[2], s.even1, multiplier[2], odd, shift[2], any);
+        out[3] = scaled(bias[3], s.odd1, multiplier[3], odd, shift[3], any);
         out += 4;
         bias += 4;
         multiplier += 4;
@@ -120,13 +126,12 @@ static void pixel(const lt_depthwise_mult1_s8 *p, const tap *taps, int32_t n, in
         for (int32_t i = 0; i < n; i++) {
             sum += (taps[i].x[c] - zero) * taps[i].weight[c];
         }
-        *out++ = scaled(*bias++, sum, *multiplier++, odd, *shift++);
+        *out++ = scaled(*bias++, sum, *multiplier++, odd, *shift++, any);
     }
 }
 
-LT_SHARED void lt_depthwise_mult1_s8_row(const void *params, const lt_step *step)
+LT_INLINE void run(const lt_depthwise_mult1_s8 *p, const lt_step *step, int32_t any)
 {
-    const lt_depthwise_mult1_s8 *p = params;
     int8_t *out = step->out[0];
     tap *taps = step->scratch;
     int32_t column = -p->pad_left, last = p->in_w - (p->kernel_w - 1) * p->dilation_w - 1;
@@ -141,11 +146,21 @@ LT_SHARED void lt_depthwise_mult1_s8_row(const void *params, const lt_step *step
             inside = column >= 0;
         }
         LT_MACS(p->kernel_h * p->kernel_w * p->channels);
-        pixel(p, taps, n, out);
+        pixel(p, taps, n, out, any);
         column += p->stride_w;
         out += p->channels;
     }
     lt_clamp_row(step->out[0], out, p->low, p->high);
+}
+
+LT_SHARED void lt_depthwise_mult1_s8_row(const void *params, const lt_step *step)
+{
+    run(params, step, 0);
+}
+
+LT_SHARED void lt_depthwise_mult1_s8_any(const void *params, const lt_step *step)
+{
+    run(params, step, 1);
 }
 
 #endif

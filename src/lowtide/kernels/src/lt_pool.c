@@ -99,6 +99,21 @@ LT_INLINE void join_pixel(int32_t *totals, const void *row, int32_t in, int32_t 
             vstrwq_s32(totals + c, total);
         }
     }
+#elif defined(LT_DSP)
+    if (type == LT_S8 || type == LT_U8) {
+        for (; c + 4 <= channels; c += 4, in += 4) {
+            uint32_t word = (uint32_t)lt_load((const int8_t *)row + in) ^ (uint32_t)flip.in * 0x01010101U;
+            int32_t values[4];
+            for (int32_t i = 0; i < 4; i++) {
+                uint32_t byte = word >> (8 * i) & 0xFFU;
+                values[i] = type == LT_S8 ? (int8_t)byte : (int32_t)byte;
+            }
+            totals[c] = join(totals[c], values[0], k);
+            totals[c + 1] = join(totals[c + 1], values[1], k);
+            totals[c + 2] = join(totals[c + 2], values[2], k);
+            totals[c + 3] = join(totals[c + 3], values[3], k);
+        }
+    }
 #endif
     for (; c < channels; c++) {
         totals[c] = join(totals[c], lt_get(row, in++, type) ^ flip.in, k);

@@ -18,6 +18,7 @@ from lowtide.lower.families import (
     conv_w4,
     depthwise,
     depthwise_3x3,
+    depthwise_columns,
     depthwise_mult1,
     depthwise_s16,
     depthwise_scalar,
@@ -37,6 +38,7 @@ _S8 = (
     depthwise_vector.FAMILY,
     depthwise_scalar.FAMILY,
     depthwise_3x3.FAMILY,
+    depthwise_columns.FAMILY,
     depthwise_mult1.FAMILY,
     depthwise.FAMILY,
 )

@@ -67,24 +67,23 @@ class Depthwise3x3(Windowed):
         read = min(columns * stride + pieces * (3 - stride), of.in_w + 2 * (pieces - 1))
         sizes = [min(self.piece, columns - at) for at in range(0, columns, self.piece)]
         return {
-            # Instructions of lt_3x3_unpack and of lt_3x3_sum_1 or lt_3x3_sum_2.
-            "assembly": groups * (6 * pieces + 17 * read)
-            + groups * sum(map(_sum_1 if stride == 1 else _sum_2, sizes)),
+            # Instructions of lt_3x3_make_1 or lt_3x3_make_2.
+            "assembly": groups * (27 * pieces + 17 * read)
+            + groups * sum(map(_made_1 if stride == 1 else _made_2, sizes)),
             "pieces": of.steps * pieces,
-            "groups": groups * pieces,
-            "results": groups * columns,
             "clamped": columns * self.clamped,
         }
 
 
-def _sum_1(n: int) -> int:
-    """Instructions of lt_3x3_sum_1: a turn is of three windows, and may begin in its middle."""
-    return 13 + 4 * (27 + 12 * n + 3 * -(-n // 3) + (0, 8, 6)[n % 3])
+def _made_1(n: int) -> float:
+    """Instructions for n windows, once columns are unpacked, of lt_3x3_make_1: a turn is of three
+    windows, and may begin in its middle; results go two by two."""
+    return 4 * (27 + 12 * n + 3 * -(-n // 3) + (0, 8, 6)[n % 3]) + 3.5 * n
 
 
-def _sum_2(n: int) -> int:
-    """Instructions of lt_3x3_sum_2: a turn is of two windows."""
-    return 11 + 4 * (23 + 13 * n + 2 * -(-n // 2) + 2 * (n % 2))
+def _made_2(n: int) -> float:
+    """The same of lt_3x3_make_2: a turn is of two windows."""
+    return 4 * (23 + 13 * n + 2 * -(-n // 2) + 2 * (n % 2)) + 3.5 * n
 
 
 def _work(windows: Windows) -> Depthwise3x3:

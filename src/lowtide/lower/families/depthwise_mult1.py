@@ -16,9 +16,12 @@ from lowtide.target import DSP
 PLAIN = "lt_depthwise_mult1_s8_plain"
 """The kernel that takes no scratch memory."""
 
+ANY = "lt_depthwise_mult1_s8_any"
+"""The kernel for any factors."""
+
 
 def _fits(layer: Layer) -> bool:
-    return layer.is_depthwise and layer.is_narrow()
+    return layer.is_depthwise and layer.filters == 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,22 +48,48 @@ class DepthwiseMult1(Windowed):
         }
 
 
+@dataclass(frozen=True, slots=True)
+class DepthwiseAny(Windowed):
+    """The same with any factors. Blocks do not call it."""
+
+    def features(self, columns: int, padded: int) -> Features:
+        """What is done to make `columns` columns."""
+        return DepthwiseMult1(self.of).features(columns, padded)
+
+
 def _node(layer: Layer) -> Node:
-    over, quick = layer.over, layer.narrow
+    quick, scratch = layer.quick, 0
+    if DSP in layer.target.variants:
+        scratch = 8 * layer.over.taps
+    if quick is None:
+        known = layer.known
+        bias = packed.int32(known.bias + layer.input_zero * known.sums)
+        weights = Later(known.weights.size, lambda: known.weights.T)
+        node = _with(layer, weights, bias, packed.factors(known.factors), scratch)
+        return replace(node, kernel=ANY, work=DepthwiseAny(layer.windows))
     weights = Later(quick.given.size, lambda: quick.weights.T)
-    fields: Fields = (
-        ("weights", Array("int8_t", weights, weights=True)),
-        ("bias", Array("int32_t", doubled_bias(layer), weights=True)),
+    scales: Fields = (
         ("multiplier", Array("int32_t", quick.multiplier)),
         ("shift", Array("int8_t", quick.shift)),
+    )
+    node = _with(layer, weights, doubled_bias(layer), scales, scratch)
+    return replace(node, forms=(replace(node, kernel=PLAIN, scratch=0),)) if scratch else node
+
+
+def _with(
+    layer: Layer, weights: Later, bias: NDArray[np.int32], scales: Fields, scratch: int
+) -> Node:
+    over = layer.over
+    fields: Fields = (
+        ("weights", Array("int8_t", weights, weights=True)),
+        ("bias", Array("int32_t", bias, weights=True)),
+        *scales,
         ("channels", layer.out_c),
         ("centre", 2 * layer.known.zero + 1),
         *(field for field in over.fields if field[0] != "in_c"),
         *layer.range,
     )
-    scratch = 8 * over.taps if DSP in layer.target.variants else 0
-    node = layer.node("lt_depthwise_mult1", fields, DepthwiseMult1(layer.windows), scratch)
-    return replace(node, forms=(replace(node, kernel=PLAIN, scratch=0),)) if scratch else node
+    return layer.node("lt_depthwise_mult1", fields, DepthwiseMult1(layer.windows), scratch)
 
 
 def doubled_bias(layer: Layer) -> NDArray[np.int32]:

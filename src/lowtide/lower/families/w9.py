@@ -20,8 +20,11 @@ from lowtide.lower.nodes import Array, Kernel, Node, Params
 
 _MOST_DEPTHWISE, _MOST_DSP, _MOST_OTHERS = 0.5, 1 / 3, 0.1
 """Up to which part of the channels it takes fewer instructions to make them anew than to make all by a
-kernel for any factors, as measured on Cortex-M3, M4 and M55."""
-_OF_ANY_FACTORS = frozenset({"lt_conv_s8_row", "lt_conv_w4_s8_row", "lt_depthwise_s8_row"})
+kernel for any factors, as measured on Cortex-M3, M4 and M55: depthwise of 3 x 3, or without a quick
+kernel for any factors; convolutions on cores with products of halves; all others."""
+_OF_ANY_FACTORS = frozenset(
+    {"lt_conv_s8_row", "lt_conv_w4_s8_row", "lt_depthwise_s8_row", "lt_depthwise_mult1_s8_any"}
+)
 
 
 def around(layer: Layer, node: Callable[[Layer], Node]) -> Node:
@@ -29,7 +32,7 @@ def around(layer: Layer, node: Callable[[Layer], Node]) -> Node:
     channels = layer.known
     nine = _of_nine_bits(channels)
     anew = nine | channels.too_wide
-    most = _MOST_DEPTHWISE if layer.filters else _MOST_DSP if _has_dsp(layer) else _MOST_OTHERS
+    most = _most(layer)
     if anew.any() and anew.sum() <= most * layer.out_c:
         rest = node(layer.having(channels.without(np.flatnonzero(anew))))
         if rest.kernel not in _OF_ANY_FACTORS:
@@ -38,6 +41,13 @@ def around(layer: Layer, node: Callable[[Layer], Node]) -> Node:
         return node(layer.having(channels))
     few = np.flatnonzero(nine)
     return _around(layer, few, node(layer.having(channels.without(few))))
+
+
+def _most(layer: Layer) -> float:
+    if layer.filters:
+        three = layer.over.kernel_h == layer.over.kernel_w == 3
+        return _MOST_DEPTHWISE if three or layer.filters > 1 else _MOST_OTHERS
+    return _MOST_DSP if _has_dsp(layer) else _MOST_OTHERS
 
 
 def _of_nine_bits(channels: packed.Channels) -> NDArray[np.bool_]:
