@@ -1,0 +1,178 @@
+"""Points of the grid measured: many in one start of an emulated board, by node of one program.
+
+Operators stand beside each other in a program, one run after the other. They are lowered as the compiler
+lowers them, so that its choice of kernel is measured, too; how many instructions each takes the
+emulator's plugin counts, the step program's among them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from bench.cliffs.networks import network
+from bench.cliffs.points import Point
+from lowtide.commands.options import Options
+from lowtide.commands.passing import passed
+from lowtide.emit.bundle import bundle
+from lowtide.errors import ModelError
+from lowtide.ir.graph import Graph, Op
+from lowtide.ir.macs import op_macs
+from lowtide.lower.nodes import Node
+from lowtide.machines.board import find_target, load_boards
+from lowtide.machines.failures import DoesNotFitError
+from lowtide.machines.glue import read_interface
+from lowtide.machines.parts import Board
+from lowtide.machines.profiled import Profiled
+from lowtide.machines.qemu import run_on_board
+from lowtide.plans.cost import features
+from lowtide.program.assemble import Assembly, assemble_tensors
+from lowtide.program.tables import KernelEntry
+from lowtide.rows.prepare import prepare
+from lowtide.tflite.read import parse
+
+Key = tuple[str, str]
+"""Kernel and feature."""
+
+_NAME = "grid"
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A point on a core: the kernels that run, what they do, how many MACs or elements it is, and the
+    instructions it takes."""
+
+    point: Point
+    kernels: tuple[str, ...]
+    counts: Mapping[Key, float]
+    units: int
+    instructions: int
+
+    @property
+    def each(self) -> float:
+        """Instructions per MAC or element."""
+        return self.instructions / self.units
+
+
+def measure(points: Sequence[Point], core: str, board: str) -> tuple[list[Measured], list[str]]:
+    """The points that the compiler takes, in one start of `board`; and why not the others."""
+    found = load_boards()[board]
+    found = found if found.roomy == found.machine else found.with_plenty
+    found = replace(found, core=replace(found.core, manual=None))  # instructions alone
+    kept, refused = _taken(points, core)
+    return list(_ran(kept, core, found)), refused
+
+
+def _ran(points: Sequence[Point], core: str, board: Board) -> Iterator[Measured]:
+    """The points in one program, or in several where that does not fit the board."""
+    if not points:
+        return
+    assembly = _assembled(points, core)
+    try:
+        yield from _by_point(points, assembly, _run(assembly, board))
+    except DoesNotFitError:
+        middle = len(points) // 2
+        if middle == 0:
+            raise
+        yield from _ran(points[:middle], core, board)
+        yield from _ran(points[middle:], core, board)
+
+
+def _graph(points: Sequence[Point], core: str) -> Graph:
+    options = Options(name=_NAME, target=find_target(core), simplify=False)
+    return passed(parse(network(points), path=_NAME), options).graph
+
+
+def _taken(points: Sequence[Point], core: str) -> tuple[list[Point], list[str]]:
+    """Those that can be compiled; and why the others cannot."""
+    try:
+        _prepared(_graph(points, core), core)
+    except ModelError as error:
+        if len(points) == 1:
+            return [], [f"{points[0]}: {error}"]
+        middle = len(points) // 2
+        first, second = (_taken(half, core) for half in (points[:middle], points[middle:]))
+        return [*first[0], *second[0]], [*first[1], *second[1]]
+    return list(points), []
+
+
+def _prepared(graph: Graph, core: str):
+    return prepare(
+        graph,
+        tuple(range(len(graph.ops))),
+        input_mode="const",
+        output_mode="resident",
+        preserve_input=False,
+        align=16,
+        join=False,
+        target=find_target(core),
+    )
+
+
+def _assembled(points: Sequence[Point], core: str) -> Assembly:
+    graph = _graph(points, core)
+    ready = _prepared(graph, core)
+    lean = {
+        op.id
+        for op, number in _numbered(graph)
+        if points[number].axes.get("form") == "lean"
+    }
+    lowered = {
+        op: replace(of, nodes=tuple(node.leaner for node in of.nodes)) if op in lean else of
+        for op, of in ready.lowered.items()
+    }
+    return assemble_tensors(replace(ready, lowered=lowered), "greedy")
+
+
+def _numbered(graph: Graph) -> Iterator[tuple[Op, int]]:
+    """The operators that are of a point, and its number: others flip what points have in common."""
+    for op in graph.ops:
+        name, _, number = graph.tensors[op.outputs[0]].name.partition("_")
+        if name == "point":
+            yield op, int(number)
+
+
+def _run(assembly: Assembly, board: Board) -> Profiled:
+    files = bundle(assembly, _NAME)
+    values = np.random.default_rng(1)
+    sizes = read_interface(files, _NAME).input_bytes
+    sample = [values.integers(0, 256, size, np.uint8).tobytes() for size in sizes]
+    ran = run_on_board(board, files, _NAME, [sample], profile=True)
+    assert isinstance(ran.profile, Profiled), ran.profile
+    return ran.profile
+
+
+def _by_point(
+    points: Sequence[Point], assembly: Assembly, counted: Profiled
+) -> Iterator[Measured]:
+    graph = assembly.graph
+    instructions: dict[int, int] = defaultdict(int)
+    for part in counted.parts:
+        if part.node >= 0:
+            instructions[part.node] += part.instructions
+    numbers = {op.id: number for op, number in _numbered(graph)}
+    ops = {number: graph.ops[op] for op, number in numbers.items()}
+    taken: dict[int, int] = defaultdict(int)
+    nodes: dict[int, list[Node]] = defaultdict(list)
+    for index, entry in enumerate(assembly.nodes):
+        if isinstance(entry, KernelEntry) and entry.node.op in numbers:
+            number = numbers[entry.node.op]
+            nodes[number].append(entry.node)
+            taken[number] += instructions[index]
+    for number, mine in nodes.items():
+        counts: dict[Key, float] = defaultdict(float)
+        for node in mine:
+            for name, count in features(node).items():
+                called, _, own = name.rpartition("/")
+                counts[called or node.works.name, own] += count
+        kernels = tuple(dict.fromkeys(node.works.name for node in mine))
+        yield Measured(points[number], kernels, dict(counts), _units(graph, ops[number]), taken[number])
+
+
+def _units(graph: Graph, op: Op) -> int:
+    """MACs, or the elements that are read or made, whichever are more."""
+    sizes = [graph.tensors[t].elements for t in (op.inputs[0], *op.outputs)]
+    return op_macs(graph, op) or max(sizes)
