@@ -28,6 +28,7 @@ from lowtide.machines.glue import read_interface
 from lowtide.machines.parts import Board
 from lowtide.machines.profiled import Profiled
 from lowtide.machines.qemu import run_on_board
+from lowtide.passes.flipping import FLIP
 from lowtide.plans.cost import features
 from lowtide.program.assemble import Assembly, assemble_tensors
 from lowtide.program.tables import KernelEntry
@@ -128,11 +129,16 @@ def _assembled(points: Sequence[Point], core: str) -> Assembly:
 
 
 def _numbered(graph: Graph) -> Iterator[tuple[Op, int]]:
-    """The operators that are of a point, and its number: others flip what points have in common."""
+    """The operators that are of a point, and its number; what flips bytes at the network's ends is not,
+    unless it is all that a point is."""
+    found: dict[int, list[Op]] = defaultdict(list)
     for op in graph.ops:
         name, _, number = graph.tensors[op.outputs[0]].name.partition("_")
         if name == "point":
-            yield op, int(number)
+            found[int(number)].append(op)
+    for of, ops in found.items():
+        mine = [op for op in ops if op.type != FLIP] or ops
+        yield from ((op, of) for op in mine)
 
 
 def _run(assembly: Assembly, board: Board) -> Profiled:
@@ -173,6 +179,9 @@ def _by_point(
 
 
 def _units(graph: Graph, op: Op) -> int:
-    """MACs, or the elements that are read or made, whichever are more."""
-    sizes = [graph.tensors[t].elements for t in (op.inputs[0], *op.outputs)]
-    return op_macs(graph, op) or max(sizes)
+    """MACs, or what windows of pools look at, or the elements that are read or made, whichever are
+    more."""
+    made = graph.tensors[op.outputs[0]].elements
+    if op.window is not None and not op_macs(graph, op):
+        return made * op.window.rows.kernel * op.window.columns.kernel
+    return op_macs(graph, op) or max(made, graph.tensors[op.inputs[0]].elements)

@@ -57,6 +57,11 @@ class _Net:
     def word(self, name: str) -> Value:
         return self.point.axes[name]
 
+    @property
+    def kind(self) -> str:
+        """The kind of an operator, which families of several have in their name: "pad of KIND"."""
+        return self.point.family.split(" ")[2]
+
     def zero(self) -> int:
         """The zero point of what is read, and made."""
         if self.dtype == "s16":
@@ -259,7 +264,7 @@ def _global(net: _Net) -> None:
 
 def _mean(net: _Net) -> None:
     shape = list(_map(net))
-    axes = {"map": (1, 2), "rows": (1,), "columns": (2,), "channels": (3,)}[str(net.word("over"))]
+    axes = {"map": (1, 2), "rows": (1,), "columns": (2,), "channels": (3,)}[net.kind]
     first = net.input(*shape)
     for axis in axes:
         shape[axis] = 1
@@ -292,7 +297,7 @@ def _unary(net: _Net) -> None:
 def _pad(net: _Net) -> None:
     shape, by = list(_map(net)), net.size("by")
     pads = np.zeros((4, 2), np.int32)
-    if net.word("where") == "map":
+    if net.kind == "map":
         pads[1:3] = by
     else:
         pads[3] = by
@@ -302,7 +307,7 @@ def _pad(net: _Net) -> None:
 
 def _concat(net: _Net) -> None:
     shape, parts = list(_map(net)), net.size("parts")
-    axis = {"rows": 1, "columns": 2, "channels": 3}[str(net.word("axis"))]
+    axis = {"rows": 1, "columns": 2, "channels": 3}[net.kind]
     inputs = [net.input(*shape, which=which) for which in range(parts)]
     shape[axis] *= parts
     options: dict[str, Option] = {"axis": axis, "fused_activation_function": 0}
@@ -323,7 +328,7 @@ def _resize(net: _Net) -> None:
 
 
 def _quantize(net: _Net) -> None:
-    kind = str(net.word("to"))
+    kind = net.kind
     zero = 0 if kind == "s16" else _LOW[kind] + 100
     out = net.made(_map(net), 0.7 * _SCALE, kind, zero)
     net.op("QUANTIZE", (net.input(*_map(net)),), out, "Quantize")

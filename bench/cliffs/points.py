@@ -74,7 +74,7 @@ class Grid:
             where = point.axes
             for name, values in self.axes.items():
                 after = list(values).index(where[name]) + 1
-                if after < len(values):
+                if name != "form" and after < len(values):
                     other = self._at({**where, name: values[after]})
                     if other in known:
                         yield point, other, name
@@ -266,17 +266,26 @@ def grids() -> tuple[Grid, ...]:
         *(_binary(kind, dtype) for kind in ("add", "mul", "sub") for dtype in types),
         *(_pool(kind, dtype) for kind in ("max", "average") for dtype in types),
         *(_unary("global", dtype) for dtype in types),
-        *(_unary("mean", dtype, over=("map", "rows", "columns", "channels")) for dtype in types),
+        *(
+            _unary(f"mean of {over}", dtype)
+            for over in ("map", "rows", "columns", "channels")
+            for dtype in types
+        ),
         *(_unary("softmax", dtype) for dtype in types),
         *(_unary("logistic", dtype) for dtype in types),
         *(_unary(kind, "s8") for kind in ("tanh", "hardswish", "relu", "leaky")),
-        *(_unary("pad", dtype, by=(1, 2, 3), where=("map", "channels")) for dtype in types[:2]),
         *(
-            _unary("concat", dtype, axis=("channels", "columns", "rows"), parts=(2, 3, 4))
+            _unary(f"pad of {where}", dtype, by=(1, 2, 3))
+            for where in ("map", "channels")
+            for dtype in types[:2]
+        ),
+        *(
+            _unary(f"concat of {axis}", dtype, parts=(2, 3, 4))
+            for axis in ("channels", "columns", "rows")
             for dtype in types
         ),
         *(_unary(kind, "s8", scale=(2, 3, 4)) for kind in ("bilinear", "nearest")),
-        _unary("quantize", "s8", to=("s8", "u8", "s16")),
-        _unary("quantize", "u8", to=("s8", "u8")),
-        _unary("quantize", "s16", to=("s8", "s16")),
+        *(_unary(f"quantize to {to}", "s8") for to in types),
+        *(_unary(f"quantize to {to}", "u8") for to in types[:2]),
+        *(_unary(f"quantize to {to}", "s16") for to in ("s8", "s16")),
     )
