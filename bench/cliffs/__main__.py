@@ -6,9 +6,9 @@
     bench/run cliffs --store             also write the documents' figures, docs/figures/cliffs.json
     bench/run cliffs --fit               fit plans/costs.toml anew on half of the points, of these cores
 
-Exit code 1 if a point takes more than twice what its neighbour does per MAC or element, and is not in the
-table of those that stay (bench/cliffs/neighbours.py), or if prices are off, on the points that were not
-fitted, by more than 8 % at 95 % of them or by more than 20 % at one. Points are called as compiled
+Exit code 1 if a point takes more than twice what its neighbour does per MAC or element, and is not in
+the table of those that stay (bench/cliffs/neighbours.py), or if prices are off, on the points that were
+not fitted, by more than 8 % at 95 % of them or by more than 20 % at one. Points are called as compiled
 programs call them, many in one start of an emulated board; instructions are repeatable, they are not
 cycles.
 """
@@ -18,7 +18,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

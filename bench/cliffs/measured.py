@@ -32,7 +32,7 @@ from lowtide.passes.flipping import FLIP
 from lowtide.plans.cost import features
 from lowtide.program.assemble import Assembly, assemble_tensors
 from lowtide.program.tables import KernelEntry
-from lowtide.rows.prepare import prepare
+from lowtide.rows.prepare import Prepared, prepare
 from lowtide.tflite.read import parse
 
 Key = tuple[str, str]
@@ -100,7 +100,7 @@ def _taken(points: Sequence[Point], core: str) -> tuple[list[Point], list[str]]:
     return list(points), []
 
 
-def _prepared(graph: Graph, core: str):
+def _prepared(graph: Graph, core: str) -> Prepared:
     return prepare(
         graph,
         tuple(range(len(graph.ops))),
@@ -116,11 +116,7 @@ def _prepared(graph: Graph, core: str):
 def _assembled(points: Sequence[Point], core: str) -> Assembly:
     graph = _graph(points, core)
     ready = _prepared(graph, core)
-    lean = {
-        op.id
-        for op, number in _numbered(graph)
-        if points[number].axes.get("form") == "lean"
-    }
+    lean = {op.id for op, number in _numbered(graph) if points[number].axes.get("form") == "lean"}
     lowered = {
         op: replace(of, nodes=tuple(node.leaner for node in of.nodes)) if op in lean else of
         for op, of in ready.lowered.items()
@@ -151,9 +147,7 @@ def _run(assembly: Assembly, board: Board) -> Profiled:
     return ran.profile
 
 
-def _by_point(
-    points: Sequence[Point], assembly: Assembly, counted: Profiled
-) -> Iterator[Measured]:
+def _by_point(points: Sequence[Point], assembly: Assembly, counted: Profiled) -> Iterator[Measured]:
     graph = assembly.graph
     instructions: dict[int, int] = defaultdict(int)
     for part in counted.parts:
@@ -175,7 +169,9 @@ def _by_point(
                 called, _, own = name.rpartition("/")
                 counts[called or node.works.name, own] += count
         kernels = tuple(dict.fromkeys(node.works.name for node in mine))
-        yield Measured(points[number], kernels, dict(counts), _units(graph, ops[number]), taken[number])
+        yield Measured(
+            points[number], kernels, dict(counts), _units(graph, ops[number]), taken[number]
+        )
 
 
 def _units(graph: Graph, op: Op) -> int:

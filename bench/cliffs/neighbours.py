@@ -15,7 +15,7 @@ MOST = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Cliff:
-    """Two neighbours along an axis, of which the first takes more than MOST times what the other does."""
+    """Two neighbours along an axis, of which the first takes more than MOST times as much."""
 
     core: str
     axis: str

@@ -1,7 +1,7 @@
 """Networks of many operators beside each other, one for each point of a grid.
 
-Weights are random, and scales such that outputs spread over their type, but for factors at and above 1/2,
-with which they clamp. What each operator makes is named by the point's number.
+Weights are random, and scales such that outputs spread over their type, but for factors at and above
+1/2, with which they clamp. What each operator makes is named by the point's number.
 """
 
 from __future__ import annotations
@@ -18,7 +18,12 @@ from lowtide.zoo.writer import write
 
 _TYPES = {"s8": "INT8", "u8": "UINT8", "s16": "INT16", "w4": "INT8"}
 _LOW = {"s8": -128, "u8": 0, "s16": 0, "w4": -128}
-_SPREAD = {"s8": 50 / (37 * 73), "u8": 50 / (37 * 73), "s16": 9000 / (9500 * 73), "w4": 50 / (37 * 4)}
+_SPREAD = {
+    "s8": 50 / (37 * 73),
+    "u8": 50 / (37 * 73),
+    "s16": 9000 / (9500 * 73),
+    "w4": 50 / (37 * 4),
+}
 _SCALE = 0.05
 _WEIGHTS_ZERO, _NINE = 120, 248
 """uint8 weights from _NINE on need nine bits less their zero point."""
@@ -69,7 +74,9 @@ class _Net:
         kind = self.point.axes.get("zero", "middle")
         return _LOW[self.dtype] + {"least": 0, "middle": 128, "most": 255}[str(kind)]
 
-    def tensor(self, shape: Sequence[int], dtype: str, scale: float, zero: int, name: str = "") -> int:
+    def tensor(
+        self, shape: Sequence[int], dtype: str, scale: float, zero: int, name: str = ""
+    ) -> int:
         scales = np.array([scale], np.float32)
         name = name or f"t{len(self.tensors)}"
         self.tensors.append(TensorSpec(name, tuple(shape), dtype, scales, zero))
@@ -94,7 +101,9 @@ class _Net:
         at = self.zero() if zero is None else zero
         return self.tensor(shape, _TYPES[kind], scale, at, f"point_{self.number}")
 
-    def op(self, kind: str, inputs: Sequence[int], made: int, table: str, **options: Option) -> None:
+    def op(
+        self, kind: str, inputs: Sequence[int], made: int, table: str, **options: Option
+    ) -> None:
         self.ops.append(OpSpec(kind, 2, tuple(inputs), (made,), f"{table}Options", options))
 
     def layer(self, shape: tuple[int, ...], axis: int, products: int) -> tuple[int, int, float]:
@@ -131,7 +140,10 @@ class _Net:
         bias = self.values.normal(0, size, channels).astype(np.int64 if wide else np.int32)
         kept = "INT64" if wide else "INT32"
         of_bias = (_SCALE * scales).astype(np.float32)
-        self.tensors += [weights, TensorSpec(f"t{number + 1}", (channels,), kept, of_bias, data=bias)]
+        self.tensors += [
+            weights,
+            TensorSpec(f"t{number + 1}", (channels,), kept, of_bias, data=bias),
+        ]
         return number, number + 1, scale
 
     def _some(self, kind: str, channels: int) -> NDArray[np.bool_]:

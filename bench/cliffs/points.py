@@ -68,7 +68,7 @@ class Grid:
         return Point(self.family, tuple((name, where[name]) for name in self.axes))
 
     def pairs(self, points: Sequence[Point]) -> Iterator[tuple[Point, Point, str]]:
-        """Neighbours among some points of this grid, and the axis along which they are one step apart."""
+        """Neighbours among some points, and the axis along which they are one step apart."""
         known = set(points)
         for point in points:
             where = point.axes
@@ -101,7 +101,13 @@ _WINDOW: dict[str, Sequence[Value]] = {
 _SCALED: dict[str, Sequence[Value]] = {"factor": _FACTORS, "zero": _ZEROS, "act": _ACTS}
 _PLAIN: dict[str, Value] = {"factor": "below", "zero": "middle", "act": "none"}
 _WINDOWED: dict[str, Value] = {
-    **{"kh": 3, "kw": 3, "width": 8, "height": 4, "stride": 1, "dilation": 1, "padding": "same"},
+    "kh": 3,
+    "kw": 3,
+    "width": 8,
+    "height": 4,
+    "stride": 1,
+    "dilation": 1,
+    "padding": "same",
 }
 _NINE: dict[str, Sequence[Value]] = {"nine": ("none", "one", "some", "all")}
 """How many channels have weights of nine bits, of uint8."""
@@ -218,7 +224,13 @@ def _transposed(dtype: str) -> Grid:
         **_SCALED,
     }
     base: dict[str, Value] = {
-        **{"kh": 3, "kw": 3, "width": 5, "height": 3, "stride": 2, "in_c": 8, "out_c": 8},
+        "kh": 3,
+        "kw": 3,
+        "width": 5,
+        "height": 3,
+        "stride": 2,
+        "in_c": 8,
+        "out_c": 8,
         **_PLAIN,
     }
     centres: list[Mapping[str, Value]] = [{"height": 2}, {"kh": 2, "kw": 2, "height": 2}]
@@ -233,7 +245,11 @@ def _binary(kind: str, dtype: str) -> Grid:
     axes: dict[str, Sequence[Value]] = {**_MAP, "act": _ACTS, "zero": _ZEROS}
     axes |= {"second": ("map", "same", "channel", "pixel", "one", "const", "consts")}
     base: dict[str, Value] = {**_MAPPED, "act": "none", "zero": "middle", "second": "map"}
-    centres = [{}, {"second": "channel"}, {"channels": 7, "width": 1}]
+    centres: list[Mapping[str, Value]] = [
+        {},
+        {"second": "channel"},
+        {"channels": 7, "width": 1},
+    ]
     return Grid(f"{kind} {dtype}", axes, base, centres)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.lower import packed
-from lowtide.lower.counts import ByPixels, Features
+from lowtide.lower.counts import ByPixels, Features, gathered
 from lowtide.lower.layer import MAX_SIZE, Family, Layer
 from lowtide.lower.nodes import Array, Later, Node
 
@@ -29,8 +29,11 @@ def _fits(layer: Layer) -> bool:
 class ConvVector(ByPixels):
     """What lt_conv_vector does."""
 
+    is_linear = False
+
     def features(self, columns: int, padded: int) -> Features:
-        """What is done to make `columns` columns."""
+        """What is done to make `columns` columns; those of padding count if these are all."""
+        del padded
         of, steps, rests = self.of, self.of.steps, self.of.out_c % 4
         each, chunks = -(-of.out_c // 4), _chunks(of.taps * of.in_c)
         found: dict[str, float] = {}
@@ -42,15 +45,11 @@ class ConvVector(ByPixels):
             found[f"{name}_rest"] = steps * count * bool(rests)
         if of.taps == 1:
             return {**found, "direct": steps}
-        sixteens = -(-of.run // _LANES)
-        return {
-            **found,
-            "copied_rows": of.rows * columns,
-            "copied_sixteens": of.rows * columns * sixteens,
-            "filled_rows": of.padding * columns,
-            "filled_sixteens": of.padding * columns * sixteens,
-            "edges": of.rows * padded,
-        }
+        found |= gathered(of, columns, "sixteens", lambda size: -(-size // _LANES))
+        if of.flips:
+            found["flipped_rows"] = of.rows * columns
+            found["flipped_sixteens"] = of.rows * columns * -(-of.run // _LANES)
+        return found
 
 
 def _node(layer: Layer) -> Node:

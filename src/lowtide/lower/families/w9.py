@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.lower import packed
-from lowtide.lower.counts import Features, Over, Plain, Work
+from lowtide.lower.counts import Counted, Features, Over, Work
 from lowtide.lower.layer import Fields, Layer
 from lowtide.lower.nodes import Array, Kernel, Node, Params
 
@@ -58,7 +58,8 @@ def _has_dsp(layer: Layer) -> bool:
 class W9(Over):
     """What lt_w9 does: what the kernel `kernel` does, `of`, in `steps` steps with so many pointers in
     all, and then `channels` channels: of taps (`rows` is None), or of pixels or windows of so many rows,
-    0 for pixels. They have `products` products each."""
+    0 for pixels. They have `products` products each, and are scaled as lt_narrow does, or (not `narrow`)
+    by any factors."""
 
     of: Work
     kernel: str
@@ -67,6 +68,7 @@ class W9(Over):
     channels: int
     products: int
     rows: int | None
+    narrow: bool
 
     @property
     def is_linear(self) -> bool:
@@ -80,7 +82,7 @@ class W9(Over):
         return {
             **{f"{self.kernel}/{name}": count for name, count in found.items()},
             "channels": self.steps * self.channels,
-            "results": results,
+            "results" if self.narrow else "wide_results": results,
             "taps" if self.rows is None else "products": results * self.products,
             "rows": results * (self.rows or 0),
         }
@@ -114,7 +116,7 @@ def _around(layer: Layer, anew: NDArray[np.intp], node: Node) -> Node:
     pointers = node.steps * sum(port.count for port in (*node.inputs, *node.outputs))
 
     def wrapped(of: Node) -> Node:
-        work = of.work or Plain(over.out_w, size, size * products)
+        work = of.work or Counted.of(over.out_w, written=size, work=size * products)
         called = ("run", Kernel(of.kernel, of.header)), ("params", of.params)
         return replace(
             of,
@@ -122,7 +124,7 @@ def _around(layer: Layer, anew: NDArray[np.intp], node: Node) -> Node:
             header="lt_w9.h",
             params=Params("lt_w9_s8", (*called, *fields)),
             forms=tuple(map(wrapped, of.forms)),
-            work=W9(work, of.kernel, of.steps, pointers, len(anew), products, rows),
+            work=W9(work, of.kernel, of.steps, pointers, len(anew), products, rows, bool(narrow)),
         )
 
     return wrapped(node)
