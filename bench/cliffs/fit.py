@@ -46,8 +46,8 @@ def fitted(core: str, board: str, measured: Sequence[Measured]) -> CostModel:
     found: dict[Key, float] = {}
     for part in _apart(samples):
         found |= _solve([(one.counts, one.instructions) for one in part])
-    # Kernels of few features: together they stand for those that are not on the grid.
-    pooled = [_pooled(one) for one in samples if {name for _, name in one.counts} <= _PLAIN]
+    # What is counted of kernels by elements stands for those that are not among the samples.
+    pooled = [_pooled(one) for one in samples if "written" in {name for _, name in one.counts}]
     found |= _solve(pooled)
     kernels: dict[str, dict[str, float]] = {}
     for (kernel, name), each in sorted(found.items()):
@@ -59,7 +59,8 @@ def fitted(core: str, board: str, measured: Sequence[Measured]) -> CostModel:
 def _pooled(one: Measured) -> tuple[Mapping[Key, float], int]:
     counts: dict[Key, float] = defaultdict(float)
     for (_, name), count in one.counts.items():
-        counts[OTHER, name] += count
+        if name in _PLAIN:
+            counts[OTHER, name] += count
     return counts, one.instructions
 
 

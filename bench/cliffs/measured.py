@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from random import Random
 
 import numpy as np
 
 from bench.cliffs.networks import network
 from bench.cliffs.points import Point
+from bench.instructions.signal_networks import KINDS, signal_network
 from lowtide.commands.options import Options
 from lowtide.commands.passing import passed
 from lowtide.emit.bundle import bundle
@@ -32,13 +34,25 @@ from lowtide.passes.flipping import FLIP
 from lowtide.plans.cost import features
 from lowtide.program.assemble import Assembly, assemble_tensors
 from lowtide.program.tables import KernelEntry
-from lowtide.rows.prepare import Prepared, prepare
+from lowtide.rows.prepare import Prepared, prepare, with_blocks
 from lowtide.tflite.read import parse
 
 Key = tuple[str, str]
 """Kernel and feature."""
 
-_NAME = "grid"
+_NAME, _SIGNAL = "grid", "signal"
+_EACH = 4
+"""Networks of each kind of signal operator."""
+
+
+BOARDS = {
+    "cortex-m0": "microbit",
+    "cortex-m3": "mps2-an385",
+    "cortex-m4": "mps2-an386",
+    "cortex-m55": "mps3-an547",
+    "rv32imac": "rv32-virt",
+}
+"""Core -> the board on which it is measured; the roomy machine in its place, if there is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +71,15 @@ class Measured:
         """Instructions per MAC or element."""
         return self.instructions / self.units
 
+    @property
+    def is_fitted(self) -> bool:
+        """Whether prices are fitted on it: all that is not on the grid is."""
+        return self.point.is_fitted or self.point.family.startswith(_SIGNAL)
 
-def measure(points: Sequence[Point], core: str, board: str) -> tuple[list[Measured], list[str]]:
-    """The points that the compiler takes, in one start of `board`; and why not the others."""
-    found = load_boards()[board]
+
+def measure(points: Sequence[Point], core: str) -> tuple[list[Measured], list[str]]:
+    """The points that the compiler takes, in one start of the core's board; and why not the others."""
+    found = load_boards()[BOARDS[core]]
     found = found if found.roomy == found.machine else found.with_plenty
     found = replace(found, core=replace(found.core, manual=None))  # instructions alone
     kept, refused = _taken(points, core)
@@ -82,9 +101,26 @@ def _ran(points: Sequence[Point], core: str, board: Board) -> Iterator[Measured]
         yield from _ran(points[middle:], core, board)
 
 
+def signal_points() -> list[Point]:
+    """Operators of signals, of drawn size, each a network of its own: they are fitted, not compared."""
+    return [
+        Point(f"{_SIGNAL} {kind}", (("number", number),))
+        for kind in KINDS
+        for number in range(_EACH)
+    ]
+
+
+def _file(points: Sequence[Point]) -> bytes:
+    family, at = points[0].family, points[0].axes
+    kind, _, name = family.partition(" ")
+    if kind == _SIGNAL:
+        return signal_network(name, Random(f"{name} {at['number']}"))
+    return network(points)
+
+
 def _graph(points: Sequence[Point], core: str) -> Graph:
     options = Options(name=_NAME, target=find_target(core), simplify=False)
-    return passed(parse(network(points), path=_NAME), options).graph
+    return passed(parse(_file(points), path=_NAME), options).graph
 
 
 def _taken(points: Sequence[Point], core: str) -> tuple[list[Point], list[str]]:
@@ -114,9 +150,14 @@ def _prepared(graph: Graph, core: str) -> Prepared:
 
 
 def _assembled(points: Sequence[Point], core: str) -> Assembly:
-    graph = _graph(points, core)
-    ready = _prepared(graph, core)
-    lean = {op.id for op, number in _numbered(graph) if points[number].axes.get("form") == "lean"}
+    ready = _prepared(_graph(points, core), core)
+    if points[0].family.startswith("block"):
+        ready = _blocks(ready, points)
+    lean = {
+        op.id
+        for op, number in _numbered(ready.graph, ready.order)
+        if points[number].axes.get("form") == "lean"
+    }
     lowered = {
         op: replace(of, nodes=tuple(node.leaner for node in of.nodes)) if op in lean else of
         for op, of in ready.lowered.items()
@@ -124,14 +165,30 @@ def _assembled(points: Sequence[Point], core: str) -> Assembly:
     return assemble_tensors(replace(ready, lowered=lowered), "greedy")
 
 
-def _numbered(graph: Graph) -> Iterator[tuple[Op, int]]:
+def _blocks(ready: Prepared, points: Sequence[Point]) -> Prepared:
+    """The blocks of the points in place of their operators."""
+    ready = with_blocks(ready)
+    ends = (block.op for block in ready.blocks)
+    numbers = {op.id: number for op, number in _numbered(ready.wide, tuple(ends))}
+    kinds = {(True, True): "all", (True, False): "expand", (False, True): "project"}
+    chosen: dict[int, int] = {}
+    for block in ready.blocks:
+        at = points[numbers[block.op]].axes if block.op in numbers else {}
+        kept = not block.expands or block.again == (at.get("kept") == "again")
+        if kept and kinds.get((block.expands, block.projects)) == at.get("parts"):
+            chosen[numbers[block.op]] = block.op
+    return replace(ready, graph=ready.wide, blocks=(), order=tuple(chosen.values()))
+
+
+def _numbered(graph: Graph, order: Sequence[int]) -> Iterator[tuple[Op, int]]:
     """The operators that are of a point, and its number; what flips bytes at the network's ends is not,
     unless it is all that a point is."""
     found: dict[int, list[Op]] = defaultdict(list)
-    for op in graph.ops:
+    for op in (graph.ops[number] for number in order):
         name, _, number = graph.tensors[op.outputs[0]].name.partition("_")
         if name == "point":
             found[int(number)].append(op)
+    found = found or {0: [graph.ops[number] for number in order]}
     for of, ops in found.items():
         mine = [op for op in ops if op.type != FLIP] or ops
         yield from ((op, of) for op in mine)
@@ -148,12 +205,12 @@ def _run(assembly: Assembly, board: Board) -> Profiled:
 
 
 def _by_point(points: Sequence[Point], assembly: Assembly, counted: Profiled) -> Iterator[Measured]:
-    graph = assembly.graph
+    graph = assembly.program_graph
     instructions: dict[int, int] = defaultdict(int)
     for part in counted.parts:
         if part.node >= 0:
             instructions[part.node] += part.instructions
-    numbers = {op.id: number for op, number in _numbered(graph)}
+    numbers = {op.id: number for op, number in _numbered(graph, assembly.order)}
     ops = {number: graph.ops[op] for op, number in numbers.items()}
     taken: dict[int, int] = defaultdict(int)
     nodes: dict[int, list[Node]] = defaultdict(list)

@@ -38,7 +38,8 @@ def network(points: Sequence[Point]) -> bytes:
         net.number, net.point = number, point
         net.dtype = point.family.rpartition(" ")[2]
         _MAKERS[point.family.partition(" ")[0]](net)
-    made = tuple(op.outputs[0] for op in net.ops)
+    read = {tensor for op in net.ops for tensor in op.inputs}
+    made = tuple(op.outputs[0] for op in net.ops if op.outputs[0] not in read)
     tensors, inputs = tuple(net.tensors), tuple(net.inputs.values())
     return write(NetSpec("grid", tensors, tuple(net.ops), inputs, made))
 
@@ -208,6 +209,31 @@ def _depthwise(net: _Net) -> None:
     net.op("DEPTHWISE_CONV_2D", inputs, out, "DepthwiseConv2D", **options)
 
 
+def _block(net: _Net) -> None:
+    parts, channels, kernel = net.word("parts"), net.size("in_c"), net.size("kh")
+    read, made, options = net.window()
+    options |= _dilated(net)
+    plain: dict[str, Option] = {**options, "stride_h": 1, "stride_w": 1}
+    x, inner = net.input(1, *read, channels), net.size("inner")
+    if parts == "project":
+        x, inner = net.input(1, *read, inner), inner
+    else:
+        weights, bias, scale = net.layer((inner, 1, 1, channels), 0, channels)
+        out = net.tensor((1, *read, inner), "INT8", scale, net.zero(), f"inner_{net.number}")
+        net.op("CONV_2D", (x, weights, bias), out, "Conv2D", **plain)
+        x = out
+    weights, bias, scale = net.layer((1, kernel, kernel, inner), 3, kernel * kernel)
+    shape = 1, *made, inner
+    last = parts == "expand"
+    out = net.made(shape, scale) if last else net.tensor(shape, "INT8", scale, net.zero())
+    options["depth_multiplier"] = 1
+    net.op("DEPTHWISE_CONV_2D", (x, weights, bias), out, "DepthwiseConv2D", **options)
+    if not last:
+        weights, bias, scale = net.layer((net.size("out_c"), 1, 1, inner), 0, inner)
+        made_last = net.made((1, *made, net.size("out_c")), scale)
+        net.op("CONV_2D", (out, weights, bias), made_last, "Conv2D", **plain)
+
+
 def _dense(net: _Net) -> None:
     rows, in_c, out_c = net.size("rows"), net.size("in_c"), net.size("out_c")
     weights, bias, scale = net.layer((out_c, in_c), 0, in_c)
@@ -352,6 +378,7 @@ _MAKERS: dict[str, Callable[[_Net], None]] = {
     **dict.fromkeys(("max", "average"), _pool),
     **dict.fromkeys(_LIKE, _unary),
     **dict.fromkeys(("bilinear", "nearest"), _resize),
+    "block": _block,
     "depthwise": _depthwise,
     "dense": _dense,
     "transposed": _transposed,

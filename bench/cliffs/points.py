@@ -74,12 +74,14 @@ class Grid:
             where = point.axes
             for name, values in self.axes.items():
                 after = list(values).index(where[name]) + 1
-                if name != "form" and after < len(values):
+                if name not in _OF_PLANS and after < len(values):
                     other = self._at({**where, name: values[after]})
                     if other in known:
                         yield point, other, name
 
 
+_OF_PLANS = {"form", "parts", "kept"}
+"""Axes along which there are no neighbours: plans choose there, by RAM."""
 _CHANNELS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16, 17, 24, 31, 32, 48, 63, 64, 96, 128, 256)
 _FEWER = (1, 2, 3, 4, 7, 8, 15, 16, 24, 32, 64, 128)
 _SIZES = (1, 2, 3, 4, 5, 6, 7)
@@ -249,6 +251,7 @@ def _binary(kind: str, dtype: str) -> Grid:
         {},
         {"second": "channel"},
         {"channels": 7, "width": 1},
+        {"act": "relu6", "width": 5},
     ]
     return Grid(f"{kind} {dtype}", axes, base, centres)
 
@@ -268,6 +271,46 @@ def _unary(kind: str, dtype: str, **more: Sequence[Value]) -> Grid:
     return Grid(f"{kind} {dtype}", axes, base, [{}, {"width": 1, "channels": 64}])
 
 
+def _block() -> Grid:
+    """Blocks: a depthwise convolution, and pointwise ones before and after it."""
+    axes: dict[str, Sequence[Value]] = {
+        "kh": (3, 5),
+        "width": (1, 2, 3, 4, 5, 7, 8, 9, 12, 16, 20, 24, 36),
+        "height": (4, 8),
+        "stride": (1, 2),
+        "in_c": (4, 8, 12, 16, 24),
+        "inner": (8, 16, 24, 30, 48, 96),
+        "out_c": (4, 8, 11, 16, 24),
+        "parts": ("all", "expand", "project"),
+        "kept": ("kept", "again"),
+        "act": _ACTS,
+        "form": ("usual", "lean"),
+    }
+    base: dict[str, Value] = {
+        "kh": 3,
+        "width": 9,
+        "height": 4,
+        "stride": 1,
+        "in_c": 8,
+        "inner": 24,
+        "out_c": 8,
+        "parts": "all",
+        "kept": "kept",
+        "act": "none",
+        "form": "usual",
+    }
+    centres: list[Mapping[str, Value]] = [
+        {},
+        {"stride": 2},
+        {"form": "lean", "inner": 48},
+        {"kept": "again", "width": 7},
+        {"kh": 5, "inner": 48},
+        {"parts": "project"},
+        {"parts": "expand", "act": "relu6"},
+    ]
+    return Grid("block s8", axes, base, centres, [("width", "inner", {}), ("width", "form", {})])
+
+
 def grids() -> tuple[Grid, ...]:
     """All families."""
     types = "s8", "u8", "s16"
@@ -277,6 +320,7 @@ def grids() -> tuple[Grid, ...]:
         *(_pointwise(dtype, dtype != "s8") for dtype in types),
         *(_depthwise(dtype, dtype != "s8") for dtype in types),
         *(_dense(dtype, dtype != "s8") for dtype in types),
+        _block(),
         *(_grouped(dtype) for dtype in ("s8", "s16")),
         *(_transposed(dtype) for dtype in ("s8", "s16")),
         *(_binary(kind, dtype) for kind in ("add", "mul", "sub") for dtype in types),

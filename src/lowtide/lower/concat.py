@@ -141,8 +141,8 @@ def _work(columns: int, runs: int, sizes: Sequence[int]) -> Counted:
         work=runs * len(sizes),
         outer=runs,
         calls=runs * sum(size > 1 for size in sizes),
-        words=runs * sum(size // 4 for size in sizes),
-        rests=runs * sum(size % 4 for size in sizes),
+        words=runs * sum(size // 4 for size in sizes if size % 4 == 0),
+        bytes=runs * sum(size for size in sizes if size % 4),
     )
 
 

@@ -137,22 +137,24 @@ def gathered(
     of: Windows, columns: int, name: str, size: Callable[[int], float]
 ) -> dict[str, float]:
     """What is done to copy the windows of `columns` columns: rows of those that are all there, taps of
-    others, what padding is filled with. Bytes side by side are so many (`size`) things of that name."""
+    others, cut off or `apart` from each other, what padding is filled with. So many bytes side by side
+    are so many (`size`) things of that name."""
     axis, kernel, cut, padded = of.axis, of.axis.kernel, 0, 0
     whole = columns == of.columns
     if whole:
         padded = padded_taps(columns, -axis.before, of.in_w, axis)
         firsts = (x * axis.stride - axis.before for x in range(columns))
         cut = sum(first < 0 or first + kernel > of.in_w for first in firsts)
+    kind = "cut"
     if axis.dilation > 1 and kernel > 1:
-        cut = columns
+        kind, cut = "apart", columns
     inside = of.rows * (columns - cut)
     return {
         "copied_rows": inside,
         f"copied_{name}": inside * size(of.run),
-        "cut_rows": of.rows * cut,
-        "cut_taps": of.rows * cut * kernel,
-        f"cut_{name}": of.rows * (cut * kernel - padded) * size(of.in_c),
+        f"{kind}_rows": of.rows * cut,
+        f"{kind}_taps": of.rows * cut * kernel,
+        f"{kind}_{name}": of.rows * (cut * kernel - padded) * size(of.in_c),
         "filled_rows": of.padding * columns,
         f"filled_{name}": of.padding * columns * size(of.run) + of.rows * padded * size(of.in_c),
     }

@@ -61,7 +61,8 @@ def _gather(context: Context) -> Lowered:
 def copies(out: Tensor, runs: int, size: int) -> Counted:
     """What is done to copy so many runs of `size` bytes."""
     columns = out.shape[2] if len(out.shape) == 4 else 1
-    each = {"runs": 1, "written": size, "words": size // 4, "rests": size % 4}
+    aligned = size % 4 == 0  # so that words can be copied
+    each = {"runs": 1, "words" if aligned else "bytes": size // 4 if aligned else size}
     return Counted.of(columns, **{name: runs * count for name, count in each.items()})
 
 

@@ -61,7 +61,7 @@ class Conv2x2(Windowed):
             f"{kind}_runs": rows * sum(map(len, alone)),
             f"{kind}_fours": rows * in_fours,
             "rests": rows * sum(n > 4 * whole for whole, n in each),
-            "rest": rows * rest * min(4, of.out_c),
+            "rest": rows * rest,
             "clamped": columns * self.clamped,
         }
 

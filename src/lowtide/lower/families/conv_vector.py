@@ -36,15 +36,18 @@ class ConvVector(ByPixels):
         del padded
         of, steps, rests = self.of, self.of.steps, self.of.out_c % 4
         each, chunks = -(-of.out_c // 4), _chunks(of.taps * of.in_c)
+        is_half = of.taps * of.in_c - _LANES * chunks <= _LANES // 2
         found: dict[str, float] = {}
         for name, count in zip(("pair", "single"), self.split(columns), strict=True):
             found[name] = steps * count
             found[f"{name}_groups"] = steps * count * each
+            found[f"{name}_halves"] = steps * count * each * is_half
             found[f"{name}_chunks"] = steps * count * each * chunks
             found[f"{name}_rests"] = steps * count * rests
             found[f"{name}_rest"] = steps * count * bool(rests)
         if of.taps == 1:
             return {**found, "direct": steps}
+        found["column"] = steps * columns
         found |= gathered(of, columns, "sixteens", lambda size: -(-size // _LANES))
         if of.flips:
             found["flipped_rows"] = of.rows * columns
