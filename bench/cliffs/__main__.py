@@ -34,7 +34,7 @@ from bench.cliffs.neighbours import Cliff, cliffs, unknown
 from bench.cliffs.points import Point, grids
 from bench.shared.stored import board_tools, store_figures
 from bench.shared.work import in_two_processes, note
-from lowtide.plans.cost import CostModel, load_model, priced_cores
+from lowtide.plans.cost import CostModel, known_model, load_model, priced_cores
 
 _AT_ONCE = 250
 _USUAL, _MOST = 0.08, 0.20
@@ -84,14 +84,11 @@ def main() -> int:
     tasks = [each[at : at + _AT_ONCE] for each in points for at in range(0, len(each), _AT_ONCE)]
     if not arguments.only:
         tasks += [(point,) for point in signal_points()]
-    cores = [
-        _core(name, families, tasks, arguments.fit) for name in arguments.core or sorted(BOARDS)
-    ]
-    if arguments.fit:
-        mine = {core.name: core.model for core in cores}
-        models = [mine.get(name) or load_model(name) for name in sorted({*mine, *priced_cores()})]
-        file = Path(lowtide.plans.cost.__file__).with_name("costs.toml")
-        file.write_text(stored(models), "utf-8")
+    cores = []
+    for name in arguments.core or sorted(BOARDS):
+        cores.append(_core(name, families, tasks, arguments.fit))
+        if arguments.fit:
+            _store_prices(cores)
     if arguments.store:
         by = f"emulated boards, {board_tools()}"
         store_figures("cliffs", {core.name: [_summary(core)] for core in cores}, by)
@@ -104,11 +101,20 @@ def main() -> int:
     return int(not all(core.is_good for core in cores))
 
 
+def _store_prices(fitted: Sequence[Core]) -> None:
+    """Write the prices of some cores into plans/costs.toml; those of others stay."""
+    mine = {core.name: core.model for core in fitted}
+    names = dict.fromkeys((*sorted(BOARDS), *priced_cores()))
+    models = [mine.get(name) or known_model(name) for name in names]
+    file = Path(lowtide.plans.cost.__file__).with_name("costs.toml")
+    file.write_text(stored([each for each in models if each is not None]), "utf-8")
+
+
 def _core(name: str, families: Sequence[str], tasks: Sequence[Sequence[Point]], fit: bool) -> Core:
     measured: list[Measured] = []
     refused: list[str] = []
     seconds = 0.0
-    work = partial(_measure, core=name)
+    work = partial(measure, core=name)
     for progress, (done, cannot, taken) in in_two_processes(work, tasks):
         measured += done
         refused += cannot
@@ -121,20 +127,6 @@ def _core(name: str, families: Sequence[str], tasks: Sequence[Sequence[Point]], 
         model = fitted(name, BOARDS[name], measured)
     core = Core(name, measured, refused, seconds, found, model)
     return replace(core, model=replace(model, worst_error=core.off.usual)) if fit else core
-
-
-def _measure(points: Sequence[Point], core: str) -> tuple[list[Measured], list[str], float]:
-    """What `measure` says, and the CPU seconds that it took, of this process and those that it began."""
-    begin = _cpu()
-    return *measure(points, core), _cpu() - begin
-
-
-def _cpu() -> float:
-    import resource
-
-    kinds = resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN
-    used = [resource.getrusage(kind) for kind in kinds]
-    return sum(each.ru_utime + each.ru_stime for each in used)
 
 
 def _summary(core: Core) -> dict[str, object]:

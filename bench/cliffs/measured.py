@@ -7,6 +7,7 @@ emulator's plugin counts, the step program's among them.
 
 from __future__ import annotations
 
+import resource
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -77,13 +78,21 @@ class Measured:
         return self.point.is_fitted or self.point.family.startswith(_SIGNAL)
 
 
-def measure(points: Sequence[Point], core: str) -> tuple[list[Measured], list[str]]:
-    """The points that the compiler takes, in one start of the core's board; and why not the others."""
+def measure(points: Sequence[Point], core: str) -> tuple[list[Measured], list[str], float]:
+    """The points that the compiler takes, in one start of the core's board; why not the others; and how
+    many CPU seconds that took."""
+    begin = _cpu()
     found = load_boards()[BOARDS[core]]
     found = found if found.roomy == found.machine else found.with_plenty
     found = replace(found, core=replace(found.core, manual=None))  # instructions alone
     kept, refused = _taken(points, core)
-    return list(_ran(kept, core, found)), refused
+    return list(_ran(kept, core, found)), refused, _cpu() - begin
+
+
+def _cpu() -> float:
+    kinds = resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN
+    used = [resource.getrusage(kind) for kind in kinds]
+    return sum(each.ru_utime + each.ru_stime for each in used)
 
 
 def _ran(points: Sequence[Point], core: str, board: Board) -> Iterator[Measured]:

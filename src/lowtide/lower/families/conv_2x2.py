@@ -47,7 +47,9 @@ class Conv2x2(Windowed):
         each = [(n // 4 if k % 4 == 0 else 0, n) for found in alone for k, n in found]
         in_fours = sum(whole for whole, _ in each)
         rest = sum(n - 4 * whole for whole, n in each)
-        beyond = run % 4 and pairs and columns * of.axis.stride >= of.in_w  # the last pair of a row
+        # The last pair of a row may end where no whole four can be read.
+        last = (columns - 1) * of.axis.stride - of.axis.before
+        beyond = run % 4 and pairs and last * of.in_c + 4 * (run // 4) + 4 > of.in_w * of.in_c
         kind = "single" if self.short else "wide"
         rows = of.rows * fours
         return {
