@@ -17,7 +17,7 @@ import numpy as np
 
 from bench.cliffs.networks import network
 from bench.cliffs.points import Point
-from bench.instructions.signal_networks import KINDS, signal_network
+from bench.cliffs.signal_networks import KINDS, signal_network
 from lowtide.commands.options import Options
 from lowtide.commands.passing import passed
 from lowtide.emit.bundle import bundle

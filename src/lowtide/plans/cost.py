@@ -8,8 +8,8 @@ What a kernel does its lowering counts (lower/counts.py): rows, columns, blocks 
 `CostModel` has what one of each costs. For the search, an operator is `Linear` in the columns it makes,
 so that a strip is priced without looking at its kernels.
 
-`bench/run instructions --fit` writes costs.toml; without --fit it checks the models on plans of real
-networks.
+`bench/run cliffs --fit` writes costs.toml, from operators on a grid of shapes; `bench/run instructions`
+checks the models on plans of real networks.
 """
 
 from __future__ import annotations
@@ -85,8 +85,8 @@ OperatorCosts = Mapping[int, OperatorCost]
 
 @dataclass(frozen=True, slots=True)
 class CostModel:
-    """Instructions per feature and kernel, on one core. `worst_error` is that of the plans of
-    `bench/run instructions`, relative to what was measured."""
+    """Instructions per feature and kernel, on one core. `worst_error` is what 95 % of predictions keep
+    to, of the operators of `bench/run cliffs` that were not fitted, relative to what was measured."""
 
     core: str
     board: str

@@ -314,8 +314,8 @@ def _predicted_note(reported: Reported) -> str:
     if model is None:
         return "There is no cost model for this core."
     return (
-        f"Instructions are predicted for a {model.core}, off by at most {model.worst_error:.1%} in the "
-        "plans that were measured."
+        f"Instructions are predicted for a {model.core}; of 100 operators that were measured, 95 are "
+        f"within {model.worst_error:.1%}."
     )
 
 

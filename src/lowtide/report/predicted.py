@@ -14,7 +14,7 @@ def predicted_note(compiled: Compiled, *, always: bool = False) -> str:
     model = _model(compiled, always)
     if model is None:
         return ""
-    return f"for a {model.core}; off by at most {model.worst_error:.1%} in plans measured"
+    return f"for a {model.core}; 95 of 100 operators measured are within {model.worst_error:.1%}"
 
 
 def predicted_fields(compiled: Compiled, *, always: bool = False) -> dict[str, Any]:
