@@ -133,18 +133,30 @@ class Windows:
         return self.axis.kernel * self.in_c
 
 
+def cut_windows(of: Windows, columns: int, padded: int) -> list[int]:
+    """Of each of `columns` windows that reaches into padding, how many of its taps do: exactly if these
+    are all columns; else about, `padded` taps in all, more the nearer to an end."""
+    axis, found = of.axis, []
+    if columns == of.columns:
+        firsts = (x * axis.stride - axis.before for x in range(columns))
+        found = [padded_taps(1, first, of.in_w, axis) for first in firsts]
+        return [missing for missing in found if missing]
+    for missing in range(1, columns + 1):
+        if padded > 0:
+            found.append(min(missing, padded, axis.kernel))
+            padded -= found[-1]
+    return found
+
+
 def gathered(
-    of: Windows, columns: int, name: str, size: Callable[[int], float]
+    of: Windows, columns: int, padded: int, name: str, size: Callable[[int], float]
 ) -> dict[str, float]:
     """What is done to copy the windows of `columns` columns: rows of those that are all there, taps of
     others, cut off or `apart` from each other, what padding is filled with. So many bytes side by side
     are so many (`size`) things of that name."""
-    axis, kernel, cut, padded = of.axis, of.axis.kernel, 0, 0
-    whole = columns == of.columns
-    if whole:
-        padded = padded_taps(columns, -axis.before, of.in_w, axis)
-        firsts = (x * axis.stride - axis.before for x in range(columns))
-        cut = sum(first < 0 or first + kernel > of.in_w for first in firsts)
+    axis, kernel = of.axis, of.axis.kernel
+    missing = cut_windows(of, columns, padded)
+    cut, padded = len(missing), sum(missing)
     kind = "cut"
     if axis.dilation > 1 and kernel > 1:
         kind, cut = "apart", columns

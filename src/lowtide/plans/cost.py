@@ -17,7 +17,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -56,17 +56,20 @@ class Linear:
 
 @dataclass(frozen=True, slots=True)
 class Exact:
-    """Cost of a node that makes some columns, which is not linear in them."""
+    """Cost of a node that makes some columns, which is not linear in them: `cost` takes how many, and
+    how many taps of their windows are padding. `window` is that of a row."""
 
-    cost: Callable[[int], int]
-    _known: dict[int, int] = field(default_factory=dict)
+    cost: Callable[[int, int], int]
+    window: Axis = field(default_factory=Axis)
+    _known: dict[tuple[int, int], int] = field(default_factory=dict)
 
     def at(self, columns: int, first: int = 0, width: int = 0) -> int:
-        """The cost of `columns` columns, wherever they are."""
-        del first, width
-        if columns not in self._known:
-            self._known[columns] = self.cost(columns)
-        return self._known[columns]
+        """The cost of `columns` columns, whose windows begin in column `first` of `width`."""
+        padded = padded_taps(columns, first, width, self.window) if width else 0
+        key = columns, padded
+        if key not in self._known:
+            self._known[key] = self.cost(columns, padded)
+        return self._known[key]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +112,8 @@ class CostModel:
     def linear(self, node: Node) -> Linear | Exact:
         """The cost of a node by the number of columns it makes."""
         if node.work is not None and not node.work.is_linear:
-            return Exact(lambda columns: round(self._made(node, columns)))
+            made = partial(self._made, node)
+            return Exact(lambda columns, padded: round(made(columns, padded)), node.work.axis)
         none, one, two = (self._made(node, columns) for columns in (0, 1, 2))
         padded = self._made(node, 1, 1)
         column = (two - none) / 2

@@ -26,7 +26,6 @@ class Conv(Windowed):
 
     def features(self, columns: int, padded: int) -> Features:
         """What is done to make `columns` columns; those of padding count if these are all."""
-        del padded
         of, taps, groups = self.of, self.of.taps, self.of.groups
         pixels, filters = of.steps * columns, of.out_c // groups
         fours = pixels * groups * (-(-filters // 4) if filters >= 4 else filters)
@@ -42,7 +41,7 @@ class Conv(Windowed):
             "sixteens": calls * -(-products // 16),
         }
         if taps > 1:
-            found |= gathered(of, columns, "bytes", float)
+            found |= gathered(of, columns, padded, "bytes", float)
             found["flipped"] = pixels * taps * of.in_c * of.flips
         return found
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.lower import packed
-from lowtide.lower.counts import ByPixels, Features, Windows, padded_taps
+from lowtide.lower.counts import ByPixels, Features, Windows, cut_windows, padded_taps
 from lowtide.lower.layer import MAX_SIZE, Family, Footprint, Layer
 from lowtide.lower.nodes import Array, Later, Node
 
@@ -71,11 +71,10 @@ class Conv4x2(ByPixels):
 
     def features(self, columns: int, padded: int) -> Features:
         """What is done to make `columns` columns; those of padding count if these are all."""
-        del padded
         of, steps, groups, quads = self.of, self.of.steps, -(-self.of.out_c // 4), self.quads
         words, turns, rest = quads // of.kernel_h, -(-quads // 4), of.out_c % 4
         (pairs, singles), direct = self.split(columns), _is_direct(of)
-        seen = _Seen(pairs, singles=singles) if direct else self._seen(columns)
+        seen = _Seen(pairs, singles=singles) if direct else self._seen(columns, padded)
         taps, by_words = of.axis.kernel, of.in_c % 4 == 0
         each = of.in_c // 4 if by_words else of.in_c
         edges = "edge_words" if by_words else "edge_bytes"
@@ -109,13 +108,14 @@ class Conv4x2(ByPixels):
             "filled_bytes": of.rows * seen.single_padded * of.in_c,
         }
 
-    def _seen(self, columns: int) -> _Seen:
-        """How the windows of the first `columns` columns are read; as if inside, if there are others."""
+    def _seen(self, columns: int, padded: int) -> _Seen:
+        """How the windows of all columns are read, or of some, `padded` of whose taps are padding."""
         of, axis, last = self.of, self.of.axis, _last(self.of)
         whole = columns == self.columns
         pairs, _ = self.split(columns)
-        missing = [0] * columns  # taps in padding
-        inside = [last >= 0] * columns
+        cut = cut_windows(of, columns, padded)
+        missing = [*cut, *(0 for _ in range(columns - len(cut)))]  # taps in padding
+        inside = [last >= 0 and not taps for taps in missing]
         if whole:
             firsts = [x * axis.stride - axis.before for x in range(columns)]
             inside = [0 <= first <= last for first in firsts]
@@ -124,15 +124,15 @@ class Conv4x2(ByPixels):
         slow = [x for x in range(2 * pairs) if not fast[x // 2]]
         edges = [x for x in slow if not inside[x]]
         alone = range(2 * pairs, columns)
-        cut = [x for x in alone if not inside[x]]
+        lost = [x for x in alone if not inside[x]]
         return _Seen(
             sum(fast),
             len(slow) - len(edges),
             len(edges),
             sum(missing[x] for x in edges),
-            len(alone) - len(cut),
-            len(cut),
-            sum(missing[x] for x in cut),
+            len(alone) - len(lost),
+            len(lost),
+            sum(missing[x] for x in lost),
         )
 
 

@@ -22,7 +22,6 @@ class ConvS16(Windowed):
 
     def features(self, columns: int, padded: int) -> Features:
         """What is done to make `columns` columns; those of padding count if these are all."""
-        del padded
         of, depth = self.of, self.of.in_c // self.of.groups
         pixels = of.steps * columns
         taps = pixels * of.out_c * of.taps
@@ -35,7 +34,11 @@ class ConvS16(Windowed):
             "rests": taps * (depth % 4),
             "eights": taps * -(-depth // 8),
         }
-        return found if of.taps == 1 else found | gathered(of, columns, "bytes", lambda n: 2 * n)
+        return (
+            found
+            if of.taps == 1
+            else found | gathered(of, columns, padded, "bytes", lambda n: 2 * n)
+        )
 
 
 def _node(layer: Layer) -> Node:

@@ -36,7 +36,6 @@ class ConvScalar(ByPixels):
 
     def features(self, columns: int, padded: int) -> Features:
         """What is done to make `columns` columns; those of padding count if these are all."""
-        del padded
         of, run = self.of, self.of.run
         groups, (fours, rest) = -(-of.out_c // 4), divmod(of.kernel_h * run, 4)
         found: dict[str, float] = {"clamped": columns * self.clamped}
@@ -52,7 +51,7 @@ class ConvScalar(ByPixels):
         # Words are copied where both ends are such.
         words = of.in_c % 4 == 0
         found |= gathered(
-            of, columns, "words" if words else "bytes", lambda n: n / 4 if words else n
+            of, columns, padded, "words" if words else "bytes", lambda n: n / 4 if words else n
         )
         return found | {"flipped": of.steps * columns * of.taps * of.in_c * of.flips}
 

@@ -33,7 +33,6 @@ class ConvVector(ByPixels):
 
     def features(self, columns: int, padded: int) -> Features:
         """What is done to make `columns` columns; those of padding count if these are all."""
-        del padded
         of, steps, rests = self.of, self.of.steps, self.of.out_c % 4
         each, chunks = -(-of.out_c // 4), _chunks(of.taps * of.in_c)
         is_half = of.taps * of.in_c - _LANES * chunks <= _LANES // 2
@@ -48,7 +47,7 @@ class ConvVector(ByPixels):
         if of.taps == 1:
             return {**found, "direct": steps}
         found["column"] = steps * columns
-        found |= gathered(of, columns, "sixteens", lambda size: -(-size // _LANES))
+        found |= gathered(of, columns, padded, "sixteens", lambda size: -(-size // _LANES))
         if of.flips:
             found["flipped_rows"] = of.rows * columns
             found["flipped_sixteens"] = of.rows * columns * -(-of.run // _LANES)

@@ -38,7 +38,6 @@ class ConvW4(ByPixels):
 
     def features(self, columns: int, padded: int) -> Features:
         """What is done to make `columns` columns; those of padding count if these are all."""
-        del padded
         of, products = self.of, self.of.taps * self.of.in_c
         found: dict[str, float] = {"summed": of.steps * columns * products}
         for name, pixels in zip(("pair", "single"), self.split(columns), strict=True):
@@ -47,7 +46,7 @@ class ConvW4(ByPixels):
             found[f"{name}_channels"] = count * of.out_c
             found[f"{name}_bytes"] = count * of.out_c * (products // 2)
             found[f"{name}_odd"] = count * of.out_c * (products % 2)
-        return found if of.taps == 1 else found | gathered(of, columns, "bytes", float)
+        return found if of.taps == 1 else found | gathered(of, columns, padded, "bytes", float)
 
 
 def _node(layer: Layer) -> Node:

@@ -80,7 +80,7 @@ class W9(Over):
         elif seen.taps == 1:
             anew = {"products": pixels * seen.in_c}
         else:
-            anew = {"windows": pixels} | gathered(seen, columns, "products", float)
+            anew = {"windows": pixels} | gathered(seen, columns, padded, "products", float)
         anew |= {"channels": self.steps, "results" if self.narrow else "wide_results": pixels}
         return {
             **{f"{self.kernel}/{name}": count for name, count in found.items()},
