@@ -59,6 +59,7 @@ def _pad(context: Context) -> Lowered:
         copied=read * runs * run,
         words=read * runs * (run // 4),
         rests=read * runs * (run % 4),
+        unaligned=read * runs * run if any(n % 4 for n in (run, *gaps)) else 0,
         empty=empty * runs,
         gaps=steps * (runs + 1),
         filled=steps * between + empty * runs * run,
