@@ -55,7 +55,7 @@ from lowtide.lower import (
     views,
 )
 from lowtide.lower.common import Columns, Context, Lowering
-from lowtide.lower.counts import Plain
+from lowtide.lower.counts import Counted
 from lowtide.lower.nodes import Lowered, Node, Reads
 from lowtide.target import ANY, Target
 
@@ -196,4 +196,4 @@ def _with_work(context: Context, lowering: Lowering, node: Node) -> Node:
     rows, _ = node.outputs[0].touched(node.steps)
     written = sum(rows * port.row_bytes for port in node.outputs)
     columns = out.shape[2] if len(out.shape) == 4 else 1
-    return replace(node, work=Plain(columns, written, max(0, products)))
+    return replace(node, work=Counted.of(columns, written=written, work=max(0, products)))

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from lowtide.ir import Tensor
-from lowtide.lower.common import Context
+from lowtide.lower.common import Context, type_range
+from lowtide.lower.counts import Counted, lanes
 from lowtide.lower.elementwise import MOST_ROWS, row_count
 from lowtide.lower.move import port, row_dims
 from lowtide.lower.nodes import Lowered, Node, Params, Port, Value
@@ -117,6 +118,18 @@ def pair_node(
 
 def one_node(context: Context, kernel: str, header: str, params: Params, walk: Walk) -> Lowered:
     """One node that walks its operands as `walk` says."""
+    out, ((outer, _), (inner, _)) = context.output(), walk.loops
+    runs = walk.output.rows * outer
+    range_ = dict(params.fields)
+    clamped = type_range(out.dtype) != (range_.get("low"), range_.get("high"))
+    work = Counted.of(
+        out.shape[2] if len(out.shape) == 4 else 1,
+        written=out.bytes,
+        work=0,
+        runs=runs,
+        clamped=out.elements if clamped and "low" in range_ else 0,
+        **lanes(runs, inner),
+    )
     return Lowered(
         (
             Node(
@@ -127,6 +140,7 @@ def one_node(context: Context, kernel: str, header: str, params: Params, walk: W
                 inputs=walk.inputs,
                 outputs=(walk.output,),
                 steps=walk.output.rows,
+                work=work,
             ),
         )
     )

@@ -17,7 +17,7 @@ from lowtide.ir import DType, Tensor
 from lowtide.ir.byte_tables import rescaled
 from lowtide.lower.columns import of_joined
 from lowtide.lower.common import Context, Lowering, per_tensor
-from lowtide.lower.counts import Plain
+from lowtide.lower.counts import Counted
 from lowtide.lower.joins import join_of
 from lowtide.lower.move import (
     MOVABLE,
@@ -129,7 +129,20 @@ def _along_row(
         inputs=tuple(port(tensor, rows, range(rows)) for tensor, _, _ in parts),
         outputs=(port(out, rows, range(rows)),),
         steps=rows,
-        work=Plain(columns, out.bytes, rows * runs * len(parts)),
+        work=_work(columns, rows * runs, sizes),
+    )
+
+
+def _work(columns: int, runs: int, sizes: Sequence[int]) -> Counted:
+    """What is done to copy so many runs of each size, in bytes."""
+    return Counted.of(
+        columns,
+        written=runs * sum(sizes),
+        work=runs * len(sizes),
+        outer=runs,
+        calls=runs * sum(size > 1 for size in sizes),
+        words=runs * sum(size // 4 for size in sizes if size % 4 == 0),
+        bytes=runs * sum(size for size in sizes if size % 4),
     )
 
 

@@ -1,7 +1,7 @@
 """What kernels do, counted: how many of each thing that costs instructions.
 
 Why here: only who knows a kernel knows what it does with its params. `plans.cost` has what one of each
-thing costs on a core (costs.toml, by kernel), and knows no kernel. What says nothing is `Plain`.
+thing costs on a core (costs.toml, by kernel), and knows no kernel. What says little is `Counted`.
 
 Everything is counted over all steps of a node, for any number of columns, so that a strip is priced
 without being lowered. `padded` is how many taps of the windows of a row lie outside of it, left and
@@ -10,7 +10,7 @@ right.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Protocol, Self
@@ -62,14 +62,21 @@ class Work(Sized, Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Plain:
-    """Elements written, and products or elements looked at beyond one per element written; both are
-    for the node as it is, which makes `columns` columns."""
+class Counted:
+    """So many of each thing, by name, for the node as it is, which makes `columns` columns.
+
+    What a kernel that says no more does is named `written`, elements, and `work`, products or elements
+    looked at beyond one per element written.
+    """
 
     columns: int
-    written: float
-    products: float
+    counts: tuple[tuple[str, float], ...]
     is_linear = True
+
+    @staticmethod
+    def of(columns: int, **counts: float) -> Counted:
+        """Counts by name."""
+        return Counted(columns, tuple(counts.items()))
 
     @property
     def axis(self) -> Axis:
@@ -85,7 +92,12 @@ class Plain:
         """What is done to make `columns` columns."""
         del padded
         part = columns / self.columns
-        return {"written": self.written * part, "work": self.products * part}
+        return {name: count * part for name, count in self.counts}
+
+
+def lanes(runs: float, size: int) -> dict[str, float]:
+    """What goes over so many runs of elements by vectors of four, or of sixteen."""
+    return {"fours": runs * -(-size // 4), "sixteens": runs * -(-size // 16)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +105,8 @@ class Windows:
     """What the windows of a convolution go over, by whatever kernel.
 
     `rows` and `padding` are the rows of all windows over all steps: those that exist, and those that
-    are padding. A depthwise convolution has as many `groups` as input channels.
+    are padding. A depthwise convolution has as many `groups` as input channels. What is gathered may be
+    flipped (`flips`).
     """
 
     steps: int
@@ -107,6 +120,7 @@ class Windows:
     out_c: int
     groups: int
     clamps: bool
+    flips: bool = False
 
     @property
     def taps(self) -> int:
@@ -117,6 +131,45 @@ class Windows:
     def run(self) -> int:
         """Values of a row of a window."""
         return self.axis.kernel * self.in_c
+
+
+def cut_windows(of: Windows, columns: int, padded: int) -> list[int]:
+    """Of each of `columns` windows that reaches into padding, how many of its taps do: exactly if these
+    are all columns; else about, `padded` taps in all, more the nearer to an end."""
+    axis, found = of.axis, []
+    if columns == of.columns:
+        firsts = (x * axis.stride - axis.before for x in range(columns))
+        found = [padded_taps(1, first, of.in_w, axis) for first in firsts]
+        return [missing for missing in found if missing]
+    for missing in range(1, columns + 1):
+        if padded > 0:
+            found.append(min(missing, padded, axis.kernel))
+            padded -= found[-1]
+    return found
+
+
+def gathered(
+    of: Windows, columns: int, padded: int, name: str, size: Callable[[int], float]
+) -> dict[str, float]:
+    """What is done to copy the windows of `columns` columns: rows of those that are all there, taps of
+    others, cut off or `apart` from each other, what padding is filled with. So many bytes side by side
+    are so many (`size`) things of that name."""
+    axis, kernel = of.axis, of.axis.kernel
+    missing = cut_windows(of, columns, padded)
+    cut, padded = len(missing), sum(missing)
+    kind = "cut"
+    if axis.dilation > 1 and kernel > 1:
+        kind, cut = "apart", columns
+    inside = of.rows * (columns - cut)
+    return {
+        "copied_rows": inside,
+        f"copied_{name}": inside * size(of.run),
+        f"{kind}_rows": of.rows * cut,
+        f"{kind}_taps": of.rows * cut * kernel,
+        f"{kind}_{name}": of.rows * (cut * kernel - padded) * size(of.in_c),
+        "filled_rows": of.padding * columns,
+        f"filled_{name}": of.padding * columns * size(of.run) + of.rows * padded * size(of.in_c),
+    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from lowtide.ir import DType, Tensor
 from lowtide.lower.common import Context, Lowering, whole
-from lowtide.lower.counts import Plain
+from lowtide.lower.counts import Counted
 from lowtide.lower.nodes import Array, Lowered, Params, Port, Value
 
 _MOST = 65535
@@ -67,7 +67,7 @@ def _one(
         inputs=tuple(map(whole, inputs)),
         outputs=tuple(map(whole, outputs)),
         steps=1,
-        work=Plain(1, sum(tensor.bytes for tensor in outputs), work),
+        work=Counted.of(1, written=sum(tensor.bytes for tensor in outputs), work=work),
     )
 
 

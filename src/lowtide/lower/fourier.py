@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lowtide.ir import DType, Tensor
 from lowtide.lower.common import Context, Lowering
-from lowtide.lower.counts import Plain
+from lowtide.lower.counts import Counted
 from lowtide.lower.nodes import Array, CType, Lowered, Params, Port
 from lowtide.trigonometry import cosine, sine
 
@@ -94,7 +94,9 @@ def _transform(context: Context, *, inverse: bool) -> Lowered:
         inputs=(_rows(source, steps),),
         outputs=(_rows(out, steps),),
         steps=steps,
-        work=Plain(1, steps * out.elements // steps, steps * points * len(factors)),
+        work=Counted.of(
+            1, written=steps * out.elements // steps, work=steps * points * len(factors)
+        ),
     )
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from lowtide.ir import DType, Tensor
 from lowtide.lower.common import Context, Lowering, whole
+from lowtide.lower.counts import Counted
 from lowtide.lower.elementwise import MOST_ROWS
 from lowtide.lower.move import MOVABLE, axis_of, copy_node, elements, port, row_dims
 from lowtide.lower.nodes import Array, Lowered, Node, Params
@@ -52,7 +53,17 @@ def _gather(context: Context) -> Lowered:
         ),
     )
     both = port(source, rows, range(rows)), port(out, rows, range(rows))
-    return context.node("lt_gather_row", "lt_gather.h", params, both[:1], both[1:], rows)
+    many = lists.shape[1] * math.prod(shape[dims:axis])
+    work = copies(out, rows * many, run)
+    return context.node("lt_gather_row", "lt_gather.h", params, both[:1], both[1:], rows, work=work)
+
+
+def copies(out: Tensor, runs: int, size: int) -> Counted:
+    """What is done to copy so many runs of `size` bytes."""
+    columns = out.shape[2] if len(out.shape) == 4 else 1
+    aligned = size % 4 == 0  # so that words can be copied
+    each = {"runs": 1, "words" if aligned else "bytes": size // 4 if aligned else size}
+    return Counted.of(columns, **{name: runs * count for name, count in each.items()})
 
 
 def _looked_up(context: Context, source: Tensor, index: Tensor, size: int) -> Lowered:

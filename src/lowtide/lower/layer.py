@@ -80,7 +80,7 @@ class Footprint:
         steps = self.target.rows
         rows, padding = self.source.touched(steps)
         taken = self.axis, self.kernel_h, self.in_w, self.in_c, self.out_w
-        return Windows(steps, rows, padding, *taken, out_c, groups, clamps)
+        return Windows(steps, rows, padding, *taken, out_c, groups, clamps, self.flip != 0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,6 +12,7 @@ import numpy as np
 
 from lowtide.ir import DType
 from lowtide.lower.common import Context, Lowering
+from lowtide.lower.counts import Counted
 from lowtide.lower.move import MOVABLE, Shape, elements, port, row_dims
 from lowtide.lower.nodes import Array, Lowered, Params
 
@@ -50,7 +51,23 @@ def _pad(context: Context) -> Lowered:
     rows = math.prod(source.shape[:dims])
     source_port = port(source, rows, _picks(source.shape[:dims], out.shape[:dims], before[:dims]))
     target = port(out, steps, range(steps))
-    return context.node("lt_pad_row", "lt_move.h", params, (source_port,), (target,), steps)
+    read, empty = source_port.touched(steps)
+    between = gaps[0] + (runs - 1) * gaps[1] + gaps[2]
+    work = Counted.of(
+        out.shape[2] if len(out.shape) == 4 else 1,
+        runs=read * runs,
+        copied=read * runs * run,
+        words=read * runs * (run // 4),
+        rests=read * runs * (run % 4),
+        unaligned=read * runs * run if any(n % 4 for n in (run, *gaps)) else 0,
+        empty=empty * runs,
+        gaps=steps * (runs + 1),
+        filled=steps * between + empty * runs * run,
+        filled_words=steps * (gaps[0] // 4 + (runs - 1) * (gaps[1] // 4) + gaps[2] // 4)
+        + empty * runs * (run // 4),
+    )
+    ports = (source_port,), (target,)
+    return context.node("lt_pad_row", "lt_move.h", params, *ports, steps, work=work)
 
 
 def _inner(

@@ -6,14 +6,15 @@ only totals if it eats each input row as it is made; small windows read their ro
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from lowtide.ir import DType, Tensor
+from lowtide.ir.window import Axis
 from lowtide.lower import images
 from lowtide.lower.columns import of_a_window
 from lowtide.lower.common import Context, Lowering, activation_range, image_rows
-from lowtide.lower.counts import Plain
+from lowtide.lower.counts import Features, Windowed, Windows
 from lowtide.lower.elementwise import row_count, same_type, scale_zero, suffix
 from lowtide.lower.move import port
 from lowtide.lower.nodes import Lowered, Params, Port, Value
@@ -22,6 +23,27 @@ _SMALL_WINDOW = 8
 """Elements of a channel's window, beyond those of its first row, that are still read at once."""
 
 _MOST = 65535
+
+
+@dataclass(frozen=True, slots=True)
+class Pool(Windowed):
+    """What a pool does: a step makes a row, whether it reads its window at once or has eaten it."""
+
+    def features(self, columns: int, padded: int) -> Features:
+        """What is done to make `columns` columns."""
+        of = self.of
+        pixels, rows = of.steps * columns, of.rows * columns
+        taps = rows * of.axis.kernel - of.rows * padded
+        found: dict[str, float] = {"column": pixels, "rows": rows, "taps": taps}
+        for name, lanes in (
+            ("", of.in_c),
+            ("_fours", -(-of.in_c // 4)),
+            ("_sixteens", -(-of.in_c // 16)),
+        ):
+            found[f"made{name}"] = pixels * lanes
+            found[f"joined{name}"] = taps * lanes
+            found[f"begun{name}"] = rows * lanes
+        return found
 
 
 def _pool(context: Context, *, kind: str) -> Lowered:
@@ -57,6 +79,10 @@ def _pool(context: Context, *, kind: str) -> Lowered:
         params = Params("lt_pool_u8", (*inner, *context.flips))
     name = f"lt_{kind}_pool_{suffix(source.dtype)}"
     steps, out_bytes = image_rows(out)
+    axis = Axis(columns.kernel, columns.stride, 1, columns.before)
+    seen = Windows(
+        *(0, 0, 0, axis, rows.kernel, in_w, channels, out_w, channels, channels), clamps=False
+    )
     apart = rows.stride >= rows.kernel or out_h == 1
     if apart and (rows.kernel - 1) * columns.kernel > _SMALL_WINDOW:
         first = [rows.reads(range(y, y + 1), in_h) for y in range(out_h)]
@@ -67,17 +93,18 @@ def _pool(context: Context, *, kind: str) -> Lowered:
         ]
         eaten = _eat(context, f"{name}_eat", params, windows, 4 + 4 * out_w * channels)
         (node,) = eaten.nodes
-        taps = node.steps * columns.kernel
-        work = Plain(out_w, out.bytes, taps * out_w * channels)
+        work = Pool(replace(seen, steps=steps, rows=node.steps))
         return replace(eaten, nodes=(replace(node, work=work),))
+    read = images.windows(source, rows, out_h)
+    inside, padding = read.touched(steps)
     return context.node(
         kernel=f"{name}_row",
         header="lt_pool.h",
         params=params,
-        inputs=(images.windows(source, rows, out_h),),
+        inputs=(read,),
         outputs=(Port(out.id, steps, out_bytes),),
         steps=steps,
-        work=Plain(out_w, out.bytes, steps * rows.kernel * columns.kernel * out_w * channels),
+        work=Pool(replace(seen, steps=steps, rows=inside, padding=padding)),
     )
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from lowtide.ir import DType
 from lowtide.ir.reductions import reduced_axes, total_factor
 from lowtide.lower.common import Context, Lowering
+from lowtide.lower.counts import Counted, lanes
 from lowtide.lower.elementwise import (
     MOST_ROWS,
     row_count,
@@ -57,6 +58,14 @@ def _reduce(context: Context, *, kind: str) -> Lowered:
         outputs=(port(out, made, last_makes([groups.shape[1]] * made)),),
         steps=rows.size,
         scratch=4 * outer * inner,
+        work=Counted.of(
+            out.shape[2] if len(out.shape) == 4 else 1,
+            written=kept,
+            work=rows.size * outer * reduced * inner,
+            outer=rows.size * outer,
+            runs=rows.size * outer * reduced,
+            **lanes(rows.size * outer * reduced, inner),
+        ),
     )
 
 

@@ -12,6 +12,8 @@ import numpy as np
 
 from lowtide.ir import DType, Tensor
 from lowtide.lower.common import Context, Lowering, image_rows
+from lowtide.lower.counts import Counted
+from lowtide.lower.gather import copies
 from lowtide.lower.move import MOVABLE, elements, port
 from lowtide.lower.nodes import Array, Lowered, Params, Port
 
@@ -50,7 +52,8 @@ def _nearest(context: Context) -> Lowered:
         ),
     )
     return _resized(
-        context, "lt_gather_row", "lt_gather.h", params, port(source, batch * in_h, rows)
+        *(context, "lt_gather_row", "lt_gather.h", params, port(source, batch * in_h, rows)),
+        work=copies(out, len(rows) * out_w, channels * size),
     )
 
 
@@ -93,7 +96,15 @@ def _bilinear(context: Context) -> Lowered:
     upper = tuple(b * in_h + at for b in range(batch) for at, _ in rows)
     count, row_bytes = image_rows(source)
     window = Port(source.id, count, row_bytes, count=2, table=upper)
-    return _resized(context, "lt_resize_bilinear_s8_row", "lt_resize.h", params, window)
+    blended = sum(weight > 0 for _, weight in columns)
+    work = Counted.of(
+        out_w,
+        pixels=batch * out_h * out_w,
+        written=out.elements,
+        blended=batch * out_h * blended * channels,
+    )
+    kernel = "lt_resize_bilinear_s8_row", "lt_resize.h"
+    return _resized(context, *kernel, params, window, work=work)
 
 
 def _bilinear_float(context: Context, source: Tensor, out: Tensor) -> Lowered:
@@ -162,11 +173,18 @@ def _bilinear_indices(context: Context, size: int, wanted: int) -> list[tuple[in
     return indices
 
 
-def _resized(context: Context, kernel: str, header: str, params: Params, *sources: Port) -> Lowered:
+def _resized(
+    context: Context,
+    kernel: str,
+    header: str,
+    params: Params,
+    *sources: Port,
+    work: Counted | None = None,
+) -> Lowered:
     out = context.output()
     steps, _ = image_rows(out)
     target = port(out, steps, range(steps))
-    return context.node(kernel, header, params, sources, (target,), steps)
+    return context.node(kernel, header, params, sources, (target,), steps, work=work)
 
 
 LOWERINGS = {

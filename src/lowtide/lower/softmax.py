@@ -15,6 +15,7 @@ from lowtide.ir import DType
 from lowtide.ir import fixed_point as fixed
 from lowtide.lower.common import Context, Lowering
 from lowtide.lower.common import multiplier as factor
+from lowtide.lower.counts import Counted
 from lowtide.lower.elementwise import MOST_ROWS, number, row_count, scale_zero
 from lowtide.lower.move import row_dims
 from lowtide.lower.nodes import Array, Lowered, Params, Port, Value
@@ -60,6 +61,12 @@ def _softmax(context: Context) -> Lowered:
         inputs=(Port(source.id, rows, source.bytes // rows),),
         outputs=(Port(out.id, rows, out.bytes // rows),),
         steps=rows,
+        work=Counted.of(
+            out.shape[2] if len(out.shape) == 4 else 1,
+            written=out.bytes,
+            groups=rows * groups,
+            computed=out.elements if not wide and out.elements < _TABLE_PAYS else 0,
+        ),
     )
 
 

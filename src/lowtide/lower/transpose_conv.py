@@ -5,11 +5,14 @@ Its input 0, the output's shape, is not read: the output has one.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.ir import DType
 from lowtide.ir.operands import Factors, multipliers
+from lowtide.ir.window import Axis
 from lowtide.lower import images, wide
 from lowtide.lower.common import (
     Context,
@@ -19,6 +22,7 @@ from lowtide.lower.common import (
     per_tensor,
     quantised,
 )
+from lowtide.lower.counts import Counted
 from lowtide.lower.elementwise import same_type, suffix
 from lowtide.lower.families.conv_2x2 import ordered, short_factors
 from lowtide.lower.layer import Fields
@@ -78,14 +82,83 @@ def _transpose_conv(context: Context) -> Lowered:
             ("high", high),
         ),
     )
+    reads = images.windows_from(source, first, window)
+    met = sum(_met(taps.rows, y, source.shape[1]) for y in range(out.shape[1])) * source.shape[0]
+    seen = [_met(taps.columns, x, source.shape[2]) for x in range(out.shape[2])]
+    over = _Over(steps, met, tuple(seen), in_c, out_c, stride_w, (low, high) != (-32768, 32767))
     return context.node(
         kernel=f"{family}_row",
         header=f"{family if is_wide and quick is None else family.rpartition('_')[0]}.h",
         params=params,
-        inputs=(images.windows_from(source, first, window),),
+        inputs=(reads,),
         outputs=(Port(out.id, steps, out_bytes),),
         steps=steps,
+        work=over.plain() if quick is None else over.by_pairs(-(-kernel_w // stride_w)),
     )
+
+
+def _met(axis: Axis, at: int, size: int) -> int:
+    """How many rows, or columns, of the input meet an output's."""
+    reach = at + axis.before
+    taps = range(reach % axis.stride, axis.kernel, axis.stride)
+    return sum(0 <= (reach - tap) // axis.stride < size for tap in taps)
+
+
+@dataclass(frozen=True, slots=True)
+class _Over:
+    """What a transposed convolution goes over: in `steps` rows so many rows of the input, `rows`, and
+    for each column so many of its columns."""
+
+    steps: int
+    rows: int
+    columns: tuple[int, ...]
+    in_c: int
+    out_c: int
+    stride: int
+    clamps: bool
+
+    def plain(self) -> Counted:
+        """What the kernels do that make one channel of one pixel after the other."""
+        many, taps = len(self.columns), self.rows * self.out_c * sum(self.columns)
+        return Counted.of(
+            many,
+            pixels=self.steps * many,
+            written=self.steps * many * self.out_c,
+            rows=self.rows * many * self.out_c,
+            taps=taps,
+            work=taps * self.in_c,
+            fours=taps * (self.in_c // 4),
+            rests=taps * (self.in_c % 4),
+        )
+
+    def by_pairs(self, most: int) -> Counted:
+        """What lt_transpose_conv_2x2 does: pairs of pixels that are a stride apart, both of which meet
+        as many columns as there can be; others alone, four channels at once."""
+        pairs = alone = pair_taps = alone_taps = 0
+        for phase in range(min(self.stride, len(self.columns))):
+            mine = self.columns[phase :: self.stride]
+            at = 0
+            while at < len(mine):
+                whole = self.out_c > 1 and mine[at : at + 2] == (max(mine),) * 2
+                if whole and max(mine) <= most:
+                    pairs, pair_taps, at = pairs + 1, pair_taps + mine[at], at + 2
+                else:
+                    alone, alone_taps, at = alone + 1, alone_taps + mine[at], at + 1
+        twos = -(-self.out_c // 2)
+        fours = -(-self.out_c // 4) if self.out_c > 3 else self.out_c
+        return Counted.of(
+            len(self.columns),
+            pixels=self.steps * len(self.columns),
+            pairs=self.steps * pairs * twos,
+            pair_rows=self.rows * pairs * twos,
+            pair_taps=self.rows * pair_taps * twos,
+            pair_fours=self.rows * pair_taps * twos * (self.in_c // 4),
+            singles=self.steps * alone * fours,
+            single_rows=self.rows * alone * fours,
+            single_taps=self.rows * alone_taps * fours,
+            single_fours=self.rows * alone_taps * fours * (self.in_c // 4),
+            clamped=self.steps * len(self.columns) * self.out_c * self.clamps,
+        )
 
 
 def _check(context: Context) -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lowtide.ir.window import Axis
 from lowtide.lower import packed
-from lowtide.lower.counts import Features, Windowed
+from lowtide.lower.counts import Features, Windowed, gathered
 from lowtide.lower.layer import Family, Fields, Layer
 from lowtide.lower.nodes import Array, Node
 
@@ -23,32 +22,28 @@ class Conv(Windowed):
     are computed. With several groups, each tap is a product of its own.
     """
 
-    @property
-    def axis(self) -> Axis:
-        """Windows at the edges cost what others do."""
-        return Axis()
-
-    @property
-    def in_w(self) -> int:
-        """Columns of the input do not matter."""
-        return 0
+    is_linear = False
 
     def features(self, columns: int, padded: int) -> Features:
-        """What is done to make `columns` columns."""
-        del padded
+        """What is done to make `columns` columns; those of padding count if these are all."""
         of, taps, groups = self.of, self.of.taps, self.of.groups
         pixels, filters = of.steps * columns, of.out_c // groups
         fours = pixels * groups * (-(-filters // 4) if filters >= 4 else filters)
         depth = of.in_c // groups
         calls, products = (fours, taps * depth) if groups == 1 else (fours * taps, depth)
-        return {
+        found: dict[str, float] = {
             "pixels": pixels,
-            "copied": pixels * taps * of.in_c if taps > 1 else 0,
+            "results": pixels * of.out_c,
             "fours": fours,
             "calls": calls,
             "products": calls * (products // 4),
             "rests": calls * (products % 4),
+            "sixteens": calls * -(-products // 16),
         }
+        if taps > 1:
+            found |= gathered(of, columns, padded, "bytes", float)
+            found["flipped"] = pixels * taps * of.in_c * of.flips
+        return found
 
 
 def _node(layer: Layer) -> Node:

@@ -35,17 +35,21 @@ class Conv2x2(Windowed):
     is_linear = False
 
     def features(self, columns: int, padded: int) -> Features:
-        """What is done to make `columns` columns."""
+        """What is done to make `columns` columns; those of padding count if these are all."""
         del padded
         of, run = self.of, self.of.run
-        edges = self._edges() if columns == self.columns else []
+        runs = self._runs(columns)
         able = self.short and of.out_c > 1 and (of.axis.dilation == 1 or of.axis.kernel == 1)
-        pairs = (columns - len(edges)) // 2 if able else 0
-        singles = columns - 2 * pairs
-        inner = singles - len(edges)
-        twos, fours = -(-of.out_c // 2), -(-of.out_c // 4) if of.out_c > 3 else of.out_c
-        in_fours = inner * (run // 4) + sum(n for n, _ in edges)
-        rest = inner * (run % 4) + sum(n for _, n in edges)
+        inner = sum(found == ((0, run),) for found in runs) if able else 0
+        pairs, twos = inner // 2, -(-of.out_c // 2)
+        alone = sorted(runs, key=lambda found: found != ((0, run),))[2 * pairs :]
+        fours = -(-of.out_c // 4) if of.out_c > 3 else of.out_c
+        each = [(n // 4 if k % 4 == 0 else 0, n) for found in alone for k, n in found]
+        in_fours = sum(whole for whole, _ in each)
+        rest = sum(n - 4 * whole for whole, n in each)
+        # The last pair of a row may end where no whole four can be read.
+        last = (columns - 1) * of.axis.stride - of.axis.before
+        beyond = run % 4 and pairs and last * of.in_c + 4 * (run // 4) + 4 > of.in_w * of.in_c
         kind = "single" if self.short else "wide"
         rows = of.rows * fours
         return {
@@ -53,28 +57,32 @@ class Conv2x2(Windowed):
             "pairs": of.steps * pairs * twos,
             "pair_rows": of.rows * pairs * twos,
             "pair_fours": of.rows * pairs * twos * -(-run // 4),
-            f"{kind}s": of.steps * singles * fours,
-            f"{kind}_rows": rows * singles,
+            "pair_rests": of.rows * twos * (run % 4) if beyond else 0,
+            f"{kind}s": of.steps * len(alone) * fours,
+            f"{kind}_rows": rows * len(alone),
+            f"{kind}_runs": rows * sum(map(len, alone)),
             f"{kind}_fours": rows * in_fours,
-            "rests": rows * (inner * (run % 4 > 0) + sum(n > 0 for _, n in edges)),
-            "rest": rows * rest * min(4, of.out_c),
+            "rests": rows * sum(n > 4 * whole for whole, n in each),
+            "rest": rows * rest,
             "clamped": columns * self.clamped,
         }
 
-    def _edges(self) -> list[tuple[int, int]]:
-        """For each window that has columns of padding: the fours of products of a row that are made at
-        once, and the products that are made one by one."""
-        axis, in_c, found = self.axis, self.of.in_c, []
-        for x in range(self.columns):
+    def _runs(self, columns: int) -> list[tuple[tuple[int, int], ...]]:
+        """Of each window, the runs of values of a row that lie side by side, (first, how many); as if
+        there were no padding, if there are other columns."""
+        axis, in_c = self.axis, self.of.in_c
+        apart = axis.dilation > 1 and axis.kernel > 1
+        if columns != self.columns:
+            whole = tuple((k * in_c, in_c) for k in range(axis.kernel))
+            return [whole if apart else ((0, self.of.run),)] * columns
+        found: list[tuple[tuple[int, int], ...]] = []
+        for x in range(columns):
             at = range(x * axis.stride - axis.before, 1 << 31, axis.dilation)[: axis.kernel]
             inside = [k for k, column in enumerate(at) if 0 <= column < self.in_w]
-            if len(inside) == axis.kernel:
-                continue
-            runs = [(inside[0], len(inside))] if inside and axis.dilation == 1 else []
-            if axis.dilation > 1:
-                runs = [(k, 1) for k in inside]
-            fours = sum(n * in_c // 4 for first, n in runs if first * in_c % 4 == 0)
-            found.append((fours, len(inside) * in_c - 4 * fours))
+            runs = [(k * in_c, in_c) for k in inside]
+            if inside and not apart:
+                runs = [(inside[0] * in_c, len(inside) * in_c)]
+            found.append(tuple(runs))
         return found
 
 

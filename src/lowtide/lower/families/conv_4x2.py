@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.lower import packed
-from lowtide.lower.counts import ByPixels, Features, Windows
+from lowtide.lower.counts import ByPixels, Features, Windows, cut_windows, padded_taps
 from lowtide.lower.layer import MAX_SIZE, Family, Fields, Footprint, Layer
 from lowtide.lower.nodes import Array, Later, Node
 
@@ -53,10 +53,26 @@ def _small_enough(quick: packed.Narrow) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class _Seen:
+    """Windows of a row: pairs that are read at once; of other pairs, windows that are all there and
+    those that are not; single ones likewise. Of those that are not, their taps in padding."""
+
+    pairs: int = 0
+    ones: int = 0
+    edges: int = 0
+    padded: int = 0
+    singles: int = 0
+    single_edges: int = 0
+    single_padded: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Conv4x2(ByPixels):
     """What lt_conv_4x2 does; with `three`, the last three pixels of an odd number are made at once."""
 
     three: bool = field(default=False, kw_only=True)
+
+    is_linear = False
 
     @property
     def quads(self) -> int:
@@ -64,34 +80,73 @@ class Conv4x2(ByPixels):
         return _quads(self.of)
 
     def features(self, columns: int, padded: int) -> Features:
-        """What is done to make `columns` columns."""
+        """What is done to make `columns` columns; those of padding count if these are all."""
         of, steps, groups, quads = self.of, self.of.steps, -(-self.of.out_c // 4), self.quads
-        words, turns = quads // of.kernel_h, -(-quads // 4)
+        words, turns, rest = quads // of.kernel_h, -(-quads // 4), of.out_c % 4
         (pairs, singles), direct = self.split(columns), _is_direct(of)
         threes = int(self.three and singles > 0 and pairs > 0)
         pairs, singles = pairs - threes, singles - threes
-        copied = 0 if direct else singles
-        # The last window may end in a word that is not all there.
-        beyond = 1 if of.run % 4 and columns else 0
-        edges = "edge_words" if of.in_c % 4 == 0 else "edge_bytes"
-        return {
-            # Instructions of lt_4x2_two, lt_4x2_three, lt_4x2_one and what unpacks.
+        seen = _Seen(pairs, singles=singles) if direct else self._seen(columns, padded)
+        taps, by_words = of.axis.kernel, of.in_c % 4 == 0
+        each = of.in_c // 4 if by_words else of.in_c
+        edges = "edge_words" if by_words else "edge_bytes"
+        found = {
+            # Instructions of lt_4x2_two, lt_4x2_three, lt_4x2_one and lt_4x2_unpack.
             "assembly": steps * groups * pairs * (73 + 24 * quads + 3 * turns)
             + steps * groups * threes * (128 + 36 * quads + 4 * turns)
             + steps * groups * singles * (42 + 16 * quads + 2 * turns)
-            + of.rows * pairs * (6 + 7 * words + 2 * (words // 2))
-            + of.rows * threes * (5 + 12 * words),
+            + of.rows * seen.pairs * (6 + 7 * words + 2 * (words // 2)),
             "pair": steps * (pairs + threes),
             "single": steps * singles,
-            "rests": steps * (pairs + threes + singles) if of.out_c % 4 else 0,
-            "unpacked_rows": 0 if direct else (of.rows + of.padding) * pairs,
-            "unpacked_padding": of.padding * pairs * words,
-            "copied_rows": (of.rows + of.padding) * copied,
-            "copied_words": (of.rows + of.padding) * copied * words,
-            "edges": of.rows * (padded + beyond),
-            "copied_edges" if self.lean else edges: of.rows * (padded + beyond) * words,
+            "rests": steps * (pairs + threes + singles) if rest else 0,
+            "rest_results": steps * columns * rest,
             "clamped": columns * self.clamped,
         }
+        if direct:
+            return found
+        return found | {
+            "unpacked_rows": (of.rows + of.padding) * pairs,
+            "unpacked_padding": of.padding * pairs * words,
+            "ones": of.rows * seen.ones,
+            "one_words": of.rows * seen.ones * words,
+            "edges": of.rows * seen.edges,
+            "edge_taps": of.rows * seen.edges * taps,
+            edges: of.rows * (seen.edges * taps - seen.padded) * each,
+            f"{edges}_of_padding": of.rows * seen.padded * each,
+            "copied_rows": (of.rows + of.padding) * singles,
+            "copied_words": of.rows * seen.singles * words,
+            "copied_padding": of.padding * singles * words,
+            "copied_taps": of.rows * seen.single_edges * taps,
+            "copied_bytes": of.rows * (seen.single_edges * taps - seen.single_padded) * of.in_c,
+            "filled_bytes": of.rows * seen.single_padded * of.in_c,
+        }
+
+    def _seen(self, columns: int, padded: int) -> _Seen:
+        """How the windows of all columns are read, or of some, `padded` of whose taps are padding."""
+        of, axis, last = self.of, self.of.axis, _last(self.of)
+        whole = columns == self.columns
+        pairs, _ = self.split(columns)
+        cut = cut_windows(of, columns, padded)
+        missing = [*cut, *(0 for _ in range(columns - len(cut)))]  # taps in padding
+        inside = [last >= 0 and not taps for taps in missing]
+        if whole:
+            firsts = [x * axis.stride - axis.before for x in range(columns)]
+            inside = [0 <= first <= last for first in firsts]
+            missing = [padded_taps(1, first, of.in_w, axis) for first in firsts]
+        fast = [inside[x] and inside[x + 1] for x in range(0, 2 * pairs, 2)]
+        slow = [x for x in range(2 * pairs) if not fast[x // 2]]
+        edges = [x for x in slow if not inside[x]]
+        alone = range(2 * pairs, columns)
+        lost = [x for x in alone if not inside[x]]
+        return _Seen(
+            sum(fast),
+            len(slow) - len(edges),
+            len(edges),
+            sum(missing[x] for x in edges),
+            len(alone) - len(lost),
+            len(lost),
+            sum(missing[x] for x in lost),
+        )
 
 
 def _node(layer: Layer) -> Node:
@@ -124,10 +179,10 @@ def _node(layer: Layer) -> Node:
     return replace(node, forms=(more, *node.forms))
 
 
-def _last(over: Footprint) -> int:
+def _last(over: Footprint | Windows) -> int:
     """The last column in which a window may begin whose rows are words of the image's rows, up to three
     bytes of which are beyond the window; -1 if there is none."""
-    if over.dilation_w > 1 and over.kernel_w > 1:
+    if over.axis.dilation > 1 and over.axis.kernel > 1:
         return -1
     beyond = over.in_w * over.in_c - 4 * -(-over.run // 4)
     return min(_LARGEST, beyond // over.in_c) if beyond >= 0 else -1

@@ -2,15 +2,43 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from lowtide.lower import packed
+from lowtide.lower.counts import Features, Windowed, gathered
 from lowtide.lower.layer import Family, Fields, Layer
 from lowtide.lower.nodes import Array, Node
 
 
 def _fits(layer: Layer) -> bool:
     return not layer.filters
+
+
+@dataclass(frozen=True, slots=True)
+class ConvS16(Windowed):
+    """What lt_conv does with int16: one channel of one pixel after the other."""
+
+    is_linear = False
+
+    def features(self, columns: int, padded: int) -> Features:
+        """What is done to make `columns` columns; those of padding count if these are all."""
+        of, depth = self.of, self.of.in_c // self.of.groups
+        pixels = of.steps * columns
+        taps = pixels * of.out_c * of.taps
+        found: dict[str, float] = {
+            "column": pixels,
+            "results": pixels * of.out_c,
+            "taps": taps,
+            "products": taps * depth,
+            "fours": taps * (depth // 4),
+            "rests": taps * (depth % 4),
+            "eights": taps * -(-depth // 8),
+        }
+        return (
+            found
+            if of.taps == 1
+            else found | gathered(of, columns, padded, "bytes", lambda n: 2 * n)
+        )
 
 
 def _node(layer: Layer) -> Node:
@@ -30,8 +58,8 @@ def _node(layer: Layer) -> Node:
         *over.fields,
     )
     scratch = 0 if over.taps == 1 else 2 * over.products
-    node = layer.node("lt_conv", fields, scratch=scratch, header="lt_conv_s16.h")
+    node = layer.node("lt_conv", fields, ConvS16(layer.windows), scratch, header="lt_conv_s16.h")
     return replace(node, scratch_lasts=True)
 
 
-FAMILY = Family("lt_conv", _fits, None, _node)
+FAMILY = Family("lt_conv", _fits, ConvS16, _node)

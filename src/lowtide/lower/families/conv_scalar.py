@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.lower import packed
-from lowtide.lower.counts import ByPixels, Features
+from lowtide.lower.counts import ByPixels, Features, gathered
 from lowtide.lower.layer import MAX_SIZE, Family, Fields, Layer
 from lowtide.lower.nodes import Array, Later, Node
 
@@ -32,11 +32,13 @@ def _no_pair_of_least(quick: packed.Narrow) -> bool:
 class ConvScalar(ByPixels):
     """What lt_conv_scalar does, in fours of channels."""
 
+    is_linear = False
+
     def features(self, columns: int, padded: int) -> Features:
-        """What is done to make `columns` columns."""
+        """What is done to make `columns` columns; those of padding count if these are all."""
         of, run = self.of, self.of.run
         groups, (fours, rest) = -(-of.out_c // 4), divmod(of.kernel_h * run, 4)
-        found = {"clamped": columns * self.clamped}
+        found: dict[str, float] = {"clamped": columns * self.clamped}
         for name, pixels in zip(("pair", "single"), self.split(columns), strict=True):
             count = of.steps * pixels
             found[name] = count
@@ -47,16 +49,11 @@ class ConvScalar(ByPixels):
         if of.taps == 1:
             return found
         # Words are copied where both ends are such.
-        words, rest = (run // 4, 0) if of.in_c % 4 == 0 else (0, run)
-        return {
-            **found,
-            "copied_rows": of.rows * columns,
-            "copied_words": of.rows * columns * words,
-            "copied_bytes": of.rows * columns * rest,
-            "filled_rows": of.padding * columns,
-            "filled_words": of.padding * columns * (run // 4),
-            "edges": of.rows * padded,
-        }
+        words = of.in_c % 4 == 0
+        found |= gathered(
+            of, columns, padded, "words" if words else "bytes", lambda n: n / 4 if words else n
+        )
+        return found | {"flipped": of.steps * columns * of.taps * of.in_c * of.flips}
 
 
 def _node(layer: Layer) -> Node:

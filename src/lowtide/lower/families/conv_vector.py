@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.lower import packed
-from lowtide.lower.counts import ByPixels, Features
+from lowtide.lower.counts import ByPixels, Features, gathered
 from lowtide.lower.layer import MAX_SIZE, Family, Layer
 from lowtide.lower.nodes import Array, Later, Node
 
@@ -29,28 +29,29 @@ def _fits(layer: Layer) -> bool:
 class ConvVector(ByPixels):
     """What lt_conv_vector does."""
 
+    is_linear = False
+
     def features(self, columns: int, padded: int) -> Features:
-        """What is done to make `columns` columns."""
+        """What is done to make `columns` columns; those of padding count if these are all."""
         of, steps, rests = self.of, self.of.steps, self.of.out_c % 4
         each, chunks = -(-of.out_c // 4), _chunks(of.taps * of.in_c)
+        is_half = of.taps * of.in_c - _LANES * chunks <= _LANES // 2
         found: dict[str, float] = {}
         for name, count in zip(("pair", "single"), self.split(columns), strict=True):
             found[name] = steps * count
             found[f"{name}_groups"] = steps * count * each
+            found[f"{name}_halves"] = steps * count * each * is_half
             found[f"{name}_chunks"] = steps * count * each * chunks
             found[f"{name}_rests"] = steps * count * rests
             found[f"{name}_rest"] = steps * count * bool(rests)
         if of.taps == 1:
             return {**found, "direct": steps}
-        sixteens = -(-of.run // _LANES)
-        return {
-            **found,
-            "copied_rows": of.rows * columns,
-            "copied_sixteens": of.rows * columns * sixteens,
-            "filled_rows": of.padding * columns,
-            "filled_sixteens": of.padding * columns * sixteens,
-            "edges": of.rows * padded,
-        }
+        found["column"] = steps * columns
+        found |= gathered(of, columns, padded, "sixteens", lambda size: -(-size // _LANES))
+        if of.flips:
+            found["flipped_rows"] = of.rows * columns
+            found["flipped_sixteens"] = of.rows * columns * -(-of.run // _LANES)
+        return found
 
 
 def _node(layer: Layer) -> Node:

@@ -3,12 +3,14 @@ file."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.lower import packed
+from lowtide.lower.counts import ByPixels, Features, gathered
 from lowtide.lower.layer import Family, Fields, Layer
 from lowtide.lower.nodes import Array, Later, Node
 
@@ -28,6 +30,25 @@ def _fits(layer: Layer) -> bool:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class ConvW4(ByPixels):
+    """What lt_conv_w4 does: two products of all channels at a time, for two pixels or one."""
+
+    is_linear = False
+
+    def features(self, columns: int, padded: int) -> Features:
+        """What is done to make `columns` columns; those of padding count if these are all."""
+        of, products = self.of, self.of.taps * self.of.in_c
+        found: dict[str, float] = {"summed": of.steps * columns * products}
+        for name, pixels in zip(("pair", "single"), self.split(columns), strict=True):
+            count = of.steps * pixels
+            found[name] = count
+            found[f"{name}_channels"] = count * of.out_c
+            found[f"{name}_bytes"] = count * of.out_c * (products // 2)
+            found[f"{name}_odd"] = count * of.out_c * (products % 2)
+        return found if of.taps == 1 else found | gathered(of, columns, padded, "bytes", float)
+
+
 def _node(layer: Layer) -> Node:
     channels, over = layer.known, layer.over
     size = layer.out_c * -(-over.products // 2)
@@ -39,7 +60,7 @@ def _node(layer: Layer) -> Node:
         ("output_zero", channels.zero),
     )
     one = 0 if over.taps == 1 else over.products
-    return layer.by_pixels("lt_conv_w4", fields, None, (one, 2 * one), flips=False)
+    return layer.by_pixels("lt_conv_w4", fields, ConvW4(layer.windows), (one, 2 * one), flips=False)
 
 
 def _packed(weights: NDArray[Any]) -> NDArray[np.uint8]:
@@ -49,4 +70,4 @@ def _packed(weights: NDArray[Any]) -> NDArray[np.uint8]:
     return (even[:, ::2] + 16 * even[:, 1::2]).astype(np.uint8)
 
 
-FAMILY = Family("lt_conv_w4", _fits, None, _node)
+FAMILY = Family("lt_conv_w4", _fits, ConvW4, _node)

@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from lowtide.lower import packed
+from lowtide.lower.counts import Features, Windowed
 from lowtide.lower.layer import Family, Fields, Layer
 from lowtide.lower.nodes import Array, Later, Node
 
 
 def _fits(layer: Layer) -> bool:
     return layer.is_depthwise
+
+
+@dataclass(frozen=True, slots=True)
+class Depthwise(Windowed):
+    """What lt_depthwise does: four channels of a pixel at once, or each by itself if there are less."""
+
+    def features(self, columns: int, padded: int) -> Features:
+        """What is done to make `columns` columns."""
+        of, pixels = self.of, self.of.steps * columns
+        kind, parts = ("four", -(-of.out_c // 4)) if of.out_c > 3 else ("each", of.out_c)
+        return {
+            "column": pixels,
+            f"{kind}s": pixels * parts,
+            f"{kind}_rows": of.rows * columns * parts,
+            f"{kind}_taps": of.rows * (columns * of.axis.kernel - padded) * parts,
+        }
 
 
 def _node(layer: Layer) -> Node:
@@ -26,7 +43,7 @@ def _node(layer: Layer) -> Node:
         *layer.over.fields,
         *layer.range,
     )
-    return layer.node("lt_depthwise", fields)
+    return layer.node("lt_depthwise", fields, Depthwise(layer.windows))
 
 
-FAMILY = Family("lt_depthwise", _fits, None, _node)
+FAMILY = Family("lt_depthwise", _fits, Depthwise, _node)

@@ -17,7 +17,9 @@ def _fits(layer: Layer) -> bool:
 @dataclass(frozen=True, slots=True)
 class DepthwiseS16(Windowed):
     """What lt_depthwise_s16 does: four channels of a pixel at once if an input channel has one output
-    channel and there are four, else each by itself."""
+    channel and there are four, else each by itself. Sums that are not `short` have 64 bits."""
+
+    short: bool = True
 
     def features(self, columns: int, padded: int) -> Features:
         """What is done to make `columns` columns."""
@@ -28,6 +30,7 @@ class DepthwiseS16(Windowed):
             kind, parts = "four", -(-of.in_c // 4)
         return {
             "column": pixels,
+            "wide": 0 if self.short else pixels * of.out_c,
             f"{kind}s": pixels * parts,
             f"{kind}_rows": of.rows * columns * parts,
             f"{kind}_taps": taps * parts,
@@ -37,15 +40,16 @@ class DepthwiseS16(Windowed):
 def _node(layer: Layer) -> Node:
     channels = layer.known
     weights = Later(channels.weights.size, lambda: channels.weights.T)
+    scaling = scaled(channels, modular=False)
     fields: Fields = (
         ("weights", Array("int8_t", weights, weights=True)),
-        *scaled(channels, modular=False),
+        *scaling,
         ("filters", layer.filters),
         ("low", channels.low),
         ("high", channels.high),
         *layer.over.fields,
     )
-    work = DepthwiseS16(layer.windows)
+    work = DepthwiseS16(layer.windows, dict(scaling)["shift"] is None)
     return layer.node("lt_depthwise", fields, work, header="lt_depthwise_s16.h")
 
 

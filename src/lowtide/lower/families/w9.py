@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.lower import packed
-from lowtide.lower.counts import Features, Over, Plain, Work
+from lowtide.lower.counts import Counted, Features, Over, Windows, Work, gathered
 from lowtide.lower.layer import Fields, Layer
 from lowtide.lower.nodes import Array, Kernel, Node, Params
 
@@ -67,32 +67,34 @@ def _has_dsp(layer: Layer) -> bool:
 @dataclass(frozen=True, slots=True)
 class W9(Over):
     """What lt_w9 does: what the kernel `kernel` does, `of`, in `steps` steps with so many pointers in
-    all, and then `channels` channels: of taps (`rows` is None), or of pixels or windows of so many rows,
-    0 for pixels. They have `products` products each."""
+    all, and then `channels` channels of some windows, whose sums are scaled as lt_narrow does, or (not
+    `narrow`) by any factors."""
 
     of: Work
     kernel: str
     steps: int
     pointers: int
     channels: int
-    products: int
-    rows: int | None
+    windows: Windows
+    is_depthwise: bool
+    narrow: bool
 
-    @property
-    def is_linear(self) -> bool:
-        """Whether it does so much for each column."""
-        return self.of.is_linear
+    is_linear = False
 
     def features(self, columns: int, padded: int) -> Features:
-        """What is done to make `columns` columns."""
+        """What is done to make `columns` columns; those of padding count if these are all."""
         found = {"step": self.steps, "pointer": self.pointers, **self.of.features(columns, padded)}
-        results = self.steps * columns * self.channels
+        seen, pixels = self.windows, self.steps * columns
+        if self.is_depthwise:
+            anew: dict[str, float] = {"taps": pixels * seen.taps}
+        elif seen.taps == 1:
+            anew = {"products": pixels * seen.in_c}
+        else:
+            anew = {"windows": pixels} | gathered(seen, columns, padded, "products", float)
+        anew |= {"channels": self.steps, "results" if self.narrow else "wide_results": pixels}
         return {
             **{f"{self.kernel}/{name}": count for name, count in found.items()},
-            "channels": self.steps * self.channels,
-            "results": results,
-            "taps" if self.rows is None else "products": results * self.products,
-            "rows": results * (self.rows or 0),
+            **{name: count * self.channels for name, count in anew.items()},
         }
 
 
@@ -119,12 +121,11 @@ def _around(layer: Layer, anew: NDArray[np.intp], node: Node) -> Node:
         ("flip", 0 if multiple else over.flip),
     )
     products = over.taps if multiple else over.products
-    rows = None if multiple else over.kernel_h if over.taps > 1 else 0
     size = node.steps * over.target.row_bytes
     pointers = node.steps * sum(port.count for port in (*node.inputs, *node.outputs))
 
     def wrapped(of: Node) -> Node:
-        work = of.work or Plain(over.out_w, size, size * products)
+        work = of.work or Counted.of(over.out_w, written=size, work=size * products)
         called = ("run", Kernel(of.kernel, of.header)), ("params", of.params)
         return replace(
             of,
@@ -132,7 +133,11 @@ def _around(layer: Layer, anew: NDArray[np.intp], node: Node) -> Node:
             header="lt_w9.h",
             params=Params("lt_w9_s8", (*called, *fields)),
             forms=tuple(map(wrapped, of.forms)),
-            work=W9(work, of.kernel, of.steps, pointers, len(anew), products, rows),
+            work=W9(
+                *(work, of.kernel, of.steps, pointers, len(anew), layer.windows),
+                is_depthwise=multiple > 0,
+                narrow=bool(narrow),
+            ),
         )
 
     return wrapped(node)

@@ -1,0 +1,150 @@
+"""Fits what each feature costs on a core: least squares of relative errors, no price below zero.
+
+Kernels are fitted apart from each other, but for those that call others. Half of the grid's points are
+fitted; what the prices say of the other half is how far they are off.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.cliffs.measured import Key, Measured
+from lowtide.plans.cost import OTHER, CostModel
+
+Reals = NDArray[np.float64]
+
+_PLAIN = {"step", "pointer", "written", "work"}
+"""What is counted of kernels that are not counted in detail."""
+
+
+@dataclass(frozen=True, slots=True)
+class Off:
+    """How far predictions are off, relative to what was measured: how many there are, what 95 % keep to,
+    and the most."""
+
+    points: int
+    usual: float
+    most: float
+
+    @staticmethod
+    def of(errors: Iterable[float]) -> Off:
+        """Of some errors."""
+        sizes = np.sort(np.abs(np.array([*errors], float)))
+        if not len(sizes):
+            return Off(0, 0.0, 0.0)
+        return Off(len(sizes), float(np.quantile(sizes, 0.95)), float(sizes[-1]))
+
+
+def fitted(core: str, board: str, measured: Sequence[Measured]) -> CostModel:
+    """The model of a core from what ran on it."""
+    samples = [one for one in measured if one.is_fitted]
+    found: dict[Key, float] = {}
+    for part in _apart(samples):
+        found |= _solve([(one.counts, one.instructions) for one in part])
+    # What is counted of kernels by elements stands for those that are not among the samples.
+    pooled = [_pooled(one) for one in samples if "written" in {name for _, name in one.counts}]
+    found |= _solve(pooled)
+    kernels: dict[str, dict[str, float]] = {}
+    for (kernel, name), each in sorted(found.items()):
+        if each > 0:
+            kernels.setdefault(kernel, {})[name] = float(f"{each:.5g}")
+    return CostModel(core, board, 0.0, kernels)
+
+
+def _pooled(one: Measured) -> tuple[Mapping[Key, float], int]:
+    counts: dict[Key, float] = defaultdict(float)
+    for (_, name), count in one.counts.items():
+        if name in _PLAIN:
+            counts[OTHER, name] += count
+    return counts, one.instructions
+
+
+def _apart(samples: Sequence[Measured]) -> list[list[Measured]]:
+    """Samples that have kernels in common, together."""
+    head: dict[str, str] = {}
+
+    def first(kernel: str) -> str:
+        while head.setdefault(kernel, kernel) != kernel:
+            kernel = head[kernel]
+        return kernel
+
+    for one in samples:
+        names = [first(kernel) for kernel, _ in one.counts]
+        head |= dict.fromkeys(names, names[0])
+    parts: dict[str, list[Measured]] = defaultdict(list)
+    for one in samples:
+        parts[first(next(iter(one.counts))[0])].append(one)
+    return list(parts.values())
+
+
+def _solve(samples: Sequence[tuple[Mapping[Key, float], int]]) -> dict[Key, float]:
+    keys = sorted({key for counts, _ in samples for key, n in counts.items() if n})
+    index = {key: column for column, key in enumerate(keys)}
+    counts = np.zeros((len(samples), len(keys)))
+    for row, (found, _) in enumerate(samples):
+        for key, count in found.items():
+            if count:
+                counts[row, index[key]] = count
+    measured = np.array([instructions for _, instructions in samples], float)
+    each = least_squares(counts / measured[:, None], np.ones(len(samples)))
+    return dict(zip(keys, each.tolist(), strict=True))
+
+
+def least_squares(a: Reals, b: Reals) -> Reals:
+    """x >= 0 of least |a x - b|: Lawson and Hanson's active sets."""
+    scale = np.maximum(np.linalg.norm(a, axis=0), 1e-300)
+    a = a / scale
+    x = np.zeros(a.shape[1])
+    free = np.zeros(a.shape[1], bool)
+    for _ in range(20 * a.shape[1]):
+        slope = np.where(free, -np.inf, a.T @ (b - a @ x))
+        best = int(slope.argmax())
+        if slope[best] <= 1e-9:
+            break
+        free[best] = True
+        while True:
+            trial = np.zeros_like(x)
+            trial[free] = np.linalg.lstsq(a[:, free], b, rcond=None)[0]
+            below = free & (trial <= 0)
+            if not below.any():
+                x = trial
+                break
+            step = (x[below] / (x[below] - trial[below])).min()
+            x = x + step * (trial - x)
+            free &= x > 1e-14
+            x[~free] = 0
+    result: Reals = x / scale
+    return result
+
+
+def predicted(model: CostModel, counts: Mapping[Key, float]) -> float:
+    """The cost of what was done."""
+    by_kernel: dict[str, dict[str, float]] = defaultdict(dict)
+    for (kernel, name), count in counts.items():
+        by_kernel[kernel][name] = count
+    return sum(model.of(kernel, each) for kernel, each in by_kernel.items())
+
+
+def error(model: CostModel, one: Measured) -> float:
+    """How far a prediction is off, relative to what was measured."""
+    return predicted(model, one.counts) / one.instructions - 1
+
+
+def stored(models: Sequence[CostModel]) -> str:
+    """The models as costs.toml."""
+    lines = [
+        "# Written by `bench/run cliffs --fit`: instructions per feature (see cost.py), kernel.",
+        "# `worst_error` is what 95 % of predictions keep to, for operators that were not fitted.",
+    ]
+    for model in models:
+        lines += ["", f"[{model.core}]", f'board = "{model.board}"']
+        lines += [f"worst_error = {model.worst_error:.4f}"]
+        for kernel, each in model.kernels.items():
+            lines += ["", f"[{model.core}.kernels.{kernel}]"]
+            lines += [f"{name} = {value}" for name, value in each.items()]
+    return "\n".join(lines) + "\n"

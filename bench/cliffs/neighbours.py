@@ -1,0 +1,70 @@
+"""Neighbours of the grid compared: a cliff is a step along one axis at which the price of a MAC or an
+element more than doubles, or falls below half."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from bench.cliffs.measured import Measured
+from bench.cliffs.points import Grid, Value
+
+MOST = 2.0
+"""How many times what its neighbour takes a point may take, per MAC or element."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cliff:
+    """Two neighbours along an axis, of which the first takes more than MOST times as much."""
+
+    core: str
+    axis: str
+    dear: Measured
+    cheap: Measured
+
+    @property
+    def ratio(self) -> float:
+        """How many times more."""
+        return self.dear.each / self.cheap.each
+
+    @property
+    def step(self) -> tuple[Value, Value]:
+        """From where to where on the axis."""
+        return self.cheap.point.axes[self.axis], self.dear.point.axes[self.axis]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A cliff that stays, and why: on any core if none is named, at any place of the other axes."""
+
+    family: str
+    axis: str
+    step: tuple[Value, Value]
+    why: str
+    core: str = ""
+
+    def is_of(self, cliff: Cliff) -> bool:
+        """Whether it is this one."""
+        where = cliff.dear.point.family, cliff.axis, cliff.step
+        return self.core in ("", cliff.core) and where == (self.family, self.axis, self.step)
+
+
+KNOWN: tuple[Known, ...] = ()
+"""At most ten."""
+
+
+def cliffs(grid: Grid, core: str, measured: Iterable[Measured]) -> list[Cliff]:
+    """Those among the points of a grid, the highest first."""
+    known = {one.point: one for one in measured if one.point.family == grid.family}
+    found = []
+    for first, second, axis in grid.pairs(tuple(known)):
+        one, two = known[first], known[second]
+        dear, cheap = (one, two) if one.each > two.each else (two, one)
+        if dear.each > MOST * cheap.each:
+            found.append(Cliff(core, axis, dear, cheap))
+    return sorted(found, key=lambda cliff: -cliff.ratio)
+
+
+def unknown(found: Sequence[Cliff]) -> list[Cliff]:
+    """Those that do not stand in the table."""
+    return [cliff for cliff in found if not any(known.is_of(cliff) for known in KNOWN)]
