@@ -57,6 +57,7 @@ bench: $(STAMP) ## Measure everything, print it, store the documents' figures (a
 	bench/run deploy --store
 	bench/run rows --store
 	bench/run msf_cnn --store
+	bench/run cliffs --store
 	bench/run instructions --store
 	bench/run simplify --store
 	bench/run drawings --store

@@ -34,7 +34,7 @@ from bench.cliffs.neighbours import Cliff, cliffs, unknown
 from bench.cliffs.points import Point, grids
 from bench.shared.stored import board_tools, store_figures
 from bench.shared.work import in_two_processes, note
-from lowtide.plans.cost import CostModel, known_model, load_model, priced_cores
+from lowtide.plans.cost import OTHER, CostModel, known_model, load_model, priced_cores
 
 _AT_ONCE = 250
 _USUAL, _MOST = 0.08, 0.20
@@ -124,7 +124,7 @@ def _core(name: str, families: Sequence[str], tasks: Sequence[Sequence[Point]], 
     found.sort(key=lambda cliff: -cliff.ratio)
     model = load_model(name)
     if fit:
-        model = fitted(name, BOARDS[name], measured)
+        model = fitted(name, BOARDS[name], measured, model.kernels[OTHER])
     core = Core(name, measured, refused, seconds, found, model)
     return replace(core, model=replace(model, worst_error=core.off.usual)) if fit else core
 

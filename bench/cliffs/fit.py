@@ -18,9 +18,6 @@ from lowtide.plans.cost import OTHER, CostModel
 
 Reals = NDArray[np.float64]
 
-_PLAIN = {"step", "pointer", "written", "work"}
-"""What is counted of kernels that are not counted in detail."""
-
 
 @dataclass(frozen=True, slots=True)
 class Off:
@@ -40,28 +37,19 @@ class Off:
         return Off(len(sizes), float(np.quantile(sizes, 0.95)), float(sizes[-1]))
 
 
-def fitted(core: str, board: str, measured: Sequence[Measured]) -> CostModel:
-    """The model of a core from what ran on it."""
+def fitted(
+    core: str, board: str, measured: Sequence[Measured], other: Mapping[str, float]
+) -> CostModel:
+    """The model of a core from what ran on it. `other` are the prices for kernels that did not."""
     samples = [one for one in measured if one.is_fitted]
     found: dict[Key, float] = {}
     for part in _apart(samples):
         found |= _solve([(one.counts, one.instructions) for one in part])
-    # What is counted of kernels by elements stands for those that are not among the samples.
-    pooled = [_pooled(one) for one in samples if "written" in {name for _, name in one.counts}]
-    found |= _solve(pooled)
-    kernels: dict[str, dict[str, float]] = {}
+    kernels: dict[str, dict[str, float]] = {OTHER: dict(other)}
     for (kernel, name), each in sorted(found.items()):
         if each > 0:
             kernels.setdefault(kernel, {})[name] = float(f"{each:.5g}")
-    return CostModel(core, board, 0.0, kernels)
-
-
-def _pooled(one: Measured) -> tuple[Mapping[Key, float], int]:
-    counts: dict[Key, float] = defaultdict(float)
-    for (_, name), count in one.counts.items():
-        if name in _PLAIN:
-            counts[OTHER, name] += count
-    return counts, one.instructions
+    return CostModel(core, board, 0.0, dict(sorted(kernels.items())))
 
 
 def _apart(samples: Sequence[Measured]) -> list[list[Measured]]:

@@ -133,11 +133,13 @@ def _conv(kind: str, dtype: str, form: bool, few: bool) -> Grid:
             {"width": 1},
             {"in_c": 7, "out_c": 5, "width": 5},
             {"in_c": 32, "out_c": 32, "width": 5, "act": "relu6"},
+            {"in_c": 1, "out_c": 2, "kw": 5},
+            {"in_c": 2, "out_c": 6, "kh": 5, "act": "relu6"},
         ]
         if form:
             centres += [{"form": "lean"}]
         planes += [("kh", "kw", {}), ("kh", "kw", first)]
-        planes += [("kw", "width", {"in_c": 4, "out_c": 8})]
+        planes += [("kw", "width", {"in_c": 4, "out_c": 8}), ("kw", "width", {"in_c": 1})]
     return Grid(f"{kind} {dtype}", axes, base, centres, planes)
 
 

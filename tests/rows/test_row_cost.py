@@ -170,7 +170,8 @@ def test_what_the_kernel_of_heavy_weights_does(taps: int, groups: int) -> None:
         assert work.features(0, 0) == dict.fromkeys(work.features(7, 0), 0)
         done = work.features(7, 0)
         assert 4 * (4 * done["products"] + done["rests"]) == 35 * groups * filters * taps * depth
-        assert done["copied"] == (35 * taps * groups * depth if taps > 1 else 0)
+        copied = sum(count for name, count in done.items() if name.endswith("_bytes"))
+        assert copied == (35 * taps * groups * depth if taps > 1 else 0)
         assert done["fours"] == 35 * groups * filters // 4
     for filters, computed in (
         (1, 4),
@@ -189,12 +190,12 @@ def _dots(rows: int, columns: int, taps: int, in_c: int, out_c: int, groups: int
 
 
 def test_heavy_weights_have_a_price_of_their_own() -> None:
-    """On every core; on a Cortex-M4 this layer ran at 2.3 instructions a product."""
+    """On every core; on a Cortex-M4 this layer ran at 1.82 instructions a product, padding included."""
     assert all("lt_conv_s8_row" in load_model(core).kernels for core in priced_cores())
-    work = _dots(16, 19, 25, 44, 20, 1)
-    done = work.features(19, 0)
+    work = Conv(Windows(2, 4, 2, Axis(3, 1, 1, 1), 3, 8, 128, 8, 256, 1, clamps=False))
+    done = work.features(8, 2)
     assert load_model("cortex-m4").of("lt_conv_s8_row", done) == pytest.approx(
-        2.3 * 16 * 19 * 25 * 44 * 20, rel=0.1
+        1.82 * 2 * 8 * 9 * 128 * 256, rel=0.1
     )
 
 
