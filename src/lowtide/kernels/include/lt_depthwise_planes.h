@@ -24,7 +24,7 @@
  * step->in: kernel_h rows of in_w * channels bytes, null where the row is padding.
  * step->out[0]: a row of out_w * channels bytes; overlaps no input row.
  * step->scratch: 4 planes of kernel_h * ((P - 1) * stride_w + kernel_w) bytes, P the lesser of piece and
- *   out_w, then 16 bytes that are read and do not matter. 3 planes and 4 columns are at most 256 bytes.
+ *   out_w, then 16 bytes that are read and do not matter. A plane is at most 255 bytes.
  */
 typedef struct {
     const int32_t *records; /* [ceil(channels / 4)][kernel_h * kernel_w + 12]: see above */

@@ -211,7 +211,8 @@ static void take_one(const source *of)
 /* Sets up all that is the same for all channels, and returns what takes four of them. */
 static void (*begin(source *from, const lt_planes *of))(const source *)
 {
-    int32_t many = of->columns > 3 && 3 * of->pitch + 3 <= UINT8_MAX ? 4 : of->columns > 1 ? 2 : 1;
+    int32_t near = 3 * of->pitch + 3 <= UINT8_MAX && 3 * (of->plane + of->kernel_h) <= UINT8_MAX;
+    int32_t many = of->columns > 3 && near ? 4 : of->columns > 1 ? 2 : 1;
     from->rows = of->rows;
     from->kernel_h = of->kernel_h;
     from->planes = of->planes + of->from * of->kernel_h;

@@ -49,7 +49,8 @@ class ConvVector(ByPixels):
             "copied_sixteens": of.rows * columns * sixteens,
             "filled_rows": of.padding * columns,
             "filled_sixteens": of.padding * columns * sixteens,
-            "edges": of.rows * padded,
+            "gathered": of.steps * columns,
+            "edges": of.steps * padded,
         }
 
 

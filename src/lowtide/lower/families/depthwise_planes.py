@@ -18,9 +18,11 @@ _TAPS = 64
 """LT_PLANES_TAPS in the header."""
 
 _REACH = 255
-"""What an offset of a byte holds: that of the last channel of four columns."""
+"""What an offset of a byte holds. Of windows of few taps, the fourth channel of four columns is as near,
+so that they are taken in fours; of others a plane is no longer, so as not to take too much memory."""
 
 _LANES = 16
+_FEWEST = 4
 
 
 def _fits(layer: Layer) -> bool:
@@ -32,7 +34,8 @@ def _fits(layer: Layer) -> bool:
 
 def _most(axis: Axis, kernel_h: int) -> int:
     """How many columns can be made at a time: their planes must be near enough."""
-    plane = (_REACH - 3 * kernel_h) // 3
+    few = kernel_h * axis.kernel <= _LANES
+    plane = (_REACH - 3 * kernel_h) // 3 if few else _REACH
     return (plane // kernel_h - axis.kernel) // axis.stride + 1
 
 
@@ -40,6 +43,13 @@ def _piece(of: Windows) -> int:
     """How many columns to make at a time: all, or equal parts of them."""
     most = _most(of.axis, of.kernel_h)
     return -(-of.columns // -(-of.columns // most))
+
+
+def _pieces(of: Windows) -> tuple[int, ...]:
+    """The same with less scratch memory, the most first: with fewer than four, too much is read twice."""
+    normal = _piece(of)
+    parts = dict.fromkeys(-(-of.columns // count) for count in range(2, of.columns))
+    return normal, *(n for n in parts if _FEWEST <= n < normal)
 
 
 def scratch(axis: Axis, kernel_h: int, columns: int) -> int:
@@ -66,12 +76,13 @@ class DepthwisePlanes(Windowed):
             "pieces": of.steps * pieces,
             "groups": of.steps * pieces * groups,
         }
-        by = "three" if of.kernel_h == 3 else "row"
-        if of.in_c % 4:
-            found["bytes"] = of.rows * sum(read) * groups
-        else:
-            found[f"{by}_words"] = of.rows * sum(-(-each // 4) for each in read) * groups
-            found["row_groups"] = of.rows * pieces * groups if by == "row" else 0
+        near = 3 * of.in_c + 3 <= _REACH
+        rows, taken = of.rows * groups, 0
+        for columns_read in read:
+            plane = of.kernel_h * columns_read
+            fours = near and 3 * (plane + of.kernel_h) <= _REACH and columns_read > 3
+            taken += -(-columns_read // (4 if fours else 2))
+        found |= {"rows": rows * pieces, "taken": rows * taken}
         if of.taps <= _LANES:
             return {**found, "pixels": of.steps * columns * groups}
         fours = of.steps * groups * 4 * sum(-(-size // 4) for size in sizes)
@@ -89,32 +100,31 @@ def _work(windows: Windows) -> DepthwisePlanes:
 
 
 def _node(layer: Layer) -> Node:
-    """The form without scratch memory is that of lt_depthwise_vector, or else of lt_depthwise_mult1."""
+    """In pieces of the normal size; other forms are in smaller ones, and, without scratch memory, those of
+    lt_depthwise_vector, or else of lt_depthwise_mult1."""
     over, quick, windows = layer.over, layer.narrow, layer.windows
-    piece = _piece(windows)
     words = -(-layer.out_c // 4) * (over.taps + 12)
-    fields: Fields = (
-        ("records", Array("int32_t", Later(words, lambda: _records(quick, layer)), weights=True)),
-        ("output_zero", layer.known.zero),
-        ("channels", layer.out_c),
-        ("piece", piece),
-        *(field for field in over.fields if field[0] not in ("in_c", "dilation_w")),
-        *layer.range,
-    )
+    records = Array("int32_t", Later(words, lambda: _records(quick, layer)), weights=True)
 
-    def needs(columns: int) -> int:
-        return scratch(over.axis, over.kernel_h, min(columns, piece))
+    def by(piece: int) -> Node:
+        fields: Fields = (
+            ("records", records),
+            ("output_zero", layer.known.zero),
+            ("channels", layer.out_c),
+            ("piece", piece),
+            *(field for field in over.fields if field[0] not in ("in_c", "dilation_w")),
+            *layer.range,
+        )
+        needs = [scratch(over.axis, over.kernel_h, min(n, piece)) for n in range(over.out_w + 1)]
+        work = DepthwisePlanes(windows, piece)
+        node = layer.node("lt_depthwise_planes", fields, work, needs[-1])
+        return replace(node, narrow_scratch=tuple(needs))
 
-    node = layer.node(
-        "lt_depthwise_planes", fields, DepthwisePlanes(windows, piece), needs(over.out_w)
-    )
+    normal, *others = _pieces(windows)
     kinds = (depthwise_vector.FAMILY, depthwise_mult1.FAMILY)
     lean = next(kind for kind in kinds if kind.fits(layer)).node(layer)
-    return replace(
-        node,
-        forms=(replace(lean, forms=()), *lean.forms),
-        narrow_scratch=tuple(needs(columns) for columns in range(over.out_w + 1)),
-    )
+    forms = (*map(by, others), replace(lean, forms=()), *lean.forms)
+    return replace(by(normal), forms=forms)
 
 
 def _records(quick: packed.Narrow, layer: Layer) -> NDArray[np.int32]:
