@@ -22,6 +22,7 @@ from core_models import (
     depthwise_channels,
     depthwise_kernels,
     depthwise_rows,
+    depthwise_tall,
     model,
     windows,
 )
@@ -57,7 +58,14 @@ FAMILIES = {
     "conv_scalar": Family(PLAIN, DENSE),
     "depthwise_3x3": Family(DSP, (depthwise_rows, depthwise_arithmetic)),
     "depthwise_planes": Family(
-        HELIUM, (depthwise_rows, depthwise_channels, depthwise_kernels, depthwise_arithmetic)
+        HELIUM,
+        (
+            depthwise_rows,
+            depthwise_channels,
+            depthwise_kernels,
+            depthwise_tall,
+            depthwise_arithmetic,
+        ),
     ),
     "depthwise_vector": Family(HELIUM, ()),  # the lean form of planes, for most shapes
     "depthwise_scalar": Family(
@@ -131,7 +139,7 @@ def test_which_convolutions_are_made_so(
         (6, (3, 3), Layer(), "planes scalar"),
         (8, (3, 3), Layer(stride=(1, 3)), "planes scalar"),
         (8, (3, 3), Layer(dilation=(1, 2)), "scalar"),
-        (8, (1, 3), Layer(), "vector scalar"),
+        (8, (1, 3), Layer(), "planes scalar"),
         (8, (7, 7), Layer(), "planes scalar"),
         (8, (8, 3), Layer(), "planes scalar"),
         (8, (9, 9), Layer(), "scalar"),

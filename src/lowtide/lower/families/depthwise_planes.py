@@ -27,8 +27,9 @@ _FEWEST = 4
 
 def _fits(layer: Layer) -> bool:
     over = layer.over
-    able = over.dilation_w == 1 and over.in_c >= 4 and 4 <= over.taps <= _TAPS and over.in_w > 1
-    fine = able and _most(over.axis, over.kernel_h) > 0
+    able = (over.dilation_w == 1 or over.kernel_w == 1) and over.in_c >= 4 and over.taps <= _TAPS
+    narrow = over.kernel_w == 1 and over.out_w < 4 and over.in_c % 4 == 0  # lt_depthwise_vector
+    fine = able and not narrow and _most(over.axis, over.kernel_h) > 0
     return fine and layer.target.has_helium and layer.is_depthwise and layer.is_narrow()
 
 
