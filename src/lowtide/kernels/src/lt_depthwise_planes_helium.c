@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lt_depthwise_planes_helium.c: see lt_depthwise_planes.h. For cores with Arm's Helium.
  *
- * Windows of up to sixteen taps in assembly, since a compiler keeps neither sums nor pointers in
+ * In assembly, since a compiler keeps neither sums nor pointers in
  * registers; lt_depthwise_planes.c says the same in C.
  */
 #include "lt_depthwise_planes.h"
 
 #include <stddef.h>
 
-#include "lt_elem.h"
+#include "lt_fixed.h"
 
 #ifdef LT_HELIUM
 
@@ -86,65 +86,121 @@ NAKED static void pixels_any(const lt_planes *of UNUSED)
            "add r1, r1, r12\n\tadd r3, r3, r12\n\tadd r5, r5, r12\n\tadd r9, r9, r12\n\t");
 }
 
-/* One channel of four pixels at most, of windows of 17 to 64 taps; `chunks` is known when this is compiled. */
-LT_INLINE int32x4_t sums(const int8_t *const x[4], const int8x16_t *w, int32_t chunks)
+/* One channel of fours of pixels, of windows of 17 to 64 taps. */
+typedef struct {
+    const int8_t *x;
+    int32_t advance;
+    const int8_t *w;
+    int32_t last; /* taps beyond whole sixteens, 1 to 16 */
+    int8_t *out;
+    int32_t step; /* from a four's output to the next one's */
+    int32_t zero, fours;
+    int32_t lanes; /* how many pixels of each four are stored */
+    int32_t bias, multiplier, shift;
+    uint32x4_t places; /* of the outputs of four */
+} wide;
+
+/* r1, r3, r5, r9 windows of four pixels, r0, r2, r4, r6 their sums, then what scales them; r7 output, r8 bias,
+ * multiplier and shift, r10 step, r11 zero, r12 four advances, lr fours left; q2 places, q4 to q7 weights. */
+#define CHUNK(sum, at, w)                                                                            \
+    "vldrb.u8 q0, [r1, #" at "]\n\t"                                                                 \
+    "vldrb.u8 q1, [r3, #" at "]\n\t" sum " r0, q0, " w "\n\t"                                       \
+    "vldrb.u8 q0, [r5, #" at "]\n\t" sum " r2, q1, " w "\n\t"                                       \
+    "vldrb.u8 q1, [r9, #" at "]\n\t" sum " r4, q0, " w "\n\t" sum " r6, q1, " w "\n\t"
+#define FOURS(WEIGHTS, CHUNKS)                                                                       \
+    __asm__("push {r4-r11, lr}\n\t"                                                                  \
+            "vpush {d8-d15}\n\t"                                                                     \
+            "ldrd r1, r2, [r0]\n\t"                                                                  \
+            "ldrd r4, r5, [r0, #8]\n\t"                                                              \
+            "ldrd r7, r10, [r0, #16]\n\t"                                                            \
+            "ldrd r11, r6, [r0, #24]\n\t"                                                            \
+            "vctp.8 r5\n\t" WEIGHTS "ldr r5, [r0, #32]\n\t"                                         \
+            "vctp.32 r5\n\t"                                                                         \
+            "vldrw.u32 q2, [r0, #48]\n\t"                                                            \
+            "add r8, r0, #36\n\t"                                                                    \
+            "add r3, r1, r2\n\t"                                                                     \
+            "add r5, r3, r2\n\t"                                                                     \
+            "add r9, r5, r2\n\t"                                                                     \
+            "lsl r12, r2, #2\n\t"                                                                    \
+            "dls lr, r6\n"                                                                           \
+            "1:\n\t" CHUNK("vmladav.s8", "0", "q4") CHUNKS                                           \
+            "vmov q0[2], q0[0], r0, r4\n\t"                                                          \
+            "vmov q0[3], q0[1], r2, r6\n\t"                                                          \
+            "ldm r8, {r0, r2, r4}\n\t"                                                               \
+            "vadd.i32 q0, q0, r0\n\t"                                                                \
+            "vqrdmulh.s32 q0, q0, r2\n\t"                                                            \
+            "vshr.s32 q1, q0, #31\n\t"                                                               \
+            "vadd.i32 q0, q0, q1\n\t"                                                                \
+            "vrshl.s32 q0, r4\n\t"                                                                   \
+            "vadd.i32 q0, q0, r11\n\t"                                                               \
+            "vqmovnb.s32 q0, q0\n\t"                                                                 \
+            "vqmovnb.s16 q0, q0\n\t"                                                                 \
+            "vpst\n\t"                                                                               \
+            "vstrbt.32 q0, [r7, q2]\n\t"                                                             \
+            "add r1, r1, r12\n\t"                                                                    \
+            "add r3, r3, r12\n\t"                                                                    \
+            "add r5, r5, r12\n\t"                                                                    \
+            "add r9, r9, r12\n\t"                                                                    \
+            "add r7, r7, r10\n\t"                                                                    \
+            "le lr, 1b\n\t"                                                                          \
+            "vpop {d8-d15}\n\t"                                                                      \
+            "pop {r4-r11, pc}")
+#define WHOLE(q, at) "vldrb.u8 " q ", [r4, #" at "]\n\t"
+#define LAST(q, at)                                                                                  \
+    "vpst\n\t"                                                                                       \
+    "vldrbt.u8 " q ", [r4, #" at "]\n\t"
+
+NAKED static void fours_2(const wide *of UNUSED)
 {
-    int32_t a = vmladavq_s8(vldrbq_s8(x[0]), w[0]), b = vmladavq_s8(vldrbq_s8(x[1]), w[0]);
-    int32_t c = vmladavq_s8(vldrbq_s8(x[2]), w[0]), d = vmladavq_s8(vldrbq_s8(x[3]), w[0]);
-    for (int32_t i = 1; i < chunks; i++) {
-        a = vmladavaq_s8(a, vldrbq_s8(x[0] + 16 * i), w[i]);
-        b = vmladavaq_s8(b, vldrbq_s8(x[1] + 16 * i), w[i]);
-        c = vmladavaq_s8(c, vldrbq_s8(x[2] + 16 * i), w[i]);
-        d = vmladavaq_s8(d, vldrbq_s8(x[3] + 16 * i), w[i]);
-    }
-    int32x4_t all;
-    __asm__("vmov %q0[2], %q0[0], %1, %3\n\t"
-            "vmov %q0[3], %q0[1], %2, %4"
-            : "=&w"(all)
-            : "r"(a), "r"(b), "r"(c), "r"(d));
-    return all;
+    FOURS(WHOLE("q4", "0") LAST("q5", "16"), CHUNK("vmladava.s8", "16", "q5"));
 }
 
-LT_INLINE void channels(const lt_planes *of, int32_t chunks)
+NAKED static void fours_3(const wide *of UNUSED)
 {
-    const int8_t *w = (const int8_t *)of->record, *plane = of->planes;
+    FOURS(WHOLE("q4", "0") WHOLE("q5", "16") LAST("q6", "32"),
+          CHUNK("vmladava.s8", "16", "q5") CHUNK("vmladava.s8", "32", "q6"));
+}
+
+NAKED static void fours_4(const wide *of UNUSED)
+{
+    FOURS(WHOLE("q4", "0") WHOLE("q5", "16") WHOLE("q6", "32") LAST("q7", "48"),
+          CHUNK("vmladava.s8", "16", "q5") CHUNK("vmladava.s8", "32", "q6")
+              CHUNK("vmladava.s8", "48", "q7"));
+}
+
+/* Four channels of all pixels. Of fewer than four pixels each is alone; else the last four may make some again. */
+static void channels(const lt_planes *of)
+{
+    static void (*const makes[3])(const wide *) = {fours_2, fours_3, fours_4};
+    int32_t n = of->pixels, chunks = (of->taps - 1) >> 4, few = n < 4;
+    void (*make)(const wide *) = makes[chunks - 1];
     const int32_t *scale = of->record + of->taps;
-    uint32x4_t to = vmulq_n_u32(vidupq_n_u32(0, 1), (uint32_t)of->pitch);
-    int32_t n = of->pixels, zero = of->zero, advance = of->advance;
-    for (int32_t lane = 0; lane < 4; lane++, w += of->taps, scale++, plane += of->plane) {
-        int8x16_t weights[4];
-        for (int32_t i = 0; i < chunks; i++) {
-            weights[i] = vldrbq_z_s8(w + 16 * i, vctp8q((uint32_t)(of->taps - 16 * i)));
-        }
-        int8_t *out = of->out + lane;
-        for (int32_t x = 0; x < n; x += 4) {
-            int32_t at = x + 4 <= n || n < 4 ? x : n - 4; /* the last four may make some again */
-            const int8_t *a = plane + at * advance, *b = n > 1 ? a + advance : a;
-            const int8_t *c = n > 2 ? b + advance : a, *d = n > 3 ? c + advance : a;
-            const int8_t *const windows[4] = {a, b, c, d};
-            int32x4_t made = vaddq_n_s32(sums(windows, weights, chunks), scale[0]);
-            made = vqrdmulhq_n_s32(made, scale[4]);
-            made = vrshlq_n_s32(vaddq_s32(made, vshrq_n_s32(made, 31)), scale[8]);
-            made = vaddq_n_s32(made, zero);
-            made = vminq_s32(vmaxq_s32(made, vdupq_n_s32(of->low)), vdupq_n_s32(of->high));
-            vstrbq_scatter_offset_p_s32(out + at * of->pitch, to, made, vctp32q((uint32_t)n));
+    const int8_t *w = (const int8_t *)of->record, *x = of->planes;
+    int32_t step = few ? of->pitch : 4 * of->pitch, turns = few ? n : n >> 2;
+    wide each = {x, few ? 0 : of->advance, w, of->taps - 16 * chunks, NULL, step, of->zero, few ? 1 : turns,
+                 few ? 1 : 4, 0, 0, 0, vmulq_n_u32(vidupq_n_u32(0, 1), (uint32_t)of->pitch)};
+    for (int32_t lane = 0; lane < 4; lane++, scale++, x += of->plane, each.w += of->taps) {
+        int32_t again = few ? n - 1 : n - 4;
+        each.bias = scale[0];
+        each.multiplier = scale[4];
+        each.shift = scale[8];
+        each.x = x;
+        each.out = of->out + lane;
+        make(&each);
+        if (few) {
+            for (int32_t i = 0; i < again; i++) {
+                each.x += of->advance;
+                each.out += of->pitch;
+                make(&each);
+            }
+        } else if ((n & 3) != 0) {
+            each.x += again * of->advance;
+            each.out += again * of->pitch;
+            each.fours = 1;
+            make(&each);
+            each.fours = turns;
         }
     }
-}
-
-LT_APART static void channels_2(const lt_planes *of)
-{
-    channels(of, 2);
-}
-
-LT_APART static void channels_3(const lt_planes *of)
-{
-    channels(of, 3);
-}
-
-LT_APART static void channels_4(const lt_planes *of)
-{
-    channels(of, 4);
 }
 
 /* What is copied to the planes: of each row that is there, fours or twos of columns, `more` of them, then
@@ -244,13 +300,12 @@ static void (*begin(source *from, const lt_planes *of))(const source *)
 
 LT_SHARED void lt_planes_run(lt_planes *of)
 {
-    static void (*const wide[3])(const lt_planes *) = {channels_2, channels_3, channels_4};
     source from;
     void (*take)(const source *) = begin(&from, of);
     void (*make)(const lt_planes *) = pixels_any;
     int8_t *out = of->out;
     if (of->taps > 16) {
-        make = wide[((of->taps - 1) >> 4) - 1];
+        make = channels;
     } else if (of->taps == 9 && (of->advance == 3 || of->advance == 6)) {
         make = of->advance == 3 ? pixels_3 : pixels_6;
     }
@@ -266,7 +321,7 @@ LT_SHARED void lt_planes_run(lt_planes *of)
         of->out += 4;
         from.offset += 4;
     }
-    if (of->taps <= 16 && (of->low > INT8_MIN || of->high < INT8_MAX)) {
+    if (of->low > INT8_MIN || of->high < INT8_MAX) {
         int8x16_t low = vdupq_n_s8((int8_t)of->low), high = vdupq_n_s8((int8_t)of->high);
         for (int32_t left = of->pixels * of->pitch; left > 0; left -= 16, out += 16) {
             mve_pred16_t some = vctp8q((uint32_t)left);
