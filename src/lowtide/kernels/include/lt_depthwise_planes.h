@@ -24,7 +24,8 @@
  * step->in: kernel_h rows of in_w * channels bytes, null where the row is padding.
  * step->out[0]: a row of out_w * channels bytes; overlaps no input row.
  * step->scratch: 4 planes of kernel_h * ((P - 1) * stride_w + kernel_w) bytes, P the lesser of piece and
- *   out_w, then 16 bytes that are read and do not matter. A plane is at most 255 bytes.
+ *   out_w, then bytes that are read and do not matter: 16, and with more than 16 taps and P below 4 what
+ *   4 - P pixels' windows begin further on. A plane is at most 255 bytes.
  */
 typedef struct {
     const int32_t *records; /* [ceil(channels / 4)][kernel_h * kernel_w + 12]: see above */
@@ -62,5 +63,8 @@ typedef struct {
 
 /* Changes record and out; padding is in the planes, and stays there. */
 void lt_planes_run(lt_planes *of);
+
+/* Set n bytes to a value. */
+void lt_planes_fill(int8_t *to, int32_t value, int32_t n);
 
 #endif

@@ -4,7 +4,6 @@
 #include "lt_depthwise_planes.h"
 
 #include <stddef.h>
-#include <string.h>
 
 #include "lt_fixed.h"
 
@@ -31,13 +30,20 @@ LT_SHARED void lt_depthwise_planes_s8_row(const void *params, const lt_step *ste
         of.record = p->records;
         of.out = (int8_t *)step->out[0] + x * channels;
         if (nulls || of.columns < columns) {
-            memset(of.planes, p->input_zero, (size_t)(4 * plane));
+            lt_planes_fill(of.planes, p->input_zero, 4 * plane);
         }
         lt_planes_run(&of);
     }
 }
 
 #ifndef LT_HELIUM
+
+LT_SHARED void lt_planes_fill(int8_t *to, int32_t value, int32_t n)
+{
+    for (int32_t i = 0; i < n; i++) {
+        to[i] = (int8_t)value;
+    }
+}
 
 LT_SHARED void lt_planes_run(lt_planes *of)
 {

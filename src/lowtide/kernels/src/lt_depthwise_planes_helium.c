@@ -168,34 +168,26 @@ NAKED static void fours_4(const wide *of UNUSED)
               CHUNK("vmladava.s8", "48", "q7"));
 }
 
-/* Four channels of all pixels. Of fewer than four pixels each is alone; else the last four may make some again. */
+/* Four channels of all pixels; the last four may make some again, and of fewer the others are not stored. */
 static void channels(const lt_planes *of)
 {
     static void (*const makes[3])(const wide *) = {fours_2, fours_3, fours_4};
-    int32_t n = of->pixels, chunks = (of->taps - 1) >> 4, few = n < 4;
+    int32_t n = of->pixels, chunks = (of->taps - 1) >> 4, turns = n < 4 ? 1 : n >> 2, again = n < 4 ? 0 : n & 3;
     void (*make)(const wide *) = makes[chunks - 1];
     const int32_t *scale = of->record + of->taps;
-    const int8_t *w = (const int8_t *)of->record, *x = of->planes;
-    int32_t step = few ? of->pitch : 4 * of->pitch, turns = few ? n : n >> 2;
-    wide each = {x, few ? 0 : of->advance, w, of->taps - 16 * chunks, NULL, step, of->zero, few ? 1 : turns,
-                 few ? 1 : 4, 0, 0, 0, vmulq_n_u32(vidupq_n_u32(0, 1), (uint32_t)of->pitch)};
+    const int8_t *x = of->planes;
+    wide each = {x, of->advance, (const int8_t *)of->record, of->taps - 16 * chunks, NULL, 4 * of->pitch,
+                 of->zero, turns, n < 4 ? n : 4, 0, 0, 0, vmulq_n_u32(vidupq_n_u32(0, 1), (uint32_t)of->pitch)};
     for (int32_t lane = 0; lane < 4; lane++, scale++, x += of->plane, each.w += of->taps) {
-        int32_t again = few ? n - 1 : n - 4;
         each.bias = scale[0];
         each.multiplier = scale[4];
         each.shift = scale[8];
         each.x = x;
         each.out = of->out + lane;
         make(&each);
-        if (few) {
-            for (int32_t i = 0; i < again; i++) {
-                each.x += of->advance;
-                each.out += of->pitch;
-                make(&each);
-            }
-        } else if ((n & 3) != 0) {
-            each.x += again * of->advance;
-            each.out += again * of->pitch;
+        if (again != 0) {
+            each.x += (n - 4) * of->advance;
+            each.out += (n - 4) * of->pitch;
             each.fours = 1;
             make(&each);
             each.fours = turns;
@@ -309,25 +301,44 @@ LT_SHARED void lt_planes_run(lt_planes *of)
     } else if (of->taps == 9 && (of->advance == 3 || of->advance == 6)) {
         make = of->advance == 3 ? pixels_3 : pixels_6;
     }
-    for (int32_t left = of->pitch; left > 0; left -= 4) {
-        int32_t again = left < 4 ? 4 - left : 0;
-        of->out -= again;
-        from.offset -= again;
-        if (of->columns > 0) {
+    int32_t words = of->taps + 12, there = of->columns, left = of->pitch, offset = from.offset;
+    const int32_t *record = of->record;
+    for (int8_t *at = out; left > 0; left -= 4) {
+        if (left < 4) { /* some of the last four again */
+            at -= 4 - left;
+            offset -= 4 - left;
+        }
+        of->out = at;
+        of->record = record;
+        from.offset = offset;
+        if (there > 0) {
             take(&from);
         }
         make(of);
-        of->record += of->taps + 12;
-        of->out += 4;
-        from.offset += 4;
+        record += words;
+        at += 4;
+        offset += 4;
     }
     if (of->low > INT8_MIN || of->high < INT8_MAX) {
         int8x16_t low = vdupq_n_s8((int8_t)of->low), high = vdupq_n_s8((int8_t)of->high);
-        for (int32_t left = of->pixels * of->pitch; left > 0; left -= 16, out += 16) {
-            mve_pred16_t some = vctp8q((uint32_t)left);
+        for (int32_t n = of->pixels * of->pitch; n > 0; n -= 16, out += 16) {
+            mve_pred16_t some = vctp8q((uint32_t)n);
             vstrbq_p_s8(out, vminq_s8(vmaxq_s8(vldrbq_z_s8(out, some), low), high), some);
         }
     }
+}
+
+/* r0 to, r1 the value, r2 bytes left. */
+LT_SHARED NAKED void lt_planes_fill(int8_t *to UNUSED, int32_t value UNUSED, int32_t n UNUSED)
+{
+    __asm__("push {r7, lr}\n\t"
+            "vdup.8 q0, r1\n\t"
+            "wlstp.8 lr, r2, 2f\n"
+            "1:\n\t"
+            "vstrb.8 q0, [r0], #16\n\t"
+            "letp lr, 1b\n"
+            "2:\n\t"
+            "pop {r7, pc}");
 }
 
 #endif

@@ -55,7 +55,11 @@ def _pieces(of: Windows) -> tuple[int, ...]:
 
 def scratch(axis: Axis, kernel_h: int, columns: int) -> int:
     """Bytes of scratch memory to make so many columns at a time."""
-    return 4 * kernel_h * ((columns - 1) * axis.stride + axis.kernel) + _LANES if columns else 0
+    if not columns:
+        return 0
+    more = max(0, 4 - columns) if kernel_h * axis.kernel > _LANES else 0
+    reach = (columns - 1) * axis.stride + axis.kernel
+    return kernel_h * (4 * reach + more * axis.stride) + _LANES
 
 
 @dataclass(frozen=True, slots=True)
