@@ -47,7 +47,7 @@ def _piece(of: Windows) -> int:
 
 
 def _pieces(of: Windows) -> tuple[int, ...]:
-    """The same with less scratch memory, the most first: with fewer than four, too much is read twice."""
+    """The same with less scratch memory, the most first; with fewer than four, much is read twice."""
     normal = _piece(of)
     parts = dict.fromkeys(-(-of.columns // count) for count in range(2, of.columns))
     return normal, *(n for n in parts if _FEWEST <= n < normal)
@@ -85,8 +85,8 @@ class DepthwisePlanes(Windowed):
         rows, taken = of.rows * groups, 0
         for columns_read in read:
             plane = of.kernel_h * columns_read
-            fours = near and 3 * (plane + of.kernel_h) <= _REACH and columns_read > 3
-            taken += -(-columns_read // (4 if fours else 2))
+            by_fours = near and 3 * (plane + of.kernel_h) <= _REACH and columns_read > 3
+            taken += -(-columns_read // (4 if by_fours else 2))
         found |= {"rows": rows * pieces, "taken": rows * taken}
         if of.taps <= _LANES:
             return {**found, "pixels": of.steps * columns * groups}
@@ -105,8 +105,8 @@ def _work(windows: Windows) -> DepthwisePlanes:
 
 
 def _node(layer: Layer) -> Node:
-    """In pieces of the normal size; other forms are in smaller ones, and, without scratch memory, those of
-    lt_depthwise_vector, or else of lt_depthwise_mult1."""
+    """In pieces of the normal size; other forms are in smaller ones, and, of less scratch memory, those
+    of lt_depthwise_vector, or else of lt_depthwise_mult1."""
     over, quick, windows = layer.over, layer.narrow, layer.windows
     words = -(-layer.out_c // 4) * (over.taps + 12)
     records = Array("int32_t", Later(words, lambda: _records(quick, layer)), weights=True)

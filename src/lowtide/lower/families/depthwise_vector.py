@@ -20,7 +20,13 @@ def _fits(layer: Layer) -> bool:
     over = layer.over
     small = max(over.kernel_h, over.kernel_w) <= _ROWS and over.dilation_w == 1
     able = over.kernel_w == 1 or (small and over.stride_w in (1, 2))
-    return able and over.in_c % 4 == 0 and layer.target.has_helium and layer.is_depthwise and layer.is_narrow()
+    return (
+        able
+        and over.in_c % 4 == 0
+        and layer.target.has_helium
+        and layer.is_depthwise
+        and layer.is_narrow()
+    )
 
 
 @dataclass(frozen=True, slots=True)
