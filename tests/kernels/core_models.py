@@ -101,6 +101,18 @@ def depthwise_kernels(net: Models) -> None:
                     net.depthwise(x, 1, kernel, Layer(stride=stride, padding=VALID))
 
 
+def depthwise_tall(net: Models) -> None:
+    """Kernels of one column, as in networks over time, and others of more rows than columns."""
+    for width, count in ((1, 4), (1, 8), (1, 12), (1, 5), (2, 8), (5, 8), (3, 22)):
+        x = net.input(1, 24, width, count, zero=-9)
+        for kernel in [(5, 1), (9, 1), (17, 1), (23, 1), (12, 2)]:
+            for stride in [(1, 1), (3, 2)]:
+                if kernel[1] <= width:
+                    net.depthwise(x, 1, kernel, Layer(stride=stride, padding=VALID, zero=3))
+                net.depthwise(x, 1, kernel, Layer(stride=stride, zero=-128, activation=RELU))
+        net.depthwise(x, 1, (5, 1), Layer(dilation=(2, 3)))
+
+
 def depthwise_arithmetic(net: Models) -> None:
     """Zero points and factors at both ends, sums that saturate, halves, constant channels."""
     x = net.input(1, 3, 7, 4, zero=-128, scale=0.004)

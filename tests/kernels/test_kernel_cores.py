@@ -22,6 +22,7 @@ from core_models import (
     depthwise_channels,
     depthwise_kernels,
     depthwise_rows,
+    depthwise_tall,
     model,
     windows,
 )
@@ -57,7 +58,17 @@ FAMILIES = {
     "conv_scalar": Family(PLAIN, DENSE),
     "depthwise_3x3": Family(DSP, (depthwise_rows, depthwise_arithmetic)),
     "depthwise_columns": Family(DSP, (depthwise_channels, depthwise_kernels)),
-    "depthwise_vector": Family(HELIUM, (depthwise_rows, depthwise_kernels, depthwise_arithmetic)),
+    "depthwise_planes": Family(
+        HELIUM,
+        (
+            depthwise_rows,
+            depthwise_channels,
+            depthwise_kernels,
+            depthwise_tall,
+            depthwise_arithmetic,
+        ),
+    ),
+    "depthwise_vector": Family(HELIUM, ()),  # the lean form of planes, for most shapes
     "depthwise_scalar": Family(
         PLAIN, (depthwise_channels, depthwise_kernels, depthwise_arithmetic)
     ),
@@ -78,6 +89,12 @@ def test_on_the_host(family: str, case: Case) -> None:
 @pytest.mark.parametrize("case", [windows, channels])
 def test_lean_on_the_host(case: Case) -> None:
     target = FAMILIES["conv_scalar"].target
+    assert differences(model(case), target=target, lean=True) == []
+
+
+@pytest.mark.parametrize("case", FAMILIES["depthwise_planes"].cases)
+def test_lean_depthwise_on_the_host(case: Case) -> None:
+    target = FAMILIES["depthwise_vector"].target
     assert differences(model(case), target=target, lean=True) == []
 
 
@@ -118,16 +135,18 @@ def test_which_convolutions_are_made_so(
 @pytest.mark.parametrize(
     ("count", "kernel", "layer", "families"),
     [
-        (8, (3, 3), Layer(), "3x3 vector scalar"),
-        (8, (3, 3), Layer(stride=(2, 2), dilation=(1, 1)), "3x3 vector scalar"),
-        (6, (3, 3), Layer(), "scalar"),
-        (8, (3, 3), Layer(stride=(1, 3)), "scalar"),
+        (8, (3, 3), Layer(), "3x3 planes scalar"),
+        (8, (3, 3), Layer(stride=(2, 2), dilation=(1, 1)), "3x3 planes scalar"),
+        (6, (3, 3), Layer(), "planes scalar"),
+        (8, (3, 3), Layer(stride=(1, 3)), "planes scalar"),
         (8, (3, 3), Layer(dilation=(1, 2)), "scalar"),
-        (8, (1, 3), Layer(), "vector scalar"),
-        (8, (7, 7), Layer(), "vector scalar"),
-        (8, (8, 3), Layer(), "scalar"),
+        (8, (1, 3), Layer(), "planes scalar"),
+        (8, (7, 7), Layer(), "planes scalar"),
+        (8, (8, 3), Layer(), "planes scalar"),
+        (8, (9, 9), Layer(), "scalar"),
+        (3, (3, 3), Layer(), "scalar"),
         (8, (3, 3), Layer(real=2.0), ""),
-        (5, (2, 5), Layer(weights=np.array(-128)), "columns scalar"),
+        (5, (2, 5), Layer(weights=np.array(-128)), "columns planes scalar"),
         (8, (5, 1), Layer(), "columns vector scalar"),
     ],
 )

@@ -24,6 +24,7 @@ from lowtide.lower.families.conv_vector import ConvVector
 from lowtide.lower.families.depthwise_3x3 import Depthwise3x3
 from lowtide.lower.families.depthwise_columns import DepthwiseColumns
 from lowtide.lower.families.depthwise_mult1 import DepthwiseMult1
+from lowtide.lower.families.depthwise_planes import DepthwisePlanes
 from lowtide.lower.families.depthwise_vector import DepthwiseVector
 from lowtide.lower.lowerings import Lowerings
 from lowtide.lower.nodes import AnyNode, Node
@@ -40,7 +41,7 @@ from lowtide.rows.stages import Segment, ends_bytes, row_lives, steps_of, touche
 from lowtide.rows.table import RowTable, own_scratch
 from lowtide.target import Target
 
-_CORES = DepthwiseMult1 | Depthwise3x3 | DepthwiseColumns | DepthwiseVector
+_CORES = DepthwiseMult1 | Depthwise3x3 | DepthwiseColumns | DepthwisePlanes | DepthwiseVector
 _PARTS = _CORES | ConvPacked | Conv4x2 | ConvVector
 
 

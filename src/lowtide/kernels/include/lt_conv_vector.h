@@ -62,9 +62,14 @@ void lt_vector_two_16(const lt_vector *of);
 void lt_vector_one_8(const lt_vector *of);
 void lt_vector_one_16(const lt_vector *of);
 
-/* Copy n >= 0 bytes; copy them, their sign bits flipped; set them to a value. */
-void lt_vector_copy(int8_t *to, const int8_t *from, int32_t n);
-void lt_vector_copy_flipped(int8_t *to, const int8_t *from, int32_t n);
+/* Some `bytes` of each of some `rows`, which go to places `pitch` apart, their bits `flip` flipped; those of
+ * a row that is null are `padding`. */
+typedef struct {
+    int32_t rows, bytes, pitch, padding, flip;
+} lt_vector_rows;
+
+/* Copy them from `offset` on; set n >= 0 bytes to a value. */
+void lt_vector_copy(int8_t *to, const void *const *rows, int32_t offset, const lt_vector_rows *of);
 void lt_vector_fill(int8_t *to, int32_t value, int32_t n);
 
 #endif

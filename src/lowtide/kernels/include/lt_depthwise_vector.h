@@ -3,8 +3,9 @@
  * Arm's Helium.
  *
  * A quicker form of lt_depthwise_mult1.h, for programs that are made for such a core; its conditions,
- * and: a multiple of 4 channels, no dilation along a row, stride 1 or 2 along it, at most LT_TAPS_ROWS
- * rows. Four channels times two pixels at once; the last two may make a pixel again.
+ * and: a multiple of 4 channels, and either windows of one column, or no dilation along a row, stride 1 or 2
+ * along it, at most LT_TAPS_ROWS rows. Four channels times two pixels at once, of which the last two may
+ * make a pixel again; or times one, of windows of one column.
  *
  * A record is what four channels need: weights, int8 [kernel_h][kernel_w][4]; four biases, with the
  * input's zero point folded in; four multipliers; then four times -1 - shift: a factor is
@@ -60,7 +61,22 @@ void lt_taps_2(const lt_taps *of);
 void lt_taps_2_first(const lt_taps *of);
 void lt_taps_2_last(const lt_taps *of);
 
-/* Whatever there is. */
+/* All channels of a pixel whose window is one column. */
+typedef struct {
+    const void *const *rows; /* kernel_h of them, null where they are padding */
+    const int32_t *records;
+    int8_t *out;
+    int32_t offset; /* where in rows the column is */
+    int32_t groups;
+    int32_t zero, low, high; /* the output's zero point and range */
+    int32_t padding;         /* the input's zero point */
+    int32_t kernel_h;
+    int32_t inside; /* 0: the column is padding */
+} lt_tall;
+
+void lt_taps_tall(const lt_tall *of);
+
+/* Whatever there is of other windows. */
 void lt_taps_any(const lt_taps *of);
 
 #endif

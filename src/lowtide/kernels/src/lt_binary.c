@@ -135,9 +135,11 @@ LT_ROW(add_s16_row, LT_S16)
 LT_PAIR(add_s8_pair, lt_addition, LT_S8, add)
 LT_PAIR(add_u8_pair, lt_addition, LT_U8, add)
 LT_PAIR(add_s16_pair, lt_addition, LT_S16, add)
+#ifndef LT_HELIUM
 LT_MUL(mul_s8_pair, LT_S8)
 LT_MUL(mul_u8_pair, LT_U8)
 LT_PAIR(mul_s16_pair, lt_mul, LT_S16, multiply)
+#endif
 LT_PAIR(prelu_s8_pair, lt_prelu, LT_S8, prelu)
 LT_PAIR(prelu_u8_pair, lt_prelu, LT_U8, prelu)
 LT_PAIR(min_s8_pair, lt_pair, LT_S8, lt_lesser)

@@ -7,52 +7,35 @@
 
 #include "lt_fixed.h"
 
-static inline void copy(const lt_conv_vector_s8 *p, int8_t *to, const int8_t *from, int32_t n)
-{
-    (p->flip != 0 ? lt_vector_copy_flipped : lt_vector_copy)(to, from, n);
-}
-
 /* A row of the window whose columns are apart; some are padding. */
-static void gather_pixels(const lt_conv_vector_s8 *p, const int8_t *row, int32_t first, int8_t *to)
+static void gather_pixels(const lt_conv_vector_s8 *p, const void *row, int32_t first, int8_t *to)
 {
-    int32_t in_c = p->in_c;
-    for (int32_t kx = p->kernel_w; kx > 0; kx--, first += p->dilation_w, to += in_c) {
-        if (first >= 0 && first < p->in_w) {
-            copy(p, to, row + first * in_c, in_c);
-        } else {
-            lt_vector_fill(to, p->input_zero, in_c);
-        }
+    lt_vector_rows of = {1, p->in_c, 0, p->input_zero, p->flip};
+    for (int32_t kx = p->kernel_w; kx > 0; kx--, first += p->dilation_w, to += p->in_c) {
+        const void *const in = first >= 0 && first < p->in_w ? row : NULL;
+        lt_vector_copy(to, &in, first * p->in_c, &of);
     }
 }
 
-/* A row of the window that is `before` columns of padding, then some of the image, then padding. */
-static void gather_edge(const lt_conv_vector_s8 *p, const int8_t *row, int32_t first, int8_t *to)
-{
-    int32_t in_c = p->in_c, before = first < 0 ? -first : 0, after = first + p->kernel_w - p->in_w;
-    before = before < p->kernel_w ? before : p->kernel_w;
-    after = after < 0 ? 0 : after < p->kernel_w ? after : p->kernel_w;
-    int32_t inside = (p->kernel_w - before - after) * in_c;
-    lt_vector_fill(to, p->input_zero, p->kernel_w * in_c);
-    copy(p, to + before * in_c, row + (first + before) * in_c, inside);
-}
-
-/* The products of the pixel whose window begins in column `first`. */
+/* The products of the pixel whose window begins in column `first`: of each row `before` columns of padding,
+ * then some of the image, then padding. */
 LT_APART static void gather(const lt_conv_vector_s8 *p, const void *const *rows, int32_t first, int8_t *to)
 {
-    int32_t run = p->kernel_w * p->in_c, whole = p->dilation_w == 1 || p->kernel_w == 1;
-    int32_t inside = whole && first >= 0 && first + p->kernel_w <= p->in_w;
-    for (int32_t ky = p->kernel_h; ky > 0; ky--, rows++, to += run) {
-        const int8_t *row = *rows;
-        if (row == NULL) {
-            lt_vector_fill(to, p->input_zero, run);
-        } else if (inside) {
-            copy(p, to, row + first * p->in_c, run);
-        } else if (whole) {
-            gather_edge(p, row, first, to);
-        } else {
-            gather_pixels(p, row, first, to);
+    int32_t width = p->kernel_w, in_c = p->in_c, run = width * in_c;
+    if (p->dilation_w != 1 && width != 1) {
+        for (int32_t ky = p->kernel_h; ky > 0; ky--, to += run) {
+            gather_pixels(p, *rows++, first, to);
         }
+        return;
     }
+    int32_t before = first < 0 ? -first : 0, after = first + width - p->in_w;
+    before = before < width ? before : width;
+    after = after < 0 ? 0 : after < width ? after : width;
+    if (before + after > 0) {
+        lt_vector_fill(to, p->input_zero, p->products);
+    }
+    lt_vector_rows of = {p->kernel_h, (width - before - after) * in_c, run, p->input_zero, p->flip};
+    lt_vector_copy(to + before * in_c, rows, (first + before) * in_c, &of);
 }
 
 /* The last channels, which are no four, of the pixels of `of`, by `run`. Changes `of`. */
@@ -159,10 +142,13 @@ LT_SHARED void lt_conv_vector_s8_row(const void *params, const lt_step *step)
 
 #include <string.h>
 
-LT_SHARED void lt_vector_copy(int8_t *to, const int8_t *from, int32_t n)
+LT_SHARED void lt_vector_copy(int8_t *to, const void *const *rows, int32_t offset, const lt_vector_rows *of)
 {
-    if (n > 0) {
-        memcpy(to, from, (size_t)n);
+    for (int32_t y = 0; y < of->rows; y++, to += of->pitch) {
+        const int8_t *from = rows[y];
+        for (int32_t i = 0; i < of->bytes; i++) {
+            to[i] = (int8_t)(from == NULL ? of->padding : from[offset + i] ^ of->flip);
+        }
     }
 }
 
@@ -170,13 +156,6 @@ LT_SHARED void lt_vector_fill(int8_t *to, int32_t value, int32_t n)
 {
     if (n > 0) {
         memset(to, value, (size_t)n);
-    }
-}
-
-LT_SHARED void lt_vector_copy_flipped(int8_t *to, const int8_t *from, int32_t n)
-{
-    for (int32_t i = 0; i < n; i++) {
-        to[i] = (int8_t)(from[i] ^ 0x80);
     }
 }
 

@@ -183,17 +183,38 @@ LT_SHARED NAKED void lt_vector_one_16(const lt_vector *of UNUSED)
     ONE("64", "-48", "-32", "-16");
 }
 
-/* r0 to, r1 from, r2 bytes left. */
-LT_SHARED NAKED void lt_vector_copy(int8_t *to UNUSED, const int8_t *from UNUSED, int32_t n UNUSED)
+/* r0 to, r1 rows, r2 offset, r3 a row, r4 how many are left, r5 bytes, r6 pitch, r12 where they go; q1 padding,
+ * q2 flip. */
+LT_SHARED NAKED void lt_vector_copy(int8_t *to UNUSED, const void *const *rows UNUSED,
+                                    int32_t offset UNUSED, const lt_vector_rows *of UNUSED)
 {
-    __asm__("push {r7, lr}\n\t"
-            "wlstp.8 lr, r2, 2f\n"
+    __asm__("push {r4-r8, lr}\n\t"
+            "ldm r3, {r4-r8}\n\t"
+            "vdup.8 q1, r7\n\t"
+            "vdup.8 q2, r8\n"
             "1:\n\t"
-            "vldrb.u8 q0, [r1], #16\n\t"
-            "vstrb.8 q0, [r0], #16\n\t"
-            "letp lr, 1b\n"
+            "ldr r3, [r1], #4\n\t"
+            "mov r12, r0\n\t"
+            "cbz r3, 4f\n\t"
+            "add r3, r3, r2\n\t"
+            "wlstp.8 lr, r5, 3f\n"
             "2:\n\t"
-            "pop {r7, pc}");
+            "vldrb.u8 q0, [r3], #16\n\t"
+            "veor q0, q0, q2\n\t"
+            "vstrb.8 q0, [r12], #16\n\t"
+            "letp lr, 2b\n"
+            "3:\n\t"
+            "add r0, r0, r6\n\t"
+            "subs r4, r4, #1\n\t"
+            "bne 1b\n\t"
+            "pop {r4-r8, pc}\n"
+            "4:\n\t"
+            "wlstp.8 lr, r5, 6f\n"
+            "5:\n\t"
+            "vstrb.8 q1, [r12], #16\n\t"
+            "letp lr, 5b\n"
+            "6:\n\t"
+            "b 3b");
 }
 
 /* r0 to, r1 the value, r2 bytes left. */
@@ -203,21 +224,6 @@ LT_SHARED NAKED void lt_vector_fill(int8_t *to UNUSED, int32_t value UNUSED, int
             "vdup.8 q0, r1\n\t"
             "wlstp.8 lr, r2, 2f\n"
             "1:\n\t"
-            "vstrb.8 q0, [r0], #16\n\t"
-            "letp lr, 1b\n"
-            "2:\n\t"
-            "pop {r7, pc}");
-}
-
-/* r0 to, r1 from, r2 bytes left. */
-LT_SHARED NAKED void lt_vector_copy_flipped(int8_t *to UNUSED, const int8_t *from UNUSED, int32_t n UNUSED)
-{
-    __asm__("push {r7, lr}\n\t"
-            "vmov.i8 q1, #0x80\n\t"
-            "wlstp.8 lr, r2, 2f\n"
-            "1:\n\t"
-            "vldrb.u8 q0, [r1], #16\n\t"
-            "veor q0, q0, q1\n\t"
             "vstrb.8 q0, [r0], #16\n\t"
             "letp lr, 1b\n"
             "2:\n\t"

@@ -22,6 +22,19 @@ static void run(const lt_taps *of)
     }
 }
 
+/* Pixels one by one: a column of padding is one whose rows are. */
+static void run_tall(const lt_depthwise_vector_s8 *p, const lt_step *step)
+{
+    lt_tall of = {step->in, p->records, step->out[0], 0, p->channels >> 2, p->output_zero, p->low, p->high,
+                  p->input_zero, p->kernel_h, 0};
+    for (int32_t x = 0, column = -p->pad_left; x < p->out_w; x++, column += p->stride_w) {
+        of.inside = column >= 0 && column < p->in_w;
+        of.offset = column * p->channels;
+        lt_taps_tall(&of);
+        of.out += p->channels;
+    }
+}
+
 LT_SHARED void lt_depthwise_vector_s8_row(const void *params, const lt_step *step)
 {
     const lt_depthwise_vector_s8 *p = params;
@@ -30,6 +43,10 @@ LT_SHARED void lt_depthwise_vector_s8_row(const void *params, const lt_step *ste
                   p->output_zero, p->low, p->high, p->input_zero, p->kernel_h, p->kernel_w,
                   p->stride_w, 0, 0, 0};
     LT_MACS(p->out_w * p->kernel_h * p->kernel_w * channels);
+    if (p->kernel_w == 1) {
+        run_tall(p, step);
+        return;
+    }
     for (int32_t x = 0; x < p->out_w; x += 2) {
         int32_t at = x + 1 < p->out_w || x == 0 ? x : x - 1, first = at * p->stride_w - p->pad_left;
         of.again = at < x;
@@ -71,6 +88,22 @@ LT_SHARED void lt_taps_any(const lt_taps *of)
         }
         of->out[c] = channel(of, record, 0, c);
         record += (c & 3) == 3 ? of->kernel_h * of->kernel_w + 12 : 0;
+    }
+}
+
+LT_SHARED void lt_taps_tall(const lt_tall *of)
+{
+    for (int32_t c = 0; c < 4 * of->groups; c++) {
+        const int32_t *record = of->records + (c >> 2) * (of->kernel_h + 12);
+        const int8_t *w = (const int8_t *)record + (c & 3);
+        const int32_t *scale = record + of->kernel_h + (c & 3);
+        int32_t sum = scale[0], shift = -1 - scale[8];
+        for (int32_t ky = 0; ky < of->kernel_h; ky++, w += 4) {
+            const int8_t *x = of->inside ? of->rows[ky] : NULL;
+            sum += *w * (x != NULL ? x[of->offset + c] : of->padding);
+        }
+        sum = lt_narrow(lt_add(sum, sum), scale[4], lt_centre(2 * of->zero + 1, shift), shift);
+        of->out[c] = (int8_t)lt_clamp(sum, of->low, of->high);
     }
 }
 

@@ -281,4 +281,40 @@ LT_SHARED void lt_taps_any(const lt_taps *of)
     }
 }
 
+static inline void put_tall(const lt_tall *of, int8_t *out, int32x4_t sum, const int8_t *record)
+{
+    const int32_t *scale = (const int32_t *)(const void *)record;
+    sum = vqrdmulhq_s32(vaddq_s32(sum, vldrwq_s32(scale)), vldrwq_s32(scale + 4));
+    sum = vrshlq_s32(vaddq_s32(sum, vshrq_n_s32(sum, 31)), vldrwq_s32(scale + 8));
+    sum = vmaxq_s32(vaddq_n_s32(sum, of->zero), vdupq_n_s32(of->low));
+    vstrbq_s32(out, vminq_s32(sum, vdupq_n_s32(of->high)));
+}
+
+/* Eight channels at once; of four that are left, twice the same. */
+LT_SHARED void lt_taps_tall(const lt_tall *of)
+{
+    const int8_t *w = (const int8_t *)of->records;
+    int32_t height = of->kernel_h, inside = of->inside, padding = of->padding;
+    for (int32_t c = 0; c < 4 * of->groups; c += 8) {
+        int32_t more = c + 4 < 4 * of->groups, offset = of->offset + c, other = 4 * more;
+        const int8_t *v = w + (more ? 4 * height + 48 : 0);
+        const void *const *rows = of->rows;
+        int32x4_t one = vdupq_n_s32(0), two = one;
+        for (int32_t n = height; n > 0; n--, w += 4, v += 4) {
+            const int8_t *x = *rows++;
+            if (x != NULL && inside) {
+                x += offset;
+                one = vaddq_s32(one, vmulq_s32(vldrbq_s32(x), vldrbq_s32(w)));
+                two = vaddq_s32(two, vmulq_s32(vldrbq_s32(x + other), vldrbq_s32(v)));
+            } else {
+                one = vaddq_s32(one, vmulq_n_s32(vldrbq_s32(w), padding));
+                two = vaddq_s32(two, vmulq_n_s32(vldrbq_s32(v), padding));
+            }
+        }
+        put_tall(of, of->out + c + other, two, v);
+        put_tall(of, of->out + c, one, w);
+        w = v + 48;
+    }
+}
+
 #endif

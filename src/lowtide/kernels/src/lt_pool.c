@@ -154,33 +154,37 @@ LT_INLINE void eat(const lt_pool *p, const lt_step *step, lt_elem type, kind k, 
 
 static const flips none = {0, 0};
 
-#define LT_POOL(name, type, kind)                                           \
+#define LT_POOL_ROW(name, type, kind)                                       \
     LT_SHARED void lt_##name##_row(const void *params, const lt_step *step) \
     {                                                                       \
         row(params, step, type, kind, none);                                \
-    }                                                                       \
+    }
+
+#define LT_POOL_EAT(name, type, kind)                                       \
     LT_SHARED void lt_##name##_eat(const void *params, const lt_step *step) \
     {                                                                       \
         eat(params, step, type, kind, none);                                \
     }
 
-#define LT_POOL_U8(name, kind)                                              \
-    LT_SHARED void lt_##name##_row(const void *params, const lt_step *step) \
-    {                                                                       \
-        const lt_pool_u8 *p = params;                                       \
-        flips flip = {p->in_flip, p->out_flip};                             \
-        row(&p->pool, step, LT_U8, kind, flip);                             \
-    }                                                                       \
-    LT_SHARED void lt_##name##_eat(const void *params, const lt_step *step) \
-    {                                                                       \
-        const lt_pool_u8 *p = params;                                       \
-        flips flip = {p->in_flip, p->out_flip};                             \
-        eat(&p->pool, step, LT_U8, kind, flip);                             \
+#define LT_POOL_U8(name, how, kind)                                           \
+    LT_SHARED void lt_##name##_##how(const void *params, const lt_step *step) \
+    {                                                                         \
+        const lt_pool_u8 *p = params;                                         \
+        flips flip = {p->in_flip, p->out_flip};                               \
+        how(&p->pool, step, LT_U8, kind, flip);                               \
     }
 
-LT_POOL(average_pool_s8, LT_S8, AVERAGE)
-LT_POOL_U8(average_pool_u8, AVERAGE)
-LT_POOL(average_pool_s16, LT_S16, AVERAGE)
-LT_POOL(max_pool_s8, LT_S8, MAX)
-LT_POOL_U8(max_pool_u8, MAX)
-LT_POOL(max_pool_s16, LT_S16, MAX)
+#ifndef LT_HELIUM
+LT_POOL_ROW(average_pool_s8, LT_S8, AVERAGE)
+LT_POOL_ROW(max_pool_s8, LT_S8, MAX)
+LT_POOL_U8(average_pool_u8, row, AVERAGE)
+LT_POOL_U8(max_pool_u8, row, MAX)
+#endif
+LT_POOL_ROW(average_pool_s16, LT_S16, AVERAGE)
+LT_POOL_ROW(max_pool_s16, LT_S16, MAX)
+LT_POOL_EAT(average_pool_s8, LT_S8, AVERAGE)
+LT_POOL_EAT(average_pool_s16, LT_S16, AVERAGE)
+LT_POOL_EAT(max_pool_s8, LT_S8, MAX)
+LT_POOL_EAT(max_pool_s16, LT_S16, MAX)
+LT_POOL_U8(average_pool_u8, eat, AVERAGE)
+LT_POOL_U8(max_pool_u8, eat, MAX)

@@ -7,6 +7,10 @@
 #include "lt_elem.h"
 #include "lt_fixed.h"
 
+#ifdef LT_HELIUM
+#include <arm_mve.h>
+#endif
+
 typedef enum { SUM, MAX, MIN } kind;
 
 static void reset(int32_t *totals, uint32_t count, int32_t start)
@@ -37,6 +41,31 @@ LT_INLINE int32_t finish(const lt_reduce *p, int32_t total, lt_elem type, kind k
     return lt_clamp(total, lt_least(type), lt_greatest(type));
 }
 
+/* Join `count` elements of `in`, from number `from` on, to as many totals. */
+LT_INLINE void join_run(int32_t *totals, const void *in, int32_t from, int32_t count, lt_elem type, kind k)
+{
+    int32_t i = 0;
+#ifdef LT_HELIUM
+    for (; i + 4 <= count; i += 4) {
+        int32x4_t total = vldrwq_s32(totals + i), value;
+        if (type == LT_S8) {
+            value = vldrbq_s32((const int8_t *)in + from + i);
+        } else if (type == LT_U8) {
+            value = vreinterpretq_s32_u32(vldrbq_u32((const uint8_t *)in + from + i));
+        } else {
+            value = vldrhq_s32((const int16_t *)in + from + i);
+        }
+        total = k == MAX ? vmaxq_s32(total, value)
+                : k == MIN ? vminq_s32(total, value)
+                           : vaddq_s32(total, value);
+        vstrwq_s32(totals + i, total);
+    }
+#endif
+    for (; i < count; i++) {
+        totals[i] = join(totals[i], lt_get(in, from + i, type), k);
+    }
+}
+
 LT_INLINE void eat(const lt_reduce *p, const lt_step *step, lt_elem type, kind k)
 {
     int32_t start = k == SUM ? p->start : k == MAX ? INT32_MIN : INT32_MAX;
@@ -48,9 +77,8 @@ LT_INLINE void eat(const lt_reduce *p, const lt_step *step, lt_elem type, kind k
     int32_t in = 0;
     for (uint32_t o = 0; o < p->outer; o++) {
         for (uint32_t r = 0; r < p->reduced; r++) {
-            for (uint32_t i = 0; i < p->inner; i++) {
-                totals[i] = join(totals[i], lt_get(step->in[0], in++, type), k);
-            }
+            join_run(totals, step->in[0], in, (int32_t)p->inner, type, k);
+            in += (int32_t)p->inner;
         }
         totals += p->inner;
     }

@@ -19,8 +19,14 @@ _ROWS = 7
 def _fits(layer: Layer) -> bool:
     over = layer.over
     small = max(over.kernel_h, over.kernel_w) <= _ROWS and over.dilation_w == 1
-    able = small and over.stride_w in (1, 2) and over.in_c % 4 == 0
-    return able and layer.target.has_helium and layer.is_depthwise and layer.is_narrow()
+    able = over.kernel_w == 1 or (small and over.stride_w in (1, 2))
+    return (
+        able
+        and over.in_c % 4 == 0
+        and layer.target.has_helium
+        and layer.is_depthwise
+        and layer.is_narrow()
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +39,13 @@ class DepthwiseVector(Windowed):
         """What is done to make `columns` columns; those of padding count if these are all."""
         of, axis, steps, kernel_h = self.of, self.axis, self.of.steps, self.of.kernel_h
         pairs, groups = -(-columns // 2), of.in_c // 4
+        if axis.kernel == 1:
+            return {
+                "tall": steps * columns,
+                "tall_groups": steps * columns * groups,
+                "tall_taps": of.rows * columns * groups,
+                "tall_padding": (steps * kernel_h - of.rows) * columns * groups,
+            }
         found: dict[str, float] = {"pairs": steps * pairs, "pair_rows": steps * pairs * kernel_h}
         seen = self._edges(columns) if columns == self.columns or padded else ()
         if (kernel_h, axis.kernel) == (3, 3):
