@@ -49,7 +49,14 @@ def fitted(
     for (kernel, name), each in sorted(found.items()):
         if each > 0:
             kernels.setdefault(kernel, {})[name] = float(f"{each:.5g}")
+    for twin, kernel in _TWINS.items():
+        if kernel in kernels and twin not in kernels:
+            kernels[twin] = dict(kernels[kernel])
     return CostModel(core, board, 0.0, dict(sorted(kernels.items())))
+
+
+_TWINS = {"lt_conv_4x2_s8_three": "lt_conv_4x2_s8_row"}
+"""Forms of a kernel that are no points of the grid, and cost what it does."""
 
 
 def _apart(samples: Sequence[Measured]) -> list[list[Measured]]:
