@@ -22,11 +22,11 @@ from lowtide.place.rhythm import level_of, rings, round_of, walls_of
 from lowtide.rows.stages import Segment, Step, live_bytes, live_in
 from lowtide.rows.table import Cut, Ints, RowTable
 
-FULL = 1_200_000
+FULL = 2_400_000
 QUICK = 200_000
 """How many boxes are looked at, about, when rows are placed: for the plan that counts, and for one of
 many. A million takes about half a second."""
-_PER_BOX = 2_000
+_PER_BOX = 4_000
 """The same per box, at most."""
 
 _ROUNDS = (3, 4, 2, 6, 1, 8)
