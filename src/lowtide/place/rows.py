@@ -22,7 +22,7 @@ from lowtide.place.rhythm import Level, level_of, rings, round_of, walls_of
 from lowtide.rows.stages import Segment, Step, live_bytes, live_in
 from lowtide.rows.table import Cut, Ints, RowTable
 
-FULL = 3_000_000
+FULL = 2_000_000
 QUICK = 200_000
 """How many boxes are looked at, about, when rows are placed: for the plan that counts, and for one of
 many. A million takes about half a second."""
