@@ -5,21 +5,38 @@ it may do: the attempts are always the same, each as long as it always is; whoev
 on the way, and has the best so far.
 
 First fit is only as good as the order in which boxes are placed. So several orders are tried, of all
-boxes and of those of each segment apart, of single rows and of rings of them (`place.rhythm`). What they
-give is repaired (`place.repair`), time and again and each time for longer, as long as it gets lower:
-always the one that is lowest, but for those that have not got lower of late.
+boxes and of those of each segment apart, and the best few placements are repaired (`place.repair`): soon
+with little effort, later with more. Between the two, and for as long as there is time afterwards, rings
+of rows (`place.rhythm`) are placed too, and what was found is repaired time and again and each time for
+longer, as long as it gets lower: always the one that is lowest, but for those that have not got lower of
+late.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 
 from lowtide.effort import Budget
 from lowtide.place.firstfit import Boxes, Shelf, first_fit, height, look
-from lowtide.place.repair import repairs
+from lowtide.place.repair import WAYS, repairs
 from lowtide.place.rhythm import Level
+
+_FEW = ((200_000, 300_000), (1_200_000, 1 << 60))
+"""How many boxes are looked at, about, while a few placements are repaired, and then in others."""
+
+_PER_BOX = 2_000
+"""The first of these per box, at most."""
+
+_FITS = 0.4
+"""The part of that which first fits may take; a few orders are tried in any case."""
+
+_ANYHOW = 2
+"""How many orders are tried in any case."""
+
+_REPAIRED = 3
+"""How many placements by first fit are repaired, of those of all boxes and of those by segment."""
 
 _SLICE, _PART = 5_000, 4
 """How much work goes into the first repair of a placement: so much, or what it takes to place one in
@@ -37,8 +54,8 @@ _IDLE = 2
 _HOPE = 0.9
 """What is left of a gap, about, once it is repaired."""
 
-_NEAR = ((50_000, 0.001), (150_000, 0.003))
-"""After so much work, what is at most so far above the bound is good enough."""
+_QUICKER = 3
+"""First fit looks at so many boxes in the time that repair takes for one."""
 
 Found = tuple[int, list[int]]
 """How much work was done since the one before, and where the boxes lie by what was found now."""
@@ -48,34 +65,66 @@ class Anytime:
     """The best placement found so far; it can be asked for a better one as long as there may be one."""
 
     def __init__(
-        self, rows: Level, levels: Sequence[Callable[[], Level]], borders: Sequence[int], bound: int
+        self,
+        rows: Level,
+        levels: Callable[[], Sequence[Level]],
+        borders: Sequence[int],
+        bound: int,
     ) -> None:
         """Rows as they are, and merged to fewer boxes; `borders` are the first slots of segments, and
         the one after the last. No placement is lower than `bound`."""
         self._bound = bound
         self._attempts = _attempts(rows, levels, borders, bound)
-        self._spent, self._rows = 0, rows
+        self._rows = rows
         self._spent, self.best = next(self._attempts)
         self.top = height(rows.boxes, self.best)
 
     def until(self, effort: int) -> list[int]:
         """The best offsets once so much work was done in all."""
         left = Budget(effort - self._spent)
-        while not left.used_up and not self._is_good():
-            work, offsets = next(self._attempts, (None, self.best))
-            if work is None:
-                break
+        while not left.used_up and self.top > self._bound:
+            work, offsets = next(self._attempts)
             self._spent += work
             left.spend(work)
             if (top := height(self._rows.boxes, offsets)) < self.top:
                 self.best, self.top = offsets, top
         return self.best
 
-    def _is_good(self) -> bool:
-        over = self.top - self._bound
-        return over <= 0 or any(
-            self._spent >= work and over <= near * self._bound for work, near in _NEAR
-        )
+
+class _Fits:
+    """First fits of a level in several orders, each made when it is first asked for."""
+
+    def __init__(self, level: Level, borders: Sequence[int], bound: int) -> None:
+        self.level = level
+        self.kinds = (False, True) if len(borders) > 2 else (False,)
+        self._borders, self._bound = borders, bound
+        self._keys = _keys(level.boxes, level.kinds)
+        self._made: dict[tuple[int, bool], Found] = {}
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def get(self, turn: int, by_segment: bool = False) -> tuple[int, Found]:
+        """What is to be done for it now; how many boxes it looks at, and where they lie."""
+        work = 0
+        if (turn, by_segment) not in self._made:
+            level = self.level
+            free = [box for box in range(len(level.boxes)) if box not in level.known]
+            order = [*level.known, *sorted(free, key=self._keys[turn])]
+            if by_segment:
+                found = _by_segment(level, order, self._borders, self._keys, self._bound)
+            else:
+                looks = sum(map(len, level.boxes.meets))
+                found = looks, first_fit(level.boxes, order, level.known)
+            self._made[turn, by_segment] = found
+            work = 1 + int(found[0] * _price(level)) // _QUICKER
+        return work, self._made[turn, by_segment]
+
+
+def _price(level: Level) -> float:
+    """What it takes to look at a box, on average: less where numpy does it for many at once."""
+    meets = level.boxes.meets
+    return sum(map(look, meets)) / max(1, sum([1 + len(near) for near in meets]))
 
 
 class _Climb:
@@ -87,16 +136,18 @@ class _Climb:
         self.top = height(level.boxes, offsets)
         self._bound = bound
         self._turn = self.idle = 0
-        self.looks = sum(map(look, level.boxes.meets))
+        self._price = _price(level)
+        self._first = max(_SLICE, sum(map(look, level.boxes.meets)) // _PART)
 
     def go(self) -> Iterator[Found]:
         """Repair for longer than the last time."""
         level, before = self.level, self.top
-        left = max(_SLICE, self.looks // _PART) << min(self._turn - self.idle // 2, _LONGEST)
-        for work, offsets in repairs(level.boxes, level.known, self.best, self._bound, self._turn):
+        left = self._first << min(self._turn - self.idle // 2, _LONGEST)
+        for looks, offsets in repairs(level.boxes, level.known, self.best, self._bound, self._turn):
+            work = 1 + int(looks * self._price)
             left -= work
             self.best = offsets
-            yield work, level.of_each(offsets)
+            yield work, offsets
             if left <= 0:
                 break
         self.top = height(level.boxes, self.best)
@@ -110,12 +161,56 @@ class _Climb:
 
 
 def _attempts(
-    rows: Level, levels: Sequence[Callable[[], Level]], borders: Sequence[int], bound: int
+    rows: Level, levels: Callable[[], Sequence[Level]], borders: Sequence[int], bound: int
 ) -> Iterator[Found]:
-    """Attempts, the first of rows as they are: it gives a placement in any case."""
+    """Attempts without an end, the first of rows as they are: it gives a placement in any case."""
+    fits = _Fits(rows, borders, bound)
     climbs: list[_Climb] = []
+    others = _others(fits, levels, climbs, bound)
+    for effort, left in _FEW:
+        best: list[int] | None = None
+        for work, offsets in _few(fits, bound, min(effort, _PER_BOX * len(rows.boxes))):
+            yield work, offsets
+            if best is None or height(rows.boxes, offsets) < height(rows.boxes, best):
+                best = offsets
+        if best is not None:
+            climbs.append(_Climb(rows, best, bound))
+        while left > 0:
+            work, offsets = next(others)
+            yield work, offsets
+            left -= work
+
+
+def _few(fits: _Fits, bound: int, effort: int) -> Iterator[Found]:
+    """First fits of rows, and repairs of the best few, with so much effort in all."""
+    boxes, known, price = fits.level.boxes, fits.level.known, _price(fits.level)
+    chosen: list[list[int]] = []
+    for by_segment in fits.kinds:
+        made: list[list[int]] = []
+        left = int(effort * _FITS)
+        for turn in range(len(fits)):
+            if len(made) >= _ANYHOW and left <= 0:
+                break
+            work, (looks, offsets) = fits.get(turn, by_segment)
+            yield work, offsets
+            left -= looks
+            made.append(offsets)
+        chosen += sorted(made, key=lambda offsets: height(boxes, offsets))[:_REPAIRED]
+    for offsets in chosen:
+        for turn in range(WAYS):
+            each = effort // len(chosen) // WAYS
+            for looks, better in repairs(boxes, known, offsets, bound, turn, each):
+                yield 1 + int(looks * price), better
+                offsets = better
+
+
+def _others(
+    fits: _Fits, levels: Callable[[], Sequence[Level]], climbs: list[_Climb], bound: int
+) -> Iterator[Found]:
+    """Repairs of what has come furthest among `climbs`, and of more first fits and rings."""
+    rows = fits.level
     begun: set[tuple[int, int]] = set()
-    begins = _begins(rows, levels, borders, bound)
+    begins = _begins(fits, levels, bound)
     low, ahead = 1 << 60, 0
     while True:
         stuck = all(climb.idle >= _IDLE for climb in climbs)
@@ -126,48 +221,36 @@ def _attempts(
                 begun.add((len(level.boxes), climb.top))
                 climbs.append(climb)
             ahead -= _BEGUN * work
-            yield work, level.of_each(offsets)
+            yield work, _of_rows(rows, level, offsets)
             continue
         climb = min(climbs, key=lambda climb: climb.rank)
         for work, offsets in climb.go():
             ahead += work
-            yield work, offsets
+            yield work, _of_rows(rows, climb.level, offsets)
         if climb.top < low:
             low = climb.top
             if climb.level is not rows:
-                each = climb.level.of_each(climb.best)
-                climbs.append(_Climb(rows, [*each, *rows.known.values()], bound))
+                climbs.append(_Climb(rows, _of_rows(rows, climb.level, climb.best), bound))
+
+
+def _of_rows(rows: Level, level: Level, offsets: list[int]) -> list[int]:
+    """The offsets of rows, from those of a level: that stands for all of them but the known ones."""
+    if level is rows:
+        return offsets
+    each = iter(level.of_each(offsets))
+    return [rows.known[box] if box in rows.known else next(each) for box in range(len(rows.boxes))]
 
 
 def _begins(
-    rows: Level, levels: Sequence[Callable[[], Level]], borders: Sequence[int], bound: int
+    fits: _Fits, levels: Callable[[], Sequence[Level]], bound: int
 ) -> Iterator[tuple[Level, int, list[int]]]:
-    """First fits of rows and of rings in turn, one order after the other."""
-    made: list[tuple[Level, list[list[int]]]] = [(rows, _orders(rows))]
-    own = made[0][1]
-    for turn in range(len(own)):
-        for level, orders in made:
-            order = orders[turn]
-            yield level, _pass(level.boxes, order), first_fit(level.boxes, order, level.known)
-        if len(borders) > 2:
-            yield rows, *_by_segment(rows, own[turn], borders, own, bound)
-        if turn == 1:
-            made += [(level, _orders(level)) for level in [make() for make in levels]]
-
-
-def _pass(boxes: Boxes, some: Iterable[int]) -> int:
-    """What it takes to place some boxes once, by first fit."""
-    return sum([look(boxes.meets[box]) for box in some]) // _QUICKER
-
-
-_QUICKER = 3
-"""First fit looks at so many boxes in the time that repair takes for one."""
-
-
-def _orders(level: Level) -> list[list[int]]:
-    """Orders to try, what is known first."""
-    free = [box for box in range(len(level.boxes)) if box not in level.known]
-    return [[*level.known, *sorted(free, key=key)] for key in _keys(level.boxes, level.kinds)]
+    """First fits of rings and of rows in turn, one order after the other."""
+    rings = [_Fits(level, (), bound) for level in levels()]
+    for turn in range(len(fits)):
+        for some in (*rings, fits):
+            for by_segment in some.kinds:
+                work, (_, offsets) = some.get(turn, by_segment)
+                yield some.level, work, offsets
 
 
 Key = Callable[[int], tuple[float, ...]]
@@ -201,36 +284,27 @@ def _keys(boxes: Boxes, kinds: Sequence[int]) -> list[Key]:
 
 
 def _by_segment(
-    level: Level,
-    order: Sequence[int],
-    borders: Sequence[int],
-    orders: Sequence[Sequence[int]],
-    bound: int,
+    level: Level, order: Sequence[int], borders: Sequence[int], keys: Sequence[Key], bound: int
 ) -> Found:
     """First fit in `order` of the boxes that outlive a segment; then of each segment's own, in the best
     of several orders. That leaves the rest as many small problems, one per segment."""
     boxes, known = level.boxes, level.known
     inside: dict[int, list[int]] = {}
     shelf = Shelf(boxes, known)
-    high, work = bound, 0
+    high, looks = bound, 0
     for box in order:
         first = bisect_right(borders, boxes.starts[box]) - 1
         if box in known or first != bisect_left(borders, boxes.ends[box]) - 1:
             high = max(high, shelf.put(box))
-            work += _pass(boxes, (box,))
         else:
             inside.setdefault(first, []).append(box)
-    rank = [[0] * len(boxes) for _ in orders]
-    for number, some in enumerate(orders):
-        for place, box in enumerate(some):
-            rank[number][box] = place
     for members in inside.values():
         best: tuple[int, list[int]] | None = None
-        for ranks in rank:
+        for key in keys:
             for box in members:
                 shelf.move(box, -1)
-            top = max([shelf.put(box) for box in sorted(members, key=ranks.__getitem__)])
-            work += _pass(boxes, members)
+            top = max([shelf.put(box) for box in sorted(members, key=key)])
+            looks += sum([len(boxes.meets[box]) for box in members])
             if best is None or top < best[0]:
                 best = top, [shelf.at[box] for box in members]
             if top <= high:
@@ -239,4 +313,4 @@ def _by_segment(
         high = max(high, best[0])
         for box, offset in zip(members, best[1], strict=True):
             shelf.move(box, offset)
-    return work, shelf.at
+    return looks, shelf.at

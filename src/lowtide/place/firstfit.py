@@ -45,7 +45,7 @@ class Boxes:
 
     `index[i]` is the place in `problem.items` of box i; `sizes` are in units of the alignment, and
     offsets are multiples of `aligns`;
-    `meets[i]` lists the boxes live at the same time as box i.
+    `meets[i]` lists the boxes live at the same time as box i, in the order of their birth.
     """
 
     index: tuple[int, ...]
@@ -59,19 +59,22 @@ class Boxes:
         return len(self.index)
 
 
-def boxes_of(problem: Problem, *, near: bool = True) -> Boxes:
-    """The boxes of `problem`; items of no bytes or no lifetime are left out. Unless `near`, `meets` is
-    empty."""
+def boxes_of(problem: Problem) -> Boxes:
+    """The boxes of `problem`; items of no bytes or no lifetime are left out."""
     items = problem.items
     index = tuple(i for i, item in enumerate(items) if item.size > 0 and item.start < item.end)
     starts = tuple(items[i].start for i in index)
     ends = tuple(items[i].end for i in index)
+    born = sorted(range(len(index)), key=starts.__getitem__)
+    one, other = pairs_of([starts[box] for box in born], [ends[box] for box in born])
+    near = meets_of(one, np.array(born, np.int32)[other], len(index))
+    place = sorted(range(len(index)), key=born.__getitem__)
     return Boxes(
         index=index,
         sizes=tuple(-(-items[i].size // problem.align) for i in index),
         starts=starts,
         ends=ends,
-        meets=meets_of(*pairs_of(starts, ends), len(index)) if near else (),
+        meets=tuple(near[at] for at in place),
         aligns=tuple(-(-items[i].align // problem.align) for i in index),
     )
 

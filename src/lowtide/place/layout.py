@@ -13,7 +13,7 @@ from lowtide.ir.liveness import in_arena, lifetimes
 from lowtide.lower.nodes import Node, Port
 from lowtide.place import ALLOCATORS, Item, Move, Placement, Problem
 from lowtide.place.rows import FULL, place_rows
-from lowtide.rows.stages import Segment, Step
+from lowtide.rows.stages import Segment, Step, live_bytes
 from lowtide.rows.table import Cut, RowTable
 
 
@@ -156,6 +156,9 @@ def row_layout(
     `lives` are those of `rows.stages.row_lives`. The program's tables hold places in 16 bits, so that
     rows of a large arena are aligned more.
     """
+    peak = max(live_bytes(table, steps, lives))
+    while peak > align << 16:  # no arena is smaller
+        align *= 2
     placement = place_rows(table, steps, lives, segments, align=align, effort=effort)
     while placement.arena_bytes > align << 16:
         align *= 2

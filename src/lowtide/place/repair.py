@@ -17,11 +17,13 @@ from random import Random
 
 import numpy as np
 
-from lowtide.place.firstfit import CHEAP, Boxes, Numbers, height, look
+from lowtide.place.firstfit import CHEAP, Boxes, Numbers, height
 
 _WEIGHTS = ((1.0, 1.0), (0.5, 0.5), (1.0, 0.5))
 """What a box weighs: its size and its duration, each to some power, tried one after the other. Small and
 short boxes are ejected rather than large and long ones, which meet many others."""
+
+WAYS = len(_WEIGHTS)
 
 _SCALE = 16
 """Weights are whole numbers, so that their sums are exact; this many are one of size and duration 1."""
@@ -41,34 +43,41 @@ _NEVER = 1 << 50
 
 
 def repairs(
-    boxes: Boxes, known: Mapping[int, int], offsets: Sequence[int], bound: int, turn: int = 0
+    boxes: Boxes,
+    known: Mapping[int, int],
+    offsets: Sequence[int],
+    bound: int,
+    turn: int = 0,
+    effort: int = 1 << 60,
 ) -> Iterator[tuple[int, list[int]]]:
     """Offsets of no greater height than `offsets`, the same for boxes in `known`, better and better;
     before each, how much work it took since the one before: boxes looked at.
 
-    It ends at a height of `bound`, or where what is known leaves no room. `turn` says which of several
-    ways to go: in what a box weighs, in how large a step is, and by chance.
+    It ends at a height of `bound`, or where what is known leaves no room, or when boxes that are placed
+    have looked at about `effort` others. `turn` says which of several ways to go: in what a box weighs
+    (the first `WAYS` differ in that only), in how large a step is, and by chance.
     """
     best = list(offsets)
     least = max([bound, *(offset + boxes.sizes[box] for box, offset in known.items())])
     most = height(boxes, best)
-    search = _Search(boxes, known, best, _WEIGHTS[turn % len(_WEIGHTS)], turn)
-    while least < most:
+    search = _Search(boxes, known, best, _WEIGHTS[turn % WAYS], turn // WAYS)
+    while least < most and effort > 0:
         target = most - max(1, (most - least) // _STEPS[turn % len(_STEPS)])
-        work = search.lower(target)
-        while search.out:
-            looks, possible = search.settle(target)
+        work, left = search.lower(target), effort
+        while search.out and left > 0:
+            looks, possible = search.settle(target, min(_TURN, left))
             work += looks
-            if not possible:  # what is fixed leaves no room
-                least = target + 1
+            left -= looks
+            if not possible:  # what is fixed leaves no room: that was soon found
+                least, left = target + 1, effort
                 search.restore(best)
-                break
-            if search.out:
+            elif search.out:
                 yield work, best
                 work = 0
-        else:
-            best = list(search.at)
-            most = height(boxes, best)
+            else:
+                best = list(search.at)
+                most = height(boxes, best)
+        effort = left
         yield work, best
 
 
@@ -87,7 +96,6 @@ class _Search:
         self.at = list(offsets)
         self.out: list[int] = []
         self.random = Random(seed).random
-        self.looks = [look(near) for near in boxes.meets]
         size, time = powers
         self.base = [
             1
@@ -116,12 +124,12 @@ class _Search:
     def _move(self, box: int, offset: int) -> None:
         self.at[box] = self._lows[box] = offset
 
-    def settle(self, target: int) -> tuple[int, bool]:
-        """Place boxes that are out, below `target`, until none is or `_TURN` others were looked at: how
+    def settle(self, target: int, most: int) -> tuple[int, bool]:
+        """Place boxes that are out, below `target`, until none is or `most` others were looked at: how
         many were. False if there is no place for one of them whatever is ejected."""
         out, weight, sizes = self.out, self.weight, self.boxes.sizes
         looks = 0
-        while out and looks < _TURN:
+        while out and looks < most:
             chosen = int(self.random() * len(out))
             box = out[chosen]
             least, offset = self._easiest(box, target - sizes[box])
@@ -136,7 +144,7 @@ class _Search:
                 weight[box] += 1 + self.base[box] // _HEAVIER
                 self._weights[box] = weight[box]
             self._move(box, offset)
-            looks += self.looks[box]
+            looks += 1 + len(self.boxes.meets[box])
         return looks, True
 
     def _in_the_way(self, box: int, offset: int) -> list[int]:

@@ -18,15 +18,15 @@ import numpy as np
 from lowtide.place import Item, Placement, Problem
 from lowtide.place.anytime import Anytime
 from lowtide.place.firstfit import Boxes, boxes_of, pairs_of, placement_of
-from lowtide.place.rhythm import level_of, rings, round_of, walls_of
+from lowtide.place.rhythm import Level, level_of, rings, round_of, walls_of
 from lowtide.rows.stages import Segment, Step, live_bytes, live_in
 from lowtide.rows.table import Cut, Ints, RowTable
 
-FULL = 1_200_000
+FULL = 2_000_000
 QUICK = 200_000
 """How many boxes are looked at, about, when rows are placed: for the plan that counts, and for one of
 many. A million takes about half a second."""
-_PER_BOX = 2_000
+_PER_BOX = 6_000
 """The same per box, at most."""
 
 _ROUNDS = (3, 4, 2, 6, 1, 8)
@@ -54,41 +54,46 @@ class Placing:
     ) -> None:
         items, fixed = _items(table, steps, lives, align)
         self._problem = Problem(tuple(items), align)
-        self._bound = self._problem.lower_bound()
-        self._boxes = boxes = boxes_of(self._problem, near=False)
-        self._free = [b for b, index in enumerate(boxes.index) if items[index].id not in fixed]
-        self._fixed = {
-            b: fixed[items[index].id] // align
-            for b, index in enumerate(boxes.index)
-            if items[index].id in fixed
-        }
-        free = _only(boxes, self._free)
-        pairs = pairs_of(free.starts, free.ends)
-        known = [(at, at + boxes.sizes[b], boxes.ends[b]) for b, at in self._fixed.items()]
-        walls = walls_of(free, known)
-        kinds = _kinds(table, steps, [items[index].id for index in free.index])
-        each = _each(table, steps, segments, kinds, np.array(free.starts, np.int64))
-        rows = level_of(free, pairs, walls, np.arange(len(free)), kinds)
-        levels = []
-        for rounds in _ROUNDS if each else ():
-            group = rings(free, kinds, each, rounds)
-            if group.max(initial=0) < _FEWER * len(free):
-                levels.append(partial(level_of, free, pairs, walls, group, kinds))
-        bound = max([self._bound // align, *(high for _, high, _ in known)])
+        self._boxes = boxes = boxes_of(self._problem)
+        ids = [items[index].id for index in boxes.index]
+        known = {box: fixed[item] // align for box, item in enumerate(ids) if item in fixed}
+        kinds = _kinds(table, steps, ids)
+        own = [
+            kind if 0 <= kind < len(table.cuts) else -1 - box
+            for box, kind in enumerate(kinds.tolist())
+        ]
+        rows = Level(boxes, known, np.arange(len(boxes)), own)
+        high = [at + boxes.sizes[box] for box, at in known.items()]
+        bound = max([self._problem.lower_bound() // align, *high])
+        levels = partial(_levels, table, steps, segments, rows, kinds)
         self._search = Anytime(rows, levels, _borders(table, segments), bound)
 
     def within(self, effort: int = FULL) -> Placement:
         """The best placement found by so much effort in all, as for `QUICK`: what was done before is not
         done again, and more effort never gives a larger arena."""
-        found = self._search.until(min(effort, _PER_BOX * len(self._boxes)))
-        offsets = [0] * len(self._boxes)
-        for box, offset in (*zip(self._free, found, strict=False), *self._fixed.items()):
-            offsets[box] = offset
+        offsets = self._search.until(min(effort, _PER_BOX * len(self._boxes)))
         return placement_of("rows", self._problem, self._boxes, offsets)
 
 
 _FEWER = 0.7
 """Rows are merged to rings where that leaves so much of their number, or less."""
+
+
+def _levels(
+    table: RowTable, steps: Sequence[Step], segments: Sequence[Segment], rows: Level, kinds: Ints
+) -> list[Level]:
+    """Rows that are not fixed, merged to rings in all ways that leave few boxes."""
+    boxes, known = rows.boxes, rows.known
+    some = [box for box in range(len(boxes)) if box not in known]
+    free, kinds = _only(boxes, some), kinds[some]
+    each = _each(table, steps, segments, kinds, np.array(free.starts, np.int64))
+    groups = [rings(free, kinds, each, rounds) for rounds in _ROUNDS if each]
+    groups = [group for group in groups if group.max(initial=0) < _FEWER * len(free)]
+    if not groups:
+        return []
+    pairs = pairs_of(free.starts, free.ends)
+    walls = walls_of(free, [(at, at + boxes.sizes[b], boxes.ends[b]) for b, at in known.items()])
+    return [level_of(free, pairs, walls, group, kinds) for group in groups]
 
 
 def place_rows(
