@@ -146,30 +146,32 @@ def default(plans: Plans) -> Point:
     Blocks are worth it only if they save clearly more arena than their kernels need stack.
     """
     known = plans.plain_candidates
-    refused: set[Candidate] = set()
+    refused: set[tuple[Candidate, Point | None]] = set()
 
-    def costs(of: Candidate) -> Costs:
-        """The best that it can be, as far as is known."""
-        ram = min(p.arena_bytes for p in of.points) if of.is_placed else of.peak
-        beside = plans.state + (WORTH_BLOCKS if of.path.blocks else 0)
-        return Costs(ram + beside, of.cost)
+    def ways() -> Iterator[tuple[Costs, Candidate, Point | None]]:
+        """All plans; of those that are not placed the best that they can be."""
+        for of in known:
+            beside = plans.state + (WORTH_BLOCKS if of.path.blocks else 0)
+            if not of.is_placed:
+                yield Costs(of.peak + beside, of.cost), of, None
+                continue
+            for point in of.points:
+                yield Costs(point.arena_bytes + beside, point.cost), of, point
 
     _ = min(known, key=lambda of: (of.cost, of.peak)).points
     while True:
-        left = (of for of in known if of not in refused)
-        chosen = min(left, key=lambda of: (costs(of).ram, of.cost))
-        mine = costs(chosen)
-        wrong = [of for of in known if not is_worth(mine, costs(of), chosen.path.quickest)]
-        if any(of.is_placed or of is chosen for of in wrong):
-            refused.add(chosen)
-        elif not chosen.is_placed:
-            _ = chosen.points
+        every = list(ways())
+        left = (way for way in every if way[1:] not in refused)
+        mine, of, point = min(left, key=lambda way: (way[0].ram, way[0].instructions))
+        wrong = [way for way in every if not is_worth(mine, way[0], of.path.quickest)]
+        if any(way[2] is not None or way[0] is mine for way in wrong):
+            refused.add((of, point))
+        elif point is None:
+            _ = of.points
         elif wrong:
-            _ = min(wrong, key=lambda of: of.cost).points
+            _ = min(wrong, key=lambda way: way[0].instructions)[1].points
         else:
-            break
-    found = min(chosen.points, key=lambda p: (p.arena_bytes, p.cost))
-    return _unbeaten(known, found)
+            return _unbeaten(known, point)
 
 
 def fastest(plans: Plans) -> Point:
