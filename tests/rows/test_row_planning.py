@@ -179,7 +179,7 @@ def test_limits_of_a_real_network_find_its_front(name: str) -> None:
     of = prepare(graph, best_order(graph).order)
     one = plans_of(of, strips=True)
     found = front(one)
-    assert len(found) >= 2
+    assert len(found) >= 1
     check_ram_at_a_cost(one, found, between_costs(one, found, "instructions"), "instructions")
     check_cost_in_some_ram(one, found, between([point.arena_bytes for point in found]))
 
@@ -281,7 +281,8 @@ def test_without_strips_it_is_the_least_of_those_that_compute_nothing_twice(
     (*_, path), (*_, plain) = ladder(space), ladder(without_blocks(space))
     with_blocks, without = (one.placer.place(choices_of(p, of)).arena_bytes for p in (path, plain))
     if any(choice.blocks for choice in point.choices):
-        assert point.arena_bytes <= without - WORTH_BLOCKS
+        quicker = point.cost < plain.cost  # then they need not save RAM
+        assert quicker or point.arena_bytes <= without - WORTH_BLOCKS
     assert point.arena_bytes >= path.peak
     assert smallest(one).arena_bytes <= min(with_blocks, without, point.arena_bytes)
     hurry(monkeypatch)
