@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from lowtide.commands.known import Known
 from lowtide.commands.options import Options
 from lowtide.commands.preparing import Searched
 from lowtide.ir import Model
@@ -29,17 +30,24 @@ def kept(search: Search) -> Search:
     of RAM and cost choose from the same plans."""
 
     def searched(
-        model: Model, options: Options, *, strips: bool = False, tell: Tell = lambda _: None
+        model: Model,
+        options: Options,
+        *,
+        strips: bool = False,
+        tell: Tell = lambda _: None,
+        known: Known | None = None,
     ) -> Searched:
         _listener[:] = [tell]
         strips = strips or options.limited
         free = replace(options, max_ram=None, max_overhead=None, fastest=False, smallest=False)
         key = replace(free, name=None, cost="macs")
-        for at, (known, all_of, of, found) in enumerate(_kept):
-            if (known, all_of) == (key, strips) and of.graph == model.graph:
+        for at, (asked, all_of, of, found) in enumerate(_kept):
+            if (asked, all_of) == (key, strips) and of.graph == model.graph:
                 _kept.append(_kept.pop(at))
                 return found
-        new = search(model, options, strips=strips, tell=lambda text: _listener[0](text))
+        new = search(
+            model, options, strips=strips, tell=lambda text: _listener[0](text), known=known
+        )
         _kept.append((key, strips, model, new))
         del _kept[:-_MOST]
         return new

@@ -8,6 +8,7 @@ from __future__ import annotations
 from lowtide.modes import InputMode
 from lowtide.program.assemble import Assembly
 from lowtide.rows.prepare import prepare
+from lowtide.rows.scheduled import scheduled
 from lowtide.rows.table import RowTable
 
 MODES: tuple[tuple[InputMode, bool], ...] = (
@@ -20,10 +21,13 @@ MODES: tuple[tuple[InputMode, bool], ...] = (
 
 def table_of(program: Assembly, preserve: bool) -> RowTable:
     """The table that `program` was planned with."""
-    return prepare(
+    ready = prepare(
         program.graph,
         program.order,
         input_mode=program.input_mode,
         output_mode=program.output_mode,
         preserve_input=preserve,
-    ).table
+    )
+    if program.plan is None:
+        return ready.table
+    return scheduled(ready, [stage.choice for stage in program.plan.stages]).table

@@ -121,13 +121,13 @@ def one_node(context: Context, kernel: str, header: str, params: Params, walk: W
     out, ((outer, _), (inner, _)) = context.output(), walk.loops
     runs = walk.output.rows * outer
     range_ = dict(params.fields)
-    clamped = type_range(out.dtype) != (range_.get("low"), range_.get("high"))
+    clamped = "low" in range_ and type_range(out.dtype) != (range_["low"], range_["high"])
     work = Counted.of(
         out.shape[2] if len(out.shape) == 4 else 1,
         written=out.bytes,
         work=0,
         runs=runs,
-        clamped=out.elements if clamped and "low" in range_ else 0,
+        clamped=out.elements if clamped else 0,
         **lanes(runs, inner),
     )
     return Lowered(
