@@ -112,9 +112,6 @@ def test_operators_one_by_one(tmp_path: Path) -> None:
     assert abs(saved - entry["ram_saved"]) <= _TOLERANCE * before["ram_bytes"]
 
 
-@pytest.mark.xfail(
-    strict=False, reason="the estimate of branchy-cell is 7 % below what its default plan needs"
-)
 @pytest.mark.parametrize("command", ["reorder", "simplify"])
 def test_who_stays_with_tflm_hears_of_the_program(command: str, tmp_path: Path) -> None:
     given = (command, "zoo:branchy-cell", "-o", tmp_path / "new.tflite", "--no-check")
