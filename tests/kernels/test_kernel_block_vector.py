@@ -1,0 +1,95 @@
+"""Blocks for cores with Arm's DSP extension, in all their forms, against the three operators alone.
+
+What `test_kernel_block` has of geometries; here it is the forms: how many pixels at a time, which kernel
+for the depthwise convolution, pointwise ones by pairs of pixels or one by one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import count
+
+import pytest
+from block_models import Chain, Network, Unit, differences, model_of, prepared
+from conv_models import RELU6, VALID, Models
+
+from lowtide.lower.nodes import Node
+from lowtide.machines.board import find_target
+from lowtide.passes import fold_pads
+
+M55 = find_target("cortex-m55")
+LIMITS = (0, 60, 150, 250, 400, 700, 10_000)
+UNITS = (
+    Unit(expand=16, project=8),
+    Unit(expand=16, project=8, keeps=False),
+    Unit(stride=(2, 2), expand=12, project=5, activations=(RELU6, RELU6, RELU6)),
+    Unit(stride=(2, 2), expand=20, project=0, padding=(1, 1, 1, 1)),
+    Unit(expand=0, project=6),
+    Unit(stride=(2, 2), expand=0, project=8, padding=VALID),
+    Unit(kernel=(5, 5), expand=8, project=4),
+    Unit(expand=6, project=4),
+    Unit(expand=8, project=0, keeps=False),
+)
+
+
+def chains(strip: int = 0) -> list[Chain]:
+    """Every unit within every limit of scratch memory, of maps of several widths."""
+    found = []
+    for number, unit in enumerate(UNITS):
+        for at, limit in enumerate(LIMITS):
+            width = (8, 9, 12, 7)[(number + at) % 4]
+            height = next(height for height in count(8) if unit.reads_all(height))
+            found.append(
+                Chain((unit,), (height, width, 8 if number % 3 else 4), limit=limit, strip=strip)
+            )
+    return found
+
+
+def odd_chains() -> list[Chain]:
+    """Pixels that are no words: the last one's must not be read past the row's end, whichever columns of
+    the row a block is at."""
+    return [
+        Chain((unit,), (8, width, channels), limit=limit)
+        for unit in (UNITS[0], UNITS[1], UNITS[8])
+        for width, channels in ((8, 6), (9, 5), (12, 10), (7, 15))
+        for limit in LIMITS[1:]
+    ]
+
+
+@pytest.mark.parametrize("strip", [0, 3])
+def test_every_form(strip: int) -> None:
+    """On the host, where C stands for the assembly."""
+    assert differences(chains(strip), target=M55) == []
+
+
+def test_pixels_that_are_no_words() -> None:
+    assert differences(odd_chains(), target=M55) == []
+
+
+def test_boards() -> None:
+    """On the core itself."""
+    for first in (0, 1):
+        assert differences(chains()[first::4], board="mps3-an547", target=M55) == []
+
+
+def test_other_kernels_where_fours_cannot_be() -> None:
+    """Weights whose sums are too large for fours: a block calls what every core has."""
+    unit = replace(UNITS[0], spread=40.0)
+    assert differences([Chain((unit,), (8, 8, 8))], target=M55) == []
+
+
+def test_what_forms_there_are() -> None:
+    """More than two, each with a kernel of its own kind, less scratch memory and a higher price."""
+    net = Network(Models(1))
+    net.add(Chain((UNITS[0],), (8, 16, 8)))
+    ready = prepared(fold_pads(model_of(net.models, *net.outputs).graph), target=M55)
+    nodes = [ready.lowered[block.op].nodes[0] for block in ready.blocks]
+    assert {node.kernel for node in nodes} == {
+        "lt_block_vector_s8_row",
+        "lt_separable_vector_s8_row",
+    }
+    for node in nodes:
+        sizes = [form.scratch for form in (node, *node.forms)]
+        assert len(sizes) > 3
+        assert sizes == sorted(set(sizes), reverse=True)
+        assert all(isinstance(form, Node) and form.kernel == node.kernel for form in node.forms)
