@@ -65,11 +65,11 @@ LT_APART static void run_rest(const lt_conv_vector_s8 *p, void (*run)(const lt_v
 static inline void run_all(const lt_conv_vector_s8 *p, lt_vector *of, const int8_t *x, int8_t *out,
                            int32_t pixels, int32_t turns)
 {
-    void (*run)(const lt_vector *) = of->last > 8 ? lt_vector_one_16 : lt_vector_one_8;
+    static void (*const runs[3][2])(const lt_vector *) = {{lt_vector_one_8, lt_vector_one_16},
+                                                          {lt_vector_two_8, lt_vector_two_16},
+                                                          {lt_vector_above_8, lt_vector_above_16}};
+    void (*run)(const lt_vector *) = runs[pixels == 1 ? 0 : p->low < p->output_zero ? 1 : 2][of->last > 8];
     int32_t pixel = p->direct ? p->stride_w * p->in_c : p->products;
-    if (pixels == 2) {
-        run = of->last > 8 ? lt_vector_two_16 : lt_vector_two_8;
-    }
     of->x[0] = x;
     of->x[1] = pixels == 2 ? x + pixel : x;
     of->next = pixels * pixel;
@@ -136,6 +136,9 @@ LT_SHARED void lt_conv_vector_s8_row(const void *params, const lt_step *step)
     } else {
         run_windows(p, step);
     }
+    if (p->out_w > 1 && (p->low > INT8_MIN || p->high < INT8_MAX)) {
+        lt_vector_clamp(step->out[0], p->out_w * p->out_c, p->low, p->high);
+    }
 }
 
 #ifndef LT_HELIUM
@@ -159,8 +162,16 @@ LT_SHARED void lt_vector_fill(int8_t *to, int32_t value, int32_t n)
     }
 }
 
+LT_SHARED void lt_vector_clamp(int8_t *at, int32_t n, int32_t low, int32_t high)
+{
+    for (int32_t i = 0; i < n; i++) {
+        at[i] = (int8_t)lt_clamp(at[i], low, high);
+    }
+}
+
 /* Channel c of four: its record, and the products of a pixel. */
-static int8_t channel(const lt_vector *of, const int32_t *record, int32_t c, const int8_t *x)
+static int8_t channel(const lt_vector *of, const int32_t *record, int32_t c, const int8_t *x, int32_t low,
+                      int32_t high)
 {
     int32_t width = of->last > 8 ? 16 : 8, sum = record[c];
     const int8_t *w = (const int8_t *)(record + 4) + 16 * c;
@@ -176,10 +187,10 @@ static int8_t channel(const lt_vector *of, const int32_t *record, int32_t c, con
     }
     int32_t shift = -1 - scale[4 + c];
     int32_t y = lt_narrow(lt_add(sum, sum), scale[c], lt_centre(2 * of->zero + 1, shift), shift);
-    return (int8_t)lt_clamp(y, of->low, of->high);
+    return (int8_t)lt_clamp(y, low, high);
 }
 
-static void run_pixels(const lt_vector *of, int32_t pixels)
+static void run_pixels(const lt_vector *of, int32_t pixels, int32_t low, int32_t high)
 {
     int32_t words = 12 + 16 * of->chunks + (of->last > 8 ? 16 : 8);
     for (int32_t turn = 0; turn < of->turns; turn++) {
@@ -187,7 +198,7 @@ static void run_pixels(const lt_vector *of, int32_t pixels)
             int8_t *out = of->out + (turn * pixels + i) * of->out_c;
             for (int32_t c = 0; c < 4 * of->groups; c++) {
                 const int32_t *record = of->records + (c >> 2) * words;
-                out[c] = channel(of, record, c & 3, of->x[i] + turn * of->next);
+                out[c] = channel(of, record, c & 3, of->x[i] + turn * of->next, low, high);
             }
         }
     }
@@ -195,22 +206,32 @@ static void run_pixels(const lt_vector *of, int32_t pixels)
 
 LT_SHARED void lt_vector_two_8(const lt_vector *of)
 {
-    run_pixels(of, 2);
+    run_pixels(of, 2, INT8_MIN, INT8_MAX);
 }
 
 LT_SHARED void lt_vector_two_16(const lt_vector *of)
 {
-    run_pixels(of, 2);
+    run_pixels(of, 2, INT8_MIN, INT8_MAX);
+}
+
+LT_SHARED void lt_vector_above_8(const lt_vector *of)
+{
+    run_pixels(of, 2, INT8_MIN, INT8_MAX);
+}
+
+LT_SHARED void lt_vector_above_16(const lt_vector *of)
+{
+    run_pixels(of, 2, INT8_MIN, INT8_MAX);
 }
 
 LT_SHARED void lt_vector_one_8(const lt_vector *of)
 {
-    run_pixels(of, 1);
+    run_pixels(of, 1, of->low, of->high);
 }
 
 LT_SHARED void lt_vector_one_16(const lt_vector *of)
 {
-    run_pixels(of, 1);
+    run_pixels(of, 1, of->low, of->high);
 }
 
 #endif

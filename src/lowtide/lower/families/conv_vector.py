@@ -13,6 +13,8 @@ from lowtide.lower.layer import MAX_SIZE, Family, Layer
 from lowtide.lower.nodes import Array, Later, Node
 
 _LANES = 16
+_MOST = MAX_SIZE - 3
+"""Channels: how far results of a pair of pixels are has 16 bits."""
 
 
 def _chunks(products: int) -> int:
@@ -22,7 +24,7 @@ def _chunks(products: int) -> int:
 
 def _fits(layer: Layer) -> bool:
     able = layer.target.has_helium and not layer.is_depthwise
-    return able and layer.is_narrow() and layer.over.products <= MAX_SIZE
+    return able and layer.is_narrow() and layer.over.products <= MAX_SIZE and layer.out_c <= _MOST
 
 
 @dataclass(frozen=True, slots=True)
