@@ -68,11 +68,13 @@ void lt_vector_one_16(const lt_vector *of);
 /* Some `bytes` of each of some `rows`, which go to places `pitch` apart, their bits `flip` flipped; those of
  * a row that is null are `padding`. */
 typedef struct {
-    int32_t rows, bytes, pitch, padding, flip;
+    int32_t rows, bytes, pitch, padding, flip, next;
 } lt_vector_rows;
 
-/* Copy them from `offset` on; set n >= 0 bytes to a value. */
+/* Copy them from `offset` on; at most 16 bytes of each, and those from offset + next on to where the first
+ * ones end, at once; set n >= 0 bytes to a value. */
 void lt_vector_copy(int8_t *to, const void *const *rows, int32_t offset, const lt_vector_rows *of);
+void lt_vector_copy_two(int8_t *to, const void *const *rows, int32_t offset, const lt_vector_rows *of);
 void lt_vector_fill(int8_t *to, int32_t value, int32_t n);
 
 /* Bring n >= 0 bytes into a range. */

@@ -241,6 +241,42 @@ LT_SHARED NAKED void lt_vector_copy(int8_t *to UNUSED, const void *const *rows U
             "b 3b");
 }
 
+/* r0 and r12 to, r1 rows, r2 offset, r3 and r5 rows, r6 pitch, r9 next, lr rows left; q2 padding, q3 flip, p0
+ * the bytes of a row. */
+LT_SHARED NAKED void lt_vector_copy_two(int8_t *to UNUSED, const void *const *rows UNUSED,
+                                        int32_t offset UNUSED, const lt_vector_rows *of UNUSED)
+{
+    __asm__("push {r4-r9, lr}\n\t"
+            "ldm r3, {r4-r9}\n\t"
+            "vctp.8 r5\n\t"
+            "vdup.8 q2, r7\n\t"
+            "vdup.8 q3, r8\n\t"
+            "mla r12, r4, r6, r0\n\t"
+            "dls lr, r4\n"
+            "1:\n\t"
+            "ldr r3, [r1], #4\n\t"
+            "cbz r3, 3f\n\t"
+            "add r3, r3, r2\n\t"
+            "add r5, r3, r9\n\t"
+            "vpstt\n\t"
+            "vldrbt.u8 q0, [r3]\n\t"
+            "vldrbt.u8 q1, [r5]\n\t"
+            "veor q0, q0, q3\n\t"
+            "veor q1, q1, q3\n"
+            "2:\n\t"
+            "vpstt\n\t"
+            "vstrbt.8 q0, [r0]\n\t"
+            "vstrbt.8 q1, [r12]\n\t"
+            "add r0, r0, r6\n\t"
+            "add r12, r12, r6\n\t"
+            "le lr, 1b\n\t"
+            "pop {r4-r9, pc}\n"
+            "3:\n\t"
+            "vmov q0, q2\n\t"
+            "vmov q1, q2\n\t"
+            "b 2b");
+}
+
 /* r0 bytes, r1 how many are left, r2 low, r3 high. */
 LT_SHARED NAKED void lt_vector_clamp(int8_t *at UNUSED, int32_t n UNUSED, int32_t low UNUSED,
                                      int32_t high UNUSED)
