@@ -217,7 +217,7 @@ def front_text(compiled: Compiled, points: Sequence[Point], *, complete: bool) -
         for p in points
     ]
     ram = "arena and state" if compiled.state_bytes else "arena"
-    title = f"All plans that no other beats in both {ram} and instructions"
+    title = "All plans that no other beats in RAM, instructions and MACs"
     if not complete:
         title += " (of the stages looked at before the effort was used up)"
     columns = [f"{ram}, bytes", "live, bytes", "overhead", "MACs", "instr., predicted"]
