@@ -10,6 +10,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -41,10 +42,8 @@ Sides = tuple[int, int, int, int]
 
 _HERE = Path(__file__).parent
 _KERNELS = {"lt_block_s8_row": "guarded_block", "lt_separable_s8_row": "guarded_separable"}
-_FOURS = {
-    "lt_block_4x2_s8_row": "guarded_block_4x2",
-    "lt_separable_4x2_s8_row": "guarded_separable_4x2",
-}
+_QUICK = ("4x2", "vector")
+"""Kinds of blocks' kernels that not all cores have."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +95,22 @@ class Chain:
     framed: bool = False
     zero: int = 3
     limit: int | None = None
+
+
+LIMITS = (0, 60, 150, 250, 400, 700, 10_000)
+"""Of scratch memory: in all forms."""
+
+
+def limited(units: Sequence[Unit], strip: int = 0) -> list[Chain]:
+    """Every unit within every limit of scratch memory, of maps of several widths."""
+    found = []
+    for number, unit in enumerate(units):
+        for at, limit in enumerate(LIMITS):
+            width = (8, 9, 12, 7)[(number + at) % 4]
+            height = next(height for height in count(8) if unit.reads_all(height))
+            channels = 8 if number % 3 else 4
+            found.append(Chain((unit,), (height, width, channels), limit=limit, strip=strip))
+    return found
 
 
 @dataclass
@@ -295,11 +310,15 @@ def _guarded(files: dict[str, bytes]) -> dict[str, bytes]:
     code = files["net.c"].decode()
     kernels, guards = _KERNELS, "guarded_block.c"
     sources = {guards: (_HERE / guards).read_bytes()}
-    if "lt_block_4x2.h" in files:
-        kernels, guards = {**_KERNELS, **_FOURS}, "guarded_4x2.c"
+    for kind in (kind for kind in _QUICK if f"lt_block_{kind}.h" in files):
+        quick = {
+            f"lt_{does}_{kind}_s8_row": f"guarded_{does}_quick" for does in ("block", "separable")
+        }
+        kernels, guards = {**_KERNELS, **quick}, "guarded_quick.c"
         whole = (_HERE / guards).read_text(encoding="utf-8")
         block = sources.pop("guarded_block.c").decode()
-        sources[guards] = whole.replace('#include "guarded_block.c"\n', block).encode()
+        whole = whole.replace('#include "guarded_block.c"\n', block)
+        sources[guards] = f"#define QUICK_{kind}\n{whole}".encode()
     declared = '#include "lowtide.h"\n'
     for kernel, guard in kernels.items():
         code = code.replace(kernel, guard)

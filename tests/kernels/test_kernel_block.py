@@ -15,8 +15,10 @@ import pytest
 from block_models import Chain, Network, Sides, Unit, differences, model_of, prepared
 from conv_models import NONE, RELU, RELU6, RELU_N1_TO_1, SAME, VALID, Layer, Models
 
+from lowtide.machines.board import find_target
 from lowtide.modes import InputMode, OutputMode
 from lowtide.passes import fold_pads
+from lowtide.target import ANY, Target
 
 KERNELS = [
     *((1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (7, 7)),
@@ -35,6 +37,10 @@ _FORMS = [
 FORMS = [_FORMS[3 * n % len(_FORMS)] for n in range(len(_FORMS))]
 """Channels before, channels after (0: no such operator), whether rows are kept, whether it is lean;
 those that follow each other have little in common."""
+
+
+TARGETS = pytest.mark.parametrize("target", [ANY, find_target("cortex-m55")], ids=["any", "m55"])
+"""Kernels that every core has, and those for Helium, as C."""
 
 
 def dealt(
@@ -64,21 +70,24 @@ def test_kernels_and_strides(padding: int) -> None:
     assert differences(dealt(units, shape, times=2)) == []
 
 
-def test_every_form() -> None:
+@TARGETS
+def test_every_form(target: Target) -> None:
     """Some geometries in all forms."""
     windows = [((3, 3), (1, 1)), ((3, 3), (2, 2)), ((5, 5), (2, 1)), ((2, 4), (1, 2))]
     units = [Unit(k, s, padding) for (k, s), padding in product(windows, (SAME, VALID))]
-    assert differences(dealt(units, times=len(FORMS)), samples=4) == []
+    assert differences(dealt(units, times=len(FORMS)), samples=4, target=target) == []
 
 
-def test_paddings() -> None:
+@TARGETS
+def test_paddings(target: Target) -> None:
     """The PAD before it: on some sides only, and more of it than the kernel reaches."""
     kernels, strides = [(3, 3), (2, 5), (5, 2)], [(1, 1), (2, 2), (2, 1)]
     units = [Unit(k, s, sides) for k, s, sides in product(kernels, strides, SIDES)]
-    assert differences(dealt(units, (6, 7, 3), times=2)) == []
+    assert differences(dealt(units, (6, 7, 3), times=2), target=target) == []
 
 
-def test_widths() -> None:
+@TARGETS
+def test_widths(target: Target) -> None:
     """Rows of one piece or many, each of 8 pixels or fewer."""
     made, chains = [*range(1, 12), 13, 16, 17, 24, 37], []
     for number, width in enumerate(made):
@@ -90,10 +99,11 @@ def test_widths() -> None:
         for wide, unit in maps.items():
             assert unit.made(3, wide)[1] == width
             chains += dealt([unit] * len(FORMS), (3, wide, 2))[number % 3 :: 3]
-    assert differences(chains) == []
+    assert differences(chains, target=target) == []
 
 
-def test_small_maps() -> None:
+@TARGETS
+def test_small_maps(target: Target) -> None:
     """Maps of one row or column, lower or narrower than the kernel."""
     strides = [(1, 1), (2, 2), (1, 2), (3, 1)]
     units = [Unit(k, s) for k, s in product(KERNELS, strides) if fit(k, s)]
@@ -102,7 +112,7 @@ def test_small_maps() -> None:
         replace(chain, shape=(*sizes[(number + number // 7) % 7], 3))
         for number, chain in enumerate(dealt(units, times=5))
     ]
-    assert differences(chains, samples=1, output_mode="streamed") == []
+    assert differences(chains, samples=1, output_mode="streamed", target=target) == []
 
 
 @pytest.mark.parametrize(("expand", "width"), [(4, 40_000), (0, 32_768)])
@@ -119,7 +129,8 @@ def test_rows_that_are_too_wide() -> None:
     assert prepared(fold_pads(model_of(net.models, *net.outputs).graph)).blocks == ()
 
 
-def test_channels() -> None:
+@TARGETS
+def test_channels(target: Target) -> None:
     """Channels that fill words or not, and one channel where there may be one."""
     chains = []
     numbers = product((1, 2, 5, 8), (2, 3, 4, 7, 9, 16), (1, 2, 5))
@@ -127,10 +138,11 @@ def test_channels() -> None:
         (unit,) = chain.units
         here = replace(unit, expand=unit.expand and inner, project=unit.project and after)
         chains.append(replace(chain, units=(here,), shape=(4, 6, before if here.expand else inner)))
-    assert differences(chains) == []
+    assert differences(chains, target=target) == []
 
 
-def test_zero_points_and_activations() -> None:
+@TARGETS
+def test_zero_points_and_activations(target: Target) -> None:
     """Zero points at both ends, all activations, sums that saturate."""
     kinds = [
         *((NONE, NONE, NONE), (RELU, RELU, NONE), (RELU6, RELU6, RELU6)),
@@ -143,7 +155,7 @@ def test_zero_points_and_activations() -> None:
     ]
     chains = dealt(units, (5, 6, 4), times=2)
     chains = [replace(c, zero=(-128, 0, 127)[n % 3]) for n, c in enumerate(chains)]
-    assert differences(chains, samples=4) == []
+    assert differences(chains, samples=4, target=target) == []
 
 
 def strips(widths: Iterable[int]) -> list[Chain]:
@@ -160,14 +172,17 @@ def strips(widths: Iterable[int]) -> list[Chain]:
     ]
 
 
+@TARGETS
 @pytest.mark.parametrize("widths", [(1, 3, 7, 16), (2, 5, 8)])
-def test_strips(widths: tuple[int, ...]) -> None:
+def test_strips(widths: tuple[int, ...], target: Target) -> None:
     """Strips that are cut off left, right, on both sides or nowhere."""
     resident = len(widths) % 2 == 0
-    assert differences(strips(widths), input_mode="resident" if resident else "const") == []
+    mode: InputMode = "resident" if resident else "const"
+    assert differences(strips(widths), input_mode=mode, target=target) == []
 
 
-def test_several() -> None:
+@TARGETS
+def test_several(target: Target) -> None:
     """Blocks after blocks, whose steps interleave, at full width and in strips."""
     chains = []
     for number, strides in enumerate(product([(1, 1), (2, 2), (2, 1)], repeat=2)):
@@ -182,7 +197,7 @@ def test_several() -> None:
             Chain(tuple(units), (17, 19, 3), strip, lean=(number + strip) % 3 == 1)
             for strip in (0, 1, 3)
         ]
-    assert differences(chains) == []
+    assert differences(chains, target=target) == []
 
 
 @pytest.mark.parametrize(("inputs", "output_mode"), [(1, "resident"), (3, "streamed")])
@@ -228,18 +243,24 @@ def drawn(rng: Random) -> Chain:
     return Chain(tuple(units), shape, strip, rng.random() < 0.4, rng.random() < 0.3)
 
 
+@TARGETS
 @pytest.mark.parametrize(("seed", "input_mode"), [(1, "resident"), (2, "streamed")])
-def test_drawn(seed: int, input_mode: InputMode) -> None:
+def test_drawn(seed: int, input_mode: InputMode, target: Target) -> None:
     """What nobody thought of; every number is drawn from the seed."""
     rng = Random(seed)
     chains = [drawn(rng) for _ in range(40)]
     if input_mode == "streamed":
         chains = [replace(chain, strip=0) for chain in chains[:12]]
-    assert differences(chains, seed=seed, input_mode=input_mode) == []
+    assert differences(chains, seed=seed, input_mode=input_mode, target=target) == []
 
 
-def test_boards() -> None:
-    """The kernels for Arm's DSP extension, which need more scratch memory."""
+@pytest.mark.parametrize(
+    ("board", "target"),
+    [("mps2-an386", ANY), ("mps3-an547", find_target("cortex-m55"))],
+    ids=["dsp", "helium"],
+)
+def test_boards(board: str, target: Target) -> None:
+    """The kernels for Arm's DSP extension, which need more scratch memory, and those for Helium."""
     strides = [(1, 1), (2, 2), (1, 2), (3, 1)]
     units = [Unit(k, s) for k, s in product(KERNELS, strides) if fit(k, s)]
     chains = [*dealt(units, (7, 11, 5), times=2), *strips((2, 5, 8))]
@@ -247,7 +268,7 @@ def test_boards() -> None:
         chains += dealt(units, shape)[number::4]
     rng = Random(4)
     chains += [drawn(rng) for _ in range(25)]
-    assert differences(chains, board="mps2-an386") == []
+    assert differences(chains, board=board, target=target) == []
 
 
 @pytest.mark.parametrize(

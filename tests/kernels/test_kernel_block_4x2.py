@@ -7,10 +7,9 @@ for the depthwise convolution, pointwise ones by pairs of pixels or one by one.
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import count
 
 import pytest
-from block_models import Chain, Network, Unit, differences, model_of, prepared
+from block_models import LIMITS, Chain, Network, Unit, differences, limited, model_of, prepared
 from conv_models import RELU6, VALID, Models
 
 from lowtide.lower.nodes import Node
@@ -18,7 +17,6 @@ from lowtide.machines.board import find_target
 from lowtide.passes import fold_pads
 
 M4 = find_target("cortex-m4")
-LIMITS = (0, 60, 150, 250, 400, 700, 10_000)
 UNITS = (
     Unit(expand=16, project=8),
     Unit(expand=16, project=8, keeps=False),
@@ -30,19 +28,6 @@ UNITS = (
     Unit(expand=6, project=4),
     Unit(expand=8, project=0, keeps=False),
 )
-
-
-def chains(strip: int = 0) -> list[Chain]:
-    """Every unit within every limit of scratch memory, of maps of several widths."""
-    found = []
-    for number, unit in enumerate(UNITS):
-        for at, limit in enumerate(LIMITS):
-            width = (8, 9, 12, 7)[(number + at) % 4]
-            height = next(height for height in count(8) if unit.reads_all(height))
-            found.append(
-                Chain((unit,), (height, width, 8 if number % 3 else 4), limit=limit, strip=strip)
-            )
-    return found
 
 
 def odd_chains() -> list[Chain]:
@@ -59,7 +44,7 @@ def odd_chains() -> list[Chain]:
 @pytest.mark.parametrize("strip", [0, 3])
 def test_every_form(strip: int) -> None:
     """On the host, where C stands for the assembly."""
-    assert differences(chains(strip), target=M4) == []
+    assert differences(limited(UNITS, strip), target=M4) == []
 
 
 def test_pixels_that_are_no_words() -> None:
@@ -69,7 +54,7 @@ def test_pixels_that_are_no_words() -> None:
 def test_boards() -> None:
     """On the core itself."""
     for first in (0, 1):
-        assert differences(chains()[first::4], board="mps2-an386", target=M4) == []
+        assert differences(limited(UNITS)[first::4], board="mps2-an386", target=M4) == []
 
 
 def test_other_kernels_where_fours_cannot_be() -> None:

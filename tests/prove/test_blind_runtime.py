@@ -27,7 +27,7 @@ from proving import in_batches, kept_in_strips
 _HEADER = Path("/usr/include/valgrind/memcheck.h")
 _RUNTIME = (
     *("lowtide.c", "lt_stream.c", "lt_slice.c", "lt_slice_stream.c"),
-    *("lt_images.c", "lt_block.c", "lt_block_4x2.c", "lt_slide.c"),
+    *("lt_images.c", "lt_block.c", "lt_block_4x2.c", "lt_block_vector.c", "lt_slide.c"),
 )
 _EXIT = 9
 
@@ -49,6 +49,7 @@ PROGRAMS: Mapping[str, Callable[[], Compiled]] = {
     "batches": lambda: in_batches(),
     "blocks in strips": lambda: kept_in_strips(),
     "blocks 4x2": lambda: kept_in_strips(Options(target=find_target("cortex-m4"), slices=True)),
+    "blocks vector": lambda: kept_in_strips(Options(target=find_target("cortex-m55"))),
 }
 
 

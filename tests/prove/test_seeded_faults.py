@@ -30,6 +30,7 @@ PROGRAMS: Mapping[str, Callable[[], Compiled]] = {
     "kept rows in strips": lambda: kept_in_strips(),
     "kept rows, streamed": lambda: kept_in_strips(STREAMS, None),
     "blocks 4x2": lambda: kept_in_strips(Options(target=find_target("cortex-m4"))),
+    "blocks vector": lambda: kept_in_strips(Options(target=find_target("cortex-m55"))),
     "strips": lambda: compiled(6, Options(max_overhead=3.0)),
     "moves": lambda: compiled(
         "branchy-cell", Options(schedule="operators", allocator="compacting")

@@ -1,5 +1,5 @@
-"""Blocks (ir/block.py): lt_block.h, and for cores with Arm's DSP extension lt_block_4x2.h, both in
-kernels/include.
+"""Blocks (ir/block.py): lt_block.h, for cores with Arm's DSP extension lt_block_4x2.h, for those with
+Helium lt_block_vector.h, all in kernels/include.
 
 The operators of a block are lowered as they are, and then told how few columns they are to make: most
 pixels at a time in its normal form, fewer in others, down to one, and with kernels that need less
@@ -8,19 +8,23 @@ scratch memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
 from lowtide.ir import Graph
 from lowtide.ir.block import BlockOp
+from lowtide.ir.window import Window
 from lowtide.lower.block_work import (
     FOUR_BY_TWO,
+    LANES,
     MOST_PIXELS,
     MULT1,
     MULT1_PLAIN,
     PACKED,
+    PLANES,
     THREE,
+    VECTOR,
     BlockWork,
     Core,
     Pointwise,
@@ -29,40 +33,44 @@ from lowtide.lower.block_work import (
     roughly_pointwise,
 )
 from lowtide.lower.common import Context
+from lowtide.lower.families import depthwise_planes
 from lowtide.lower.families.depthwise_3x3 import scratch as scratch_3x3
 from lowtide.lower.nodes import Lowered, Node, Params, Port, Reads, Value
 
 MOST_ROWS = 8
 """LT_BLOCK_ROWS in lt_block.h: the tallest kernel."""
 
-_FEWEST = 3
-"""Pixels at a time from which on a depthwise convolution by columns is the quicker one."""
+_FEWEST = {THREE: 3, PLANES: 4}
+"""Pixels at a time from which on a depthwise convolution by columns, or by planes, is the quicker."""
 
-_4X2 = "lt_block_4x2_s8"
-_RANKS = (THREE, MULT1, MULT1_PLAIN)
-"""Depthwise kernels that blocks call, the one of most scratch memory first."""
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """Kernels for blocks: their name ends so; they call `pointwise`, and one of the depthwise `cores`,
+    which are by the names of their params, those of most scratch memory first."""
+
+    name: str
+    pointwise: str
+    cores: Mapping[str, str]
+
+
+_PORTABLE = _Kind("", PACKED, {MULT1: "depthwise", MULT1_PLAIN: "depthwise"})
+_KINDS = (
+    _PORTABLE,
+    _Kind("_4x2", FOUR_BY_TWO, {THREE: "columns", **_PORTABLE.cores}),
+    _Kind("_vector", VECTOR, {PLANES: "planes", LANES: "depthwise"}),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """The nodes of a block's operators, each in all its forms, the one of most scratch memory first."""
+    """The nodes of a block's operators, each in all its forms, the one of most scratch memory first, for
+    kernels of a kind."""
 
+    kind: _Kind
     expand: tuple[Node, ...]
     cores: tuple[Node, ...]
     project: tuple[Node, ...]
-
-    @property
-    def are_4x2(self) -> bool:
-        """Whether the pointwise ones make four channels of two pixels."""
-        return all(node.kernel == FOUR_BY_TWO for node in (*self.expand, *self.project))
-
-    @property
-    def are_alike(self) -> bool:
-        """Whether there are block kernels that call these."""
-        convolutions = (*self.expand, *self.project)
-        packed = all(node.kernel == PACKED for node in convolutions)
-        known = (MULT1, MULT1_PLAIN) if packed else _RANKS
-        return (packed or self.are_4x2) and all(node.kernel in known for node in self.cores)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +92,9 @@ class _Form:
         kernels = self.core.scratch
         if self.core.kernel == THREE:
             kernels = scratch_3x3(op.window.columns, piece, piece)
+        elif self.core.kernel == PLANES:
+            at_once = min(piece, _at_once(op.window))
+            kernels = depthwise_planes.scratch(op.window.columns, op.window.rows.kernel, at_once)
         needs = 0
         if op.expand is not None:
             fresh = op.window.rows.kernel - op.kept
@@ -136,14 +147,15 @@ def _normal(parts: _Parts, columns: int) -> _Form:
 
 
 def _cores(parts: _Parts, piece: int) -> list[Node]:
-    return [node for node in parts.cores if node.kernel != THREE or piece >= _FEWEST]
+    """The kernels worth having for so many pixels, the quickest first."""
+    return [node for node in parts.cores if piece >= _FEWEST.get(node.kernel, 1)] or [*parts.cores]
 
 
 def _all_forms(parts: _Parts, columns: int) -> Iterator[_Form]:
-    """With 4 x 2 kernels, each part in any form for any number of pixels. Else all are in their normal
-    form, or one pixel at a time in that of least scratch memory."""
+    """With kernels that every core has, all parts are in their normal form, or one pixel at a time in
+    that of least scratch memory. Else each is in any form for any number of pixels."""
     expands, projects = parts.expand or (None,), parts.project or (None,)
-    if not parts.are_4x2:
+    if parts.kind is _PORTABLE:
         yield _Form(1, expands[-1], parts.cores[-1], projects[-1])
         return
     for most in {pieces(columns, most): most for most in range(1, MOST_PIXELS + 1)}:
@@ -154,10 +166,11 @@ def _all_forms(parts: _Parts, columns: int) -> Iterator[_Form]:
 def lower(context: Context, op: BlockOp, ways: Sequence[Callable[[int], Lowered]]) -> Lowered:
     """The node of a block. `ways` are ways to lower the operators that the block stands for, by their
     numbers: it calls the kernels of the first one that it can."""
-    parts = next(parts for way in ways if (parts := _parts(op, way)).are_alike)
+    parts = next(parts for way in ways if (parts := _parts(op, way)) is not None)
     columns = context.output().shape[2]
     graph = context.graph
-    node, *forms = (_node(context, op, form) for form in _forms(graph, op, columns, parts))
+    chosen = _forms(graph, op, columns, parts)
+    node, *forms = (_node(context, op, form, parts.kind) for form in chosen)
     by_piece = {pieces(n): n for n in range(1, columns + 1)}
     of_piece = {p: _normal(parts, n).scratch(graph, op, n) for p, n in by_piece.items()}
     narrow = (of_piece[pieces(n)] for n in range(1, columns + 1))
@@ -165,30 +178,34 @@ def lower(context: Context, op: BlockOp, ways: Sequence[Callable[[int], Lowered]
     return Lowered((node,), columns=(Reads(op.inputs[0], op.window.columns),))
 
 
-def _parts(op: BlockOp, part: Callable[[int], Lowered]) -> _Parts:
+def _parts(op: BlockOp, part: Callable[[int], Lowered]) -> _Parts | None:
+    """The parts for kernels of the kind that calls theirs, if there is one."""
+
     def forms(number: int | None) -> tuple[Node, ...]:
         if number is None:
             return ()
         node = part(number).nodes[0]
-        kinds = {form.kernel: form for form in (node, *node.forms)}
-        if number == op.depthwise:
-            known = [kinds[name] for name in _RANKS if name in kinds]
-            return tuple(known) or tuple(kinds.values())
         return tuple(dict.fromkeys((replace(node, forms=()), node.leaner)))
 
-    return _Parts(forms(op.expand), forms(op.depthwise), forms(op.project))
+    expand, project = forms(op.expand), forms(op.project)
+    node = part(op.depthwise).nodes[0]
+    cores = {form.kernel: form for form in (node, *node.forms)}
+    for kind in _KINDS:
+        if all(each.kernel == kind.pointwise for each in (*expand, *project)):
+            known = tuple(cores[name] for name in kind.cores if name in cores)
+            return _Parts(kind, expand, known, project) if known else None
+    return None
 
 
-def _node(context: Context, op: BlockOp, form: _Form) -> Node:
+def _node(context: Context, op: BlockOp, form: _Form, kind: _Kind) -> Node:
     columns = context.output().shape[2]
     source, targets, steps = _ports(context, op)
-    parts = [part for part in (form.expand, form.project) if part is not None]
-    kind = "_4x2" if all(part.kernel == FOUR_BY_TWO for part in parts) else ""
+    does = "separable" if op.expand is None else "block"
     return Node(
         op=op.id,
-        kernel=f"lt_separable{kind}_s8_row" if op.expand is None else f"lt_block{kind}_s8_row",
-        header=f"lt_block{kind}.h",
-        params=_params(context, op, form, f"lt_block{kind}_s8"),
+        kernel=f"lt_{does}{kind.name}_s8_row",
+        header=f"lt_block{kind.name}.h",
+        params=_params(context, op, form, kind),
         inputs=(source,),
         outputs=targets,
         steps=steps,
@@ -241,24 +258,20 @@ def _ahead(op: BlockOp) -> int:
     return max(0, -(-(op.kept - rows.before) // rows.stride)) if op.kept else 0
 
 
-def _params(context: Context, op: BlockOp, form: _Form, ctype: str) -> Params:
+def _params(context: Context, op: BlockOp, form: _Form, kind: _Kind) -> Params:
     source, columns = context.input(0), context.output().shape[2]
     piece = pieces(columns, form.most)
     parts = {
         name: None if part is None else _with(part.params, out_w=piece)
         for name, part in (("expand", form.expand), ("project", form.project))
     }
-    core = _with(form.core.params, out_w=piece, piece=piece)
-    cores: dict[str, Value] = {"depthwise": core}
-    if ctype == _4X2:
-        by_columns = form.core.kernel == THREE
-        cores = {
-            "columns": core if by_columns else None,
-            "depthwise": None if by_columns else core,
-        }
+    at_once = min(piece, _at_once(op.window)) if form.core.kernel == PLANES else piece
+    core = _with(form.core.params, out_w=piece, piece=at_once)
+    cores: dict[str, Value] = dict.fromkeys(kind.cores.values())
     fields: dict[str, Value] = {
         "expand": parts["expand"],
         **cores,
+        kind.cores[form.core.kernel]: core,
         "project": parts["project"],
         "in_h": source.shape[1],
         "in_w": source.shape[2],
@@ -269,9 +282,15 @@ def _params(context: Context, op: BlockOp, form: _Form, ctype: str) -> Params:
         "pad_top": op.window.rows.before,
         "pad_left": op.window.columns.before,
         "stride_h": op.window.rows.stride,
-        "lean": int(form.core.kernel == MULT1_PLAIN),
     }
-    return Params(ctype, tuple(fields.items()))
+    if MULT1_PLAIN in kind.cores:
+        fields["lean"] = int(form.core.kernel == MULT1_PLAIN)
+    return Params(f"lt_block{kind.name}_s8", tuple(fields.items()))
+
+
+def _at_once(window: Window) -> int:
+    """Pixels that a depthwise convolution by planes makes at a time, at most."""
+    return depthwise_planes.most_pixels(window.columns, window.rows.kernel)
 
 
 def _with(params: Params, **values: int) -> Params:

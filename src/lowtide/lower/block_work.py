@@ -9,15 +9,19 @@ from lowtide.ir.window import Axis
 from lowtide.lower.counts import Features, padded_taps
 from lowtide.lower.families.conv_4x2 import Conv4x2
 from lowtide.lower.families.conv_packed import ConvPacked
+from lowtide.lower.families.conv_vector import ConvVector
 from lowtide.lower.families.depthwise_3x3 import Depthwise3x3
 from lowtide.lower.families.depthwise_mult1 import PLAIN, DepthwiseMult1
+from lowtide.lower.families.depthwise_planes import DepthwisePlanes, most_pixels
+from lowtide.lower.families.depthwise_vector import DepthwiseVector
 
-PACKED, FOUR_BY_TWO = "lt_conv_packed_s8_row", "lt_conv_4x2_s8_row"
+PACKED, FOUR_BY_TWO, VECTOR = (f"lt_conv_{kind}_s8_row" for kind in ("packed", "4x2", "vector"))
 MULT1, MULT1_PLAIN, THREE = "lt_depthwise_mult1_s8_row", PLAIN, "lt_depthwise_3x3_s8_row"
+PLANES, LANES = "lt_depthwise_planes_s8_row", "lt_depthwise_vector_s8_row"
 """The kernels that blocks call."""
 
-Pointwise = ConvPacked | Conv4x2
-Core = DepthwiseMult1 | Depthwise3x3
+Pointwise = ConvPacked | Conv4x2 | ConvVector
+Core = DepthwiseMult1 | Depthwise3x3 | DepthwisePlanes | DepthwiseVector
 """What they do."""
 
 MOST_PIXELS = 8
@@ -64,6 +68,10 @@ class BlockWork:
         if isinstance(core, Depthwise3x3):
             of = replace(core.of, steps=calls, in_w=1 << 16)  # it reads all columns of a piece
             _add(found, THREE, calls, Depthwise3x3(of, piece).features(piece, 0))
+        elif not isinstance(core, DepthwiseMult1):
+            for (before, read), many in Counter((cut.before, cut.read) for cut in cuts).items():
+                kernel, each_part = self._vector(core, many, piece, read, before)
+                _add(found, kernel, self.made * many, each_part)
         else:
             padded = sum(cut.padded for cut in cuts)
             of = replace(core.of, steps=self.made)
@@ -82,6 +90,25 @@ class BlockWork:
             found["copied"] = self.expanded_rows * moved * core.of.in_c
         return found
 
+    def _vector(
+        self,
+        core: DepthwisePlanes | DepthwiseVector,
+        times: int,
+        piece: int,
+        read: int,
+        before: int,
+    ) -> tuple[str, Features]:
+        """The depthwise kernel, and what it does in `times` pieces of each row, whose windows read so
+        many columns after `before` of padding."""
+        axis = replace(self.axis, before=before)
+        steps, rows, padding = (times * n for n in (core.of.steps, core.of.rows, core.of.padding))
+        of = replace(core.of, steps=steps, rows=rows, padding=padding, axis=axis)
+        of = replace(of, in_w=read, columns=piece)
+        if isinstance(core, DepthwiseVector):
+            return LANES, DepthwiseVector(of).features(piece, 0)
+        at_once = min(piece, most_pixels(axis, of.kernel_h))
+        return PLANES, DepthwisePlanes(of, at_once).features(piece, 0)
+
     def _pieces(self, columns: int, piece: int) -> list[_Piece]:
         """The pieces of a row."""
         axis, width, left = self.axis, self.in_w, self.axis.before
@@ -93,7 +120,7 @@ class BlockWork:
             low = min(width, max(0, first))
             high = min(width, max(0, first + (piece - 1) * axis.stride + axis.kernel))
             padded = padded_taps(piece, first, width, axis)
-            found.append(_Piece(high - old, old - low, padded))
+            found.append(_Piece(high - old, old - low, padded, low - first, high - low))
             old = high
         return found
 
@@ -101,39 +128,46 @@ class BlockWork:
 @dataclass(frozen=True, slots=True)
 class _Piece:
     """Columns that a piece expands, those that it moves from the last one, and those that its windows
-    have in the padding, each as often as it is in a window."""
+    have in the padding, each as often as it is in a window. These begin `before` columns before the
+    `read` ones that they have."""
 
     expanded: int
     moved: int
     padded: int
+    before: int
+    read: int
 
 
 def _called(found: dict[str, float], of: Pointwise, calls: int, columns: int) -> None:
     """Add a pointwise convolution that is called so often, for so many columns."""
     # Of a window of one row, where it is read: the rows are those of each call.
     part = replace(of, of=replace(of.of, steps=calls, rows=calls, padding=0))
-    kernel = FOUR_BY_TWO if isinstance(of, Conv4x2) else PACKED
-    _add(found, kernel, calls, part.features(columns, 0))
+    _add(found, _KERNELS[type(of)], calls, part.features(columns, 0))
 
 
-_EACH_TAP = {THREE: 12.5, MULT1: 12, MULT1_PLAIN: 24}
-_EACH_PIXEL = {THREE: 8, MULT1: 70, MULT1_PLAIN: 200}
+_KERNELS = {ConvPacked: PACKED, Conv4x2: FOUR_BY_TWO, ConvVector: VECTOR}
+
+
+_EACH_TAP = {THREE: 12.5, MULT1: 12, MULT1_PLAIN: 24, PLANES: 1.5, LANES: 5}
+_EACH_PIXEL = {THREE: 8, MULT1: 70, MULT1_PLAIN: 200, PLANES: 24, LANES: 24}
+_EACH_GROUP = {THREE: (110, 17), PLANES: (70, 3)}  # and its columns
 _EACH_PIECE, _EACH_CALL = 400.0, 100
-_UNPACKED, _EACH_COLUMN = 110, 17  # by lt_depthwise_3x3
 _EACH_PAIR, _EACH_QUAD = 60, 12
 _PAIR, _SINGLE = (73, 25), (43, 17)  # of four channels, and of their fours of products
-"""Instructions, of depthwise kernels for four channels: very nearly those of a Cortex-M4 in
+_VECTOR_PAIR, _VECTOR_SINGLE = (64, 4), (41, 2.5)
+"""Instructions, of depthwise kernels for four channels: very nearly those of a Cortex-M4, or an M55, in
 plans/costs.toml. Lowering comes before any cost model, and compares no more than forms of one block."""
 
 
 def roughly(kernel: str, core: Core, kernel_h: int, piece: int) -> float:
     """Instructions of a block for a piece of so many pixels, without its pointwise convolutions."""
     axis, groups = core.axis, core.of.in_c / 4
+    made = piece + piece % 2 if kernel == LANES else piece
     each = _EACH_TAP[kernel] * axis.kernel * kernel_h + _EACH_PIXEL[kernel]
-    cost = piece * groups * each + _EACH_PIECE
-    if kernel == THREE:
-        columns = piece * axis.stride + axis.kernel - axis.stride
-        cost += groups * (_UNPACKED + _EACH_COLUMN * columns)
+    cost = made * groups * each + _EACH_PIECE
+    if kernel in _EACH_GROUP:
+        once, column = _EACH_GROUP[kernel]
+        cost += groups * (once + column * (piece * axis.stride + axis.kernel - axis.stride))
     return cost
 
 
@@ -142,7 +176,10 @@ def roughly_pointwise(work: Pointwise | None, columns: int) -> float:
     if work is None:
         return 0
     pairs, singles = work.split(columns)
-    groups, quads = work.of.out_c / 4, work.quads
+    groups, quads = work.of.out_c / 4, -(-work.of.in_c // 4)
+    if isinstance(work, ConvVector):
+        of_pair, of_single = (each + more * quads for each, more in (_VECTOR_PAIR, _VECTOR_SINGLE))
+        return _EACH_CALL + groups * (pairs * of_pair + singles * of_single)
     of_pair, of_single = (each + more * quads for each, more in (_PAIR, _SINGLE))
     return (
         _EACH_CALL

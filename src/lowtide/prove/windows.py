@@ -231,7 +231,7 @@ def block(call: Call) -> Judged:
     fields = call.fields
     parts = {
         name: call.bundle.params(fields[name])
-        for name in ("expand", "project", "depthwise", "columns")
+        for name in ("expand", "project", "depthwise", "columns", "planes")
         if fields.get(name) is not None
     }
     _check_parts(call, parts, channels)
@@ -336,7 +336,7 @@ def _check_parts(call: Call, parts: dict[str, Params], channels: int) -> None:
                 part.expect(f"{name}'s {field_}", part.number(field_), shape[3])
     window = core.window
     assert window is not None
-    inner = call.with_params(parts.get("columns") or parts["depthwise"])
+    inner = call.with_params(parts.get("columns") or parts.get("planes") or parts["depthwise"])
     inner.expect("channels", inner.number("channels"), channels)
     for name, default, wanted in (
         ("kernel_w", 3, window.columns.kernel),

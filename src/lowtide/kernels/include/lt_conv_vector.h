@@ -3,7 +3,7 @@
  *
  * A quicker form of lt_conv.h, for programs that are made for such a core: four channels times two
  * pixels at once, or four times one, sixteen products an instruction. Factors are below 1/2, as for
- * lt_narrow (lt_fixed.h); the compiler checks it.
+ * lt_narrow (lt_fixed.h), and at most 65532 channels; the compiler checks it.
  *
  * A record is what four channels need (missing ones are zeros):
  *   four biases, with the input's zero point folded in;
@@ -56,20 +56,28 @@ typedef struct {
     int32_t zero, low, high;
 } lt_vector;
 
-/* For at most eight last products, and for more. */
+/* For at most eight last products, and for more. Results of pairs are not clamped; `above`, those below
+ * `zero` may be one too large, since they will be clamped to no less. */
 void lt_vector_two_8(const lt_vector *of);
 void lt_vector_two_16(const lt_vector *of);
+void lt_vector_above_8(const lt_vector *of);
+void lt_vector_above_16(const lt_vector *of);
 void lt_vector_one_8(const lt_vector *of);
 void lt_vector_one_16(const lt_vector *of);
 
 /* Some `bytes` of each of some `rows`, which go to places `pitch` apart, their bits `flip` flipped; those of
  * a row that is null are `padding`. */
 typedef struct {
-    int32_t rows, bytes, pitch, padding, flip;
+    int32_t rows, bytes, pitch, padding, flip, next;
 } lt_vector_rows;
 
-/* Copy them from `offset` on; set n >= 0 bytes to a value. */
+/* Copy them from `offset` on; at most 16 bytes of each, and those from offset + next on to where the first
+ * ones end, at once; set n >= 0 bytes to a value. */
 void lt_vector_copy(int8_t *to, const void *const *rows, int32_t offset, const lt_vector_rows *of);
+void lt_vector_copy_two(int8_t *to, const void *const *rows, int32_t offset, const lt_vector_rows *of);
 void lt_vector_fill(int8_t *to, int32_t value, int32_t n);
+
+/* Bring n >= 0 bytes into a range. */
+void lt_vector_clamp(int8_t *at, int32_t n, int32_t low, int32_t high);
 
 #endif

@@ -10,7 +10,7 @@
 /* A row of the window whose columns are apart; some are padding. */
 static void gather_pixels(const lt_conv_vector_s8 *p, const void *row, int32_t first, int8_t *to)
 {
-    lt_vector_rows of = {1, p->in_c, 0, p->input_zero, p->flip};
+    lt_vector_rows of = {1, p->in_c, 0, p->input_zero, p->flip, 0};
     for (int32_t kx = p->kernel_w; kx > 0; kx--, first += p->dilation_w, to += p->in_c) {
         const void *const in = first >= 0 && first < p->in_w ? row : NULL;
         lt_vector_copy(to, &in, first * p->in_c, &of);
@@ -34,7 +34,7 @@ LT_APART static void gather(const lt_conv_vector_s8 *p, const void *const *rows,
     if (before + after > 0) {
         lt_vector_fill(to, p->input_zero, p->products);
     }
-    lt_vector_rows of = {p->kernel_h, (width - before - after) * in_c, run, p->input_zero, p->flip};
+    lt_vector_rows of = {p->kernel_h, (width - before - after) * in_c, run, p->input_zero, p->flip, 0};
     lt_vector_copy(to + before * in_c, rows, (first + before) * in_c, &of);
 }
 
@@ -61,69 +61,84 @@ LT_APART static void run_rest(const lt_conv_vector_s8 *p, void (*run)(const lt_v
     }
 }
 
-/* All channels of so many turns of pixels from `x` on, `pixels` at once; their outputs are at `out`. */
-static inline void run_all(const lt_conv_vector_s8 *p, lt_vector *of, const int8_t *x, int8_t *out,
-                           int32_t pixels, int32_t turns)
+/* What makes `pixels` at once, and in `of` what is the same for all of them. */
+static void (*begin(const lt_conv_vector_s8 *p, int32_t pixels, lt_vector *of))(const lt_vector *)
 {
-    void (*run)(const lt_vector *) = of->last > 8 ? lt_vector_one_16 : lt_vector_one_8;
+    static void (*const runs[3][2])(const lt_vector *) = {{lt_vector_one_8, lt_vector_one_16},
+                                                          {lt_vector_two_8, lt_vector_two_16},
+                                                          {lt_vector_above_8, lt_vector_above_16}};
     int32_t pixel = p->direct ? p->stride_w * p->in_c : p->products;
-    if (pixels == 2) {
-        run = of->last > 8 ? lt_vector_two_16 : lt_vector_two_8;
-    }
-    of->x[0] = x;
-    of->x[1] = pixels == 2 ? x + pixel : x;
-    of->next = pixels * pixel;
-    of->out = out;
-    of->turns = turns;
+    of->chunks = (p->products - 1) >> 4;
     of->records = p->records;
     of->groups = p->out_c >> 2;
     of->out_c = p->out_c;
+    of->next = pixels * pixel;
+    of->last = p->products - 16 * of->chunks;
+    of->zero = p->output_zero;
+    of->low = p->low;
+    of->high = p->high;
+    return runs[pixels == 1 ? 0 : p->low < p->output_zero ? 1 : 2][of->last > 8];
+}
+
+/* All channels of so many turns of pixels from `x` on, `pixels` at once by `run`; their outputs are at `out`. */
+static inline void run_all(const lt_conv_vector_s8 *p, lt_vector *of, void (*run)(const lt_vector *),
+                           const int8_t *x, int8_t *out, int32_t pixels, int32_t turns)
+{
+    of->x[0] = x;
+    of->x[1] = pixels == 2 ? x + (of->next >> 1) : x;
+    of->out = out;
+    of->turns = turns;
     if (of->groups > 0) {
         run(of);
     }
     if ((p->out_c & 3) != 0) {
-        run_rest(p, run, of, pixels);
+        lt_vector rest = *of;
+        run_rest(p, run, &rest, pixels);
     }
-}
-
-/* What is the same for all pixels. */
-static inline lt_vector begin(const lt_conv_vector_s8 *p)
-{
-    lt_vector of;
-    of.chunks = (p->products - 1) >> 4;
-    of.last = p->products - 16 * of.chunks;
-    of.zero = p->output_zero;
-    of.low = p->low;
-    of.high = p->high;
-    return of;
 }
 
 LT_APART static void run_direct(const lt_conv_vector_s8 *p, const int8_t *row, int8_t *out)
 {
-    lt_vector of = begin(p);
+    lt_vector of;
     int32_t pixels = p->out_w;
     if (pixels > 1) {
-        run_all(p, &of, row, out, 2, pixels >> 1);
+        void (*run)(const lt_vector *) = begin(p, 2, &of);
+        run_all(p, &of, run, row, out, 2, pixels >> 1);
     }
     if ((pixels & 1) != 0) {
+        void (*run)(const lt_vector *) = begin(p, 1, &of);
         row += (pixels - 1) * p->stride_w * p->in_c;
-        run_all(p, &of, row, out + (pixels - 1) * p->out_c, 1, 1);
+        run_all(p, &of, run, row, out + (pixels - 1) * p->out_c, 1, 1);
     }
 }
 
 LT_APART static void run_windows(const lt_conv_vector_s8 *p, const lt_step *step)
 {
-    lt_vector of = begin(p);
-    int32_t left = p->out_w, first = -p->pad_left;
+    lt_vector of;
+    int32_t left = p->out_w, first = -p->pad_left, stride = p->stride_w, in_c = p->in_c;
+    int32_t width = p->kernel_w, length = width * in_c;
     int8_t *patch = step->scratch, *out = step->out[0];
-    for (; left > 1 && !p->lean; left -= 2, first += 2 * p->stride_w, out += 2 * p->out_c) {
-        gather(p, step->in, first, patch);
-        gather(p, step->in, first + p->stride_w, patch + p->products);
-        run_all(p, &of, patch, out, 2, 1);
+    if (left > 1 && !p->lean) {
+        void (*run)(const lt_vector *) = begin(p, 2, &of);
+        /* Of short rows without padding, those of both windows are copied at once. */
+        int32_t last = p->dilation_w != 1 && width != 1 ? -1 : length <= 16 ? p->in_w - width - stride : -1;
+        lt_vector_rows both = {p->kernel_h, length, length, p->input_zero, p->flip, stride * in_c};
+        for (; left > 1; left -= 2, first += 2 * stride, out += 2 * p->out_c) {
+            if (first >= 0 && first <= last) {
+                lt_vector_copy_two(patch, step->in, first * in_c, &both);
+            } else {
+                gather(p, step->in, first, patch);
+                gather(p, step->in, first + stride, patch + p->products);
+            }
+            run_all(p, &of, run, patch, out, 2, 1);
+        }
     }
-    for (; left > 0; left--, first += p->stride_w, out += p->out_c) {
-        gather(p, step->in, first, patch);
-        run_all(p, &of, patch, out, 1, 1);
+    if (left > 0) {
+        void (*run)(const lt_vector *) = begin(p, 1, &of);
+        for (; left > 0; left--, first += stride, out += p->out_c) {
+            gather(p, step->in, first, patch);
+            run_all(p, &of, run, patch, out, 1, 1);
+        }
     }
 }
 
@@ -135,6 +150,9 @@ LT_SHARED void lt_conv_vector_s8_row(const void *params, const lt_step *step)
         run_direct(p, step->in[0], step->out[0]);
     } else {
         run_windows(p, step);
+    }
+    if (p->out_w > 1 && (p->low > INT8_MIN || p->high < INT8_MAX)) {
+        lt_vector_clamp(step->out[0], p->out_w * p->out_c, p->low, p->high);
     }
 }
 
@@ -152,6 +170,13 @@ LT_SHARED void lt_vector_copy(int8_t *to, const void *const *rows, int32_t offse
     }
 }
 
+LT_SHARED void lt_vector_copy_two(int8_t *to, const void *const *rows, int32_t offset,
+                                  const lt_vector_rows *of)
+{
+    lt_vector_copy(to, rows, offset, of);
+    lt_vector_copy(to + of->rows * of->pitch, rows, offset + of->next, of);
+}
+
 LT_SHARED void lt_vector_fill(int8_t *to, int32_t value, int32_t n)
 {
     if (n > 0) {
@@ -159,8 +184,16 @@ LT_SHARED void lt_vector_fill(int8_t *to, int32_t value, int32_t n)
     }
 }
 
+LT_SHARED void lt_vector_clamp(int8_t *at, int32_t n, int32_t low, int32_t high)
+{
+    for (int32_t i = 0; i < n; i++) {
+        at[i] = (int8_t)lt_clamp(at[i], low, high);
+    }
+}
+
 /* Channel c of four: its record, and the products of a pixel. */
-static int8_t channel(const lt_vector *of, const int32_t *record, int32_t c, const int8_t *x)
+static int8_t channel(const lt_vector *of, const int32_t *record, int32_t c, const int8_t *x, int32_t low,
+                      int32_t high)
 {
     int32_t width = of->last > 8 ? 16 : 8, sum = record[c];
     const int8_t *w = (const int8_t *)(record + 4) + 16 * c;
@@ -176,10 +209,10 @@ static int8_t channel(const lt_vector *of, const int32_t *record, int32_t c, con
     }
     int32_t shift = -1 - scale[4 + c];
     int32_t y = lt_narrow(lt_add(sum, sum), scale[c], lt_centre(2 * of->zero + 1, shift), shift);
-    return (int8_t)lt_clamp(y, of->low, of->high);
+    return (int8_t)lt_clamp(y, low, high);
 }
 
-static void run_pixels(const lt_vector *of, int32_t pixels)
+static void run_pixels(const lt_vector *of, int32_t pixels, int32_t low, int32_t high)
 {
     int32_t words = 12 + 16 * of->chunks + (of->last > 8 ? 16 : 8);
     for (int32_t turn = 0; turn < of->turns; turn++) {
@@ -187,7 +220,7 @@ static void run_pixels(const lt_vector *of, int32_t pixels)
             int8_t *out = of->out + (turn * pixels + i) * of->out_c;
             for (int32_t c = 0; c < 4 * of->groups; c++) {
                 const int32_t *record = of->records + (c >> 2) * words;
-                out[c] = channel(of, record, c & 3, of->x[i] + turn * of->next);
+                out[c] = channel(of, record, c & 3, of->x[i] + turn * of->next, low, high);
             }
         }
     }
@@ -195,22 +228,32 @@ static void run_pixels(const lt_vector *of, int32_t pixels)
 
 LT_SHARED void lt_vector_two_8(const lt_vector *of)
 {
-    run_pixels(of, 2);
+    run_pixels(of, 2, INT8_MIN, INT8_MAX);
 }
 
 LT_SHARED void lt_vector_two_16(const lt_vector *of)
 {
-    run_pixels(of, 2);
+    run_pixels(of, 2, INT8_MIN, INT8_MAX);
+}
+
+LT_SHARED void lt_vector_above_8(const lt_vector *of)
+{
+    run_pixels(of, 2, INT8_MIN, INT8_MAX);
+}
+
+LT_SHARED void lt_vector_above_16(const lt_vector *of)
+{
+    run_pixels(of, 2, INT8_MIN, INT8_MAX);
 }
 
 LT_SHARED void lt_vector_one_8(const lt_vector *of)
 {
-    run_pixels(of, 1);
+    run_pixels(of, 1, of->low, of->high);
 }
 
 LT_SHARED void lt_vector_one_16(const lt_vector *of)
 {
-    run_pixels(of, 1);
+    run_pixels(of, 1, of->low, of->high);
 }
 
 #endif

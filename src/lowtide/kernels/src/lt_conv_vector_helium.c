@@ -14,101 +14,125 @@
 #define UNUSED __attribute__((unused))
 #define NAKED __attribute__((naked))
 
-/* Begin: the constants of `of` in r0. q4 zero, q5 low, q6 high, p0 the last products; on the stack x[0],
- * x[1], chunks, records, out, groups, out_c, turns, next. */
-#define BEGIN                                                                                        \
-    "push {r4-r11, lr}\n\t"                                                                          \
-    "vpush {d8-d13}\n\t"                                                                             \
-    "ldrd r1, r2, [r0, #36]\n\t"                                                                     \
-    "ldrd r3, r4, [r0, #44]\n\t"                                                                     \
-    "vctp.8 r1\n\t"                                                                                  \
-    "vdup.32 q4, r2\n\t"                                                                             \
-    "vdup.32 q5, r3\n\t"                                                                             \
-    "vdup.32 q6, r4\n\t"                                                                             \
-    "ldm r0, {r1-r9}\n\t"                                                                            \
-    "push {r1-r9}\n"
-#define END                                                                                          \
-    "add sp, sp, #36\n\t"                                                                            \
-    "vpop {d8-d13}\n\t"                                                                              \
-    "pop {r4-r11, pc}"
-
 /* Of two pixels: sums of channels 0 to 3 in r0, r2, r4, r6 and in r8, r10, r12, lr; r1 record, r3 and r5
- * products, r7 output, r9 chunks left, r11 groups left; q0 and q1 products, q2 and q3 weights. The
- * weights of a channel are `advance` / 4 bytes from the next one's. */
-#define PRODUCTS_2(advance, second, third, fourth)                                                   \
+ * products, r7 output, r9 chunks left, r11 groups left; q0 and q1, or q5 and q6, products, q2 and q3 weights,
+ * q4 zero, q7 where results go, p0 the last products; on the stack x[0], x[1], chunks, records, out, groups,
+ * out_c, turns, next. The weights of a channel are `advance` / 4 bytes from the next one's. */
+#define PRODUCTS_2(one, other, advance, second, third, fourth)                                       \
     "vldrb.u8 q2, [r1], #" advance "\n\t"                                                            \
     "vldrb.u8 q3, [r1, #" second "]\n\t"                                                             \
-    "vmladava.s8 r0, q0, q2\n\t"                                                                     \
-    "vmladava.s8 r8, q1, q2\n\t"                                                                     \
+    "vmladava.s8 r0, " one ", q2\n\t"                                                                \
+    "vmladava.s8 r8, " other ", q2\n\t"                                                              \
     "vldrb.u8 q2, [r1, #" third "]\n\t"                                                              \
-    "vmladava.s8 r2, q0, q3\n\t"                                                                     \
-    "vmladava.s8 r10, q1, q3\n\t"                                                                    \
+    "vmladava.s8 r2, " one ", q3\n\t"                                                                \
+    "vmladava.s8 r10, " other ", q3\n\t"                                                             \
     "vldrb.u8 q3, [r1, #" fourth "]\n\t"                                                             \
-    "vmladava.s8 r4, q0, q2\n\t"                                                                     \
-    "vmladava.s8 r12, q1, q2\n\t"                                                                    \
-    "vmladava.s8 r6, q0, q3\n\t"                                                                     \
-    "vmladava.s8 lr, q1, q3\n\t"
-/* A sum as TFLM rounds it: halves up, then halves away from zero, by an addition of -1 to what is below
- * zero. q2 multipliers, q3 shifts, `free` a register. */
-#define HIGH(sum) "vqrdmulh.s32 " sum ", " sum ", q2\n\t"
-#define SCALE(sum, free)                                                                             \
-    "vshr.s32 " free ", " sum ", #31\n\t"                                                            \
-    "vadd.i32 " sum ", " sum ", " free "\n\t"                                                        \
-    "vrshl.s32 " sum ", " sum ", q3\n\t"                                                             \
-    "vadd.i32 " sum ", " sum ", q4\n\t"                                                              \
-    "vmax.s32 " sum ", " sum ", q5\n\t"                                                              \
-    "vmin.s32 " sum ", " sum ", q6\n\t"
-#define TWO(advance, second, third, fourth)                                                          \
-    __asm__(BEGIN "1:\n\t"                                                                           \
+    "vmladava.s8 r4, " one ", q2\n\t"                                                                \
+    "vmladava.s8 r12, " other ", q2\n\t"                                                             \
+    "vmladava.s8 r6, " one ", q3\n\t"                                                                \
+    "vmladava.s8 lr, " other ", q3\n\t"
+#define BIASES                                                                                       \
+    "ldm r1, {r0, r2, r4, r6}\n\t"                                                                   \
+    "ldm r1!, {r8, r10, r12, lr}\n\t"
+/* Sums as TFLM rounds them: halves up, then halves away from zero, by an addition of -1 to what is below
+ * zero (AWAY), which need not be where that is clamped. Results of both pixels are in turns. */
+#define AWAY                                                                                         \
+    "vshr.s32 q2, q0, #31\n\t"                                                                       \
+    "vadd.i32 q0, q0, q2\n\t"                                                                        \
+    "vshr.s32 q2, q1, #31\n\t"                                                                       \
+    "vadd.i32 q1, q1, q2\n\t"
+#define PUT_2(ROUND)                                                                                 \
+    "vmov q0[2], q0[0], r0, r4\n\t"                                                                  \
+    "vmov q0[3], q0[1], r2, r6\n\t"                                                                  \
+    "vmov q1[2], q1[0], r8, r12\n\t"                                                                 \
+    "vmov q1[3], q1[1], r10, lr\n\t"                                                                 \
+    "vldrw.u32 q2, [r1], #16\n\t"                                                                    \
+    "vldrw.u32 q3, [r1], #16\n\t"                                                                    \
+    "vqrdmulh.s32 q0, q0, q2\n\t"                                                                    \
+    "vqrdmulh.s32 q1, q1, q2\n\t" ROUND                                                              \
+    "vrshl.s32 q0, q0, q3\n\t"                                                                       \
+    "vrshl.s32 q1, q1, q3\n\t"                                                                       \
+    "vqmovnb.s32 q0, q0\n\t"                                                                         \
+    "vqmovnt.s32 q0, q1\n\t"                                                                         \
+    "vqadd.s16 q0, q0, q4\n\t"                                                                       \
+    "vqmovnb.s16 q0, q0\n\t"                                                                         \
+    "vstrb.16 q0, [r7, q7]\n\t"                                                                      \
+    "add r7, r7, #4\n\t"                                                                             \
+    "subs r11, r11, #1\n\t"
+#define TWO(ROUND, advance, second, third, fourth)                                                   \
+    __asm__("push {r4-r11, lr}\n\t"                                                                  \
+            "vpush {d8-d15}\n\t"                                                                     \
+            "ldrd r1, r2, [r0, #36]\n\t"                                                             \
+            "ldr r3, [r0, #24]\n\t"                                                                  \
+            "mov r4, #0\n\t"                                                                         \
+            "vctp.8 r1\n\t"                                                                          \
+            "vdup.16 q4, r2\n\t"                                                                     \
+            "vidup.u16 q7, r4, #1\n\t"                                                               \
+            "vdup.32 q5, r3\n\t"                                                                     \
+            "vshr.u16 q7, q7, #1\n\t"                                                                \
+            "vshl.i32 q5, q5, #16\n\t"                                                               \
+            "vadd.i16 q7, q7, q5\n\t"                                                                \
+            "ldm r0, {r1-r9}\n\t"                                                                    \
+            "push {r1-r9}\n"                                                                         \
+            "1:\n\t"                                                                                 \
             "ldr r1, [sp, #12]\n\t"                                                                  \
-            "ldrd r7, r11, [sp, #16]\n"                                                              \
-            "2:\n\t"                                                                                 \
+            "ldrd r7, r11, [sp, #16]\n\t"                                                            \
             "ldm sp, {r3, r5, r9}\n\t"                                                               \
-            "ldm r1, {r0, r2, r4, r6}\n\t"                                                           \
-            "ldm r1!, {r8, r10, r12, lr}\n\t"                                                        \
             "cmp r9, #0\n\t"                                                                         \
-            "beq 4f\n"                                                                              \
+            "bne 3f\n\t"                                                                             \
+            "vpstt\n\t"                                                                              \
+            "vldrbt.u8 q5, [r3]\n\t"                                                                 \
+            "vldrbt.u8 q6, [r5]\n"                                                                   \
+            "2:\n\t" BIASES PRODUCTS_2("q5", "q6", advance, second, third, fourth) PUT_2(ROUND)       \
+            "bne 2b\n\t"                                                                             \
+            "b 5f\n"                                                                                 \
             "3:\n\t"                                                                                 \
-            "vldrb.u8 q0, [r3], #16\n\t"                                                             \
-            "vldrb.u8 q1, [r5], #16\n\t" PRODUCTS_2("64", "-48", "-32", "-16")                       \
-            "subs r9, r9, #1\n\t"                                                                    \
-            "bne 3b\n"                                                                               \
+            "ldm sp, {r3, r5, r9}\n\t" BIASES                                                        \
             "4:\n\t"                                                                                 \
+            "vldrb.u8 q0, [r3], #16\n\t"                                                             \
+            "vldrb.u8 q1, [r5], #16\n\t" PRODUCTS_2("q0", "q1", "64", "-48", "-32", "-16")           \
+            "subs r9, r9, #1\n\t"                                                                    \
+            "bne 4b\n\t"                                                                             \
             "vpstt\n\t"                                                                              \
             "vldrbt.u8 q0, [r3]\n\t"                                                                 \
-            "vldrbt.u8 q1, [r5]\n\t" PRODUCTS_2(advance, second, third, fourth)                      \
-            "vmov q0[2], q0[0], r0, r4\n\t"                                                          \
-            "vmov q0[3], q0[1], r2, r6\n\t"                                                          \
-            "vmov q1[2], q1[0], r8, r12\n\t"                                                         \
-            "vmov q1[3], q1[1], r10, lr\n\t"                                                         \
-            "vldrw.u32 q2, [r1], #16\n\t"                                                            \
-            "vldrw.u32 q3, [r1], #16\n\t" HIGH("q0") HIGH("q1") SCALE("q0", "q2") SCALE("q1", "q2")  \
-            "ldr r0, [sp, #24]\n\t"                                                                  \
-            "add r2, r7, r0\n\t"                                                                     \
-            "vstrb.32 q0, [r7], #4\n\t"                                                              \
-            "vstrb.32 q1, [r2]\n\t"                                                                  \
-            "subs r11, r11, #1\n\t"                                                                  \
-            "bne 2b\n\t"                                                                             \
+            "vldrbt.u8 q1, [r5]\n\t" PRODUCTS_2("q0", "q1", advance, second, third, fourth)          \
+            PUT_2(ROUND)                                                                             \
+            "bne 3b\n"                                                                               \
+            "5:\n\t"                                                                                 \
+            "ldrd r0, r2, [sp, #24]\n\t" /* out_c, turns */                                          \
+            "ldr r3, [sp, #32]\n\t"                                                                  \
             "ldr r1, [sp, #16]\n\t"                                                                  \
-            "ldrd r2, r3, [sp, #28]\n\t"                                                             \
-            "add r1, r1, r0, lsl #1\n\t"                                                             \
             "ldrd r4, r5, [sp]\n\t"                                                                  \
+            "add r1, r1, r0, lsl #1\n\t"                                                             \
             "str r1, [sp, #16]\n\t"                                                                  \
             "add r4, r4, r3\n\t"                                                                     \
             "add r5, r5, r3\n\t"                                                                     \
             "strd r4, r5, [sp]\n\t"                                                                  \
             "subs r2, r2, #1\n\t"                                                                    \
             "str r2, [sp, #28]\n\t"                                                                  \
-            "bne 1b\n\t" END)
+            "bne 1b\n\t"                                                                             \
+            "add sp, sp, #36\n\t"                                                                    \
+            "vpop {d8-d15}\n\t"                                                                      \
+            "pop {r4-r11, pc}")
 
 LT_SHARED NAKED void lt_vector_two_8(const lt_vector *of UNUSED)
 {
-    TWO("32", "-24", "-16", "-8");
+    TWO(AWAY, "32", "-24", "-16", "-8");
 }
 
 LT_SHARED NAKED void lt_vector_two_16(const lt_vector *of UNUSED)
 {
-    TWO("64", "-48", "-32", "-16");
+    TWO(AWAY, "64", "-48", "-32", "-16");
+}
+
+LT_SHARED NAKED void lt_vector_above_8(const lt_vector *of UNUSED)
+{
+    TWO("", "32", "-24", "-16", "-8");
+}
+
+LT_SHARED NAKED void lt_vector_above_16(const lt_vector *of UNUSED)
+{
+    TWO("", "64", "-48", "-32", "-16");
 }
 
 /* Of one pixel: sums in r0, r2, r4, r6; r1 record, r3 products, r5 where they begin, r7 output, r8 turns
@@ -215,6 +239,60 @@ LT_SHARED NAKED void lt_vector_copy(int8_t *to UNUSED, const void *const *rows U
             "letp lr, 5b\n"
             "6:\n\t"
             "b 3b");
+}
+
+/* r0 and r12 to, r1 rows, r2 offset, r3 and r5 rows, r6 pitch, r9 next, lr rows left; q2 padding, q3 flip, p0
+ * the bytes of a row. */
+LT_SHARED NAKED void lt_vector_copy_two(int8_t *to UNUSED, const void *const *rows UNUSED,
+                                        int32_t offset UNUSED, const lt_vector_rows *of UNUSED)
+{
+    __asm__("push {r4-r9, lr}\n\t"
+            "ldm r3, {r4-r9}\n\t"
+            "vctp.8 r5\n\t"
+            "vdup.8 q2, r7\n\t"
+            "vdup.8 q3, r8\n\t"
+            "mla r12, r4, r6, r0\n\t"
+            "dls lr, r4\n"
+            "1:\n\t"
+            "ldr r3, [r1], #4\n\t"
+            "cbz r3, 3f\n\t"
+            "add r3, r3, r2\n\t"
+            "add r5, r3, r9\n\t"
+            "vpstt\n\t"
+            "vldrbt.u8 q0, [r3]\n\t"
+            "vldrbt.u8 q1, [r5]\n\t"
+            "veor q0, q0, q3\n\t"
+            "veor q1, q1, q3\n"
+            "2:\n\t"
+            "vpstt\n\t"
+            "vstrbt.8 q0, [r0]\n\t"
+            "vstrbt.8 q1, [r12]\n\t"
+            "add r0, r0, r6\n\t"
+            "add r12, r12, r6\n\t"
+            "le lr, 1b\n\t"
+            "pop {r4-r9, pc}\n"
+            "3:\n\t"
+            "vmov q0, q2\n\t"
+            "vmov q1, q2\n\t"
+            "b 2b");
+}
+
+/* r0 bytes, r1 how many are left, r2 low, r3 high. */
+LT_SHARED NAKED void lt_vector_clamp(int8_t *at UNUSED, int32_t n UNUSED, int32_t low UNUSED,
+                                     int32_t high UNUSED)
+{
+    __asm__("push {r7, lr}\n\t"
+            "vdup.8 q1, r2\n\t"
+            "vdup.8 q2, r3\n\t"
+            "wlstp.8 lr, r1, 2f\n"
+            "1:\n\t"
+            "vldrb.u8 q0, [r0]\n\t"
+            "vmax.s8 q0, q0, q1\n\t"
+            "vmin.s8 q0, q0, q2\n\t"
+            "vstrb.8 q0, [r0], #16\n\t"
+            "letp lr, 1b\n"
+            "2:\n\t"
+            "pop {r7, pc}");
 }
 
 /* r0 to, r1 the value, r2 bytes left. */

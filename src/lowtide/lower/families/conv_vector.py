@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.lower import packed
-from lowtide.lower.counts import ByPixels, Features, gathered
+from lowtide.lower.counts import ByPixels, Features, cut_windows, gathered
 from lowtide.lower.layer import MAX_SIZE, Family, Layer
 from lowtide.lower.nodes import Array, Later, Node
 
 _LANES = 16
+_MOST = MAX_SIZE - 3
+"""Channels: how far results of a pair of pixels are has 16 bits."""
 
 
 def _chunks(products: int) -> int:
@@ -22,36 +24,58 @@ def _chunks(products: int) -> int:
 
 def _fits(layer: Layer) -> bool:
     able = layer.target.has_helium and not layer.is_depthwise
-    return able and layer.is_narrow() and layer.over.products <= MAX_SIZE
+    return able and layer.is_narrow() and layer.over.products <= MAX_SIZE and layer.out_c <= _MOST
 
 
 @dataclass(frozen=True, slots=True)
 class ConvVector(ByPixels):
-    """What lt_conv_vector does."""
+    """What lt_conv_vector does; `above`, what is made is clamped to no less than the zero point."""
 
+    above: bool = field(default=False, kw_only=True)
     is_linear = False
 
     def features(self, columns: int, padded: int) -> Features:
         """What is done to make `columns` columns; those of padding count if these are all."""
         of, steps, rests = self.of, self.of.steps, self.of.out_c % 4
         each, chunks = -(-of.out_c // 4), _chunks(of.taps * of.in_c)
-        is_half = of.taps * of.in_c - _LANES * chunks <= _LANES // 2
+        pairs, singles = self.split(columns)
         found: dict[str, float] = {}
-        for name, count in zip(("pair", "single"), self.split(columns), strict=True):
+        for name, count in (("pair", pairs), ("single", singles)):
             found[name] = steps * count
             found[f"{name}_groups"] = steps * count * each
-            found[f"{name}_halves"] = steps * count * each * is_half
             found[f"{name}_chunks"] = steps * count * each * chunks
             found[f"{name}_rests"] = steps * count * rests
             found[f"{name}_rest"] = steps * count * bool(rests)
+        found["pair_long"] = found["pair_groups"] * bool(chunks)
+        found["pair_away"] = found["pair_groups"] * (not self.above)
+        found["clamped_sixteens"] = steps * -(-columns * of.out_c // _LANES) if of.clamps else 0
         if of.taps == 1:
             return {**found, "direct": steps}
-        found["column"] = steps * columns
         found |= gathered(of, columns, padded, "sixteens", lambda size: -(-size // _LANES))
+        twos = self._twos(columns, padded)
+        for name, rows in (("copied", of.rows), ("filled", of.padding)):
+            found[f"{name}_rows"] -= 2 * rows * twos
+            found[f"{name}_sixteens"] -= 2 * rows * twos
+        found |= {
+            "column": steps * (columns - 2 * twos),
+            "two": steps * twos,
+            "two_rows": (of.rows + of.padding) * twos,
+        }
         if of.flips:
             found["flipped_rows"] = of.rows * columns
             found["flipped_sixteens"] = of.rows * columns * -(-of.run // _LANES)
         return found
+
+    def _twos(self, columns: int, padded: int) -> int:
+        """How many pairs of pixels have their windows copied at once: those without padding, of short
+        rows. Counted as by `cut_windows`."""
+        of, axis, (pairs, _) = self.of, self.of.axis, self.split(columns)
+        if of.run > _LANES or (axis.dilation > 1 and axis.kernel > 1):
+            return 0
+        if columns != of.columns:
+            return max(0, pairs - len(cut_windows(of, columns, padded)))
+        last = of.in_w - axis.kernel - axis.stride
+        return sum(0 <= 2 * x * axis.stride - axis.before <= last for x in range(pairs))
 
 
 def _node(layer: Layer) -> Node:
@@ -66,7 +90,8 @@ def _node(layer: Layer) -> Node:
         ("direct", int(direct)),
     )
     one = 0 if direct else products
-    return layer.by_pixels("lt_conv_vector", fields, ConvVector(layer.windows), (one, 2 * one))
+    work = ConvVector(layer.windows, above=layer.known.low >= layer.known.zero)
+    return layer.by_pixels("lt_conv_vector", fields, work, (one, 2 * one))
 
 
 def _width(products: int) -> int:

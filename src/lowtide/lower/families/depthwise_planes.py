@@ -29,11 +29,11 @@ def _fits(layer: Layer) -> bool:
     over = layer.over
     able = (over.dilation_w == 1 or over.kernel_w == 1) and over.in_c >= 4 and over.taps <= _TAPS
     narrow = over.kernel_w == 1 and over.out_w < 4 and over.in_c % 4 == 0  # lt_depthwise_vector
-    fine = able and not narrow and _most(over.axis, over.kernel_h) > 0
+    fine = able and not narrow and most_pixels(over.axis, over.kernel_h) > 0
     return fine and layer.target.has_helium and layer.is_depthwise and layer.is_narrow()
 
 
-def _most(axis: Axis, kernel_h: int) -> int:
+def most_pixels(axis: Axis, kernel_h: int) -> int:
     """How many columns can be made at a time: their planes must be near enough."""
     few = kernel_h * axis.kernel <= _LANES
     plane = (_REACH - 3 * kernel_h) // 3 if few else _REACH
@@ -42,7 +42,7 @@ def _most(axis: Axis, kernel_h: int) -> int:
 
 def _piece(of: Windows) -> int:
     """How many columns to make at a time: all, or equal parts of them."""
-    most = _most(of.axis, of.kernel_h)
+    most = most_pixels(of.axis, of.kernel_h)
     return -(-of.columns // -(-of.columns // most))
 
 
