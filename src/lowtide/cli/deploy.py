@@ -71,6 +71,22 @@ def _a_page(path: Path, replacing: Replacing) -> None:
         raise UsageError(f"the report is a page of HTML, not {path.name!r}", "end it in .html")
 
 
+def _place(folder: Path) -> Path:
+    """Where the bundle or package goes that shall be written into `folder`: ESP-IDF knows a component by
+    the name of its folder."""
+    from lowtide.emit.names import program_name
+
+    params = click.get_current_context().params
+    if params["package"] != "esp-idf":
+        return folder
+    name = program_name(given("name"), params["model"])
+    return folder if folder.resolve().name == name else folder / name
+
+
+def _a_package(path: Path, replacing: Replacing) -> None:
+    a_bundle(_place(path), replacing)
+
+
 def _fit(mcu: Mcu, compiled: Compiled) -> Fit:
     from lowtide.advice.for_part import fit_of  # and what measures, which takes long to import
 
@@ -78,7 +94,7 @@ def _fit(mcu: Mcu, compiled: Compiled) -> Fit:
 
 
 @model_command("compile")
-@output_option("-o", a_bundle, "DIR", "Folder for the C files.", required=True)
+@output_option("-o", _a_package, "DIR", "Folder for the C files.", required=True)
 @grouped(
     PART,
     "--export",
@@ -99,6 +115,7 @@ def compile_command(model: str, output: Path, package: str | None) -> None:
     compiled, known = compile_with(model, mcu)
     if package is not None:
         compiled = exported(compiled, package)
+    output = _place(output)
     removed = compiled.write_as(output, replacing())
     answer_advised(
         model,
