@@ -12,6 +12,7 @@ from lowtide import kinds
 from lowtide.cli.advice import (
     advice_option,
     answer_advised,
+    cores_to_advise,
     or_what_fits,
     or_what_fits_on,
     remedy_of_check,
@@ -119,7 +120,7 @@ def compile_command(model: str, output: Path, package: str | None) -> None:
     removed = compiled.write_as(output, replacing())
     answer_advised(
         model,
-        lambda: hints(compiled, known=known),
+        lambda: hints(compiled, known=known, cores=cores_to_advise()),
         lambda: deployment.compiled_document(compiled, str(output), removed),
         lambda: deployment.compiled_text(compiled, str(output), removed),
         None if mcu is None else _fit(mcu, compiled),
@@ -187,7 +188,7 @@ def plan(model: str, output: Path | None, front: bool, plot: Path | None) -> Non
 
     answer_advised(
         model,
-        lambda: hints(compiled, points or (), known),
+        lambda: hints(compiled, points or (), known, cores=cores_to_advise()),
         lambda: document,
         text,
         None if mcu is None else _fit(mcu, compiled),
