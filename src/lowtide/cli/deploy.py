@@ -44,7 +44,7 @@ from lowtide.cli.options import (
 )
 from lowtide.cli.writing import a_bundle, a_file, a_picture, output_option, replacing, tables
 from lowtide.commands.options import CHECKS, PART
-from lowtide.errors import DiffersError, UsageError
+from lowtide.errors import DiffersError, LowtideError, UsageError
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -375,11 +375,16 @@ def check(
     from lowtide.report import verdict as report
 
     board = found_board()
-    compiled = compile_once(model, board)
     limits = verdicts.Limits(max_total_ram, max_flash, max_instructions)
     stored = None if baseline is None else (baseline, tolerance)
-    with progress("measuring" if board else "predicting"):
-        result = verdicts.check(compiled, board, limits, stored, cached=given("cached"))
+    try:
+        compiled = compile_once(model, board)
+        with progress("measuring" if board else "predicting"):
+            result = verdicts.check(compiled, board, limits, stored, cached=given("cached"))
+    except LowtideError as error:
+        if junit is not None and not isinstance(error, UsageError):
+            write_together({junit: report.refused_junit(model, error)}, replacing())
+        raise
     document = data.to_json(report.verdict_document(result))
     written = {}
     if output is not None:
