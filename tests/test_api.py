@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import lowtide
@@ -20,6 +21,7 @@ import networks
 from effort import calls
 from lowtide.commands.analysis import analyze
 from lowtide.errors import LowtideError
+from lowtide.zoo.loading import Named
 
 FUNCTIONS = {
     *("load", "analyze", "best_order", "reorder", "compile", "plan", "verify", "run", "describe"),
@@ -63,7 +65,7 @@ def test_results_show_in_notebooks_however_they_were_made() -> None:
     code = (
         "import sys\n"
         "from lowtide.commands.analysis import analyze\n"
-        "from lowtide.commands.reordering import load\n"
+        "from lowtide.zoo.loading import load\n"
         "found = analyze(load('zoo:figure1'))\n"
         "before = 'lowtide.report.notebook' in sys.modules\n"
         "print(before, found._repr_html_()[:5])"
@@ -150,6 +152,42 @@ def test_results_print_well() -> None:
     for value in (model, found, lowtide.best_order(model), reordered, made):
         assert len(repr(value)) < 4000
         assert type(value).__name__ in repr(value)
+
+
+@pytest.mark.parametrize("of", ["name", "path", "bytes", "model"])
+def test_everything_that_takes_a_model_takes_what_names_one(of: str, tmp_path: Path) -> None:
+    (tmp_path / "figure1.tflite").write_bytes(networks.contents("figure1"))
+    ways: dict[str, Named] = {
+        "name": "zoo:figure1",
+        "path": tmp_path / "figure1.tflite",
+        "bytes": networks.contents("figure1"),
+        "model": networks.loaded("figure1"),
+    }
+    given = ways[of]
+    assert lowtide.analyze(given).peak_bytes == 5216
+    assert lowtide.best_order(given).peak_bytes == 4960
+    compiled = lowtide.compile(given, lowtide.Options(input_mode="const"))
+    assert lowtide.compile(model=given).name == lowtide.compile(given).name  # type: ignore[call-arg]
+    assert lowtide.plan(given).compiled.ram_bytes > compiled.ram_bytes
+    assert lowtide.reorder(given, check=False).after.peak_bytes == 4960
+    assert lowtide.simplify(given, check=False).model.path
+    assert lowtide.estimate(given).needs
+    assert len(lowtide.samples_for(given).samples) == 64
+    assert lowtide.part_of(given).path
+    with pytest.raises(LowtideError, match="is quantised already"):
+        lowtide.quantize(given, lowtide.samples_for(given))
+    found = lowtide.evaluate(compiled, np.zeros((1, 7, 7, 32), np.int8), against=given)
+    assert found.samples == 1
+
+
+def test_what_is_no_model_is_said_to_be_none(tmp_path: Path) -> None:
+    for function in (lowtide.compile, lowtide.plan, lowtide.analyze, lowtide.reorder):
+        with pytest.raises(LowtideError, match="int is no model, and names none"):
+            function(3)  # type: ignore[arg-type]
+        with pytest.raises(LowtideError, match="the zoo has no network named 'nothing'"):
+            function("zoo:nothing")
+        with pytest.raises(LowtideError, match="cannot read"):
+            function(tmp_path / "none.tflite")
 
 
 def test_from_a_model_to_a_board() -> None:

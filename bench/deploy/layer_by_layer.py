@@ -20,7 +20,6 @@ from bench.shared.built import compile_only
 from bench.shared.outside import NeedsError
 from bench.shared.programs import end_of, path_of, problem_of
 from bench.shared.work import in_two_processes, note
-from lowtide.commands import reordering
 from lowtide.commands.checking import run, verify
 from lowtide.commands.compiling import Compiled, compile_model
 from lowtide.commands.options import Options
@@ -29,6 +28,7 @@ from lowtide.machines.board import load_boards
 from lowtide.modes import Allocator
 from lowtide.report.deployment import ran_document, verified_document, verified_text
 from lowtide.target import ANY, Target
+from lowtide.zoo.loading import load
 
 HOST = "host"
 WHOLE = Options(schedule="operators")
@@ -82,7 +82,7 @@ LayerOutcomes = Mapping[LayerJob, LayerOutcome]
 
 def compiled(network: str, options: Options) -> Compiled:
     """The network as C. Raises NeedsError or a LowtideError."""
-    return compile_model(reordering.load(path_of(network)), options)
+    return compile_model(load(path_of(network)), options)
 
 
 def do_all(jobs: Iterable[LayerJob]) -> dict[LayerJob, LayerOutcome]:

@@ -21,9 +21,9 @@ from lowtide.commands.compiling import Compiled, compile_model
 from lowtide.commands.options import Options
 from lowtide.commands.planned import Planned, planned_model
 from lowtide.commands.preparing import prepared
-from lowtide.commands.reordering import load
 from lowtide.modes import InputMode
 from lowtide.rows.prepare import Prepared
+from lowtide.zoo.loading import load
 
 FOLDER = ROOT / "docs" / "drawings"
 _CAMERA, _CELL, _WORDS = "zoo:mobilenet-v1-0.25-96", "zoo:branchy-cell", "zoo:ds-cnn-kws"

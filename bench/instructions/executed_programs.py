@@ -14,10 +14,11 @@ from functools import partial
 from bench.cliffs.measured import BOARDS, Key
 from bench.shared.programs import Program, path_of
 from bench.shared.work import in_two_processes, note
-from lowtide.commands import checking, reordering
+from lowtide.commands import checking
 from lowtide.commands.compiling import compile_model
 from lowtide.machines.board import find_target, load_boards
 from lowtide.plans.cost import features
+from lowtide.zoo.loading import load
 
 ANY = "any"
 OWN = ("cortex-m3", "cortex-m4", "cortex-m55")
@@ -77,7 +78,7 @@ def run_all(cases: Sequence[Case], cores: Sequence[str]) -> list[Executed]:
 
 def run_case(case: Case, cores: Sequence[str]) -> Executed:
     """Compile, run on a board of each core, and count."""
-    model = reordering.load(path_of(case.network))
+    model = load(path_of(case.network))
     program = Program(case.network)
     if case.max_overhead is not None:
         program = Program(case.network, "const", "streamed")

@@ -11,8 +11,8 @@ from itertools import pairwise
 from typing import Any
 
 from bench.msf_cnn.paper_costs import Layer, Shape
-from lowtide.commands import reordering
 from lowtide.ir import Graph, Op
+from lowtide.zoo.loading import load
 
 ZOO = {
     "MBV2-w0.35": "mbv2-w0.35-144-chain",
@@ -24,7 +24,7 @@ ZOO = {
 
 def zoo_layers(network: str) -> tuple[Layer, ...]:
     """The layers of a network by its name in the paper."""
-    graph = reordering.load(f"zoo:{ZOO[network]}").graph
+    graph = load(f"zoo:{ZOO[network]}").graph
     layers = tuple(_layer(graph, op) for op in graph.ops)
     for before, after in pairwise(graph.ops):
         assert after.inputs[0] == before.outputs[0], f"{network} is no chain"

@@ -18,7 +18,7 @@ from bench.shared.built import count_macs
 from bench.shared.outside import NeedsError
 from bench.shared.programs import Outcome, Program, end_of, path_of, problem_of
 from bench.shared.work import in_two_processes, note
-from lowtide.commands import checking, reordering
+from lowtide.commands import checking
 from lowtide.commands.compiling import Compiled, compiled_of
 from lowtide.commands.preparing import prepared
 from lowtide.errors import InfeasibleError, LowtideError
@@ -31,6 +31,7 @@ from lowtide.program.assemble import assemble_placed
 from lowtide.report.deployment import ran_document, verified_text
 from lowtide.report.planned import live_at_peak, network_tensor
 from lowtide.rows.stages import Choice
+from lowtide.zoo.loading import load
 
 PLANNED = "planned"  # the plan alone
 HOST = "host"  # every tensor compared with the reference kernels, under sanitizers
@@ -141,7 +142,7 @@ class _Worker:
 
     def __init__(self, net: Net) -> None:
         self.net = net
-        self.model = reordering.load(path_of(net.network))
+        self.model = load(path_of(net.network))
         self.simplified, self.order, ready = prepared(self.model, net.options)
         self.ready, self.plans = ready, plans_of(ready, strips=True)
         self.own_macs = graph_macs(ready.graph)

@@ -20,6 +20,7 @@ from lowtide.oracle.interpreters import OracleError, tflm_arena
 from lowtide.place import greedy
 from lowtide.place.problem import Item, Problem
 from lowtide.place.tensors import tensor_problem
+from lowtide.zoo.loading import load
 
 _LSTM = "UNIDIRECTIONAL_SEQUENCE_LSTM"
 _LSTM_BUFFERS, _CELL_STATE = (
@@ -114,7 +115,7 @@ def _row(what: str, paths: list[str]) -> Row:
 
 
 def _head(path: str) -> _Head:
-    model = reordering.load(path)
+    model = load(path)
     name = path if path.startswith("zoo:") else path.replace("\\", "/").rsplit("/", 1)[-1]
     ours = reordering.analyze(model).tflm_greedy_arena_bytes
     try:

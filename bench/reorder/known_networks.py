@@ -22,6 +22,7 @@ from lowtide.ir import Graph, Model
 from lowtide.oracle.interpreters import first_difference, random_inputs, tflm_arena, tflm_outputs
 from lowtide.place import planned
 from lowtide.place.tensors import tflm_problem
+from lowtide.zoo.loading import load
 
 # Asked. Figure 2 and figure 3 in the paper's Appendix A: operator, tensors in RAM (0: the input,
 # k: the output of operator k), bytes.
@@ -74,7 +75,7 @@ _CALLS = 20
 def figure1() -> list[Row]:
     """The paper's example graph, with every row of its tables."""
     note("zoo:figure1")
-    model = reordering.load("zoo:figure1")
+    model = load("zoo:figure1")
     result = reordering.analyze(model)
     before = peak_of(model.graph, result.file.order)
     after = peak_of(model.graph, result.best.order)
@@ -119,12 +120,12 @@ def _appendix(graph: Graph, name: str, found: Timeline, paper: _Table) -> Row:
 def swiftnet() -> list[Row]:
     """The paper's network: peaks, the whole command's time, and the written file's values."""
     path = shared_model("swiftnet_cell_uint8")
-    source = reordering.load(path)
+    source = load(path)
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out.tflite"
         note(f"lowtide reorder {path.name}, {_RUNS} times")
         times = [_reorder(path, out) for _ in range(_RUNS)]
-        written = reordering.load(out)
+        written = load(out)
     proved = reordering.analyze(source).best_order.proved_optimal
     peaks = (_file_peak(source), _file_peak(written))
     seconds = statistics.median(times)
@@ -198,11 +199,11 @@ def offline_heads() -> list[Row]:
 
 def _head(model: str, name: str, asked: tuple[int, int], how: str, key: str) -> Row:
     note(f"lowtide reorder {name} --offline-plan")
-    source = reordering.load(model)
+    source = load(model)
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out.tflite"
         _reorder(model, out, "--offline-plan")
-        written = reordering.load(out)
+        written = load(out)
     after = written.source
     heads = (tflm_arena(source.source).head, tflm_arena(after).head)
     graph = source.graph
@@ -249,7 +250,7 @@ def analyze_speed() -> list[Row]:
 def _speed(name: str, limit: float) -> Row:
     path = shared_model(name)
     note(f"analyze({path.name}), {_CALLS} calls")
-    model = reordering.load(path)
+    model = load(path)
     times = sorted(timed(lambda: reordering.analyze(model))[1] * 1e3 for _ in range(_CALLS))
     middle = statistics.median(times)
     return Row(

@@ -17,8 +17,8 @@ from bench.shared.programs import M4, Program, path_of, status
 from bench.shared.stored import small_part
 from bench.shared.tables import Detail, Row, amount, cells, verdict
 from bench.shared.work import note
-from lowtide.commands import reordering
 from lowtide.oracle.interpreters import tflm_arena
+from lowtide.zoo.loading import load
 
 # Tokens of each attention block; doubled from one to the next.
 _ATTENTION = {
@@ -55,7 +55,7 @@ def attention_rows(outcomes: RowOutcomes) -> list[Row]:
     for tokens, program in _ATTENTION.items():
         outcome = outcomes[RowJob(program)]
         note(f"TFLM's arena of {program.network}")
-        heads[tokens] = tflm_arena(reordering.load(program.network).source).head
+        heads[tokens] = tflm_arena(load(program.network).source).head
         arenas[tokens] = outcome.figures.get("arena_bytes", 0)
         if outcome.state == "done":
             peak, bound = outcome.figures["peak_bytes"], outcome.figures["bound_bytes"]

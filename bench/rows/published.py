@@ -7,8 +7,8 @@ from bench.shared.outside import peer_value
 from bench.shared.programs import path_of
 from bench.shared.tables import Row, verdict
 from bench.shared.work import note
-from lowtide.commands import reordering
 from lowtide.commands.compiling import compile_model
+from lowtide.zoo.loading import load
 
 _NETWORKS = {
     "vww_96": ("mlperf_vww_96_int8", "MLPerf Tiny vww_96"),
@@ -31,7 +31,7 @@ def _row(peer: str, model: str, title: str) -> Row:
     whole = peer_value("tflm", peer, "act_bytes", "cmsis_m4")
     if theirs is None:
         return Row(on, asked, "needs the shared data (peers.json)", "not measured")
-    arena = compile_model(reordering.load(path_of(model))).arena_bytes
+    arena = compile_model(load(path_of(model))).arena_bytes
     record: dict[str, object] = {
         "network": title,
         "arena_bytes": arena,

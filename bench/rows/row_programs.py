@@ -17,7 +17,7 @@ from bench.shared.built import compile_only, count_macs
 from bench.shared.outside import NeedsError
 from bench.shared.programs import M4, Outcome, Program, end_of, path_of, problem_of
 from bench.shared.work import in_two_processes, note
-from lowtide.commands import checking, reordering
+from lowtide.commands import checking
 from lowtide.commands.compiling import Compiled, compile_model
 from lowtide.errors import LowtideError
 from lowtide.ir.macs import graph_macs
@@ -25,6 +25,7 @@ from lowtide.machines.board import load_boards
 from lowtide.machines.finding import TOOLCHAINS, find_program
 from lowtide.report.deployment import ran_document
 from lowtide.target import Target
+from lowtide.zoo.loading import load
 
 COUNTED = "counted"  # MACs of one inference on the host, counted by the kernels
 TABLES = "tables"  # bytes of the step program's tables and of its interpreter
@@ -76,7 +77,7 @@ def _do_program(
 def _compiled(program: Program, target: Target) -> Compiled | Exception:
     try:
         options = replace(program.options, target=target)
-        return compile_model(reordering.load(path_of(program.network)), options)
+        return compile_model(load(path_of(program.network)), options)
     except (NeedsError, LowtideError, ValueError) as error:
         return error
 

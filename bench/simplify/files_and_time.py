@@ -9,13 +9,13 @@ from bench.shared.programs import end_of, path_of
 from bench.shared.tables import Row, amount, verdict
 from bench.shared.work import note
 from bench.simplify.saved_programs import NETWORKS, VWW
-from lowtide.commands import reordering
 from lowtide.commands.simplifying import simplify_model
 from lowtide.errors import LowtideError
 from lowtide.ir import Graph
 from lowtide.passes import fold_pads, resolve_variables
 from lowtide.passes.simplify import simplify
 from lowtide.tflite.read import parse
+from lowtide.zoo.loading import load
 from lowtide.zoo.mobilenet_v2 import mobilenet_v2
 
 _SAMPLES = 100
@@ -35,7 +35,7 @@ def _file_row(name: str, title: str) -> Row:
     on = f"lowtide simplify {name}"
     note(on)
     try:
-        made = simplify_model(reordering.load(path_of(name)), samples=_SAMPLES)
+        made = simplify_model(load(path_of(name)), samples=_SAMPLES)
     except (NeedsError, LowtideError) as error:
         state, problem = end_of(error)
         return Row(on, asked, problem, "not measured" if state == "absent" else "MISSED")
@@ -69,7 +69,7 @@ def time_rows() -> list[Row]:
         try:
             zoo = name.startswith("MobileNetV2")
             source = mobilenet_v2(1.0, 96, 1000) if zoo else None
-            model = reordering.load(path_of(name)) if source is None else parse(source)
+            model = load(path_of(name)) if source is None else parse(source)
         except NeedsError as error:
             rows.append(Row(f"simplify, {name}", f"<= {most} s", str(error), "not measured"))
             continue

@@ -9,10 +9,11 @@ from bench.shared.outside import NeedsError
 from bench.shared.programs import M4, Program, end_of, path_of, problem_of
 from bench.shared.tables import Record, Row, verdict
 from bench.shared.work import in_two_processes, note
-from lowtide.commands import checking, reordering
+from lowtide.commands import checking
 from lowtide.commands.compiling import compile_model
 from lowtide.errors import LowtideError
 from lowtide.machines.board import load_boards
+from lowtide.zoo.loading import load
 
 VWW = "mlperf_vww_96_int8"
 
@@ -80,7 +81,7 @@ def _measured(name: str) -> tuple[str, Pair]:
 def _figures(name: str, *, simplify: bool) -> tuple[Figures, str]:
     board = load_boards()[M4]
     options = replace(Program(name).options, simplify=simplify, target=board.core.target)
-    model = reordering.load(path_of(name))
+    model = load(path_of(name))
     compiled = compile_model(model, options)
     ran = checking.run(compiled, board, samples=2)
     streamed = compile_model(model, replace(options, input_mode="streamed"))

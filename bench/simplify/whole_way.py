@@ -7,9 +7,9 @@ from bench.shared.programs import end_of, path_of
 from bench.shared.tables import Row, verdict
 from bench.shared.work import note
 from bench.simplify.saved_programs import NETWORKS, VWW
-from lowtide.commands import reordering
 from lowtide.commands.simplifying import simplify_model
 from lowtide.errors import LowtideError
+from lowtide.zoo.loading import load
 
 _ASKED = "TFLM's arena no larger"
 _SHOWN = (VWW, "te_vww", "tflm_person_detect_int8", "mlperf_resnet8_int8", "mww_okay_nabu_v2")
@@ -24,9 +24,7 @@ def _row(name: str, title: str) -> Row:
     on = f"lowtide simplify {name} --reorder --offline-plan"
     note(on)
     try:
-        made = simplify_model(
-            reordering.load(path_of(name)), reordered=True, offline_plan=True, always=True
-        )
+        made = simplify_model(load(path_of(name)), reordered=True, offline_plan=True, always=True)
     except (NeedsError, LowtideError) as error:
         state, problem = end_of(error)
         return Row(on, _ASKED, problem, "not measured" if state == "absent" else "MISSED")

@@ -14,7 +14,7 @@ from bench.shared.outside import ROOT, peer_value
 from bench.shared.programs import Outcome, status
 from bench.shared.tables import Record, Row
 from bench.speed.measured_programs import Outcomes, SpeedJob, path_of
-from lowtide.commands import reordering
+from lowtide.zoo.loading import load
 
 _VWW, _KWS, _RESNET = "mlperf_vww_96_int8", "mlperf_kws_int8", "mlperf_resnet8_int8"
 _SWIFTNET, _WAKE = "swiftnet_cell_uint8", "mww_okay_nabu_v2"
@@ -275,7 +275,7 @@ def _int16_rows(outcomes: Outcomes) -> list[Row]:
 
 def channels(job: SpeedJob) -> int:
     """The channels that the first convolution of a network reads; 0 if there is none."""
-    graph = reordering.load(path_of(job.network)).graph
+    graph = load(path_of(job.network)).graph
     convs = [op for op in graph.ops if op.type == "CONV_2D"]
     return graph.tensors[convs[0].inputs[1]].shape[-1] if convs else 0
 

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from bench.shared.outside import ROOT, NeedsError, shared_model
 from bench.shared.programs import FLOAT_BOUNDARY, Outcome, end_of, problem_of
 from bench.shared.work import in_two_processes, note
-from lowtide.commands import checking, reordering
+from lowtide.commands import checking
 from lowtide.commands.compiling import compile_model
 from lowtide.commands.options import Options
 from lowtide.errors import LowtideError
 from lowtide.machines.board import load_boards
 from lowtide.report.deployment import ran_document
+from lowtide.zoo.loading import load
 
 BOARDS = {
     "m4": "mps2-an386",
@@ -75,7 +76,7 @@ def _do(job: SpeedJob) -> tuple[SpeedJob, Outcome, float]:
             max_ram=job.max_ram,
             cost="instructions" if limited else "macs",
         )
-        compiled = compile_model(reordering.load(path_of(job.network)), options)
+        compiled = compile_model(load(path_of(job.network)), options)
         ran = checking.run(compiled, board, profile=True)
         outcome = Outcome("done", problem_of(ran), document=ran_document(ran))
     except (NeedsError, LowtideError, ValueError) as error:

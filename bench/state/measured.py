@@ -9,13 +9,14 @@ from bench.shared.outside import ROOT, NeedsError
 from bench.shared.programs import M4, end_of, problem_of
 from bench.shared.tables import Row, amount, verdict
 from bench.shared.work import in_two_processes, note
-from lowtide.commands import checking, reordering
+from lowtide.commands import checking
 from lowtide.commands.compiling import compile_model
 from lowtide.commands.options import Options
 from lowtide.errors import LowtideError, ModelError
 from lowtide.ir import Model
 from lowtide.machines.board import load_boards
 from lowtide.report.deployment import verified_text
+from lowtide.zoo.loading import load
 
 _FOLDERS = tuple(ROOT.parent / "shared" / name for name in ("models", "world"))
 
@@ -110,7 +111,7 @@ def exact_rows() -> list[Row]:
 
 def _verified(path: str) -> tuple[str, str]:
     try:
-        compiled = compile_model(reordering.load(path), Options())
+        compiled = compile_model(load(path), Options())
     except ModelError as error:
         return path, f"refused: {error.cause}"
     except LowtideError as error:
@@ -124,8 +125,8 @@ def _verified(path: str) -> tuple[str, str]:
 
 def _loaded(network: str) -> Model:
     if network.startswith("zoo:"):
-        return reordering.load(network)
+        return load(network)
     for folder in _FOLDERS:
         if (folder / f"{network}.tflite").is_file():
-            return reordering.load(str(folder / f"{network}.tflite"))
+            return load(str(folder / f"{network}.tflite"))
     raise NeedsError(f"needs the shared networks ({network}.tflite)")

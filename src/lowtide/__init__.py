@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from lowtide.commands.quantizing import quantize_model
     from lowtide.commands.quantizing import samples_for as samples_for
     from lowtide.commands.reordering import Reordered as Reordered
-    from lowtide.commands.reordering import load as load
     from lowtide.commands.reordering import reorder as reorder
     from lowtide.commands.simplifying import SimplifiedFile as SimplifiedFile
     from lowtide.commands.simplifying import simplify_model
@@ -56,6 +55,7 @@ if TYPE_CHECKING:
     from lowtide.order import OrderResult as OrderResult
     from lowtide.order import best_order as best_order
     from lowtide.report.describe import describe as describe
+    from lowtide.zoo.loading import load as load
 
     __version__: str
 
@@ -92,7 +92,7 @@ HOMES = {
     "describe": ("lowtide.report.describe", "describe"),
     "estimate": ("lowtide.commands.estimating", "estimate"),
     "evaluate": ("lowtide.commands.evaluating", "evaluate"),
-    "load": ("lowtide.commands.reordering", "load"),
+    "load": ("lowtide.zoo.loading", "load"),
     "part_of": ("lowtide.commands.cutting", "part_of"),
     "plan": ("lowtide.commands.planned", "planned_model"),
     "quantize": ("lowtide.commands.quantizing", "quantize_model"),

@@ -16,7 +16,7 @@ from lowtide.advice.fitting import fits
 from lowtide.advice.reporting import Reported, report_on
 from lowtide.commands.estimating import MODES, Estimate, estimate
 from lowtide.commands.options import Options
-from lowtide.commands.reordering import load, place_tensors
+from lowtide.commands.reordering import place_tensors
 from lowtide.errors import LowtideError
 from lowtide.ir import Graph, Model
 from lowtide.modes import InputMode
@@ -24,6 +24,7 @@ from lowtide.passes import drop_boundary_quantization
 from lowtide.report.data import analysis_document
 from lowtide.report.page import report_document, report_page, verdict_sentence
 from lowtide.report.planned import plan_document
+from lowtide.zoo.loading import load
 
 Kind = Literal["look", "report", "fit"]
 Tell = Callable[[str], None]

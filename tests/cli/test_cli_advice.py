@@ -12,8 +12,12 @@ from typing import Any
 import pytest
 from command import Result, call, fine, refused
 
+from lowtide import load
 from lowtide.advice.hints import WORTH, Hint, Way, roomy_part
-from lowtide.machines.mcus import load_mcus
+from lowtide.advice.reporting import report_on
+from lowtide.cli.deploy import PACKAGES
+from lowtide.machines.mcus import find_mcu, load_mcus
+from lowtide.report.advised import command as typed
 from lowtide.report.advised import fit_remedy, hint_gain
 from networks import present, shared_models
 
@@ -53,6 +57,53 @@ def test_what_is_promised_is_saved(network: str, tmp_path: Path) -> None:
         assert abs(saved - entry["ram_saved"]) <= _TOLERANCE * before["ram_bytes"], entry
         shares = entry["ram_saved"] / before["ram_bytes"], entry["instructions_saved_share"]
         assert max(shares) >= WORTH
+
+
+_PARTS = {mcu.core: name for name, mcu in reversed(load_mcus().items())}
+GIVEN: list[tuple[str, ...]] = [
+    (),
+    ("--core", "any"),
+    *(("--core", core) for core in ("cortex-m0", "cortex-m4", "cortex-m55", "rv32imc")),
+    *(("--mcu", name) for name in _PARTS.values()),
+    *(("--export", kind) for kind in PACKAGES),
+    ("--export", "esp-idf", "--mcu", "ESP32-S3"),
+    ("--export", "esp-idf", "--mcu", "ESP32-C3"),
+    ("--export", "zephyr", "--mcu", "NRF52840"),
+    *(("--input", "streamed"), ("--input", "const"), ("--preserve-input",), ("--slices",)),
+    ("--no-simplify", "--cost", "instructions"),
+    ("--schedule", "operators", "--allocator", "greedy"),
+]
+
+
+@pytest.mark.parametrize("given", GIVEN, ids=" ".join)
+@pytest.mark.parametrize("network", ["zoo:streaming-wake-word", "zoo:figure1"])
+def test_all_that_is_advised_can_be_typed(
+    network: str, given: tuple[str, ...], tmp_path: Path
+) -> None:
+    """One after the other, until nothing is left to try; and what the command said stays said."""
+    words = ("compile", network, "-o", tmp_path, "--effort", "0.1", *given, "--json")
+    pending = [shlex.join(["lowtide", *map(str, words)])]
+    done: set[str] = set()
+    while pending:
+        command = pending.pop()
+        done.add(command)
+        for entry in json.loads(fine(again(command)))["advice"]:
+            assert f" {shlex.join(entry['flags'])} " not in f"{command} ", entry
+            fixed = "--core" in given or "--mcu" in given or "esp-idf" in given
+            assert not (fixed and entry["kind"] == "core")
+            if entry["command"] not in done:
+                pending.append(entry["command"])
+    assert len(done) < 20
+
+
+def test_a_report_on_a_part_advises_no_other_core(tmp_path: Path) -> None:
+    model, kinds = load("zoo:streaming-wake-word"), []
+    for mcu in (None, find_mcu("ESP32-S3")):
+        reported = report_on(model, mcu=mcu)
+        kinds.append({entry.kind for entry in reported.advice})
+        for entry in reported.advice:
+            fine(again(typed(reported.compiled, entry), folder=tmp_path / entry.kind))
+    assert "core" in kinds[0] and "core" not in kinds[1]
 
 
 def test_instructions_fall_as_promised(tmp_path: Path) -> None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from command import call, fine, refused
+
+from lowtide import zoo
 
 MODEL = "zoo:figure1"
 
@@ -48,6 +51,27 @@ def test_one_that_does_not_is_reported_and_exits_with_1(tmp_path: Path) -> None:
         }
     ]
     assert f"{over:,} B too much" in junit.read_text()
+
+
+def test_a_network_that_is_refused_is_an_error_of_its_own(tmp_path: Path) -> None:
+    """So that what collects the results sees more than a step that failed."""
+    junit, model = tmp_path / "v.xml", tmp_path / "net.tflite"
+    model.write_bytes(zoo.build("figure1", floats=True))
+    for words, code, said in (
+        ((model,), 3, "`lowtide quantize "),
+        ((tmp_path / "none.tflite",), 3, "cannot read "),
+        ((MODEL, "--max-ram", "1K"), 1, "no plan of this network fits an arena of 1,024 bytes"),
+    ):
+        result = call("check", *words, "--junit", junit)
+        assert result.code == code and said in result.err
+        suite = ElementTree.parse(junit).getroot()[0]
+        counts = {key: suite.get(key) for key in ("tests", "failures", "errors")}
+        assert counts == {"tests": "1", "failures": "0", "errors": "1"}
+        (error,) = suite.iter("error")
+        assert said in error.get("message", "")
+    junit.unlink()
+    assert call("check", MODEL, "--board", "none", "--junit", junit).code == 2
+    assert not junit.exists()
 
 
 def test_a_check_is_the_next_ones_baseline(tmp_path: Path) -> None:

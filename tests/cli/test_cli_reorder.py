@@ -19,6 +19,7 @@ import lowtide
 from lowtide.commands import reordering
 from lowtide.place.offline_plan import METADATA_NAME, decode
 from lowtide.tflite.rewrite import permute_operators
+from lowtide.zoo.loading import load
 from networks import contents, loaded
 
 MISSING = "raise ImportError('no such engine')\n"
@@ -30,7 +31,7 @@ def test_the_written_file_has_the_best_order(tmp_path: Path) -> None:
     assert text.endswith(f"Wrote {out}.\n")
     assert "5,216 B  4,960 B  -4.9%" in text
     assert "Checked with TensorFlow Lite Micro: all 8 tensors in RAM are the same" in text
-    after = lowtide.analyze(reordering.load(out))
+    after = lowtide.analyze(load(out))
     assert after.peak_bytes == after.best.peak_bytes == 4960
     assert list(tmp_path.iterdir()) == [out]
 
@@ -84,7 +85,7 @@ def test_offline_plan_stores_offsets(tmp_path: Path) -> None:
     out = tmp_path / "out.tflite"
     text = fine(call("reorder", "zoo:figure1", "-o", out, "--offline-plan", "--no-check"))
     assert "offsets stored" in text
-    (entry,) = [m for m in reordering.load(out).metadata if m.name == METADATA_NAME]
+    (entry,) = [m for m in load(out).metadata if m.name == METADATA_NAME]
     assert len(decode(entry.data)) == 20
 
 
@@ -93,7 +94,7 @@ def test_what_was_reordered_is_not_better_again(tmp_path: Path) -> None:
     net.write_bytes(contents("figure1"))
     fine(call("reorder", net, "-o", out, "--no-check"))
     written = out.read_bytes()
-    assert lowtide.analyze(reordering.load(out)).peak_bytes == 4960
+    assert lowtide.analyze(load(out)).peak_bytes == 4960
     text = fine(call("reorder", out, "-o", net, "--no-check", "--no-advice"))
     assert "The order of the operators is unchanged: peak 4,960 B (proved optimal)." in text
     assert text.endswith("Nothing is better than the file as it is.\nNo file was written.\n")

@@ -172,7 +172,7 @@ def test_tables_are_written_again(tmp_path: Path) -> None:
 )
 def test_a_bundle_is_written_again(kind: str | None, tmp_path: Path) -> None:
     """Every file of it is known to be lowtide's, however it was changed below its first lines."""
-    out = tmp_path / "out"
+    out = tmp_path / "figure1"
     words = ("compile", NET, *QUICK, "-o", out, *(() if kind is None else ("--export", kind)))
     fine(call(*words))
     first = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
@@ -182,6 +182,24 @@ def test_a_bundle_is_written_again(kind: str | None, tmp_path: Path) -> None:
     fine(call(*words))
     assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == first
     fine(call("compile", "zoo:branchy-cell", *QUICK, "-o", out))  # beside the other
+
+
+def test_a_component_of_esp_idf_is_in_a_folder_of_its_name(tmp_path: Path) -> None:
+    """Which is how ESP-IDF calls it: the example asks for it by that name."""
+    (tmp_path / "mine.txt").write_bytes(MINE)
+    words = ("compile", NET, *QUICK, "--export", "esp-idf", "-o")
+    for _ in range(2):
+        assert f"to {tmp_path / 'figure1'}" in fine(call(*words, tmp_path))
+    fine(call(*words, tmp_path / "figure1"))
+    fine(call(*words, tmp_path, "--name", "other"))
+    found = sorted(str(p.relative_to(tmp_path)) for p in tmp_path.rglob("idf_component.yml"))
+    own = [f"{name}/{at}idf_component.yml" for name in ("figure1", "other") for at in ("", "main/")]
+    own = [p.replace("/main", f"/examples/{p.split('/')[0]}/main") for p in own]
+    assert found == sorted(own)
+    (tmp_path / "third").mkdir()
+    (tmp_path / "third" / "mine.c").write_bytes(MINE)
+    cause = f"cannot write into {tmp_path / 'third'}: it is not empty"
+    refused(call(*words, tmp_path, "--name", "third"), 2, cause, "name a new folder")
 
 
 def test_a_project_is_no_folder_for_a_bundle(tmp_path: Path) -> None:

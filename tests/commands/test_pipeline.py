@@ -26,8 +26,9 @@ from lowtide.place.offline_plan import METADATA_NAME, decode, encode
 from lowtide.place.tensors import tensor_problem, tflm_problem
 from lowtide.place.validate import validate
 from lowtide.report.describe import describe
-from lowtide.tflite.read import load, parse
+from lowtide.tflite.read import parse
 from lowtide.tflite.rewrite import set_metadata
+from lowtide.zoo.loading import load
 from networks import NETWORKS, contents, loaded, present
 from schema_models import Net
 from stateful import assign, handle, read
@@ -320,13 +321,17 @@ def test_place_tensors_follows_the_order() -> None:
 def test_load_takes_paths_and_zoo_names(tmp_path: Any) -> None:
     path = tmp_path / "net.tflite"
     path.write_bytes(contents("figure1"))
-    models = [reordering.load(name) for name in (path, str(path), "zoo:figure1")]
+    models = [load(name) for name in (path, str(path), "zoo:figure1")]
     assert [model.path for model in models] == [str(path), str(path), "zoo:figure1"]
     assert len({replace(model, path="").source for model in models}) == 1
+    assert load(contents("figure1")).source == models[0].source
+    assert load(models[0]) is models[0]
+    with pytest.raises(UsageError, match="list is no model, and names none"):
+        load([])  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="no network named 'none'"):
-        reordering.load("zoo:none")
+        load("zoo:none")
     with pytest.raises(ModelError, match="cannot read"):
-        reordering.load(tmp_path / "none")
+        load(tmp_path / "none")
 
 
 def test_writing_a_result(tmp_path: Any) -> None:

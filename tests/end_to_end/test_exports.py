@@ -290,10 +290,14 @@ endmacro()
 macro(zephyr_library_sources)
     target_sources(${ZEPHYR_CURRENT_LIBRARY} PRIVATE ${ARGN})
 endmacro()
+macro(zephyr_library_compile_options)
+    target_compile_options(${ZEPHYR_CURRENT_LIBRARY} PRIVATE ${ARGN})
+endmacro()
 function(idf_component_register)
     cmake_parse_arguments(A "" "" "SRCS;INCLUDE_DIRS" ${ARGN})
     add_library(idf_component STATIC ${A_SRCS})
     target_include_directories(idf_component PUBLIC ${A_INCLUDE_DIRS})
+    set(COMPONENT_LIB idf_component PARENT_SCOPE)
 endfunction()
 set(CONFIG_LOWTIDE_WAKE y)
 """
@@ -348,6 +352,10 @@ def test_two_networks_from_two_kinds_of_package_in_one_program(whole: bool, tmp_
     assert printed == _printed("wake") + _printed("branchy")
     symbols = _run("nm", tmp_path / "b" / "both")
     assert len(re.findall(r" lt_run$", symbols, re.MULTILINE)) == 1
+    made = _run("make", "-n", "-B", "-C", tmp_path / "b", "lowtide_wake", "idf_component")
+    compiled_by = [line for line in made.splitlines() if re.search(r" -c .*lowtide\.c$", line)]
+    assert len(compiled_by) == 2
+    assert all(line.rindex("-O2") > line.rindex("-O0") for line in compiled_by)
 
 
 @pytest.mark.parametrize("name", NETWORKS)
@@ -365,3 +373,59 @@ def test_descriptions_name_all_files(name: str) -> None:
     found = dict(line.split("=", 1) for line in text.splitlines())
     required = ("name", "version", "author", "maintainer", "sentence", "paragraph", "category")
     assert all(found.get(key) for key in (*required, "url", "architectures"))
+    assert "avr" not in found["architectures"].split(",") and "*" not in found["architectures"]
+    assert manifest["build"]["flags"] == "-O2" and "atmelavr" not in manifest["platforms"]
+    release = root.find("releases/release")
+    assert release is not None
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", release.get("date", ""))
+    assert re.match("https://", root.findtext("url") or "")
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_keywords_are_all_that_the_header_declares(name: str) -> None:
+    """Types and functions, as nm and a compiler find them."""
+    files = _package(name, "arduino").files
+    words = dict(line.split("\t") for line in files["keywords.txt"].decode().splitlines()[2:])
+    header = files[f"src/{name}.h"].decode()
+    declared = re.findall(rf"^[a-z].*?\b({name}_\w+)\(", header, re.MULTILINE)
+    types = re.findall(rf"^(?:typedef .*|\}}) ({name}_\w+);", header, re.MULTILINE)
+    assert {word for word, kind in words.items() if kind == "KEYWORD2"} == set(declared)
+    assert {word for word, kind in words.items() if kind == "KEYWORD1"} == set(types)
+    assert f"{name}_t" in types and f"{name}_invoke" in declared
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_commands_of_a_readme_are_blocks_of_code(kind: str) -> None:
+    lines = _package("branchy", kind).files["README.md"].decode().splitlines()
+    commands = [line for line in lines if re.match(r" *(cmake|west|cd|arduino-cli|pio|zip) ", line)]
+    assert commands and all(line.startswith("    ") for line in commands)
+
+
+@needs_cmake
+def test_a_folder_of_a_project_in_c_plus_plus(tmp_path: Path) -> None:
+    """Whose targets have no standard of C."""
+    _package("branchy", "cmake").write(tmp_path / "branchy")
+    (tmp_path / "CMakeLists.txt").write_text("""cmake_minimum_required(VERSION 3.13)
+project(user LANGUAGES CXX)
+add_subdirectory(branchy)
+add_executable(user main.cpp)
+target_link_libraries(user PRIVATE branchy::branchy)
+""")
+    (tmp_path / "main.cpp").write_text("""#include "branchy.h"
+static branchy_t net;
+int main() { return branchy_invoke(&net) == LT_OK; }
+""")
+    _run("cmake", "-S", tmp_path, "-B", tmp_path / "b")
+    _run("cmake", "--build", tmp_path / "b")
+    _run(tmp_path / "b" / "user")
+
+
+def test_zephyr_is_asked_for_the_fpu() -> None:
+    """Of which Helium is a part, to GCC."""
+    files = _package("branchy", "zephyr").files
+    assert b"\timply FPU if CPU_HAS_FPU\n" in files["Kconfig"]
+
+
+def test_an_example_of_esp_idf_builds_what_it_needs() -> None:
+    lists = _package("branchy", "esp-idf").files["examples/branchy/CMakeLists.txt"].decode()
+    assert lists.index("set(COMPONENTS main)") < lists.index("include(")

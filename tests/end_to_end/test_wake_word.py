@@ -143,6 +143,62 @@ def test_the_front_ends_agree() -> None:
     assert ours == sequence(load(Path(REAL[0])), whole, (0,))
 
 
+# What microphone.c uses, where ESP-IDF declares it: driver/i2s_std.h has none of FreeRTOS.
+_ESPRESSIF = {
+    "freertos/FreeRTOS.h": "#define portMAX_DELAY 0xffffffffu\n",
+    "driver/i2s_std.h": """
+#include <stddef.h>
+#include <stdint.h>
+typedef void *i2s_chan_handle_t;
+typedef struct { int id, role; } i2s_chan_config_t;
+typedef struct {
+    int clk_cfg, slot_cfg;
+    struct { int mclk, bclk, ws, dout, din; } gpio_cfg;
+} i2s_std_config_t;
+enum { ESP_OK, GPIO_NUM_4, GPIO_NUM_5, GPIO_NUM_6, I2S_GPIO_UNUSED };
+#define I2S_CHANNEL_DEFAULT_CONFIG(id, role) {0, 0}
+#define I2S_STD_CLK_DEFAULT_CONFIG(rate) (rate)
+#define I2S_STD_PHILIPS_SLOT_DEFAULT_CONFIG(bits, mode) 0
+int i2s_new_channel(const i2s_chan_config_t *, i2s_chan_handle_t *, i2s_chan_handle_t *);
+int i2s_channel_init_std_mode(i2s_chan_handle_t, const i2s_std_config_t *);
+int i2s_channel_enable(i2s_chan_handle_t);
+int i2s_channel_read(i2s_chan_handle_t, void *, size_t, size_t *, uint32_t);
+""",
+}
+
+
+def test_the_esp_idf_project_requires_the_same_of_both_sounds(tmp_path: Path) -> None:
+    """ESP-IDF asks what components require in a run of its own, in which there is no -DMICROPHONE."""
+    if shutil.which("cmake") is None:
+        pytest.skip("CMake is not installed")
+    lists = EXAMPLE / "esp-idf" / "main" / "CMakeLists.txt"
+    script = tmp_path / "ask.cmake"
+    script.write_text(f"""
+function(idf_component_register)
+    cmake_parse_arguments(A "" "" "SRCS;INCLUDE_DIRS;REQUIRES;PRIV_REQUIRES;EMBED_FILES" ${{ARGN}})
+    message("needs ${{A_REQUIRES}};${{A_PRIV_REQUIRES}}")
+    message("is ${{A_SRCS}};${{A_EMBED_FILES}}")
+endfunction()
+include({lists})
+""")
+    needs, files = zip(
+        *(
+            re.findall(
+                r"^(?:needs|is) (.*)$",
+                subprocess.run(
+                    ["cmake", *given, "-P", str(script)], check=True, capture_output=True, text=True
+                ).stderr,
+                re.MULTILINE,
+            )
+            for given in ([], ["-DMICROPHONE=1"])
+        ),
+        strict=True,
+    )
+    assert needs[0] == needs[1] and "esp_driver_i2s" in needs[0]
+    assert "sound_file.c;sound.raw" in files[0] and "microphone.c" in files[1]
+    assert "sound" not in files[1]
+
+
 def test_the_esp_idf_project_has_its_files(tmp_path: Path) -> None:
     """Its C that needs no header of Espressif's compiles; its CMake names files that there are."""
     path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
@@ -156,7 +212,12 @@ def test_the_esp_idf_project_has_its_files(tmp_path: Path) -> None:
         *("app_main.c", "microphone.c", "sound_file.c", "listen.c")
     }
     include = [f"-I{project}/components/{name}/src" for name in ("front", "wake", "voice")]
-    for name in {*named} - {"microphone.c"}:
+    stand_in = tmp_path / "stand-in"
+    for header, text in _ESPRESSIF.items():
+        (stand_in / header).parent.mkdir(parents=True)
+        (stand_in / header).write_text(text)
+    include.append(f"-I{stand_in}")
+    for name in named:
         flags = ["-std=gnu99", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
         command = ["gcc", *flags, *include, f"-I{project.parent}", f"-I{main}", str(main / name)]
         subprocess.run(command, check=True)

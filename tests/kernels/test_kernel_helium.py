@@ -62,7 +62,7 @@ def test_which_files_a_bundle_has() -> None:
     for target, wanted in (("cortex-m55", True), (ANY.core, True), ("cortex-m4", False)):
         files = bundle(assemble(graph, range(len(graph.ops)), target=find_target(target)), "net")
         assert ("lt_binary_helium.c" in files) == wanted
-        assert (b"__ARM_FEATURE_MVE" in files["net.c"]) == (target == "cortex-m4")
+        assert (b"#if defined(LT_HELIUM)" in files["net.c"]) == (target == "cortex-m4")
 
 
 def test_a_program_without_it_is_refused_there(tmp_path: Path) -> None:

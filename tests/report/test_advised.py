@@ -11,8 +11,8 @@ from lowtide.advice.advising import advice
 from lowtide.cli import app
 from lowtide.commands.compiling import compile_model
 from lowtide.commands.options import Options
-from lowtide.commands.reordering import load
 from lowtide.report.advised import advice_documents, advice_lines
+from lowtide.zoo.loading import load
 from networks import model_of
 
 

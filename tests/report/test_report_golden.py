@@ -18,12 +18,13 @@ from lowtide.commands.reordering import Placements
 from lowtide.report.data import analysis_csv, analysis_document, reordered_document, to_json
 from lowtide.report.describe import describe
 from lowtide.report.text import analysis_text, reordered_text
+from lowtide.zoo.loading import load
 from networks import loaded
 
 
 @cache
 def figure1() -> tuple[Analysis, Placements]:
-    model = reordering.load("zoo:figure1")
+    model = load("zoo:figure1")
     found = reordering.analyze(model)
     return found, reordering.place_tensors(model.graph, found.best.order)
 
@@ -47,7 +48,7 @@ def test_analysis_csv(name: str, pytestconfig: pytest.Config) -> None:
 
 def test_reordered_text_and_json(pytestconfig: pytest.Config) -> None:
     """With an offline plan, checked with the reference kernels."""
-    result = reordering.reorder(reordering.load("zoo:figure1"), offline_plan=True)
+    result = reordering.reorder(load("zoo:figure1"), offline_plan=True)
     assert_golden("figure1_reordered.txt", reordered_text(result), pytestconfig)
     document = to_json(reordered_document(result, "out.tflite"))
     assert_golden("figure1_reordered.json", document, pytestconfig)

@@ -19,6 +19,7 @@ from strip_nets import BLOCKS, all_edges, graph_of, hurry, ready, space_of
 from lowtide.errors import InfeasibleError
 from lowtide.ir import DType, Graph, Op, Quant, Tensor
 from lowtide.ir.macs import graph_macs
+from lowtide.modes import InputMode
 from lowtide.order import best_order
 from lowtide.passes import fold_pads
 from lowtide.place.rows import FULL
@@ -47,7 +48,7 @@ from networks import loaded
 OF_BLOCKS = tuple(BLOCKS + n for n in (3, 4, 7, 9, 10, 16, 30, 31, 33))
 SEEDS = (0, 1, 3, 4, 5, 9, 12, 14, 16, 19, 22, 23, *OF_BLOCKS)
 LARGER = tuple(BLOCKS + n for n in (3, 4, 5, 7, 9))
-_REMEDY = "allow more RAM or a larger overhead, or let the input be const or streamed"
+_REMEDY = "allow more RAM, or let the input be const or streamed"
 
 
 class LostError(Exception):
@@ -217,6 +218,21 @@ def test_what_cannot_be_is_said(seed: int) -> None:
     assert fitted
 
 
+def test_an_input_that_is_streamed_is_not_to_be_streamed() -> None:
+    asked: list[tuple[InputMode, float, str]] = [
+        ("resident", math.inf, _REMEDY),
+        ("resident", 1.5, _REMEDY.replace("RAM", "RAM or a larger overhead")),
+        ("const", math.inf, "allow more RAM"),
+        ("streamed", 2.0, "allow more RAM or a larger overhead"),
+    ]
+    for mode, most, remedy in asked:
+        graph = loaded("figure1").graph
+        of = prepare(graph, best_order(graph).order, input_mode=mode)
+        with pytest.raises(InfeasibleError) as caught:
+            within_ram(plans_of(of, strips=False), 0, most)
+        assert caught.value.remedy == remedy
+
+
 @pytest.mark.parametrize("seed", [1, 5, 14, 16])
 def test_what_is_said(seed: int) -> None:
     of, found = points(seed)
@@ -226,7 +242,7 @@ def test_what_is_said(seed: int) -> None:
     assert caught.value.cause == (
         f"no plan of this network fits an arena of 0 bytes; the nearest needs {_way(nearest)}"
     )
-    assert caught.value.remedy == _REMEDY
+    assert caught.value.remedy == (_REMEDY if of.input_mode == "resident" else "allow more RAM")
     assert caught.value.exit_code == 1
     if found[-1].overhead <= 1:
         return

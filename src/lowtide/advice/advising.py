@@ -6,7 +6,7 @@ advice is a program that was planned with the option, set against the one there 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final, Literal
@@ -27,6 +27,9 @@ _LEAST_FOR_WORK: Final = 0.05
 
 MORE_WORK: Final = 1.25
 """How many times the network's MACs an advised plan may take."""
+
+CORES: Final = ("cortex-m0", "cortex-m4")
+"""Those of which a program for any core is told what it would save, where its core is not known."""
 
 Kind = Literal[
     "quantized-io", "streamed", "strips", "core", "rows", "simplify", "compile", "reorder"
@@ -54,10 +57,12 @@ def advice(
     compiled: Compiled,
     made: Mapping[Options, Compiled] = MappingProxyType({}),
     known: Known | None = None,
+    cores: Sequence[str] = CORES,
 ) -> tuple[Advice, ...]:
     """What would make `compiled` smaller or quicker, the largest saving of RAM first.
 
-    `made` are programs of the same model that there are, `known` what they were made with. Nothing for
+    `made` are programs of the same model that there are, `known` what they were made with; `cores` may
+    be advised to a program for any. Nothing for
     a program whose plan was given, or that is a part of its file; and none of an option that its model
     does not allow.
     """
@@ -66,7 +71,7 @@ def advice(
         return ()
     known = known or Known(compiled.model)
     found = []
-    for kind, flags, other in _ways(compiled):
+    for kind, flags, other in _ways(compiled, cores):
         try:
             program = made.get(other) or compile_model(compiled.model, other, known=known)
         except LowtideError:
@@ -77,7 +82,9 @@ def advice(
     return tuple(sorted(found, key=lambda entry: (-entry.ram_saved, entry.kind)))
 
 
-def _ways(compiled: Compiled) -> Iterator[tuple[Kind, tuple[str, ...], Options]]:
+def _ways(
+    compiled: Compiled, cores: Sequence[str]
+) -> Iterator[tuple[Kind, tuple[str, ...], Options]]:
     """Options that may save something, each alone."""
     options = compiled.options
     if not options.quantized_io:
@@ -91,7 +98,7 @@ def _ways(compiled: Compiled) -> Iterator[tuple[Kind, tuple[str, ...], Options]]
         other = replace(options, max_overhead=MORE_WORK)
         yield "strips", ("--max-overhead", str(MORE_WORK)), other
     if options.target.core == "any":
-        for core in ("cortex-m0", "cortex-m4"):
+        for core in cores:
             yield "core", ("--core", core), replace(options, target=find_target(core))
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from lowtide.advice.advising import MORE_WORK, Kind
+from lowtide.advice.advising import CORES, MORE_WORK, Kind
 from lowtide.commands.compiling import Compiled, compile_model
 from lowtide.commands.known import Known
 from lowtide.commands.options import Options
@@ -79,10 +79,14 @@ class Hint:
 
 
 def hints(
-    compiled: Compiled, points: Sequence[Point] = (), known: Known | None = None
+    compiled: Compiled,
+    points: Sequence[Point] = (),
+    known: Known | None = None,
+    *,
+    cores: Sequence[str] = CORES,
 ) -> tuple[Hint, ...]:
     """What would make `compiled` smaller, the largest saving first; `points` is its front, if known, and
-    `known` what it was compiled with.
+    `known` what it was compiled with. `cores` may be advised to a program for any.
 
     Nothing for a program with limits, of a plan that was given, or of a part of its file: what these
     would need no estimate tells.
@@ -91,7 +95,10 @@ def hints(
     given = options.stages is not None or options.max_ram is not None
     if given or options.max_overhead is not None or compiled.model.whole is not None:
         return ()
-    found = [*_by_estimates(compiled, known or Known(compiled.model)), *_of_front(compiled, points)]
+    found = [
+        *_by_estimates(compiled, known or Known(compiled.model), cores),
+        *_of_front(compiled, points),
+    ]
     return _best(found)
 
 
@@ -138,7 +145,7 @@ def _found(graph: Graph, options: Options) -> _Found:
     return _Found(graph, best_order(graph, effort=options.effort).order, options.target)
 
 
-def _by_estimates(compiled: Compiled, known: Known) -> Iterator[Hint]:
+def _by_estimates(compiled: Compiled, known: Known, cores: Sequence[str]) -> Iterator[Hint]:
     options, graph, mode = compiled.options, compiled.simplified.graph, compiled.options.input_mode
     lowerings = known.lowerings(graph)
     now = _Found(graph, compiled.order.order, options.target, lowerings)
@@ -169,7 +176,7 @@ def _by_estimates(compiled: Compiled, known: Known) -> Iterator[Hint]:
         weights = graph.weights_bytes
         yield replace(less, flash_saved=weights - other.weights_bytes, flash_before=weights)
     if options.target == ANY:
-        for core in ("cortex-m0", "cortex-m4"):
+        for core in cores:
             after = _Found(graph, compiled.order.order, find_target(core), lowerings)
             yield hint("core", ("--core", core), after)
 

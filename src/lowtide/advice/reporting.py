@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from lowtide.advice.advising import Advice, advice
+from lowtide.advice.advising import CORES, Advice, advice
 from lowtide.advice.fitting import Fit, Needed, first_fit
 from lowtide.commands.analysis import Analysis, analyze
 from lowtide.commands.checking import Ran, run
@@ -126,7 +126,7 @@ def report_on(
         tight=_tight(planned, known) or (None if streamed is None else _tight(streamed, known)),
         figures=figures,
         ran=ran,
-        advice=advice(compiled, made, known),
+        advice=advice(compiled, made, known, CORES if mcu is None else ()),
         fits=tuple(first_fit(model.path, ways, part) for part in _parts(options)),
         mcu=None if mcu is None else first_fit(model.path, ways, mcu),
     )

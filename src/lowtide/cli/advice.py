@@ -33,6 +33,15 @@ advice_option = kept(
 """Followed by `answer_advised`."""
 
 
+def cores_to_advise() -> tuple[str, ...]:
+    """Cores that may be advised: none where the command says which it is, or that it is Espressif's."""
+    from lowtide.advice.advising import CORES
+
+    package = click.get_current_context().params.get("package")
+    said = given("target") is not None or given("mcu") is not None or package == "esp-idf"
+    return () if said else CORES
+
+
 def again(flags: Sequence[str]) -> str:
     """The command that was given, to be typed once more with `flags` added."""
     words = list(words_given())

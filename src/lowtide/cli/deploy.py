@@ -12,6 +12,7 @@ from lowtide import kinds
 from lowtide.cli.advice import (
     advice_option,
     answer_advised,
+    cores_to_advise,
     or_what_fits,
     or_what_fits_on,
     remedy_of_check,
@@ -43,7 +44,7 @@ from lowtide.cli.options import (
 )
 from lowtide.cli.writing import a_bundle, a_file, a_picture, output_option, replacing, tables
 from lowtide.commands.options import CHECKS, PART
-from lowtide.errors import DiffersError, UsageError
+from lowtide.errors import DiffersError, LowtideError, UsageError
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -71,6 +72,22 @@ def _a_page(path: Path, replacing: Replacing) -> None:
         raise UsageError(f"the report is a page of HTML, not {path.name!r}", "end it in .html")
 
 
+def _place(folder: Path) -> Path:
+    """Where the bundle or package goes that shall be written into `folder`: ESP-IDF knows a component by
+    the name of its folder."""
+    from lowtide.emit.names import program_name
+
+    params = click.get_current_context().params
+    if params["package"] != "esp-idf":
+        return folder
+    name = program_name(given("name"), params["model"])
+    return folder if folder.resolve().name == name else folder / name
+
+
+def _a_package(path: Path, replacing: Replacing) -> None:
+    a_bundle(_place(path), replacing)
+
+
 def _fit(mcu: Mcu, compiled: Compiled) -> Fit:
     from lowtide.advice.for_part import fit_of  # and what measures, which takes long to import
 
@@ -78,7 +95,7 @@ def _fit(mcu: Mcu, compiled: Compiled) -> Fit:
 
 
 @model_command("compile")
-@output_option("-o", a_bundle, "DIR", "Folder for the C files.", required=True)
+@output_option("-o", _a_package, "DIR", "Folder for the C files.", required=True)
 @grouped(
     PART,
     "--export",
@@ -99,10 +116,11 @@ def compile_command(model: str, output: Path, package: str | None) -> None:
     compiled, known = compile_with(model, mcu)
     if package is not None:
         compiled = exported(compiled, package)
+    output = _place(output)
     removed = compiled.write_as(output, replacing())
     answer_advised(
         model,
-        lambda: hints(compiled, known=known),
+        lambda: hints(compiled, known=known, cores=cores_to_advise()),
         lambda: deployment.compiled_document(compiled, str(output), removed),
         lambda: deployment.compiled_text(compiled, str(output), removed),
         None if mcu is None else _fit(mcu, compiled),
@@ -170,7 +188,7 @@ def plan(model: str, output: Path | None, front: bool, plot: Path | None) -> Non
 
     answer_advised(
         model,
-        lambda: hints(compiled, points or (), known),
+        lambda: hints(compiled, points or (), known, cores=cores_to_advise()),
         lambda: document,
         text,
         None if mcu is None else _fit(mcu, compiled),
@@ -357,11 +375,16 @@ def check(
     from lowtide.report import verdict as report
 
     board = found_board()
-    compiled = compile_once(model, board)
     limits = verdicts.Limits(max_total_ram, max_flash, max_instructions)
     stored = None if baseline is None else (baseline, tolerance)
-    with progress("measuring" if board else "predicting"):
-        result = verdicts.check(compiled, board, limits, stored, cached=given("cached"))
+    try:
+        compiled = compile_once(model, board)
+        with progress("measuring" if board else "predicting"):
+            result = verdicts.check(compiled, board, limits, stored, cached=given("cached"))
+    except LowtideError as error:
+        if junit is not None and not isinstance(error, UsageError):
+            write_together({junit: report.refused_junit(model, error)}, replacing())
+        raise
     document = data.to_json(report.verdict_document(result))
     written = {}
     if output is not None:

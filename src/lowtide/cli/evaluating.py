@@ -63,10 +63,11 @@ def evaluate(
     image_range: tuple[float, float],
 ) -> None:
     """Measure accuracy on a data set, with the C that ships."""
-    from lowtide.commands import evaluating, reordering
+    from lowtide.commands import evaluating
     from lowtide.report import evaluated
+    from lowtide.zoo.loading import load
 
-    other = None if against is None else reordering.load(against)
+    other = None if against is None else load(against)
     classes = None if labels is None else evaluating.labels_from(labels)
     compiled = compile_once(model, found_mcu())
     samples = evaluating.data_for(compiled, data, image_range)

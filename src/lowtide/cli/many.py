@@ -72,11 +72,11 @@ def fit(
     Networks by microcontrollers: what each has to spare, or what is missing.
     """
     from lowtide.advice.fitting import fits
-    from lowtide.commands.reordering import load
     from lowtide.files import write_atomically
     from lowtide.machines.mcus import find_mcus, load_mcus
     from lowtide.report import data, fitting
     from lowtide.report.terminal import fitted, plain
+    from lowtide.zoo.loading import load
 
     mcus = list(load_mcus().values())
     if names is not None:

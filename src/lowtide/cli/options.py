@@ -139,9 +139,10 @@ def load(model: str) -> Model:
 
     Raises as `lowtide.load`, and UsageError for a part that cannot be.
     """
-    from lowtide.commands import cutting, reordering
+    from lowtide.commands import cutting
+    from lowtide.zoo import loading
 
-    loaded = reordering.load(model, max_file=given("max_file", MOST_FILE))
+    loaded = loading.load(model, max_file=given("max_file", MOST_FILE))
     begin, until = (
         [name for text in given(end, ()) for name in cutting.names_in(text, loaded.graph)]
         for end in ("begin", "until")

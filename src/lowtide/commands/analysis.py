@@ -18,6 +18,7 @@ from lowtide.order import OrderResult, best_order
 from lowtide.passes import resolve_variables
 from lowtide.place.tensors import stored_plan_bytes, tflm_arena_bytes, tflm_variable_bytes
 from lowtide.shown import Shown
+from lowtide.zoo.loading import Named, load
 
 if TYPE_CHECKING:
     from lowtide.commands.savings import Savings
@@ -118,12 +119,13 @@ class Analysis(Shown):
         return self.file.tflm_greedy_arena_bytes
 
 
-def analyze(model: Model | Graph, *, effort: float = 1.0) -> Analysis:
+def analyze(model: Named | Graph, *, effort: float = 1.0) -> Analysis:
     """Peak memory, working sets, MACs and the best operator order of a network.
 
     `effort` is a factor of what the search for the best order may do, which is exact and takes
     milliseconds for most networks (see `lowtide.best_order`).
     """
+    model = model if isinstance(model, Graph) else load(model)
     graph = graph_of(model)
     return analysis_of(model, best_order(model, effort=effort), graph)
 

@@ -288,9 +288,11 @@ class Ran(Shown):
 
 
 def _check_core(compiled: Compiled, board: Board) -> None:
-    """Raise UsageError where the board's core has quick kernels that the program is made without."""
-    target = compiled.options.target
-    if set(board.core.target.variants) - {PORTABLE} - set(target.variants):
+    """Raise UsageError where the board's core has quick kernels that the program is made without, or
+    has not those that it is made of."""
+    target, there = compiled.options.target, board.core.target.variants
+    lacks = PORTABLE not in target.variants and target.variants[-1] not in there
+    if lacks or set(there) - {PORTABLE} - set(target.variants):
         raise UsageError(
             f"the program is for {target.core}, and {board.name} has a {board.core.name}",
             f"give --core {board.core.name}, or --core any",

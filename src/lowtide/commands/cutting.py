@@ -20,6 +20,7 @@ from lowtide.passes import cut
 from lowtide.place.offline_plan import METADATA_NAME
 from lowtide.tflite.read import parse
 from lowtide.tflite.write import with_graph
+from lowtide.zoo.loading import Named, load
 
 BY_POSITION: Final = (METADATA_NAME, "model_control_dependencies")
 """Metadata that names tensors or operators by their position in the file."""
@@ -29,7 +30,7 @@ _NEAR = 0.5
 
 
 def part_of(
-    model: Model, begin: Iterable[str | int] = (), until: Iterable[str | int] = ()
+    model: Named, begin: Iterable[str | int] = (), until: Iterable[str | int] = ()
 ) -> Model:
     """The part of `model` from the tensors `begin` up to the tensors `until`, each by number or name.
 
@@ -38,6 +39,7 @@ def part_of(
     their numbers, and programs made of it are compared with the whole network: its inputs then have the
     values of a whole run. Raises UsageError for an unknown name, or a cut that cannot be.
     """
+    model = load(model)
     whole = model.file_graph
     starts = [_tensor(whole, text, "--from") for text in begin]
     ends = [_tensor(whole, text, "--until") for text in until]
@@ -99,12 +101,13 @@ def alone(model: Model) -> Model:
     return parse(_file(model, every=True), path=model.path)
 
 
-def as_file(model: Model, *, check: bool = True) -> Model:
+def as_file(model: Named, *, check: bool = True) -> Model:
     """A part as a network of its own, whose file holds nothing else; a whole network as it is.
 
     With `check`, its outputs are compared with those tensors of the whole network, where a reference
     engine runs that. Raises DiffersError if one differs.
     """
+    model = load(model)
     if model.whole is None:
         return model
     made = parse(_file(model, every=False), path=model.path)

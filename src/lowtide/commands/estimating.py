@@ -9,13 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Final
 
 from lowtide.commands.options import Options
 from lowtide.commands.passing import passed
 from lowtide.commands.refusing import advised
-from lowtide.commands.reordering import load
 from lowtide.emit.footprint import STACK
 from lowtide.errors import ModelError
 from lowtide.estimates.figures import flash_bytes
@@ -30,7 +28,7 @@ from lowtide.passes import resolve_variables
 from lowtide.place.tensors import tflm_arena_bytes, tflm_variable_bytes
 from lowtide.shown import Shown
 from lowtide.target import ANY, Target
-from lowtide.tflite.read import parse
+from lowtide.zoo.loading import Named, load
 
 MODES: Final[tuple[InputMode, ...]] = ("resident", "const", "streamed")
 
@@ -92,7 +90,7 @@ class Estimate(Shown):
 
 
 def estimate(
-    graph: Graph | Model | bytes | str | Path,
+    graph: Graph | Named,
     budget: int | None = None,
     *,
     inputs: Sequence[InputMode] = MODES,
@@ -158,16 +156,10 @@ def estimate(
     )
 
 
-def _model(given: Graph | Model | bytes | str | Path) -> Model:
-    match given:
-        case Model():
-            return given
-        case Graph():
-            return Model(given.name, normalise_windows(given), b"")
-        case bytes():
-            return parse(given)
-        case _:
-            return load(given)
+def _model(given: Graph | Named) -> Model:
+    if isinstance(given, Graph):
+        return Model(given.name, normalise_windows(given), b"")
+    return load(given)
 
 
 def _inputs_bytes(graph: Graph) -> int:

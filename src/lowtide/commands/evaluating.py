@@ -25,9 +25,10 @@ from lowtide.commands.datasets import ARRAYS, DAMAGED, load_arrays, load_samples
 from lowtide.commands.loading import End, Given, Program
 from lowtide.commands.others import Figures, Other, figures
 from lowtide.errors import UsageError
-from lowtide.ir import DType, Graph, Model
+from lowtide.ir import DType, Graph
 from lowtide.modes import EngineName
 from lowtide.shown import Shown
+from lowtide.zoo.loading import Named, load
 
 Array = NDArray[Any]
 Tell = Callable[[str], None]
@@ -112,7 +113,7 @@ def evaluate(
     data: Given,
     *,
     labels: ArrayLike | None = None,
-    against: Model | None = None,
+    against: Named | None = None,
     reset_every: int | None = None,
     cached: bool = True,
     tell: Tell = lambda _: None,
@@ -130,6 +131,7 @@ def evaluate(
     network cannot be run.
     """
     state = compiled.state_bytes > 0
+    beside = None if against is None else load(against)
     if reset_every is not None and not state:
         raise UsageError(
             f"{compiled.model.path} has no state to reset",
@@ -142,7 +144,7 @@ def evaluate(
             raise UsageError("there are no samples to evaluate", "give at least one")
         sequence = (reset_every or count) if state else None
         classes = None if labels is None else _Classes(program.outputs, labels, count)
-        other = None if against is None else Other(program.inputs, program.outputs, against)
+        other = None if beside is None else Other(program.inputs, program.outputs, beside)
         programs = [program]
         try:
             if sequence is None:
@@ -161,7 +163,7 @@ def evaluate(
         given=_kind(program.inputs, inputs),
         sequence=sequence,
         top1=None if classes is None else classes.top1(outputs, wanted),
-        against=None if against is None else against.path,
+        against=None if beside is None else beside.path,
         engine=None if other is None else other.engine,
         outputs=tuple(
             figures(end, made, want)

@@ -29,6 +29,7 @@ from lowtide.passes.floats import is_float, with_float_weights
 from lowtide.passes.rewriting import with_ops
 from lowtide.tflite.read import parse
 from lowtide.tflite.write import with_graph
+from lowtide.zoo.loading import Named, load
 
 Array = NDArray[Any]
 EndType = Literal["float32", "int8", "uint8", "int16"]
@@ -89,7 +90,7 @@ class Quantized:
 
 
 def samples_for(
-    model: Model,
+    model: Named,
     path: str | Path | None = None,
     *,
     most: int = 256,
@@ -100,6 +101,7 @@ def samples_for(
 
     Raises UsageError for what cannot be used, MissingToolError for images without Pillow.
     """
+    model = load(model)
     if path is None:
         return random_samples(model.graph, min(most, 64))
     names = [name for name, _ in signature_of(model).inputs]
@@ -107,7 +109,7 @@ def samples_for(
 
 
 def quantize_model(
-    model: Model,
+    model: Named,
     data: Dataset,
     *,
     bits: int = 8,
@@ -121,6 +123,7 @@ def quantize_model(
     UsageError for a network of integers, or types that do not go together.
     """
     _check_types(bits, input_type, output_type)
+    model = load(model)
     given, model = model.graph.inputs, as_file(model)
     floats, was_hybrid = _float_file(model)
     ends = list(zip(given, floats.graph.inputs, strict=True))  # a new file has numbers of its own

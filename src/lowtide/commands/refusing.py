@@ -7,7 +7,7 @@ import inspect
 import shlex
 from collections.abc import Callable
 from dataclasses import replace
-from typing import ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 from lowtide.commands.cutting import proposed
 from lowtide.commands.options import Options
@@ -16,23 +16,28 @@ from lowtide.emit.names import stem
 from lowtide.errors import FloatError, ModelError
 from lowtide.ir import Model
 from lowtide.passes.floats import is_float
+from lowtide.zoo.loading import Named, load
 
 _Given = ParamSpec("_Given")
 _Made = TypeVar("_Made")
 
 
-def advising(compiles: Callable[_Given, _Made]) -> Callable[_Given, _Made]:
-    """`compiles`, which takes a `model` and `options`, and whose refusals are `advised`."""
+def advising(
+    compiles: Callable[Concatenate[Model, _Given], _Made],
+) -> Callable[Concatenate[Named, _Given], _Made]:
+    """`compiles`, which takes a model and `options`, of a model that is loaded, or of what `load` takes;
+    and its refusals are `advised`."""
 
     @functools.wraps(compiles)
-    def function(*given: _Given.args, **named: _Given.kwargs) -> _Made:
+    def function(model: Named, *given: _Given.args, **named: _Given.kwargs) -> _Made:
+        loaded = load(model)
         try:
-            return compiles(*given, **named)
+            return compiles(loaded, *given, **named)
         except ModelError as error:
-            of = inspect.signature(compiles).bind(*given, **named).arguments
-            raise advised(error, of["model"], of.get("options") or Options()) from None
+            of = inspect.signature(compiles).bind(loaded, *given, **named).arguments
+            raise advised(error, loaded, of.get("options") or Options()) from None
 
-    return function
+    return function  # type: ignore[return-value]  # a name is more than mypy knows of
 
 
 def advised(error: ModelError, model: Model, options: Options) -> ModelError:

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from lowtide import zoo
 from lowtide.commands.analysis import Analysis, analysis_of
 from lowtide.commands.analysis import analyze as analyze
 from lowtide.commands.cutting import as_file
@@ -31,26 +30,9 @@ from lowtide.place import Placement, compacting, greedy, planned
 from lowtide.place.offline_plan import METADATA_NAME, encode
 from lowtide.place.tensors import tensor_problem, tflm_arena_bytes, tflm_problem
 from lowtide.shown import Shown
-from lowtide.sizes import MOST_FILE
-from lowtide.tflite.read import load as load_file
 from lowtide.tflite.read import parse
 from lowtide.tflite.rewrite import permute_operators, set_metadata
-
-_ZOO = "zoo:"
-
-
-def load(model: str | Path, *, max_file: int = MOST_FILE) -> Model:
-    """The model at a path, or a built-in one named as "zoo:NAME".
-
-    Raises ModelError for a file that cannot be used, or of more than `max_file` bytes, UsageError for an
-    unknown zoo name.
-    """
-    text = str(model)
-    if not text:
-        raise ModelError("no model is named", "give the path of a .tflite file, or zoo:NAME")
-    if text.startswith(_ZOO):
-        return parse(zoo.build(text.removeprefix(_ZOO)), path=text)
-    return load_file(model, max_file=max_file)
+from lowtide.zoo.loading import Named
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +130,7 @@ class Reordered(Shown):
 
 
 def reorder(
-    model: Model, *, offline_plan: bool = False, check: bool = True, effort: float = 1.0
+    model: Named, *, offline_plan: bool = False, check: bool = True, effort: float = 1.0
 ) -> Reordered:
     """Put the operators of `model` in their best order, if that is better; nothing else in the file
     changes.

@@ -36,6 +36,7 @@ from lowtide.place.offline_plan import METADATA_NAME
 from lowtide.shown import Shown
 from lowtide.tflite.read import parse
 from lowtide.tflite.write import with_graph
+from lowtide.zoo.loading import Named
 
 Array = NDArray[Any]
 
@@ -88,7 +89,7 @@ class SimplifiedFile(Shown):
 
 
 def simplify_model(
-    model: Model,
+    model: Named,
     *,
     reordered: bool = False,
     offline_plan: bool = False,

@@ -51,7 +51,7 @@ def sources(headers: Iterable[str], target: Target) -> tuple[str, ...]:
 
 def listed(files: Iterable[str], name: str) -> str:
     """The line of a README that names the kernels of a bundle, for `superseded` to read."""
-    kernels = sorted(set(files) - {f"{name}.c", f"{name}.h", README})
+    kernels = sorted(set(files) - {f"{name}.c", f"{name}.h", README, LICENSE})
     return f"Kernels in this folder: {', '.join(kernels)}"
 
 

@@ -27,7 +27,7 @@ from lowtide.program.tables import (
     called,
 )
 from lowtide.program.turns import flatten
-from lowtide.target import DSP, HELIUM, Target
+from lowtide.target import DSP, HELIUM, PORTABLE, VARIANTS, Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,8 @@ class Source:
 def write(assembly: Assembly, name: str) -> Source:
     """C for `assembly`, all names prefixed with `name`. Raises ModelError if it is too large."""
     check(assembly)
-    headers = sorted({"lt_version.h", *(h for _, node in _calls(assembly) for h in node.headers)})
+    own = {"lt_version.h"} if assembly.target.variants == VARIANTS else {"lt_version.h", _TELLS}
+    headers = sorted({*own, *(h for _, node in _calls(assembly) for h in node.headers)})
     code = _code(assembly, name, headers)
     return Source(header(assembly, name), code, (modes(assembly).header, *headers))
 
@@ -180,19 +181,36 @@ def _program(name: str, fields: Mapping[str, str]) -> str:
     )
 
 
+_TELLS = "lt_fixed.h"
+"""The header that tells which kernels the compiler takes in."""
+
+_MACROS = {DSP: "LT_DSP", HELIUM: "LT_HELIUM"}
+_FLAGS = {
+    DSP: "the DSP extension: compile with -mcpu=",
+    HELIUM: "Helium: compile with GCC 12 or newer, -mfloat-abi=hard (Zephyr: CONFIG_FPU=y) and -mcpu=",
+}
+
+
 def _guard(target: Target) -> str:
-    """A program without a variant of kernels is refused by compilers for cores that would run it."""
-    macros = {DSP: "__ARM_FEATURE_DSP", HELIUM: "__ARM_FEATURE_MVE"}
-    missing = next((macros[v] for v in macros if v not in target.variants), None)
-    if missing is None:
-        return ""
-    return "\n".join(
-        [
+    """Compilers for cores that would run kernels which the program is without refuse it, and those for
+    microcontrollers that leave out kernels which it counts on. On computers, it may be tried."""
+    lines = []
+    missing = next((_MACROS[v] for v in _MACROS if v not in target.variants), None)
+    if missing is not None:
+        lines += [
             f"#if defined({missing})",
             f'#error "generated for {target.core}: for this core, generate it with --core any"',
             "#endif",
         ]
-    )
+    if PORTABLE not in target.variants:
+        best = target.variants[-1]
+        lines += [
+            f"#if defined(LT_MICROCONTROLLER) && !defined({_MACROS[best]})",
+            f'#error "generated for {target.core}, whose kernels need {_FLAGS[best]}{target.core}; '
+            'or generate it with --core any"',
+            "#endif",
+        ]
+    return "\n".join(lines)
 
 
 def _operands(name: str, constants: bytes) -> str:

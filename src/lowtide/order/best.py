@@ -11,13 +11,14 @@ from dataclasses import dataclass, field
 from itertools import product
 
 from lowtide.effort import Budget, budget
-from lowtide.ir import Graph, Model
+from lowtide.ir import Graph
 from lowtide.ir.liveness import in_arena
 from lowtide.ir.soundness import graph_of
 from lowtide.order.bitgraph import BitGraph, from_graph, restrict
 from lowtide.order.bounds import best_isolated, relatives, structural, topological
 from lowtide.order.improve import improve
 from lowtide.order.search import Found, beam, exact
+from lowtide.zoo.loading import Named, load
 
 _WORK = 60_000_000
 """What may be spent by default: states looked at, times operators, since a state of more operators takes
@@ -59,14 +60,14 @@ class OrderResult:
         return f"peak {self.peak_bytes:,} B ({proof})"
 
 
-def best_order(model: Model | Graph, *, effort: float = 1.0) -> OrderResult:
+def best_order(model: Named | Graph, *, effort: float = 1.0) -> OrderResult:
     """The order of operators with the least peak memory (paper 1's problem).
 
     Exact, with proof, unless a part of the graph is too large for the search's budget of states; then
     a beam search's order is returned with the best lower bound found. `effort` is a factor of that
     budget. If the file's order is optimal already, it is the one returned.
     """
-    graph = graph_of(model)
+    graph = graph_of(model if isinstance(model, Graph) else load(model))
     work = budget(_WORK, effort)
     bg = from_graph(graph)
     # All inputs are there before anything runs, also those that nothing reads.

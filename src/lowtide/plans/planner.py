@@ -246,6 +246,9 @@ def front(plans: Plans) -> list[Point]:
 _ANY = 1 << 60
 """More memory than there is."""
 
+_NO_LIMIT = float("inf")
+"""Of the work."""
+
 
 def _rank(point: Point) -> tuple[int, int, int]:
     return point.cost, point.arena_bytes, point.macs
@@ -304,7 +307,7 @@ def _too_little(
         limit = f"{most + state:,} bytes of arena and state ({state:,})"
     cause = (
         f"no plan of this network fits {limit}"
-        + (f" at {max_overhead:g} times its {_units(unit)}" if max_overhead != float("inf") else "")
+        + (f" at {max_overhead:g} times its {_units(unit)}" if max_overhead != _NO_LIMIT else "")
         + f"; the nearest needs {nearest.arena_bytes + state:,} bytes at "
         f"{plans.times(nearest, unit):.3f} times "
         f"(in the way: {operators}, {worst.peak_bytes:,} bytes)"
@@ -313,6 +316,7 @@ def _too_little(
         cause += (
             f"; {beyond.arena_bytes + state:,} bytes take {plans.times(beyond, unit):.3f} times"
         )
-    return InfeasibleError(
-        cause, "allow more RAM or a larger overhead, or let the input be const or streamed"
-    )
+    remedy = "allow more RAM" + (" or a larger overhead" if max_overhead != _NO_LIMIT else "")
+    if plans.ready.input_mode == "resident":
+        remedy += ", or let the input be const or streamed"
+    return InfeasibleError(cause, remedy)

@@ -25,18 +25,18 @@ def quantized_text(result: Quantized, output: str) -> str:
     count = f"{result.compared} sample{'s' * (result.compared > 1)}"
     held = f"{count} held back" if result.held_back else f"the same {count}, as there are too few"
     was = ", weights made floats before" if result.was_hybrid else ""
+    what = ": noise, which says nothing of what it will see" if result.data.is_random else ""
     return "\n".join(
         [
             f"{plain(result.before.path)}: int{result.bits} by litert-quantizer {result.version}, "
             f"calibrated on {result.calibrated} samples ({result.data.kind}){was}",
             table(
-                f"Against the float network, on {held}; by {ENGINES[result.engine]}",
+                f"Against the float network, on {held}{what}; by {ENGINES[result.engine]}",
                 ("output.", "shape.", "signal to noise", "same top-1"),
                 rows,
             ),
             "",
             verdict_line(result),
-            *([f"WARNING: {RANDOM_WARNING}."] if result.data.is_random else []),
             f"Wrote {plain(output)}.",
         ]
     )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, Literal
 from xml.etree import ElementTree
 
 from lowtide.commands.verdict import NAMES, SCHEMA, Finding, Name, Verdict
+from lowtide.errors import LowtideError
 from lowtide.report.fields import fields_of
 from lowtide.report.part import network_name, part_fields
 from lowtide.report.text import amount, plain, table
@@ -82,25 +84,40 @@ def verdict_document(verdict: Verdict) -> dict[str, Any]:
 def verdict_junit(verdict: Verdict) -> bytes:
     """JUnit's XML: a test case for each comparison, and one for the outputs if they were compared."""
     figures = verdict.figures
-    suite = ElementTree.Element("testsuite", name="lowtide check")
-    properties = ElementTree.SubElement(suite, "properties")
     how = "measured on" if figures.measured else "predicted for"
-    for key, value in ((how, figures.where), *((name, figures.of(name)) for name in NAMES)):
-        ElementTree.SubElement(properties, "property", name=key, value=str(value))
-    cases = [(f"{_TITLES[f.name]}, {f.by}", _sentence(f), f.over > 0) for f in verdict.findings]
+    cases: list[_Case] = [
+        (f"{_TITLES[f.name]}, {f.by}", "failure" if f.over > 0 else "", "exceeds", _sentence(f))
+        for f in verdict.findings
+    ]
     if figures.measured:
         differ = "the outputs differ from the reference kernels'"
-        cases.append(("outputs", differ, not figures.bit_exact))
-    for name, message, failed in cases:
-        where = _xml(verdict.compiled.model.path)
-        case = ElementTree.SubElement(suite, "testcase", classname=where, name=name)
-        if failed:
-            ElementTree.SubElement(case, "failure", type="exceeds", message=message)
-    suite.set("tests", str(len(cases)))
-    suite.set("failures", str(sum(failed for _, _, failed in cases)))
-    suite.set("errors", "0")
+        cases.append(("outputs", "" if figures.bit_exact else "failure", "differs", differ))
+    properties = [(how, figures.where), *((name, figures.of(name)) for name in NAMES)]
+    return _junit(verdict.compiled.model.path, properties, cases)
+
+
+def refused_junit(model: str, error: LowtideError) -> bytes:
+    """JUnit's XML for a network of which there are no figures: one test case, which has the error."""
+    return _junit(model, (), [("program", "error", type(error).__name__, str(error))])
+
+
+_Case = tuple[str, Literal["", "failure", "error"], str, str]
+"""Name, what became of it, if not well, of which type, and a message."""
+
+
+def _junit(model: str, properties: Iterable[tuple[str, object]], cases: Sequence[_Case]) -> bytes:
     root = ElementTree.Element("testsuites")
-    root.append(suite)
+    suite = ElementTree.SubElement(root, "testsuite", name="lowtide check")
+    listed = ElementTree.SubElement(suite, "properties")
+    for key, value in properties:
+        ElementTree.SubElement(listed, "property", name=key, value=str(value))
+    for name, ended, kind, message in cases:
+        case = ElementTree.SubElement(suite, "testcase", classname=_xml(model), name=name)
+        if ended:
+            ElementTree.SubElement(case, ended, type=kind, message=_xml(message))
+    suite.set("tests", str(len(cases)))
+    for ended in ("failure", "error"):
+        suite.set(f"{ended}s", str(sum(case[1] == ended for case in cases)))
     ElementTree.indent(root)
     text: bytes = ElementTree.tostring(root, "utf-8", xml_declaration=True)
     return text + b"\n"

@@ -232,7 +232,7 @@ def row_of(task: Task) -> Row:
 
 
 def _figures(task: Task) -> Row:
-    from lowtide.commands.reordering import load
+    from lowtide.zoo.loading import load
 
     if _digest(task.path).hex() != task.sha256:
         raise UsageError("the file has changed since the sweep began", "sweep it again")

@@ -1,5 +1,6 @@
 /* Sound from a microphone at I2S, left channel, 24 bits in words of 32: an INMP441, for example. */
 #include "driver/i2s_std.h"
+#include "freertos/FreeRTOS.h"
 
 #include "sound.h"
 

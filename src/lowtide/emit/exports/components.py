@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lowtide.emit.exports.example import ESP_IDF, STDIO, ZEPHYR, example
-from lowtide.emit.exports.package import SPDX, VERSION, Package, readme
+from lowtide.emit.exports.package import OPTIMISE, SPDX, VERSION, Package, readme
 
 _TAB = "\t"
 """What Kconfig is indented with."""
@@ -26,13 +26,13 @@ add_library({name} STATIC
 {_sources(package)}
 )
 add_library({name}::{name} ALIAS {name})
-target_compile_features({name} PUBLIC c_std_99)
+target_compile_features({name} PRIVATE c_std_99)
 target_include_directories({name} PUBLIC
     $<BUILD_INTERFACE:${{CMAKE_CURRENT_SOURCE_DIR}}/src>
     $<INSTALL_INTERFACE:${{CMAKE_INSTALL_INCLUDEDIR}}/{name}>
 )
 if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang")
-    target_compile_options({name} PRIVATE -ffunction-sections -fdata-sections)
+    target_compile_options({name} PRIVATE {OPTIMISE} -ffunction-sections -fdata-sections)
 endif()
 
 install(TARGETS {name} EXPORT {name}Targets ARCHIVE DESTINATION ${{CMAKE_INSTALL_LIBDIR}})
@@ -63,9 +63,10 @@ target_link_libraries({name}_example PRIVATE {name}::{name})
             package,
             "CMake",
             f"""
-    cmake -S . -B build && cmake --build build && build/example/{name}_example
+    cmake -S . -B build -DCMAKE_BUILD_TYPE=Release && cmake --build build && build/example/{name}_example
 
-builds and runs the example. In a project of yours, either as a folder of it,
+builds and runs the example. The network is compiled with {OPTIMISE} in any build. In a project of yours,
+either as a folder of it,
 
     add_subdirectory({name})
     target_link_libraries(your_program PRIVATE {name}::{name})
@@ -92,9 +93,10 @@ samples:
         "Kconfig": f"""{SPDX}
 config {switch}
 {_TAB}bool "The neural network {name}"
+{_TAB}imply FPU if CPU_HAS_FPU
 {_TAB}help
 {_TAB}  Compiles {name} and the runtime that it needs, and puts its header on
-{_TAB}  the include path.
+{_TAB}  the include path. With FPU, a Cortex-M55 has Helium for it, too.
 """,
         "CMakeLists.txt": f"""{SPDX}if(CONFIG_{switch})
   zephyr_include_directories(src)
@@ -102,6 +104,7 @@ config {switch}
   zephyr_library_sources(
 {_sources(package)}
   )
+  zephyr_library_compile_options({OPTIMISE})
 endif()
 """,
         f"samples/{name}/CMakeLists.txt": f"""{SPDX}cmake_minimum_required(VERSION 3.20.0)
@@ -138,6 +141,9 @@ The folder is a Zephyr module. Put it into your west manifest as a project, or n
 and set `CONFIG_{switch}=y` in `prj.conf`. The sample finds the module by itself:
 
     west build -b YOUR_BOARD samples/{name}
+
+The network is compiled with {OPTIMISE}, whatever else is. The switch turns on `CONFIG_FPU` where there
+is one: without it, a Cortex-M55 has no vectors (Helium), and a network made for it does not compile.
 """,
         ),
     }
@@ -160,9 +166,11 @@ dependencies:
     INCLUDE_DIRS
         "src"
 )
+target_compile_options(${{COMPONENT_LIB}} PRIVATE {OPTIMISE})
 """,
         f"examples/{name}/CMakeLists.txt": f"""{SPDX}cmake_minimum_required(VERSION 3.16)
 
+set(COMPONENTS main)
 include($ENV{{IDF_PATH}}/tools/cmake/project.cmake)
 project({name}_example)
 """,
@@ -179,8 +187,8 @@ INCLUDE_DIRS "")
             package,
             "ESP-IDF",
             f"""
-Put the folder into `components/` of your project, under the name `{name}`, or name its place in
-`main/idf_component.yml`, as the example does:
+Put the folder into `components/` of your project, or name its place in `main/idf_component.yml`, as the
+example does. It must be called `{name}`, as the component is, and is compiled with {OPTIMISE}.
 
     cd examples/{name} && idf.py set-target esp32c3 && idf.py build flash monitor
 """,

@@ -3,10 +3,43 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator
 from html import escape
+from typing import Final
 
 from lowtide.emit.exports.example import ARDUINO, STDIO, example
-from lowtide.emit.exports.package import SPDX, VERSION, Package, readme
+from lowtide.emit.exports.package import (
+    ADDRESS,
+    OPTIMISE,
+    RELEASED,
+    SPDX,
+    VERSION,
+    Package,
+    readme,
+)
+from lowtide.emit.header import header
+
+_ARCHITECTURES: Final = """
+sam samd nrf52 mbed mbed_edge mbed_giga mbed_nano mbed_nicla mbed_opta mbed_portenta mbed_rp2040
+renesas_portenta renesas_uno rp2040 esp32 stm32 zephyr
+"""
+"""Arduino's, of 32 bits and with `const` in flash: not AVR, whose `int` has 16 bits."""
+
+_PLATFORMS: Final = """
+atmelsam espressif32 freescalekinetis gd32v infineonxmc maxim32 native nordicnrf51 nordicnrf52 nxpimxrt
+nxplpc raspberrypi renesas-ra sifive siliconlabsefm32 ststm32 teensy
+"""
+"""PlatformIO's, likewise."""
+
+
+def _keywords(package: Package) -> Iterator[str]:
+    """Types and functions of the header, for Arduino's editor to colour."""
+    name, text = package.name, header(package.assembly, package.name)
+    declared = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
+    for kind, form in (("KEYWORD1", r"_\w*t(?=;|\)\()"), ("KEYWORD2", r"_\w+(?=\()")):
+        found = re.findall(rf"\b{name}{form}", declared)
+        yield from (f"{word}\t{kind}" for word in dict.fromkeys(found))
 
 
 def arduino(package: Package) -> dict[str, str]:
@@ -20,16 +53,14 @@ def arduino(package: Package) -> dict[str, str]:
         "sentence": f"{package.sentence}.",
         "paragraph": "Bit-exact to TensorFlow Lite Micro; it allocates nothing.",
         "category": "Data Processing",
-        "url": f"https://example.com/{name}",
-        "architectures": "*",
+        "url": f"{ADDRESS}{name}",
+        "architectures": ",".join(_ARCHITECTURES.split()),
         "license": "Apache-2.0",
         "includes": f"{name}.h",
     }
-    keywords = [f"{name}_t\tKEYWORD1"]
-    keywords += [f"{name}_{f}\tKEYWORD2" for f in ("init", "reset", "invoke")]
     return {
         "library.properties": "".join(f"{key}={value}\n" for key, value in properties.items()),
-        "keywords.txt": SPDX + "\n".join(keywords) + "\n",
+        "keywords.txt": SPDX + "\n".join(_keywords(package)) + "\n",
         f"examples/{name}_example/{name}_example.ino": example(package, ARDUINO),
         "README.md": readme(
             package,
@@ -39,6 +70,8 @@ Put the folder, under the name `{name}`, into `libraries/` of your sketchbook, o
 (Sketch, Include Library). The example is then under File, Examples, {name}:
 
     arduino-cli compile --fqbn YOUR_BOARD --library . examples/{name}_example
+
+Cores of 32 bits run it. It is compiled for speed ({OPTIMISE}), whatever the board says.
 """,
         ),
     }
@@ -57,9 +90,14 @@ def platformio(package: Package) -> dict[str, str]:
         "keywords": ["tinyml", "tflite", "neural network"],
         "license": "Apache-2.0",
         "frameworks": "*",
-        "platforms": "*",
+        "platforms": _PLATFORMS.split(),
         "headers": f"{name}.h",
-        "build": {"srcDir": "src", "includeDir": "src"},
+        "build": {
+            "srcDir": "src",
+            "includeDir": "src",
+            "flags": OPTIMISE,
+            "unflags": ["-O0", "-O1", "-O3", "-Os", "-Og"],
+        },
         "examples": [
             {
                 "name": f"{name}_example",
@@ -91,6 +129,8 @@ Name the folder in `platformio.ini` of your project:
 and include `{name}.h`. The example is a project of its own; change its board to yours:
 
     pio run -d {folder} -t upload
+
+Cores of 32 bits run it. It is compiled with {OPTIMISE}, whatever else is.
 """,
         ),
     }
@@ -118,10 +158,10 @@ xs:noNamespaceSchemaLocation="PACK.xsd">
   <vendor>lowtide</vendor>
   <name>{name}</name>
   <description>{escape(package.sentence, quote=False)}.</description>
-  <url></url>
+  <url>{ADDRESS}{name}/</url>
   <license>LICENSE</license>
   <releases>
-    <release version="{VERSION}">First release.</release>
+    <release version="{VERSION}" date="{RELEASED}">First release.</release>
   </releases>
   <components>
     <component Cclass="Machine Learning" Cgroup="Network" Csub="{name}" \
@@ -145,7 +185,8 @@ Pack it, and add the pack:
     cpackget add lowtide.{name}.{VERSION}.pack
 
 or use the folder where it is (`cpackget add lowtide.{name}.pdsc`). The component is
-`Machine Learning:Network:{name}`; the example is its template of user code.
+`Machine Learning:Network:{name}`; the example is its template of user code. Packs cannot say how they
+are compiled: in your project, give the component `optimize: speed`; predictions are for {OPTIMISE}.
 """,
         ),
     }

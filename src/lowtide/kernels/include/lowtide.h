@@ -12,7 +12,17 @@
 #ifndef LOWTIDE_H
 #define LOWTIDE_H
 
+#include <limits.h>
 #include <stdint.h>
+
+#if INT_MAX < 0x7FFFFFFF
+#error "programs of lowtide need an int of 32 bits, which this core (an AVR, an MSP430) has not"
+#endif
+
+/* Arduino gives libraries no say in how they are compiled, which is for size. Sketches are C++, and stay. */
+#if defined(ARDUINO) && defined(__GNUC__) && !defined(__clang__) && !defined(__cplusplus)
+#pragma GCC optimize("O2")
+#endif
 
 #ifdef __cplusplus
 extern "C" {

@@ -33,6 +33,13 @@
 #define LT_HELIUM_FLOAT
 #endif
 
+/* Defined for cores that are no computer's: there a program for one core must have its kernels, and elsewhere
+ * it may be tried out with those for any. */
+#if (defined(__arm__) || defined(__ICCARM__) || defined(__riscv) || defined(__XTENSA__)) &&          \
+    !defined(__linux__)
+#define LT_MICROCONTROLLER
+#endif
+
 /* A loop that no compiler replaces by a call, memcpy say; and a function that is apart: its loops have all
  * registers, and what it keeps on the stack is gone when others run. */
 #ifdef __GNUC__
