@@ -102,11 +102,11 @@ def verify(
     MissingToolError without an oracle or a compiler, BuildError if the C is faulty, ProgramError if the
     program crashes, hangs or trips a sanitizer; ModelError for inputs that cannot be made.
     """
-    tensors = [*compiled.graph.inputs, *_made(compiled), *compiled.graph.outputs]
+    tensors = [*compiled.graph.given, *_made(compiled), *compiled.graph.outputs]
     compiled, inputs, told, passed_over = _told(compiled, tensors, samples, 8, seed, claims=True)
     asked, compiled = compiled, rounded_as(compiled, told.kept.engine)
     if compiled is not asked:  # what never changes may depend on the rounding
-        tensors = [*compiled.graph.inputs, *_made(compiled), *compiled.graph.outputs]
+        tensors = [*compiled.graph.given, *_made(compiled), *compiled.graph.outputs]
         told = originals(compiled, inputs, tensors, claims=True)
     wanted, graph, made = told.kept, compiled.graph, _made(compiled)
     with temporary_folder() as folder:
@@ -245,7 +245,7 @@ def _macs(compiled: Compiled) -> int:
 
 def _samples(graph: Graph, reference: Reference) -> list[list[bytes]]:
     """Per sample, the bytes of each input of the compiled graph, as the oracle had them."""
-    return [[sample[t].tobytes() for t in graph.inputs] for sample in reference.samples]
+    return [[sample[t].tobytes() for t in graph.given] for sample in reference.samples]
 
 
 def _outputs(graph: Graph, made: Sequence[bytes], like: Mapping[int, Array]) -> dict[int, Array]:
@@ -321,7 +321,7 @@ def run(
         board = find_board(board)
     _check_core(compiled, board)
     graph = compiled.graph
-    ends = [*dict.fromkeys([*graph.inputs, *graph.outputs, *flags(graph)])]
+    ends = [*dict.fromkeys([*graph.given, *graph.outputs, *flags(graph)])]
     compiled, inputs, told, passed_over = _told(compiled, ends, samples, 2, seed)
     wanted = told.kept
 

@@ -92,7 +92,7 @@ def _bytes_given(compiled: Compiled) -> dict[int, int]:
         return {}
     plain = replace(compiled.options, input_type="file", simplify=False)
     of_file = passed(compiled.model, plain).graph.inputs
-    pairs = zip(compiled.graph.inputs, of_file, strict=True)
+    pairs = zip(compiled.graph.given, of_file, strict=True)
     return {new: old for new, old in pairs if compiled.simplified.kept[new].origin is None}
 
 

@@ -25,6 +25,7 @@ from lowtide.passes import (
 )
 from lowtide.passes.branches import inline_branches
 from lowtide.passes.flipping import flip_bytes
+from lowtide.passes.hop import slide
 from lowtide.passes.simplify import priced, simplify
 from lowtide.passes.simplify.result import Simplified, changed, then, unchanged
 from lowtide.passes.variables import check_set
@@ -71,6 +72,10 @@ def _refolded(graph: Graph, options: Options) -> Simplified:
     return changed(graph, fold_pads(graph) if options.simplify else graph)
 
 
+def _slid(graph: Graph, options: Options) -> Simplified:
+    return unchanged(graph) if options.hop is None else slide(graph, options.hop)
+
+
 def _flipped(graph: Graph, options: Options) -> Simplified:
     return flip_bytes(graph, partial(has_kernel, target=options.target))
 
@@ -101,6 +106,8 @@ _PASSES: Final[tuple[_Pass, ...]] = (
     # the operator that takes it.
     _simplified,
     _refolded,
+    # Rows that stay the same while the window moves on are kept, of the operators that are left.
+    _slid,
     # Last, as it is the storage of what is left: other passes need not know of flipped bytes.
     _flipped,
 )
