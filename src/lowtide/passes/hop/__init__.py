@@ -4,6 +4,6 @@
           --> slide.py (a graph with variables, which takes the new rows alone)
 """
 
-from lowtide.passes.hop.slide import slide
+from lowtide.passes.hop.slide import check_slides, slide
 
-__all__ = ["slide"]
+__all__ = ["check_slides", "slide"]

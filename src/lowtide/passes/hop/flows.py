@@ -160,7 +160,7 @@ _PAIRS: Final = (
 )
 _ONES: Final = (
     *BYTE_FUNCTIONS,
-    *("TABLE", "DEQUANTIZE", "RELU_N1_TO_1", "NEG", "SQUARE", "SQRT", "FLOOR", "CEIL", "ROUND"),
+    *("FLIP", "TABLE", "DEQUANTIZE", "RELU_N1_TO_1", "NEG", "SQUARE", "SQRT", "FLOOR", "CEIL", "ROUND"),
 )
 _FLOWS: Final[Mapping[str, Callable[[_Along], Flow | None]]] = {
     **dict.fromkeys(("CONV_2D", "DEPTHWISE_CONV_2D", "AVERAGE_POOL_2D", "MAX_POOL_2D"), _window),

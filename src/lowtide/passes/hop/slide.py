@@ -28,12 +28,13 @@ from lowtide.passes.simplify.result import Simplified, changed
 
 
 def slide(graph: Graph, hop: int) -> Simplified:
-    """`graph` for a window that moves on by `hop` rows, keeping all rows that somebody reads again.
+    """`graph`, of `check_slides`, for a window that moves on by `hop` rows, keeping all rows that somebody
+    reads again.
 
-    Raises ModelError for a network that keeps state of its own, has several inputs, or can keep nothing;
-    UsageError for a hop that is not less than the window.
+    Raises ModelError for a network that can keep nothing, UsageError for a hop that is not less than the
+    window.
     """
-    given = _checked(graph)
+    (given,) = graph.inputs
     shaped, axis = _in_rows(graph)
     rows = shaped.tensors[given].shape[axis]
     if hop >= rows:
@@ -52,8 +53,8 @@ def slide(graph: Graph, hop: int) -> Simplified:
     return changed(graph, new)
 
 
-def _checked(graph: Graph) -> int:
-    """The one input. Raises ModelError for what cannot slide."""
+def check_slides(graph: Graph) -> Graph:
+    """`graph` itself; raises ModelError for one that keeps state of its own, or has several inputs."""
     for op in graph.ops:
         if keeps_state(op) or any(t >= 0 and graph.tensors[t].is_variable for t in op.inputs):
             raise ModelError(
@@ -66,7 +67,7 @@ def _checked(graph: Graph) -> int:
             f"--hop: the network has {len(graph.inputs)} inputs, and which of them slide is not known",
             "leave out --hop",
         )
-    return graph.inputs[0]
+    return graph
 
 
 def _in_rows(graph: Graph) -> tuple[Graph, int]:
@@ -78,7 +79,7 @@ def _in_rows(graph: Graph) -> tuple[Graph, int]:
         made = graph.tensors[using[0].outputs[0]]
         if len(made.shape) > 2 and made.shape[0] == 1 and made.id not in graph.outputs:
             tensors = list(graph.tensors)
-            tensors[given.id] = given = replace(given, shape=made.shape)
+            tensors[given.id] = given = replace(made, id=given.id)
             graph = rewritten(graph, gone={using[0].id}, read={made.id: given.id}, tensors=tensors)
     if len(given.shape) < 2 or given.shape[0] != 1:
         raise ModelError(
