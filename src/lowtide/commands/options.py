@@ -48,7 +48,7 @@ Kind = Literal["choice", "switch", "bytes", "factor", "core", "name", "count"]
 class Option:
     """What is told of a field of `Options`: its flag ("": Python alone has it), and what it does.
 
-    The values of a choice are `choices`; a factor is `within` two numbers. `plan` is None if a plan that
+    The values of a choice are `choices`; a factor or count is `within` two numbers. `plan` is None if a plan that
     is given leaves it open; else the plan says it, in its file by this key, or ("") by its stages.
     """
 
@@ -152,7 +152,7 @@ class Options:
     With `simplify`, what no input can change is not computed: see `lowtide.passes.simplify`.
 
     With a `hop`, the network's window moves on by so many rows of its input for each run, which takes
-    those alone, streamed; what stays the same is kept: see `lowtide.passes.hop`.
+    those alone, streamed; what stays the same is kept, of `keep` tensors at most: see `lowtide.passes.hop`.
 
     With `slices`, the program has NAME_invoke_some, which runs a part of it: about as many instructions
     as it is told, as predicted for `target`.
@@ -206,6 +206,17 @@ class Options:
         "N",
         within=(1, inf),
         plan="hop",
+    )
+    keep: int | None = _option(
+        None,
+        "--keep",
+        ROWS,
+        "With --hop: of how many tensors beside the input rows are kept, which takes state and saves work "
+        "(default: those that save some work worth having, or as --max-ram and its like ask for).",
+        "count",
+        "N",
+        within=(0, inf),
+        plan="keep",
     )
     preserve_input: bool = _option(
         False,
@@ -333,6 +344,8 @@ class Options:
     def __post_init__(self) -> None:
         for option in OPTIONS:
             object.__setattr__(self, option.name, option.read(getattr(self, option.name)))
+        if self.keep is not None and self.hop is None:
+            raise UsageError("--keep is for windows that slide", "give --hop N as well")
         if self.hop is not None:
             self._check_hop()
             object.__setattr__(self, "input_mode", "streamed")
@@ -380,6 +393,7 @@ class Options:
             "--output streamed": self.output_mode == "streamed",
             "--schedule operators": self.schedule == "operators",
             "--slices": self.slices,
+            "--input-layout nhwc": self.input_layout == "nhwc",
         }
         found = next((flag for flag, given in no.items() if given), None)
         if found is not None:

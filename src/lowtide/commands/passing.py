@@ -77,7 +77,7 @@ def _slides(graph: Graph, options: Options) -> Simplified:
 
 
 def _slid(graph: Graph, options: Options) -> Simplified:
-    return unchanged(graph) if options.hop is None else slide(graph, options.hop)
+    return unchanged(graph) if options.hop is None else slide(graph, options.hop, options.keep)
 
 
 def _flipped(graph: Graph, options: Options) -> Simplified:

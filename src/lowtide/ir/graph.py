@@ -133,11 +133,14 @@ class Op:
 @dataclass(frozen=True, slots=True)
 class Hop:
     """Of a graph whose window slides (`passes.hop`): each run takes `new` rows of tensor `window`, which
-    has `rows` rows; its outputs are those of the window that ends with them."""
+    has `rows` rows; its outputs are those of the window that ends with them. Beside the input's, rows of
+    `kept` tensors are kept, of `most` of which they could be."""
 
     window: int
     rows: int
     new: int
+    kept: int
+    most: int
 
     @property
     def runs(self) -> int:

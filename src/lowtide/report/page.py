@@ -261,7 +261,7 @@ def _fronts(reported: Reported) -> list[dict[str, Any]]:
 def _point(planned: Planned, point: Point) -> dict[str, Any]:
     compiled = planned.compiled
     return {
-        "ram_bytes": point.arena_bytes + compiled.state_bytes,
+        "ram_bytes": point.ram_bytes,
         **fields_of(point, "macs", "overhead"),
         "instructions": point.cost,
     }

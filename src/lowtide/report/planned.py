@@ -120,7 +120,7 @@ def _ways(planned: Planned) -> list[str]:
     rows = [
         (
             "default" if name == "default" else f"--{name}",
-            f"{point.arena_bytes + compiled.state_bytes:,}",
+            f"{point.ram_bytes:,}",
             f"{point.cost:,}",
             f"{point.overhead:.4f}",
             _WAYS[name],
@@ -204,14 +204,16 @@ def _point_document(point: Point) -> dict[str, Any]:
 
 def front_text(compiled: Compiled, points: Sequence[Point], *, complete: bool) -> str:
     """The front, a line per plan; the one that was chosen is marked."""
+    hop = compiled.graph.hop
     rows = [
         (
-            f"{p.arena_bytes + compiled.state_bytes:,}",
+            f"{p.ram_bytes:,}",
             f"{p.peak_bytes:,}",
             f"{p.overhead:.4f}",
             f"{p.macs:,}",
             f"{p.cost:,}",
             sum(c.strip_width is not None for c in p.choices),
+            *(() if hop is None else (_kept(p),)),
             f"<-{GLUE}this{GLUE}plan" if _same(p, compiled) else "",
         )
         for p in points
@@ -221,9 +223,15 @@ def front_text(compiled: Compiled, points: Sequence[Point], *, complete: bool) -
     if not complete:
         title += " (of the stages looked at before the effort was used up)"
     columns = [f"{ram}, bytes", "live, bytes", "overhead", "MACs", "instr., predicted"]
-    columns += ["in strips", "."]
+    columns += ["in strips", *["kept, tensors"] * (hop is not None), "."]
     note = f"Instructions are predicted {predicted_note(compiled)}."
     return f"{table(title, columns, rows)}\n{note}"
+
+
+def _kept(point: Point) -> int:
+    """Of how many tensors beside the input rows are kept."""
+    hop = point.ready.graph.hop
+    return 0 if hop is None else hop.kept
 
 
 def _blocks(graph: Graph, stage: Stage) -> str:
@@ -237,7 +245,7 @@ def _blocks(graph: Graph, stage: Stage) -> str:
 
 def _same(point: Point, compiled: Compiled) -> bool:
     plan = _plan(compiled.assembly)
-    if (point.arena_bytes, point.macs) != (compiled.arena_bytes, plan.macs):
+    if (point.ram_bytes, point.macs) != (compiled.ram_bytes, plan.macs):
         return False
     return compiled.instructions_predicted == point.cost
 

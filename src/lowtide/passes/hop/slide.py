@@ -23,13 +23,14 @@ from lowtide.ir.state import ShiftRowsOp, WriteRowsOp, keeps_state
 from lowtide.ir.window import Axis, Window
 from lowtide.passes.hop.cones import Cones, Rows, cones_of, rows_of
 from lowtide.passes.hop.flows import Flow
+from lowtide.passes.hop.keeping import ladder, usual
 from lowtide.passes.rewriting import next_buffer, readers_of, rewritten, with_ops
 from lowtide.passes.simplify.result import Simplified, changed
 
 
-def slide(graph: Graph, hop: int) -> Simplified:
-    """`graph`, of `check_slides`, for a window that moves on by `hop` rows, keeping all rows that somebody
-    reads again.
+def slide(graph: Graph, hop: int, keep: int | None = None) -> Simplified:
+    """`graph`, of `check_slides`, for a window that moves on by `hop` rows, keeping rows of the input and
+    of `keep` other tensors, by default of those that save work.
 
     Raises ModelError for a network that can keep nothing, UsageError for a hop that is not less than the
     window.
@@ -43,11 +44,14 @@ def slide(graph: Graph, hop: int) -> Simplified:
             f"give a hop of 1 to {rows - 1} rows, or leave it out",
         )
     cones = cones_of(shaped, axis)
-    work = rows_of(shaped, cones, hop, cones.moving.keys())
-    if not any(of.kept for tensor, of in work.items() if tensor != given):
+    steps = ladder(shaped, cones, hop)
+    if len(steps) == 1:
         raise _nothing(shaped, cones, hop)
+    most = len(steps) - 1
+    count = usual(steps) if keep is None else min(keep, most)
+    work = rows_of(shaped, cones, hop, steps[count].tensors)
     made = _Sliding(shaped, cones, work, hop)
-    new = replace(made.graph(), hop=Hop(given, rows, hop))
+    new = replace(made.graph(), hop=Hop(given, rows, hop, count, most))
     tensors = (*graph.tensors[: given + 1], *new.tensors[given + 1 :])
     new = replace(new, tensors=tensors)  # the window as its caller has it
     return changed(graph, new)
