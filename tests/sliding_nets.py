@@ -80,8 +80,8 @@ class _Drawn:
         made = net._add_activation(f"{name}/rows", (1, *q.shape[1:]), x.quant)
         begin, size = (0, first, 0, 0), (1, *q.shape[1:])
         if self.rng.random() < 0.5:
-            sources = (x.id, net._int32(f"{name}/begin", begin), net._int32(f"{name}/size", size))
-            net._ops.append(OpSpec("SLICE", 1, sources, (made,), "SliceOptions", {}))
+            both = net._int32(f"{name}/begin", begin), net._int32(f"{name}/size", size)
+            net._ops.append(OpSpec("SLICE", 1, (x.id, *both), (made,), "SliceOptions", {}))
         else:
             ends = (1, first + count, *x.shape[2:])
             given = (("begin", begin), ("end", ends), ("strides", (1, 1, 1, 1)))

@@ -48,8 +48,9 @@ Kind = Literal["choice", "switch", "bytes", "factor", "core", "name", "count"]
 class Option:
     """What is told of a field of `Options`: its flag ("": Python alone has it), and what it does.
 
-    The values of a choice are `choices`; a factor or count is `within` two numbers. `plan` is None if a plan that
-    is given leaves it open; else the plan says it, in its file by this key, or ("") by its stages.
+    The values of a choice are `choices`; a factor or count is `within` two numbers. `plan` is None if a
+    plan that is given leaves it open; else the plan says it, in its file by this key, or ("") by its
+    stages.
     """
 
     flag: str
@@ -152,7 +153,8 @@ class Options:
     With `simplify`, what no input can change is not computed: see `lowtide.passes.simplify`.
 
     With a `hop`, the network's window moves on by so many rows of its input for each run, which takes
-    those alone, streamed; what stays the same is kept, of `keep` tensors at most: see `lowtide.passes.hop`.
+    those alone, streamed; what stays the same is kept, of `keep` tensors at most beside the input: see
+    `lowtide.passes.hop`.
 
     With `slices`, the program has NAME_invoke_some, which runs a part of it: about as many instructions
     as it is told, as predicted for `target`.
@@ -211,8 +213,8 @@ class Options:
         None,
         "--keep",
         ROWS,
-        "With --hop: of how many tensors beside the input rows are kept, which takes state and saves work "
-        "(default: those that save some work worth having, or as --max-ram and its like ask for).",
+        "With --hop: of how many tensors rows are kept, beside the input's: that takes state, and saves "
+        "work (default: as many as save a twentieth of it, or as --max-ram and its like ask for).",
         "count",
         "N",
         within=(0, inf),

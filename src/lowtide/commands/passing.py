@@ -111,7 +111,7 @@ _PASSES: Final[tuple[_Pass, ...]] = (
     # the operator that takes it.
     _simplified,
     _refolded,
-    # As late as can be, as it is the storage of what is left: other passes need not know of flipped bytes.
+    # As late as can be, as it is the storage of what is left: others need not know of flipped bytes.
     _flipped,
     # Last, so that the operators that are left are those whose rows are kept while the window moves on.
     _slid,

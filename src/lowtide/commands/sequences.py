@@ -56,8 +56,8 @@ class Inputs:
     """What to run: per sample, input tensor id -> array.
 
     With `state`, the samples are a sequence, and number `restart` is the first of those that come after
-    the reset. Without, each is on its own, and `restart` is 0. If the program's window `slides`, they are
-    whole windows, each of which the oracle computes anew.
+    the reset. Without, each is on its own, and `restart` is 0. If the program's window `slides`, they
+    are whole windows, each of which the oracle computes anew.
     """
 
     samples: tuple[Mapping[int, NDArray[Any]], ...]

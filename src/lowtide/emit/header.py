@@ -43,6 +43,13 @@ class Modes:
         return "hop.stream" if self.hops else "stream"
 
     @property
+    def member(self) -> str:
+        """The first line of an instance's struct: where a run is."""
+        if self.hops:
+            return "    lt_hop hop;"
+        return "    lt_stream stream;" if self.stops else "    lt_position at;" * self.slices
+
+    @property
     def stops(self) -> bool:
         """Whether a run stops for rows."""
         return self.pulled or self.given
@@ -116,7 +123,7 @@ extern "C" {{
         f"""\
 /* One instance, besides its memory. Its members are private. */
 typedef struct {{
-{"    lt_hop hop;" if how.hops else "    lt_stream stream;" if how.stops else "    lt_position at;" if how.slices else ""}
+{how.member}
     uint8_t *bases[{assembly.bases}];
     uint16_t next[{max(1, assembly.counters)}];
     void *pointers[{assembly.pointers}];
@@ -168,10 +175,10 @@ def _state(assembly: Assembly, name: str) -> str:
 def _hops(hop: Hop, upper: str) -> str:
     """What is said of a window that slides."""
     return f"""\
-/* Input 0 is a window that slides. The first outputs are there when all {hop.rows} rows of it were given,
- * then others after every {hop.new} rows: those of the {hop.rows} rows that came last, to the last bit. A reset
- * begins a new window, and so does a run that is given up. Rows that none may miss: after a row that
- * was lost, reset. */
+/* Input 0 is a window that slides. The first outputs are there when all its {hop.rows} rows were given,
+ * then others after every {hop.new} rows: those of the {hop.rows} rows that came last, to the last bit.
+ * A reset begins a new window, and so does a run that is given up. No row may be missing: after one
+ * that was lost, reset. Callbacks are asked for rows by their numbers in the window. */
 #define {upper}_HOP_ROWS {hop.new}"""
 
 

@@ -314,8 +314,8 @@ def ran_text(result: Ran, clock: int | None = None) -> str:
             + ", at most" * (result.state is not None),
             f"{count:,}",
         ),
-        *([("instructions of the first window", f"{first:,}")] if first else []),
         *_also_predicted(result.compiled),
+        *([("instructions of the first window", f"{first:,}")] if first else []),
         ("MACs", f"{result.macs:,}"),
         ("instructions per MAC", f"{count / result.macs:.2f}" if result.macs else "-"),
     ]

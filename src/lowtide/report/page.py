@@ -252,14 +252,13 @@ def _fronts(reported: Reported) -> list[dict[str, Any]]:
     return [
         {
             "title": f"input {planned.compiled.options.input_mode}",
-            "points": [_point(planned, point) for point in planned.points or ()],
+            "points": [_point(point) for point in planned.points or ()],
         }
         for planned in found
     ]
 
 
-def _point(planned: Planned, point: Point) -> dict[str, Any]:
-    compiled = planned.compiled
+def _point(point: Point) -> dict[str, Any]:
     return {
         "ram_bytes": point.ram_bytes,
         **fields_of(point, "macs", "overhead"),

@@ -60,8 +60,9 @@ class _Along:
         for index, tensor in enumerate(self.op.inputs):
             of = self.graph.tensors[tensor] if tensor >= 0 else None
             if tensor in self.times:
-                alike = of is not None and len(of.shape) == len(self.out.shape)
-                if not alike or self.times[tensor] != self.at or of.shape[self.at] != self.rows:
+                shape = self.graph.tensors[tensor].shape
+                alike = len(shape) == len(self.out.shape) and self.times[tensor] == self.at
+                if not alike or shape[self.at] != self.rows:
                     return None
                 reads.append((index, Axis()))
             elif of is not None:
@@ -160,7 +161,18 @@ _PAIRS: Final = (
 )
 _ONES: Final = (
     *BYTE_FUNCTIONS,
-    *("FLIP", "TABLE", "DEQUANTIZE", "RELU_N1_TO_1", "NEG", "SQUARE", "SQRT", "FLOOR", "CEIL", "ROUND"),
+    *(
+        "FLIP",
+        "TABLE",
+        "DEQUANTIZE",
+        "RELU_N1_TO_1",
+        "NEG",
+        "SQUARE",
+        "SQRT",
+        "FLOOR",
+        "CEIL",
+        "ROUND",
+    ),
 )
 _FLOWS: Final[Mapping[str, Callable[[_Along], Flow | None]]] = {
     **dict.fromkeys(("CONV_2D", "DEPTHWISE_CONV_2D", "AVERAGE_POOL_2D", "MAX_POOL_2D"), _window),

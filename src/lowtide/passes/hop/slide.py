@@ -29,8 +29,8 @@ from lowtide.passes.simplify.result import Simplified, changed
 
 
 def slide(graph: Graph, hop: int, keep: int | None = None) -> Simplified:
-    """`graph`, of `check_slides`, for a window that moves on by `hop` rows, keeping rows of the input and
-    of `keep` other tensors, by default of those that save work.
+    """`graph`, of `check_slides`, for a window that moves on by `hop` rows, keeping rows of the input
+    and of `keep` other tensors, by default of those that save work.
 
     Raises ModelError for a network that can keep nothing, UsageError for a hop that is not less than the
     window.
@@ -233,7 +233,9 @@ class _Sliding:
 
     def strided(self, source: int, made: int, taken: Sequence[range]) -> Op:
         """A STRIDED_SLICE."""
-        ends = [self.constant([getattr(r, end) for r in taken]) for end in ("start", "stop", "step")]
+        ends = [
+            self.constant([getattr(r, end) for r in taken]) for end in ("start", "stop", "step")
+        ]
         return Op(-1, "STRIDED_SLICE", (source, *ends), (made,))
 
     def take(self, tensor: int, rows: range) -> int:
