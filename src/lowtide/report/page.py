@@ -18,7 +18,6 @@ from typing import Any, Final
 from lowtide.advice.fitting import Fit, Way
 from lowtide.advice.reporting import Reported
 from lowtide.commands.compiling import Compiled
-from lowtide.commands.planned import Planned
 from lowtide.commands.profiling import Profile
 from lowtide.emit.footprint import CODE_PER_SOURCE, STACK, constants, flash_bytes
 from lowtide.ir import Graph
