@@ -147,7 +147,7 @@ def test_which_convolutions_are_made_so(
         (3, (3, 3), Layer(), "scalar"),
         (8, (3, 3), Layer(real=2.0), ""),
         (5, (2, 5), Layer(weights=np.array(-128)), "columns planes scalar"),
-        (8, (5, 1), Layer(), "columns vector scalar"),
+        (8, (5, 1), Layer(), "columns planes scalar"),
     ],
 )
 def test_which_depthwise_convolutions_are_made_so(

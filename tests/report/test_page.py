@@ -95,7 +95,7 @@ def test_nothing_is_loaded_and_nothing_is_complained_of(page: webdriver.Chrome) 
 
 def test_each_way_of_running_can_be_chosen(page: webdriver.Chrome, reported: Reported) -> None:
     views = views_of(reported)
-    assert [view.key for view in views] == ["tflm", "order", "rows", "streamed", "tight"]
+    assert [view.key for view in views] == ["tflm", "order", "rows", "streamed"]
     pictures = set()
     for choice, view in zip(
         page.find_elements(By.CSS_SELECTOR, "fieldset input"), views, strict=True

@@ -60,7 +60,7 @@ def test_a_front(planned: Planned) -> None:
     assert planned.points is not None
     text = front_text(planned.compiled, planned.points, complete=True)
     lines = text.splitlines()
-    assert lines[0] == "All plans that no other beats in both arena and state and MACs"
+    assert lines[0] == "All plans that no other beats in RAM, instructions and MACs"
     assert lines[1].startswith("arena and state, bytes  live, bytes")
     assert [int(line.split()[0].replace(",", "")) for line in lines[2:-1]] == [
         point.arena_bytes + HELD for point in planned.points

@@ -303,7 +303,7 @@ def test_scratch_of_blocks_in_strips(wide: int, monkeypatch: pytest.MonkeyPatch)
 def test_blocks_are_taken_where_they_save_more_than_they_take() -> None:
     net = Maker("worth")
     core = net.depthwise(
-        net.conv(net.input((1, 12, 16, 4)), "a", 64, 1, 1, RELU6), "b", 3, 1, RELU6
+        net.conv(net.input((1, 12, 48, 4)), "a", 64, 1, 1, RELU6), "b", 3, 1, RELU6
     )
     of = prepared(net, net.conv(core, "c", 4))
     point = default(plans_of(of, strips=False))

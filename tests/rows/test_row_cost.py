@@ -151,7 +151,8 @@ def test_a_program_of_operators_is_priced_too() -> None:
     model = loaded("resnet8")
     rows = compile_model(model, Options(fastest=True))
     whole = compile_model(model, Options(schedule="operators"))
-    assert rows.instructions_predicted == whole.instructions_predicted
+    # Kernels may have forms that are quicker than their normal ones.
+    assert 0.99 <= rows.instructions_predicted / whole.instructions_predicted <= 1
 
 
 def test_kernels_without_a_price_of_their_own() -> None:

@@ -88,7 +88,7 @@ def test_a_stage_needs_and_costs_what_its_program_does(seed: int, core: str) -> 
         if stage.priced:
             assert cost == stage.cost, stage.choice
         elif core == "any":
-            assert stage.cost <= cost <= 1.3 * stage.cost, stage.choice
+            assert 0.75 * cost <= stage.cost <= cost, stage.choice
         else:
             assert 0.7 * stage.cost <= cost <= 1.6 * stage.cost, stage.choice
 
@@ -134,7 +134,7 @@ def test_most_figures_are_compared_to_the_byte() -> None:
     """So that the ones before cannot come to say nothing."""
     stages = [stage for seed in range(0, 24, 2) for stage in known(seed).all]
     strips = [stage for stage in stages if stage.edge.width]
-    assert len(strips) > 150
+    assert len(strips) > 100
     assert sum(stage.same for stage in strips) > 0.8 * len(strips)
     blocks = [
         stage
@@ -142,7 +142,7 @@ def test_most_figures_are_compared_to_the_byte() -> None:
         for stage in known(seed).all
         if stage.edge.width and stage.edge.blocks
     ]
-    assert sum(stage.same for stage in blocks) > 0.2 * len(blocks) > 20
+    assert sum(stage.same for stage in blocks) > 0.2 * len(blocks) > 15
     several = [stage for stage in stages if len(stage.choice.limits) > 1]
     assert len(several) > 20
 

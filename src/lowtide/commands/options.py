@@ -451,7 +451,7 @@ def from_plan(document: Mapping[str, Any]) -> dict[str, Any]:
     """
     found = {}
     for option in OPTIONS:
-        if not option.plan:
+        if not option.plan or (option.kind == "count" and option.plan not in document):
             continue
         switch = option.kind == "switch"
         must = option.group == ROWS and bool(option.choices)
@@ -459,7 +459,7 @@ def from_plan(document: Mapping[str, Any]) -> dict[str, Any]:
         value = document[option.plan] if must else document.get(option.plan, usual)
         if switch and not isinstance(value, bool):
             raise ValueError(f"{value!r} is neither true nor false")
-        if option.kind == "count" and value is not None and type(value) is not int:
+        if option.kind == "count" and type(value) is not int:
             raise ValueError(f"{value!r} is no number")
         if option.choices and value not in option.choices:
             raise ValueError(f"{value!r} is none of {', '.join(option.choices)}")

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 import numpy as np
 
 from lowtide.estimates.gaps import gap_bytes
-from lowtide.estimates.running import Formed, Timeline, formed, prices, timeline_of
+from lowtide.estimates.running import Formed, formed, prices, timeline_of
 from lowtide.estimates.search import Stretch, Weighed, least, weighed
 from lowtide.ir import Graph
 from lowtide.ir.macs import op_macs
@@ -29,16 +29,15 @@ from lowtide.lower.families.depthwise_vector import DepthwiseVector
 from lowtide.lower.lowerings import Lowerings
 from lowtide.lower.nodes import AnyNode, Node
 from lowtide.modes import InputMode
-from lowtide.place.rows import place_rows
 from lowtide.place.variables import state_bytes, variables_of
 from lowtide.plans.cost import load_model
 from lowtide.plans.peaks import GroupedRows
-from lowtide.plans.planner import WORTH_BLOCKS
+from lowtide.plans.planner import WORTH_BLOCKS, default, plans_of
 from lowtide.plans.worth import Costs, is_worth
 from lowtide.rows.blocks import largest_of
 from lowtide.rows.prepare import Prepared, Variant, prepare, with_blocks
-from lowtide.rows.stages import Segment, ends_bytes, row_lives, steps_of, touched_bytes
-from lowtide.rows.table import RowTable, own_scratch
+from lowtide.rows.stages import Segment, ends_bytes, touched_bytes
+from lowtide.rows.table import own_scratch
 from lowtide.target import Target
 
 _CORES = DepthwiseMult1 | Depthwise3x3 | DepthwiseColumns | DepthwisePlanes | DepthwiseVector
@@ -108,9 +107,9 @@ class Network:
         sure = self._sure(rows, variant.nodes)
         if budget is not None and sure > budget:
             return Need(None, sure)
-        plain = weighed(rows, range(len(rows.groups) + 1), sure)
         if len(rows.touched) <= _FEW_ROWS:
-            plain = plain.exactly()
+            return self._planned(mode, sure)
+        plain = weighed(rows, range(len(rows.groups) + 1), sure)
         way, endings = least([plain], self._macs, sure)
         found = self._formed(variant, rows, way)
         if found.costs.ram - self.state_bytes - sure >= WORTH_BLOCKS and self.fusible:
@@ -131,6 +130,23 @@ class Network:
         same = mode == ready.input_mode
         return ready if same else replace(ready, input_mode=mode, _variants={})
 
+    def _planned(self, mode: InputMode, sure: int) -> Need:
+        """What the plan needs: in a small network scratch memory and gaps between rows are a large part
+        of all."""
+        ready = self._in_mode(with_blocks(self.ready), mode)
+        point = default(plans_of(ready, strips=False, placing=_QUICKLY))
+        rows = point.placed.rows
+        begins = accumulate((len(stage.operators) for stage in point.choices), initial=0)
+        peaks = (stage.peak_bytes for stage in rows.plan.stages)
+        both = zip(pairwise(begins), peaks, strict=True)
+        return Need(
+            point.arena_bytes,
+            sure,
+            point.cost,
+            tuple(node for node in rows.nodes if isinstance(node, Node)),
+            tuple(Stretch(first, last, peak) for (first, last), peak in both),
+        )
+
     def _sure(self, rows: GroupedRows, nodes: Sequence[AnyNode]) -> int:
         """Bytes that no plan can do without that computes nothing twice: what operators touch that are
         in no block, with scratch memory where kernels have one form."""
@@ -144,14 +160,9 @@ class Network:
         """What the network needs in these stages, of groups of `rows`."""
         stages = [Segment(rows.groups[s.first].first, rows.groups[s.last - 1].last) for s in way]
 
-        def arena(nodes: Sequence[AnyNode], run: Timeline, peak: int) -> int:
-            if len(rows.touched) > _FEW_ROWS:
-                return peak + gap_bytes(rows.table, run)
-            table = replace(rows.table, scratch=tuple(own_scratch(node) for node in nodes))
-            return max(peak, _placed(table, stages, peak))
-
         run = timeline_of(rows.table, stages)
-        return formed(variant.nodes, rows, run, arena, self.state_bytes, self._price)
+        gap = gap_bytes(rows.table, run)
+        return formed(variant.nodes, rows, run, gap, self.state_bytes, self._price)
 
     def _with_blocks(
         self, normal: Costs, plain: Weighed, way: Sequence[Stretch], sure: int, mode: InputMode
@@ -188,18 +199,6 @@ class Network:
         return (found, stages) if worth else None
 
 
-def _placed(table: RowTable, stages: Sequence[Segment], peak: int) -> int:
-    """The arena of the few rows of a small network: there one that does not fit a gap is a large part of
-    all, and placing them takes a millisecond or two."""
-    steps = steps_of(table, stages)
-    lives = row_lives(table, steps)
-    for effort in _EFFORTS:
-        placement = place_rows(table, steps, lives, stages, align=table.align, effort=effort)
-        if placement.arena_bytes <= peak * _NEARLY:
-            break
-    return placement.arena_bytes
-
-
 def _firm_scratch(node: AnyNode) -> int:
     """Scratch memory for one step of a kernel that has one form; others may do with less, or none."""
     return 0 if isinstance(node, Node) and node.forms else own_scratch(node)
@@ -209,7 +208,7 @@ _BESIDE = 3
 """How many operators after those that need much may be part of their blocks and stages."""
 
 _FEW_ROWS = 128
-"""A network of at most so many rows has them placed, and all its stages weighed as they would run."""
+"""A network of at most so many rows is planned as programs are."""
 
-_EFFORTS, _NEARLY = (20_000, 100_000), 1.02
-"""What goes into that (see `place.rows`): more where the arena is not near the peak."""
+_QUICKLY = 0.05
+"""The part of the effort of a program that goes into placing them."""

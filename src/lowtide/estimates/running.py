@@ -46,10 +46,6 @@ def timeline_of(table: RowTable, stages: Sequence[Segment]) -> Timeline:
     return Timeline(slot, start, end, live)
 
 
-Arena = Callable[[Sequence[AnyNode], Timeline, int], int]
-"""The arena of nodes in some forms, of a run in which so many bytes are live at the peak then."""
-
-
 @dataclass(frozen=True, slots=True)
 class Formed:
     """What runs, and what it costs."""
@@ -62,12 +58,12 @@ def formed(
     all_nodes: Sequence[AnyNode],
     rows: GroupedRows,
     run: Timeline,
-    arena: Arena,
+    gap: int,
     state: int,
     price: Callable[[Node], int],
 ) -> Formed:
-    """Nodes in the forms that they run in, if there are `state` bytes beside the arena; `rows` are those
-    that they touch."""
+    """Nodes in the forms that they run in, if there are `state` bytes beside the arena and a `gap` in it
+    that no row fits; `rows` are those that they touch."""
     floor = ends_bytes(rows.table)
     peak = max(floor, int(run.live.max(initial=0)))
     single = ((g.operator, _nodes(all_nodes[g.first : g.last])) for g in rows.groups)
@@ -89,7 +85,7 @@ def formed(
         for node in all_nodes
     ]
     spent = sum(map(price, _nodes(nodes)))
-    return Formed(_nodes(nodes), Costs(arena(nodes, run, most) + state, spent))
+    return Formed(_nodes(nodes), Costs(most + gap + state, spent))
 
 
 def _nodes(nodes: Sequence[AnyNode]) -> tuple[Node, ...]:

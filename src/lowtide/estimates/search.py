@@ -69,11 +69,6 @@ class Weighed:
     singles: tuple[Stretch, ...]
     endings: tuple[Ending, ...]
 
-    def exactly(self) -> Weighed:
-        """With what all its stages really need."""
-        endings = (self.really(each) if each.vague else each for each in self.endings)
-        return replace(self, endings=tuple(endings))
-
     def really(self, ending: Ending) -> Ending:
         """With what the stages really need."""
         peaks = Peaks(self.rows, int(ending.firsts[0]), ending.last)

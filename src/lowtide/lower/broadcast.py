@@ -14,7 +14,7 @@ import numpy as np
 
 from lowtide.ir import Tensor
 from lowtide.lower.common import Context, type_range
-from lowtide.lower.counts import Counted, lanes
+from lowtide.lower.counts import Runs
 from lowtide.lower.elementwise import MOST_ROWS, row_count
 from lowtide.lower.move import port, row_dims
 from lowtide.lower.nodes import Lowered, Node, Params, Port, Value
@@ -122,13 +122,14 @@ def one_node(context: Context, kernel: str, header: str, params: Params, walk: W
     runs = walk.output.rows * outer
     range_ = dict(params.fields)
     clamped = "low" in range_ and type_range(out.dtype) != (range_["low"], range_["high"])
-    work = Counted.of(
-        out.shape[2] if len(out.shape) == 4 else 1,
+    columns, channels = out.shape[2:] if len(out.shape) == 4 else (1, 0)
+    work = Runs(
+        columns,
+        runs,
+        inner,
         written=out.bytes,
-        work=0,
-        runs=runs,
         clamped=out.elements if clamped else 0,
-        **lanes(runs, inner),
+        along=inner == columns * channels,
     )
     return Lowered(
         (

@@ -101,6 +101,45 @@ def lanes(runs: float, size: int) -> dict[str, float]:
 
 
 @dataclass(frozen=True, slots=True)
+class Runs:
+    """So many `runs` of `size` elements, `clamped` ones among `written`, for the node as it is, which
+    makes `columns` columns: they are parts of the runs if these go `along` rows, else each has its own.
+    """
+
+    columns: int
+    runs: int
+    size: int
+    written: int
+    clamped: int
+    along: bool
+    is_linear = False
+
+    @property
+    def axis(self) -> Axis:
+        """There are no windows."""
+        return Axis()
+
+    @property
+    def in_w(self) -> int:
+        """They do not matter."""
+        return 0
+
+    def features(self, columns: int, padded: int) -> Features:
+        """What is done to make `columns` columns."""
+        del padded
+        part = columns / self.columns
+        runs = self.runs if self.along else self.runs * part
+        size = self.size // self.columns * columns if self.along else self.size
+        return {
+            "written": self.written * part,
+            "work": 0,
+            "runs": runs,
+            "clamped": self.clamped * part,
+            **lanes(runs, size),
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Windows:
     """What the windows of a convolution go over, by whatever kernel.
 

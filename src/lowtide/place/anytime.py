@@ -17,6 +17,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
+from math import inf
 
 from lowtide.effort import Budget
 from lowtide.place.firstfit import Boxes, Shelf, first_fit, height, look
@@ -83,7 +84,11 @@ class Anytime:
         """The best offsets once so much work was done in all."""
         left = Budget(effort - self._spent)
         while not left.used_up and self.top > self._bound:
-            work, offsets = next(self._attempts)
+            attempt = next(self._attempts, None)
+            if attempt is None:
+                self._bound = self.top
+                break
+            work, offsets = attempt
             self._spent += work
             left.spend(work)
             if (top := height(self._rows.boxes, offsets)) < self.top:
@@ -136,6 +141,7 @@ class _Climb:
         self.top = height(level.boxes, offsets)
         self._bound = bound
         self._turn = self.idle = 0
+        self.ended = False
         self._price = _price(level)
         self._first = max(_SLICE, sum(map(look, level.boxes.meets)) // _PART)
 
@@ -150,20 +156,25 @@ class _Climb:
             yield work, offsets
             if left <= 0:
                 break
+        else:
+            self.ended = True  # nothing is lower: what is known leaves no room
         self.top = height(level.boxes, self.best)
         self.idle = 0 if self.top < before else self.idle + 1
         self._turn += 1
 
     @property
     def rank(self) -> float:
-        """Who is to go on: the least."""
+        """Who is to go on: the least, and last of all who cannot."""
+        if self.ended:
+            return inf
         return (self.top - self._bound) * (1 + self.idle**2 if self._turn else _HOPE)
 
 
 def _attempts(
     rows: Level, levels: Callable[[], Sequence[Level]], borders: Sequence[int], bound: int
 ) -> Iterator[Found]:
-    """Attempts without an end, the first of rows as they are: it gives a placement in any case."""
+    """Attempts until one shows that nothing is lower; the first, of rows as they are, gives a placement
+    in any case."""
     fits = _Fits(rows, borders, bound)
     climbs: list[_Climb] = []
     others = _others(fits, levels, climbs, bound)
@@ -176,9 +187,11 @@ def _attempts(
         if best is not None:
             climbs.append(_Climb(rows, best, bound))
         while left > 0:
-            work, offsets = next(others)
-            yield work, offsets
-            left -= work
+            attempt = next(others, None)
+            if attempt is None:
+                return
+            yield attempt
+            left -= attempt[0]
 
 
 def _few(fits: _Fits, bound: int, effort: int) -> Iterator[Found]:
@@ -224,9 +237,13 @@ def _others(
             yield work, _of_rows(rows, level, offsets)
             continue
         climb = min(climbs, key=lambda climb: climb.rank)
+        if climb.rank == inf:
+            return
         for work, offsets in climb.go():
             ahead += work
             yield work, _of_rows(rows, climb.level, offsets)
+        if climb.ended and climb.level is rows:
+            return
         if climb.top < low:
             low = climb.top
             if climb.level is not rows:

@@ -35,7 +35,7 @@ _FULL = 0.8
 @dataclass(eq=False)
 class Candidate:
     """A path of a `space`, and, once they are asked for, the plans placed on its behalf: its own, and,
-    if its rows lie above its peak, some that place better. None of them costs less than the path's own,
+    if its rows lie above its peak, one that places better. None of them costs less than the path's own,
     has fewer MACs or less that is live at the peak."""
 
     path: Path
@@ -90,8 +90,15 @@ class Candidate:
     def _made(self) -> Iterator[Point]:
         own = self.draft
         assert self._choices is not None
-        best = self.placer.place(self._choices)
-        yield best
+        yield self.placer.place(self._choices)
+        best = self._tried(own)
+        if best != self._choices:
+            yield self.placer.place(best)
+
+    def _tried(self, own: Draft) -> tuple[Choice, ...]:
+        """The stages that place best, by quick tries."""
+        assert self._choices is not None
+        best = self.placer.place(self._choices, quick=True)
         low, more = own.peak_bytes, _beyond(self.path, best)
         for _ in range(_TRIES):
             if best.arena_bytes <= low * _NEAR:
@@ -102,12 +109,12 @@ class Candidate:
             if path is None or choices is None or not _is_beyond(self.placer.draft(choices), own):
                 low = limit + 1
                 continue
-            point = self.placer.place(choices)
-            yield point
+            point = self.placer.place(choices, quick=True)
             for edge, extra in _beyond(path, point).items():
                 more[edge] = max(extra, more.get(edge, 0))
             if point.arena_bytes < best.arena_bytes:
                 best = point
+        return best.choices
 
 
 def in_turn(

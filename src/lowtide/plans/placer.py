@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from lowtide.ir.macs import graph_macs
-from lowtide.place.rows import FULL
+from lowtide.place.rows import FULL, QUICK
 from lowtide.place.variables import state_bytes, variables_of
 from lowtide.plans.cost import CostModel
 from lowtide.plans.placed import PlacedPlan, placed
@@ -61,7 +61,8 @@ class Point:
 
 
 class Placer:
-    """Places plans of one network, each once; they cost the instructions that `model` predicts.
+    """Places plans of one network, each once well and once quickly; they cost the instructions that
+    `model` predicts.
 
     `effort` is a factor of what goes into each.
     """
@@ -72,7 +73,7 @@ class Placer:
         self._effort = effort
         self._tell = tell
         self._drafts: dict[tuple[Choice, ...], Draft] = {}
-        self._points: dict[tuple[Choice, ...], Point] = {}
+        self._points: dict[tuple[tuple[Choice, ...], int], Point] = {}
 
     def draft(self, choices: tuple[Choice, ...]) -> Draft:
         """The plan of these stages."""
@@ -81,13 +82,14 @@ class Placer:
             self._drafts[choices] = Draft(rows, self.model.program(rows.executed))
         return self._drafts[choices]
 
-    def place(self, choices: tuple[Choice, ...]) -> Point:
-        """The plan of these stages, placed."""
-        if choices not in self._points:
+    def place(self, choices: tuple[Choice, ...], *, quick: bool = False) -> Point:
+        """The plan of these stages, placed well, or `quick`, which takes a tenth of the time."""
+        effort = int((QUICK if quick else FULL) * self._effort)
+        if (choices, effort) not in self._points:
             self._tell(f"placing plan {len(self._points) + 1}")
             draft = self.draft(choices)
-            plan = placed(draft.rows, effort=int(FULL * self._effort))
+            plan = placed(draft.rows, effort=effort)
             times = draft.macs / (graph_macs(self.ready.graph) or 1)
             of = draft.macs, times, draft.peak_bytes, choices, plan, draft.cost, self.ready
-            self._points[choices] = Point(*of)
-        return self._points[choices]
+            self._points[choices, effort] = Point(*of)
+        return self._points[choices, effort]

@@ -158,7 +158,6 @@ def default(plans: Plans) -> Point:
             for point in of.points:
                 yield Costs(point.arena_bytes + beside, point.cost), of, point
 
-    _ = min(known, key=lambda of: (of.cost, of.peak)).points
     while True:
         every = list(ways())
         left = (way for way in every if way[1:] not in refused)

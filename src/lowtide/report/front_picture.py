@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from math import ceil, floor, log10
+from math import ceil, floor, inf, log10
 
 from lowtide.commands.compiling import Compiled
 from lowtide.plans.placer import Point
@@ -57,13 +57,23 @@ def front_picture(compiled: Compiled, points: Sequence[Point]) -> Picture:
 def _marked(
     frame: Frame, plans: Sequence[tuple[float, int]], this: Sequence[tuple[float, int]]
 ) -> Iterator[Element]:
-    """A step line through all plans, which says what each limit of the cost gets, and their marks."""
+    """A step line, which says what each limit of the cost gets, and the marks of all plans."""
     placed = [(frame.x(cost), frame.y(size)) for cost, size in plans]
-    corners = [(x, before) for (_, before), (x, _) in pairwise(placed)]
-    turns = [point for pair in zip(placed, [*corners, placed[-1]], strict=True) for point in pair]
+    steps = [(frame.x(cost), frame.y(size)) for cost, size in _falling(plans)]
+    corners = [(x, before) for (_, before), (x, _) in pairwise(steps)]
+    turns = [point for pair in zip(steps, [*corners, steps[-1]], strict=True) for point in pair]
     yield Line(tuple(turns), COLOURS[0], 1.2)
     yield from (_mark(frame.x(cost), frame.y(size), RED, 1.8) for cost, size in this)
     yield from (_mark(x, y, COLOURS[0]) for x, y in placed)
+
+
+def _falling(plans: Sequence[tuple[float, int]]) -> Iterator[tuple[float, int]]:
+    """Those that take less RAM than all that cost no more: others are there for their few MACs."""
+    least = inf
+    for cost, size in sorted(plans):
+        if size < least:
+            least = size
+            yield cost, size
 
 
 def _mark(x: float, y: float, colour: str, times: float = 1) -> Boxes:

@@ -196,9 +196,11 @@ def plan_document(planned: Planned) -> dict[str, Any]:
 
 
 def _point_document(point: Point) -> dict[str, Any]:
+    hop = point.ready.graph.hop
     return {
         **fields_of(point, "arena_bytes", "macs", "overhead"),
         "instructions_predicted": point.cost,
+        **({} if hop is None else {"ram_bytes": point.ram_bytes, "keep": hop.kept}),
     }
 
 
@@ -219,7 +221,7 @@ def front_text(compiled: Compiled, points: Sequence[Point], *, complete: bool) -
         for p in points
     ]
     ram = "arena and state" if compiled.state_bytes else "arena"
-    title = f"All plans that no other beats in both {ram} and instructions"
+    title = "All plans that no other beats in RAM, instructions and MACs"
     if not complete:
         title += " (of the stages looked at before the effort was used up)"
     columns = [f"{ram}, bytes", "live, bytes", "overhead", "MACs", "instr., predicted"]

@@ -295,7 +295,7 @@
     ];
   }
 
-  // RAM against work, for the plans that no other beats in both.
+  // RAM against work, for the plans that no other beats in RAM, instructions and MACs.
   function front(network) {
     const lines = network.fronts.filter((f) => f.points.length);
     if (!lines.length) return [];
@@ -316,9 +316,11 @@
       const marks = lines.flatMap((line) => line.points.map((p) => [x(cost(p)), y(p.ram_bytes)]));
       partLines(svg, network.parts, high / 12, high * 0.97, y, left, width - right, marks);
       lines.forEach((line, i) => {
-        const points = [...line.points].sort((a, b) => cost(a) - cost(b));
-        let d = `M${x(cost(points[0]))} ${y(points[0].ram_bytes)}`;
-        for (const p of points.slice(1)) d += `H${x(cost(p))}V${y(p.ram_bytes)}`;
+        const points = [...line.points].sort((a, b) => cost(a) - cost(b) || a.ram_bytes - b.ram_bytes);
+        let least = points[0].ram_bytes, d = `M${x(cost(points[0]))} ${y(least)}`;
+        for (const p of points) {
+          if (p.ram_bytes < least) d += `H${x(cost(p))}V${y((least = p.ram_bytes))}`;
+        }
         svg.append(draw("path", { d: `${d}H${width - right}`, class: i ? "second" : "step" }));
         for (const p of points) {
           const dot = i
@@ -356,7 +358,7 @@
       { shown: count(p.macs), value: p.macs }, { shown: p.overhead.toFixed(4), value: p.overhead }]));
     const figures = table(
       [{ name: "plans", text: true }, { name: "RAM" }, { name: "instructions, predicted" }, { name: "MACs" }, { name: "times the network's" }],
-      rows, "Plans that no other beats in both", true);
+      rows, "Plans that no other beats in RAM, instructions and MACs", true);
     return [
       make("h2", {}, "RAM against work"),
       make("p", {}, "Less RAM than nothing computed twice takes costs work: some rows and columns are computed again. Each mark is a plan."),
