@@ -120,6 +120,8 @@ def sliding_network(seed: int) -> bytes:
     drawn = _Drawn(seed)
     rng, net = drawn.rng, drawn.net
     shape = rng.randint(6, 24), rng.randint(1, 5), rng.randint(1, 3)
+    if rng.random() < 0.15:
+        return _in_a_row(drawn)
     if rng.random() < 0.3:
         flat = net.input((1, shape[0] * shape[1] * shape[2]))
         x = net.reshape(flat, "rows", (1, *shape))
@@ -138,7 +140,27 @@ def sliding_network(seed: int) -> bytes:
         outputs.append(rng.choice(maps))
     if rng.random() < 0.3:
         outputs.insert(0, drawn.head(rng.choice(maps)))
-    spec = net.described(*outputs)
+    return _written(drawn, outputs)
+
+
+def _in_a_row(drawn: _Drawn) -> bytes:
+    """Convolutions of one dimension, as converters write them: time is the columns of one row."""
+    rng, net = drawn.rng, drawn.net
+    x = net.input((1, 1, rng.randint(8, 24), rng.randint(1, 4)))
+    for _ in range(rng.randint(1, 3)):
+        kernel, stride, same = rng.choice([1, 2, 3, 5]), rng.choice([1, 1, 2]), rng.random() < 0.5
+        same = same or kernel > x.shape[2]
+        size = (1, kernel), (1, stride)
+        if rng.random() < 0.5:
+            x = net.depthwise(x, drawn.name(), *size, RELU6, same=same)
+        else:
+            x = net.conv(x, drawn.name(), rng.randint(1, 6), *size, RELU6, same=same)
+    return _written(drawn, [drawn.head(x)])
+
+
+def _written(drawn: _Drawn, outputs: list[Act]) -> bytes:
+    rng = drawn.rng
+    spec = drawn.net.described(*outputs)
     kind = rng.choice(("", "INT8", "UINT8", "INT16"))
     if kind == "UINT8":
         return write(in_bytes(spec, rng))

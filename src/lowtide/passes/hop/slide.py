@@ -76,7 +76,7 @@ def check_slides(graph: Graph) -> Graph:
 
 def _in_rows(graph: Graph) -> tuple[Graph, int]:
     """The graph with a flat input in the rows that a RESHAPE gives it, and the axis of its rows: the
-    first that is no batch."""
+    first behind the batch that is longer than 1."""
     given = graph.tensors[graph.inputs[0]]
     using = readers_of(graph).get(given.id, [])
     if len(given.shape) == 2 and given.shape[0] == 1 and [op.type for op in using] == ["RESHAPE"]:
@@ -91,7 +91,7 @@ def _in_rows(graph: Graph) -> tuple[Graph, int]:
             "batch of one",
             "leave out --hop, or export the model with a batch of 1",
         )
-    return graph, 1
+    return graph, next((axis for axis, n in enumerate(given.shape) if n > 1), 1)
 
 
 def _nothing(graph: Graph, cones: Cones, hop: int) -> ModelError:
@@ -148,7 +148,12 @@ class _Sliding:
         """All of it."""
         given = self.old.inputs[0]
         rows = self.work[given].made[0]
-        new = self.like(given, rows)
+        taken = new = self.like(given, rows)
+        if self.cones.moving[given].axis > 1:  # rows of a map, for its caller
+            shape = self.tensors[new].shape
+            in_rows = (1, len(rows), *shape[self.cones.moving[given].axis + 1 :])
+            taken = self.add(replace(self.tensors[new], shape=in_rows))
+            self.ops.append(Op(-1, "RESHAPE", (taken,), (new,)))
         self.settle(given, [_Run(rows, new)])
         for op in self.old.ops:
             flow = self.cones.flows.get(op.id)
@@ -164,7 +169,7 @@ class _Sliding:
         self.shifted.reverse()  # as in passes/carried.py: place/variables.py says why
         variables, shifts, kept = zip(*self.shifted, strict=True)
         self.ops.append(ShiftRowsOp(id=-1, inputs=variables, rows=shifts, kept=kept))
-        whole = replace(self.old, tensors=tuple(self.tensors), inputs=(new,))
+        whole = replace(self.old, tensors=tuple(self.tensors), inputs=(taken,))
         return with_ops(whole, self.ops)
 
     def add(self, tensor: Tensor) -> int:
