@@ -200,7 +200,7 @@ def _hops() -> str:
         (
             f"`{r['network']}`",
             f"{r['hop_rows']} of {r['window_rows']}",
-            f"{r['kept']} of {r['most']}",
+            f"{r['kept']} of {r['most']}" + f", in {r['phases']} phases" * (r["phases"] > 1),
             f"{r['macs_window']:,} -> {r['macs_hop']:,}",
             f"{r['instructions_window']:,} -> **{r['instructions_hop']:,}**",
             f"{r['instructions_first']:,}",

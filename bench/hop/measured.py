@@ -47,6 +47,8 @@ _CASES = (
     _Case(_KWS, 2, keep=2),
     _Case(_KWS, 2, keep=1),
     _Case(_KWS, 2, times=1.25, ram_times=1.25),
+    _Case(_KWS, 1, keep=5),
+    _Case(_KWS, 1, keep=3),
 )
 
 
@@ -100,6 +102,7 @@ def _record(case: _Case, ran: Ran, whole: Ran) -> dict[str, object]:
     return {
         "network": case.network,
         "hop_rows": hop.new,
+        "phases": hop.phases,
         "window_rows": hop.rows,
         "kept": hop.kept,
         "most": hop.most,

@@ -22,8 +22,10 @@ from lowtide.errors import InfeasibleError, ModelError, UsageError
 from lowtide.ir.macs import graph_macs
 from lowtide.oracle.samples import reference
 from lowtide.report.deployment import verified_text
+from lowtide.report.planned import plan_text
 from lowtide.tflite.read import parse
 from networks import model_of
+from random_nets import Maker
 from sliding_nets import sliding_network
 
 SEEDS = range(24)
@@ -177,20 +179,53 @@ static int pull(void *context, int input, int row, void *to)
     run_main(tmp_path, [program], body, declarations)
 
 
-def refused(network: str, **asked: object) -> str:
+def refused(network: str | bytes, **asked: object) -> str:
+    model = model_of(network) if isinstance(network, str) else parse(network, path="net")
     with pytest.raises((ModelError, UsageError)) as caught:
-        compile_model(model_of(network), Options(**asked))  # type: ignore[arg-type]
+        compile_model(model, Options(**asked))  # type: ignore[arg-type]
     return str(caught.value)
+
+
+def test_what_ends_it() -> None:
+    """The operator behind which nothing can be kept, and a hop with which something could be."""
+    net = Maker("flat")
+    flat = net.fully_connected(net.input((1, 64)), "dense", 3)
+    assert refused(net.finish(flat), hop=1) == (
+        "--hop 1: nothing but the input can be kept: operator 0 (FULLY_CONNECTED) reads the whole "
+        "window at once\n  remedy: leave out --hop"
+    )
+    net = Maker("stride")
+    x = net.conv(net.input((1, 40, 1, 2)), "conv", 3, (5, 1), (5, 1), same=False)
+    strided = net.finish(net.mean(x, "mean"))
+    assert refused(strided, hop=1) == (
+        "--hop 1: nothing but the input can be kept: operator 0 (CONV_2D) makes a row for every 5 rows "
+        "of the input\n  remedy: give --hop 5"
+    )
+    compiled = compile_model(parse(strided, path="net"), Options(hop=5))
+    assert checking.verify(compiled).bit_exact
+    net = Maker("edges")
+    x = net.conv(net.input((1, 6, 1, 2)), "conv", 3, (9, 1), 1)
+    assert refused(net.finish(net.mean(x, "mean")), hop=1) == (
+        "--hop 1: nothing but the input can be kept: all rows that operator 0 (CONV_2D) makes are tied "
+        "to the window's edges\n  remedy: leave out --hop, or give fewer rows"
+    )
+
+
+def test_phases() -> None:
+    """Rows behind a stride of 2 come again in every second window."""
+    model = model_of("ds-cnn-kws")
+    compiled = compile_model(model, Options(hop=1, keep=5, effort=0.1))
+    assert compiled.graph.hop is not None and compiled.graph.hop.phases == 2
+    assert graph_macs(compiled.graph) == 1_105_408
+    assert checking.verify(compiled, samples=60).bit_exact
+    text = plan_text(planned_model(model, Options(hop=1, keep=5, effort=0.1)))
+    assert "rows are kept, in 2 phases; in one with --hop 2" in " ".join(text.split())
 
 
 def test_refusals() -> None:
     assert refused("streaming-wake-word", hop=3).startswith(
         "--hop: operator 0 (CALL_ONCE) keeps state from one run to the next, so the network streams"
     )
-    assert "operator 0 (CONV_2D) makes a row for every 2 rows of the input" in refused(
-        "ds-cnn-kws", hop=1
-    )
-    assert refused("ds-cnn-kws", hop=1).endswith("give --hop 2")
     assert "the window has 49 rows, and such a hop leaves none of them" in refused(
         "ds-cnn-kws", hop=49
     )

@@ -63,8 +63,8 @@ def planned_model(
     """Compile `model`, and show what its plan needs, beside lower bounds and TFLM; sizes are in bytes.
 
     With `front`, find all plans that no other beats in RAM, instructions and MACs, too. `tell` is told
-    what is being done. What is `known` of the model is not worked out again. `options.schedule` must be "rows"; else
-    as `compile_model`, errors, too.
+    what is being done. What is `known` of the model is not worked out again. `options.schedule` must
+    be "rows"; else as `compile_model`, errors, too.
     """
     options = options or Options()
     if options.schedule == "operators":

@@ -134,13 +134,15 @@ class Op:
 class Hop:
     """Of a graph whose window slides (`passes.hop`): each run takes `new` rows of tensor `window`, which
     has `rows` rows; its outputs are those of the window that ends with them. Beside the input's, rows of
-    `kept` tensors are kept, of `most` of which they could be."""
+    `kept` tensors are kept, of `most` of which they could be; of some only every so many runs, so that
+    they are in as many `phases`."""
 
     window: int
     rows: int
     new: int
     kept: int
     most: int
+    phases: int = 1
 
     @property
     def runs(self) -> int:

@@ -142,8 +142,15 @@ def _state(compiled: Compiled) -> list[tuple[str, str, str]]:
     """What is kept from one invocation to the next, if anything is."""
     if not compiled.state_bytes:
         return []
+    slides, hop = [], compiled.graph.hop
+    if hop is not None:
+        kept = f"of {hop.kept} of {hop.most} tensors rows are kept"
+        if hop.phases > 1:
+            kept += f", in {hop.phases} phases; in one with --hop {hop.new * hop.phases}"
+        slides.append(("new rows of the window", f"{hop.new} of {hop.rows}", kept))
     state, ram = compiled.state_bytes, compiled.ram_bytes
     return [
+        *slides,
         ("state, kept between invocations", amount(state), "counted once, not in the arena"),
         ("arena and state", amount(ram), ""),
     ]

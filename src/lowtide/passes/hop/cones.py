@@ -1,7 +1,8 @@
 """Which rows of a sliding window's tensors are those of the window before, and which are made anew.
 
 A row is made of rows of the input, its cone. When the window moves on by some rows, row r is what row
-r + shift was before, if its cone lies inside of both windows and meets no padding at their edges.
+r + shift was before, if its cone lies inside of both windows and meets no padding at their edges. Behind
+strides that do not divide the hop, rows come again only every second window, or third: in phases.
 """
 
 from __future__ import annotations
@@ -9,9 +10,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Final
 
 from lowtide.ir.graph import Graph
 from lowtide.passes.hop.flows import Flow, flow_of
+
+MOST_PHASES: Final = 4
+"""Rows that come again after more windows are computed anew: each phase takes memory of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +30,17 @@ class Moving:
     pace: Fraction | None
     free: range
 
+    def period(self, hop: int) -> int:
+        """After how many windows rows come again; 0 if they do not, or too late to be kept so long."""
+        period = 0 if self.pace is None else (hop / self.pace).denominator
+        return period if period <= MOST_PHASES else 0
+
     def shift(self, hop: int) -> int:
-        """How many rows it moves on by with `hop` rows of the input; 0 if not by whole rows."""
-        shift = Fraction(0) if self.pace is None else hop / self.pace
-        return shift.numerator if shift.denominator == 1 else 0
+        """How many rows it has moved on by then."""
+        return 0 if self.pace is None else int(self.period(hop) * hop / self.pace)
 
     def again(self, hop: int) -> range:
-        """The rows that are rows of the window before."""
+        """The rows that are rows of the window a period before."""
         shift = self.shift(hop)
         return range(self.free.start, max(self.free.start, self.free.stop - shift) if shift else 0)
 
@@ -73,8 +82,8 @@ def _made(rows: int, moving: Mapping[int, Moving], flow: Flow, inputs: tuple[int
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """What becomes of a tensor's rows in an invocation: `kept` are there from the one before, `made` are
-    computed, run by run; `there` are all of them, run by run."""
+    """What becomes of a tensor's rows in an invocation: `kept` are there from the one a period before,
+    `made` are computed, run by run; `there` are all of them, run by run."""
 
     kept: range
     made: tuple[range, ...]

@@ -39,7 +39,7 @@ def ladder(graph: Graph, cones: Cones, hop: int) -> list[Step]:
     """What to keep rows of if it is none, one, two ... tensors."""
     every = rows_of(graph, cones, hop, cones.moving.keys())
     left = frozenset(t for t, of in every.items() if of.kept) - {graph.inputs[0]}
-    now = _costs(graph, cones, every)
+    now = _costs(graph, cones, every, hop)
     steps = [Step(left, now[1])]
     while left:
         ways = sorted(left)
@@ -48,7 +48,7 @@ def ladder(graph: Graph, cones: Cones, hop: int) -> list[Step]:
         found = []
         for tensor in ways:
             fewer = left - {tensor}
-            state, work = _costs(graph, cones, rows_of(graph, cones, hop, fewer))
+            state, work = _costs(graph, cones, rows_of(graph, cones, hop, fewer), hop)
             more, saved = work - now[1], now[0] - state
             worth = more / saved if saved > 0 else float("inf")
             found.append((worth, tensor, fewer, (state, work)))
@@ -57,9 +57,9 @@ def ladder(graph: Graph, cones: Cones, hop: int) -> list[Step]:
     return steps[::-1]
 
 
-def _costs(graph: Graph, cones: Cones, work: Mapping[int, Rows]) -> tuple[int, int]:
+def _costs(graph: Graph, cones: Cones, work: Mapping[int, Rows], hop: int) -> tuple[int, int]:
     """Bytes of state, and multiplications of an invocation; what has none counts by its elements."""
-    state = sum(_kept_bytes(graph, cones, tensor, of) for tensor, of in work.items())
+    state = sum(_kept_bytes(graph, cones, tensor, of, hop) for tensor, of in work.items())
     done = 0
     for op in graph.ops:
         if op.id not in cones.flows:
@@ -71,11 +71,15 @@ def _costs(graph: Graph, cones: Cones, work: Mapping[int, Rows]) -> tuple[int, i
     return state, done
 
 
-def _kept_bytes(graph: Graph, cones: Cones, tensor: int, of: Rows) -> int:
+def _kept_bytes(graph: Graph, cones: Cones, tensor: int, of: Rows, hop: int) -> int:
+    """With room for the others where they lie together, or once for each phase."""
     if not of.kept:
         return 0
+    moving = cones.moving[tensor]
+    phases = moving.period(hop)
     run = next(run for run in of.there if of.kept.start in run)
-    return len(run) * graph.tensors[tensor].bytes // cones.moving[tensor].rows
+    rows = len(run) if phases == 1 else phases * len(of.kept)
+    return rows * graph.tensors[tensor].bytes // moving.rows
 
 
 def _count(runs: Collection[range]) -> int:

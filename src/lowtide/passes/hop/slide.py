@@ -50,8 +50,9 @@ def slide(graph: Graph, hop: int, keep: int | None = None) -> Simplified:
     most = len(steps) - 1
     count = usual(steps) if keep is None else min(keep, most)
     work = rows_of(shaped, cones, hop, steps[count].tensors)
+    phases = math.lcm(*(cones.moving[t].period(hop) for t, of in work.items() if of.kept))
     made = _Sliding(shaped, cones, work, hop)
-    new = replace(made.graph(), hop=Hop(given, rows, hop, count, most))
+    new = replace(made.graph(), hop=Hop(given, rows, hop, count, most, phases))
     tensors = (*graph.tensors[: given + 1], *new.tensors[given + 1 :])
     new = replace(new, tensors=tensors)  # the window as its caller has it
     return changed(graph, new)
@@ -167,8 +168,9 @@ class _Sliding:
             if tensor in self.there:
                 self.hand_over(tensor)
         self.shifted.reverse()  # as in passes/carried.py: place/variables.py says why
-        variables, shifts, kept = zip(*self.shifted, strict=True)
-        self.ops.append(ShiftRowsOp(id=-1, inputs=variables, rows=shifts, kept=kept))
+        if self.shifted:
+            variables, shifts, kept = zip(*self.shifted, strict=True)
+            self.ops.append(ShiftRowsOp(id=-1, inputs=variables, rows=shifts, kept=kept))
         whole = replace(self.old, tensors=tuple(self.tensors), inputs=(taken,))
         return with_ops(whole, self.ops)
 
@@ -198,16 +200,44 @@ class _Sliding:
             if not of.kept or of.kept.start not in run:
                 (one,) = inside
                 found.append(one)
-                continue
-            variable = self.like(tensor, run)
-            self.tensors[variable] = replace(self.tensors[variable], is_variable=True)
-            for piece in inside:
-                row = piece.rows.start - run.start
-                self.ops.append(WriteRowsOp(id=-1, inputs=(variable, piece.tensor), row=row))
-            shift = self.cones.moving[tensor].shift(self.hop)
-            self.shifted.append((variable, shift, of.kept.stop - run.start))
-            found.append(_Run(run, variable))
+            elif self.cones.moving[tensor].period(self.hop) == 1:
+                found.append(self.in_place(tensor, run, inside))
+            else:
+                found.append(self.in_phases(tensor, run, inside))
         self.there[tensor] = found
+
+    def in_place(self, tensor: int, run: range, pieces: list[_Run]) -> _Run:
+        """A run with rows that are kept, in a variable."""
+        of, variable = self.work[tensor], self.variable(tensor, run)
+        for piece in pieces:
+            row = piece.rows.start - run.start
+            self.ops.append(WriteRowsOp(id=-1, inputs=(variable, piece.tensor), row=row))
+        shift = self.cones.moving[tensor].shift(self.hop)
+        self.shifted.append((variable, shift, of.kept.stop - run.start))
+        return _Run(run, variable)
+
+    def in_phases(self, tensor: int, run: range, pieces: list[_Run]) -> _Run:
+        """The same with a variable for each phase: the oldest one's rows are those of this window, and
+        rows move on from one variable to the next, up to the newest."""
+        of, moving = self.work[tensor], self.cones.moving[tensor]
+        kept, shift = of.kept, moving.shift(self.hop)
+        phases = [self.variable(tensor, kept) for _ in range(moving.period(self.hop))]
+        parts = sorted([*pieces, _Run(kept, phases[0])], key=lambda part: part.rows.start)
+        whole = self.like(tensor, run)
+        options = {"axis": moving.axis, "fused_activation_function": 0}
+        inputs = tuple(part.tensor for part in parts)
+        self.ops.append(Op(-1, "CONCATENATION", inputs, (whole,), options))
+        self.there[tensor] = [_Run(run, whole)]
+        newest = self.take(tensor, range(kept.start + shift, kept.stop + shift))
+        for older, newer in zip(phases, [*phases[1:], newest], strict=True):
+            self.ops.append(Op(-1, "ASSIGN_VARIABLE", (older, newer), ()))
+        return _Run(run, whole)
+
+    def variable(self, tensor: int, rows: range) -> int:
+        """A new variable for some rows of a tensor."""
+        made = self.like(tensor, rows)
+        self.tensors[made] = replace(self.tensors[made], is_variable=True)
+        return made
 
     def piece(self, op: Op, flow: Flow, rows: range) -> _Run:
         """Some rows of what `op` makes, as an operator of their own."""
