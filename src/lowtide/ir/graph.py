@@ -131,11 +131,20 @@ class Op:
 
 
 @dataclass(frozen=True, slots=True)
+class Piece:
+    """Rows of tensor `tensor` along `axis`, from the `first` on."""
+
+    tensor: int
+    axis: int
+    first: int
+
+
+@dataclass(frozen=True, slots=True)
 class Hop:
     """Of a graph whose window slides (`passes.hop`): each run takes `new` rows of tensor `window`, which
     has `rows` rows; its outputs are those of the window that ends with them. Beside the input's, rows of
     `kept` tensors are kept, of `most` of which they could be; of some only every so many runs, so that
-    they are in as many `phases`."""
+    they are in as many `phases`. `pieces` are the tensors that are some rows of what the network has."""
 
     window: int
     rows: int
@@ -143,6 +152,7 @@ class Hop:
     kept: int
     most: int
     phases: int = 1
+    pieces: Mapping[int, Piece] = field(default_factory=dict, repr=False)
 
     @property
     def runs(self) -> int:

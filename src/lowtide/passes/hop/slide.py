@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from lowtide.errors import ModelError, UsageError
-from lowtide.ir.graph import DType, Graph, Hop, Op, Tensor
+from lowtide.ir.graph import DType, Graph, Hop, Op, Piece, Tensor
 from lowtide.ir.operands import Operands
 from lowtide.ir.slices import sliced
 from lowtide.ir.state import ShiftRowsOp, WriteRowsOp, keeps_state
@@ -52,7 +52,8 @@ def slide(graph: Graph, hop: int, keep: int | None = None) -> Simplified:
     work = rows_of(shaped, cones, hop, steps[count].tensors)
     phases = math.lcm(*(cones.moving[t].period(hop) for t, of in work.items() if of.kept))
     made = _Sliding(shaped, cones, work, hop)
-    new = replace(made.graph(), hop=Hop(given, rows, hop, count, most, phases))
+    new = made.graph()
+    new = replace(new, hop=Hop(given, rows, hop, count, most, phases, made.pieces))
     tensors = (*graph.tensors[: given + 1], *new.tensors[given + 1 :])
     new = replace(new, tensors=tensors)  # the window as its caller has it
     return changed(graph, new)
@@ -141,6 +142,7 @@ class _Sliding:
     shifted: list[tuple[int, int, int]] = field(default_factory=list)
     there: dict[int, list[_Run]] = field(default_factory=dict)
     cut: dict[tuple[int, range], int] = field(default_factory=dict)
+    pieces: dict[int, Piece] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.tensors = list(self.old.tensors)
@@ -249,6 +251,8 @@ class _Sliding:
             length = self.cones.moving[op.inputs[index]].rows
             inputs[index] = self.take(op.inputs[index], axis.reads(rows, length))
             sides = axis.padding(rows, length)
+        if new != made:
+            self.pieces[new] = Piece(made, flow.axis, rows.start)
         piece = replace(op, inputs=tuple(inputs), outputs=(new,))
         if op.window is not None:
             piece = replace(piece, window=_padded(op.window, flow.axis, sides))
