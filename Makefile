@@ -53,6 +53,7 @@ bench: $(STAMP) ## Measure everything, print it, store the documents' figures (a
 	bench/run examples --store
 	bench/run reorder --store
 	bench/run state --store
+	bench/run hop --store
 	bench/run speed --store
 	bench/run deploy --store
 	bench/run rows --store

@@ -22,10 +22,11 @@ SAME = frozenset({"MAX_POOL_2D", "AVERAGE_POOL_2D", "SPLIT", "RESHAPE", "PAD", "
 
 def byte_network(seed: int) -> bytes:
     """The network number `seed`, in uint8."""
-    return write(_in_bytes(random_spec(seed, heads=4), Random(seed)))
+    return write(in_bytes(random_spec(seed, heads=4), Random(seed)))
 
 
-def _in_bytes(spec: NetSpec, rng: Random) -> NetSpec:
+def in_bytes(spec: NetSpec, rng: Random) -> NetSpec:
+    """A network of int8 as one of uint8, with odd quantisation."""
     tensors = list(spec.tensors)
     weights = {op.inputs[1] for op in spec.ops if op.kind in WEIGHTED}
     groups = groups_of(spec, SAME)

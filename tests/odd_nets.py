@@ -32,10 +32,11 @@ def odd_network(seed: int) -> bytes:
     kind = rng.choice(("INT8", "INT8", "UINT8", "INT16"))
     if kind == "UINT8":
         return byte_network(seed)
-    return write(_requantised(random_spec(seed, heads=4), kind, rng))
+    return write(requantised(random_spec(seed, heads=4), kind, rng))
 
 
-def _requantised(spec: NetSpec, kind: str, rng: Random) -> NetSpec:
+def requantised(spec: NetSpec, kind: str, rng: Random) -> NetSpec:
+    """A network of int8 as one of `kind`, INT8 or INT16, with odd quantisation."""
     tensors = list(spec.tensors)
     weights = {op.inputs[1] for op in spec.ops if op.kind in WEIGHTED}
     groups = groups_of(spec, SAME | {"CONCATENATION"})

@@ -189,6 +189,28 @@ def _state() -> str:
     return _table(columns, lines, group)
 
 
+def _hops() -> str:
+    """Windows that slide."""
+    group = _group("hop", "hops")
+    columns = (
+        *("network", "rows, new of all:", "tensors kept:", "MACs, window -> hop:"),
+        *("instructions, window -> hop:", "first window:", "arena and state, B, window -> hop:"),
+    )
+    lines = [
+        (
+            f"`{r['network']}`",
+            f"{r['hop_rows']} of {r['window_rows']}",
+            f"{r['kept']} of {r['most']}" + f", in {r['phases']} phases" * (r["phases"] > 1),
+            f"{r['macs_window']:,} -> {r['macs_hop']:,}",
+            f"{r['instructions_window']:,} -> **{r['instructions_hop']:,}**",
+            f"{r['instructions_first']:,}",
+            f"{r['ram_window_bytes']:,} -> {r['ram_bytes']:,}",
+        )
+        for r in group.records
+    ]
+    return _table(columns, lines, group)
+
+
 def _msf_cnn() -> str:
     """Least bytes at F times the MACs, for each chain and limit."""
     group = _group("msf_cnn", "own")
@@ -413,6 +435,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "by-core": _by_core,
     "published": _published,
     "state": _state,
+    "hops": _hops,
     "msf-cnn": _msf_cnn,
     "reordered": _reordered,
     "order-search": _order_search,

@@ -76,7 +76,7 @@ def test_the_table_of_options_is_whole() -> None:
     for option in OPTIONS:
         assert option.read(option.default) == getattr(usual, option.name) == option.default
         assert not option.flag or option.flag.partition("/")[0] in flags
-        assert (option.plan or "") == "" or option.kind in ("choice", "switch")
+        assert (option.plan or "") == "" or option.kind in ("choice", "switch", "count")
 
 
 def test_from_python_words_are_read_as_on_the_command_line() -> None:

@@ -184,7 +184,7 @@ def _by_estimates(compiled: Compiled, known: Known, cores: Sequence[str]) -> Ite
 def _of_front(compiled: Compiled, points: Sequence[Point]) -> Iterator[Hint]:
     """The plan of least RAM for not too much work."""
     within = [p for p in points if p.overhead <= MORE_WORK]
-    if not within:
+    if not within or compiled.graph.hop is not None:  # of which each has work of its own
         return
     best = min(within, key=lambda p: (p.arena_bytes, p.cost))
     faster = 1 - best.cost / max(1, compiled.instructions_predicted)

@@ -46,6 +46,8 @@ def _made(option: Option) -> Decorator[Any]:
         case "factor":
             least, most = (None if abs(end) == float("inf") else end for end in option.within)
             told["type"] = Factor(least, most)
+        case "count":
+            told["type"] = click.IntRange(int(option.within[0]))
         case "core":
             told |= {"default": None, "shell_complete": complete_cores}
     return kept(option.flag, option.name, **told)

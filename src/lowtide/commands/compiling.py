@@ -19,6 +19,7 @@ from lowtide.commands.preparing import point_of, prepared, searched
 from lowtide.commands.proving import proof_of, told
 from lowtide.commands.refusing import advising
 from lowtide.commands.savings import Savings, savings
+from lowtide.commands.sliding import settled
 from lowtide.emit.bundle import README, bundle, superseded
 from lowtide.emit.exports import export
 from lowtide.emit.names import program_name
@@ -191,9 +192,9 @@ def compile_model(
     other or a plan that does not fit the model, InfeasibleError if no plan meets the limits, ProofError
     if what was made does not prove right: a fault of lowtide.
     """
-    chosen = options or Options()
-    name = program_name(chosen.name, model.path)
     known = known or Known(model)
+    chosen = settled(model, options or Options(), known)
+    name = program_name(chosen.name, model.path)
     if chosen.schedule == "operators":
         simplified, order, ready = prepared(model, chosen, known)
         assembly, complete = assemble_tensors(ready, chosen.allocator), order.proved_optimal

@@ -327,7 +327,7 @@ def ends_of(model: Model, graph: Graph) -> tuple[tuple[End, ...], tuple[End, ...
     Raises ModelError for types that NumPy lacks.
     """
     signature = signature_of(model)
-    ends = (signature.inputs, graph.inputs), (signature.outputs, graph.outputs)
+    ends = (signature.inputs, graph.given), (signature.outputs, graph.outputs)
     inputs, outputs = (
         tuple(_end(name, graph.tensors[t]) for (name, _), t in zip(named, tensors, strict=True))
         for named, tensors in ends

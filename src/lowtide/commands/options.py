@@ -41,21 +41,22 @@ CHECKS: Final = "Checks"
 GROUPS: Final = (WHAT, ROWS, WORK, PART, CHECKS)
 """Titles below which help lists options; those of a command alone come first, below none of them."""
 
-Kind = Literal["choice", "switch", "bytes", "factor", "core", "name"]
+Kind = Literal["choice", "switch", "bytes", "factor", "core", "name", "count"]
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
     """What is told of a field of `Options`: its flag ("": Python alone has it), and what it does.
 
-    The values of a choice are `choices`; a factor is `within` two numbers. `plan` is None if a plan that
-    is given leaves it open; else the plan says it, in its file by this key, or ("") by its stages.
+    The values of a choice are `choices`; a factor or count is `within` two numbers. `plan` is None if a
+    plan that is given leaves it open; else the plan says it, in its file by this key, or ("") by its
+    stages.
     """
 
     flag: str
     group: str
     help: str
-    amount: Literal["bytes", "factor", "core", "name"] = "name"
+    amount: Literal["bytes", "factor", "core", "name", "count"] = "name"
     metavar: str | None = None
     choices: tuple[str, ...] = ()
     within: tuple[float, float] = (-inf, inf)
@@ -93,7 +94,7 @@ class Option:
             from lowtide.machines.board import find_target
 
             return find_target(value)
-        if self.kind == "factor" and not self.within[0] <= value <= self.within[1]:
+        if self.kind in ("factor", "count") and not self.within[0] <= value <= self.within[1]:
             least, most = self.within
             raise UsageError(
                 f"{self.flag} {value:g} cannot be", f"use a number from {least:g} to {most:g}"
@@ -151,6 +152,10 @@ class Options:
 
     With `simplify`, what no input can change is not computed: see `lowtide.passes.simplify`.
 
+    With a `hop`, the network's window moves on by so many rows of its input for each run, which takes
+    those alone, streamed; what stays the same is kept, of `keep` tensors at most beside the input: see
+    `lowtide.passes.hop`.
+
     With `slices`, the program has NAME_invoke_some, which runs a part of it: about as many instructions
     as it is told, as predicted for `target`.
 
@@ -192,6 +197,28 @@ class Options:
         "Where outputs are: in the arena (resident), or handed over row by row (streamed).",
         choices=get_args(OutputMode),
         plan="output",
+    )
+    hop: int | None = _option(
+        None,
+        "--hop",
+        ROWS,
+        "The input is a window that moves on by N rows for each run, which takes those alone: rows of "
+        "tensors that stay the same are kept.",
+        "count",
+        "N",
+        within=(1, inf),
+        plan="hop",
+    )
+    keep: int | None = _option(
+        None,
+        "--keep",
+        ROWS,
+        "With --hop: of how many tensors rows are kept, beside the input's: that takes state, and saves "
+        "work (default: as many as save a twentieth of it, or as --max-ram and its like ask for).",
+        "count",
+        "N",
+        within=(0, inf),
+        plan="keep",
     )
     preserve_input: bool = _option(
         False,
@@ -319,6 +346,11 @@ class Options:
     def __post_init__(self) -> None:
         for option in OPTIONS:
             object.__setattr__(self, option.name, option.read(getattr(self, option.name)))
+        if self.keep is not None and self.hop is None:
+            raise UsageError("--keep is for windows that slide", "give --hop N as well")
+        if self.hop is not None:
+            self._check_hop()
+            object.__setattr__(self, "input_mode", "streamed")
         if not 4 <= self.align <= 4096 or self.align & (self.align - 1):
             raise UsageError(
                 f"--align {self.align} cannot be",
@@ -355,6 +387,24 @@ class Options:
                 "leave out --preserve-input",
             )
 
+    def _check_hop(self) -> None:
+        """Raise UsageError for what a window that slides excludes."""
+        no = {
+            "--input const": self.input_mode == "const",
+            "--preserve-input": self.preserve_input,
+            "--output streamed": self.output_mode == "streamed",
+            "--schedule operators": self.schedule == "operators",
+            "--slices": self.slices,
+            "--input-layout nhwc": self.input_layout == "nhwc",
+        }
+        found = next((flag for flag, given in no.items() if given), None)
+        if found is not None:
+            raise UsageError(
+                f"--hop and {found} cannot be combined: the new rows of a window are streamed in, and "
+                "its outputs are there after the last of them",
+                f"leave out {found}",
+            )
+
     @property
     def limited(self) -> bool:
         """Whether a plan is asked for that is not the default one."""
@@ -389,7 +439,8 @@ def flags_of(options: Options) -> list[str]:
 
 def plan_fields(options: Options) -> dict[str, Any]:
     """What a plan's file has of the options, beside its stages."""
-    return {o.plan: getattr(options, o.name) for o in OPTIONS if o.plan}
+    said = {o.plan: getattr(options, o.name) for o in OPTIONS if o.plan}
+    return {key: value for key, value in said.items() if value is not None}
 
 
 def from_plan(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -400,15 +451,17 @@ def from_plan(document: Mapping[str, Any]) -> dict[str, Any]:
     """
     found = {}
     for option in OPTIONS:
-        if not option.plan:
+        if not option.plan or (option.kind == "count" and option.plan not in document):
             continue
         switch = option.kind == "switch"
-        must = option.group == ROWS and not switch
+        must = option.group == ROWS and bool(option.choices)
         usual = False if switch else option.default
         value = document[option.plan] if must else document.get(option.plan, usual)
         if switch and not isinstance(value, bool):
             raise ValueError(f"{value!r} is neither true nor false")
-        if not switch and value not in option.choices:
+        if option.kind == "count" and type(value) is not int:
+            raise ValueError(f"{value!r} is no number")
+        if option.choices and value not in option.choices:
             raise ValueError(f"{value!r} is none of {', '.join(option.choices)}")
         found[option.name] = value
     return found

@@ -7,6 +7,7 @@ asked of the oracle, which runs the file as it is.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, assert_never
@@ -17,10 +18,10 @@ from numpy.typing import NDArray
 from lowtide.commands.compiling import Compiled
 from lowtide.commands.passing import passed
 from lowtide.commands.sequences import Inputs
-from lowtide.ir import DType, Tensor
+from lowtide.ir import DType, Piece, Tensor
 from lowtide.oracle.interpreters import Difference, Reference, first_difference
 from lowtide.oracle.samples import reference
-from lowtide.passes.simplify.result import Always, Channels, Dropped, Holds, Same, Unread
+from lowtide.passes.simplify.result import Always, Channels, Dropped, Holds, Kept, Same, Unread
 
 Array = NDArray[Any]
 
@@ -36,8 +37,19 @@ class Originals:
 
 
 def known_tensors(compiled: Compiled, tensors: Sequence[int]) -> list[int]:
-    """Those of `tensors` that the file has, too."""
-    return [t for t in tensors if compiled.simplified.kept[t].origin is not None]
+    """Those of `tensors` that the file has, too, or some rows of which it has."""
+    return [t for t in tensors if _kept(compiled, t).origin is not None]
+
+
+def _kept(compiled: Compiled, tensor: int) -> Kept:
+    """What a tensor is in the file, or that of which it is a piece."""
+    piece = _piece(compiled, tensor)
+    return compiled.simplified.kept[tensor if piece is None else piece.tensor]
+
+
+def _piece(compiled: Compiled, tensor: int) -> Piece | None:
+    hop = compiled.graph.hop
+    return None if hop is None else hop.pieces.get(tensor)
 
 
 def originals(
@@ -59,7 +71,7 @@ def originals(
         for tensor in tensors
         if (data := graph.tensors[tensor].data) is not None
     }
-    wanted = {t: compiled.simplified.kept[t] for t in tensors if t not in constants}
+    wanted = {t: _kept(compiled, t) for t in tensors if t not in constants}
     bytes_of = _bytes_given(compiled)
     asked = [kept.origin for kept in wanted.values() if kept.origin is not None]
     asked += bytes_of.values()
@@ -73,7 +85,7 @@ def originals(
     )
     kept = tuple(
         {
-            t: _stored(graph.tensors[t], _taken(sample[k.origin], k.channels))
+            t: _rows(compiled, t, _stored(graph.tensors[t], _taken(sample[k.origin], k.channels)))
             for t, k in wanted.items()
             if k.origin is not None
         }
@@ -92,12 +104,17 @@ def _bytes_given(compiled: Compiled) -> dict[int, int]:
         return {}
     plain = replace(compiled.options, input_type="file", simplify=False)
     of_file = passed(compiled.model, plain).graph.inputs
-    pairs = zip(compiled.graph.inputs, of_file, strict=True)
+    pairs = zip(compiled.graph.given, of_file, strict=True)
     return {new: old for new, old in pairs if compiled.simplified.kept[new].origin is None}
 
 
 def in_file(compiled: Compiled, difference: Difference) -> Difference:
     """A difference in a tensor of the program, in terms of the file's tensor."""
+    piece = _piece(compiled, difference.tensor)
+    if piece is not None:
+        row = math.prod(compiled.graph.tensors[piece.tensor].shape[piece.axis + 1 :])
+        index = difference.index + (piece.first * row if difference.index >= 0 else 0)
+        difference = replace(difference, tensor=piece.tensor, index=index)
     kept = compiled.simplified.kept[difference.tensor]
     if kept.origin is None:
         return difference
@@ -128,6 +145,16 @@ def _shifted(compiled: Compiled, tensor: int, origin: int) -> int:
     """How much more a value in the file's tensor `origin` is than in the program's `tensor`."""
     kinds = compiled.model.graph.tensors[origin].dtype, compiled.graph.tensors[tensor].dtype
     return {(DType.UINT8, DType.INT8): 128, (DType.INT8, DType.UINT8): -128}.get(kinds, 0)
+
+
+def _rows(compiled: Compiled, tensor: int, whole: Array) -> Array:
+    """Of a tensor those rows that a piece of it has."""
+    piece = _piece(compiled, tensor)
+    if piece is None:
+        return whole
+    rows = compiled.graph.tensors[tensor].shape[piece.axis]
+    first = (slice(None),) * piece.axis
+    return whole[(*first, slice(piece.first, piece.first + rows))]
 
 
 def _taken(tensor: Array, channels: Channels) -> Array:

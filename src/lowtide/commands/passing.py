@@ -25,6 +25,7 @@ from lowtide.passes import (
 )
 from lowtide.passes.branches import inline_branches
 from lowtide.passes.flipping import flip_bytes
+from lowtide.passes.hop import check_slides, slide
 from lowtide.passes.simplify import priced, simplify
 from lowtide.passes.simplify.result import Simplified, changed, then, unchanged
 from lowtide.passes.variables import check_set
@@ -71,6 +72,14 @@ def _refolded(graph: Graph, options: Options) -> Simplified:
     return changed(graph, fold_pads(graph) if options.simplify else graph)
 
 
+def _slides(graph: Graph, options: Options) -> Simplified:
+    return unchanged(graph if options.hop is None else check_slides(graph))
+
+
+def _slid(graph: Graph, options: Options) -> Simplified:
+    return unchanged(graph) if options.hop is None else slide(graph, options.hop, options.keep)
+
+
 def _flipped(graph: Graph, options: Options) -> Simplified:
     return flip_bytes(graph, partial(has_kernel, target=options.target))
 
@@ -78,6 +87,7 @@ def _flipped(graph: Graph, options: Options) -> Simplified:
 _PASSES: Final[tuple[_Pass, ...]] = (
     # First of all, what no program can have is refused.
     _always(check_ends),
+    _slides,
     # Branches and loops become operators: no pass after this one looks into subgraphs.
     _always(inline_branches),
     # Weights of four bits become bytes, as all that reads constants takes them.
@@ -101,6 +111,8 @@ _PASSES: Final[tuple[_Pass, ...]] = (
     # the operator that takes it.
     _simplified,
     _refolded,
-    # Last, as it is the storage of what is left: other passes need not know of flipped bytes.
+    # As late as can be, as it is the storage of what is left: others need not know of flipped bytes.
     _flipped,
+    # Last, so that the operators that are left are those whose rows are kept while the window moves on.
+    _slid,
 )

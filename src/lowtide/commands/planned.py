@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
 from lowtide.commands.compiling import Compiled, compiled_of
@@ -11,6 +11,7 @@ from lowtide.commands.known import Known
 from lowtide.commands.options import Options
 from lowtide.commands.preparing import point_of, searched
 from lowtide.commands.refusing import advising
+from lowtide.commands.sliding import best_of, fronts, settled
 from lowtide.emit.names import program_name
 from lowtide.errors import UsageError
 from lowtide.ir import Model
@@ -73,17 +74,22 @@ def planned_model(
         )
     name = program_name(options.name, model.path)
     known = known or Known(model)
+    asked, options = options, settled(model, options, known, tell)
     free = options.stages is None and not options.limited
     found = searched(model, options, strips=front or free, tell=tell, known=known)
     plans = found.plans
     point = point_of(plans, options)
     ways: tuple[tuple[str, Point], ...] = ()
     if free:
-        smallest = planner.smallest(plans)
-        ways = ("fastest", planner.fastest(plans)), ("default", point), ("smallest", smallest)
+        if asked.hop is None:
+            smallest, fastest = planner.smallest(plans), planner.fastest(plans)
+        else:  # other plans may keep other rows
+            smallest = best_of(model, replace(asked, smallest=True), known, tell)
+            fastest = best_of(model, replace(asked, fastest=True), known, tell)
+        ways = ("fastest", fastest), ("default", point), ("smallest", smallest)
     points = None
     if front:
-        best = planner.front(plans)
+        best = fronts(model, asked, known, tell)
         taken = any(p.choices == point.choices for p in best)  # a plan that is given need not be
         points = tuple(best if taken else sorted([point, *best], key=lambda p: p.cost))
     assembly = assemble_placed(point.ready, point.placed)

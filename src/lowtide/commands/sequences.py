@@ -12,10 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.commands.compiling import Compiled
-from lowtide.ir import Model, Tensor
+from lowtide.ir import Hop, Model, Tensor
 from lowtide.oracle.samples import sample_inputs
 
 # How many times in a row a network with state is run if nobody says: more often than a variable has
@@ -24,6 +25,7 @@ _LEAST: Final = 16
 _MOST: Final = 64
 _MORE: Final = 8
 _AGAIN: Final = 4
+_WINDOWS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +56,13 @@ class Inputs:
     """What to run: per sample, input tensor id -> array.
 
     With `state`, the samples are a sequence, and number `restart` is the first of those that come after
-    the reset. Without, each is on its own, and `restart` is 0.
+    the reset. Without, each is on its own, and `restart` is 0. If the program's window `slides`, they
+    are whole windows, each of which the oracle computes anew.
     """
 
     samples: tuple[Mapping[int, NDArray[Any]], ...]
     state: State | None = None
+    slides: bool = False
 
     @property
     def restart(self) -> int:
@@ -73,7 +77,7 @@ class Inputs:
     @property
     def fresh(self) -> tuple[int, ...] | None:
         """Which samples a new interpreter runs; None for all of them."""
-        return None if self.state is None else (self.restart,)
+        return None if self.state is None or self.slides else (self.restart,)
 
 
 def inputs_of(compiled: Compiled, samples: int | None, default: int, seed: int) -> Inputs:
@@ -83,6 +87,8 @@ def inputs_of(compiled: Compiled, samples: int | None, default: int, seed: int) 
     """
     tensors = compiled.graph.tensors
     kept = [(tensors[v.tensor], v.size) for v in compiled.assembly.variables]
+    if compiled.graph.hop is not None:
+        return _windows(compiled.model, compiled.graph.hop, kept, samples, seed)
     return inputs_for(compiled.model, kept, samples, default, seed)
 
 
@@ -98,3 +104,26 @@ def inputs_for(
     again = sequence[: min(count, _AGAIN)]
     names = tuple((tensor.name, size) for tensor, size in kept)
     return Inputs((*sequence, *again), State(names, count, len(again)))
+
+
+def _windows(
+    model: Model, hop: Hop, kept: Sequence[tuple[Tensor, int]], samples: int | None, seed: int
+) -> Inputs:
+    """Windows of one long input, each `hop` further on: three times as many rows as a window has, by
+    default, and after the reset the first ones again."""
+    count = samples or -(-_WINDOWS * hop.rows // hop.new)
+    rows = hop.rows + count * hop.new
+    made = sample_inputs(model, -(-rows // hop.rows), seed)
+    stream = {t: np.concatenate([each[t].reshape(hop.rows, -1) for each in made]) for t in made[0]}
+
+    def window(number: int) -> dict[int, NDArray[Any]]:
+        first = number * hop.new
+        return {
+            t: whole[first : first + hop.rows].reshape(made[0][t].shape)
+            for t, whole in stream.items()
+        }
+
+    again = min(count, _AGAIN)
+    names = tuple((tensor.name, size) for tensor, size in kept)
+    numbers = (*range(count + 1), *range(again))
+    return Inputs(tuple(map(window, numbers)), State(names, count, again), slides=True)

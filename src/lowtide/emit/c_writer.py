@@ -147,6 +147,7 @@ def _code(assembly: Assembly, name: str, headers: Sequence[str]) -> str:
             },
         ),
         *(_slices(assembly, name, assembly.costs) if assembly.costs is not None else []),
+        *interface.hops(assembly, name),
         interface.functions(assembly, name, constants, initial),
     ]
     return "\n\n".join(section for section in sections if section) + "\n"

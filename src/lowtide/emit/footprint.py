@@ -22,6 +22,8 @@ STACK: Final = 1024
 _POINTER: Final = 4
 _STREAM: Final = 44
 """Bytes of lt_stream."""
+_HOP: Final = 52
+"""Bytes of lt_hop."""
 _POSITION: Final = 28
 """Bytes of lt_position, and what aligns what follows."""
 
@@ -60,7 +62,7 @@ def instance_bytes(assembly: Assembly) -> int:
     """Bytes of NAME_t."""
     counters = -(-2 * max(1, assembly.counters) // _POINTER) * _POINTER
     how = modes(assembly)
-    stream = _STREAM if how.stops else _POSITION if how.slices else 0
+    stream = _HOP if how.hops else _STREAM if how.stops else _POSITION if how.slices else 0
     return stream + _POINTER * (assembly.bases + assembly.pointers) + counters
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lowtide.emit.literals import comment, float_literal
-from lowtide.ir import DType, Tensor
+from lowtide.ir import DType, Hop, Tensor
 from lowtide.program.assemble import Assembly
 from lowtide.program.tables import ExchangeEntry, called
 from lowtide.program.turns import expand
@@ -35,6 +35,19 @@ class Modes:
     given: bool
     pushes: bool
     slices: bool
+    hops: bool = False
+
+    @property
+    def stream(self) -> str:
+        """Where an instance has its lt_stream."""
+        return "hop.stream" if self.hops else "stream"
+
+    @property
+    def member(self) -> str:
+        """The first line of an instance's struct: where a run is."""
+        if self.hops:
+            return "    lt_hop hop;"
+        return "    lt_stream stream;" if self.stops else "    lt_position at;" * self.slices
 
     @property
     def stops(self) -> bool:
@@ -44,6 +57,8 @@ class Modes:
     @property
     def header(self) -> str:
         """The header of the runtime that the functions call."""
+        if self.hops:
+            return "lt_hop.h"
         if self.slices:
             return "lt_slice_stream.h" if self.stops else "lt_slice.h"
         return "lt_stream.h" if self.stops else "lowtide.h"
@@ -58,6 +73,7 @@ def modes(assembly: Assembly) -> Modes:
         given=assembly.output_mode == "streamed",
         pushes=pulled and len(assembly.graph.inputs) == 1,
         slices=assembly.costs is not None,
+        hops=assembly.graph.hop is not None,
     )
 
 
@@ -67,7 +83,7 @@ def header(assembly: Assembly, name: str) -> str:
     rows = streamed_rows(assembly)
     tensors = [
         line
-        for kind, ids in (("INPUT", graph.inputs), ("OUTPUT", graph.outputs))
+        for kind, ids in (("INPUT", graph.given), ("OUTPUT", graph.outputs))
         for line in (
             f"#define {upper}_{kind}S {len(ids)}",
             *(
@@ -102,18 +118,19 @@ extern "C" {{
 #define {upper}_ARENA_ALIGN {assembly.align}""",
         *([_state(assembly, name)] if assembly.variables else []),
         "\n".join(tensors),
+        *([] if graph.hop is None else [_hops(graph.hop, upper)]),
         *_callback_types(name, how),
         f"""\
 /* One instance, besides its memory. Its members are private. */
 typedef struct {{
-{"    lt_stream stream;" if how.stops else "    lt_position at;" if how.slices else ""}
+{how.member}
     uint8_t *bases[{assembly.bases}];
     uint16_t next[{max(1, assembly.counters)}];
     void *pointers[{assembly.pointers}];
 }} {name}_t;""".replace("{\n\n", "{\n"),
         _set_up(assembly, name),
         *_exchange(name, how),
-        *([_pushed(name)] if how.pushes else []),
+        *([_pushed(name, how.hops)] if how.pushes else []),
         f"""\
 /* Run the network once. */
 int {name}_invoke({name}_t *m);{_slices(assembly, name, how)}
@@ -130,6 +147,9 @@ int {name}_invoke({name}_t *m);{_slices(assembly, name, how)}
 
 def _state(assembly: Assembly, name: str) -> str:
     """What the network remembers, and what of it outlives what."""
+    after = f"after {name}_init or without: over a deep sleep, for example."
+    if assembly.graph.hop is not None:
+        after = f"with `m`, which says how much is known:\n * {name}_init begins a new window."
     upper, tensors = name.upper(), assembly.program_graph.tensors
     kept = "\n".join(
         f" *     {v.offset}: {tensors[v.tensor].dtype.name}, {v.size} bytes: "
@@ -147,9 +167,19 @@ def _state(assembly: Assembly, name: str) -> str:
 {room if more else ""}\
  * A run to the end leaves it as the next one needs it. After one that a callback gave up, or that was
  * not finished, it is undefined until {name}_reset. Between two runs it may be copied, and copied
- * back before another run, after {name}_init or without: over a deep sleep, for example. */
+ * back before another run, {after} */
 #define {upper}_STATE_SIZE {assembly.state_bytes}
 #define {upper}_STATE_ALIGN {assembly.state_align}"""
+
+
+def _hops(hop: Hop, upper: str) -> str:
+    """What is said of a window that slides."""
+    return f"""\
+/* Input 0 is a window that slides. The first outputs are there when all its {hop.rows} rows were given,
+ * then others after every {hop.new} rows: those of the {hop.rows} rows that came last, to the last bit.
+ * A reset begins a new window, and so does a run that is given up. No row may be missing: after one
+ * that was lost, reset. Callbacks are asked for rows by their numbers in the window. */
+#define {upper}_HOP_ROWS {hop.new}"""
 
 
 def _callback_types(name: str, how: Modes) -> list[str]:
@@ -253,9 +283,12 @@ typedef int (*{name}_made_t)(void *context, int op, int row);
 int {name}_invoke_watched({name}_t *m, uint32_t budget, {name}_made_t made, void *context);"""
 
 
-def _pushed(name: str) -> str:
+def _pushed(name: str, hops: bool) -> str:
     """Rows that come when they come."""
     upper = name.upper()
+    wanted = f"{upper}_INPUT_0_ROWS"
+    if hops:
+        wanted = f"{wanted} of the first window, then\n * {upper}_HOP_ROWS,"
     return f"""\
 /* Instead of {name}_invoke, rows can be given as they come:
  *
@@ -270,7 +303,7 @@ def _pushed(name: str) -> str:
 /* Begin a run, and give up the one under way. {name}_init and {name}_reset do that, too. */
 int {name}_begin({name}_t *m);
 
-/* How many rows the run still needs: {upper}_INPUT_0_ROWS when it has begun, 0 when its outputs are
+/* How many rows the run still needs: {wanted} when it has begun, 0 when its outputs are
  * there, or when a callback gave it up. */
 int {name}_rows_wanted(const {name}_t *m);
 
@@ -289,6 +322,8 @@ int {name}_push_rows({name}_t *m, const void *rows, int n);"""
 
 def streamed_rows(assembly: Assembly) -> dict[tuple[str, int], int]:
     """("INPUT" or "OUTPUT", index) -> number of rows, of those that are streamed."""
+    if assembly.graph.hop is not None:
+        return {("INPUT", 0): assembly.graph.hop.rows}
     return {
         ("INPUT" if e.exchange.given else "OUTPUT", e.exchange.number): e.exchange.steps
         for e in assembly.nodes

@@ -28,6 +28,15 @@ def functions(assembly: Assembly, name: str, constants: str, initial: Mapping[in
     return "\n\n".join(parts)
 
 
+def hops(assembly: Assembly, name: str) -> list[str]:
+    """What a window that slides is, for lt_hop.h; nothing for other programs."""
+    if assembly.graph.hop is None:
+        return []
+    upper = name.upper()
+    sizes = f"{upper}_INPUT_0_ROWS, {upper}_HOP_ROWS, {upper}_INPUT_0_ROW_BYTES"
+    return [f"static const lt_hops {name}_hops = {{&{name}_program, {sizes}}};"]
+
+
 def _init(assembly: Assembly, name: str, constants: str) -> str:
     upper, how = name.upper(), modes(assembly)
     state = bool(assembly.variables)
@@ -56,8 +65,8 @@ def _init(assembly: Assembly, name: str, constants: str) -> str:
             f"    m->bases[{FIRST_INPUT + i}] = NULL;" for i in range(len(assembly.graph.inputs))
         ]
     lines += [f"    m->bases[{assembly.state_base}] = state;"] * state
-    lines += ["    m->stream.pull = NULL;"] * how.pulled
-    lines += ["    m->stream.take = NULL;"] * how.given
+    lines += [f"    m->{how.stream}.pull = NULL;"] * how.pulled
+    lines += [f"    m->{how.stream}.take = NULL;"] * how.given
     lines += ["    m->at.node = LT_NONE;"] * (how.slices and not how.stops)
     end = f"lt_stream_begin(&{name}_program, m)" if how.stops else "LT_OK"
     if state:
@@ -68,6 +77,8 @@ def _init(assembly: Assembly, name: str, constants: str) -> str:
 def _reset(assembly: Assembly, name: str, initial: Mapping[int, str]) -> str:
     how = modes(assembly)
     begin = f"lt_stream_begin(&{name}_program, m)"
+    if assembly.graph.hop is not None:
+        begin = f"lt_hop_reset(&{name}_hops, m)"
     kept = how.slices and not how.stops
     if not assembly.variables and not kept:
         done = begin
@@ -111,9 +122,13 @@ def program_fields(assembly: Assembly, name: str) -> dict[str, str]:
     how, upper = modes(assembly), name.upper()
     return {
         **{array: f"offsetof({name}_t, {array})" for array in ("bases", "next", "pointers")},
-        "row_count": f"{upper}_INPUT_0_ROWS" if how.pushes else "0",
+        "row_count": _row_count(assembly, upper) if how.pushes else "0",
         "exchanges": " | ".join(["LT_GIVES"] * how.pulled + ["LT_TAKES"] * how.given) or "0",
     }
+
+
+def _row_count(assembly: Assembly, upper: str) -> str:
+    return f"{upper}_INPUT_0_ROWS" if assembly.graph.hop is None else f"{upper}_HOP_ROWS"
 
 
 def _inputs(assembly: Assembly, name: str) -> list[str]:
@@ -208,9 +223,12 @@ int {name}_invoke_watched({name}_t *m, uint32_t budget, {name}_made_t made, void
 def _stream(assembly: Assembly, name: str) -> list[str]:
     """The functions of a program that stops for rows."""
 
+    hops = assembly.graph.hop is not None
+    runtime, what = ("lt_hop", "hops") if hops else ("lt_stream", "program")
+
     def call(declaration: str, function: str, *more: str) -> str:
-        given = ", ".join([f"&{name}_program", "m", *more])
-        return f"{declaration}\n{{\n    return lt_stream_{function}({given});\n}}"
+        given = ", ".join([f"&{name}_{what}", "m", *more])
+        return f"{declaration}\n{{\n    return {runtime}_{function}({given});\n}}"
 
     invoke = call(f"int {name}_invoke({name}_t *m)", "invoke")
     if modes(assembly).const:
@@ -221,8 +239,9 @@ def _stream(assembly: Assembly, name: str) -> list[str]:
     wanted = f"""\
 int {name}_rows_wanted(const {name}_t *m)
 {{
-    return m == NULL ? 0 : m->stream.wanted;
+    return m == NULL ? 0 : m->{"hop.left" if hops else "stream.wanted"};
 }}"""
+    bytes_each = () if hops else (f"{name.upper()}_INPUT_0_ROW_BYTES",)
     return [
         invoke,
         call(f"int {name}_begin({name}_t *m)", "begin"),
@@ -234,7 +253,7 @@ int {name}_rows_wanted(const {name}_t *m)
             "push_rows",
             "rows",
             "n",
-            f"{name.upper()}_INPUT_0_ROW_BYTES",
+            *bytes_each,
         ),
     ]
 

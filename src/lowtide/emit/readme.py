@@ -73,7 +73,7 @@ input."""
     shapes = "\n".join(
         f"| {kind} {i} | {_type(graph.tensors[t])}{_note(assembly, kind, i)} | "
         f"{graph.tensors[t].bytes} |"
-        for kind, tensors in (("input", graph.inputs), ("output", graph.outputs))
+        for kind, tensors in (("input", graph.given), ("output", graph.outputs))
         for i, t in enumerate(tensors)
     )
     state, more = ("", "") if not assembly.variables else _state(assembly, name)

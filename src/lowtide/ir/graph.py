@@ -131,6 +131,36 @@ class Op:
 
 
 @dataclass(frozen=True, slots=True)
+class Piece:
+    """Rows of tensor `tensor` along `axis`, from the `first` on."""
+
+    tensor: int
+    axis: int
+    first: int
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """Of a graph whose window slides (`passes.hop`): each run takes `new` rows of tensor `window`, which
+    has `rows` rows; its outputs are those of the window that ends with them. Beside the input's, rows of
+    `kept` tensors are kept, of `most` of which they could be; of some only every so many runs, so that
+    they are in as many `phases`. `pieces` are the tensors that are some rows of what the network has."""
+
+    window: int
+    rows: int
+    new: int
+    kept: int
+    most: int
+    phases: int = 1
+    pieces: Mapping[int, Piece] = field(default_factory=dict, repr=False)
+
+    @property
+    def runs(self) -> int:
+        """How many runs a whole window takes, the first of which may begin with rows of no window."""
+        return -(-self.rows // self.new)
+
+
+@dataclass(frozen=True, slots=True)
 class Graph:
     """The main subgraph: `tensors[i].id == i`, `ops[i].id == i`, operators in file order.
 
@@ -148,6 +178,12 @@ class Graph:
     outputs: tuple[int, ...]
     initial: Mapping[str, bytes] | None = field(default_factory=dict, repr=False)
     subgraphs: Mapping[int, Graph] = field(default_factory=dict, repr=False)
+    hop: Hop | None = None
+
+    @property
+    def given(self) -> tuple[int, ...]:
+        """What callers give, as tensors: the inputs, or the window that slides."""
+        return self.inputs if self.hop is None else (self.hop.window,)
 
     def tensor(self, op: Op, index: int) -> Tensor | None:
         """Input `index` of `op`, or None where it is omitted."""

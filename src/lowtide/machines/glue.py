@@ -96,6 +96,7 @@ def model_header(interface: Interface) -> str:
     if interface.pushes:
         inputs += [
             f"#define HARNESS_PUSH {name}_push_rows",
+            f"#define HARNESS_BEGIN {name}_begin",
             f"#define HARNESS_WANTED {name}_rows_wanted",
             f"#define HARNESS_INPUT_ROWS {prefix}_INPUT_0_ROWS",
         ]

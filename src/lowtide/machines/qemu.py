@@ -75,6 +75,7 @@ class BoardRun:
     """Outputs of each sample, instructions of each invoke and of init, and the memory used.
 
     `warnings` is what the compiler said, "" if nothing. `profile` is None if none was asked for.
+    `whole` are the samples for which a program whose window slides was given all of it.
     """
 
     board: str
@@ -85,11 +86,18 @@ class BoardRun:
     flash: FlashUse
     warnings: str
     profile: Profiled | Unprofiled | None = None
+    whole: frozenset[int] = frozenset()
 
     @property
     def max_instructions(self) -> int:
-        """Instructions of the invoke that took most; 0 without samples."""
-        return max(self.instructions, default=0)
+        """Instructions of the invoke that took most, of those of whole windows aside; 0 without any."""
+        rest = (n for i, n in enumerate(self.instructions) if i not in self.whole)
+        return max(rest, default=0)
+
+    @property
+    def first_instructions(self) -> int:
+        """Instructions of a whole window, of a program whose window slides; else 0."""
+        return max((self.instructions[i] for i in self.whole), default=0)
 
 
 @dataclass(frozen=True, slots=True)

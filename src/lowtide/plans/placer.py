@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from lowtide.ir.macs import graph_macs
 from lowtide.place.rows import FULL, QUICK
+from lowtide.place.variables import state_bytes, variables_of
 from lowtide.plans.cost import CostModel
 from lowtide.plans.placed import PlacedPlan, placed
 from lowtide.rows.prepare import Prepared
@@ -52,6 +53,11 @@ class Point:
     def arena_bytes(self) -> int:
         """Bytes of arena."""
         return self.placed.arena_bytes
+
+    @property
+    def ram_bytes(self) -> int:
+        """Bytes of arena and state."""
+        return self.arena_bytes + state_bytes(variables_of(self.ready))
 
 
 class Placer:

@@ -239,9 +239,9 @@ def read(code: str, header: str, name: str) -> Bundle:
             _within(end, bits)
         return tuple(values.tolist())
 
-    row_count = program.get("row_count", "").replace(
-        f"{upper}_INPUT_0_ROWS", defined.get("INPUT_0_ROWS", "")
-    )
+    row_count = program.get("row_count", "")
+    for rows in ("INPUT_0_ROWS", "HOP_ROWS"):
+        row_count = row_count.replace(f"{upper}_{rows}", defined.get(rows, ""))
     functions = code[code.index(f"static const lt_program {name}_program") :]
     state = re.search(r"^    m->bases\[(\d+)\] = state;$", functions, re.MULTILINE)
     const = re.search(r"^    m->bases\[(\d+) \+ i\] = \(uint8_t \*\)", functions, re.MULTILINE)
@@ -257,7 +257,7 @@ def read(code: str, header: str, name: str) -> Bundle:
         bases=array["bases"],
         counters=array["next"],
         pointers=array["pointers"],
-        inputs=_exchanged(defined, "INPUT"),
+        inputs=_hop(defined, _exchanged(defined, "INPUT")),
         outputs=_exchanged(defined, "OUTPUT"),
         const_base=int(const[1]) if const else None,
         state_base=int(state[1]) if state else None,
@@ -388,6 +388,14 @@ def _exchanged(defined: Mapping[str, str], kind: str) -> tuple[Exchanged, ...]:
             raise UnreadableError(f"the rows of {kind.lower()} {i} are not all of it")
         found.append(Exchanged(size, None if rows is None else int(rows)))
     return tuple(found)
+
+
+def _hop(defined: Mapping[str, str], inputs: tuple[Exchanged, ...]) -> tuple[Exchanged, ...]:
+    """What a run takes of the inputs: of a window that slides, its new rows."""
+    if "HOP_ROWS" not in defined:
+        return inputs
+    rows = _number(defined["HOP_ROWS"])
+    return (Exchanged(rows * _number(defined["INPUT_0_ROW_BYTES"]), rows),)
 
 
 def _constants(code: str, name: str) -> bytes:

@@ -303,14 +303,19 @@ def ran_text(result: Ran, clock: int | None = None) -> str:
     ram, flash, board = result.measured.ram, result.measured.flash, result.board
     held = [(title, getattr(ram, name)) for name, title in _RAM.items()]
     flashed = [(title, getattr(flash, name)) for name, title in _FLASH.items()]
-    count = result.measured.max_instructions
+    count, first = result.measured.max_instructions, result.measured.first_instructions
     rows = [
         *((title, amount(size)) for title, size in held if size or title != "state"),
         ("RAM in all", f"{amount(ram.total_bytes)} of {amount(board.ram.length)}"),
         *((title, amount(size)) for title, size in flashed),
         ("flash in all", f"{amount(flash.total_bytes)} of {amount(board.flash.length)}"),
-        ("instructions of one inference" + ", at most" * (result.state is not None), f"{count:,}"),
+        (
+            f"instructions of one {'hop' if first else 'inference'}"
+            + ", at most" * (result.state is not None),
+            f"{count:,}",
+        ),
         *_also_predicted(result.compiled),
+        *([("instructions of the first window", f"{first:,}")] if first else []),
         ("MACs", f"{result.macs:,}"),
         ("instructions per MAC", f"{count / result.macs:.2f}" if result.macs else "-"),
     ]
@@ -346,6 +351,7 @@ def ran_document(result: Ran, clock: int | None = None) -> dict[str, Any]:
         "ram": fields_of(measured.ram, *_RAM, "total_bytes"),
         "flash": fields_of(measured.flash, *_FLASH, "total_bytes"),
         "instructions": measured.max_instructions,
+        **({"first_window_instructions": measured.first_instructions} if measured.whole else {}),
         **predicted_fields(result.compiled),
         "macs": result.macs,
         **profile_fields(result.profile, clock),

@@ -18,7 +18,6 @@ from typing import Any, Final
 from lowtide.advice.fitting import Fit, Way
 from lowtide.advice.reporting import Reported
 from lowtide.commands.compiling import Compiled
-from lowtide.commands.planned import Planned
 from lowtide.commands.profiling import Profile
 from lowtide.emit.footprint import CODE_PER_SOURCE, STACK, constants, flash_bytes
 from lowtide.ir import Graph
@@ -252,16 +251,15 @@ def _fronts(reported: Reported) -> list[dict[str, Any]]:
     return [
         {
             "title": f"input {planned.compiled.options.input_mode}",
-            "points": [_point(planned, point) for point in planned.points or ()],
+            "points": [_point(point) for point in planned.points or ()],
         }
         for planned in found
     ]
 
 
-def _point(planned: Planned, point: Point) -> dict[str, Any]:
-    compiled = planned.compiled
+def _point(point: Point) -> dict[str, Any]:
     return {
-        "ram_bytes": point.arena_bytes + compiled.state_bytes,
+        "ram_bytes": point.ram_bytes,
         **fields_of(point, "macs", "overhead"),
         "instructions": point.cost,
     }

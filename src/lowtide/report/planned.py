@@ -120,7 +120,7 @@ def _ways(planned: Planned) -> list[str]:
     rows = [
         (
             "default" if name == "default" else f"--{name}",
-            f"{point.arena_bytes + compiled.state_bytes:,}",
+            f"{point.ram_bytes:,}",
             f"{point.cost:,}",
             f"{point.overhead:.4f}",
             _WAYS[name],
@@ -142,8 +142,15 @@ def _state(compiled: Compiled) -> list[tuple[str, str, str]]:
     """What is kept from one invocation to the next, if anything is."""
     if not compiled.state_bytes:
         return []
+    slides, hop = [], compiled.graph.hop
+    if hop is not None:
+        kept = f"of {hop.kept} of {hop.most} tensors rows are kept"
+        if hop.phases > 1:
+            kept += f", in {hop.phases} phases; in one with --hop {hop.new * hop.phases}"
+        slides.append(("new rows of the window", f"{hop.new} of {hop.rows}", kept))
     state, ram = compiled.state_bytes, compiled.ram_bytes
     return [
+        *slides,
         ("state, kept between invocations", amount(state), "counted once, not in the arena"),
         ("arena and state", amount(ram), ""),
     ]
@@ -196,22 +203,26 @@ def plan_document(planned: Planned) -> dict[str, Any]:
 
 
 def _point_document(point: Point) -> dict[str, Any]:
+    hop = point.ready.graph.hop
     return {
         **fields_of(point, "arena_bytes", "macs", "overhead"),
         "instructions_predicted": point.cost,
+        **({} if hop is None else {"ram_bytes": point.ram_bytes, "keep": hop.kept}),
     }
 
 
 def front_text(compiled: Compiled, points: Sequence[Point], *, complete: bool) -> str:
     """The front, a line per plan; the one that was chosen is marked."""
+    hop = compiled.graph.hop
     rows = [
         (
-            f"{p.arena_bytes + compiled.state_bytes:,}",
+            f"{p.ram_bytes:,}",
             f"{p.peak_bytes:,}",
             f"{p.overhead:.4f}",
             f"{p.macs:,}",
             f"{p.cost:,}",
             sum(c.strip_width is not None for c in p.choices),
+            *(() if hop is None else (_kept(p),)),
             f"<-{GLUE}this{GLUE}plan" if _same(p, compiled) else "",
         )
         for p in points
@@ -221,9 +232,15 @@ def front_text(compiled: Compiled, points: Sequence[Point], *, complete: bool) -
     if not complete:
         title += " (of the stages looked at before the effort was used up)"
     columns = [f"{ram}, bytes", "live, bytes", "overhead", "MACs", "instr., predicted"]
-    columns += ["in strips", "."]
+    columns += ["in strips", *["kept, tensors"] * (hop is not None), "."]
     note = f"Instructions are predicted {predicted_note(compiled)}."
     return f"{table(title, columns, rows)}\n{note}"
+
+
+def _kept(point: Point) -> int:
+    """Of how many tensors beside the input rows are kept."""
+    hop = point.ready.graph.hop
+    return 0 if hop is None else hop.kept
 
 
 def _blocks(graph: Graph, stage: Stage) -> str:
@@ -237,7 +254,7 @@ def _blocks(graph: Graph, stage: Stage) -> str:
 
 def _same(point: Point, compiled: Compiled) -> bool:
     plan = _plan(compiled.assembly)
-    if (point.arena_bytes, point.macs) != (compiled.arena_bytes, plan.macs):
+    if (point.ram_bytes, point.macs) != (compiled.ram_bytes, plan.macs):
         return False
     return compiled.instructions_predicted == point.cost
 

@@ -23,6 +23,7 @@ _DESCRIPTIONS: dict[str, str] = {
     "mobilenet-v1-0.25-96": "MobileNetV1 0.25 for visual wake words (MLPerf Tiny), 96x96x3, 2 classes",
     "resnet8": "ResNet-8 for image classification (MLPerf Tiny), 32x32x3, 10 classes",
     "ds-cnn-kws": "DS-CNN for keyword spotting (MLPerf Tiny), 49x10x1, 12 classes",
+    "wake-word-window": "streaming wake word (MLPerf Tiny) of a whole window, 30 rows of 40, 3 classes",
     "attention-block": "multi-head self-attention with residual, 64 tokens, 4 heads, width 64",
     "attention-block-128": "multi-head self-attention with residual, 128 tokens, 4 heads, width 64",
     "attention-block-256": "multi-head self-attention with residual, 256 tokens, 4 heads, width 64",

@@ -12,7 +12,7 @@ from lowtide.zoo.attention import attention_block
 from lowtide.zoo.audio import front_end
 from lowtide.zoo.branchy import branchy_cell, figure1
 from lowtide.zoo.chains import MBV2, MN2_320K, MN2_VWW5, chain, classifier
-from lowtide.zoo.mlperf import ds_cnn, mobilenet_v1, resnet8
+from lowtide.zoo.mlperf import ds_cnn, mobilenet_v1, resnet8, wake_word_window
 from lowtide.zoo.mobilenet_v2 import mobilenet_v2
 from lowtide.zoo.stateful import lstm_gestures, voice_activity, wake_word
 
@@ -28,6 +28,7 @@ BUILDERS: Mapping[str, Callable[[], bytes]] = {
     "mobilenet-v1-0.25-96": partial(mobilenet_v1, 0.25, 96, 2),
     "resnet8": resnet8,
     "ds-cnn-kws": ds_cnn,
+    "wake-word-window": wake_word_window,
     "attention-block": partial(attention_block, 64),
     "attention-block-128": partial(attention_block, 128),
     "attention-block-256": partial(attention_block, 256),

@@ -57,6 +57,20 @@ def ds_cnn() -> bytes:
     return _classify(net, x, 12)
 
 
+def wake_word_window() -> bytes:
+    """The streaming wake word, (1, 30, 1, 40) of audio features -> (1, 3), as a .tflite file.
+
+    Without padding along time: of a window that moves on by a row, each layer has one new row.
+    """
+    net = NetBuilder("wake-word-window")
+    x = net.input((1, 30, 1, 40))
+    for number, (kernel, channels) in enumerate(((3, 128), (5, 128), (10, 128), (15, 32))):
+        x = net.depthwise(x, f"block_{number}/depthwise", (kernel, 1), 1, _RELU, same=False)
+        x = net.conv(x, f"block_{number}/pointwise", channels, 1, 1, _RELU)
+    x = net.reshape(x, "head/flatten", (1, x.shape[3]))
+    return net.finish(net.probabilities(x, 3, _LOGIT_SPREAD))
+
+
 def _classify(net: NetBuilder, x: Act, classes: int) -> bytes:
     x = net.average_pool(x, "head/pool")
     x = net.reshape(x, "head/flatten", (1, x.shape[3]))

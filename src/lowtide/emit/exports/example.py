@@ -195,7 +195,7 @@ def _pull(package: Package) -> str:
     cases = [
         f"    if (input == {i}) {{\n        fill_{graph.tensors[t].dtype.name.lower()}(to, "
         f"{_row_elements(package, 'INPUT', i)});\n    }}"
-        for i, t in enumerate(graph.inputs)
+        for i, t in enumerate(graph.given)
     ]
     return "\n".join(
         [

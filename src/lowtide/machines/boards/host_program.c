@@ -234,7 +234,8 @@ static int run(int64_t sample, int varied)
 #endif
 #ifdef HARNESS_PUSH
     if (varied && sample % 2 != 0) {
-        int done = 0, status = 0;
+        int status = HARNESS_BEGIN(model);
+        int done = HARNESS_INPUT_ROWS - HARNESS_WANTED(model);
         for (int n = 1; status == 0 && done < HARNESS_INPUT_ROWS; done += n, n = n % 3 + 1) {
             n = n < HARNESS_INPUT_ROWS - done ? n : HARNESS_INPUT_ROWS - done;
             status = HARNESS_PUSH(model, given[0] + (size_t)done * input_row_bytes[0], n);

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lt_hop.h: windows that slide: the first is given whole, of each after it the new rows alone.
+ *
+ * A run of the program takes `hop` rows and keeps what the next one needs. What the first window needs,
+ * runs make whose outputs nobody sees: as many as it takes to give all of its rows. If the window is no
+ * multiple of the hop, they begin with rows of zeros, of which nothing is left when it ends.
+ */
+#ifndef LT_HOP_H
+#define LT_HOP_H
+
+#include "lt_stream.h"
+
+/* A program, rows of its window, rows that each run takes, and bytes of a row. */
+typedef struct {
+    const lt_program *program;
+    uint16_t window;
+    uint16_t hop;
+    uint32_t row_bytes;
+} lt_hops;
+
+/* The struct of an instance begins with this. */
+typedef struct {
+    lt_stream stream;
+    uint16_t left; /* rows up to the next outputs */
+    uint16_t zeros; /* rows of zeros before them */
+    uint16_t warm; /* whether the rows of a window are known, the oldest of which leave it next */
+} lt_hop;
+
+/* As in lt_stream.h, but for this: the rows that are given are those of the window, by their numbers in
+ * it: all of them at first and after a reset, then the last `hop` ones. A run that is given up is a
+ * reset. */
+int lt_hop_reset(const lt_hops *hops, void *net);
+int lt_hop_begin(const lt_hops *hops, void *net);
+int lt_hop_invoke(const lt_hops *hops, void *net);
+void *lt_hop_next_row(const lt_hops *hops, void *net);
+int lt_hop_row_done(const lt_hops *hops, void *net);
+int lt_hop_push_rows(const lt_hops *hops, void *net, const void *rows, int n);
+
+#endif

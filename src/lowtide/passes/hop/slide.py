@@ -1,0 +1,314 @@
+"""The graph of a network whose window moves on by some rows in each invocation.
+
+What it takes are the new rows of the input. Rows that are kept are in variables, as those of networks
+that were written for streams are (passes/carried.py): new rows are written where they belong, and when
+an invocation is over, the rows that the next one has move to the place that they have then. An operator
+is there once for each run of rows that it makes: most often those tied to the window's begin, and the
+new ones with those tied to its end.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from lowtide.errors import ModelError, UsageError
+from lowtide.ir.graph import DType, Graph, Hop, Op, Piece, Tensor
+from lowtide.ir.operands import Operands
+from lowtide.ir.slices import sliced
+from lowtide.ir.state import ShiftRowsOp, WriteRowsOp, keeps_state
+from lowtide.ir.window import Axis, Window
+from lowtide.passes.hop.cones import Cones, Rows, cones_of, rows_of
+from lowtide.passes.hop.flows import Flow
+from lowtide.passes.hop.keeping import ladder, usual
+from lowtide.passes.rewriting import next_buffer, readers_of, rewritten, with_ops
+from lowtide.passes.simplify.result import Simplified, changed
+
+
+def slide(graph: Graph, hop: int, keep: int | None = None) -> Simplified:
+    """`graph`, of `check_slides`, for a window that moves on by `hop` rows, keeping rows of the input
+    and of `keep` other tensors, by default of those that save work.
+
+    Raises ModelError for a network that can keep nothing, UsageError for a hop that is not less than the
+    window.
+    """
+    (given,) = graph.inputs
+    shaped, axis = _in_rows(graph)
+    rows = shaped.tensors[given].shape[axis]
+    if hop >= rows:
+        raise UsageError(
+            f"--hop {hop}: the window has {rows} rows, and such a hop leaves none of them",
+            f"give a hop of 1 to {rows - 1} rows, or leave it out",
+        )
+    cones = cones_of(shaped, axis)
+    steps = ladder(shaped, cones, hop)
+    if len(steps) == 1:
+        raise _nothing(shaped, cones, hop)
+    most = len(steps) - 1
+    count = usual(steps) if keep is None else min(keep, most)
+    work = rows_of(shaped, cones, hop, steps[count].tensors)
+    phases = math.lcm(*(cones.moving[t].period(hop) for t, of in work.items() if of.kept))
+    made = _Sliding(shaped, cones, work, hop)
+    new = made.graph()
+    new = replace(new, hop=Hop(given, rows, hop, count, most, phases, made.pieces))
+    tensors = (*graph.tensors[: given + 1], *new.tensors[given + 1 :])
+    new = replace(new, tensors=tensors)  # the window as its caller has it
+    return changed(graph, new)
+
+
+def check_slides(graph: Graph) -> Graph:
+    """`graph` itself; raises ModelError for one that keeps state of its own, or has several inputs."""
+    for op in graph.ops:
+        if keeps_state(op) or any(t >= 0 and graph.tensors[t].is_variable for t in op.inputs):
+            raise ModelError(
+                f"--hop: operator {op.id} ({op.label}) keeps state from one run to the next, so the "
+                "network streams already",
+                "leave out --hop: each run takes the new rows alone",
+            )
+    if len(graph.inputs) != 1:
+        raise ModelError(
+            f"--hop: the network has {len(graph.inputs)} inputs, and which of them slide is not known",
+            "leave out --hop",
+        )
+    return graph
+
+
+def _in_rows(graph: Graph) -> tuple[Graph, int]:
+    """The graph with a flat input in the rows that a RESHAPE gives it, and the axis of its rows: the
+    first behind the batch that is longer than 1."""
+    given = graph.tensors[graph.inputs[0]]
+    using = readers_of(graph).get(given.id, [])
+    if len(given.shape) == 2 and given.shape[0] == 1 and [op.type for op in using] == ["RESHAPE"]:
+        made = graph.tensors[using[0].outputs[0]]
+        if len(made.shape) > 2 and made.shape[0] == 1 and made.id not in graph.outputs:
+            tensors = list(graph.tensors)
+            tensors[given.id] = given = replace(made, id=given.id)
+            graph = rewritten(graph, gone={using[0].id}, read={made.id: given.id}, tensors=tensors)
+    if len(given.shape) < 2 or given.shape[0] != 1:
+        raise ModelError(
+            f"--hop: the input's shape is {list(given.shape)}, and time is the first axis behind a "
+            "batch of one",
+            "leave out --hop, or export the model with a batch of 1",
+        )
+    return graph, next((axis for axis, n in enumerate(given.shape) if n > 1), 1)
+
+
+def _nothing(graph: Graph, cones: Cones, hop: int) -> ModelError:
+    """Why no rows are kept: the first operator behind which there are none."""
+    for op in graph.ops:
+        inputs = [t for t in op.inputs if t in cones.moving]
+        if not inputs:
+            continue
+        what = f"--hop {hop}: nothing but the input can be kept"
+        name = f"operator {op.id} ({op.label})"
+        if op.id not in cones.flows:
+            return ModelError(f"{what}: {name} reads the whole window at once", "leave out --hop")
+        made = cones.moving[op.outputs[0]]
+        if made.pace is not None and not made.shift(hop):
+            least = math.lcm(hop, made.pace.numerator)
+            return ModelError(
+                f"{what}: {name} makes a row for every {made.pace} rows of the input",
+                f"give --hop {least}",
+            )
+        if not made.again(hop):
+            return ModelError(
+                f"{what}: all rows that {name} makes are tied to the window's edges",
+                "leave out --hop, or give fewer rows",
+            )
+    return ModelError(f"--hop {hop}: nothing but the input can be kept", "leave out --hop")
+
+
+@dataclass(slots=True)
+class _Run:
+    """Rows `rows` of a tensor, as tensor `tensor` of the new graph."""
+
+    rows: range
+    tensor: int
+
+
+@dataclass(slots=True)
+class _Sliding:
+    """The new graph, operator by operator."""
+
+    old: Graph
+    cones: Cones
+    work: dict[int, Rows]
+    hop: int
+    tensors: list[Tensor] = field(init=False)
+    ops: list[Op] = field(default_factory=list)
+    shifted: list[tuple[int, int, int]] = field(default_factory=list)
+    there: dict[int, list[_Run]] = field(default_factory=dict)
+    cut: dict[tuple[int, range], int] = field(default_factory=dict)
+    pieces: dict[int, Piece] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.tensors = list(self.old.tensors)
+
+    def graph(self) -> Graph:
+        """All of it."""
+        given = self.old.inputs[0]
+        rows = self.work[given].made[0]
+        taken = new = self.like(given, rows)
+        if self.cones.moving[given].axis > 1:  # rows of a map, for its caller
+            shape = self.tensors[new].shape
+            in_rows = (1, len(rows), *shape[self.cones.moving[given].axis + 1 :])
+            taken = self.add(replace(self.tensors[new], shape=in_rows))
+            self.ops.append(Op(-1, "RESHAPE", (taken,), (new,)))
+        self.settle(given, [_Run(rows, new)])
+        for op in self.old.ops:
+            flow = self.cones.flows.get(op.id)
+            if flow is None:
+                inputs = tuple(self.whole(t) if t in self.there else t for t in op.inputs)
+                self.ops.append(replace(op, inputs=inputs))
+            else:
+                made = op.outputs[0]
+                self.settle(made, [self.piece(op, flow, run) for run in self.work[made].made])
+        for tensor in dict.fromkeys(self.old.outputs):
+            if tensor in self.there:
+                self.hand_over(tensor)
+        self.shifted.reverse()  # as in passes/carried.py: place/variables.py says why
+        if self.shifted:
+            variables, shifts, kept = zip(*self.shifted, strict=True)
+            self.ops.append(ShiftRowsOp(id=-1, inputs=variables, rows=shifts, kept=kept))
+        whole = replace(self.old, tensors=tuple(self.tensors), inputs=(taken,))
+        return with_ops(whole, self.ops)
+
+    def add(self, tensor: Tensor) -> int:
+        """A new tensor; its id."""
+        self.tensors.append(replace(tensor, id=len(self.tensors)))
+        return len(self.tensors) - 1
+
+    def constant(self, values: Sequence[int]) -> int:
+        """A new tensor of integers."""
+        data = np.array(values, "<i4").tobytes()
+        buffer = next_buffer(self.tensors)
+        return self.add(Tensor(0, "rows", (len(values),), DType.INT32, None, data, buffer))
+
+    def like(self, tensor: int, rows: range) -> int:
+        """A new tensor for some rows of one."""
+        of, axis = self.old.tensors[tensor], self.cones.moving[tensor].axis
+        shape = (*of.shape[:axis], len(rows), *of.shape[axis + 1 :])
+        return self.add(replace(of, shape=shape, name=f"{of.name}[{rows.start}:{rows.stop}]"))
+
+    def settle(self, tensor: int, pieces: list[_Run]) -> None:
+        """Put pieces of a tensor together with the rows that are kept of it."""
+        of = self.work[tensor]
+        found = []
+        for run in of.there:
+            inside = [piece for piece in pieces if piece.rows.start in run]
+            if not of.kept or of.kept.start not in run:
+                (one,) = inside
+                found.append(one)
+            elif self.cones.moving[tensor].period(self.hop) == 1:
+                found.append(self.in_place(tensor, run, inside))
+            else:
+                found.append(self.in_phases(tensor, run, inside))
+        self.there[tensor] = found
+
+    def in_place(self, tensor: int, run: range, pieces: list[_Run]) -> _Run:
+        """A run with rows that are kept, in a variable."""
+        of, variable = self.work[tensor], self.variable(tensor, run)
+        for piece in pieces:
+            row = piece.rows.start - run.start
+            self.ops.append(WriteRowsOp(id=-1, inputs=(variable, piece.tensor), row=row))
+        shift = self.cones.moving[tensor].shift(self.hop)
+        self.shifted.append((variable, shift, of.kept.stop - run.start))
+        return _Run(run, variable)
+
+    def in_phases(self, tensor: int, run: range, pieces: list[_Run]) -> _Run:
+        """The same with a variable for each phase: the oldest one's rows are those of this window, and
+        rows move on from one variable to the next, up to the newest."""
+        of, moving = self.work[tensor], self.cones.moving[tensor]
+        kept, shift = of.kept, moving.shift(self.hop)
+        phases = [self.variable(tensor, kept) for _ in range(moving.period(self.hop))]
+        parts = sorted([*pieces, _Run(kept, phases[0])], key=lambda part: part.rows.start)
+        whole = self.like(tensor, run)
+        options = {"axis": moving.axis, "fused_activation_function": 0}
+        inputs = tuple(part.tensor for part in parts)
+        self.ops.append(Op(-1, "CONCATENATION", inputs, (whole,), options))
+        self.there[tensor] = [_Run(run, whole)]
+        newest = self.take(tensor, range(kept.start + shift, kept.stop + shift))
+        for older, newer in zip(phases, [*phases[1:], newest], strict=True):
+            self.ops.append(Op(-1, "ASSIGN_VARIABLE", (older, newer), ()))
+        return _Run(run, whole)
+
+    def variable(self, tensor: int, rows: range) -> int:
+        """A new variable for some rows of a tensor."""
+        made = self.like(tensor, rows)
+        self.tensors[made] = replace(self.tensors[made], is_variable=True)
+        return made
+
+    def piece(self, op: Op, flow: Flow, rows: range) -> _Run:
+        """Some rows of what `op` makes, as an operator of their own."""
+        inputs, made = list(op.inputs), op.outputs[0]
+        full = len(rows) == self.cones.moving[made].rows and made not in self.old.outputs
+        new = made if full else self.like(made, rows)
+        sides = (0, 0)
+        for index, axis in flow.reads:
+            length = self.cones.moving[op.inputs[index]].rows
+            inputs[index] = self.take(op.inputs[index], axis.reads(rows, length))
+            sides = axis.padding(rows, length)
+        if new != made:
+            self.pieces[new] = Piece(made, flow.axis, rows.start)
+        piece = replace(op, inputs=tuple(inputs), outputs=(new,))
+        if op.window is not None:
+            piece = replace(piece, window=_padded(op.window, flow.axis, sides))
+        elif op.type in ("SLICE", "STRIDED_SLICE"):
+            piece = self.slice_of(op, inputs[0], new, flow)
+        elif op.type in ("RESHAPE", "SQUEEZE", "EXPAND_DIMS"):
+            piece = replace(piece, type="RESHAPE", inputs=(inputs[0],), options={})
+        self.ops.append(piece)
+        return _Run(rows, new)
+
+    def slice_of(self, op: Op, source: int, made: int, flow: Flow) -> Op:
+        """A slice that takes the rows it is given, each of them as `op` takes it."""
+        taken = list(sliced(Operands(self.old, op)))
+        rows = self.tensors[source].shape[flow.axis]
+        taken[flow.axis] = range(0, rows, taken[flow.axis].step)
+        return self.strided(source, made, taken)
+
+    def strided(self, source: int, made: int, taken: Sequence[range]) -> Op:
+        """A STRIDED_SLICE."""
+        ends = [
+            self.constant([getattr(r, end) for r in taken]) for end in ("start", "stop", "step")
+        ]
+        return Op(-1, "STRIDED_SLICE", (source, *ends), (made,))
+
+    def take(self, tensor: int, rows: range) -> int:
+        """The tensor that has these rows of `tensor`, and no others."""
+        run = next(r for r in self.there[tensor] if rows.start in r.rows)
+        if run.rows == rows:
+            return run.tensor
+        if (tensor, rows) not in self.cut:
+            made = self.like(tensor, rows)
+            shape, axis = self.tensors[run.tensor].shape, self.cones.moving[tensor].axis
+            first = rows.start - run.rows.start
+            taken = [range(n) for n in shape]
+            taken[axis] = range(first, first + len(rows))
+            self.ops.append(self.strided(run.tensor, made, taken))
+            self.cut[tensor, rows] = made
+        return self.cut[tensor, rows]
+
+    def whole(self, tensor: int) -> int:
+        """The tensor that has all rows of `tensor`."""
+        return self.take(tensor, range(self.cones.moving[tensor].rows))
+
+    def hand_over(self, tensor: int) -> None:
+        """Make an output of all rows of it."""
+        source = self.whole(tensor)
+        shape = self.tensors[source].shape
+        self.ops.append(self.strided(source, tensor, [range(n) for n in shape]))
+
+
+def _padded(window: Window, axis: int, sides: tuple[int, int]) -> Window:
+    """`window` with `sides` of padding along an axis of the map."""
+
+    def padded(along: Axis) -> Axis:
+        return replace(along, before=sides[0], after=sides[1])
+
+    if axis == 1:
+        return replace(window, rows=padded(window.rows))
+    return replace(window, columns=padded(window.columns))

@@ -1,0 +1,247 @@
+"""Windows that slide: outputs at every hop are those of the whole window, computed anew by the oracle.
+
+Why networks of their own: see `sliding_nets`. What is kept is also counted, where the counts are known,
+and the rows that callers in C of the tests' own give are those that the header asks for.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+from programs import run_main
+
+from lowtide.commands import checking
+from lowtide.commands.compiling import compile_model
+from lowtide.commands.options import Options
+from lowtide.commands.planned import planned_model
+from lowtide.errors import InfeasibleError, ModelError, UsageError
+from lowtide.ir.macs import graph_macs
+from lowtide.oracle.samples import reference
+from lowtide.report.deployment import verified_text
+from lowtide.report.planned import plan_text
+from lowtide.tflite.read import parse
+from networks import model_of
+from random_nets import Maker
+from sliding_nets import sliding_network
+
+SEEDS = range(24)
+SOAK = range(1000, 2000)
+BATCH = 10
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "batch" in metafunc.fixturenames:
+        given = metafunc.config.getoption("--seeds")
+        seeds = range(*map(int, given.split(":"))) if given else SOAK
+        batches = [seeds[at : at + BATCH] for at in range(0, len(seeds), BATCH)]
+        metafunc.parametrize("batch", batches, ids=str)
+
+
+def options(seed: int) -> Options:
+    """Some hop, core and choice of what is kept."""
+    rng = Random(seed)
+    hop, core = rng.choice([1, 1, 1, 2, 2, 3, 4, 6]), rng.choice(["any", "cortex-m4"])
+    keep = rng.choice([None, None, None, 0, 1, 2])
+    overhead = 3.0 if rng.random() < 0.2 else None
+    return Options(hop=hop, keep=keep, target=core, name="net", effort=0.05, max_overhead=overhead)
+
+
+def outcome(seed: int) -> str:
+    """What becomes of network `seed`; nothing may be wrong."""
+    try:
+        compiled = compile_model(parse(sliding_network(seed), path="net"), options(seed))
+    except (ModelError, UsageError) as error:
+        assert "--hop" in str(error), f"network {seed}: {error}"
+        return "refused"
+    result = checking.verify(compiled, seed=seed)
+    assert result.bit_exact, f"network {seed}: {verified_text(compiled, result)}"
+    assert compiled.proof.data_flow
+    assert compiled.graph.hop is not None
+    return "right" if compiled.graph.hop.kept else "input alone"
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_random_windows(seed: int) -> None:
+    outcome(seed)
+
+
+@pytest.mark.soak
+def test_many_random_windows(batch: range) -> None:
+    found = Counter(map(outcome, batch))
+    assert found["right"] > len(batch) // 4
+
+
+@pytest.mark.parametrize(
+    ("network", "hop", "macs", "kept"),
+    [
+        ("wake-word-window", 1, 46_040, 3),  # one row of each layer
+        ("ds-cnn-kws", 2, 1_105_408, 5),  # and the rows at both edges
+    ],
+)
+def test_work_of_a_hop(network: str, hop: int, macs: int, kept: int) -> None:
+    compiled = compile_model(model_of(network), Options(hop=hop, keep=kept))
+    assert graph_macs(compiled.graph) == macs
+    assert checking.verify(compiled, samples=30).bit_exact
+
+
+def test_less_is_kept_in_less_memory() -> None:
+    model = model_of("ds-cnn-kws")
+    ways = [compile_model(model, Options(hop=2, keep=keep, effort=0.1)) for keep in range(6)]
+    macs = [graph_macs(way.graph) for way in ways]
+    state = [way.state_bytes for way in ways]
+    assert macs == sorted(macs, reverse=True) and len(set(macs)) == 6
+    assert state == sorted(state) and len(set(state)) == 6
+    assert macs[0] == graph_macs(model.graph)
+    limited = compile_model(model, Options(hop=2, max_ram=ways[3].ram_bytes, effort=0.1))
+    assert limited.ram_bytes <= ways[3].ram_bytes
+    assert limited.instructions_predicted <= ways[3].instructions_predicted
+    assert limited.graph.hop is not None and limited.graph.hop.kept == 3
+    assert checking.verify(limited, samples=30).bit_exact
+    smallest = compile_model(model, Options(hop=2, smallest=True, effort=0.1))
+    assert smallest.ram_bytes <= ways[0].ram_bytes
+    with pytest.raises(InfeasibleError, match="no plan of this network fits 2,048 bytes"):
+        compile_model(model, Options(hop=2, max_ram=2048, effort=0.1))
+
+
+def test_the_front_has_plans_that_keep_more_and_less() -> None:
+    planned = planned_model(model_of("ds-cnn-kws"), Options(hop=2, effort=0.1), front=True)
+    hops = [point.ready.graph.hop for point in planned.points or ()]
+    assert {hop.kept for hop in hops if hop is not None} >= {0, 2, 4}
+
+
+def test_a_program_says_what_it_wants(tmp_path: Path) -> None:
+    """A caller that pulls, pushes, writes rows in place, and drops one: each output is the window's."""
+    model = model_of("wake-word-window")
+    program = compile_model(model, Options(hop=4, name="net"))
+    rng = np.random.default_rng(1)
+    rows = rng.integers(-128, 128, (60, 40), np.int8)
+    (given,), (made,) = model.graph.inputs, model.graph.outputs
+    first = [0, 4, 8, 20, 24]  # of windows: three in a row, and two after a row was dropped
+    inputs = [{given: rows[at : at + 30].reshape(1, 30, 1, 40)} for at in first]
+    found = reference(model, inputs, [made])
+    wanted = np.concatenate([sample[made].reshape(-1) for sample in found.samples])
+    declarations = (
+        '#include "net.h"\n'
+        f"static const int8_t rows[] = {{{', '.join(map(str, rows.reshape(-1)))}}};\n"
+        f"static const int8_t wanted[] = {{{', '.join(map(str, wanted))}}};\n"
+        """
+static int at;
+static int pull(void *context, int input, int row, void *to)
+{
+    (void)context;
+    (void)input;
+    memcpy(to, rows + (at + row) * 40, 40);
+    return 0;
+}
+"""
+    )
+    body = """
+    static net_t m;
+    static uint8_t arena[NET_ARENA_SIZE] __attribute__((aligned(NET_ARENA_ALIGN)));
+    static uint8_t state[NET_STATE_SIZE] __attribute__((aligned(16)));
+    memset(arena, 0x5a, sizeof arena);
+    memset(state, 0x5a, sizeof state);
+    CHECK(net_init(&m, arena, sizeof arena, state, sizeof state) == LT_OK);
+    CHECK(NET_HOP_ROWS == 4 && NET_INPUT_0_ROWS == 30 && net_rows_wanted(&m) == 30);
+    CHECK(net_invoke(&m) == LT_ERROR_ARGUMENT);
+    CHECK(net_set_pull(&m, pull, NULL) == LT_OK);
+    CHECK(net_invoke(&m) == LT_OK && net_rows_wanted(&m) == 0);
+    CHECK(memcmp(net_output(&m, 0), wanted, 3) == 0);
+    CHECK(net_next_row(&m) == NULL && net_row_done(&m) == LT_ERROR_ARGUMENT);
+    CHECK(net_push_rows(&m, rows, 5) == LT_ERROR_ARGUMENT);
+    CHECK(net_push_rows(&m, rows + 30 * 40, 3) == LT_OK && net_rows_wanted(&m) == 1);
+    CHECK(net_push_rows(&m, rows + 33 * 40, 1) == LT_OK && net_rows_wanted(&m) == 0);
+    CHECK(memcmp(net_output(&m, 0), wanted + 3, 3) == 0);
+    CHECK(net_begin(&m) == LT_OK && net_rows_wanted(&m) == 4);
+    CHECK(net_begin(&m) == LT_OK && net_rows_wanted(&m) == 4);
+    for (int row = 34; net_rows_wanted(&m) > 0; row++) {
+        memcpy(net_next_row(&m), rows + row * 40, 40);
+        CHECK(net_row_done(&m) == LT_OK);
+    }
+    CHECK(memcmp(net_output(&m, 0), wanted + 6, 3) == 0);
+    CHECK(net_push_rows(&m, rows, 1) == LT_OK && net_rows_wanted(&m) == 3);
+    CHECK(net_begin(&m) == LT_OK && net_rows_wanted(&m) == 30); /* a row was dropped */
+    at = 20;
+    CHECK(net_invoke(&m) == LT_OK);
+    CHECK(memcmp(net_output(&m, 0), wanted + 9, 3) == 0);
+    at = 24;
+    CHECK(net_invoke(&m) == LT_OK);
+    CHECK(memcmp(net_output(&m, 0), wanted + 12, 3) == 0);
+    CHECK(net_reset(&m) == LT_OK && net_rows_wanted(&m) == 30);
+    at = 0;
+    CHECK(net_invoke(&m) == LT_OK);
+    CHECK(memcmp(net_output(&m, 0), wanted, 3) == 0);
+"""
+    run_main(tmp_path, [program], body, declarations)
+
+
+def refused(network: str | bytes, **asked: object) -> str:
+    model = model_of(network) if isinstance(network, str) else parse(network, path="net")
+    with pytest.raises((ModelError, UsageError)) as caught:
+        compile_model(model, Options(**asked))  # type: ignore[arg-type]
+    return str(caught.value)
+
+
+def test_what_ends_it() -> None:
+    """The operator behind which nothing can be kept, and a hop with which something could be."""
+    net = Maker("flat")
+    flat = net.fully_connected(net.input((1, 64)), "dense", 3)
+    assert refused(net.finish(flat), hop=1) == (
+        "--hop 1: nothing but the input can be kept: operator 0 (FULLY_CONNECTED) reads the whole "
+        "window at once\n  remedy: leave out --hop"
+    )
+    net = Maker("stride")
+    x = net.conv(net.input((1, 40, 1, 2)), "conv", 3, (5, 1), (5, 1), same=False)
+    strided = net.finish(net.mean(x, "mean"))
+    assert refused(strided, hop=1) == (
+        "--hop 1: nothing but the input can be kept: operator 0 (CONV_2D) makes a row for every 5 rows "
+        "of the input\n  remedy: give --hop 5"
+    )
+    compiled = compile_model(parse(strided, path="net"), Options(hop=5))
+    assert checking.verify(compiled).bit_exact
+    net = Maker("edges")
+    x = net.conv(net.input((1, 6, 1, 2)), "conv", 3, (9, 1), 1)
+    assert refused(net.finish(net.mean(x, "mean")), hop=1) == (
+        "--hop 1: nothing but the input can be kept: all rows that operator 0 (CONV_2D) makes are tied "
+        "to the window's edges\n  remedy: leave out --hop, or give fewer rows"
+    )
+
+
+def test_phases() -> None:
+    """Rows behind a stride of 2 come again in every second window."""
+    model = model_of("ds-cnn-kws")
+    compiled = compile_model(model, Options(hop=1, keep=5, effort=0.1))
+    assert compiled.graph.hop is not None and compiled.graph.hop.phases == 2
+    assert graph_macs(compiled.graph) == 1_105_408
+    assert checking.verify(compiled, samples=60).bit_exact
+    text = plan_text(planned_model(model, Options(hop=1, keep=5, effort=0.1)))
+    assert "rows are kept, in 2 phases; in one with --hop 2" in " ".join(text.split())
+
+
+def test_refusals() -> None:
+    assert refused("streaming-wake-word", hop=3).startswith(
+        "--hop: operator 0 (CALL_ONCE) keeps state from one run to the next, so the network streams"
+    )
+    assert "the window has 49 rows, and such a hop leaves none of them" in refused(
+        "ds-cnn-kws", hop=49
+    )
+    assert "--keep is for windows that slide" in refused("ds-cnn-kws", keep=1)
+    excluded: dict[str, dict[str, object]] = {
+        "--input const": {"input_mode": "const"},
+        "--output streamed": {"output_mode": "streamed"},
+        "--schedule operators": {"schedule": "operators"},
+        "--preserve-input": {"preserve_input": True},
+    }
+    for flag, asked in excluded.items():
+        assert f"--hop and {flag} cannot be combined" in refused("ds-cnn-kws", hop=2, **asked)
+
+
+def test_a_program_without_a_hop_has_nothing_of_it() -> None:
+    plain = compile_model(model_of("ds-cnn-kws"), Options(input_mode="streamed"))
+    assert plain.graph.hop is None
+    assert not any("lt_hop" in name for name in plain.files)
+    assert b"lt_hop" not in plain.files["ds_cnn_kws.c"]
