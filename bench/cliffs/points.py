@@ -281,7 +281,7 @@ def _block() -> Grid:
         "height": (4, 8),
         "stride": (1, 2),
         "in_c": (4, 8, 12, 16, 24),
-        "inner": (8, 16, 24, 30, 48, 96),
+        "inner": (3, 8, 16, 24, 30, 48, 96),
         "out_c": (4, 8, 11, 16, 24),
         "parts": ("all", "expand", "project"),
         "kept": ("kept", "again"),
@@ -310,7 +310,9 @@ def _block() -> Grid:
         {"parts": "project"},
         {"parts": "expand", "act": "relu6"},
     ]
-    return Grid("block s8", axes, base, centres, [("width", "inner", {}), ("width", "form", {})])
+    few = {"inner": 3}  # what no vectors are for
+    crossed = [("width", "inner", {}), ("width", "form", {}), ("width", "form", few)]
+    return Grid("block s8", axes, base, centres, crossed)
 
 
 def grids() -> tuple[Grid, ...]:

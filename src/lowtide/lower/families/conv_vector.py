@@ -36,7 +36,7 @@ class ConvVector(ByPixels):
 
     def features(self, columns: int, padded: int) -> Features:
         """What is done to make `columns` columns; those of padding count if these are all."""
-        of, steps, rests = self.of, self.of.steps, self.of.out_c % 4
+        of, axis, steps, rests = self.of, self.of.axis, self.of.steps, self.of.out_c % 4
         each, chunks = -(-of.out_c // 4), _chunks(of.taps * of.in_c)
         pairs, singles = self.split(columns)
         found: dict[str, float] = {}
@@ -51,26 +51,36 @@ class ConvVector(ByPixels):
         found["clamped_sixteens"] = steps * -(-columns * of.out_c // _LANES) if of.clamps else 0
         if of.taps == 1:
             return {**found, "direct": steps}
-        found |= gathered(of, columns, padded, "sixteens", lambda size: -(-size // _LANES))
-        twos = self._twos(columns, padded)
-        for name, rows in (("copied", of.rows), ("filled", of.padding)):
-            found[f"{name}_rows"] -= 2 * rows * twos
-            found[f"{name}_sixteens"] -= 2 * rows * twos
-        found |= {
-            "column": steps * (columns - 2 * twos),
-            "two": steps * twos,
-            "two_rows": (of.rows + of.padding) * twos,
-        }
+        if axis.dilation > 1 and axis.kernel > 1:  # tap by tap, padding too
+            rows = of.rows + of.padding
+            found |= {"column": steps * columns, "apart_rows": rows * columns}
+            found["apart_taps"] = rows * columns * axis.kernel
+            found["apart_sixteens"] = found["apart_taps"] * -(-of.in_c // _LANES)
+        else:
+            found |= self._gathered(columns, padded)
         if of.flips:
             found["flipped_rows"] = of.rows * columns
             found["flipped_sixteens"] = of.rows * columns * -(-of.run // _LANES)
         return found
 
+    def _gathered(self, columns: int, padded: int) -> dict[str, float]:
+        """What is done to copy windows."""
+        of, twos = self.of, self._twos(columns, padded)
+        found = gathered(of, columns, padded, "sixteens", lambda size: -(-size // _LANES))
+        for name, rows in (("copied", of.rows), ("filled", of.padding)):
+            found[f"{name}_rows"] -= 2 * rows * twos
+            found[f"{name}_sixteens"] -= 2 * rows * twos
+        return found | {
+            "column": of.steps * (columns - 2 * twos),
+            "two": of.steps * twos,
+            "two_rows": (of.rows + of.padding) * twos,
+        }
+
     def _twos(self, columns: int, padded: int) -> int:
         """How many pairs of pixels have their windows copied at once: those without padding, of short
         rows. Counted as by `cut_windows`."""
         of, axis, (pairs, _) = self.of, self.of.axis, self.split(columns)
-        if of.run > _LANES or (axis.dilation > 1 and axis.kernel > 1):
+        if of.run > _LANES:
             return 0
         if columns != of.columns:
             return max(0, pairs - len(cut_windows(of, columns, padded)))
