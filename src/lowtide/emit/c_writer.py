@@ -9,8 +9,8 @@ from typing import assert_never
 import numpy as np
 
 from lowtide.emit import interface
-from lowtide.emit.header import header, modes
-from lowtide.emit.literals import Arrays, comment, struct_text, values_text
+from lowtide.emit.header import header, modes, placed
+from lowtide.emit.literals import Arrays, comment, struct_text, values_text, weights_placed
 from lowtide.emit.runtime import runtime_symbol
 from lowtide.lower.nodes import Array, CType, Node
 from lowtide.program.assemble import Assembly
@@ -92,6 +92,7 @@ def _code(assembly: Assembly, name: str, headers: Sequence[str]) -> str:
             f"#include {h}" + "\n" * (h.startswith("<") and len(includes) > 1) for h in includes
         ),
         _guard(assembly.target),
+        placed(name, "WEIGHTS"),
         "\n".join(arrays.definitions),
         _operands(name, assembly.constants),
         "\n\n".join(described),
@@ -221,7 +222,7 @@ def _operands(name: str, constants: bytes) -> str:
     return (
         f"/* Operands that are constant; the union aligns them. */\n"
         f"static const union {{\n    uint8_t bytes[{len(constants)}];\n    int64_t align;\n}} "
-        f"{name}_weights = {{{{\n{values}\n}}}};"
+        f"{name}_weights {weights_placed(name)} = {{{{\n{values}\n}}}};"
     )
 
 

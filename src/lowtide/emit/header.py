@@ -99,7 +99,12 @@ extern "C" {{
 /* The arena, memory that the caller gives: bytes, and the alignment of its start. Between two runs
  * it may serve something else, once the outputs in it were read. */
 #define {upper}_ARENA_SIZE {max(1, assembly.arena_bytes)}
-#define {upper}_ARENA_ALIGN {assembly.align}""",
+#define {upper}_ARENA_ALIGN {assembly.align}
+
+/* Sections may be named, in quotes, for all files that include this: {upper}_WEIGHTS_SECTION, where
+ * weights lie, and {upper}_ARENA_SECTION, where the arena does if it is declared as
+ *     static uint8_t arena[{upper}_ARENA_SIZE] {upper}_ARENA_PLACED; */
+{placed(name, "ARENA", f"aligned({upper}_ARENA_ALIGN)")}""",
         *([_state(assembly, name)] if assembly.variables else []),
         "\n".join(tensors),
         *_callback_types(name, how),
@@ -126,6 +131,20 @@ int {name}_invoke({name}_t *m);{_slices(assembly, name, how)}
 """,
     ]
     return "\n\n".join(parts)
+
+
+def placed(name: str, what: str, also: str = "") -> str:
+    """The macro NAME_what_PLACED: in the section that the user names, if one is named, and `also`, an
+    attribute, in any case."""
+    macro, section = f"{name.upper()}_{what}_PLACED", f"{name.upper()}_{what}_SECTION"
+    attributes = ", ".join([*([also] if also else []), f"section({section})"])
+    plain = f" __attribute__(({also}))" if also else ""
+    return f"""\
+#ifdef {section}
+#define {macro} __attribute__(({attributes}))
+#else
+#define {macro}{plain}
+#endif"""
 
 
 def _state(assembly: Assembly, name: str) -> str:

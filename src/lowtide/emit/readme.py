@@ -101,7 +101,7 @@ make all of them with the same.
     #include "{name}.h"
 
     static {name}_t net;
-    static uint8_t arena[{upper}_ARENA_SIZE] __attribute__((aligned({upper}_ARENA_ALIGN)));
+    static uint8_t arena[{upper}_ARENA_SIZE] {upper}_ARENA_PLACED;
 {state}
     {name}_init(&net, arena, sizeof arena{given}); /* once; LT_OK if all is well */
 {give}
@@ -125,6 +125,10 @@ make all of them with the same.
 | weights, in flash | {weights} | exact |
 | tables of constants, in flash | {tables} | exact, without the step program |
 | code and step program, in flash | | depends on the compiler; measure it with `lowtide run` |
+
+To put weights or the arena elsewhere, compile with the names of sections in your linker script:
+
+    -D{upper}_WEIGHTS_SECTION='".qspi"' -D{upper}_ARENA_SECTION='".bss.dtcm"'
 {paragraph(saved)}
 ## Proof
 

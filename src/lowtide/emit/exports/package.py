@@ -35,12 +35,15 @@ class Package:
 
 def readme(package: Package, build_system: str, how: str) -> str:
     """The README of a package: how its build system uses it."""
-    told = how.strip("\n")
+    told, upper = how.strip("\n"), package.name.upper()
     return f"""# {package.name}, for {build_system}
 
 {package.sentence}.
 
 {told}
+
+Where weights and the example's arena lie can be said by two macros that are names of sections, in
+quotes: `{upper}_WEIGHTS_SECTION` and `{upper}_ARENA_SECTION`, for all files.
 
 `src/README.md` describes the C interface and the memory that the network needs. Several networks may be
 in one program if all of them were made by the same version of lowtide. Name, version, author and address
