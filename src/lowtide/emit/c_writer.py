@@ -11,6 +11,7 @@ import numpy as np
 from lowtide.emit import interface
 from lowtide.emit.header import header, modes, placed
 from lowtide.emit.literals import Arrays, comment, struct_text, values_text, weights_placed
+from lowtide.emit.origin import Origin
 from lowtide.emit.runtime import runtime_symbol
 from lowtide.lower.nodes import Array, CType, Node
 from lowtide.program.assemble import Assembly
@@ -39,13 +40,14 @@ class Source:
     runtime_headers: tuple[str, ...]
 
 
-def write(assembly: Assembly, name: str) -> Source:
-    """C for `assembly`, all names prefixed with `name`. Raises ModelError if it is too large."""
+def write(assembly: Assembly, name: str, origin: Origin | None = None) -> Source:
+    """C for `assembly`, which is from `origin`, all names prefixed with `name`. Raises ModelError if it
+    is too large."""
     check(assembly)
     own = {"lt_version.h"} if assembly.target.variants == VARIANTS else {"lt_version.h", _TELLS}
     headers = sorted({*own, *(h for _, node in _calls(assembly) for h in node.headers)})
     code = _code(assembly, name, headers)
-    return Source(header(assembly, name), code, (modes(assembly).header, *headers))
+    return Source(header(assembly, name, origin), code, (modes(assembly).header, *headers))
 
 
 def _code(assembly: Assembly, name: str, headers: Sequence[str]) -> str:

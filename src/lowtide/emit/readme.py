@@ -8,6 +8,7 @@ from lowtide.emit.bundle import listed
 from lowtide.emit.footprint import constants
 from lowtide.emit.header import modes
 from lowtide.emit.one_core import Gain, paragraph
+from lowtide.emit.origin import Origin
 from lowtide.ir import Tensor
 from lowtide.program.assemble import Assembly
 
@@ -17,11 +18,12 @@ def readme(
     name: str,
     files: Iterable[str],
     preserve_input: bool,
-    saved: tuple[Gain, ...] = (),
-    proved: str = "",
+    saved: tuple[Gain, ...],
+    proved: str,
+    origin: Origin,
 ) -> str:
     """Markdown text about a program and the `files` of its bundle; `saved` is what one for a core would,
-    `proved` a paragraph on what is proved of this one.
+    `proved` a paragraph on what is proved of this one, which is from `origin`.
 
     Figures are exact where they say so, and computed, not measured.
     """
@@ -134,6 +136,7 @@ To put weights or the arena elsewhere, compile with the names of sections in you
 
 {proved}
 
+{origin.section()}
 ## Licence
 
 The runtime and what lowtide generates are Apache-2.0 (`LICENSE`). The constants in `{name}.c` are those
