@@ -375,8 +375,8 @@ def run(model: str, profile: bool, clock: str | None, csv: Path | None) -> None:
     "--bundle",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Also fail if the bundle or package in DIR is not what the command in its README, which says all "
-    "options, makes of MODEL today.",
+    help="Also fail if the bundle or package in DIR is not what the command in its README makes "
+    "of MODEL today; that says all options.",
 )
 @output_option(
     "-o", a_file(kinds.document("lowtide.check")), "FILE", "Write the JSON document, a baseline."
