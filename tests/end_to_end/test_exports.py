@@ -23,6 +23,7 @@ from lowtide.commands.compiling import Compiled, exported
 from lowtide.commands.options import Options
 from lowtide.emit.exports import KINDS
 from lowtide.emit.exports.example import RUNS
+from lowtide.emit.footprint import constants
 from lowtide.machines.finding import find_compiler
 from lowtide.oracle.samples import reference
 from networks import compiled, model_of
@@ -273,6 +274,49 @@ def test_sketches_are_c_plus_plus_and_right(name: str, kind: str, tmp_path: Path
     objects = sorted(path.name for path in tmp_path.glob("*.o"))
     _run("g++", *flags, "sketch.cpp", *objects, "-o", "sketch", cwd=tmp_path)
     assert _run(tmp_path / "sketch") == _printed(name)
+
+
+@pytest.mark.parametrize("name", ["branchy", "wake"])
+def test_weights_and_arena_lie_where_they_are_wanted(name: str, tmp_path: Path) -> None:
+    """In sections that the user names, and what comes out is the same."""
+    _package(name, "cmake").write(tmp_path)
+    upper = name.upper()
+    placed = [f'-D{upper}_WEIGHTS_SECTION=".qspi"', f'-D{upper}_ARENA_SECTION=".dtcm"']
+    sources = sorted(str(path) for path in (tmp_path / "src").glob("*.c"))
+    flags = ["-std=c99", *WARNINGS.split(), "-Isrc", "example/main.c", *sources, "-o", "program"]
+
+    def sections(*more: str) -> dict[str, int]:
+        _run("gcc", *flags, *more, cwd=tmp_path)
+        assert _run(tmp_path / "program") == _printed(name)
+        told = _run("size", "-A", "program", cwd=tmp_path)
+        return {line.split()[0]: int(line.split()[1]) for line in told.splitlines()[2:] if line}
+
+    program = compiled(*NETWORKS[name])
+    weights = sum(size for is_weights, size in constants(program.assembly) if is_weights)
+    before, after = sections(), sections(*placed)
+    assert after[".qspi"] >= weights and after[".dtcm"] == max(1, program.arena_bytes)
+    assert before[".rodata"] - after[".rodata"] >= weights
+    assert ".qspi" not in before and ".dtcm" not in before
+
+
+def test_a_linker_script_can_place_the_code_by_its_files(tmp_path: Path) -> None:
+    """All of it, what the compiler keeps apart in a file too."""
+    _package("branchy", "cmake").write(tmp_path)
+    sources = sorted(str(path) for path in (tmp_path / "src").glob("*.c"))
+    command = [*find_compiler("arm-none-eabi"), "-mcpu=cortex-m4", "-mthumb", "-O2"]
+    _run(*command, "-ffunction-sections", "-c", *sources, cwd=tmp_path)
+    (tmp_path / "place.ld").write_text(
+        "SECTIONS { .itcm : { *lt_*.o(.text .text.*) *lowtide.o(.text .text.*) } "
+        ".text : { *(.text*) } }"
+    )
+    objects = sorted(path.name for path in tmp_path.glob("*.o"))
+    link = ["-T", "place.ld", "-e", "0", "--unresolved-symbols=ignore-all", "-o", "all.elf"]
+    _run("arm-none-eabi-ld", *link, *objects, cwd=tmp_path)
+    told = _run("arm-none-eabi-nm", "-f", "sysv", "all.elf", cwd=tmp_path).splitlines()
+    rows = [[cell.strip() for cell in line.split("|")] for line in told if line.count("|") > 5]
+    where = {row[0]: row[6] for row in rows if row[3] == "FUNC"}
+    assert {place for name, place in where.items() if name.startswith("lt_")} == {".itcm"}
+    assert where["branchy_invoke"] == ".text"
 
 
 # What the CMakeLists.txt of Zephyr modules and ESP-IDF components call, as far as ours do.

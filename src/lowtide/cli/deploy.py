@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -86,6 +87,26 @@ def _place(folder: Path) -> Path:
 
 def _a_package(path: Path, replacing: Replacing) -> None:
     a_bundle(_place(path), replacing)
+
+
+def _made_as(model: str, bundle: Path) -> tuple[Compiled, str | None]:
+    """What the command makes of `model` today that made the bundle in that folder, and which package."""
+    from lowtide.commands.bundles import PLAN, command_of
+    from lowtide.commands.options import OPTIONS
+
+    context, plan = click.get_current_context(), given("plan_file")
+    for option in OPTIONS:
+        if context.get_parameter_source(option.name) is click.core.ParameterSource.COMMANDLINE:
+            flag = option.flag.partition("/")[0]
+            raise UsageError(f"the bundle in {bundle} says what {flag} is", f"leave out {flag}")
+    words = [model, *command_of(bundle)[1:]]
+    if PLAN in words:
+        if plan is None:
+            raise UsageError(f"the bundle in {bundle} was made with a plan", "give it: --plan FILE")
+        words[words.index(PLAN)] = str(plan)
+    with compile_command.make_context("compile", words) as made:
+        compiled = compile_with(model, None)[0]
+        return compiled, made.params["package"]
 
 
 def _fit(mcu: Mcu, compiled: Compiled) -> Fit:
@@ -349,6 +370,14 @@ def run(model: str, profile: bool, clock: str | None, csv: Path | None) -> None:
     metavar="SHARE",
     help="How much above the baseline is still right, as 2%.",
 )
+@grouped(
+    CHECKS,
+    "--bundle",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Also fail if the bundle or package in DIR is not what the command in its README makes "
+    "of MODEL today; that says all options.",
+)
 @output_option(
     "-o", a_file(kinds.document("lowtide.check")), "FILE", "Write the JSON document, a baseline."
 )
@@ -362,6 +391,7 @@ def check(
     max_instructions: int | None,
     baseline: Path | None,
     tolerance: Fraction,
+    bundle: Path | None,
     output: Path | None,
     junit: Path | None,
 ) -> None:
@@ -370,6 +400,8 @@ def check(
     For continuous integration.
     """
     from lowtide.commands import verdict as verdicts
+    from lowtide.commands.bundles import stored_in
+    from lowtide.commands.compiling import exported
     from lowtide.files import write_together
     from lowtide.report import data
     from lowtide.report import verdict as report
@@ -378,9 +410,15 @@ def check(
     limits = verdicts.Limits(max_total_ram, max_flash, max_instructions)
     stored = None if baseline is None else (baseline, tolerance)
     try:
-        compiled = compile_once(model, board)
+        if bundle is None:
+            compiled = compile_once(model, board)
+        else:
+            compiled, package = _made_as(model, bundle)
         with progress("measuring" if board else "predicting"):
             result = verdicts.check(compiled, board, limits, stored, cached=given("cached"))
+        if bundle is not None:
+            made = compiled if package is None else exported(compiled, package)
+            result = replace(result, stored=stored_in(bundle, made))
     except LowtideError as error:
         if junit is not None and not isinstance(error, UsageError):
             write_together({junit: report.refused_junit(model, error)}, replacing())
@@ -395,7 +433,9 @@ def check(
     print(document) if given("as_json") else show(report.verdict_text(result))
     if not result.passed:
         otherwise = (
-            "`lowtide plan --front` shows what less RAM costs; a baseline that is no longer wanted "
+            f"`{compiled.origin.command()}` makes it anew"
+            if bundle is not None and not any(f.over > 0 for f in result.findings)
+            else "`lowtide plan --front` shows what less RAM costs; a baseline that is no longer wanted "
             "is made anew with -o"
         )
         remedy = remedy_of_check(result, otherwise)

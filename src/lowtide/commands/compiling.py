@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lowtide.commands.bundles import origin_of
 from lowtide.commands.ends import ends_notes
 from lowtide.commands.known import Known
 from lowtide.commands.options import Options
@@ -23,6 +24,7 @@ from lowtide.commands.sliding import settled
 from lowtide.emit.bundle import README, bundle, superseded
 from lowtide.emit.exports import export
 from lowtide.emit.names import program_name
+from lowtide.emit.origin import Origin
 from lowtide.emit.readme import readme
 from lowtide.files import Replacing, write_below
 from lowtide.ir import Graph, Model
@@ -102,6 +104,11 @@ class Compiled(Shown):
         return self.arena_bytes + self.state_bytes
 
     @property
+    def origin(self) -> Origin:
+        """Where it is from, and the command that makes it again."""
+        return origin_of(self.model, self.options, self.name)
+
+    @property
     def tflm_bytes(self) -> TflmBytes:
         """What TFLM needs for the model, its operators in the file's order."""
         graph = self.model.graph
@@ -175,7 +182,7 @@ def _sources(folder: Path) -> dict[str, str]:
 
 def exported(compiled: Compiled, kind: str) -> Compiled:
     """The same as a package for the build system `kind`, one of `KINDS` of emit/exports."""
-    files = export(kind, compiled.assembly, compiled.name, compiled.files)
+    files = export(kind, compiled.assembly, compiled.name, compiled.files, compiled.origin)
     return replace(compiled, files=files)
 
 
@@ -243,11 +250,12 @@ def compiled_of(
     if options.slices:
         assembly = replace(assembly, costs=_step_costs(assembly, options.target))
     assembly = replace(assembly, notes=ends_notes(model.graph, assembly.graph))
-    files = bundle(assembly, name)
+    origin = origin_of(model, options, name)
+    files = bundle(assembly, name, origin)
     known = known or Known(model)
     saved = known.gains(assembly.graph) if options.target == ANY else ()
     proof = proof_of(assembly, files, name, options.preserve_input)
-    text = readme(assembly, name, files, options.preserve_input, saved, told(proof))
+    text = readme(assembly, name, files, options.preserve_input, saved, told(proof), origin)
     files[README] = text.encode()
     return Compiled(model, name, options, order, assembly, files, simplified, proof, complete)
 

@@ -49,6 +49,17 @@ def part_of(
     return replace(model, graph=cut(whole, starts, ends), whole=whole, metadata=metadata)
 
 
+def ends_of(model: Model) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The tensors that a part begins and ends with, where these are not the network's own."""
+    if model.whole is None:
+        return (), ()
+    graph, whole = model.graph, model.whole
+    return (
+        () if set(graph.inputs) <= set(whole.inputs) else graph.inputs,
+        () if graph.outputs == whole.outputs else graph.outputs,
+    )
+
+
 def names_in(text: str, graph: Graph) -> tuple[str, ...]:
     """The tensors that an option's value names, with commas between them, which names may have."""
     if any(tensor.name == text for tensor in graph.tensors):

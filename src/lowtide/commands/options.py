@@ -428,11 +428,14 @@ OPTIONS: Final[tuple[Option, ...]] = tuple(
 
 
 def flags_of(options: Options) -> list[str]:
-    """What to type for the options that differ from the default."""
+    """What to type for the options that differ from the default, but for what a plan says, if one is
+    given."""
+    given = options.stages is not None
     return [
         word
         for option in OPTIONS
-        if option.flag and getattr(options, option.name) != option.default
+        if option.flag and not (given and option.plan is not None)
+        if getattr(options, option.name) != option.default
         for word in option.words(getattr(options, option.name))
     ]
 

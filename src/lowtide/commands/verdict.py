@@ -13,6 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from lowtide.commands.bundles import Stored
 from lowtide.commands.checking import Ran, run
 from lowtide.commands.compiling import Compiled
 from lowtide.emit.footprint import STACK, flash_bytes, instance_bytes
@@ -106,11 +107,14 @@ class Verdict:
     limits: Limits
     baseline: Baseline | None
     findings: tuple[Finding, ...]
+    stored: Stored | None = None
 
     @property
     def passed(self) -> bool:
-        """Whether no figure is too much, and the outputs are right where they were looked at."""
-        return self.figures.bit_exact and all(f.over <= 0 for f in self.findings)
+        """Whether no figure is too much, the outputs are right where they were looked at, and the bundle
+        that is `stored`, if there is one, is that of the program."""
+        same = self.stored is None or self.stored.same
+        return same and self.figures.bit_exact and all(f.over <= 0 for f in self.findings)
 
 
 def check(

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from lowtide.emit.c_writer import write
+from lowtide.emit.origin import Origin
 from lowtide.emit.runtime import LICENSE, kernel_files, license_text
 from lowtide.program.assemble import Assembly
 from lowtide.target import Target
@@ -23,9 +24,10 @@ _LISTED = re.compile(r"^Kernels in this folder: (.+)$", re.MULTILINE)
 README = "README.md"
 
 
-def bundle(assembly: Assembly, name: str) -> dict[str, bytes]:
-    """{file name: contents} of everything to compile, in a flat folder; the same for the same input."""
-    source = write(assembly, name)
+def bundle(assembly: Assembly, name: str, origin: Origin | None = None) -> dict[str, bytes]:
+    """{file name: contents} of everything to compile, in a flat folder; the same for the same input.
+    The header says what it is from, if that is told."""
+    source = write(assembly, name, origin)
     texts = {f"{name}.h": source.header, f"{name}.c": source.code}
     library = kernel_files()
     texts |= {file: library[file] for file in sources(source.runtime_headers, assembly.target)}

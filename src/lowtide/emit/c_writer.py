@@ -9,8 +9,9 @@ from typing import assert_never
 import numpy as np
 
 from lowtide.emit import interface
-from lowtide.emit.header import header, modes
-from lowtide.emit.literals import Arrays, comment, struct_text, values_text
+from lowtide.emit.header import header, modes, placed
+from lowtide.emit.literals import Arrays, comment, struct_text, values_text, weights_placed
+from lowtide.emit.origin import Origin
 from lowtide.emit.runtime import runtime_symbol
 from lowtide.lower.nodes import Array, CType, Node
 from lowtide.program.assemble import Assembly
@@ -39,13 +40,14 @@ class Source:
     runtime_headers: tuple[str, ...]
 
 
-def write(assembly: Assembly, name: str) -> Source:
-    """C for `assembly`, all names prefixed with `name`. Raises ModelError if it is too large."""
+def write(assembly: Assembly, name: str, origin: Origin | None = None) -> Source:
+    """C for `assembly`, which is from `origin`, all names prefixed with `name`. Raises ModelError if it
+    is too large."""
     check(assembly)
     own = {"lt_version.h"} if assembly.target.variants == VARIANTS else {"lt_version.h", _TELLS}
     headers = sorted({*own, *(h for _, node in _calls(assembly) for h in node.headers)})
     code = _code(assembly, name, headers)
-    return Source(header(assembly, name), code, (modes(assembly).header, *headers))
+    return Source(header(assembly, name, origin), code, (modes(assembly).header, *headers))
 
 
 def _code(assembly: Assembly, name: str, headers: Sequence[str]) -> str:
@@ -92,6 +94,7 @@ def _code(assembly: Assembly, name: str, headers: Sequence[str]) -> str:
             f"#include {h}" + "\n" * (h.startswith("<") and len(includes) > 1) for h in includes
         ),
         _guard(assembly.target),
+        placed(name, "WEIGHTS"),
         "\n".join(arrays.definitions),
         _operands(name, assembly.constants),
         "\n\n".join(described),
@@ -222,7 +225,7 @@ def _operands(name: str, constants: bytes) -> str:
     return (
         f"/* Operands that are constant; the union aligns them. */\n"
         f"static const union {{\n    uint8_t bytes[{len(constants)}];\n    int64_t align;\n}} "
-        f"{name}_weights = {{{{\n{values}\n}}}};"
+        f"{name}_weights {weights_placed(name)} = {{{{\n{values}\n}}}};"
     )
 
 

@@ -26,8 +26,9 @@ class Arrays:
             kind = "weights" if array.weights else "const"
             name = f"{self.prefix}_{kind}_{len(self.names)}"
             self.names[key] = name
+            placed = f" {weights_placed(self.prefix)}" if array.weights else ""
             self.definitions.append(
-                f"static const {array.ctype} {name}[{max(1, values.size)}] = "
+                f"static const {array.ctype} {name}[{max(1, values.size)}]{placed} = "
                 f"{{\n{values_text(array)}\n}};"
             )
         return self.names[key]
@@ -40,6 +41,11 @@ class Arrays:
             self.structs[params.ctype + text] = name
             self.definitions.append(f"static const {params.ctype} {name} = {text};")
         return self.structs[params.ctype + text]
+
+
+def weights_placed(name: str) -> str:
+    """The macro with which weights of the program `name` are defined: where the caller wants them."""
+    return f"{name.upper()}_WEIGHTS_PLACED"
 
 
 def struct_text(params: Params, arrays: Arrays) -> str:

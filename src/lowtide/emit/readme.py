@@ -8,6 +8,7 @@ from lowtide.emit.bundle import listed
 from lowtide.emit.footprint import constants
 from lowtide.emit.header import modes
 from lowtide.emit.one_core import Gain, paragraph
+from lowtide.emit.origin import Origin
 from lowtide.ir import Tensor
 from lowtide.program.assemble import Assembly
 
@@ -17,11 +18,12 @@ def readme(
     name: str,
     files: Iterable[str],
     preserve_input: bool,
-    saved: tuple[Gain, ...] = (),
-    proved: str = "",
+    saved: tuple[Gain, ...],
+    proved: str,
+    origin: Origin,
 ) -> str:
     """Markdown text about a program and the `files` of its bundle; `saved` is what one for a core would,
-    `proved` a paragraph on what is proved of this one.
+    `proved` a paragraph on what is proved of this one, which is from `origin`.
 
     Figures are exact where they say so, and computed, not measured.
     """
@@ -101,7 +103,7 @@ make all of them with the same.
     #include "{name}.h"
 
     static {name}_t net;
-    static uint8_t arena[{upper}_ARENA_SIZE] __attribute__((aligned({upper}_ARENA_ALIGN)));
+    static uint8_t arena[{upper}_ARENA_SIZE] {upper}_ARENA_PLACED;
 {state}
     {name}_init(&net, arena, sizeof arena{given}); /* once; LT_OK if all is well */
 {give}
@@ -125,11 +127,16 @@ make all of them with the same.
 | weights, in flash | {weights} | exact |
 | tables of constants, in flash | {tables} | exact, without the step program |
 | code and step program, in flash | | depends on the compiler; measure it with `lowtide run` |
+
+To put weights or the arena elsewhere, compile with the names of sections in your linker script:
+
+    -D{upper}_WEIGHTS_SECTION='".qspi"' -D{upper}_ARENA_SECTION='".bss.dtcm"'
 {paragraph(saved)}
 ## Proof
 
 {proved}
 
+{origin.section()}
 ## Licence
 
 The runtime and what lowtide generates are Apache-2.0 (`LICENSE`). The constants in `{name}.c` are those

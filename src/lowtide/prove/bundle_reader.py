@@ -42,7 +42,8 @@ _BITS = {
 one."""
 
 _DEFINITION = re.compile(
-    r"^static const (?:struct )?(\w+) (\w+)(\[\d*\])?(?:\[2\])? = (?=\{)", re.MULTILINE
+    r"^static const (?:struct )?(\w+) (\w+)(\[\d*\])?(?:\[2\])?(?: \w+_PLACED)? = (?=\{)",
+    re.MULTILINE,
 )
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _FIELD = re.compile(r"^    \.([\w.]+) = (.+),$", re.MULTILINE)
@@ -402,7 +403,7 @@ def _constants(code: str, name: str) -> bytes:
     """The blob of constants that are operands."""
     found = re.search(
         rf"^static const union \{{\n    uint8_t bytes\[(\d+)\];\n    int64_t align;\n\}} "
-        rf"{name}_weights = \{{(\{{\n)",
+        rf"{name}_weights \w+_PLACED = \{{(\{{\n)",
         code,
         re.MULTILINE,
     )

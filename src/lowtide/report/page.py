@@ -77,7 +77,7 @@ def _network(reported: Reported) -> dict[str, Any]:
         "name": _name(compiled),
         "path": compiled.model.path,
         "verdict": verdict_sentence(reported),
-        "how": _how(reported),
+        "how": f"{_how(reported)} {plain(compiled.origin.sentence('report', f'{compiled.name}.html'))}",
         **fields_of(figures, "ram_bytes", "flash_bytes", "instructions", "measured"),
         **fields_of(compiled, "arena_bytes", "state_bytes"),
         "rest_bytes": figures.ram_bytes - compiled.ram_bytes,

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from lowtide.commands.cutting import ends_of
 from lowtide.ir import Model
 from lowtide.report.text import plain
 
 
 def network_name(model: Model) -> str:
     """The file's name, and which part of it, if it is one."""
-    begin, until = _ends(model)
+    begin, until = ends_of(model)
     words = [f"from {_tensors(begin)}"] if begin else []
     words += [f"up to {_tensors(until)}"] if until else []
     return plain(model.path) + (f" {' '.join(words)}" if words else "")
@@ -29,19 +30,8 @@ def part_fields(model: Model) -> dict[str, Any]:
     """Key of a document; none for a whole network. `null` stands for the network's own ends."""
     if model.whole is None:
         return {}
-    begin, until = _ends(model)
+    begin, until = ends_of(model)
     return {"part": {"from": list(begin) or None, "until": list(until) or None}}
-
-
-def _ends(model: Model) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The tensors that a part begins and ends with, where these are not the network's own."""
-    if model.whole is None:
-        return (), ()
-    graph, whole = model.graph, model.whole
-    return (
-        () if set(graph.inputs) <= set(whole.inputs) else graph.inputs,
-        () if graph.outputs == whole.outputs else graph.outputs,
-    )
 
 
 def _tensors(ids: Sequence[int]) -> str:

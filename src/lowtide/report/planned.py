@@ -10,7 +10,7 @@ from lowtide.commands.options import plan_fields
 from lowtide.commands.planned import Planned
 from lowtide.ir import Graph
 from lowtide.ir.macs import graph_macs
-from lowtide.plans.file import SCHEMA, graph_digest, model_digest
+from lowtide.plans.file import SCHEMA, graph_digest
 from lowtide.plans.placer import Point
 from lowtide.program.assemble import Assembly, ByOperators, ByRows
 from lowtide.report.complete import incomplete_note
@@ -165,7 +165,9 @@ def plan_document(planned: Planned) -> dict[str, Any]:
         "schema": SCHEMA,
         "model": compiled.model.path,
         **part_fields(compiled.model),
-        "sha256": model_digest(compiled.model),
+        "sha256": compiled.origin.digest,
+        "lowtide": compiled.origin.version,
+        "command": compiled.origin.typed("plan", f"{compiled.name}.json"),
         **plan_fields(compiled.options),
         "graph_sha256": graph_digest(compiled.simplified.graph),
         **fields_of(compiled, "arena_bytes", "state_bytes", "ram_bytes"),

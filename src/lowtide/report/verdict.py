@@ -30,6 +30,8 @@ def verdict_text(verdict: Verdict) -> str:
         head += f", not measured: {figures.why}"
     if not figures.bit_exact:
         head += "\nThe outputs differ from the reference kernels': `lowtide verify` shows where."
+    if verdict.stored is not None:
+        head += f"\n{plain(verdict.stored.sentence)}."
     rows: list[tuple[str, str, str, str, str]] = []
     for figure in NAMES:
         value = figures.of(figure)
@@ -46,6 +48,8 @@ def failures(verdict: Verdict) -> str:
     over = [_sentence(f) for f in verdict.findings if f.over > 0]
     if not verdict.figures.bit_exact:
         over.append("the outputs differ from the reference kernels'")
+    if verdict.stored is not None and not verdict.stored.same:
+        over.append(verdict.stored.sentence)
     return "; ".join(over)
 
 
@@ -68,6 +72,13 @@ def verdict_document(verdict: Verdict) -> dict[str, Any]:
             "file": baseline.file,
             "tolerance": float(baseline.tolerance),
             **{name: baseline.values.get(name) for name in NAMES},
+        },
+        "bundle": None
+        if verdict.stored is None
+        else {
+            **fields_of(verdict.stored, "folder", "same"),
+            "changed": list(verdict.stored.changed),
+            "missing": list(verdict.stored.missing),
         },
         "findings": [
             {
@@ -92,6 +103,9 @@ def verdict_junit(verdict: Verdict) -> bytes:
     if figures.measured:
         differ = "the outputs differ from the reference kernels'"
         cases.append(("outputs", "" if figures.bit_exact else "failure", "differs", differ))
+    if verdict.stored is not None:
+        ended: _Ended = "" if verdict.stored.same else "failure"
+        cases.append(("bundle", ended, "differs", verdict.stored.sentence))
     properties = [(how, figures.where), *((name, figures.of(name)) for name in NAMES)]
     return _junit(verdict.compiled.model.path, properties, cases)
 
@@ -101,7 +115,8 @@ def refused_junit(model: str, error: LowtideError) -> bytes:
     return _junit(model, (), [("program", "error", type(error).__name__, str(error))])
 
 
-_Case = tuple[str, Literal["", "failure", "error"], str, str]
+_Ended = Literal["", "failure", "error"]
+_Case = tuple[str, _Ended, str, str]
 """Name, what became of it, if not well, of which type, and a message."""
 
 

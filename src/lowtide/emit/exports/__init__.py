@@ -12,6 +12,7 @@ from typing import Final
 
 from lowtide.emit.exports import components, libraries
 from lowtide.emit.exports.package import Package
+from lowtide.emit.origin import Origin
 from lowtide.emit.runtime import LICENSE
 from lowtide.program.assemble import Assembly
 
@@ -28,10 +29,11 @@ KINDS: Final = tuple(_LAYOUTS)
 
 
 def export(
-    kind: str, assembly: Assembly, name: str, files: Mapping[str, bytes]
+    kind: str, assembly: Assembly, name: str, files: Mapping[str, bytes], origin: Origin
 ) -> dict[str, bytes]:
     """{path: contents} of a package of `kind` with the bundle `files` of the program `name`."""
-    package = Package(name, assembly, tuple(sorted(f for f in files if f.endswith(".c"))))
+    sources = tuple(sorted(f for f in files if f.endswith(".c")))
+    package = Package(name, assembly, sources, origin.section("--export", kind))
     texts = _LAYOUTS[kind](package)
     made = {path: text.encode() for path, text in texts.items()}
     bundle = {f"src/{file}": content for file, content in files.items()}

@@ -104,7 +104,7 @@ def example(package: Package, around: Surroundings) -> str:
 #include "{name}.h"
 
 static {name}_t net;
-static uint8_t arena[{upper}_ARENA_SIZE] __attribute__((aligned({upper}_ARENA_ALIGN)));""",
+static uint8_t arena[{upper}_ARENA_SIZE] {upper}_ARENA_PLACED;""",
         *[
             f"/* What the network remembers: keep it from run to run. */\n"
             f"static uint8_t state[{upper}_STATE_SIZE] "

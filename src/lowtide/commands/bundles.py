@@ -1,0 +1,105 @@
+"""Bundles: where they are from, and whether one in a folder is what its command makes today."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
+
+from lowtide.commands.cutting import ends_of
+from lowtide.commands.options import Options, flags_of
+from lowtide.emit.bundle import README
+from lowtide.emit.origin import Origin, command_in, made_of
+from lowtide.errors import UsageError
+from lowtide.ir import Model
+from lowtide.plans.file import model_digest
+
+if TYPE_CHECKING:
+    from lowtide.commands.compiling import Compiled
+
+PLAN = "PLAN.json"
+"""What stands for the file of a plan that was given: programs do not know its name."""
+
+
+def origin_of(model: Model, options: Options, name: str) -> Origin:
+    """Where the program `name` of `model` is from."""
+    nameless = model.path.startswith("<")  # made in memory
+    zoo = model.path.startswith("zoo:")
+    file = "MODEL.tflite" if nameless else model.path if zoo else PurePath(model.path).name
+    words = [file]
+    for flag, ids in zip(("--from", "--until"), ends_of(model), strict=True):
+        words += [flag, ",".join(map(str, ids))] if ids else []
+    flags = flags_of(replace(options, name=name))
+    if options.stages is not None:
+        flags += ["--plan", PLAN]
+    return Origin(file, model_digest(model), (*words, *flags), name)
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """How the files of a bundle in `folder` are, beside those that its command makes: some of another
+    content, some not there. `other` says what it was made of or by, if that is another."""
+
+    folder: str
+    files: int
+    other: str
+    changed: tuple[str, ...]
+    missing: tuple[str, ...]
+
+    @property
+    def same(self) -> bool:
+        """Whether it is what is made today."""
+        return not self.changed and not self.missing
+
+    @property
+    def sentence(self) -> str:
+        """What is the matter, or that nothing is."""
+        if self.same:
+            return f"{self.folder} is what is made today, in all {self.files} files"
+        parts = [
+            f"{', '.join(names[:4])}{' and others' * (len(names) > 4)} {what}"
+            for names, what in ((self.changed, "differ"), (self.missing, "missing"))
+            if names
+        ]
+        return f"{self.folder} is not what is made today{self.other}: {'; '.join(parts)}"
+
+
+def command_of(folder: Path) -> Sequence[str]:
+    """What follows `lowtide compile` in the command that made the bundle or package in `folder`: the
+    model, and options. Raises UsageError if its README does not tell."""
+    try:
+        words = command_in((folder / README).read_text("utf-8"))
+    except (OSError, ValueError):
+        words = None
+    if words is None:
+        raise UsageError(
+            f"{folder} has no {README} that says how lowtide made it",
+            "name the folder of a bundle or package, or make it anew",
+        )
+    return words
+
+
+def stored_in(folder: Path, compiled: Compiled) -> Stored:
+    """The files in `folder` beside those of `compiled`; what else is there does not matter."""
+    changed, missing = [], []
+    for name, content in compiled.files.items():
+        try:
+            if (folder / name).read_bytes() != content:
+                changed.append(name)
+        except OSError:
+            missing.append(name)
+    other = _other(folder, compiled.origin) if changed else ""
+    return Stored(str(folder), len(compiled.files), other, tuple(changed), tuple(missing))
+
+
+def _other(folder: Path, now: Origin) -> str:
+    """Which other file, model or version the bundle says that it was made of and by."""
+    was = made_of((folder / README).read_text("utf-8", "replace"))
+    if was is None:
+        return ""
+    file, digest, version = was
+    parts = [f"of {file}"] if file != now.file else []
+    parts += [f"of another model, SHA-256 {digest}"] if digest != now.digest else []
+    parts += [f"by lowtide {version}"] if version != now.version else []
+    return f" (it was made {', '.join(parts)})" if parts else ""

@@ -1,0 +1,139 @@
+"""Artefacts say what they are from and how to make them again; `check --bundle` holds them to that."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shlex
+from importlib.metadata import version
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from command import Result, call, fine, refused
+
+from lowtide.cli.deploy import PACKAGES
+from networks import contents
+
+DIGEST = hashlib.sha256(contents("figure1")).hexdigest()
+GIVEN: list[tuple[str, ...]] = [
+    (),
+    ("--name", "net", "--core", "cortex-m4", "--input", "streamed"),
+    ("--max-ram", "2100", "--slices"),
+    ("--mcu", "STM32L053R8", "--no-simplify"),
+    ("--schedule", "operators", "--allocator", "greedy"),
+    ("--until", "3"),
+    *(("--export", kind) for kind in PACKAGES),
+]
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    path = tmp_path / "my net.tflite"
+    path.write_bytes(contents("figure1"))
+    return path
+
+
+def _typed(command: str, model: Path, output: Path) -> Result:
+    """What an artefact says, with the model's own place and another for what is written."""
+    program, *words = shlex.split(command)
+    assert program == "lowtide" and words[1] == model.name and words[-2] == "-o"
+    return call(words[0], model, *words[2:-1], output)
+
+
+def _command(folder: Path) -> str:
+    found = re.search(r"^    (lowtide compile .*)$", (folder / "README.md").read_text(), re.M)
+    assert found is not None
+    return found[1]
+
+
+@pytest.mark.parametrize("given", GIVEN, ids=" ".join)
+def test_the_command_makes_the_same_again(
+    given: tuple[str, ...], model: Path, tmp_path: Path
+) -> None:
+    name = "net" if "net" in given else "my_net"
+    first, second = tmp_path / "a" / name, tmp_path / "b" / name
+    fine(call("compile", model, "-o", first, "--effort", "0.2", *given))
+    readme = (first / "README.md").read_text()
+    assert (
+        f"Made of `my net.tflite`, SHA-256 `{DIGEST}`, by lowtide {version('lowtide')}:" in readme
+    )
+    fine(_typed(_command(first), model, second))
+    made, again = (
+        {p.relative_to(top): p.read_bytes() for p in top.rglob("*") if p.is_file()}
+        for top in (first, second)
+    )
+    assert made == again
+    header = next(first.rglob(f"{name}.h")).read_text()
+    assert f"/* Made of my net.tflite, SHA-256 {DIGEST}," in header
+    assert str(tmp_path) not in readme + header
+    assert f"{first} is what is made today, in all {len(made)} files." in fine(
+        call("check", model, "--bundle", first)
+    )
+
+
+def test_a_bundle_that_is_another(model: Path, tmp_path: Path) -> None:
+    folder, junit = tmp_path / "net", tmp_path / "v.xml"
+    fine(call("compile", model, "--name", "net", "-o", folder))
+    words = ("check", model, "--bundle", folder)
+    (folder / "net.c").write_bytes((folder / "net.c").read_bytes() + b"\n")
+    (folder / "lowtide.c").unlink()
+    result = call(*words, "--junit", junit)
+    assert result.code == 1
+    said = f"{folder} is not what is made today: net.c differ; lowtide.c missing"
+    assert f"lowtide: {model}: {said}" in result.err
+    assert "remedy: `lowtide compile 'my net.tflite' --name net -o net` makes it anew" in result.err
+    (case,) = ElementTree.parse(junit).getroot().iter("testcase")
+    assert (case.get("name"), case[0].get("message")) == ("bundle", said)
+    document = json.loads(call(*words, "--json").out)
+    assert document["passed"] is False
+    assert document["bundle"]["changed"] == ["net.c"]
+
+
+def test_a_bundle_of_another_model_or_version(model: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "net"
+    fine(call("compile", model, "--name", "net", "-o", folder))
+    result = call("check", "zoo:lstm-gestures", "--bundle", folder)
+    assert result.code == 1
+    assert f"made of my net.tflite, of another model, SHA-256 {DIGEST})" in result.err
+    readme = folder / "README.md"
+    readme.write_text(
+        readme.read_text().replace(f"by lowtide {version('lowtide')}", "by lowtide 0.0.1")
+    )
+    assert (
+        "(it was made by lowtide 0.0.1): README.md differ"
+        in call("check", model, "--bundle", folder).err
+    )
+
+
+def test_a_bundle_of_a_plan_asks_for_it(model: Path, tmp_path: Path) -> None:
+    plan, folder = tmp_path / "plan.json", tmp_path / "net"
+    fine(call("plan", model, "-o", plan, "--no-advice"))
+    fine(call("compile", model, "--name", "net", "--plan", plan, "-o", folder))
+    words = ("check", model, "--bundle", folder)
+    refused(call(*words), 2, f"the bundle in {folder} was made with a plan", "give it: --plan FILE")
+    fine(call(*words, "--plan", plan))
+
+
+def test_what_cannot_be_asked(model: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "net"
+    refused(call("check", model, "--bundle", folder), 2, f"{folder} has no README.md that says how")
+    fine(call("compile", model, "-o", folder))
+    words = ("check", model, "--bundle", folder, "--slices")
+    refused(call(*words), 2, f"the bundle in {folder} says what --slices is", "leave out --slices")
+
+
+def test_documents_and_the_page_say_it_too(model: Path, tmp_path: Path) -> None:
+    made = json.loads(fine(call("compile", model, "-o", tmp_path / "net", "--json")))
+    plan = json.loads(fine(call("plan", model, "--json")))
+    for document, command in ((made, "compile"), (plan, "plan")):
+        assert document["sha256"] == DIGEST and document["lowtide"] == version("lowtide")
+        assert document["command"].startswith(f"lowtide {command} 'my net.tflite' --name my_net")
+    fine(_typed(plan["command"], model, tmp_path / "plan.json"))
+    page = tmp_path / "r.html"
+    fine(call("report", model, "-o", page))
+    said = (
+        f"Made of my net.tflite, SHA-256 {DIGEST}, by lowtide {version('lowtide')}: lowtide report"
+    )
+    assert said in page.read_text()
