@@ -10,6 +10,10 @@
 
 #include "lt_stream.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* A program, rows of its window, rows that each run takes, and bytes of a row. */
 typedef struct {
     const lt_program *program;
@@ -35,5 +39,9 @@ int lt_hop_invoke(const lt_hops *hops, void *net);
 void *lt_hop_next_row(const lt_hops *hops, void *net);
 int lt_hop_row_done(const lt_hops *hops, void *net);
 int lt_hop_push_rows(const lt_hops *hops, void *net, const void *rows, int n);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif
