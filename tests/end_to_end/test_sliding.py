@@ -48,7 +48,8 @@ def options(seed: int) -> Options:
     hop, core = rng.choice([1, 1, 1, 2, 2, 3, 4, 6]), rng.choice(["any", "cortex-m4"])
     keep = rng.choice([None, None, None, 0, 1, 2])
     overhead = 3.0 if rng.random() < 0.2 else None
-    return Options(hop=hop, keep=keep, target=core, name="net", effort=0.05, max_overhead=overhead)
+    given = {"hop": hop, "keep": keep, "target": core, "max_overhead": overhead}
+    return Options(**given, name="net", effort=0.05, slices=rng.random() < 0.4)  # type: ignore[arg-type]
 
 
 def outcome(seed: int) -> str:

@@ -25,6 +25,7 @@ typedef struct {
 /* The struct of an instance begins with this. */
 typedef struct {
     lt_stream stream;
+    const lt_hops *hops; /* what it is an instance of */
     uint16_t left; /* rows up to the next outputs */
     uint16_t zeros; /* rows of zeros before them */
     uint16_t warm; /* whether the rows of a window are known, the oldest of which leave it next */
