@@ -82,7 +82,7 @@ def test_the_same_program_by_any_clock(
 
 
 def test_little_effort_gives_a_program_and_says_so() -> None:
-    model = loaded("ds-cnn-kws")
+    model = loaded("mobilenet-v1-0.25-96")
     little = Options(max_overhead=1.2, effort=0.001)
     first, second = (compile_model(model, little) for _ in range(2))
     assert first.files == second.files

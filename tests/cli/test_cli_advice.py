@@ -94,7 +94,7 @@ def test_a_program_with_limits_is_what_was_asked_for(flags: tuple[str, ...]) -> 
 def test_the_front_knows_what_more_work_saves() -> None:
     said = 0
     for network in ("zoo:ds-cnn-kws", "zoo:resnet8"):
-        before = json_of("plan", network, "--front")
+        before = json_of("plan", network, "--front", "--core", "cortex-m4")
         for told in before["advice"]:
             if told["kind"] == "strips":
                 after = json.loads(fine(again(told["command"])))
@@ -112,9 +112,6 @@ def test_operators_one_by_one(tmp_path: Path) -> None:
     assert abs(saved - entry["ram_saved"]) <= _TOLERANCE * before["ram_bytes"]
 
 
-@pytest.mark.xfail(
-    strict=False, reason="the estimate of branchy-cell is 7 % below what its default plan needs"
-)
 @pytest.mark.parametrize("command", ["reorder", "simplify"])
 def test_who_stays_with_tflm_hears_of_the_program(command: str, tmp_path: Path) -> None:
     given = (command, "zoo:branchy-cell", "-o", tmp_path / "new.tflite", "--no-check")
@@ -151,9 +148,9 @@ def _flags_in(result: Result) -> tuple[str, ...]:
     return tuple(found[1].split())
 
 
-@pytest.mark.parametrize(("most", "way"), [(1900, "estimated"), (1640, "planned")])
+@pytest.mark.parametrize(("most", "way"), [(1900, "estimated"), (1450, "planned")])
 def test_a_limit_that_another_input_keeps(most: int, way: str, tmp_path: Path) -> None:
-    """The network takes 2,464 B, in strips 2,080 B; its input streamed 1,696 B, in strips less."""
+    """The network takes 2,080 B; with its input streamed 1,440 B."""
     given = ("compile", "zoo:figure1", "-o", tmp_path / "c", "--max-ram", str(most))
     result = call(*given)
     refused(result, 1, f"no plan of this network fits an arena of {most:,} bytes", "remedy: add --")
@@ -234,7 +231,7 @@ def test_gains_in_words(hint: Hint, told: str) -> None:
 def test_what_is_worth_a_line() -> None:
     hint = Hint("streamed", (), 30, 1000)
     assert hint.worth and not replace(hint, ram_saved=29).worth
-    assert not replace(hint, ram_saved=-40, faster=0.5).worth
+    assert not replace(hint, ram_saved=-130, faster=0.5).worth
 
 
 def test_remedies_in_words() -> None:

@@ -55,7 +55,7 @@ RUN_ELSEWHERE = {
 OTHERS_OPTIONS = {
     *("--store", "--only", "--check", "--update-golden", "--seeds", "--specs", "--gc-sections"),
     *("--whole-archive", "--optimize", "--break-system-packages"),
-    *("--family", "--seed", "--repeat", "--part"),
+    *("--family", "--seed", "--repeat", "--part", "--fit"),
 }
 """Options in the documents of programs that are not lowtide."""
 

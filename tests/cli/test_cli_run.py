@@ -41,6 +41,7 @@ def test_the_json_document_is_the_one_that_was_agreed() -> None:
     assert set(document) - {"engine", "rounding"} == {
         *("schema", "model", "board", "bit_exact", "samples", "ram", "flash"),
         *("instructions", "macs", "seed", "state", "simplified"),
+        *("instructions_predicted", "cost_model"),
     }
     assert (document["seed"], document["state"]) == (1, None)
     assert document["schema"] == "lowtide.run/1"

@@ -29,6 +29,7 @@ from lowtide.order import OrderResult, best_order
 from lowtide.passes import drop_boundary_quantization, resolve_variables
 from lowtide.place.tensors import tflm_arena_bytes, tflm_variable_bytes
 from lowtide.plans.placer import Point
+from lowtide.plans.worth import RATE
 from lowtide.target import ANY, Target
 
 MOST: Final = 3
@@ -74,7 +75,7 @@ class Hint:
     def worth(self) -> bool:
         """Whether it saves enough to be told, and takes no more RAM than that is worth."""
         best = max(self.less_ram, self.less_flash, self.faster)
-        return best >= WORTH and self.less_ram > -WORTH
+        return best >= WORTH and -self.less_ram < max(WORTH, self.faster / RATE)
 
 
 def hints(
