@@ -95,7 +95,7 @@ def inputs_options(default: int) -> Decorator[Any]:
         "--data",
         "windows",
         type=click.Path(path_type=Path),
-        metavar="FILE",
+        metavar="SAMPLES",
         group=CHECKS,
         help="With --hop: windows that were recorded one after the other, a .npz or .npy file.",
     )
