@@ -21,6 +21,7 @@ from lowtide.commands.planned import planned_model
 from lowtide.errors import InfeasibleError, ModelError, UsageError
 from lowtide.ir.macs import graph_macs
 from lowtide.oracle.samples import reference
+from lowtide.passes.hop.cones import Moving
 from lowtide.report.deployment import verified_text
 from lowtide.report.planned import plan_text
 from lowtide.tflite.read import parse
@@ -47,7 +48,8 @@ def options(seed: int) -> Options:
     hop, core = rng.choice([1, 1, 1, 2, 2, 3, 4, 6]), rng.choice(["any", "cortex-m4"])
     keep = rng.choice([None, None, None, 0, 1, 2])
     overhead = 3.0 if rng.random() < 0.2 else None
-    return Options(hop=hop, keep=keep, target=core, name="net", effort=0.05, max_overhead=overhead)
+    given = {"hop": hop, "keep": keep, "target": core, "max_overhead": overhead}
+    return Options(**given, name="net", effort=0.05, slices=rng.random() < 0.4)  # type: ignore[arg-type]
 
 
 def outcome(seed: int) -> str:
@@ -177,6 +179,45 @@ static int pull(void *context, int input, int row, void *to)
     CHECK(memcmp(net_output(&m, 0), wanted, 3) == 0);
 """
     run_main(tmp_path, [program], body, declarations)
+
+
+def test_recorded_windows(tmp_path: Path) -> None:
+    """Each must have the rows of the one before it."""
+    compiled = compile_model(model_of("wake-word-window"), Options(hop=2))
+    rows = np.random.default_rng(2).integers(-128, 128, (60, 1, 40), np.int8)
+    windows = np.stack([rows[at : at + 30] for at in range(0, 24, 2)])
+    file = tmp_path / "windows.npy"
+    np.save(file, windows)
+    result = checking.verify(compiled, windows=file)
+    assert result.bit_exact and result.samples == 11
+    windows[7, 5, 0, 3] ^= 1
+    np.save(file, windows)
+    with pytest.raises(UsageError) as caught:
+        checking.verify(compiled, windows=file)
+    assert "row 5 of window 7 of " in str(caught.value)
+    assert "is not what it was as row 7 of the window before" in str(caught.value)
+    np.save(file, windows.astype(np.float32))
+    with pytest.raises(UsageError, match="holds float32, and the network takes int8"):
+        checking.verify(compiled, windows=file)
+    plain = compile_model(model_of("wake-word-window"), Options())
+    with pytest.raises(UsageError, match="recorded windows are for programs whose window slides"):
+        checking.verify(plain, windows=file)
+    with pytest.raises(UsageError, match="takes the rows of one recording, and no arrays"):
+        compiled.load()
+
+
+def test_rows_that_are_kept_wrongly_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows tied to an edge are taken for rows that come again."""
+    free = Moving.again
+
+    def again(self: Moving, hop: int) -> range:
+        found = free(self, hop)
+        return range(max(0, found.start - 1), found.stop)
+
+    monkeypatch.setattr(Moving, "again", again)
+    compiled = compile_model(model_of("ds-cnn-kws"), Options(hop=2, effort=0.1))
+    result = checking.verify(compiled, samples=30)
+    assert not result.bit_exact
 
 
 def refused(network: str | bytes, **asked: object) -> str:

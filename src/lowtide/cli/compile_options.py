@@ -91,12 +91,20 @@ def inputs_options(default: int) -> Decorator[Any]:
         group=CHECKS,
         help="Another number gives other inputs.",
     )
-    return lambda command: samples(seed(command))
+    windows = kept(
+        "--data",
+        "windows",
+        type=click.Path(path_type=Path),
+        metavar="SAMPLES",
+        group=CHECKS,
+        help="With --hop: windows that were recorded one after the other, a .npz or .npy file.",
+    )
+    return lambda command: samples(seed(windows(command)))
 
 
 def inputs_given() -> dict[str, Any]:
     """What `inputs_options` and `cache_option` say, for what verifies or runs."""
-    return {name: given(name) for name in ("samples", "seed", "cached")}
+    return {name: given(name) for name in ("samples", "seed", "cached", "windows")}
 
 
 def tell_of_cache() -> None:

@@ -6,9 +6,10 @@ Compiled --+--> host build, sanitizers on --> every tensor against the oracle   
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from lowtide.commands.cutting import alone
 from lowtide.commands.originals import Originals, in_file, known_tensors, originals
 from lowtide.commands.profiling import Profile, profile_of
 from lowtide.commands.second import Second, second_opinion
-from lowtide.commands.sequences import Inputs, State, inputs_of
+from lowtide.commands.sequences import Inputs, State, inputs_of, recorded
 from lowtide.errors import UsageError
 from lowtide.ir import Graph, Model, Op
 from lowtide.ir.macs import graph_macs
@@ -86,7 +87,12 @@ class Verified(Shown):
 
 
 def verify(
-    compiled: Compiled, *, samples: int | None = None, seed: int = 1, cached: bool = True
+    compiled: Compiled,
+    *,
+    samples: int | None = None,
+    seed: int = 1,
+    cached: bool = True,
+    windows: Path | None = None,
 ) -> Verified:
     """Build for this computer with sanitizers, run, and compare every tensor with the oracle.
 
@@ -98,12 +104,16 @@ def verify(
     more, with LiteRT's arithmetic where the two differ. With `cached`, objects of sources that did not
     change are those of an earlier build.
 
+    A program whose window slides is given windows that do, for three times as many rows as a window has,
+    or the `windows` that a .npz or .npy file has recorded; the oracle computes each of them anew.
+
     A difference is a result (`Verified.mismatch`). Raises OracleError if no oracle runs the model,
     MissingToolError without an oracle or a compiler, BuildError if the C is faulty, ProgramError if the
     program crashes, hangs or trips a sanitizer; ModelError for inputs that cannot be made.
     """
     tensors = [*compiled.graph.given, *_made(compiled), *compiled.graph.outputs]
-    compiled, inputs, told, passed_over = _told(compiled, tensors, samples, 8, seed, claims=True)
+    given = _given(compiled, samples, 8, seed, windows)
+    compiled, inputs, told, passed_over = _told(compiled, tensors, given, claims=True)
     asked, compiled = compiled, rounded_as(compiled, told.kept.engine)
     if compiled is not asked:  # what never changes may depend on the rounding
         tensors = [*compiled.graph.given, *_made(compiled), *compiled.graph.outputs]
@@ -165,12 +175,20 @@ def _made(compiled: Compiled) -> dict[int, Op]:
     }
 
 
+def _given(
+    compiled: Compiled, samples: int | None, default: int, seed: int, windows: Path | None
+) -> Callable[[Compiled], Inputs]:
+    """What a program is given, or one of the same network as a part of its own."""
+    if windows is not None:
+        found = recorded(compiled, windows)
+        return lambda _: found
+    return lambda of: inputs_of(of, samples, default, seed)
+
+
 def _told(
     compiled: Compiled,
     tensors: list[int],
-    samples: int | None,
-    default: int,
-    seed: int,
+    given: Callable[[Compiled], Inputs],
     *,
     claims: bool = False,
 ) -> tuple[Compiled, Inputs, Originals, str]:
@@ -178,7 +196,7 @@ def _told(
 
     A part of a network that no engine runs is compared as a network of its own.
     """
-    inputs = inputs_of(compiled, samples, default, seed)
+    inputs = given(compiled)
     try:
         told = originals(compiled, inputs, tensors, claims=claims)
         return compiled, inputs, told, told.kept.passed_over
@@ -187,7 +205,7 @@ def _told(
             raise
         why = f"the part was compared by itself, since no reference engine runs all: {error.cause}"
     compiled = replace(compiled, model=alone(compiled.model))
-    inputs = inputs_of(compiled, samples, default, seed)
+    inputs = given(compiled)
     return compiled, inputs, originals(compiled, inputs, tensors, claims=claims), why
 
 
@@ -311,6 +329,7 @@ def run(
     seed: int = 1,
     cached: bool = True,
     profile: bool = False,
+    windows: Path | None = None,
 ) -> Ran:
     """Build for `board`, run under QEMU, measure, and compare all outputs with the oracle.
 
@@ -328,12 +347,13 @@ def run(
     _check_core(compiled, board)
     graph = compiled.graph
     ends = [*dict.fromkeys([*graph.given, *graph.outputs, *flags(graph)])]
-    compiled, inputs, told, passed_over = _told(compiled, ends, samples, 2, seed)
+    given = _given(compiled, samples, 2, seed, windows)
+    compiled, inputs, told, passed_over = _told(compiled, ends, given)
     wanted = told.kept
 
     def on(part: Board, program: Compiled, profile: bool = False) -> BoardRun:
-        given = program.files, program.name, _samples(graph, wanted)
-        return run_on_board(part, *given, restart=inputs.restart, cached=cached, profile=profile)
+        what = program.files, program.name, _samples(graph, wanted)
+        return run_on_board(part, *what, restart=inputs.restart, cached=cached, profile=profile)
 
     measured = on(board, compiled, profile)
     if inputs.slides:

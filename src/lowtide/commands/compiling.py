@@ -26,6 +26,7 @@ from lowtide.emit.exports import export
 from lowtide.emit.names import program_name
 from lowtide.emit.origin import Origin
 from lowtide.emit.readme import readme
+from lowtide.errors import UsageError
 from lowtide.files import Replacing, write_below
 from lowtide.ir import Graph, Model
 from lowtide.kinds import GENERATED, kind_of
@@ -134,8 +135,14 @@ class Compiled(Shown):
         It runs in this process, built with -O2; or, to `sanitize`, in one of its own, where what C
         forbids becomes a ProgramError. With `cached`, objects of sources that did not change are those
         of an earlier build. Raises MissingToolError without a C compiler, BuildError if the C is faulty,
-        ProgramError if it does not start, ModelError for types that NumPy lacks.
+        ProgramError if it does not start, ModelError for types that NumPy lacks, UsageError for a window
+        that slides, which is given row by row.
         """
+        if self.graph.hop is not None:
+            raise UsageError(
+                "a program whose window slides takes the rows of one recording, and no arrays",
+                "leave out --hop here: the outputs are the same",
+            )
         from lowtide.commands.loading import Program, ends_of  # processes, which browsers lack
 
         inputs, outputs = ends_of(self.model, self.graph)

@@ -87,7 +87,7 @@ def data_for(
     found = load_samples(path, real, names, most=10**9, image_range=image_range).samples
     return {
         name: np.stack([sample[t] for sample in found])
-        for name, t in zip(names, graph.inputs, strict=True)
+        for name, t in zip(names, graph.given, strict=True)
     }
 
 

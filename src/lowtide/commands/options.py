@@ -394,7 +394,6 @@ class Options:
             "--preserve-input": self.preserve_input,
             "--output streamed": self.output_mode == "streamed",
             "--schedule operators": self.schedule == "operators",
-            "--slices": self.slices,
             "--input-layout nhwc": self.input_layout == "nhwc",
         }
         found = next((flag for flag, given in no.items() if given), None)

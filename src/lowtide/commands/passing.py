@@ -11,6 +11,7 @@ from typing import Final
 
 from lowtide.commands.ends import check_ends, check_streamed, own_ends
 from lowtide.commands.options import Options
+from lowtide.errors import UsageError
 from lowtide.ir import Graph, Model
 from lowtide.lower import has_kernel
 from lowtide.lower.prices import Price, instructions
@@ -40,6 +41,12 @@ def passed(model: Model, options: Options) -> Simplified:
     Raises ModelError for a graph that no program can have, UsageError for ends that it cannot have.
     """
     check_streamed(model.graph, options)
+    whole = model.file_graph
+    if options.hop is not None and model.graph.inputs != whole.inputs:
+        raise UsageError(
+            "--hop: the input of a part is no window that slides: what is before it has edges",
+            "leave out --from",
+        )
     found = unchanged(model.graph)
     for one in _PASSES:
         found = then(found, one(found.graph, options))

@@ -10,12 +10,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.commands.compiling import Compiled
+from lowtide.commands.cutting import signature_of
+from lowtide.commands.datasets import load_arrays
+from lowtide.errors import UsageError
 from lowtide.ir import Hop, Model, Tensor
 from lowtide.oracle.samples import sample_inputs
 
@@ -102,8 +106,50 @@ def inputs_for(
     count = samples or min(max(_LEAST, rows + _MORE), _MOST)
     sequence = sample_inputs(model, count + 1, seed, walking=True)
     again = sequence[: min(count, _AGAIN)]
-    names = tuple((tensor.name, size) for tensor, size in kept)
-    return Inputs((*sequence, *again), State(names, count, len(again)))
+    return Inputs((*sequence, *again), State(_names(kept), count, len(again)))
+
+
+def recorded(compiled: Compiled, path: Path) -> Inputs:
+    """Windows that were recorded one after the other, as a .npz or .npy file has them.
+
+    Raises UsageError where the program has no window that slides, for samples of another type, and for a
+    window whose old rows are not those that it had: such features cannot be kept.
+    """
+    hop, model = compiled.graph.hop, compiled.model
+    if hop is None:
+        raise UsageError(
+            "recorded windows are for programs whose window slides", "give --hop N as well"
+        )
+    names = [name for name, _ in signature_of(model).inputs]
+    ((tensor, found),) = load_arrays(path, model.file_graph, names).items()
+    dtype = np.dtype(model.file_graph.tensors[tensor].dtype.name.lower())
+    if found.dtype != dtype and not (found.dtype.kind == dtype.kind == "f"):
+        raise UsageError(
+            f"{path} holds {found.dtype}, and the network takes {dtype}",
+            "give windows as the network is given them",
+        )
+    rows = found.astype(dtype).reshape(len(found), hop.rows, -1)
+    for number in range(1, len(rows)):
+        differs = (rows[number, : -hop.new] != rows[number - 1, hop.new :]).any(axis=1)
+        if differs.any():
+            row = int(differs.argmax())
+            raise UsageError(
+                f"row {row} of window {number} of {path} is not what it was as row {row + hop.new} of "
+                "the window before",
+                "give windows that move on by a hop; features that are normalised over the window "
+                "change all of its rows: normalise them by constants, or leave out --hop",
+            )
+    windows = tuple({tensor: each} for each in found.astype(dtype))
+    if len(windows) < 2:
+        raise UsageError(f"{path} has one window", "record at least two, one after the other")
+    again = min(len(windows), _AGAIN)
+    kept = _names([(compiled.graph.tensors[v.tensor], v.size) for v in compiled.assembly.variables])
+    state = State(kept, len(windows) - 1, again)
+    return Inputs((*windows, *windows[:again]), state, slides=True)
+
+
+def _names(kept: Sequence[tuple[Tensor, int]]) -> tuple[tuple[str, int], ...]:
+    return tuple((tensor.name, size) for tensor, size in kept)
 
 
 def _windows(
@@ -124,6 +170,5 @@ def _windows(
         }
 
     again = min(count, _AGAIN)
-    names = tuple((tensor.name, size) for tensor, size in kept)
     numbers = (*range(count + 1), *range(again))
-    return Inputs(tuple(map(window, numbers)), State(names, count, again), slides=True)
+    return Inputs(tuple(map(window, numbers)), State(_names(kept), count, again), slides=True)

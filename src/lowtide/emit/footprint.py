@@ -22,7 +22,7 @@ STACK: Final = 1024
 _POINTER: Final = 4
 _STREAM: Final = 44
 """Bytes of lt_stream."""
-_HOP: Final = 52
+_HOP: Final = 56
 """Bytes of lt_hop."""
 _POSITION: Final = 28
 """Bytes of lt_position, and what aligns what follows."""

@@ -59,7 +59,7 @@ class Modes:
     def header(self) -> str:
         """The header of the runtime that the functions call."""
         if self.hops:
-            return "lt_hop.h"
+            return "lt_hop_slice.h" if self.slices else "lt_hop.h"
         if self.slices:
             return "lt_slice_stream.h" if self.stops else "lt_slice.h"
         return "lt_stream.h" if self.stops else "lowtide.h"

@@ -197,6 +197,9 @@ def _slice(assembly: Assembly, name: str) -> str:
     if stops:
         call = "lt_slice_stream_invoke({}, m, budget)"
         missing, exchange = _missing(assembly), "lt_slice_stream_exchange"
+    if modes(assembly).hops:
+        call = f"lt_hop_slice_invoke(&{name}_hops, {{}}, m, budget)"
+        exchange = "lt_hop_slice_exchange"
     sliced = f"&{name}_program, {name}_costs, {exchange}"
     return f"""\
 static const lt_sliced {name}_sliced = {{{sliced}, NULL}};

@@ -10,6 +10,10 @@
 
 #include "lt_stream.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* A program, rows of its window, rows that each run takes, and bytes of a row. */
 typedef struct {
     const lt_program *program;
@@ -21,6 +25,7 @@ typedef struct {
 /* The struct of an instance begins with this. */
 typedef struct {
     lt_stream stream;
+    const lt_hops *hops; /* what it is an instance of */
     uint16_t left; /* rows up to the next outputs */
     uint16_t zeros; /* rows of zeros before them */
     uint16_t warm; /* whether the rows of a window are known, the oldest of which leave it next */
@@ -35,5 +40,9 @@ int lt_hop_invoke(const lt_hops *hops, void *net);
 void *lt_hop_next_row(const lt_hops *hops, void *net);
 int lt_hop_row_done(const lt_hops *hops, void *net);
 int lt_hop_push_rows(const lt_hops *hops, void *net, const void *rows, int n);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

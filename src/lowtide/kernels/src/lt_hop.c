@@ -22,6 +22,7 @@ LT_SHARED int lt_hop_begin(const lt_hops *hops, void *net)
     if (status != LT_OK) {
         return status;
     }
+    m->hops = hops;
     m->left = m->warm ? hops->hop : hops->window;
     m->zeros = (uint16_t)((hops->hop - m->left % hops->hop) % hops->hop);
     return LT_OK;
@@ -32,6 +33,9 @@ static void *next(const lt_hops *hops, void *net)
 {
     const lt_hop *const m = net;
     if (m->stream.wanted == 0) { /* a run ended, and its outputs are of no window */
+        if (m->stream.at.node != LT_NONE) { /* or slices of one are under way */
+            return NULL;
+        }
         (void)lt_stream_begin(hops->program, net);
     }
     return lt_stream_next_row(hops->program, net);

@@ -138,13 +138,13 @@ def _taken(of: _Along) -> Flow | None:
     if len(of.out.shape) != len(of.source.shape):
         return None
     try:
-        rows = sliced(Operands(of.graph, of.op))[of.at]
+        taken = sliced(Operands(of.graph, of.op))
     except ModelError:
         return None
-    last = of.rows - 1 - rows[-1] if rows else 0
-    if rows.step < 1 or not rows:
+    if not all(along and along.step > 0 for along in taken):
         return None
-    return of.alone(of.at, Axis(1, rows.step, 1, -rows.start, -last))
+    rows = taken[of.at]
+    return of.alone(of.at, Axis(1, rows.step, 1, -rows.start, rows[-1] + 1 - of.rows))
 
 
 def _padded(of: _Along) -> Flow | None:
@@ -160,19 +160,8 @@ _PAIRS: Final = (
     *("EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL", "GREATER", "GREATER_EQUAL"),
 )
 _ONES: Final = (
-    *BYTE_FUNCTIONS,
-    *(
-        "FLIP",
-        "TABLE",
-        "DEQUANTIZE",
-        "RELU_N1_TO_1",
-        "NEG",
-        "SQUARE",
-        "SQRT",
-        "FLOOR",
-        "CEIL",
-        "ROUND",
-    ),
+    *(*BYTE_FUNCTIONS, "FLIP", "TABLE", "DEQUANTIZE"),
+    *("RELU_N1_TO_1", "NEG", "SQUARE", "SQRT", "FLOOR", "CEIL", "ROUND"),
 )
 _FLOWS: Final[Mapping[str, Callable[[_Along], Flow | None]]] = {
     **dict.fromkeys(("CONV_2D", "DEPTHWISE_CONV_2D", "AVERAGE_POOL_2D", "MAX_POOL_2D"), _window),
