@@ -125,4 +125,4 @@ def _whole(network: str) -> Ran:
 
 
 def _loaded(network: str) -> Model:
-    return reordering.load(network if network.startswith("zoo:") else str(shared_model(network)))
+    return lowtide.load(network if network.startswith("zoo:") else str(shared_model(network)))
