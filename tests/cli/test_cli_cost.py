@@ -32,7 +32,7 @@ def test_plan_and_front_as_json() -> None:
 
 def test_text_says_what_is_predicted() -> None:
     text = said("plan", KWS, "--front")
-    assert "in both arena and instructions" in text
+    assert "in RAM, instructions and MACs" in text
     assert "instructions, predicted" in text
     assert "for a cortex-m4; 95 of 100 operators measured" in text
 

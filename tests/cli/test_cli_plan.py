@@ -67,7 +67,7 @@ def test_the_front_goes_down(model: Path) -> None:
     assert document["arena_bytes"] == plan_json(model)["arena_bytes"]
     assert all(stage["strip_width"] is None for stage in document["stages"])
     lines = fine(call("plan", model, "--front")).splitlines()
-    assert lines[0] == "All plans that no other beats in both arena and instructions"
+    assert lines[0] == "All plans that no other beats in RAM, instructions and MACs"
     shown = [line.split() for line in lines[2 : 2 + len(front)]]
     assert [int(line[0].replace(",", "")) for line in shown] == arenas
     assert [float(line[2]) for line in shown] == [round(o, 4) for o in overheads]
