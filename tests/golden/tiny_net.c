@@ -8,14 +8,20 @@
 #include "lt_softmax.h"
 #include "lt_version.h"
 
-static const int32_t tiny_net_weights_0[10] = {
+#ifdef TINY_NET_WEIGHTS_SECTION
+#define TINY_NET_WEIGHTS_PLACED __attribute__((section(TINY_NET_WEIGHTS_SECTION)))
+#else
+#define TINY_NET_WEIGHTS_PLACED
+#endif
+
+static const int32_t tiny_net_weights_0[10] TINY_NET_WEIGHTS_PLACED = {
     662681562, -52944073, 1391783844, 1053917399, 1410067553, 393958336, -1522796567, -887327758,
     45520, 11859,
 };
 static const int32_t tiny_net_const_1[5] = {
     -2252, 1439390875, 1278, 1594201858, 1542,
 };
-static const int32_t tiny_net_weights_2[4] = {
+static const int32_t tiny_net_weights_2[4] TINY_NET_WEIGHTS_PLACED = {
     344331765, 421749198, 1859896072, 883654907,
 };
 static const int32_t tiny_net_const_3[5] = {

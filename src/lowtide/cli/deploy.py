@@ -418,7 +418,7 @@ def check(
             result = verdicts.check(compiled, board, limits, stored, cached=given("cached"))
         if bundle is not None:
             made = compiled if package is None else exported(compiled, package)
-            result = replace(result, stored=stored_in(bundle, made))
+            result = replace(result, stored=stored_in(bundle, made.files, made.origin))
     except LowtideError as error:
         if junit is not None and not isinstance(error, UsageError):
             write_together({junit: report.refused_junit(model, error)}, replacing())

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING
 
 from lowtide.commands.cutting import ends_of
 from lowtide.commands.options import Options, flags_of
@@ -14,9 +13,6 @@ from lowtide.emit.origin import Origin, command_in, made_of
 from lowtide.errors import UsageError
 from lowtide.ir import Model
 from lowtide.plans.file import model_digest
-
-if TYPE_CHECKING:
-    from lowtide.commands.compiling import Compiled
 
 PLAN = "PLAN.json"
 """What stands for the file of a plan that was given: programs do not know its name."""
@@ -80,17 +76,17 @@ def command_of(folder: Path) -> Sequence[str]:
     return words
 
 
-def stored_in(folder: Path, compiled: Compiled) -> Stored:
-    """The files in `folder` beside those of `compiled`; what else is there does not matter."""
+def stored_in(folder: Path, files: Mapping[str, bytes], origin: Origin) -> Stored:
+    """The files in `folder` beside `files`, of `origin`; what else is there does not matter."""
     changed, missing = [], []
-    for name, content in compiled.files.items():
+    for name, content in files.items():
         try:
             if (folder / name).read_bytes() != content:
                 changed.append(name)
         except OSError:
             missing.append(name)
-    other = _other(folder, compiled.origin) if changed else ""
-    return Stored(str(folder), len(compiled.files), other, tuple(changed), tuple(missing))
+    other = _other(folder, origin) if changed else ""
+    return Stored(str(folder), len(files), other, tuple(changed), tuple(missing))
 
 
 def _other(folder: Path, now: Origin) -> str:
