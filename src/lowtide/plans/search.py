@@ -63,6 +63,8 @@ def ladder(space: Space, step: float = _STEP) -> Iterator[Path]:
         last = path
         yield path
         limit = path.peak - 1
+        if limit < 0:  # no operators
+            return
         path = cheapest(space, min(limit, int(path.peak * step))) or cheapest(space, limit)
         if path is None and (leanest := last.leanest()).cost > last.cost:
             yield leanest
