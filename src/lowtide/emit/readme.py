@@ -53,8 +53,8 @@ each to where it is told.{pushed if how.pushes else ""}"""
             inputs += f"""
 
 The input is a window that slides: all of its {graph.hop.rows} rows are wanted at first, then
-{graph.hop.new} for each run; the outputs are those of the rows that came last. After a row that was lost,
-reset."""
+{graph.hop.new} for each run; the outputs are those of the rows that came last. After a row that was
+lost, reset."""
         give = f"    {name}_set_pull(&net, your_pull, your_context); /* once */"
     else:
         kept = (
