@@ -51,6 +51,12 @@ Or give rows as they come:
 `{name}_push_rows(&net, rows, n)` does the same with rows that lie elsewhere, and copies them."""
         inputs = f"""Rows of the inputs are asked for, in order, as they are needed: the callback writes
 each to where it is told.{pushed if how.pushes else ""}"""
+        if graph.hop is not None:
+            inputs += f"""
+
+The input is a window that slides: all of its {graph.hop.rows} rows are wanted at first, then
+{graph.hop.new} for each run; the outputs are those of the rows that came last. After a row that was
+lost, reset."""
         give = f"    {name}_set_pull(&net, your_pull, your_context); /* once */"
     else:
         kept = (
