@@ -10,13 +10,14 @@ from bench.shared.outside import NeedsError, shared_model
 from bench.shared.programs import M4, end_of, problem_of
 from bench.shared.tables import Row, verdict
 from bench.shared.work import in_two_processes
-from lowtide.commands import checking, reordering
+from lowtide.commands import checking
 from lowtide.commands.checking import Ran
 from lowtide.commands.compiling import compile_model
 from lowtide.commands.options import Options
 from lowtide.errors import LowtideError
 from lowtide.ir import Model
 from lowtide.ir.macs import graph_macs
+from lowtide.zoo.loading import load
 
 _SPEECH, _KWS, _WAKE = "tflm_micro_speech_int8", "mlperf_kws_int8", "zoo:wake-word-window"
 
@@ -125,4 +126,4 @@ def _whole(network: str) -> Ran:
 
 
 def _loaded(network: str) -> Model:
-    return lowtide.load(network if network.startswith("zoo:") else str(shared_model(network)))
+    return load(network if network.startswith("zoo:") else shared_model(network))
