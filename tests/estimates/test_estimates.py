@@ -69,6 +69,17 @@ def test_estimates_are_near_the_program(name: str) -> None:
     assert found.tflm_bytes == compiled.tflm_bytes.ram
 
 
+@pytest.mark.parametrize(("name", "hop"), [("wake-word-window", 1), ("ds-cnn-kws", 2)])
+def test_windows_that_slide_are_estimated_as_they_are_compiled(name: str, hop: int) -> None:
+    model = lowtide.load(f"zoo:{name}")
+    (needs,) = lowtide.estimate(model, hop=hop).needs.values()
+    compiled = compile_model(model, Options(hop=hop, simplify=False))
+    assert needs.ram_bytes == pytest.approx(compiled.ram_bytes, rel=0.03)
+    assert needs.instructions == pytest.approx(compiled.instructions_predicted, rel=0.05)
+    with pytest.raises(UsageError, match="streamed in"):
+        lowtide.estimate(model, hop=hop, inputs=("resident", "streamed"))
+
+
 def test_most_random_networks_are_near_too() -> None:
     """Of networks of some hundred bytes; what a program needs depends on how its kernels fit, too."""
     near = 0

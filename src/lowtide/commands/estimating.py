@@ -15,7 +15,7 @@ from lowtide.commands.options import Options
 from lowtide.commands.passing import passed
 from lowtide.commands.refusing import advised
 from lowtide.emit.footprint import STACK
-from lowtide.errors import ModelError
+from lowtide.errors import ModelError, UsageError
 from lowtide.estimates.figures import flash_bytes
 from lowtide.estimates.network import Network
 from lowtide.ir import Graph, Model
@@ -93,22 +93,29 @@ def estimate(
     graph: Graph | Named,
     budget: int | None = None,
     *,
-    inputs: Sequence[InputMode] = MODES,
+    inputs: Sequence[InputMode] | None = None,
     target: Target = ANY,
     simplify: bool = False,
+    hop: int | None = None,
     effort: float = 1.0,
 ) -> Estimate:
-    """What a network will take as a program, in each of the input modes `inputs`, in milliseconds.
+    """What a network will take as a program, in each of the input modes `inputs` (by default all), in
+    milliseconds.
 
     `graph` is a graph (such as `Shapes` makes), a model, the bytes of a file, or its name, as `load`
     takes it. With a `budget`, in bytes of arena and state, a mode is given up as soon as it is known
     not to fit. `target` is the core to compile for; with `simplify`, what no input can change is left
-    out first, which takes longer than the rest. `effort` is a factor of what the search for the best
-    order may do.
+    out first, which takes longer than the rest. With a `hop`, the input is a window that moves on by so
+    many rows for each run, which are streamed in; instructions are those of a hop. `effort` is a factor
+    of what the search for the best order may do.
 
     Raises ModelError for a network that cannot be compiled, as `compile` does, and UsageError for a
     mode that there is not.
     """
+    if inputs is None:
+        inputs = MODES if hop is None else ("streamed",)
+    elif hop is not None and set(inputs) != {"streamed"}:
+        raise UsageError("the new rows of a window that slides are streamed in", "leave out inputs")
     model = _model(graph)
     source = graph_of(model)
     given = _inputs_bytes(source)
@@ -121,8 +128,8 @@ def estimate(
     if len(needs) == len(inputs):
         return found
     for mode in inputs:
-        Options(input_mode=mode)  # raises for none of them
-    options = Options(simplify=simplify, target=target)
+        Options(input_mode=mode, hop=hop)  # raises for none of them
+    options = Options(simplify=simplify, target=target, hop=hop)
     ready = passed(model, options).graph
     order = best_order(ready, effort=effort)
     try:
