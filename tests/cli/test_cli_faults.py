@@ -10,8 +10,8 @@ import pytest
 from command import call, refused
 
 from lowtide.cli import faults
-from lowtide.commands import reordering
 from lowtide.errors import FaultError
+from lowtide.zoo import loading
 
 
 def _broken(_: object, **__: object) -> None:
@@ -21,7 +21,7 @@ def _broken(_: object, **__: object) -> None:
 def test_a_fault_is_one_message_and_a_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reordering, "load", _broken)
+    monkeypatch.setattr(loading, "load", _broken)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     result = call("compile", "a model.tflite", "-o", tmp_path / "out", fault=True)
     refused(result, faults.FAULT, "a fault of lowtide: KeyError: 'something", str(tmp_path))
@@ -39,7 +39,7 @@ def test_a_fault_that_lowtide_finds_itself(tmp_path: Path, monkeypatch: pytest.M
     def contradictory(_: object, **__: object) -> None:
         raise FaultError("node 0 of the program reads row 1 before it is made")
 
-    monkeypatch.setattr(reordering, "load", contradictory)
+    monkeypatch.setattr(loading, "load", contradictory)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     result = call("compile", "a model.tflite", "-o", tmp_path / "out", fault=True)
     [report] = tmp_path.iterdir()
@@ -55,7 +55,7 @@ def test_a_fault_without_a_place_for_the_report(monkeypatch: pytest.MonkeyPatch)
     def full(**_: object) -> None:
         raise OSError("no space")
 
-    monkeypatch.setattr(reordering, "load", _broken)
+    monkeypatch.setattr(loading, "load", _broken)
     monkeypatch.setattr(tempfile, "mkstemp", full)
     result = call("analyze", "model.tflite", fault=True)
     refused(result, faults.FAULT, "KeyError", "it is at test_cli_faults.py, line ")

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from command import call, fine, refused, run
 
-from lowtide.commands import reordering
 from lowtide.machines.board import load_boards
+from lowtide.zoo import loading
 from networks import contents, loaded
 
 
@@ -132,7 +132,7 @@ def test_outputs_that_differ(monkeypatch: pytest.MonkeyPatch) -> None:
     at = source.index(weights)
     changed = source[:at] + bytes(x ^ 0x55 for x in weights) + source[at + len(weights) :]
     other = replace(model, path="zoo:figure1", source=changed)
-    monkeypatch.setattr(reordering, "load", lambda _, **__: other)
+    monkeypatch.setattr(loading, "load", lambda _, **__: other)
     result = call("run", "zoo:figure1", "--board", "mps2-an386")
     assert result.code == 1
     assert "outputs differ from TensorFlow Lite Micro: tensor " in result.out

@@ -58,6 +58,7 @@ READ = {
     ),
     *((command, "board_file") for command in ("boards", "report", "run", "check")),
     *(("check", "baseline"), ("report", "compare"), ("quantize", "data")),
+    *(("check", "bundle"), ("verify", "windows"), ("run", "windows")),
     *(("fit", "models"), ("sweep", "inputs")),
     *(("evaluate", name) for name in ("model", "data", "labels", "against", "plan_file")),
 }

@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 from command import call, fine, refused, run
 
-from lowtide.commands import reordering
 from lowtide.ir import Model
 from lowtide.oracle.samples import reference, sample_inputs
 from lowtide.prove.proof import NOT_PROVED as NOT_PROVED_EITHER
+from lowtide.zoo import loading
 from networks import contents, loaded
 
 _OPERATOR = 4  # of figure1: neither the first nor the last to run
@@ -41,7 +41,7 @@ def _damaged() -> Model:
 def damaged(monkeypatch: pytest.MonkeyPatch) -> Model:
     """Every command loads the damaged model."""
     model = _damaged()
-    monkeypatch.setattr(reordering, "load", lambda _, **__: model)
+    monkeypatch.setattr(loading, "load", lambda _, **__: model)
     return model
 
 

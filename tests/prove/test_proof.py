@@ -15,6 +15,7 @@ from lowtide.commands.compiling import Compiled, compile_model
 from lowtide.commands.options import Options
 from lowtide.commands.proving import told
 from lowtide.emit.bundle import bundle
+from lowtide.emit.origin import Origin
 from lowtide.machines.board import find_target
 from lowtide.program.assemble import Assembly
 from lowtide.prove import proof as proving
@@ -122,8 +123,8 @@ def test_an_operator_without_a_contract_is_left_out(monkeypatch: pytest.MonkeyPa
 def test_a_program_that_is_not_proved_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is a fault of lowtide's, which says where."""
 
-    def wrong(assembly: Assembly, name: str) -> Mapping[str, bytes]:
-        files = bundle(assembly, name)
+    def wrong(assembly: Assembly, name: str, origin: Origin) -> Mapping[str, bytes]:
+        files = bundle(assembly, name, origin)
         text = files["figure1.c"].decode()
         first = re.sub(
             r"(apart \*/\n    \{ )(\d+)", lambda m: f"{m[1]}{int(m[2]) + 1}", text, count=1
