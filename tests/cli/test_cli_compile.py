@@ -121,7 +121,7 @@ def test_the_json_document(tmp_path: Path) -> None:
         "proof": proof_document(program.proof),
         "lowtide": program.origin.version,
         "sha256": program.origin.digest,
-        "command": program.origin.command(),
+        "command": f"lowtide compile zoo:figure1 {flags} -o Fig",
         "core": "any",
         **predicted_fields(program),
     }
