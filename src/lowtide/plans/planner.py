@@ -10,7 +10,7 @@ Cost is predicted instructions; only the limit of P1 may be one of MACs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import heappop, heappush
@@ -74,7 +74,7 @@ class Plans:
         if self.ready.blocks:
             spaces.append(without_blocks(self.plain))
         before = () if self.before is None else self.before.plain_candidates
-        return (*before, *self._candidates(spaces))
+        return (*before, *self._candidates(spaces, before))
 
     @cached_property
     def candidates(self) -> tuple[Candidate, ...]:
@@ -82,12 +82,18 @@ class Plans:
         if not self.strips:
             return self.plain_candidates
         before = () if self.before is None else self.before.candidates
-        return (*before, *self.plain_candidates, *self._candidates([self.space]))
+        known = tuple(dict.fromkeys((*before, *self.plain_candidates)))
+        return (*known, *self._candidates([self.space], known))
 
-    def _candidates(self, spaces: list[Space]) -> Iterator[Candidate]:
+    def _candidates(self, spaces: list[Space], known: Sequence[Candidate]) -> Iterator[Candidate]:
+        """Those whose paths none of the others and of those that are `known` beats. What is known stays,
+        so that more effort leaves out nothing."""
+        paths = [of.path for of in known]
         for space in spaces:
             for path in ladder(space):
-                yield Candidate(path, space, self.placer)
+                if not any(other.beats(path) for other in paths):
+                    paths.append(path)
+                    yield Candidate(path, space, self.placer)
 
     @property
     def complete(self) -> bool:
@@ -110,9 +116,9 @@ class Plans:
         nodes = (node for op in self.ready.graph.ops for node in self.ready.lowered[op.id].nodes)
         return sum(price.whole for price in self.placer.model.prices(nodes).values())
 
-    def times(self, point: Point, unit: Unit) -> float:
-        """The cost of a plan over the network's own."""
-        return (point.macs if unit == "macs" else point.cost) / self.own(unit)
+    def times(self, plan: Point | Candidate, unit: Unit) -> float:
+        """The cost of a plan over the network's own; of a candidate that of its plans at least."""
+        return (plan.macs if unit == "macs" else plan.cost) / self.own(unit)
 
 
 def plans_of(
@@ -188,7 +194,8 @@ def within_cost(plans: Plans, most: float, unit: Unit = "macs") -> Point:
 
     Raises InfeasibleError if `most` is below 1.
     """
-    for point in _by_arena(plans.candidates):
+    may = (of for of in plans.candidates if plans.times(of, unit) <= most)
+    for point in _by_arena(may):
         if plans.times(point, unit) <= most:
             return point
     raise InfeasibleError(

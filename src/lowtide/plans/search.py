@@ -42,6 +42,17 @@ class Path:
         """Whether a stage runs in strips."""
         return any(edge.width is not None for edge in self.edges)
 
+    def beats(self, other: Path) -> bool:
+        """Whether the other one is better in nothing; to have no blocks is better, and so is to have all
+        operators in their smallest forms, which may place better."""
+        return (
+            self.cost <= other.cost
+            and self.peak <= other.peak
+            and self.macs <= other.macs
+            and (not self.blocks or other.blocks > 0)
+            and (any(other.rooms) or not any(self.rooms))
+        )
+
     def leanest(self) -> Path:
         """The same with all operators in their smallest forms."""
         cost = sum(edge.leanest for edge in self.edges)
