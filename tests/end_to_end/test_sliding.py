@@ -20,6 +20,7 @@ from lowtide.commands.options import Options
 from lowtide.commands.planned import planned_model
 from lowtide.errors import InfeasibleError, ModelError, UsageError
 from lowtide.ir.macs import graph_macs
+from lowtide.machines.board import targets
 from lowtide.oracle.samples import reference
 from lowtide.passes.hop.cones import Moving
 from lowtide.report.deployment import verified_text
@@ -43,13 +44,24 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def options(seed: int) -> Options:
-    """Some hop, core and choice of what is kept."""
+    """Some hop and choice of what is kept, with any other options that a window that slides may have."""
     rng = Random(seed)
-    hop, core = rng.choice([1, 1, 1, 2, 2, 3, 4, 6]), rng.choice(["any", "cortex-m4"])
-    keep = rng.choice([None, None, None, 0, 1, 2])
-    overhead = 3.0 if rng.random() < 0.2 else None
-    given = {"hop": hop, "keep": keep, "target": core, "max_overhead": overhead}
-    return Options(**given, name="net", effort=0.05, slices=rng.random() < 0.4)  # type: ignore[arg-type]
+    limit = rng.choice([{}, {}, {}, {"max_overhead": 3.0}, {"smallest": True}, {"fastest": True}])
+    cores = targets()
+    return Options(
+        **limit,  # type: ignore[arg-type]
+        hop=rng.choice([1, 1, 1, 2, 2, 3, 4, 6]),
+        keep=rng.choice([None, None, None, 0, 1, 2]),
+        cost=rng.choice(["macs", "instructions"]),
+        target=cores[rng.choice(sorted(cores))],
+        align=rng.choice([4, 16, 16, 64]),
+        simplify=rng.random() < 0.8,
+        quantized_io=rng.random() < 0.2,
+        input_type="uint8" if rng.random() < 0.15 else "file",
+        slices=rng.random() < 0.4,
+        name="net",
+        effort=0.05,
+    )
 
 
 def outcome(seed: int) -> str:
@@ -57,7 +69,7 @@ def outcome(seed: int) -> str:
     try:
         compiled = compile_model(parse(sliding_network(seed), path="net"), options(seed))
     except (ModelError, UsageError) as error:
-        assert "--hop" in str(error), f"network {seed}: {error}"
+        assert "--hop" in str(error) or "--input-type" in str(error), f"network {seed}: {error}"
         return "refused"
     result = checking.verify(compiled, seed=seed)
     assert result.bit_exact, f"network {seed}: {verified_text(compiled, result)}"
@@ -107,6 +119,13 @@ def test_less_is_kept_in_less_memory() -> None:
     assert smallest.ram_bytes <= ways[0].ram_bytes
     with pytest.raises(InfeasibleError, match="no plan of this network fits 2,048 bytes"):
         compile_model(model, Options(hop=2, max_ram=2048, effort=0.1))
+
+
+def test_kept_rows_lie_apart_from_those_at_the_edges() -> None:
+    """Rows of padding are made in every hop, and take no memory that outlives it."""
+    compiled = compile_model(model_of("ds-cnn-kws"), Options(hop=2, keep=4, target="cortex-m4"))
+    assert compiled.ram_bytes <= 25_000
+    assert compiled.instructions_predicted <= 1_600_000
 
 
 def test_the_front_has_plans_that_keep_more_and_less() -> None:

@@ -123,10 +123,13 @@ def _nothing(graph: Graph, cones: Cones, hop: int) -> ModelError:
 
 @dataclass(slots=True)
 class _Run:
-    """Rows `rows` of a tensor, as tensor `tensor` of the new graph."""
+    """Rows `rows` of a tensor, as every `step`-th row of tensor `tensor` of the new graph, from row `at`
+    on."""
 
     rows: range
     tensor: int
+    at: int = 0
+    step: int = 1
 
 
 @dataclass(slots=True)
@@ -196,21 +199,21 @@ class _Sliding:
     def settle(self, tensor: int, pieces: list[_Run]) -> None:
         """Put pieces of a tensor together with the rows that are kept of it."""
         of = self.work[tensor]
+        if of.kept and of.apart:
+            self.there[tensor] = self.beside(tensor, pieces)
+            return
         found = []
         for run in of.there:
             inside = [piece for piece in pieces if piece.rows.start in run]
-            if not of.kept or of.kept.start not in run:
-                (one,) = inside
-                found.append(one)
-            elif self.cones.moving[tensor].period(self.hop) == 1:
+            if of.kept and of.kept.start in run:
                 found.append(self.in_place(tensor, run, inside))
             else:
-                found.append(self.in_phases(tensor, run, inside))
+                found += inside
         self.there[tensor] = found
 
     def in_place(self, tensor: int, run: range, pieces: list[_Run]) -> _Run:
         """A run with rows that are kept, in a variable."""
-        of, variable = self.work[tensor], self.variable(tensor, run)
+        of, variable = self.work[tensor], self.variable(tensor, run, len(run))
         for piece in pieces:
             row = piece.rows.start - run.start
             self.ops.append(WriteRowsOp(id=-1, inputs=(variable, piece.tensor), row=row))
@@ -218,27 +221,35 @@ class _Sliding:
         self.shifted.append((variable, shift, of.kept.stop - run.start))
         return _Run(run, variable)
 
-    def in_phases(self, tensor: int, run: range, pieces: list[_Run]) -> _Run:
-        """The same with a variable for each phase: the oldest one's rows are those of this window, and
-        rows move on from one variable to the next, up to the newest."""
+    def beside(self, tensor: int, pieces: list[_Run]) -> list[_Run]:
+        """Rows that are kept in a variable, behind them the new ones that will be; the others are beside
+        them, for this invocation alone."""
         of, moving = self.work[tensor], self.cones.moving[tensor]
-        kept, shift = of.kept, moving.shift(self.hop)
-        phases = [self.variable(tensor, kept) for _ in range(moving.period(self.hop))]
-        parts = sorted([*pieces, _Run(kept, phases[0])], key=lambda part: part.rows.start)
-        whole = self.like(tensor, run)
-        options = {"axis": moving.axis, "fused_activation_function": 0}
-        inputs = tuple(part.tensor for part in parts)
-        self.ops.append(Op(-1, "CONCATENATION", inputs, (whole,), options))
-        self.there[tensor] = [_Run(run, whole)]
-        newest = self.take(tensor, range(kept.start + shift, kept.stop + shift))
-        for older, newer in zip(phases, [*phases[1:], newest], strict=True):
-            self.ops.append(Op(-1, "ASSIGN_VARIABLE", (older, newer), ()))
-        return _Run(run, whole)
+        period, shift = moving.period(self.hop), moving.shift(self.hop)
+        slots = of.slots(period, shift)
+        variable = self.variable(tensor, of.stored, slots)
+        self.there[tensor] = pieces
+        new = self.take(tensor, range(of.kept.stop, of.stored.stop))
+        self.ops.append(WriteRowsOp(id=-1, inputs=(variable, new), row=slots - shift))
+        self.shifted.append((variable, shift, slots - shift))
+        if period == 1:
+            kept = [_Run(of.stored, variable)]
+        elif shift == 1:
+            kept = [_Run(of.kept, variable, step=period)]
+        else:  # each period's, of which the oldest are cut off
+            kept, stop, at = [], of.kept.stop, slots - (period + 1) * shift
+            while stop > of.kept.start:
+                rows = range(max(of.kept.start, stop - shift), stop)
+                kept.append(_Run(rows, variable, max(0, at)))
+                stop, at = stop - shift, at - period * shift
+        return sorted([*pieces, *kept], key=lambda part: part.rows.start)
 
-    def variable(self, tensor: int, rows: range) -> int:
-        """A new variable for some rows of a tensor."""
+    def variable(self, tensor: int, rows: range, slots: int) -> int:
+        """A new variable for some rows of a tensor, of as many as `slots`."""
         made = self.like(tensor, rows)
-        self.tensors[made] = replace(self.tensors[made], is_variable=True)
+        axis, shape = self.cones.moving[tensor].axis, self.tensors[made].shape
+        shape = (*shape[:axis], slots, *shape[axis + 1 :])
+        self.tensors[made] = replace(self.tensors[made], shape=shape, is_variable=True)
         return made
 
     def piece(self, op: Op, flow: Flow, rows: range) -> _Run:
@@ -279,18 +290,43 @@ class _Sliding:
 
     def take(self, tensor: int, rows: range) -> int:
         """The tensor that has these rows of `tensor`, and no others."""
-        run = next(r for r in self.there[tensor] if rows.start in r.rows)
-        if run.rows == rows:
+        run = self.run_from(tensor, rows.start)
+        axis = self.cones.moving[tensor].axis
+        if run.rows == rows and self.tensors[run.tensor].shape[axis] == len(rows):
             return run.tensor
         if (tensor, rows) not in self.cut:
-            made = self.like(tensor, rows)
-            shape, axis = self.tensors[run.tensor].shape, self.cones.moving[tensor].axis
-            first = rows.start - run.rows.start
-            taken = [range(n) for n in shape]
-            taken[axis] = range(first, first + len(rows))
-            self.ops.append(self.strided(run.tensor, made, taken))
+            inside = rows.stop <= run.rows.stop
+            made = self.part(tensor, rows, run) if inside else self.joined(tensor, rows)
             self.cut[tensor, rows] = made
         return self.cut[tensor, rows]
+
+    def run_from(self, tensor: int, row: int) -> _Run:
+        """The run that has most rows of `tensor` from `row` on."""
+        return max((r for r in self.there[tensor] if row in r.rows), key=lambda r: r.rows.stop)
+
+    def part(self, tensor: int, rows: range, run: _Run) -> int:
+        """A tensor for some rows of a run."""
+        made = self.like(tensor, rows)
+        shape, axis = self.tensors[run.tensor].shape, self.cones.moving[tensor].axis
+        first = run.at + run.step * (rows.start - run.rows.start)
+        taken = [range(n) for n in shape]
+        taken[axis] = range(first, first + run.step * (len(rows) - 1) + 1, run.step)
+        self.ops.append(self.strided(run.tensor, made, taken))
+        return made
+
+    def joined(self, tensor: int, rows: range) -> int:
+        """A tensor for rows of several runs."""
+        parts, first = [], rows.start
+        while first < rows.stop:
+            run = self.run_from(tensor, first).rows
+            later = (r.rows for r in self.there[tensor] if r.rows.stop > run.stop)
+            stop = min(rows.stop, run.stop, *(r.start for r in later))  # pieces stay whole
+            parts.append(self.take(tensor, range(first, stop)))
+            first = stop
+        made = self.like(tensor, rows)
+        options = {"axis": self.cones.moving[tensor].axis, "fused_activation_function": 0}
+        self.ops.append(Op(-1, "CONCATENATION", tuple(parts), (made,), options))
+        return made
 
     def whole(self, tensor: int) -> int:
         """The tensor that has all rows of `tensor`."""
