@@ -7,6 +7,7 @@ and the rows that callers in C of the tests' own give are those that the header 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -14,8 +15,10 @@ import numpy as np
 import pytest
 from programs import run_main
 
+from lowtide.advice.reporting import report_on
 from lowtide.commands import checking
 from lowtide.commands.compiling import compile_model
+from lowtide.commands.known import Known
 from lowtide.commands.options import Options
 from lowtide.commands.planned import planned_model
 from lowtide.errors import InfeasibleError, ModelError, UsageError
@@ -24,7 +27,8 @@ from lowtide.machines.board import targets
 from lowtide.oracle.samples import reference
 from lowtide.passes.hop.cones import Moving
 from lowtide.report.deployment import verified_text
-from lowtide.report.planned import plan_text
+from lowtide.report.page import report_document
+from lowtide.report.planned import plan_document, plan_text
 from lowtide.tflite.read import parse
 from networks import model_of
 from random_nets import Maker
@@ -132,6 +136,38 @@ def test_the_front_has_plans_that_keep_more_and_less() -> None:
     planned = planned_model(model_of("ds-cnn-kws"), Options(hop=2, effort=0.1), front=True)
     hops = [point.ready.graph.hop for point in planned.points or ()]
     assert {hop.kept for hop in hops if hop is not None} >= {0, 2, 4}
+
+
+def test_limits_agree_with_the_front() -> None:
+    """A larger limit is never slower, and no plan of the front is better than what a limit gives."""
+    model = model_of("ds-cnn-kws")
+    known, asked = Known(model), Options(hop=2, effort=0.1)
+    points = planned_model(model, asked, front=True, known=known).points or ()
+    last = 0
+    for point in sorted(points, key=lambda p: -p.ram_bytes):
+        limited = compile_model(model, replace(asked, max_ram=point.ram_bytes), known=known)
+        best = min(p.cost for p in points if p.ram_bytes <= point.ram_bytes)
+        assert limited.ram_bytes <= point.ram_bytes
+        assert last <= limited.instructions_predicted <= best
+        last = limited.instructions_predicted
+    for cost in ("macs", "instructions"):
+        sizes = [
+            compile_model(model, replace(asked, max_overhead=f, cost=cost), known=known).ram_bytes
+            for f in (1.0, 1.1, 1.6, 3.0)
+        ]
+        assert sizes == sorted(sizes, reverse=True)
+
+
+def test_what_is_kept_is_shown() -> None:
+    """In the text and the document of a plan, and in a report, whose plans may keep less."""
+    model, asked = model_of("ds-cnn-kws"), Options(hop=2, effort=0.1)
+    planned = planned_model(model, asked)
+    assert "25    17                 8       5,440  block_0/pointwise/Conv2D" in plan_text(planned)
+    reported = report_on(model, asked)
+    (network,) = report_document(reported)["networks"]
+    assert network["slid"] == plan_document(planned)["slid"]
+    assert sum(of["state_bytes"] for of in network["slid"]) <= planned.compiled.state_bytes
+    assert (reported.tight or planned.compiled).ram_bytes <= planned.compiled.ram_bytes
 
 
 def test_a_program_says_what_it_wants(tmp_path: Path) -> None:

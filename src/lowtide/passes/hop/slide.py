@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from lowtide.errors import ModelError, UsageError
-from lowtide.ir.graph import DType, Graph, Hop, Op, Piece, Tensor
+from lowtide.ir.graph import DType, Graph, Hop, Op, Piece, Slid, Tensor
 from lowtide.ir.operands import Operands
 from lowtide.ir.slices import sliced
 from lowtide.ir.state import ShiftRowsOp, WriteRowsOp, keeps_state
@@ -53,7 +53,8 @@ def slide(graph: Graph, hop: int, keep: int | None = None) -> Simplified:
     phases = math.lcm(*(cones.moving[t].period(hop) for t, of in work.items() if of.kept))
     made = _Sliding(shaped, cones, work, hop)
     new = made.graph()
-    new = replace(new, hop=Hop(given, rows, hop, count, most, phases, made.pieces))
+    slid = tuple(made.slid(t) for t in cones.moving if work[t].kept or work[t].made)
+    new = replace(new, hop=Hop(given, rows, hop, count, most, phases, made.pieces, slid))
     tensors = (*graph.tensors[: given + 1], *new.tensors[given + 1 :])
     new = replace(new, tensors=tensors)  # the window as its caller has it
     return changed(graph, new)
@@ -146,6 +147,7 @@ class _Sliding:
     there: dict[int, list[_Run]] = field(default_factory=dict)
     cut: dict[tuple[int, range], int] = field(default_factory=dict)
     pieces: dict[int, Piece] = field(default_factory=dict)
+    variables: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.tensors = list(self.old.tensors)
@@ -178,6 +180,12 @@ class _Sliding:
             self.ops.append(ShiftRowsOp(id=-1, inputs=variables, rows=shifts, kept=kept))
         whole = replace(self.old, tensors=tuple(self.tensors), inputs=(taken,))
         return with_ops(whole, self.ops)
+
+    def slid(self, tensor: int) -> Slid:
+        """What became of a tensor's rows."""
+        of, rows = self.work[tensor], self.cones.moving[tensor].rows
+        made = sum(map(len, of.made))
+        return Slid(tensor, rows, len(of.kept), made, self.variables.get(tensor))
 
     def add(self, tensor: Tensor) -> int:
         """A new tensor; its id."""
@@ -250,6 +258,7 @@ class _Sliding:
         axis, shape = self.cones.moving[tensor].axis, self.tensors[made].shape
         shape = (*shape[:axis], slots, *shape[axis + 1 :])
         self.tensors[made] = replace(self.tensors[made], shape=shape, is_variable=True)
+        self.variables[tensor] = made
         return made
 
     def piece(self, op: Op, flow: Flow, rows: range) -> _Run:
