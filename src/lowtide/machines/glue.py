@@ -56,17 +56,21 @@ def read_interface(bundle: Mapping[str, bytes], name: str) -> Interface:
             )
         return found[f"{prefix}_{key}"]
 
+    def has(function: str) -> bool:
+        return re.search(rf"\b{name}_{function}\s*\(", header) is not None
+
     return Interface(
         name,
         size("ARENA_SIZE"),
         found.get(f"{prefix}_STATE_SIZE", 0),
         tuple(size(f"INPUT_{i}_BYTES") for i in range(size("INPUTS"))),
         tuple(size(f"OUTPUT_{i}_BYTES") for i in range(size("OUTPUTS"))),
-        *(
-            re.search(rf"\b{name}_{function}\s*\(", header) is not None
-            for function in ("set_input", "set_pull", "push_rows", "set_take", "invoke_some")
-        ),
-        found.get(f"{prefix}_HOP_ROWS", 0),
+        sets_inputs=has("set_input"),
+        pulls=has("set_pull"),
+        pushes=has("push_rows"),
+        takes=has("set_take"),
+        slices=has("invoke_some"),
+        hop_rows=found.get(f"{prefix}_HOP_ROWS", 0),
     )
 
 
