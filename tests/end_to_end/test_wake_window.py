@@ -13,11 +13,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from test_wake_word import HOP, made_sound
 
 from lowtide.oracle.samples import reference
 from networks import loaded
 from stateful import sequence
-from test_wake_word import HOP, made_sound
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "wake_window"
 ROWS, WIDE = 30, 40
