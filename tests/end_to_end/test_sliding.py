@@ -326,6 +326,13 @@ def test_refusals() -> None:
         "ds-cnn-kws", hop=49
     )
     assert "--keep is for windows that slide" in refused("ds-cnn-kws", keep=1)
+    assert "--hop-axis is for windows that slide" in refused("ds-cnn-kws", hop_axis=1)
+    assert refused("ds-cnn-kws", hop=2, hop_axis=2) == (
+        "--hop-axis 2: a window slides along axis 1 of [1, 49, 10, 1], the first behind the batch that "
+        "is longer than 1\n  remedy: export the network with height and width swapped, so that what "
+        "comes one after the other are its rows"
+    )
+    compile_model(model_of("wake-word-window"), Options(hop=1, hop_axis=1))
     excluded: dict[str, dict[str, object]] = {
         "--input const": {"input_mode": "const"},
         "--output streamed": {"output_mode": "streamed"},

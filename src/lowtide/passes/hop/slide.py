@@ -28,16 +28,24 @@ from lowtide.passes.rewriting import next_buffer, readers_of, rewritten, with_op
 from lowtide.passes.simplify.result import Simplified, changed
 
 
-def slide(graph: Graph, hop: int, keep: int | None = None) -> Simplified:
+def slide(graph: Graph, hop: int, keep: int | None = None, time: int | None = None) -> Simplified:
     """`graph`, of `check_slides`, for a window that moves on by `hop` rows, keeping rows of the input
     and of `keep` other tensors, by default of those that save work.
 
     Raises ModelError for a network that can keep nothing, UsageError for a hop that is not less than the
-    window.
+    window, or if axis `time` of the input is not that of its rows.
     """
     (given,) = graph.inputs
     shaped, axis = _in_rows(graph)
     rows = shaped.tensors[given].shape[axis]
+    if time not in (None, axis):
+        shape = list(shaped.tensors[given].shape)
+        raise UsageError(
+            f"--hop-axis {time}: a window slides along axis {axis} of {shape}, the first behind the "
+            "batch that is longer than 1",
+            "export the network with height and width swapped, so that what comes one after the other "
+            "are its rows",
+        )
     if hop >= rows:
         raise UsageError(
             f"--hop {hop}: the window has {rows} rows, and such a hop leaves none of them",
