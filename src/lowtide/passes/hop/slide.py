@@ -165,9 +165,9 @@ class _Sliding:
         given = self.old.inputs[0]
         rows = self.work[given].made[0]
         taken = new = self.like(given, rows)
-        if self.cones.moving[given].axis > 1:  # rows of a map, for its caller
-            shape = self.tensors[new].shape
-            in_rows = (1, len(rows), *shape[self.cones.moving[given].axis + 1 :])
+        axis, shape = self.cones.moving[given].axis, self.tensors[new].shape
+        if axis > 1 or len(shape) == 2:  # rows of a map, for its caller
+            in_rows = (1, len(rows), *(shape[axis + 1 :] or (1,)))
             taken = self.add(replace(self.tensors[new], shape=in_rows))
             self.ops.append(Op(-1, "RESHAPE", (taken,), (new,)))
         self.settle(given, [_Run(rows, new)])
