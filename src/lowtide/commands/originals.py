@@ -152,6 +152,7 @@ def _rows(compiled: Compiled, tensor: int, whole: Array) -> Array:
     piece = _piece(compiled, tensor)
     if piece is None:
         return whole
+    whole = whole.reshape(compiled.graph.tensors[piece.tensor].shape)  # of a flat one in rows
     rows = compiled.graph.tensors[tensor].shape[piece.axis]
     first = (slice(None),) * piece.axis
     return whole[(*first, slice(piece.first, piece.first + rows))]

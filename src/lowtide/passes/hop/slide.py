@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 import numpy as np
 
@@ -26,6 +27,9 @@ from lowtide.passes.hop.flows import Flow
 from lowtide.passes.hop.keeping import ladder, usual
 from lowtide.passes.rewriting import next_buffer, readers_of, rewritten, with_ops
 from lowtide.passes.simplify.result import Simplified, changed
+
+_ENDS: Final = (["QUANTIZE"], ["DEQUANTIZE"], ["FLIP"])
+"""What may be between a flat input and its RESHAPE: as it is in the file, or as callers ask for."""
 
 
 def slide(graph: Graph, hop: int, keep: int | None = None, time: int | None = None) -> Simplified:
@@ -63,8 +67,8 @@ def slide(graph: Graph, hop: int, keep: int | None = None, time: int | None = No
     new = made.graph()
     slid = tuple(made.slid(t) for t in cones.moving if work[t].kept or work[t].made)
     new = replace(new, hop=Hop(given, rows, hop, count, most, phases, made.pieces, slid))
-    tensors = (*graph.tensors[: given + 1], *new.tensors[given + 1 :])
-    new = replace(new, tensors=tensors)  # the window as its caller has it
+    window = graph.tensors[given]  # as its caller has it
+    new = replace(new, tensors=(*new.tensors[:given], window, *new.tensors[given + 1 :]))
     return changed(graph, new)
 
 
@@ -89,13 +93,19 @@ def _in_rows(graph: Graph) -> tuple[Graph, int]:
     """The graph with a flat input in the rows that a RESHAPE gives it, and the axis of its rows: the
     first behind the batch that is longer than 1."""
     given = graph.tensors[graph.inputs[0]]
-    using = readers_of(graph).get(given.id, [])
+    readers, chain = readers_of(graph), [given.id]
+    using = readers.get(given.id, [])
+    while [op.type for op in using] in _ENDS:
+        chain.append(using[0].outputs[0])
+        using = readers.get(chain[-1], [])
     if len(given.shape) == 2 and given.shape[0] == 1 and [op.type for op in using] == ["RESHAPE"]:
         made = graph.tensors[using[0].outputs[0]]
-        if len(made.shape) > 2 and made.shape[0] == 1 and made.id not in graph.outputs:
+        if len(made.shape) > 2 and made.shape[0] == 1 and not {made.id, *chain} & {*graph.outputs}:
             tensors = list(graph.tensors)
-            tensors[given.id] = given = replace(made, id=given.id)
-            graph = rewritten(graph, gone={using[0].id}, read={made.id: given.id}, tensors=tensors)
+            for flat in chain:
+                tensors[flat] = replace(tensors[flat], shape=made.shape)
+            given, read = tensors[given.id], {made.id: chain[-1]}
+            graph = rewritten(graph, gone={using[0].id}, read=read, tensors=tensors)
     if len(given.shape) < 2 or given.shape[0] != 1:
         raise ModelError(
             f"--hop: the input's shape is {list(given.shape)}, and time is the first axis behind a "
