@@ -102,8 +102,9 @@ def _in_rows(graph: Graph) -> tuple[Graph, int]:
         made = graph.tensors[using[0].outputs[0]]
         if len(made.shape) > 2 and made.shape[0] == 1 and not {made.id, *chain} & {*graph.outputs}:
             tensors = list(graph.tensors)
-            for flat in chain:
+            for flat in chain[:-1]:
                 tensors[flat] = replace(tensors[flat], shape=made.shape)
+            tensors[chain[-1]] = replace(made, id=chain[-1])
             given, read = tensors[given.id], {made.id: chain[-1]}
             graph = rewritten(graph, gone={using[0].id}, read=read, tensors=tensors)
     if len(given.shape) < 2 or given.shape[0] != 1:
