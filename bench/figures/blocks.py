@@ -194,7 +194,8 @@ def _hops() -> str:
     group = _group("hop", "hops")
     columns = (
         *("network", "rows, new of all:", "tensors kept:", "MACs, window -> hop:"),
-        *("instructions, window -> hop:", "first window:", "arena and state, B, window -> hop:"),
+        *("instructions, window -> hop at most:", "row at most:", "first window:"),
+        *("arena and state, B, window -> hop:", "more flash, B:"),
     )
     lines = [
         (
@@ -203,8 +204,10 @@ def _hops() -> str:
             f"{r['kept']} of {r['most']}" + f", in {r['phases']} phases" * (r["phases"] > 1),
             f"{r['macs_window']:,} -> {r['macs_hop']:,}",
             f"{r['instructions_window']:,} -> **{r['instructions_hop']:,}**",
+            f"{r['instructions_row']:,}",
             f"{r['instructions_first']:,}",
             f"{r['ram_window_bytes']:,} -> {r['ram_bytes']:,}",
+            f"{r['flash_more_bytes']:,}",
         )
         for r in group.records
     ]

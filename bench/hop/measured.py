@@ -43,7 +43,7 @@ _CASES = (
     _Case(_WAKE, 1, macs=46_040, share=0.08, ram_times=1.05),
     _Case(_SPEECH, 2, macs=92_800, share=1 / 3, ram=6_400),
     _Case(_KWS, 2, keep=5, macs=1_105_408, instructions=1_600_000),
-    _Case(_KWS, 2, keep=4),
+    _Case(_KWS, 2, keep=4, instructions=1_600_000, ram=25_000),
     _Case(_KWS, 2, keep=3),
     _Case(_KWS, 2, keep=2),
     _Case(_KWS, 2, keep=1),
@@ -85,8 +85,9 @@ def _row(case: _Case) -> tuple[_Case, Row]:
         on=label,
         asked=", ".join(text(most) for _, most, text in asked) or "measured",
         measured=problem_of(ran)
-        or f"{record['macs_hop']:,} MACs, {record['instructions_hop']:,} instructions, "
-        f"{record['ram_bytes']:,} B",
+        or f"{record['macs_hop']:,} MACs, {record['instructions_hop']:,} instructions "
+        f"(row {record['instructions_row']:,}), {record['ram_bytes']:,} B, flash "
+        f"{record['flash_more_bytes']:+,} B",
         status=verdict(good),
         values=dict(record),
         record=None if problem_of(ran) else record,
@@ -111,6 +112,7 @@ def _record(case: _Case, ran: Ran, whole: Ran) -> dict[str, object]:
         "macs_hop": graph_macs(compiled.graph),
         "instructions_window": whole.measured.max_instructions,
         "instructions_hop": ran.measured.max_instructions,
+        "instructions_row": ran.measured.row_instructions,
         "instructions_first": ran.measured.first_instructions,
         "ram_window_bytes": whole.compiled.ram_bytes,
         "ram_bytes": compiled.ram_bytes,

@@ -48,6 +48,7 @@ RUN_ELSEWHERE = {
     "examples/camera_rows/README.md": "tests/end_to_end/test_camera_rows.py",
     "examples/search/README.md": "tests/end_to_end/test_search.py",
     "examples/shared_arena/README.md": "tests/end_to_end/test_shared_arena.py",
+    "examples/wake_window/README.md": "tests/end_to_end/test_wake_window.py",
     "examples/wake_word/README.md": "tests/end_to_end/test_wake_word.py",
 }
 """Page -> the test that runs what it shows: every word of it but paths is there."""

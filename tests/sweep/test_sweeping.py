@@ -18,11 +18,14 @@ from typing import Any
 import pytest
 
 from lowtide import zoo
+from lowtide.commands.compiling import compile_model
+from lowtide.commands.options import Options
 from lowtide.errors import MissingToolError, UsageError
 from lowtide.sweep import sweeping
 from lowtide.sweep.engines import Engine, run_tasks
 from lowtide.sweep.sweeping import ENDED, Question, Task, row_of, sweep
 from lowtide.sweep.tables import COLUMNS, read_rows
+from networks import model_of
 
 ENGINES: tuple[Engine, ...] = ("local", "dask", "ray") if find_spec("ray") else ("local", "dask")
 """Ray is large, and not in the extra `test`: docs/sweep.md says with which version it was tried."""
@@ -165,6 +168,21 @@ def test_other_questions_and_versions_are_asked_anew(
     monkeypatch.setattr(sweeping, "_VERSION", "99")
     sweep([str(folder / "a.tflite")], out, question=Question("plan"))
     assert here == ["a.tflite"] * 3
+
+
+def test_windows_that_slide(tmp_path: Path) -> None:
+    """Figures are those of a hop; a network whose window cannot slide has a row that says why."""
+    out = tmp_path / "out.csv"
+    sweep(
+        ["zoo:streaming-wake-word", "zoo:wake-word-window"], out, question=Question("plan", hop=2)
+    )
+    streams, row = read_rows(out)
+    assert streams["error"].startswith("--hop: operator 0 (CALL_ONCE) keeps state")
+    assert row["asked"] == "plan hop 2" and row["ram_resident_bytes"] is None
+    compiled = compile_model(model_of("wake-word-window"), Options(hop=2, simplify=False))
+    assert row["arena_bytes"] == compiled.arena_bytes
+    assert row["state_bytes"] == compiled.state_bytes
+    assert row["ram_streamed_bytes"] >= row["bound_bytes"] > compiled.state_bytes
 
 
 @pytest.mark.parametrize("engine", ENGINES)

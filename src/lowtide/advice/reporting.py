@@ -19,6 +19,7 @@ from lowtide.commands.planned import Planned, planned_model
 from lowtide.commands.verdict import Figures, measured, predicted
 from lowtide.errors import LowtideError, MissingToolError, UsageError
 from lowtide.ir import Model
+from lowtide.ir.macs import graph_macs
 from lowtide.machines.mcus import Mcu, load_mcus
 from lowtide.machines.parts import Board
 from lowtide.passes.branches import inline_branches
@@ -158,9 +159,9 @@ def _ways(planned: Planned, streamed: Planned | None, figures: Figures) -> list[
     more = [
         Needed(
             "more work",
-            point.arena_bytes + compiled.state_bytes + rest,
+            point.ram_bytes + rest,
             figures.flash_bytes,
-            point.overhead,
+            _work(point, compiled),
             each is streamed or given,
         )
         for each in (planned, streamed)
@@ -168,6 +169,14 @@ def _ways(planned: Planned, streamed: Planned | None, figures: Figures) -> list[
         for point in each.points or ()
     ]
     return [*ways, *sorted(more, key=lambda way: (way.overhead, way.ram_bytes))]
+
+
+def _work(point: Point, compiled: Compiled) -> float:
+    """The MACs of a plan as a factor: of a window that slides, of those of the program, since plans may
+    keep less."""
+    if point.ready.graph.hop is None:
+        return point.overhead
+    return max(1.0, point.macs / max(1, graph_macs(compiled.graph)))
 
 
 def _if_possible(model: Model, options: Options, tell: Tell, known: Known) -> Planned | None:
@@ -181,13 +190,12 @@ def _tight(planned: Planned, known: Known) -> Compiled | None:
     """The plan of the front that takes the least RAM for not too much work; None if it saves little."""
     compiled = planned.compiled
     points: tuple[Point, ...] = planned.points or ()
-    most = (1 - _LEAST) * compiled.arena_bytes
-    within = [p for p in points if p.overhead <= TIGHT and p.arena_bytes < most]
+    most = compiled.ram_bytes - _LEAST * compiled.arena_bytes
+    within = [p for p in points if _work(p, compiled) <= TIGHT and p.ram_bytes < most]
     if not within:
         return None
-    best = min(within, key=lambda p: (p.arena_bytes, p.cost))
-    return compile_model(
-        compiled.model,
-        replace(compiled.options, stages=best.choices, max_overhead=None, max_ram=None),
-        known=known,
-    )
+    best = min(within, key=lambda p: (p.ram_bytes, p.cost))
+    hop = best.ready.graph.hop
+    keep = None if hop is None else hop.kept
+    options = replace(compiled.options, stages=best.choices, max_overhead=None, max_ram=None)
+    return compile_model(compiled.model, replace(options, keep=keep), known=known)

@@ -135,6 +135,13 @@ def fit(
 )
 @mcu_option("Run each program on this microcontroller, emulated by its core")
 @click.option("--simplify", is_flag=True, help="Leave out what no input can change.")
+@click.option(
+    "--hop",
+    type=click.IntRange(1, 1_000_000),
+    metavar="N",
+    help="Their inputs are windows that move on by N rows for each run; one that can keep nothing has "
+    "the reason in its row.",
+)
 @output_option(
     "-o",
     _early_sweep,
@@ -150,6 +157,7 @@ def sweep(
     planned: bool,
     board: str | None,
     simplify: bool,
+    hop: int | None,
     output: Path,
 ) -> None:
     """Estimate thousands of networks.
@@ -157,11 +165,11 @@ def sweep(
     INPUTS are files, folders, patterns, or @FILE, a list of them.
     """
     import time
-    from dataclasses import asdict
+    from dataclasses import asdict, replace
 
     from lowtide.sweep.sweeping import sweep as sweep_all
 
-    question = _question(planned, board, given("mcu"), simplify)
+    question = replace(_question(planned, board, given("mcu"), simplify), hop=hop)
     if question.asked == "run":
         tell_of_cache()
     begin = time.monotonic()

@@ -209,6 +209,17 @@ class Options:
         within=(1, inf),
         plan="hop",
     )
+    hop_axis: int | None = _option(
+        None,
+        "--hop-axis",
+        ROWS,
+        "With --hop: the input's axis that is time. Only the first behind the batch that is longer than "
+        "1 can be, so another is refused.",
+        "count",
+        "N",
+        within=(1, inf),
+        plan="",
+    )
     keep: int | None = _option(
         None,
         "--keep",
@@ -348,6 +359,8 @@ class Options:
             object.__setattr__(self, option.name, option.read(getattr(self, option.name)))
         if self.keep is not None and self.hop is None:
             raise UsageError("--keep is for windows that slide", "give --hop N as well")
+        if self.hop_axis is not None and self.hop is None:
+            raise UsageError("--hop-axis is for windows that slide", "give --hop N as well")
         if self.hop is not None:
             self._check_hop()
             object.__setattr__(self, "input_mode", "streamed")

@@ -102,7 +102,7 @@ def _bytes_given(compiled: Compiled) -> dict[int, int]:
     """Inputs of uint8 in place of the file's of int8: the program's tensor -> the file's."""
     if compiled.options.input_type == "file":
         return {}
-    plain = replace(compiled.options, input_type="file", simplify=False)
+    plain = replace(compiled.options, input_type="file", simplify=False, hop=None, keep=None)
     of_file = passed(compiled.model, plain).graph.inputs
     pairs = zip(compiled.graph.given, of_file, strict=True)
     return {new: old for new, old in pairs if compiled.simplified.kept[new].origin is None}
@@ -152,6 +152,7 @@ def _rows(compiled: Compiled, tensor: int, whole: Array) -> Array:
     piece = _piece(compiled, tensor)
     if piece is None:
         return whole
+    whole = whole.reshape(compiled.graph.tensors[piece.tensor].shape)  # of a flat one in rows
     rows = compiled.graph.tensors[tensor].shape[piece.axis]
     first = (slice(None),) * piece.axis
     return whole[(*first, slice(piece.first, piece.first + rows))]

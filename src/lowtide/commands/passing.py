@@ -84,7 +84,9 @@ def _slides(graph: Graph, options: Options) -> Simplified:
 
 
 def _slid(graph: Graph, options: Options) -> Simplified:
-    return unchanged(graph) if options.hop is None else slide(graph, options.hop, options.keep)
+    if options.hop is None:
+        return unchanged(graph)
+    return slide(graph, options.hop, options.keep, options.hop_axis)
 
 
 def _flipped(graph: Graph, options: Options) -> Simplified:

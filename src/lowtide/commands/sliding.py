@@ -13,7 +13,6 @@ from lowtide.commands.options import Options
 from lowtide.commands.preparing import point_of, searched
 from lowtide.errors import InfeasibleError
 from lowtide.ir import Model
-from lowtide.ir.macs import graph_macs
 from lowtide.plans import planner
 from lowtide.plans.placer import Point, Tell
 
@@ -37,12 +36,20 @@ def best_of(model: Model, options: Options, known: Known, tell: Tell) -> Point:
     """
     found: list[Point] = []
     refused: InfeasibleError | None = None
-    for way in _ways(options, known):
-        asked = _within(way, options, known)
-        if asked is None:
-            continue
+    ways = [
+        (way, searched(model, way, tell=tell, known=known).plans) for way in _ways(options, known)
+    ]
+    for way, plans in ways:
+        asked = way
+        if options.max_overhead is not None and options.keep is None:
+            # Over the work of the way that keeps most, and not of this one.
+            least = ways[-1][1].own(options.cost)
+            times = options.max_overhead * least / plans.own(options.cost)
+            if times < 1:
+                continue
+            asked = replace(way, max_overhead=times)
         try:
-            found.append(point_of(searched(model, asked, tell=tell, known=known).plans, asked))
+            found.append(point_of(plans, asked))
         except InfeasibleError as error:
             refused = refused or error  # that of the least state
     if not found:
@@ -80,15 +87,3 @@ def _ways(options: Options, known: Known) -> Iterator[Options]:
     if options.keep is not None:
         return iter((options,))
     return (replace(options, keep=keep) for keep in range(hop.most + 1))
-
-
-def _within(way: Options, options: Options, known: Known) -> Options | None:
-    """The limits of one way: an overhead is one over the work of the way that keeps most; None if this
-    way alone takes more."""
-    if options.max_overhead is None or options.keep is not None:
-        return way
-    hop = known.passed(options).graph.hop
-    assert hop is not None
-    least = graph_macs(known.passed(replace(options, keep=hop.most)).graph)
-    times = options.max_overhead * least / max(1, graph_macs(known.passed(way).graph))
-    return replace(way, max_overhead=times) if times >= 1 else None

@@ -140,11 +140,24 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
+class Slid:
+    """What becomes of the `rows` rows of tensor `tensor` while the window slides: so many are `kept`
+    from run to run, in tensor `variable`, so many `made` in each. The others nobody reads."""
+
+    tensor: int
+    rows: int
+    kept: int
+    made: int
+    variable: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Hop:
     """Of a graph whose window slides (`passes.hop`): each run takes `new` rows of tensor `window`, which
     has `rows` rows; its outputs are those of the window that ends with them. Beside the input's, rows of
     `kept` tensors are kept, of `most` of which they could be; of some only every so many runs, so that
-    they are in as many `phases`. `pieces` are the tensors that are some rows of what the network has."""
+    they are in as many `phases`. `pieces` are the tensors that are some rows of what the network has;
+    `slid` are those with rows, in the network's order, the window first."""
 
     window: int
     rows: int
@@ -153,6 +166,7 @@ class Hop:
     most: int
     phases: int = 1
     pieces: Mapping[int, Piece] = field(default_factory=dict, repr=False)
+    slid: tuple[Slid, ...] = field(default=(), repr=False)
 
     @property
     def runs(self) -> int:

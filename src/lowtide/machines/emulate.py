@@ -41,13 +41,15 @@ class Call:
 class Emulation:
     """What the guest reported: calls of an empty function, init, invoke...; and how it failed.
 
-    `outputs` is the content of the file that the harness writes, `said` what the emulator itself said.
+    `outputs` is the content of the file that the harness writes, `said` what the emulator itself said;
+    `row_ticks` of a window that slides is the most from one row to the next, or to what it makes.
     """
 
     calls: tuple[Call, ...]
     outputs: bytes
     failure: str | None
     said: tuple[str, ...] = ()
+    row_ticks: int = 0
 
     @property
     def stack(self) -> int:
@@ -105,7 +107,9 @@ def emulate(
     if done.returncode != 0:
         failure = _failure(board, calls, reports, program.sizes, done.stderr)
     said = tuple(_others(done.stderr))
-    return Emulation(calls, outputs.read_bytes() if outputs.exists() else b"", failure, said)
+    row_ticks = next((int(value, 16) for key, value in reports if key == "row"), 0)
+    made = outputs.read_bytes() if outputs.exists() else b""
+    return Emulation(calls, made, failure, said, row_ticks)
 
 
 def _calls(reports: Sequence[tuple[str, str]]) -> tuple[Call, ...]:

@@ -25,7 +25,7 @@ class Interface:
     With `sets_inputs` the model does not own its inputs: NAME_set_input is told where they are. With
     `pulls` it asks for their rows, with `pushes` it takes them from NAME_push_rows as well; with `takes`
     it hands over the rows of its outputs; with `slices` it has NAME_invoke_some. `state_bytes` is 0 if
-    it keeps nothing between invocations.
+    it keeps nothing between invocations, `hop_rows` if its window does not slide.
     """
 
     name: str
@@ -38,6 +38,7 @@ class Interface:
     pushes: bool = False
     takes: bool = False
     slices: bool = False
+    hop_rows: int = 0
 
 
 def read_interface(bundle: Mapping[str, bytes], name: str) -> Interface:
@@ -55,16 +56,21 @@ def read_interface(bundle: Mapping[str, bytes], name: str) -> Interface:
             )
         return found[f"{prefix}_{key}"]
 
+    def has(function: str) -> bool:
+        return re.search(rf"\b{name}_{function}\s*\(", header) is not None
+
     return Interface(
         name,
         size("ARENA_SIZE"),
         found.get(f"{prefix}_STATE_SIZE", 0),
         tuple(size(f"INPUT_{i}_BYTES") for i in range(size("INPUTS"))),
         tuple(size(f"OUTPUT_{i}_BYTES") for i in range(size("OUTPUTS"))),
-        *(
-            re.search(rf"\b{name}_{function}\s*\(", header) is not None
-            for function in ("set_input", "set_pull", "push_rows", "set_take", "invoke_some")
-        ),
+        sets_inputs=has("set_input"),
+        pulls=has("set_pull"),
+        pushes=has("push_rows"),
+        takes=has("set_take"),
+        slices=has("invoke_some"),
+        hop_rows=found.get(f"{prefix}_HOP_ROWS", 0),
     )
 
 
@@ -100,6 +106,8 @@ def model_header(interface: Interface) -> str:
             f"#define HARNESS_WANTED {name}_rows_wanted",
             f"#define HARNESS_INPUT_ROWS {prefix}_INPUT_0_ROWS",
         ]
+    if interface.hop_rows:
+        inputs.append(f"#define HARNESS_HOP_ROWS {interface.hop_rows}")
     outputs = [f"#define HARNESS_OUTPUT {name}_output"]
     if interface.takes:
         rows = ", ".join(

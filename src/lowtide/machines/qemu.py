@@ -75,7 +75,8 @@ class BoardRun:
     """Outputs of each sample, instructions of each invoke and of init, and the memory used.
 
     `warnings` is what the compiler said, "" if nothing. `profile` is None if none was asked for.
-    `whole` are the samples for which a program whose window slides was given all of it.
+    `whole` are the samples for which a program whose window slides was given all of it; of the rows of
+    all samples, the one that took most instructions took `row_instructions`.
     """
 
     board: str
@@ -87,6 +88,7 @@ class BoardRun:
     warnings: str
     profile: Profiled | Unprofiled | None = None
     whole: frozenset[int] = frozenset()
+    row_instructions: int = 0
 
     @property
     def max_instructions(self) -> int:
@@ -216,6 +218,7 @@ def _result(board: Board, job: _Job, program: Executable, run: Emulation) -> Boa
         ram=RamUse(sizes.arena, sizes.state, sizes.data, sizes.bss, run.stack),
         flash=FlashUse(sizes.code, sizes.constants, sizes.weights, sizes.data),
         warnings=program.warnings,
+        row_instructions=round(run.row_ticks * per_tick),
     )
 
 

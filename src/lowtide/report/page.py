@@ -31,6 +31,7 @@ from lowtide.report.memory_views import View, views_of
 from lowtide.report.part_lines import part_lines
 from lowtide.report.plan_boxes import colours_of
 from lowtide.report.profile import ids_text
+from lowtide.report.sliding import slid_fields
 from lowtide.report.template import filled, template
 from lowtide.report.text import amount, plain, shape_text
 
@@ -131,6 +132,7 @@ def _network(reported: Reported) -> dict[str, Any]:
             {"name": plain(compiled.assembly.program_graph.tensors[v.tensor].name), "bytes": v.size}
             for v in compiled.assembly.variables
         ],
+        **slid_fields(compiled),
         "advice": advice_documents(compiled, reported.advice),
         "made_by": f"Made by lowtide {version('lowtide')}. The file is complete: it loads nothing.",
     }

@@ -18,6 +18,7 @@ from lowtide.report.fields import fields_of
 from lowtide.report.part import MODES, network_name, part_fields
 from lowtide.report.predicted import predicted_fields, predicted_note
 from lowtide.report.saved import saved_lines, savings_document
+from lowtide.report.sliding import slid_fields, slid_text
 from lowtide.report.terminal import GLUE
 from lowtide.report.text import amount, change, plain, table
 from lowtide.rows.stages import RowPlan, Stage
@@ -83,6 +84,7 @@ def plan_text(planned: Planned) -> str:
     lines = [
         table("Stages, run one after the other", columns, rows),
         *_words(plan),
+        *slid_text(compiled),
         "",
         f"{network_name(compiled.model)}, input {MODES[options.input_mode]}, output "
         f"{MODES[options.output_mode]}: "
@@ -180,6 +182,7 @@ def plan_document(planned: Planned) -> dict[str, Any]:
         "macs": plan.macs,
         "overhead": plan.macs / own if own else 1.0,
         "saved": savings_document(compiled.savings),
+        **slid_fields(compiled),
         **predicted_fields(compiled),
         "stages": [
             {

@@ -34,7 +34,10 @@ def joined(graph: Graph, lowered: Mapping[int, Lowered], views: Mapping[int, int
     wholes: set[int] = set()
     carried = carrying(graph)
     bound = {*views, *views.values(), *graph.inputs, *graph.outputs}
-    for op in graph.ops:
+    ops = graph.ops
+    if graph.hop is not None:  # kept rows beside new ones: copied once, the new ones made in place
+        ops = tuple(sorted(ops, key=lambda op: op.type != "CONCATENATION"))
+    for op in ops:
         join = lowered[op.id].join
         if join is None or not lowered[op.id].nodes:
             continue

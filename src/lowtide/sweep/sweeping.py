@@ -37,15 +37,20 @@ ENDED: Final = "the worker that had this network ended twice"
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked of all networks of a sweep; a run is on the board, or the microcontroller, named."""
+    """What is asked of all networks of a sweep; a run is on the board, or the microcontroller, named.
+    With a `hop`, their windows move on by so many rows."""
 
     asked: Asked = "estimate"
     board: str = ""
     mcu: str = ""
     simplify: bool = False
+    hop: int | None = None
 
     def __str__(self) -> str:
-        words = (self.asked, self.board, self.mcu, "simplified" if self.simplify else "")
+        words = (
+            *(self.asked, self.board, self.mcu, "simplified" if self.simplify else ""),
+            "" if self.hop is None else f"hop {self.hop}",
+        )
         return " ".join(word for word in words if word)
 
 
@@ -237,8 +242,9 @@ def _figures(task: Task) -> Row:
     if _digest(task.path).hex() != task.sha256:
         raise UsageError("the file has changed since the sweep began", "sweep it again")
     model = load(task.path)
-    found = estimate(model, simplify=task.question.simplify)
-    whole = found.needs["resident"]
+    hop = task.question.hop
+    found = estimate(model, simplify=task.question.simplify, hop=hop)
+    whole = found.needs["resident" if hop is None else "streamed"]
     row: Row = {
         "operators": found.operators,
         "macs": found.macs,
@@ -265,7 +271,7 @@ def _program(question: Question, model: Model) -> Row:
     from lowtide.machines.board import find_board
     from lowtide.machines.mcus import board_of, find_mcu
 
-    options = Options(simplify=question.simplify, name="network")
+    options = Options(simplify=question.simplify, name="network", hop=question.hop)
     if question.asked == "plan":
         return {"arena_bytes": compile_model(model, options).arena_bytes}
     board = board_of(find_mcu(question.mcu)) if question.mcu else find_board(question.board)

@@ -22,7 +22,7 @@ COLUMNS: Final = (
 )
 """Of a row, in their order. `error` is "" or why there are no figures; `arena_bytes` is there with
 --planned, what was measured with --board or --mcu; bound, flash and instructions are those with the
-input resident."""
+input resident, or, with --hop, streamed, as it is then."""
 
 SUFFIXES: Final = (".jsonl", ".csv", ".parquet")
 

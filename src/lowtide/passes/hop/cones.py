@@ -8,7 +8,7 @@ strides that do not divide the hop, rows come again only every second window, or
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final
 
@@ -17,6 +17,12 @@ from lowtide.passes.hop.flows import Flow, flow_of
 
 MOST_PHASES: Final = 4
 """Rows that come again after more windows are computed anew: each phase takes memory of its own."""
+
+_AT_A_TIME: Final = 8
+"""Rows that an operator reads at a time, or less, of most networks."""
+
+_EATING: Final = ("MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN")
+"""Operators that read all rows, one after the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,15 +89,31 @@ def _made(rows: int, moving: Mapping[int, Moving], flow: Flow, inputs: tuple[int
 @dataclass(frozen=True, slots=True)
 class Rows:
     """What becomes of a tensor's rows in an invocation: `kept` are there from the one a period before,
-    `made` are computed, run by run; `there` are all of them, run by run."""
+    `made` are computed, run by run. Of them, `stored` outlive it: those that are kept, and the new ones
+    that will be; in one piece of memory with what else is beside them, or `apart`."""
 
     kept: range
     made: tuple[range, ...]
+    stored: range
+    apart: bool = False
 
     @property
     def there(self) -> tuple[range, ...]:
         """Runs of rows that somebody reads or keeps."""
         return runs({*self.kept, *(row for run in self.made for row in run)})
+
+    @property
+    def around(self) -> range:
+        """The run with those that are kept."""
+        return next(run for run in self.there if self.kept.start in run)
+
+    def slots(self, period: int, shift: int) -> int:
+        """Rows of the memory that outlives it. Apart, it has the new ones of as many invocations as it
+        takes, one after the other, in each of the last `period` of which `shift` were new."""
+        if not self.apart:
+            return len(self.around)
+        spare = -len(self.kept) % shift
+        return period * (len(self.kept) + spare) + shift - spare
 
 
 def rows_of(graph: Graph, cones: Cones, hop: int, kept: Collection[int]) -> dict[int, Rows]:
@@ -118,7 +140,8 @@ def rows_of(graph: Graph, cones: Cones, hop: int, kept: Collection[int]) -> dict
     given = graph.inputs[0]
     settled = _settled(cones.moving[given], wanted[given], hop)
     rows = cones.moving[given].rows
-    return {given: Rows(settled.kept, (range(rows - hop, rows),)), **found}
+    found[given] = replace(settled, made=(range(rows - hop, rows),))
+    return _parted(graph, cones, found, hop)
 
 
 def _settled(of: Moving, wanted: set[int], hop: int) -> Rows:
@@ -126,7 +149,30 @@ def _settled(of: Moving, wanted: set[int], hop: int) -> Rows:
     again = of.again(hop) if hop else range(0)
     kept = range(min((r for r in wanted if r in again), default=again.stop), again.stop)
     new = range(again.stop, of.free.stop) if kept else range(0)
-    return Rows(kept, runs((wanted - {*kept}) | {*new}))
+    stored = range(kept.start, new.stop) if kept else range(0)
+    return Rows(kept, runs((wanted - {*kept}) | {*new}), stored)
+
+
+def _parted(graph: Graph, cones: Cones, found: dict[int, Rows], hop: int) -> dict[int, Rows]:
+    """The same, with rows kept apart from those at the window's edges where that takes less memory:
+    where these matter to one invocation alone, and are more than what is read of them at a time. What
+    comes again in phases is always apart."""
+    whole = {
+        tensor
+        for op in graph.ops
+        if op.id not in cones.flows and op.type not in _EATING
+        for tensor in op.inputs
+    }
+    row_bytes = {t: graph.tensors[t].bytes // of.rows for t, of in cones.moving.items()}
+    phases = {t for t, of in found.items() if of.kept and cones.moving[t].period(hop) > 1}
+    edges = {
+        t: row_bytes[t] * (len(of.around) - len(of.stored))
+        for t, of in found.items()
+        if of.kept and t not in whole and len(of.around) > len(of.stored)
+    }
+    worth = sum(edges.values()) > _AT_A_TIME * max((row_bytes[t] for t in edges), default=0)
+    apart = phases | (edges.keys() if worth else set())
+    return {t: replace(of, apart=t in apart) for t, of in found.items()}
 
 
 def runs(rows: Collection[int]) -> tuple[range, ...]:

@@ -72,14 +72,11 @@ def _costs(graph: Graph, cones: Cones, work: Mapping[int, Rows], hop: int) -> tu
 
 
 def _kept_bytes(graph: Graph, cones: Cones, tensor: int, of: Rows, hop: int) -> int:
-    """With room for the others where they lie together, or once for each phase."""
     if not of.kept:
         return 0
     moving = cones.moving[tensor]
-    phases = moving.period(hop)
-    run = next(run for run in of.there if of.kept.start in run)
-    rows = len(run) if phases == 1 else phases * len(of.kept)
-    return rows * graph.tensors[tensor].bytes // moving.rows
+    slots = of.slots(moving.period(hop), moving.shift(hop))
+    return slots * graph.tensors[tensor].bytes // moving.rows
 
 
 def _count(runs: Collection[range]) -> int:

@@ -12,11 +12,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 import numpy as np
 
 from lowtide.errors import ModelError, UsageError
-from lowtide.ir.graph import DType, Graph, Hop, Op, Piece, Tensor
+from lowtide.ir.graph import DType, Graph, Hop, Op, Piece, Slid, Tensor
 from lowtide.ir.operands import Operands
 from lowtide.ir.slices import sliced
 from lowtide.ir.state import ShiftRowsOp, WriteRowsOp, keeps_state
@@ -27,17 +28,28 @@ from lowtide.passes.hop.keeping import ladder, usual
 from lowtide.passes.rewriting import next_buffer, readers_of, rewritten, with_ops
 from lowtide.passes.simplify.result import Simplified, changed
 
+_ENDS: Final = (["QUANTIZE"], ["DEQUANTIZE"], ["FLIP"])
+"""What may be between a flat input and its RESHAPE: as it is in the file, or as callers ask for."""
 
-def slide(graph: Graph, hop: int, keep: int | None = None) -> Simplified:
+
+def slide(graph: Graph, hop: int, keep: int | None = None, time: int | None = None) -> Simplified:
     """`graph`, of `check_slides`, for a window that moves on by `hop` rows, keeping rows of the input
     and of `keep` other tensors, by default of those that save work.
 
     Raises ModelError for a network that can keep nothing, UsageError for a hop that is not less than the
-    window.
+    window, or if axis `time` of the input is not that of its rows.
     """
     (given,) = graph.inputs
     shaped, axis = _in_rows(graph)
     rows = shaped.tensors[given].shape[axis]
+    if time not in (None, axis):
+        shape = list(shaped.tensors[given].shape)
+        raise UsageError(
+            f"--hop-axis {time}: a window slides along axis {axis} of {shape}, the first behind the "
+            "batch that is longer than 1",
+            "export the network with height and width swapped, so that what comes one after the other "
+            "are its rows",
+        )
     if hop >= rows:
         raise UsageError(
             f"--hop {hop}: the window has {rows} rows, and such a hop leaves none of them",
@@ -53,9 +65,10 @@ def slide(graph: Graph, hop: int, keep: int | None = None) -> Simplified:
     phases = math.lcm(*(cones.moving[t].period(hop) for t, of in work.items() if of.kept))
     made = _Sliding(shaped, cones, work, hop)
     new = made.graph()
-    new = replace(new, hop=Hop(given, rows, hop, count, most, phases, made.pieces))
-    tensors = (*graph.tensors[: given + 1], *new.tensors[given + 1 :])
-    new = replace(new, tensors=tensors)  # the window as its caller has it
+    slid = tuple(made.slid(t) for t in cones.moving if work[t].kept or work[t].made)
+    new = replace(new, hop=Hop(given, rows, hop, count, most, phases, made.pieces, slid))
+    window = graph.tensors[given]  # as its caller has it
+    new = replace(new, tensors=(*new.tensors[:given], window, *new.tensors[given + 1 :]))
     return changed(graph, new)
 
 
@@ -80,13 +93,20 @@ def _in_rows(graph: Graph) -> tuple[Graph, int]:
     """The graph with a flat input in the rows that a RESHAPE gives it, and the axis of its rows: the
     first behind the batch that is longer than 1."""
     given = graph.tensors[graph.inputs[0]]
-    using = readers_of(graph).get(given.id, [])
+    readers, chain = readers_of(graph), [given.id]
+    using = readers.get(given.id, [])
+    while [op.type for op in using] in _ENDS:
+        chain.append(using[0].outputs[0])
+        using = readers.get(chain[-1], [])
     if len(given.shape) == 2 and given.shape[0] == 1 and [op.type for op in using] == ["RESHAPE"]:
         made = graph.tensors[using[0].outputs[0]]
-        if len(made.shape) > 2 and made.shape[0] == 1 and made.id not in graph.outputs:
+        if len(made.shape) > 2 and made.shape[0] == 1 and not {made.id, *chain} & {*graph.outputs}:
             tensors = list(graph.tensors)
-            tensors[given.id] = given = replace(made, id=given.id)
-            graph = rewritten(graph, gone={using[0].id}, read={made.id: given.id}, tensors=tensors)
+            for flat in chain[:-1]:
+                tensors[flat] = replace(tensors[flat], shape=made.shape)
+            tensors[chain[-1]] = replace(made, id=chain[-1])
+            given, read = tensors[given.id], {made.id: chain[-1]}
+            graph = rewritten(graph, gone={using[0].id}, read=read, tensors=tensors)
     if len(given.shape) < 2 or given.shape[0] != 1:
         raise ModelError(
             f"--hop: the input's shape is {list(given.shape)}, and time is the first axis behind a "
@@ -123,10 +143,13 @@ def _nothing(graph: Graph, cones: Cones, hop: int) -> ModelError:
 
 @dataclass(slots=True)
 class _Run:
-    """Rows `rows` of a tensor, as tensor `tensor` of the new graph."""
+    """Rows `rows` of a tensor, as every `step`-th row of tensor `tensor` of the new graph, from row `at`
+    on."""
 
     rows: range
     tensor: int
+    at: int = 0
+    step: int = 1
 
 
 @dataclass(slots=True)
@@ -143,6 +166,7 @@ class _Sliding:
     there: dict[int, list[_Run]] = field(default_factory=dict)
     cut: dict[tuple[int, range], int] = field(default_factory=dict)
     pieces: dict[int, Piece] = field(default_factory=dict)
+    variables: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.tensors = list(self.old.tensors)
@@ -152,9 +176,9 @@ class _Sliding:
         given = self.old.inputs[0]
         rows = self.work[given].made[0]
         taken = new = self.like(given, rows)
-        if self.cones.moving[given].axis > 1:  # rows of a map, for its caller
-            shape = self.tensors[new].shape
-            in_rows = (1, len(rows), *shape[self.cones.moving[given].axis + 1 :])
+        axis, shape = self.cones.moving[given].axis, self.tensors[new].shape
+        if axis > 1 or len(shape) == 2:  # rows of a map, for its caller
+            in_rows = (1, len(rows), *(shape[axis + 1 :] or (1,)))
             taken = self.add(replace(self.tensors[new], shape=in_rows))
             self.ops.append(Op(-1, "RESHAPE", (taken,), (new,)))
         self.settle(given, [_Run(rows, new)])
@@ -176,6 +200,12 @@ class _Sliding:
         whole = replace(self.old, tensors=tuple(self.tensors), inputs=(taken,))
         return with_ops(whole, self.ops)
 
+    def slid(self, tensor: int) -> Slid:
+        """What became of a tensor's rows."""
+        of, rows = self.work[tensor], self.cones.moving[tensor].rows
+        made = sum(map(len, of.made))
+        return Slid(tensor, rows, len(of.kept), made, self.variables.get(tensor))
+
     def add(self, tensor: Tensor) -> int:
         """A new tensor; its id."""
         self.tensors.append(replace(tensor, id=len(self.tensors)))
@@ -196,21 +226,21 @@ class _Sliding:
     def settle(self, tensor: int, pieces: list[_Run]) -> None:
         """Put pieces of a tensor together with the rows that are kept of it."""
         of = self.work[tensor]
+        if of.kept and of.apart:
+            self.there[tensor] = self.beside(tensor, pieces)
+            return
         found = []
         for run in of.there:
             inside = [piece for piece in pieces if piece.rows.start in run]
-            if not of.kept or of.kept.start not in run:
-                (one,) = inside
-                found.append(one)
-            elif self.cones.moving[tensor].period(self.hop) == 1:
+            if of.kept and of.kept.start in run:
                 found.append(self.in_place(tensor, run, inside))
             else:
-                found.append(self.in_phases(tensor, run, inside))
+                found += inside
         self.there[tensor] = found
 
     def in_place(self, tensor: int, run: range, pieces: list[_Run]) -> _Run:
         """A run with rows that are kept, in a variable."""
-        of, variable = self.work[tensor], self.variable(tensor, run)
+        of, variable = self.work[tensor], self.variable(tensor, run, len(run))
         for piece in pieces:
             row = piece.rows.start - run.start
             self.ops.append(WriteRowsOp(id=-1, inputs=(variable, piece.tensor), row=row))
@@ -218,27 +248,36 @@ class _Sliding:
         self.shifted.append((variable, shift, of.kept.stop - run.start))
         return _Run(run, variable)
 
-    def in_phases(self, tensor: int, run: range, pieces: list[_Run]) -> _Run:
-        """The same with a variable for each phase: the oldest one's rows are those of this window, and
-        rows move on from one variable to the next, up to the newest."""
+    def beside(self, tensor: int, pieces: list[_Run]) -> list[_Run]:
+        """Rows that are kept in a variable, behind them the new ones that will be; the others are beside
+        them, for this invocation alone."""
         of, moving = self.work[tensor], self.cones.moving[tensor]
-        kept, shift = of.kept, moving.shift(self.hop)
-        phases = [self.variable(tensor, kept) for _ in range(moving.period(self.hop))]
-        parts = sorted([*pieces, _Run(kept, phases[0])], key=lambda part: part.rows.start)
-        whole = self.like(tensor, run)
-        options = {"axis": moving.axis, "fused_activation_function": 0}
-        inputs = tuple(part.tensor for part in parts)
-        self.ops.append(Op(-1, "CONCATENATION", inputs, (whole,), options))
-        self.there[tensor] = [_Run(run, whole)]
-        newest = self.take(tensor, range(kept.start + shift, kept.stop + shift))
-        for older, newer in zip(phases, [*phases[1:], newest], strict=True):
-            self.ops.append(Op(-1, "ASSIGN_VARIABLE", (older, newer), ()))
-        return _Run(run, whole)
+        period, shift = moving.period(self.hop), moving.shift(self.hop)
+        slots = of.slots(period, shift)
+        variable = self.variable(tensor, of.stored, slots)
+        self.there[tensor] = pieces
+        new = self.take(tensor, range(of.kept.stop, of.stored.stop))
+        self.ops.append(WriteRowsOp(id=-1, inputs=(variable, new), row=slots - shift))
+        self.shifted.append((variable, shift, slots - shift))
+        if period == 1:
+            kept = [_Run(of.stored, variable)]
+        elif shift == 1:
+            kept = [_Run(of.kept, variable, step=period)]
+        else:  # each period's, of which the oldest are cut off
+            kept, stop, at = [], of.kept.stop, slots - (period + 1) * shift
+            while stop > of.kept.start:
+                rows = range(max(of.kept.start, stop - shift), stop)
+                kept.append(_Run(rows, variable, max(0, at)))
+                stop, at = stop - shift, at - period * shift
+        return sorted([*pieces, *kept], key=lambda part: part.rows.start)
 
-    def variable(self, tensor: int, rows: range) -> int:
-        """A new variable for some rows of a tensor."""
+    def variable(self, tensor: int, rows: range, slots: int) -> int:
+        """A new variable for some rows of a tensor, of as many as `slots`."""
         made = self.like(tensor, rows)
-        self.tensors[made] = replace(self.tensors[made], is_variable=True)
+        axis, shape = self.cones.moving[tensor].axis, self.tensors[made].shape
+        shape = (*shape[:axis], slots, *shape[axis + 1 :])
+        self.tensors[made] = replace(self.tensors[made], shape=shape, is_variable=True)
+        self.variables[tensor] = made
         return made
 
     def piece(self, op: Op, flow: Flow, rows: range) -> _Run:
@@ -279,18 +318,43 @@ class _Sliding:
 
     def take(self, tensor: int, rows: range) -> int:
         """The tensor that has these rows of `tensor`, and no others."""
-        run = next(r for r in self.there[tensor] if rows.start in r.rows)
-        if run.rows == rows:
+        run = self.run_from(tensor, rows.start)
+        axis = self.cones.moving[tensor].axis
+        if run.rows == rows and self.tensors[run.tensor].shape[axis] == len(rows):
             return run.tensor
         if (tensor, rows) not in self.cut:
-            made = self.like(tensor, rows)
-            shape, axis = self.tensors[run.tensor].shape, self.cones.moving[tensor].axis
-            first = rows.start - run.rows.start
-            taken = [range(n) for n in shape]
-            taken[axis] = range(first, first + len(rows))
-            self.ops.append(self.strided(run.tensor, made, taken))
+            inside = rows.stop <= run.rows.stop
+            made = self.part(tensor, rows, run) if inside else self.joined(tensor, rows)
             self.cut[tensor, rows] = made
         return self.cut[tensor, rows]
+
+    def run_from(self, tensor: int, row: int) -> _Run:
+        """The run that has most rows of `tensor` from `row` on."""
+        return max((r for r in self.there[tensor] if row in r.rows), key=lambda r: r.rows.stop)
+
+    def part(self, tensor: int, rows: range, run: _Run) -> int:
+        """A tensor for some rows of a run."""
+        made = self.like(tensor, rows)
+        shape, axis = self.tensors[run.tensor].shape, self.cones.moving[tensor].axis
+        first = run.at + run.step * (rows.start - run.rows.start)
+        taken = [range(n) for n in shape]
+        taken[axis] = range(first, first + run.step * (len(rows) - 1) + 1, run.step)
+        self.ops.append(self.strided(run.tensor, made, taken))
+        return made
+
+    def joined(self, tensor: int, rows: range) -> int:
+        """A tensor for rows of several runs."""
+        parts, first = [], rows.start
+        while first < rows.stop:
+            run = self.run_from(tensor, first).rows
+            later = (r.rows for r in self.there[tensor] if r.rows.stop > run.stop)
+            stop = min(rows.stop, run.stop, *(r.start for r in later))  # pieces stay whole
+            parts.append(self.take(tensor, range(first, stop)))
+            first = stop
+        made = self.like(tensor, rows)
+        options = {"axis": self.cones.moving[tensor].axis, "fused_activation_function": 0}
+        self.ops.append(Op(-1, "CONCATENATION", tuple(parts), (made,), options))
+        return made
 
     def whole(self, tensor: int) -> int:
         """The tensor that has all rows of `tensor`."""

@@ -461,6 +461,14 @@
       make("h2", {}, "Flash and state"),
       shown.holder,
       table([{ name: "part", text: true }, { name: "bytes" }, { name: "share" }], rows, network.flash.note),
+      network.slid ? table(
+        [{ name: "tensor", text: true }, { name: "rows" }, { name: "kept" }, { name: "new or made anew" }, { name: "bytes kept" }],
+        network.slid.map((of) => [
+          { shown: `${of.tensor} ${of.name}` },
+          ...[of.rows, of.rows_kept, of.rows_made, of.state_bytes].map((n) => ({ shown: count(n), value: n })),
+        ]),
+        "Rows of a window that slides, in each run",
+      ) : null,
       state.length ? table([{ name: "variable", text: true }, { name: "bytes" }], state, "State, kept from one run to the next") : null,
     ];
   }
