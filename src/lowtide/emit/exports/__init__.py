@@ -12,6 +12,7 @@ from typing import Final
 
 from lowtide.emit.exports import components, libraries
 from lowtide.emit.exports.package import Package
+from lowtide.emit.exports.tflm import tflm
 from lowtide.emit.origin import Origin
 from lowtide.emit.runtime import LICENSE
 from lowtide.program.assemble import Assembly
@@ -23,17 +24,24 @@ _LAYOUTS: Final[Mapping[str, Callable[[Package], dict[str, str]]]] = {
     "platformio": libraries.platformio,
     "cmake": components.cmake,
     "cmsis-pack": libraries.cmsis_pack,
+    "tflm": tflm,
 }
 KINDS: Final = tuple(_LAYOUTS)
 """The build systems that there are packages for."""
 
 
 def export(
-    kind: str, assembly: Assembly, name: str, files: Mapping[str, bytes], origin: Origin
+    kind: str,
+    assembly: Assembly,
+    name: str,
+    files: Mapping[str, bytes],
+    origin: Origin,
+    preserve_input: bool,
 ) -> dict[str, bytes]:
-    """{path: contents} of a package of `kind` with the bundle `files` of the program `name`."""
+    """{path: contents} of a package of `kind` with the bundle `files` of the program `name`, which
+    changes its inputs or not. Raises UsageError for a program that the package cannot have."""
     sources = tuple(sorted(f for f in files if f.endswith(".c")))
-    package = Package(name, assembly, sources, origin.section("--export", kind))
+    package = Package(name, assembly, sources, origin.section("--export", kind), preserve_input)
     texts = _LAYOUTS[kind](package)
     made = {path: text.encode() for path, text in texts.items()}
     bundle = {f"src/{file}": content for file, content in files.items()}
