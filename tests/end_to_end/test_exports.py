@@ -96,8 +96,10 @@ def test_the_command_line_knows_all_kinds() -> None:
 )
 def test_a_package_has_the_bundle_and_what_its_build_system_reads(name: str, kind: str) -> None:
     files, bundle = _package(name, kind).files, compiled(*NETWORKS[name]).files
-    assert {f"src/{file}": content for file, content in bundle.items()} == {
-        file: content for file, content in files.items() if file.startswith("src/")
+    assert {f"src/{file}": content for file, content in bundle.items() if file != "README.md"} == {
+        file: content
+        for file, content in files.items()
+        if file.startswith("src/") and file != "src/README.md"
     }
     assert files["LICENSE"] == bundle["LICENSE"]
     example = f"{name}_example"
@@ -495,6 +497,22 @@ int main() { return branchy_invoke(&net) == LT_OK; }
     _run("cmake", "-S", tmp_path, "-B", tmp_path / "b")
     _run("cmake", "--build", tmp_path / "b")
     _run(tmp_path / "b" / "user")
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_readme_tells_of_cores_that_the_build_system_builds_for(name: str, kind: str) -> None:
+    if kind == "tflm" and name not in WHOLE:
+        return
+    before = compiled(*NETWORKS[name]).files["README.md"].decode()
+    after = _package(name, kind).files["src/README.md"].decode()
+    cores = re.findall(r"^\| `--core (\S+)`", before, re.MULTILINE)
+    arm = {core for core in cores if core.startswith("cortex")}
+    wanted = {"esp-idf": set(cores) - arm, "cmsis-pack": arm}.get(kind, set(cores))
+    assert set(re.findall(r"^\| `--core (\S+)`", after, re.MULTILINE)) == wanted
+    assert ("## For one core" in after) == bool(wanted) and cores
+    titles = [re.findall(r"^## .*", text, re.MULTILINE) for text in (before, after)]
+    assert [t for t in titles[0] if t != "## For one core" or wanted] == titles[1]
 
 
 def test_zephyr_is_asked_for_the_fpu() -> None:
