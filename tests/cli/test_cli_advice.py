@@ -231,6 +231,23 @@ def test_a_limit_that_another_input_keeps(most: int, way: str, tmp_path: Path) -
     assert json_of(*given, *flags)["ram_bytes"] <= most
 
 
+def test_firmware_for_tflm_is_not_told_to_stream(tmp_path: Path) -> None:
+    """Which its package refuses."""
+    given = (
+        "compile",
+        "zoo:figure1",
+        "-o",
+        tmp_path / "c",
+        "--max-ram",
+        "1900",
+        "--export",
+        "tflm",
+    )
+    result = call(*given)
+    refused(result, 1, "no plan of this network fits an arena of 1,900 bytes")
+    assert "streamed" not in result.err
+
+
 def _board(tmp_path: Path, ram: int) -> Path:
     file = tmp_path / "boards.toml"
     file.write_text(
