@@ -96,6 +96,26 @@ def test_all_that_is_advised_can_be_typed(
     assert len(done) < 20
 
 
+PLANNED = [given for given in GIVEN if not {"--export", "--schedule"} & set(given)]
+
+
+@pytest.mark.parametrize("given", [*PLANNED, ("--front",)], ids=" ".join)
+@pytest.mark.parametrize("network", ["zoo:streaming-wake-word", "zoo:figure1"])
+def test_all_that_plan_advises_can_be_typed(network: str, given: tuple[str, ...]) -> None:
+    """As compile's advice is."""
+    pending = [shlex.join(["lowtide", "plan", network, "--effort", "0.1", *given, "--json"])]
+    done: set[str] = set()
+    while pending:
+        command = pending.pop()
+        done.add(command)
+        for entry in json.loads(fine(again(command)))["advice"]:
+            assert f" {shlex.join(entry['flags'])} " not in f"{command} ", entry
+            assert not ({"--core", "--mcu"} & set(given) and entry["kind"] == "core")
+            if entry["command"] not in done:
+                pending.append(entry["command"])
+    assert len(done) < 20
+
+
 def test_a_report_on_a_part_advises_no_other_core(tmp_path: Path) -> None:
     model, kinds = load("zoo:streaming-wake-word"), []
     for mcu in (None, find_mcu("ESP32-S3")):
@@ -209,6 +229,23 @@ def test_a_limit_that_another_input_keeps(most: int, way: str, tmp_path: Path) -
     assert flags[:2] == ("--input", "streamed")
     assert ("about" in result.err) == (way == "estimated")
     assert json_of(*given, *flags)["ram_bytes"] <= most
+
+
+def test_firmware_for_tflm_is_not_told_to_stream(tmp_path: Path) -> None:
+    """Which its package refuses."""
+    given = (
+        "compile",
+        "zoo:figure1",
+        "-o",
+        tmp_path / "c",
+        "--max-ram",
+        "1900",
+        "--export",
+        "tflm",
+    )
+    result = call(*given)
+    refused(result, 1, "no plan of this network fits an arena of 1,900 bytes")
+    assert "streamed" not in result.err
 
 
 def _board(tmp_path: Path, ram: int) -> Path:

@@ -357,3 +357,26 @@ def test_a_folder_that_has_a_bundle(tmp_path: Path) -> None:
     assert found == {path.name: path.read_bytes() for path in new.iterdir()}
     again = json.loads(fine(call("compile", "zoo:attention-block", "-o", old, "--json")))
     assert again["removed"] == []
+
+
+@pytest.mark.parametrize(
+    ("given", "cause", "remedy"),
+    [
+        (("--input", "streamed"), "takes its inputs row by row", "leave out --input streamed"),
+        (("--input", "const"), "takes its inputs where they stay", "leave out --input const"),
+        (
+            ("--output", "streamed"),
+            "hands its outputs over row by row",
+            "leave out --output streamed",
+        ),
+        (("--hop", "3"), "takes the rows of a window that slides", "leave out --hop"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_what_firmware_cannot_do_is_refused(
+    given: tuple[str, ...], cause: str, remedy: str, tmp_path: Path
+) -> None:
+    words = ("compile", "zoo:wake-word-window", "--export", "tflm", *given)
+    told = "firmware that writes whole inputs and reads whole outputs; this program "
+    refused(call(*words, "-o", tmp_path / "net"), 2, f"{told}{cause}", remedy)
+    assert not (tmp_path / "net").exists()

@@ -169,7 +169,7 @@ def test_tables_are_written_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", [None, "cmake", "arduino", "zephyr", "esp-idf", "platformio", "cmsis-pack"]
+    "kind", [None, "cmake", "arduino", "zephyr", "esp-idf", "platformio", "cmsis-pack", "tflm"]
 )
 def test_a_bundle_is_written_again(kind: str | None, tmp_path: Path) -> None:
     """Every file of it is known to be lowtide's, however it was changed below its first lines."""

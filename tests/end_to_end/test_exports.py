@@ -36,6 +36,8 @@ NETWORKS = {
     "wake": ("streaming-wake-word", Options(name="wake")),
 }
 """Resident, streamed in and out, streamed in, kept elsewhere, with state."""
+WHOLE = ("branchy", "wake")
+"""Those that firmware for TFLM can call: whole inputs and outputs in the arena."""
 WARNINGS = "-Wall -Wextra -Wconversion -Wshadow -Wpedantic -Werror"
 COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
 needs_cmake = pytest.mark.skipif(shutil.which("cmake") is None, reason="CMake is not installed")
@@ -88,12 +90,16 @@ def test_the_command_line_knows_all_kinds() -> None:
     assert PACKAGES == KINDS
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [(name, kind) for name in NETWORKS for kind in KINDS if kind != "tflm" or name in WHOLE],
+)
 def test_a_package_has_the_bundle_and_what_its_build_system_reads(name: str, kind: str) -> None:
     files, bundle = _package(name, kind).files, compiled(*NETWORKS[name]).files
-    assert {f"src/{file}": content for file, content in bundle.items()} == {
-        file: content for file, content in files.items() if file.startswith("src/")
+    assert {f"src/{file}": content for file, content in bundle.items() if file != "README.md"} == {
+        file: content
+        for file, content in files.items()
+        if file.startswith("src/") and file != "src/README.md"
     }
     assert files["LICENSE"] == bundle["LICENSE"]
     example = f"{name}_example"
@@ -118,6 +124,10 @@ def test_a_package_has_the_bundle_and_what_its_build_system_reads(name: str, kin
             "example/main.c",
         },
         "cmsis-pack": {f"lowtide.{name}.pdsc", "example/main.c"},
+        "tflm": {
+            *("CMakeLists.txt", "example/CMakeLists.txt", "example/main.cc"),
+            *(f for f in files if f.startswith("tflm/")),
+        },
     }[kind] | {"README.md", "LICENSE"} == {f for f in files if not f.startswith("src/")}
     for file, content in files.items():
         assert content.isascii() or "README" in file, file
@@ -138,6 +148,31 @@ def test_the_cmake_example_prints_what_the_oracle_says(name: str, tmp_path: Path
             _run("cmake", "-S", tmp_path / "p", "-B", build, *given, f"-DCMAKE_C_FLAGS={WARNINGS}")
             _run("cmake", "--build", build)
             assert _run(build / "example" / f"{name}_example") == _printed(name)
+
+
+@needs_cmake
+@pytest.mark.parametrize("name", WHOLE)
+def test_firmware_for_tflm_prints_what_the_oracle_says(name: str, tmp_path: Path) -> None:
+    _package(name, "tflm").write(tmp_path / "p")
+    flags = [f"-DCMAKE_{kind}_FLAGS={WARNINGS}" for kind in ("C", "CXX")]
+    _run("cmake", "-S", tmp_path / "p", "-B", tmp_path / "b", *flags, "-DCMAKE_CXX_STANDARD=11")
+    _run("cmake", "--build", tmp_path / "b")
+    assert _run(tmp_path / "b" / "example" / f"{name}_example") == _printed(name)
+
+
+@needs_cmake
+def test_a_package_for_tflm_is_a_component_of_esp_idf(tmp_path: Path) -> None:
+    """In the stand-in for it, which ESP-IDF is not."""
+    _package("wake", "tflm").write(tmp_path / "wake")
+    shutil.copy(tmp_path / "wake" / "example" / "main.cc", tmp_path)
+    lines = [
+        "enable_language(CXX)",
+        "set(ESP_PLATFORM 1)",
+        "add_subdirectory(wake)",
+        "add_executable(program main.cc)",
+        "target_link_libraries(program idf_component)",
+    ]
+    assert _project(tmp_path, lines, "program", "") == _printed("wake")
 
 
 @needs_cmake
@@ -462,6 +497,22 @@ int main() { return branchy_invoke(&net) == LT_OK; }
     _run("cmake", "-S", tmp_path, "-B", tmp_path / "b")
     _run("cmake", "--build", tmp_path / "b")
     _run(tmp_path / "b" / "user")
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_readme_tells_of_cores_that_the_build_system_builds_for(name: str, kind: str) -> None:
+    if kind == "tflm" and name not in WHOLE:
+        return
+    before = compiled(*NETWORKS[name]).files["README.md"].decode()
+    after = _package(name, kind).files["src/README.md"].decode()
+    cores = re.findall(r"^\| `--core (\S+)`", before, re.MULTILINE)
+    arm = {core for core in cores if core.startswith("cortex")}
+    wanted = {"esp-idf": set(cores) - arm, "cmsis-pack": arm}.get(kind, set(cores))
+    assert set(re.findall(r"^\| `--core (\S+)`", after, re.MULTILINE)) == wanted
+    assert ("## For one core" in after) == bool(wanted) and cores
+    titles = [re.findall(r"^## .*", text, re.MULTILINE) for text in (before, after)]
+    assert [t for t in titles[0] if t != "## For one core" or wanted] == titles[1]
 
 
 def test_zephyr_is_asked_for_the_fpu() -> None:

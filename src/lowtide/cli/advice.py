@@ -42,6 +42,12 @@ def cores_to_advise() -> tuple[str, ...]:
     return () if said else CORES
 
 
+def can_be_typed(flags: Sequence[str]) -> bool:
+    """Whether the command takes these flags as well: its package may be for whole inputs alone."""
+    package = click.get_current_context().params.get("package")
+    return package != "tflm" or "streamed" not in flags
+
+
 def again(flags: Sequence[str]) -> str:
     """The command that was given, to be typed once more with `flags` added."""
     words = list(words_given())
@@ -79,7 +85,7 @@ def answer_advised(
     hints that `find` gives on `model`, if advice is wanted."""
     from lowtide.report.advised import hint_documents, hint_lines
 
-    hints = find() if given("advised") else None
+    hints = [hint for hint in find() if can_be_typed(hint.flags)] if given("advised") else None
 
     def whole() -> dict[str, Any]:
         found = {**document(), **({} if fit is None else {"mcu": fit_document(fit)})}
@@ -117,6 +123,7 @@ def or_what_fits(model: Model, options: Options) -> Iterator[None]:
             raise
         with progress("looking for what would fit"):
             ways = ways_to_fit(model, options, options.max_ram)
+            ways = tuple(way for way in ways if can_be_typed(way.flags))
         otherwise = error.remedy
         if options.input_mode == "resident" and not options.preserve_input:
             otherwise = "allow more RAM: it fits with no other way to give the input either"

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from lowtide.files import Replacing
     from lowtide.machines.mcus import Mcu
 
-PACKAGES = ("arduino", "zephyr", "esp-idf", "platformio", "cmake", "cmsis-pack")
+PACKAGES = ("arduino", "zephyr", "esp-idf", "platformio", "cmake", "cmsis-pack", "tflm")
 """What `lowtide compile --export` knows; `emit/exports` makes them."""
 
 
@@ -131,8 +131,11 @@ def compile_command(model: str, output: Path, package: str | None) -> None:
     """Write C99 that runs the network in the least RAM."""
     from lowtide.advice.hints import hints
     from lowtide.commands.compiling import exported
+    from lowtide.emit.exports.tflm import check_modes
     from lowtide.report import deployment
 
+    if package == "tflm":  # before long work
+        check_modes(given("input_mode"), given("output_mode"), given("hop") is not None)
     mcu = found_mcu()
     compiled, known = compile_with(model, mcu)
     if package is not None:

@@ -188,8 +188,10 @@ def _sources(folder: Path) -> dict[str, str]:
 
 
 def exported(compiled: Compiled, kind: str) -> Compiled:
-    """The same as a package for the build system `kind`, one of `KINDS` of emit/exports."""
-    files = export(kind, compiled.assembly, compiled.name, compiled.files, compiled.origin)
+    """The same as a package for the build system `kind`, one of `KINDS` of emit/exports. Raises
+    UsageError for a program that it cannot have."""
+    of = compiled.assembly, compiled.name, compiled.files, compiled.origin
+    files = export(kind, *of, compiled.options.preserve_input)
     return replace(compiled, files=files)
 
 

@@ -5,7 +5,8 @@ Why computed: only the reader knows the core; a program for any core holds nothi
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from lowtide.emit.footprint import bytes_of
@@ -13,6 +14,9 @@ from lowtide.lower.lowerings import Lowerings
 from lowtide.lower.nodes import Node
 from lowtide.plans.cost import CostModel, load_model
 from lowtide.target import ANY, Target
+
+_ROW = re.compile(r"\| `--core (\S+)` \|.*\n")
+_SECTION = re.compile(r"\n## For one core\n.*?(?=\n## )", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,3 +71,10 @@ This program runs on any core. Made for one, it has kernels of that core's own:
 Instructions are predicted and bytes computed, both operator by operator, without the step program;
 `lowtide run` measures them. The arena may differ, too.
 """
+
+
+def only_cores(readme: str, wanted: Callable[[str], bool]) -> str:
+    """A README without the rows of its table of cores that are not `wanted`, by their names, and without
+    the section if no row is left."""
+    text = _ROW.sub(lambda row: row[0] if wanted(row[1]) else "", readme)
+    return text if _ROW.search(text) else _SECTION.sub("", text)

@@ -1,0 +1,55 @@
+// What fails, and in which arenas.
+#include "firmware.h"
+
+extern const unsigned char g_net_model_data[];
+alignas(16) static uint8_t arena[1 << 20];
+alignas(16) static const unsigned char tflite_file[] = {28, 0, 0, 0, 'T', 'F', 'L', '3', 0, 0, 0, 0};
+
+int main()
+{
+    tflite::MicroMutableOpResolver<3> resolver;
+    const tflite::Model *none = tflite::GetModel(tflite_file);
+    CHECK(none->version() == 0 && tflite::GetModel(nullptr)->version() != TFLITE_SCHEMA_VERSION);
+    tflite::MicroInterpreter wrong(none, resolver, arena, sizeof arena);
+    CHECK(wrong.initialization_status() == kTfLiteError && wrong.inputs_size() == 0);
+    CHECK(wrong.AllocateTensors() == kTfLiteError && wrong.Invoke() == kTfLiteError);
+
+    const tflite::Model *model = tflite::GetModel(g_net_model_data);
+    size_t used = 0;
+    {
+        tflite::MicroInterpreter fine(model, resolver, arena, sizeof arena);
+        CHECK(fine.input(0) == nullptr);
+        CHECK(fine.AllocateTensors() == kTfLiteOk && fine.AllocateTensors() == kTfLiteOk);
+        CHECK(fine.input(1) == nullptr && fine.output(7) == nullptr);
+        CHECK(fine.typed_input_tensor<int8_t>(0) == fine.input(0)->data.int8);
+        CHECK(fine.typed_output_tensor<float>(0) == nullptr);
+        used = fine.arena_used_bytes();
+        CHECK(used < sizeof arena);
+    }
+    for (size_t from = 0; from < 32; from++) {
+        /* Of any alignment; what is in use from the first byte on is enough, and no byte more is touched. */
+        memset(arena, 0xa5, sizeof arena);
+        tflite::MicroInterpreter roomy(model, resolver, arena + from, used + 64);
+        CHECK(roomy.AllocateTensors() == kTfLiteOk && roomy.Invoke() == kTfLiteOk);
+        const size_t needed = roomy.arena_used_bytes();
+        CHECK(needed >= used && needed <= used + 64);
+        memset(arena, 0xa5, sizeof arena);
+        tflite::MicroInterpreter exact(model, resolver, arena + from, needed);
+        CHECK(exact.AllocateTensors() == kTfLiteOk && exact.Invoke() == kTfLiteOk);
+        CHECK(exact.arena_used_bytes() == needed);
+        for (size_t i = 0; i < sizeof arena; i++) {
+            CHECK((i >= from && i < from + needed) || arena[i] == 0xa5);
+        }
+    }
+    for (size_t size = 0; size < used; size += 16) {
+        tflite::MicroInterpreter small(model, resolver, arena, size);
+        CHECK(small.AllocateTensors() == kTfLiteError && small.input(0) == nullptr);
+    }
+    tflite::MicroInterpreter small(model, resolver, arena, 64);
+    std::printf("--\n");
+    CHECK(small.Invoke() == kTfLiteError);
+    std::printf("%u\n", static_cast<unsigned>(used));
+    tflite::MicroInterpreter all(model, resolver, arena, sizeof arena, nullptr, nullptr, true);
+    CHECK(all.AllocateTensors() == kTfLiteError);
+    return 0;
+}
