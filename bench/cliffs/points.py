@@ -281,7 +281,7 @@ def _block() -> Grid:
         "height": (4, 8),
         "stride": (1, 2),
         "in_c": (4, 8, 12, 16, 24),
-        "inner": (3, 8, 16, 24, 30, 48, 96),
+        "inner": (3, 4, 8, 16, 24, 30, 48, 96),
         "out_c": (4, 8, 11, 16, 24),
         "parts": ("all", "expand", "project"),
         "kept": ("kept", "again"),

@@ -110,13 +110,18 @@ class Layer:
 
     @property
     def is_depthwise(self) -> bool:
-        """Whether each filter reads one of several channels."""
-        return self.filters > 0 and self.over.in_c > 1
+        """Whether each filter reads one of several channels; or of one, of which it makes one."""
+        return self.filters > 0 and (self.over.in_c > 1 or self.filters == 1)
+
+    @property
+    def is_by_one(self) -> bool:
+        """The same of one channel of each."""
+        return self.is_depthwise and self.filters == 1
 
     def is_narrow(self, met: Callable[[packed.Narrow], bool] | None = None) -> bool:
         """Whether lt_narrow scales all sums, and the condition is met."""
         if self.channels is None:
-            return (self.filters if self.is_depthwise else self.groups) == 1
+            return self.is_depthwise or self.groups == 1
         return self.quick is not None and (met is None or met(self.quick))
 
     @property
@@ -133,7 +138,7 @@ class Layer:
 
     def having(self, channels: packed.Channels) -> Layer:
         """The layer with these weights."""
-        alone = (self.filters if self.is_depthwise else self.groups) == 1
+        alone = self.is_depthwise or self.groups == 1
         quick = packed.narrow(channels) if alone else None
         return replace(self, channels=channels, quick=quick, clamps=channels.clamps)
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lt_depthwise_3x3.h: DEPTHWISE_CONV_2D, int8, 3 x 3, for cores with Arm's DSP extension.
+/* lt_depthwise_3x3.h: DEPTHWISE_CONV_2D, int8, up to 3 x 3, for cores with Arm's DSP extension.
  *
  * A quicker form of lt_depthwise_mult1.h, for programs that are made for such a core; its conditions,
- * and: 3 x 3, no dilation along a row, stride 1 or 2 along it, a multiple of 4 channels.
+ * and: up to three rows, two or three columns, no dilation along a row, stride 1 or 2 along it. Any number of
+ * channels may be made of each. Smaller windows are 3 x 3 whose last rows are padding, or whose weights of the
+ * last column are 0.
  *
  * Four channels at a time, the columns of the window are unpacked once to pairs of halves, then each
  * channel goes along them with its weights in registers. A column is six words of two halves, of
@@ -12,6 +14,9 @@
  *   word 2: rows 0 and 1 of channel 2    word 5: rows 0 and 1 of channel 3
  * The first two words are what channel 0 needs, the second and third what channel 2 does, and so on.
  * The results, four bytes, replace word 0 of the window's second column, which nothing reads any more.
+ *
+ * The last group may have channels of the one before it; the only one, of fewer than four channels, has
+ * weights of 0 for those that are missing.
  *
  * A record has five words for a channel; with w(row, column), and bytes from the lowest:
  *   w(0,0) w(0,1) w(1,0) w(1,1)
@@ -28,19 +33,21 @@
 
 /* One output row.
  *
- * step->in: 3 rows of in_w * channels bytes, null where the row is padding.
- * step->out[0]: a row of out_w * channels bytes; overlaps no input row.
+ * step->in: kernel_h rows of in_w * channels bytes, null where the row is padding.
+ * step->out[0]: a row of out_w * channels * filters bytes; overlaps no input row.
  * step->scratch: 24 * ((piece - 1) * stride_w + 3) bytes, aligned to 4.
  */
 typedef struct {
-    const int32_t *records; /* [channels / 4][4][5]: of channels 0, 2, 1 and 3 of each group */
+    const int32_t *records; /* [ceil(channels * filters / 4)][4][5]: of channels 0, 2, 1 and 3 of each group */
     uint16_t in_w, out_w, channels;
+    uint16_t filters; /* channels that are made of each */
     uint16_t piece; /* the columns of output that are made at a time */
     uint16_t stride_w;
     int16_t pad_left;
     int16_t centre; /* 2 * (the output's zero point) + 1 */
     int8_t input_zero;
     int8_t low, high; /* the fused activation's range */
+    uint8_t kernel_h, kernel_w; /* 1 to 3, 2 or 3 */
 } lt_depthwise_3x3_s8;
 
 void lt_depthwise_3x3_s8_row(const void *params, const lt_step *step);

@@ -43,8 +43,8 @@ static lt_block block_of(const lt_block_4x2_s8 *p)
                    core != NULL ? depthwise : columns,
                    LT_BLOCK_SHAPE(p),
                    core != NULL ? core->stride_w : p->columns->stride_w,
-                   core != NULL ? core->kernel_h : 3,
-                   core != NULL ? core->kernel_w : 3,
+                   core != NULL ? core->kernel_h : p->columns->kernel_h,
+                   core != NULL ? core->kernel_w : p->columns->kernel_w,
                    channels,
                    p->expand != NULL ? p->expand->in_c : channels,
                    p->project != NULL ? p->project->out_c : channels};

@@ -25,8 +25,9 @@ static void pad(int32_t *columns, int32_t count)
 }
 
 /* Which rows there are: where the first of them is, how far each is from it, and the masks. */
-static const int8_t *find_rows(const void *const *in, lt_3x3_piece *of)
+static const int8_t *find_rows(const void *const *given, int32_t kernel_h, lt_3x3_piece *of)
 {
+    const int8_t *in[3] = {given[0], kernel_h > 1 ? given[1] : NULL, kernel_h > 2 ? given[2] : NULL};
     const int8_t *any = in[0] != NULL ? in[0] : in[1] != NULL ? in[1] : in[2];
     const int8_t *rows[3];
     for (int32_t i = 0; i < 3; i++) {
@@ -57,46 +58,91 @@ static parts parts_of(const lt_depthwise_3x3_s8 *p, int32_t x, int32_t n, int32_
     return of;
 }
 
+/* Two halves as a word. */
+static inline int32_t pair(int32_t low, int32_t high)
+{
+    return (int32_t)(((uint32_t)low & 0xFFFFU) | (uint32_t)high << 16);
+}
+
+/* The columns from `at` on, behind those that there are words of, for results from c on. */
+LT_APART static void unpack_each(const lt_depthwise_3x3_s8 *p, const lt_3x3_piece *of, const int8_t *at,
+                                 int32_t c, int32_t count)
+{
+    int32_t channels = p->channels, base = (int16_t)of->base, *to = of->to + of->count * WORDS;
+    int32_t from[4]; /* of a result that is missing, the last channel */
+    for (int32_t i = 0; i < 4; i++) {
+        from[i] = smaller((c + i) / p->filters, channels - 1);
+    }
+    for (; count > 0; count--, at += channels, to += WORDS) {
+        const int8_t *row1 = at + of->row1, *row2 = at + of->row2;
+        to[0] = pair(at[from[0]] + base, row1[from[0]] + base);
+        to[1] = pair(row2[from[0]] + base, row2[from[2]] + base);
+        to[2] = pair(at[from[2]] + base, row1[from[2]] + base);
+        to[3] = pair(at[from[1]] + base, row1[from[1]] + base);
+        to[4] = pair(row2[from[1]] + base, row2[from[3]] + base);
+        to[5] = pair(at[from[3]] + base, row1[from[3]] + base);
+    }
+}
+
+/* Results of fewer than four channels, from where there was room for four. */
+static void put(int8_t *to, const int8_t *from, int32_t bytes)
+{
+    for (; bytes > 0; bytes--) {
+        LT_LOOP_AS_IT_IS(to);
+        *to++ = *from++;
+    }
+}
+
 LT_SHARED void lt_depthwise_3x3_s8_row(const void *params, const lt_step *step)
 {
     const lt_depthwise_3x3_s8 *p = params;
-    int32_t channels = p->channels, stride = p->stride_w;
+    int32_t channels = p->channels * p->filters, stride = p->stride_w;
+    int32_t few = channels < 4, apart = p->filters > 1;
     uint32_t low = (uint32_t)-p->input_zero;
     int8_t *out = step->out[0];
     lt_3x3_piece of = {step->scratch, {0, 0, 0}, p->centre, NULL, NULL, NULL, 0, 0, channels,
                        (int32_t)((low & 0xFFFFU) | low << 16), 0, 0, out, 0};
-    const int8_t *rows = find_rows(step->in, &of);
+    const int8_t *rows = find_rows(step->in, p->kernel_h, &of);
     for (int32_t x = 0; x < p->out_w; x += of.n) {
         of.n = smaller(p->piece, p->out_w - x);
         parts at = parts_of(p, x, of.n, rows == NULL);
         int32_t wide = at.before > 1 || at.after > 1; /* results overwrite what is not at the ends */
         of.records = p->records;
         of.to = of.columns + at.before * WORDS;
-        of.count = at.inside;
-        of.out = out + x * channels;
-        of.row = rows == NULL ? out : rows + (x * stride - p->pad_left + at.before) * channels;
-        LT_MACS(of.n * 9 * channels);
-        for (int32_t left = channels / 4; left > 0; left -= wide ? 1 : left) {
-            of.groups = wide ? 1 : left;
+        /* Columns in whose words there is more than is there, or no four channels. */
+        int32_t each = apart ? at.inside : smaller(3 / channels, at.inside);
+        of.count = at.inside - each;
+        of.out = few ? (int8_t *)of.columns : out + x * channels; /* behind what it still reads */
+        const int8_t *row = rows == NULL ? out : rows + (x * stride - p->pad_left + at.before) * p->channels;
+        of.row = row;
+        LT_MACS(of.n * p->kernel_h * p->kernel_w * channels);
+        for (int32_t c = 0; c < channels;) {
+            int32_t again = c + 4 > channels && !few ? c + 4 - channels : 0; /* results made before */
+            int32_t many = wide || apart || few || again > 0 ? 1 : (channels - c) / 4;
+            c -= again;
+            of.row -= again;
+            of.out -= again;
+            of.groups = many;
             pad(of.columns, at.before);
             pad(of.to + at.inside * WORDS, at.after);
+            if (each > 0) {
+                unpack_each(p, &of, row + of.count * p->channels, c, each);
+            }
             if (stride == 1) {
                 lt_3x3_make_1(&of);
             } else {
                 lt_3x3_make_2(&of);
             }
+            c += 4 * many;
+        }
+        if (few) {
+            put(out + x * channels, step->scratch, of.n * channels);
         }
     }
     lt_clamp_row(out, out + p->out_w * channels, p->low, p->high);
 }
 
 #ifndef LT_DSP
-
-/* Two halves as a word. */
-static int32_t pair(int32_t low, int32_t high)
-{
-    return (int32_t)(((uint32_t)low & 0xFFFFU) | (uint32_t)high << 16);
-}
 
 /* Byte i of a word. */
 static int32_t byte(int32_t word, int32_t i)

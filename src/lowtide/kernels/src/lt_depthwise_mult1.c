@@ -72,8 +72,8 @@ LT_INLINE void run(const lt_depthwise_mult1_s8 *p, const lt_step *step, int32_t 
         while (at.kx1 > at.kx0 && at.column + (at.kx1 - 1 - at.kx0) * p->dilation_w >= p->in_w) {
             at.kx1--;
         }
-        for (; c + 4 <= p->channels; c += 4) {
-            channels(p, step->in, at, c, 4, any, out);
+        for (; p->channels > 3 && c < p->channels; c += 4) { /* the last four may have some made before */
+            channels(p, step->in, at, c > p->channels - 4 ? p->channels - 4 : c, 4, any, out);
         }
         for (; c < p->channels; c++) {
             channels(p, step->in, at, c, 1, any, out);

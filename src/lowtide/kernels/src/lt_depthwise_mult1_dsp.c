@@ -110,7 +110,15 @@ LT_INLINE void pixel(const lt_depthwise_mult1_s8 *p, const tap *taps, int32_t n,
     int32_t channels = p->channels, odd = p->centre, zero = p->input_zero;
     int32_t base = (int32_t)((uint32_t)(-zero & 0xFFFF) | (uint32_t)-zero << 16);
     int32_t c = 0;
-    for (; c + 4 <= channels; c += 4) {
+    for (int32_t left = channels > 3 ? channels : 0; left > 0; left -= 4, c += 4) {
+        if (left < 4) { /* some that were made before, and the last */
+            int32_t again = 4 - left;
+            c -= again;
+            out -= again;
+            bias -= again;
+            multiplier -= again;
+            shift -= again;
+        }
         sums s = sum_four(taps, n, c, base);
         out[0] = scaled(bias[0], s.even0, multiplier[0], odd, shift[0], any);
         out[1] = scaled(bias[1], s.odd0, multiplier[1], odd, shift[1], any);

@@ -1,4 +1,5 @@
-"""lt_depthwise_3x3.h: depthwise convolutions of 3 x 3 by columns, on cores with Arm's DSP extension."""
+"""lt_depthwise_3x3.h: depthwise convolutions of up to 3 x 3 by columns, on cores with Arm's DSP
+extension."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from lowtide.ir.window import Axis
 from lowtide.lower import packed
 from lowtide.lower.counts import Features, Windowed, Windows
-from lowtide.lower.families import depthwise_mult1
+from lowtide.lower.families import depthwise, depthwise_mult1
 from lowtide.lower.layer import Family, Fields, Layer
 from lowtide.lower.nodes import Array, Later, Node
 
@@ -26,8 +27,8 @@ other operators need at that place."""
 
 def _fits(layer: Layer) -> bool:
     over = layer.over
-    sizes = over.kernel_h, over.kernel_w, over.dilation_w
-    able = sizes == (3, 3, 1) and over.stride_w in (1, 2) and over.in_c % 4 == 0
+    able = over.kernel_h < 4 and over.kernel_w in (2, 3) and over.stride_w in (1, 2)
+    able = able and over.dilation_w == 1 and over.out_w > 1
     return able and layer.target.has_dsp and layer.is_depthwise and layer.is_narrow()
 
 
@@ -35,7 +36,7 @@ def _piece(of: Windows) -> int:
     """How many columns to make at a time where nobody says more: all, or equal parts of them, as scratch
     memory allows."""
     room = max(_ROOM, int(_SHARE * of.columns * of.out_c)) // _COLUMN
-    most = max(1, (room - of.axis.kernel) // of.axis.stride + 1)
+    most = max(1, (room - 3) // of.axis.stride + 1)
     return -(-of.columns // -(-of.columns // most))
 
 
@@ -48,7 +49,7 @@ def _other_pieces(columns: int, normal: int) -> tuple[int, ...]:
 
 def scratch(axis: Axis, columns: int, most: int) -> int:
     """Bytes of scratch memory for `columns` columns, at most `most` of them at a time."""
-    return _COLUMN * ((min(columns, most) - 1) * axis.stride + axis.kernel) if columns else 0
+    return _COLUMN * ((min(columns, most) - 1) * axis.stride + 3) if columns else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +63,20 @@ class Depthwise3x3(Windowed):
         """What is done to make `columns` columns."""
         del padded
         of, stride = self.of, self.of.axis.stride
-        groups = of.steps * (of.in_c // 4)
+        groups = of.steps * -(-of.out_c // 4)
         pieces = -(-columns // self.piece)
         read = min(columns * stride + pieces * (3 - stride), of.in_w + 2 * (pieces - 1))
+        each = groups * (read if of.out_c > of.in_c else min(read, pieces * (3 // of.in_c)))
         sizes = [min(self.piece, columns - at) for at in range(0, columns, self.piece)]
         return {
             # Instructions of lt_3x3_make_1 or lt_3x3_make_2.
-            "assembly": groups * (27 * pieces + 17 * read)
+            "assembly": groups * 27 * pieces
+            + 17 * (groups * read - each)
             + groups * sum(map(_made_1 if stride == 1 else _made_2, sizes)),
             "pieces": of.steps * pieces,
+            "alone": groups * pieces if each or of.out_c % 4 else 0,
+            "unpacked": each,
+            "put": of.steps * columns * of.out_c if of.out_c < 4 else 0,
             "clamped": columns * self.clamped,
         }
 
@@ -95,7 +101,8 @@ def _node(layer: Layer) -> Node:
     lt_depthwise_mult1."""
     over, quick, windows = layer.over, layer.narrow, layer.windows
     bias, normal = depthwise_mult1.doubled_bias(layer), _piece(windows)
-    make = Later(5 * layer.out_c, lambda: _records(quick, bias))
+    size = 20 * -(-layer.out_c // 4)
+    make = Later(size, lambda: _records(quick, bias, over.kernel_h, over.kernel_w))
     records = Array("int32_t", make, weights=True)
     sizes = {name: value for name, value in over.fields if name in _SIZES}
 
@@ -103,7 +110,8 @@ def _node(layer: Layer) -> Node:
         fields: Fields = (
             ("records", records),
             ("piece", piece),
-            ("channels", layer.out_c),
+            ("channels", over.in_c),
+            ("filters", layer.filters),
             ("centre", 2 * layer.known.zero + 1),
             *sizes.items(),
             *layer.range,
@@ -111,7 +119,7 @@ def _node(layer: Layer) -> Node:
         work, needs = Depthwise3x3(windows, piece), scratch(over.axis, over.out_w, piece)
         return layer.node("lt_depthwise_3x3", fields, work, needs)
 
-    lean = depthwise_mult1.FAMILY.node(layer)
+    lean = (depthwise_mult1 if layer.is_by_one else depthwise).FAMILY.node(layer)
     others = tuple(map(by, _other_pieces(over.out_w, normal)))
     return replace(
         by(normal),
@@ -120,24 +128,30 @@ def _node(layer: Layer) -> Node:
     )
 
 
-_SIZES = frozenset({"in_w", "out_w", "stride_w", "pad_left"})
+_SIZES = frozenset({"in_w", "out_w", "kernel_h", "kernel_w", "stride_w", "pad_left"})
 
 
-def _records(quick: packed.Narrow, bias: NDArray[np.int32]) -> NDArray[np.int32]:
-    """[channels / 4][4][5] words: see the header."""
-    weights = quick.weights.astype(np.int64)
-    w = weights.reshape(-1, 3, 3) & 0xFF
+def _records(
+    quick: packed.Narrow, bias: NDArray[np.int32], kernel_h: int, kernel_w: int
+) -> NDArray[np.int32]:
+    """[fours of channels][4][5] words: see the header."""
+    channels, of_missing = len(bias), ((0, max(0, 4 - len(bias))), (0, 0))
+    given = quick.weights.astype(np.int64).reshape(channels, kernel_h, kernel_w)
+    given = np.pad(given, ((0, 0), (0, 3 - kernel_h), (0, 3 - kernel_w)))
+    w = given & 0xFF
     words = np.stack(
         [
             _word(w[:, 0, 0], w[:, 0, 1], w[:, 1, 0], w[:, 1, 1]),
             _word(w[:, 0, 2], w[:, 2, 0], w[:, 1, 2], w[:, 2, 1]),
-            quick.shift.astype(np.int64) | 2 * weights[:, 8] << 16,
+            quick.shift.astype(np.int64) | 2 * given[:, 2, 2] << 16,
             bias.astype(np.int64),
             quick.multiplier.astype(np.int64),
         ],
         axis=1,
     )
-    return packed.int32(words.reshape(-1, 4, 5)[:, [0, 2, 1, 3]])
+    words = np.pad(words, of_missing)
+    firsts = np.minimum(np.arange(0, channels, 4), max(0, channels - 4))
+    return packed.int32(words[firsts[:, None] + (0, 2, 1, 3)])
 
 
 def _word(*parts: NDArray[np.int64]) -> NDArray[np.int64]:

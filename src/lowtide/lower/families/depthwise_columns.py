@@ -35,7 +35,7 @@ of a window and a tap as lt_depthwise_mult1 makes them."""
 
 
 def _fits(layer: Layer) -> bool:
-    able = layer.target.has_dsp and layer.is_depthwise and layer.over.in_c >= _FOUR
+    able = layer.target.has_dsp and layer.is_by_one and layer.over.in_c >= _FOUR
     return able and layer.is_narrow() and _is_quicker(layer.windows)
 
 

@@ -21,18 +21,18 @@ ANY = "lt_depthwise_mult1_s8_any"
 
 
 def _fits(layer: Layer) -> bool:
-    return layer.is_depthwise and layer.filters == 1
+    return layer.is_by_one
 
 
 @dataclass(frozen=True, slots=True)
 class DepthwiseMult1(Windowed):
-    """What lt_depthwise_mult1 does: a list of taps per pixel, then channels four by four, the rest one
-    by one."""
+    """What lt_depthwise_mult1 does: a list of taps per pixel, then channels four by four, or one by one
+    if there are fewer."""
 
     def features(self, columns: int, padded: int) -> Features:
         """What is done to make `columns` columns."""
         of, pixels = self.of, self.of.steps * columns
-        blocks, rest = divmod(of.in_c, 4)
+        blocks, rest = (-(-of.in_c // 4), 0) if of.in_c > 3 else (0, of.in_c)
         taps = of.rows * (columns * of.axis.kernel - padded)
         return {
             "window": of.steps * of.taps,

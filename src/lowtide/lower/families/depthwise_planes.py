@@ -30,7 +30,7 @@ def _fits(layer: Layer) -> bool:
     able = (over.dilation_w == 1 or over.kernel_w == 1) and over.in_c >= 4 and over.taps <= _TAPS
     narrow = over.kernel_w == 1 and over.out_w < 4 and over.in_c % 4 == 0  # lt_depthwise_vector
     fine = able and not narrow and most_pixels(over.axis, over.kernel_h) > 0
-    return fine and layer.target.has_helium and layer.is_depthwise and layer.is_narrow()
+    return fine and layer.target.has_helium and layer.is_by_one and layer.is_narrow()
 
 
 def most_pixels(axis: Axis, kernel_h: int) -> int:

@@ -12,7 +12,7 @@ from lowtide.lower.nodes import Node
 
 
 def _fits(layer: Layer) -> bool:
-    return layer.target.is_portable and layer.is_depthwise and layer.is_narrow()
+    return layer.target.is_portable and layer.is_by_one and layer.is_narrow()
 
 
 @dataclass(frozen=True, slots=True)

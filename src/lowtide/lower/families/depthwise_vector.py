@@ -24,7 +24,7 @@ def _fits(layer: Layer) -> bool:
         able
         and over.in_c % 4 == 0
         and layer.target.has_helium
-        and layer.is_depthwise
+        and layer.is_by_one
         and layer.is_narrow()
     )
 
