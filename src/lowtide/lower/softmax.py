@@ -1,7 +1,7 @@
 """SOFTMAX: params of kernels/include/lt_softmax.h.
 
-Why two ways to the exponentials: they take a kilobyte as a table, which pays for attention, and is more
-than the code that computes them, which is enough for a classifier's last layer.
+Why a table of the exponentials, a kilobyte at most: to compute them takes more than four times the
+instructions, and code in place of part of the table.
 """
 
 from __future__ import annotations
@@ -19,9 +19,6 @@ from lowtide.lower.counts import Counted
 from lowtide.lower.elementwise import MOST_ROWS, number, row_count, scale_zero
 from lowtide.lower.move import row_dims
 from lowtide.lower.nodes import Array, Lowered, Params, Port, Value
-
-_TABLE_PAYS = 512
-"""Elements from which on a table is used."""
 
 _FINE = 16
 """Elements of the last dimension from which on each row of it is a row of its own."""
@@ -65,7 +62,6 @@ def _softmax(context: Context) -> Lowered:
             out.shape[2] if len(out.shape) == 4 else 1,
             written=out.bytes,
             groups=rows * groups,
-            computed=out.elements if not wide and out.elements < _TABLE_PAYS else 0,
         ),
     )
 
@@ -99,18 +95,11 @@ def _narrow(context: Context, scale: float, beta: float) -> tuple[tuple[str, Val
         raise context.unsupported(f"its input's scale, {scale:g}, is too small")
     multiplier, shift = (fixed.INT32_MAX, 31) if real == 2.0**31 - 1 else factor(context, real)
     radius = math.floor(31.0 * (1 << 26) / (1 << shift))
-    reach = min(256, radius + 1)
-    exps = None
-    if context.input(0).elements >= _TABLE_PAYS:
-        values = _exponentials(multiplier, shift, reach)
-        reach = len(values)
-        exps = Array("int32_t", np.array(values))
+    values = _exponentials(multiplier, shift, min(256, radius + 1))
     signed = [0x80 if t.dtype is DType.INT8 else 0 for t in (context.input(0), context.output())]
     return (
-        ("table", exps),
-        ("multiplier", multiplier),
-        ("shift", shift),
-        ("reach", reach),
+        ("table", Array("int32_t", np.array(values))),
+        ("reach", len(values)),
         ("in_flip", signed[0] ^ context.in_flip),
         ("out_flip", signed[1] ^ context.out_flip),
     )

@@ -15,13 +15,11 @@
  *   same memory only if the types are the same. No scratch.
  */
 typedef struct {
-    const int32_t *table; /* exp(-i * scale * beta) in Q0.31 for i < reach, or null: computed */
+    const int32_t *table; /* exp(-i * scale * beta) in Q0.31 for i < reach */
     uint32_t groups, count;
-    int32_t multiplier; /* input differences to Q5.26: scale * beta * 2^26, as in lt_fixed.h */
-    uint8_t shift;      /* 1 to 31 */
-    uint16_t reach;     /* values this far or farther below the row's greatest give 0; 1 to 256 */
-    uint8_t in_flip;    /* 0x80 if the inputs are signed, 0 if they are not */
-    uint8_t out_flip;   /* the same of the outputs, if they have 8 bits */
+    uint16_t reach;   /* values this far or farther below the row's greatest give 0; 1 to 256 */
+    uint8_t in_flip;  /* 0x80 if the inputs are signed, 0 if they are not */
+    uint8_t out_flip; /* the same of the outputs, if they have 8 bits */
 } lt_softmax_8;
 
 void lt_softmax_8_row(const void *params, const lt_step *step);

@@ -2,8 +2,6 @@
 /* lt_softmax.c: see lt_softmax.h. */
 #include "lt_softmax.h"
 
-#include <stddef.h>
-
 #include "lt_elem.h"
 #include "lt_fixed.h"
 
@@ -15,51 +13,6 @@ static int32_t leading_zeros(uint32_t x)
         zeros++;
     }
     return zeros;
-}
-
-/* exp(x) in Q0.31 for x in [-1/4, 0) in Q0.31: four terms of the series around -1/8. */
-static int32_t exp_above_minus_quarter(int32_t x)
-{
-    const int32_t middle = 1895147668; /* exp(-1/8) */
-    const int32_t third = 715827883;   /* 1/3 */
-    x += 1 << 28;
-    int32_t x2 = lt_high_mul(x, x);
-    int32_t x3 = lt_high_mul(x2, x);
-    int32_t x4 = lt_high_mul(x2, x2);
-    int32_t tail = lt_high_mul(lt_divide_by_pot(x4, 2) + x3, third) + x2;
-    return middle + lt_high_mul(middle, x + lt_divide_by_pot(tail, 1));
-}
-
-/* exp(x) in Q0.31 for x <= 0 in Q5.26. */
-static int32_t exp_on_negative(int32_t x)
-{
-    static const int32_t powers[] = {/* exp(-2^k), k = -2 ... 4 */
-                                     1672461947, 1302514674, 790015084, 290630308,
-                                     39332535,   720401,     242};
-    const int32_t quarter = 1 << 24;
-    int32_t rest = (x & (quarter - 1)) - quarter;
-    int32_t result = exp_above_minus_quarter(rest * 32);
-    uint32_t bits = (uint32_t)(rest - x) >> 24;
-    if (x == 0) {
-        return INT32_MAX;
-    }
-    for (const int32_t *power = powers; bits != 0; bits >>= 1, power++) {
-        if (bits & 1U) {
-            result = lt_high_mul(result, *power);
-        }
-    }
-    return result;
-}
-
-/* exp of an input `below` the row's greatest, Q0.31. */
-static int32_t exp_below(const lt_softmax_8 *p, uint32_t below)
-{
-    if (p->table != NULL) {
-        return p->table[below];
-    }
-    /* One shift more than 31 bits would need 64: the difference is below 2^8. */
-    int32_t left = (int32_t)(below << p->shift);
-    return exp_on_negative(lt_high_mul(-left, p->multiplier));
 }
 
 /* 1 / (1 + x) in Q0.31 for x in [0, 1), from 1 + x in Q1.31: Newton's iteration. */
@@ -84,7 +37,7 @@ LT_INLINE void softmax(const lt_softmax_8 *p, const uint8_t *in, void *out, int3
     for (uint32_t i = 0; i < p->count; i++) {
         uint32_t below = greatest - (in[i] ^ p->in_flip);
         if (below < p->reach) {
-            sum += (uint32_t)lt_divide_by_pot(exp_below(p, below), 12);
+            sum += (uint32_t)lt_divide_by_pot(p->table[below], 12);
         }
     }
     int32_t zeros = leading_zeros(sum);
@@ -95,7 +48,7 @@ LT_INLINE void softmax(const lt_softmax_8 *p, const uint8_t *in, void *out, int3
         uint32_t below = greatest - (in[i] ^ p->in_flip);
         int32_t value = 0;
         if (below < p->reach) {
-            value = lt_divide_by_pot(lt_high_mul(scale, exp_below(p, below)), right);
+            value = lt_divide_by_pot(lt_high_mul(scale, p->table[below]), right);
             value = lt_clamp(value, 0, (1 << out_bits) - 1);
         }
         if (out_bits == 8) {
