@@ -25,7 +25,7 @@ typedef struct {
     const int8_t *weights; /* [out_c][kernel_h][kernel_w][in_c] */
     const int64_t *bias;   /* [out_c], or null */
     const int32_t *start;  /* [out_c], at least 4; null if bias is not */
-    const int32_t *factor; /* [out_c], at least 4; the multipliers if shift is not null */
+    const int32_t *factor; /* [out_c], at least 4; the multipliers, [out_c], if shift is not null */
     const int8_t *shift;   /* [out_c], at most 14 with a bias; or null */
     uint16_t in_w, in_c;
     uint16_t out_w, out_c;

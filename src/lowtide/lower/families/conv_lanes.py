@@ -66,19 +66,21 @@ def _node(layer: Layer) -> Node:
 
 def _scaled(layer: Layer) -> tuple[int, Fields]:
     """By how many bits sums are shifted left, which takes factors that are not below 1/2; and the params
-    with biases and factors."""
-    channels = layer.known
+    with biases and factors, of at least four channels where the kernel reads so many."""
+    channels, more = layer.known, (0, max(0, 4 - layer.out_c))
     left = max(0, int(channels.factors[:, 1].max()) + 1)
-    if layer.modular or left > _MOST_LEFT:
-        return 0, scaled(channels, modular=layer.modular)
-    factors = channels.factors - np.array([0, left])
-    quick = short_factors(channels.sizes << left, channels.bias << left, factors)
-    if quick is None:
-        return 0, scaled(channels, modular=False)
-    more = 0, max(0, 4 - layer.out_c)
+    quick = None
+    if not layer.modular and left <= _MOST_LEFT:
+        factors = channels.factors - np.array([0, left])
+        quick = short_factors(channels.sizes << left, channels.bias << left, factors)
     start = Array("int32_t", np.pad(packed.int32(channels.bias), more), weights=True)
-    factor = Array("int32_t", np.pad(quick, more))
-    return left, (("bias", None), ("start", start), ("factor", factor), ("shift", None))
+    if quick is not None:
+        factor = Array("int32_t", np.pad(quick, more))
+        return left, (("bias", None), ("start", start), ("factor", factor), ("shift", None))
+    fields = scaled(channels, modular=layer.modular)
+    return 0, tuple(
+        (n, start if n == "start" and value is not None else value) for n, value in fields
+    )
 
 
 FAMILY = Family("lt_conv_lanes", _fits, ConvLanes, _node)
