@@ -12,12 +12,22 @@ from harness import differences
 
 from lowtide.errors import ModelError
 from lowtide.lower import lower_op
+from lowtide.machines.board import find_target
+from lowtide.target import ANY, Target
 from lowtide.tflite.read import parse
+
+TARGETS = (ANY, find_target("cortex-m55"))
+"""Where pairs of channels and pixels are made, and where lanes of products are."""
 
 BIASES = ["INT64", "INT32", None]
 
 
-def test_windows() -> None:
+def _core(target: Target) -> str:
+    return target.core
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=_core)
+def test_windows(target: Target) -> None:
     """Kernels, strides, dilations and paddings over one odd-sized image."""
     net = Models(1, "INT16")
     x = net.input(1, 7, 9, 3)
@@ -38,10 +48,11 @@ def test_windows() -> None:
         for kernel in [(1, 1), (3, 3)]:
             net.conv(y, 4, kernel, Layer(bias_type="INT64"), groups=2)
             net.depthwise(y, 1, kernel, Layer(bias_type=None))
-    assert differences(net.bytes()) == []
+    assert differences(net.bytes(), target=target) == []
 
 
-def test_biases_and_scales() -> None:
+@pytest.mark.parametrize("target", TARGETS, ids=_core)
+def test_biases_and_scales(target: Target) -> None:
     """64-bit, 32-bit and no biases; one scale or one per channel; activations; saturation."""
     net = Models(2, "INT16")
     x = net.input(1, 4, 5, 6, scale=0.0005)
@@ -59,10 +70,11 @@ def test_biases_and_scales() -> None:
                     net.dense(x, 3, 30, layer)
                     if bias_type != "INT32":
                         net.depthwise(x, 1, (3, 3), layer)
-    assert differences(net.bytes()) == []
+    assert differences(net.bytes(), target=target) == []
 
 
-def test_factors() -> None:
+@pytest.mark.parametrize("target", TARGETS, ids=_core)
+def test_factors(target: Target) -> None:
     """Factors from 2^-36 to 2^5, with multipliers at both ends."""
     net = Models(3, "INT16")
     x = net.input(1, 2, 3, 4)
@@ -72,26 +84,28 @@ def test_factors() -> None:
                 layer = Layer(real=mantissa * 2.0**power, bias_type=bias_type, per_channel=False)
                 net.dense(x, 3, 12, layer)
             net.depthwise(x, 1, (1, 2), layer)
-    assert differences(net.bytes()) == []
+    assert differences(net.bytes(), target=target) == []
 
 
-def test_deep() -> None:
+@pytest.mark.parametrize("target", TARGETS, ids=_core)
+def test_deep(target: Target) -> None:
     """Sums beyond 32 bits; with 32-bit biases they wrap."""
     net = Models(4, "INT16")
     x = net.input(1, 3000)
     for bias_type in BIASES:
         net.dense(x, 4, 3000, Layer(bias_type=bias_type))
         net.dense(x, 4, 3000, Layer(bias_type=bias_type, weights=np.array(127), real=2.0**-19))
-    assert differences(net.bytes()) == []
+    assert differences(net.bytes(), target=target) == []
 
 
-def test_zero_points() -> None:
+@pytest.mark.parametrize("target", TARGETS, ids=_core)
+def test_zero_points(target: Target) -> None:
     """Dense layers may have them."""
     net = Models(5, "INT16")
     x = net.input(5, 20, zero=-300)
     for bias_type in BIASES:
         net.dense(x, 3, 20, Layer(bias_type=bias_type, zero=1000))
-    assert differences(net.bytes()) == []
+    assert differences(net.bytes(), target=target) == []
 
 
 def _channels() -> bytes:
@@ -119,13 +133,18 @@ def _channels() -> bytes:
     return net.bytes()
 
 
-def test_channels() -> None:
-    assert differences(_channels()) == []
+@pytest.mark.parametrize("target", TARGETS, ids=_core)
+def test_channels(target: Target) -> None:
+    assert differences(_channels(), target=target) == []
 
 
 @pytest.mark.parametrize("board", ["mps2-an386", "mps3-an547", "rv32-virt"])
 def test_channels_on_boards(board: str) -> None:
     assert board_differences(_channels(), board) == []
+
+
+def test_lanes_on_a_board() -> None:
+    assert board_differences(_channels(), "mps3-an547", target=TARGETS[1], plenty=True) == []
 
 
 @pytest.mark.parametrize(

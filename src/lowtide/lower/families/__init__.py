@@ -11,6 +11,7 @@ from lowtide.lower.families import (
     conv,
     conv_2x2,
     conv_4x2,
+    conv_lanes,
     conv_packed,
     conv_s16,
     conv_scalar,
@@ -46,7 +47,7 @@ _S8 = (
 )
 FAMILIES: dict[str, tuple[Family, ...]] = {
     "s8": _S8,
-    "s16": (conv_2x2.FAMILY, conv_s16.FAMILY, depthwise_s16.FAMILY),
+    "s16": (conv_lanes.FAMILY, conv_2x2.FAMILY, conv_s16.FAMILY, depthwise_s16.FAMILY),
 }
 """All of them by the type of activations, in the order of preference."""
 
