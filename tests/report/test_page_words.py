@@ -15,7 +15,8 @@ from lowtide.errors import MissingToolError
 from lowtide.ir import Model
 from lowtide.machines.mcus import board_of, find_mcu
 from lowtide.report.memory_views import views_of
-from lowtide.report.page import report_document, verdict_sentence
+from lowtide.report.page import report_document
+from lowtide.report.page_words import verdict_sentence
 from lowtide.report.part_lines import PartLine, part_lines, spaced
 from lowtide.tflite.read import parse
 from networks import model_of

@@ -148,5 +148,5 @@ def gain(entry: Advice) -> str:
 
 def command(compiled: Compiled, entry: Advice) -> str:
     """What to type, the options that were given included."""
-    words = ["lowtide", "compile", plain(compiled.model.path), *flags_of(compiled.options)]
+    words = ["lowtide", "compile", compiled.origin.file, *flags_of(compiled.options)]
     return shlex.join([*words, *entry.flags, "-o", compiled.name])
