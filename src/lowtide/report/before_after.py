@@ -23,8 +23,8 @@ from lowtide.report.part import file_name
 from lowtide.report.picture import (
     COLOURS,
     INK,
-    PALE,
     RED,
+    Boxes,
     Element,
     Line,
     Picture,
@@ -45,6 +45,9 @@ _LEAST: Final = 16
 _NAMED: Final = 16
 _DIM: Final = "#555555"
 _NOTE: Final = 15
+_LABEL: Final = 12
+_LABELLED: Final = 110
+"""Pixels: tensors are named in charts of more."""
 
 
 def before_after(reported: Reported) -> Picture:
@@ -148,13 +151,17 @@ def _panel(
     peak = frame.x(shown.peak_slot + 0.5)
     yield Line(((peak, frame.bottom), (peak, top)), "#ffffff", 3)
     yield Line(((peak, frame.bottom), (peak, top)), RED, 2, chart.DASH)
-    if frame.bottom - frame.top > 40:
+    if frame.bottom - frame.top > _LABELLED:
         named = largest(shown.everything, _NAMED)
-        yield from chart.labels_in(frame, shown, {t: view.names[t] for t in named})
+        for words in chart.labels_in(frame, shown, {t: view.names[t] for t in named}):
+            yield replace(words, size=_LABEL)
     if budget is not None and budget[1] <= frame.most * 1.001:
         y = frame.y(budget[1])
-        yield Line(((frame.left, y), (frame.right, y)), PALE, 1.6, (2, 3))
-        yield Words(frame.right, y - 5, f"room in {budget[0]}", "end", _DIM, _NOTE, halo=True)
+        yield Line(frame.across(budget[1]), INK, 1.4, (2, 3))
+        text = f"room in {budget[0]}"
+        wide = letters(text, _NOTE)
+        yield Boxes(((frame.right - wide, y - 21, wide, 19),), "#ffffff")
+        yield Words(frame.right - wide / 2, y - 6, text, "middle", INK, _NOTE)
 
 
 def _bytes(count: int) -> str:

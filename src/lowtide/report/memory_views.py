@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from itertools import accumulate, groupby
 from zlib import crc32
 
 from lowtide.advice.reporting import Reported
@@ -95,7 +95,7 @@ class View:
     def culprits(self) -> str:
         """What fills the peak, in a sentence."""
         sure = [held for held in self.peak if held.of] or list(self.peak)
-        named = [f"{amount(held.bytes)} of {held.name}" for held in sure[:_CULPRITS]]
+        named = [f"{amount(held.bytes)} of {_called(held)}" for held in sure[:_CULPRITS]]
         if len(self.peak) > len(named):
             rest = sum(h.bytes for h in self.peak) - sum(h.bytes for h in sure[:_CULPRITS])
             named.append(f"{amount(rest)} of {len(self.peak) - len(named)} more")
@@ -106,6 +106,12 @@ class View:
         """When the peak is."""
         slot = self.shown.peak_slot
         return f"while {self.steps[slot]} runs" if slot else self.steps[slot]
+
+
+def _called(held: Held) -> str:
+    """As "t3 (0 CONV_2D)"."""
+    short, _, origin = held.name.partition(", ")
+    return f"{short} ({origin})" if origin else short
 
 
 def views_of(reported: Reported) -> tuple[View, ...]:
@@ -126,7 +132,8 @@ def views_of(reported: Reported) -> tuple[View, ...]:
         caption += " What its signal operators remember from run to run is not counted here."
     file, best = reported.analysis.file.order, reported.analysis.best.order
     title = "TensorFlow Lite Micro"
-    first = _whole("tflm", title, caption, whole, file, reported.tflm, variables, work)
+    state = _state(compiled, variables)
+    first = _whole("tflm", title, caption, whole, file, reported.tflm, state, variables, work)
     found = [first]
     if best != file:
         title, caption = (
@@ -134,7 +141,9 @@ def views_of(reported: Reported) -> tuple[View, ...]:
             "Still whole tensors, but the operators run in the order that needs the least memory: "
             "what is large is used up before the next large tensor is made.",
         )
-        other = _whole("order", title, caption, whole, best, reported.ordered, variables, work)
+        other = _whole(
+            "order", title, caption, whole, best, reported.ordered, state, variables, work
+        )
         found.append(replace(other, why=_why_order(first, other)))
     mode = compiled.options.input_mode
     rows = (
@@ -236,6 +245,15 @@ def _plan(
     )
 
 
+def _state(compiled: Compiled, variables: int) -> list[tuple[int, int]]:
+    """Tensor and bytes of the state that TFLM has, too, which keeps no state of signal operators."""
+    found = [
+        (network_tensor(compiled.assembly, v.tensor)[0], v.size)
+        for v in compiled.assembly.variables
+    ]
+    return found if sum(size for _, size in found) <= variables else []
+
+
 def _whole(
     key: str,
     title: str,
@@ -243,6 +261,7 @@ def _whole(
     graph: Graph,
     order: Sequence[int],
     placement: Placement,
+    state: Sequence[tuple[int, int]],
     variables: int,
     work: Mapping[int, int],
 ) -> View:
@@ -252,10 +271,13 @@ def _whole(
         if b.size
     )
     live = live_in(boxes, len(order) + 1)
-    shown = PlanBoxes(boxes, (), (), live, placement.arena_bytes, variables)
+    ends = accumulate((size for _, size in state), initial=placement.arena_bytes)
+    kept = tuple(Box(t, 0, len(live), at, size) for (t, size), at in zip(state, ends, strict=False))
+    shown = PlanBoxes(boxes, kept, (), live, placement.arena_bytes, variables)
+    stays = {tensor for tensor, _ in state}
 
     def name(tensor: int) -> tuple[str, str]:
-        return f"t{tensor}", origin_of(graph, tensor)
+        return f"t{tensor}", "variable" if tensor in stays else origin_of(graph, tensor)
 
     labels = [plain(f"{op} {graph.ops[op].label}") for op in order]
     return View(
@@ -267,7 +289,7 @@ def _whole(
         shown,
         _peak(shown, lambda t: read_by(graph, t), name, lambda t: graph.tensors[t].bytes),
         ("before the first step", *labels),
-        {box.tensor: name(box.tensor) for box in boxes},
+        {box.tensor: name(box.tensor) for box in shown.everything},
         (0, *(work[op] for op in order)),
     )
 

@@ -268,8 +268,8 @@ def _predicted_note(reported: Reported) -> str:
         return f"Instructions were counted on {reported.figures.where}, emulated."
     model = reported.compiled.options.predictor
     return (
-        f"Instructions are predicted {as_run(reported.compiled)}; of 100 operators that were measured, 95 are "
-        f"within {model.worst_error:.1%}."
+        f"Instructions are predicted {as_run(reported.compiled)}; of 100 operators that were measured, "
+        f"95 are within {model.worst_error:.1%}."
     )
 
 

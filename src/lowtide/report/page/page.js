@@ -166,7 +166,7 @@
         draw("text", { x: 0, y: top - 28, class: "title" }, `${i ? "After" : "Before"}: ${view.title}`),
         draw("text", { x: 0, y: top - 11, class: "dim" }, `${bytes(view.ram_bytes)} of RAM${i && before.ram_bytes ? `, ${change(view)}` : ""}`),
       );
-      for (const at of ticks(scale.span, Math.max(1, (bottom - top) / 55), true)) {
+      for (const at of ticks(scale.span, Math.max(2, (bottom - top) / 45), true)) {
         svg.append(
           draw("line", { x1: left, x2: end, y1: y(at), y2: y(at), class: "grid" }),
           draw("text", { x: left - 6, y: y(at) + 4, "text-anchor": "end", class: "dim" }, kilobytes(at)),
@@ -354,6 +354,7 @@
       make("p", { class: "dim" }, "Each box is a tensor, or a row of one: as wide as the instructions it is needed for, as high as its bytes, at its address, in one colour before and after. Hover or tap to see which, click to follow it. Grey: scratch memory of kernels, and nothing else. State, which stays, lies on top. The dashed red line is the peak."
         + (network.budget ? ` Dotted: what ${network.budget.name} has left when ${count(network.rest_bytes)} B are taken for the stack and the program's own fields.` : "")),
       details,
+      make("p", { class: "dim" }, network.how),
     ];
   }
 
@@ -618,7 +619,6 @@
       make(two ? "h2" : "h1", {}, network.name),
       make("p", { class: "verdict" }, network.verdict),
       make("ul", { class: "figures" }, figures),
-      make("p", { class: "dim" }, network.how),
     ];
   }
 
