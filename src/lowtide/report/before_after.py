@@ -45,7 +45,9 @@ _LEAST: Final = 16
 _NAMED: Final = 16
 _DIM: Final = "#555555"
 _NOTE: Final = 15
-_LABEL: Final = 12
+_CULPRITS: Final = 132
+"""Letters that have room above a chart."""
+_LABEL: Final = 11
 _LABELLED: Final = 110
 """Pixels: tensors are named in charts of more."""
 
@@ -137,7 +139,9 @@ def _panel(
     own = {t: colours[int(short[1:])] for t, (short, _) in view.names.items()}
     title = f"{who}: {view.title}"
     yield Words(frame.left, frame.top - 30, title, size=17, bold=True)
-    yield Words(frame.left, frame.top - 10, chart.cut(view.culprits, 118), colour=_DIM, size=_NOTE)
+    yield Words(
+        frame.left, frame.top - 10, chart.cut(view.culprits, _CULPRITS), colour=_DIM, size=_NOTE
+    )
     for level in chart.levels(frame.most, max(1, ceil((frame.bottom - frame.top) / 60))):
         y = frame.y(level)
         yield Line(frame.across(level), "#e3e3e3", 1)
@@ -172,7 +176,7 @@ def _foot(frame: Frame, compiled: Compiled, most: int) -> Iterator[Element]:
     for level in chart.levels(most, 8):
         x = frame.left + (frame.right - frame.left) * level / most
         yield Line(((x, frame.bottom), (x, frame.bottom + 5)), INK, 1)
-        text = f"{level / 1e6:g} M" if most >= 2_000_000 else f"{level:,}"
+        text = f"{level / 1e6:g} M" if level and most >= 2_000_000 else f"{level:,}"
         if x + letters(text, _NOTE) / 2 < WIDE - 8:
             yield Words(x, frame.bottom + 21, text, "middle", _DIM, _NOTE)
     note = f"instructions, predicted {as_run(compiled)}; each box a tensor or a row of it, at its bytes"

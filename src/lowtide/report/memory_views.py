@@ -99,7 +99,9 @@ class View:
         if len(self.peak) > len(named):
             rest = sum(h.bytes for h in self.peak) - sum(h.bytes for h in sure[:_CULPRITS])
             named.append(f"{amount(rest)} of {len(self.peak) - len(named)} more")
-        return f"peak {self.at_peak}: {listed(named)}" if named else ""
+        state = self.shown.state_bytes
+        stays = f"; state, which stays, {amount(state)}" if state else ""
+        return f"peak {self.at_peak}: {listed(named)}{stays}" if named else ""
 
     @property
     def at_peak(self) -> str:
