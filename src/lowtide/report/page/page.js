@@ -630,7 +630,7 @@
       return [{ shown: name }, value === null ? "-" : count(value), other === null ? "-" : count(other),
         known && value ? `${other >= value ? "+" : "\u2212"}${percent(Math.abs(other / value - 1))}` : "-"];
     });
-    return make("section", {}, make("h1", {}, `${a.name} and ${b.name}`),
+    return make("section", { class: "compared" }, make("h1", {}, `${a.name} and ${b.name}`),
       table([{ name: "figure", text: true }, { name: a.name }, { name: b.name }, { name: "change" }], rows, "Both networks in figures"));
   }
 
