@@ -36,7 +36,8 @@ from lowtide.advice.reporting import report_on
 from lowtide.browser import answer
 from lowtide.commands.options import Options
 from lowtide.machines.board import find_target
-from lowtide.report.page import report_document, verdict_sentence
+from lowtide.report.page import report_document
+from lowtide.report.page_words import verdict_sentence
 from lowtide.zoo import build
 from schema_models import Net
 from tools import pyodide

@@ -22,7 +22,8 @@ from lowtide.ir import Graph, Model
 from lowtide.modes import InputMode
 from lowtide.passes import drop_boundary_quantization
 from lowtide.report.data import analysis_document
-from lowtide.report.page import report_document, report_page, verdict_sentence
+from lowtide.report.page import report_document, report_page
+from lowtide.report.page_words import verdict_sentence
 from lowtide.report.planned import plan_document
 from lowtide.zoo.loading import load
 

@@ -32,6 +32,7 @@ FILES: dict[tuple[str, str], tuple[str, Callable[[str | Path, Path], Words]]] = 
     ("plan", "-o"): (".json", lambda m, out: ("plan", m, "-o", out)),
     ("plan", "--plot"): (".svg", lambda m, out: ("plan", m, "--plot", out)),
     ("report", "-o"): (".html", lambda m, out: ("report", m, "-o", out)),
+    ("report", "--picture"): (".svg", lambda m, out: ("report", m, "--picture", out)),
     ("check", "-o"): (".json", lambda m, out: ("check", m, *QUICK, "-o", out)),
     ("check", "--junit"): (".xml", lambda m, out: ("check", m, *QUICK, "--junit", out)),
     ("fit", "-o"): (".csv", lambda m, out: ("fit", m, "--mcu", "RP2040", "-o", out)),

@@ -6,6 +6,7 @@ import base64
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -112,17 +113,18 @@ def test_each_way_of_running_can_be_chosen(page: webdriver.Chrome, reported: Rep
 
 
 def test_the_tensor_below_the_pointer_is_told(page: webdriver.Chrome, reported: Reported) -> None:
-    page.find_element(By.CSS_SELECTOR, "fieldset input[value=tflm]").click()
     picture = page.find_element(By.CSS_SELECTOR, ".plot svg")
     tip = page.find_element(By.CSS_SELECTOR, ".plot .tip")
     assert not tip.is_displayed()
-    view = views_of(reported)[0]
-    width, height = 8 + 62, 26 + 34  # what is not the picture itself: margins
+    view, rows = (next(v for v in views_of(reported) if v.key == key) for key in ("tflm", "rows"))
     size = picture.size
+    ends = [0, *accumulate(view.work)]
+    across = (size["width"] - 62 - 8) / max(view.instructions, rows.instructions)
     for box in view.shown.everything:
-        x = 62 + (size["width"] - width) * (box.start + box.end) / 2 / len(view.steps)
-        high = 1.04 * view.ram_bytes
-        y = 26 + (size["height"] - height) * (1 - (box.offset + box.size / 2) / high)
+        x = 62 + across * (ends[box.start] + ends[box.end]) / 2
+        if across * (ends[box.end] - ends[box.start]) < 3:
+            continue  # hardly to be met
+        y = 44 + 340 * (1 - (box.offset + box.size / 2) / (1.02 * view.ram_bytes))
         move = ActionChains(page, duration=0)
         move.move_to_element_with_offset(
             picture, round(x - size["width"] / 2), round(y - size["height"] / 2)
@@ -165,20 +167,50 @@ def test_all_parts_are_in_a_table(page: webdriver.Chrome, reported: Reported) ->
     assert set(_column(table, 5)) == {"fits"}
 
 
-def test_one_scale_for_all_shows_what_became_smaller(
-    page: webdriver.Chrome, reported: Reported
-) -> None:
-    """A box of rows is as high as the picture allows, and lower on the scale of the largest way."""
-    line = ".plot svg line.top"
-    page.find_element(By.CSS_SELECTOR, "fieldset input[value=rows]").click()
-    alone = float(page.find_element(By.CSS_SELECTOR, line).get_attribute("y1") or 0)
-    page.find_element(By.CSS_SELECTOR, "input[type=checkbox]").click()
-    beside = float(page.find_element(By.CSS_SELECTOR, line).get_attribute("y1") or 0)
+def test_both_have_one_scale(page: webdriver.Chrome, reported: Reported) -> None:
+    """As many bytes a pixel above as below, so that what became smaller is seen."""
+
+    def heights() -> list[float]:
+        lines = page.find_elements(By.CSS_SELECTOR, ".plot svg line.top")
+        floors = page.find_elements(By.CSS_SELECTOR, ".plot svg line.axis[x2]")
+        floors = [f for f in floors if f.get_attribute("x1") != f.get_attribute("x2")]
+        tops = [float(line.get_attribute("y1") or 0) for line in lines]
+        lows = [float(line.get_attribute("y1") or 0) for line in floors][:2]
+        return [low - top for top, low in zip(tops, lows, strict=True)]
+
     views = {view.key: view.ram_bytes for view in views_of(reported)}
-    plot = 380 - 26 - 34
-    assert alone == pytest.approx(26 + plot * (1 - 1 / 1.04), abs=0.1)
-    share = views["rows"] / max(views.values()) / 1.04
-    assert beside == pytest.approx(26 + plot * (1 - share), abs=0.1)
+    before, after = heights()
+    assert before / after == pytest.approx(views["tflm"] / views["rows"], rel=0.01)
+    page.find_element(By.CSS_SELECTOR, "input[type=checkbox]").click()
+    assert heights() == [pytest.approx(before), pytest.approx(340 / 1.04)]
+
+
+def test_a_tensor_is_found_and_followed(page: webdriver.Chrome, reported: Reported) -> None:
+    view = views_of(reported)[0]
+    short, origin = next(iter(view.names.values()))
+    find = page.find_element(By.CSS_SELECTOR, "input[type=search]")
+    find.send_keys(short)
+    trail = page.find_element(By.CLASS_NAME, "trail")
+    assert trail.text.startswith(f"{short} ({origin}): at most ")
+    bright = page.find_elements(By.CSS_SELECTOR, ".plot svg g path:not(.dull)")
+    fills = {path.get_attribute("style") for path in bright}
+    assert len(bright) == 2 and len(fills) == 1  # one above, one below, of one colour
+    find.clear()
+    find.send_keys(" ")
+    assert page.find_elements(By.CSS_SELECTOR, ".plot svg g path.dull") == []
+
+
+def test_it_zooms_and_moves(page: webdriver.Chrome) -> None:
+    def picture() -> str:
+        return page.find_element(By.CSS_SELECTOR, ".plot svg").get_attribute("innerHTML") or ""
+
+    seen = [picture()]
+    for label in ("Zoom in", "Later", "Zoom out"):
+        page.find_element(By.CSS_SELECTOR, f"button[aria-label='{label}']").click()
+        seen.append(picture())
+    page.find_element(By.CSS_SELECTOR, "button[aria-label='The whole run']").click()
+    assert picture() == seen[0]
+    assert len(set(seen[:3])) == 3
 
 
 def test_it_prints(page: webdriver.Chrome) -> None:

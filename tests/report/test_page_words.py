@@ -13,9 +13,12 @@ from lowtide.advice.reporting import Reported, report_on
 from lowtide.commands.options import Options
 from lowtide.errors import MissingToolError
 from lowtide.ir import Model
+from lowtide.machines.board import find_target
 from lowtide.machines.mcus import board_of, find_mcu
+from lowtide.report import data
 from lowtide.report.memory_views import views_of
-from lowtide.report.page import report_document, verdict_sentence
+from lowtide.report.page import report_document
+from lowtide.report.page_words import verdict_sentence
 from lowtide.report.part_lines import PartLine, part_lines, spaced
 from lowtide.tflite.read import parse
 from networks import model_of
@@ -177,3 +180,26 @@ def test_lines_are_common_sizes_and_keep_their_distance() -> None:
         PartLine(900, 9, "d"),
     ]
     assert [line.label for line in spaced(some, 50, 500, 10)] == ["b", "c"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        Options(),
+        Options(input_mode="const"),
+        Options(input_mode="streamed", output_mode="streamed"),
+        Options(target=find_target("cortex-m0")),
+        Options(target=find_target("cortex-m4"), quantized_io=True),
+        Options(max_overhead=1.25),
+        Options(simplify=False),
+    ],
+    ids=("usual", "const", "streamed", "m0", "m4", "more work", "as it is"),
+)
+def test_the_document_is_as_its_schema_says(options: Options) -> None:
+    """Also where a saving is of no core that can be compared."""
+    document = report_document(report_on(model_of("figure1"), options))
+    data.to_json(document)
+    (network,) = document["networks"]
+    assert network["core"] == options.target.core
+    numbers = {row["number"] for row in network["graph"]}
+    assert {row["first"] for row in network["operators"]} <= numbers

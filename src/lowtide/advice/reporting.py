@@ -6,13 +6,14 @@ computed with the same options. Nothing here formats.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from lowtide.advice.advising import CORES, Advice, advice
 from lowtide.advice.fitting import Fit, Needed, first_fit
 from lowtide.commands.analysis import Analysis, analyze
 from lowtide.commands.checking import Ran, run
-from lowtide.commands.compiling import Compiled, compile_model
+from lowtide.commands.compiling import Compiled
 from lowtide.commands.known import Known
 from lowtide.commands.options import Options
 from lowtide.commands.planned import Planned, planned_model
@@ -26,13 +27,7 @@ from lowtide.passes.branches import inline_branches
 from lowtide.place import Placement
 from lowtide.place.greedy import greedy
 from lowtide.place.tensors import tflm_problem
-from lowtide.plans.placer import Point, Tell
-
-TIGHT = 1.5
-"""The plan that shows what room work can buy takes at most so many times the network's MACs."""
-
-_LEAST = 0.03
-"""A plan with more work that saves less of the arena than this shows nothing."""
+from lowtide.plans.placer import Tell
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,10 +36,10 @@ class Reported:
 
     `tflm` and `ordered` are what TFLM's planner makes of whole tensors, in the file's order and in the
     best one. `planned` is the program by the options that were given, with its front; `streamed` the
-    same with its input streamed, None if it is already; `tight` the least arena for at most `TIGHT`
-    times the MACs, of `streamed` if that of `planned` is hardly less, None if both are. `figures` are
-    of `planned`: measured, if `ran` is there. `fits` says for all parts whose core the program is for
-    how they run it, `mcu` for the one that was asked about.
+    same with its input streamed, None if it is already. `figures` are of `planned`: measured, if `ran`
+    is there. `fits` says for all parts whose core the program is for how they run it, `mcu` for the one
+    that was asked about. `work` are the instructions that are predicted of each operator of the
+    program's graph, run alone.
     """
 
     analysis: Analysis
@@ -52,12 +47,12 @@ class Reported:
     ordered: Placement = field(repr=False)
     planned: Planned
     streamed: Planned | None
-    tight: Compiled | None
     figures: Figures
     ran: Ran | None
     advice: tuple[Advice, ...]
     fits: tuple[Fit, ...] = ()
     mcu: Fit | None = None
+    work: Mapping[int, int] = field(default_factory=dict, repr=False)
 
     @property
     def compiled(self) -> Compiled:
@@ -124,20 +119,26 @@ def report_on(
         ordered=ordered,
         planned=planned,
         streamed=streamed,
-        tight=_tight(planned, known) or (None if streamed is None else _tight(streamed, known)),
         figures=figures,
         ran=ran,
         advice=advice(compiled, made, known, CORES if mcu is None else ()),
         fits=tuple(first_fit(model.path, ways, part) for part in _parts(options)),
         mcu=None if mcu is None else first_fit(model.path, ways, mcu),
+        work=_work(compiled, known),
     )
 
 
+def _work(compiled: Compiled, known: Known) -> dict[int, int]:
+    """Operator -> its instructions, predicted, in its quickest form and computed once."""
+    options = compiled.options
+    nodes = known.lowerings(compiled.graph).nodes(options.target)
+    return {op: cost.whole for op, cost in options.predictor.prices(nodes).items()}
+
+
 def _parts(options: Options) -> list[Mcu]:
-    """The parts that run a program for that core and whose figures are sure."""
+    """The parts that run a program for that core."""
     core = options.target.core
-    sure = [mcu for mcu in load_mcus().values() if mcu.confirmed]
-    return [mcu for mcu in sure if core in ("any", mcu.core)]
+    return [mcu for mcu in load_mcus().values() if core in ("any", mcu.core)]
 
 
 def _ways(planned: Planned, streamed: Planned | None, figures: Figures) -> list[Needed]:
@@ -161,7 +162,7 @@ def _ways(planned: Planned, streamed: Planned | None, figures: Figures) -> list[
             "more work",
             point.ram_bytes + rest,
             figures.flash_bytes,
-            _work(point, compiled),
+            _times(point, compiled),
             each is streamed or given,
         )
         for each in (planned, streamed)
@@ -171,7 +172,7 @@ def _ways(planned: Planned, streamed: Planned | None, figures: Figures) -> list[
     return [*ways, *sorted(more, key=lambda way: (way.overhead, way.ram_bytes))]
 
 
-def _work(point: Point, compiled: Compiled) -> float:
+def _times(point: Point, compiled: Compiled) -> float:
     """The MACs of a plan as a factor: of a window that slides, of those of the program, since plans may
     keep less."""
     if point.ready.graph.hop is None:
@@ -184,18 +185,3 @@ def _if_possible(model: Model, options: Options, tell: Tell, known: Known) -> Pl
         return planned_model(model, options, front=True, tell=tell, known=known)
     except LowtideError:
         return None
-
-
-def _tight(planned: Planned, known: Known) -> Compiled | None:
-    """The plan of the front that takes the least RAM for not too much work; None if it saves little."""
-    compiled = planned.compiled
-    points: tuple[Point, ...] = planned.points or ()
-    most = compiled.ram_bytes - _LEAST * compiled.arena_bytes
-    within = [p for p in points if _work(p, compiled) <= TIGHT and p.ram_bytes < most]
-    if not within:
-        return None
-    best = min(within, key=lambda p: (p.ram_bytes, p.cost))
-    hop = best.ready.graph.hop
-    keep = None if hop is None else hop.kept
-    options = replace(compiled.options, stages=best.choices, max_overhead=None, max_ram=None)
-    return compile_model(compiled.model, replace(options, keep=keep), known=known)

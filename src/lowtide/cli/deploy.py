@@ -220,12 +220,18 @@ def plan(model: str, output: Path | None, front: bool, plot: Path | None) -> Non
 
 
 @model_command()
-@output_option("-o", _a_page, "FILE", "The page to write: FILE.html.", required=True)
+@output_option("-o", _a_page, "FILE", "The page to write: FILE.html.")
+@output_option(
+    "--picture",
+    a_picture,
+    "FILE",
+    "Draw memory before and after, 1200 x 630 pixels, with -o or alone (.svg or .png).",
+)
 @click.option("--compare", metavar="MODEL", type=ModelName(), help="Put another network beside it.")
 @board_options("Measure it there: see `lowtide boards`.")
 @compile_options
 @cache_option
-def report(model: str, output: Path, compare: str | None) -> None:
+def report(model: str, output: Path | None, picture: Path | None, compare: str | None) -> None:
     """Write a page: memory over time, RAM against work, what to try.
 
     It can be sent to others as it is: all of it is in the one file.
@@ -233,8 +239,12 @@ def report(model: str, output: Path, compare: str | None) -> None:
     from lowtide.advice.reporting import report_on
     from lowtide.files import write_atomically
     from lowtide.machines.mcus import find_mcu
-    from lowtide.report import page
+    from lowtide.report import page, page_words
+    from lowtide.report.before_after import before_after
+    from lowtide.report.picture import write_picture
 
+    if output is None and picture is None:
+        raise click.UsageError("Missing option '-o' or '--picture'.")
     mcu = None if given("mcu") is None else find_mcu(given("mcu"))
     board = found_board() if mcu is None or mcu.is_emulated else None
     names = [model, *([] if compare is None else [compare])]
@@ -244,13 +254,17 @@ def report(model: str, output: Path, compare: str | None) -> None:
         with progress(f"reporting on {name}") as tell:
             made = report_on(loaded, chosen, board, mcu=mcu, tell=tell, cached=given("cached"))
             reported.append(made)
-    write_atomically(output, page.report_page(*reported).encode(), replacing())
+    if output is not None:
+        write_atomically(output, page.report_page(*reported).encode(), replacing())
+    if picture is not None:
+        write_picture(before_after(reported[0]), picture, replacing())
 
     def text() -> str:
-        said = [page.verdict_sentence(each) for each in reported]
+        said = [page_words.verdict_sentence(each) for each in reported]
         if len(names) > 1:
             said = [f"{name}: {each}" for name, each in zip(names, said, strict=True)]
-        return "\n".join([*said, f"Wrote {output}."])
+        wrote = " and ".join(str(path) for path in (output, picture) if path is not None)
+        return "\n".join([*said, f"Wrote {wrote}."])
 
     answer(lambda: page.report_document(*reported), text)
 

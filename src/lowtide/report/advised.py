@@ -13,7 +13,7 @@ from lowtide.commands.options import flags_of
 from lowtide.machines.board import size_text
 from lowtide.machines.mcus import Mcu
 from lowtide.report.fields import fields_of
-from lowtide.report.text import amount, plain
+from lowtide.report.text import amount
 
 _WHY: Final[dict[Kind, str]] = {
     "quantized-io": "The model converts its input or output from or to float; given and taken as the "
@@ -148,5 +148,5 @@ def gain(entry: Advice) -> str:
 
 def command(compiled: Compiled, entry: Advice) -> str:
     """What to type, the options that were given included."""
-    words = ["lowtide", "compile", plain(compiled.model.path), *flags_of(compiled.options)]
+    words = ["lowtide", "compile", compiled.origin.file, *flags_of(compiled.options)]
     return shlex.join([*words, *entry.flags, "-o", compiled.name])

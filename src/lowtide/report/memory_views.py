@@ -6,28 +6,38 @@ reader who switches between them sees what became smaller.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from itertools import accumulate, groupby
+from zlib import crc32
 
-from lowtide.advice.reporting import TIGHT, Reported
+from lowtide.advice.reporting import Reported
 from lowtide.commands.compiling import Compiled
+from lowtide.commands.planned import Planned
 from lowtide.ir import Graph
 from lowtide.place import Placement
+from lowtide.plans.placer import Point
+from lowtide.program.assemble import assemble_placed
+from lowtide.report.numbers import Numbers, listed, read_by
 from lowtide.report.plan_boxes import (
     SCRATCH,
     Box,
     PlanBoxes,
+    colours_in,
     live_in,
     most_held,
     origin_of,
     plan_boxes,
-    step_name,
-    tensor_name,
 )
 from lowtide.report.planned import network_tensor
-from lowtide.report.text import plain
+from lowtide.report.text import amount, plain
 
+_LEAST = 0.03
+"""A plan with so little less RAM than the one before shows nothing."""
+_MOST = 6
+"""So many plans of a front are shown at most, beside the program's."""
+_CULPRITS = 2
+"""So many of the tensors that fill a peak are named."""
 _FILLING = 2
 """So many of the tensors that fill TFLM's peak are followed through the other ways."""
 
@@ -50,10 +60,12 @@ class View:
     in each slot, `names` (tensor, its origin) of all tensors.
 
     `peak` is what is live in the first slot of the peak. `why` says for this network why it takes less
-    than the first way.
+    than the first way. `way` is the key of the view whose plan may be exchanged for this one; `work` are
+    the instructions that are predicted of each slot.
     """
 
     key: str
+    way: str
     title: str
     caption: str
     why: str
@@ -61,46 +73,80 @@ class View:
     peak: tuple[Held, ...]
     steps: tuple[str, ...] = field(repr=False)
     names: dict[int, tuple[str, str]] = field(repr=False)
+    work: tuple[int, ...] = field(repr=False)
 
     @property
     def ram_bytes(self) -> int:
         """The arena and the state."""
         return self.shown.ram_bytes
 
+    @property
+    def instructions(self) -> int:
+        """Of one run, as predicted."""
+        return sum(self.work)
+
+    @property
+    def tensors(self) -> list[Box]:
+        """The boxes by the network's tensors, whatever part of one the program holds there."""
+        boxes = self.shown.everything
+        return [replace(b, tensor=int(self.names[b.tensor][0][1:])) for b in boxes if b.tensor >= 0]
+
+    @property
+    def culprits(self) -> str:
+        """What fills the peak, in a sentence."""
+        sure = [held for held in self.peak if held.of] or list(self.peak)
+        named = [f"{amount(held.bytes)} of {_called(held)}" for held in sure[:_CULPRITS]]
+        if len(self.peak) > len(named):
+            rest = sum(h.bytes for h in self.peak) - sum(h.bytes for h in sure[:_CULPRITS])
+            named.append(f"{amount(rest)} of {len(self.peak) - len(named)} more")
+        state = self.shown.state_bytes
+        stays = f"; state, which stays, {amount(state)}" if state else ""
+        return f"peak {self.at_peak}: {listed(named)}{stays}" if named else ""
+
+    @property
+    def at_peak(self) -> str:
+        """When the peak is."""
+        slot = self.shown.peak_slot
+        return f"while {self.steps[slot]} runs" if slot else self.steps[slot]
+
+
+def _called(held: Held) -> str:
+    """As "t3 (0 CONV_2D)"."""
+    short, _, origin = held.name.partition(", ")
+    return f"{short} ({origin})" if origin else short
+
 
 def views_of(reported: Reported) -> tuple[View, ...]:
-    """TFLM's memory, that of the best order, and that of the plans: those there are, and differ."""
+    """TFLM's memory, that of the best order, and that of the plans: those there are, and differ.
+
+    After each plan stand others of its front, by RAM, with its key as their way.
+    """
     compiled = reported.compiled
     variables = compiled.tflm_bytes.variables
     whole = reported.analysis.graph
+    numbers = Numbers(compiled.graph, whole)
+    work = numbers.work(reported.work)
     caption = (
         "Whole tensors, the operators as the file has them. While an operator runs, all of its "
         "input and all of its output are in memory, and whatever a later one needs."
     )
     if compiled.state_bytes and not variables:
         caption += " What its signal operators remember from run to run is not counted here."
-    first = _whole(
-        "tflm",
-        "TensorFlow Lite Micro",
-        caption,
-        whole,
-        reported.analysis.file.order,
-        reported.tflm,
-        variables,
-    )
+    file, best = reported.analysis.file.order, reported.analysis.best.order
+    title = "TensorFlow Lite Micro"
+    state = _state(compiled, variables)
+    first = _whole("tflm", title, caption, whole, file, reported.tflm, state, variables, work)
     found = [first]
-    if reported.analysis.best.order != reported.analysis.file.order:
-        best = _whole(
-            "order",
+    if best != file:
+        title, caption = (
             "Best operator order",
             "Still whole tensors, but the operators run in the order that needs the least memory: "
             "what is large is used up before the next large tensor is made.",
-            whole,
-            reported.analysis.best.order,
-            reported.ordered,
-            variables,
         )
-        found.append(replace(best, why=_why_order(first, best)))
+        other = _whole(
+            "order", title, caption, whole, best, reported.ordered, state, variables, work
+        )
+        found.append(replace(other, why=_why_order(first, other)))
     mode = compiled.options.input_mode
     rows = (
         "An operator makes a row as soon as the rows it reads are there, and a row makes room as soon "
@@ -111,48 +157,103 @@ def views_of(reported: Reported) -> tuple[View, ...]:
             "Operators run row by row, some of them in strips of columns, with what overlaps "
             "computed again, as far as the limits that were given allow."
         )
-    found.append(_plan("rows", f"Rows, input {mode}", rows, compiled, first))
+    found += _plans("rows", f"Rows, input {mode}", rows, reported.planned, first, numbers)
     if reported.streams_for_less:
         assert reported.streamed is not None
         streamed = (
             "The same, and the caller gives the input row by row, as a camera does: it is never "
             "in memory as a whole."
         )
-        made = reported.streamed.compiled
-        found.append(_plan("streamed", "Rows, input streamed", streamed, made, first))
-    if reported.tight is not None:
-        strips = (
-            "Stages run in strips, some columns at a time: what lies in two strips is computed "
-            "twice, and less of each tensor is in memory at once."
-        )
-        also = reported.tight.options.input_mode == "streamed" != mode
-        title = f"Rows, {'streamed, ' * also}at most {TIGHT:g} times the MACs"
-        found.append(_plan("tight", title, strips, reported.tight, first))
+        title = "Rows, input streamed"
+        found += _plans("streamed", title, streamed, reported.streamed, first, numbers)
     return tuple(found)
 
 
-def _plan(key: str, title: str, caption: str, compiled: Compiled, first: View) -> View:
+def colours_of_views(views: Sequence[View], graph: Graph, colours: int) -> dict[int, int]:
+    """Tensor of the network -> its colour in all views: that of its name's hash, or the next that no
+    tensor beside it has. The same network gets the same, as does what changed little."""
+    boxes = [view.tensors for view in views]
+    found = {box.tensor for each in boxes for box in each}
+    names = {t: graph.tensors[t].name if t < len(graph.tensors) else "" for t in found}
+    wanted = {t: crc32((name or f"t{t}").encode()) for t, name in names.items()}
+    return colours_in(boxes, colours, wanted)
+
+
+def _plans(
+    key: str, title: str, caption: str, planned: Planned, first: View, numbers: Numbers
+) -> list[View]:
+    """The program's plan, and others of its front that take another amount of RAM."""
+    compiled = planned.compiled
+    views = [_plan(key, key, title, caption, compiled, first, numbers)]
+    strips = (
+        "Stages run in strips, some columns at a time: what lies in two strips is computed "
+        "twice, and less of each tensor is in memory at once."
+    )
+    for number, point in enumerate(_shown(planned), start=1):
+        other = replace(compiled, assembly=assemble_placed(point.ready, point.placed))
+        name = f"{title}, {point.overhead:.2f} times the MACs"
+        views.append(_plan(f"{key}-{number}", key, name, strips, other, first, numbers))
+    return views
+
+
+def _shown(planned: Planned) -> list[Point]:
+    """Some plans of the front with less RAM than the program's, evenly chosen, the most RAM first: none
+    that takes hardly less than the one before."""
+    compiled = planned.compiled
+    found: list[Point] = []
+    last = compiled.ram_bytes
+    for point in sorted(planned.points or (), key=lambda p: (-p.ram_bytes, p.cost)):
+        if point.ready.graph is compiled.graph and point.ram_bytes <= (1 - _LEAST) * last:
+            found.append(point)
+            last = point.ram_bytes
+    if len(found) <= _MOST:
+        return found
+    return [found[round(n * (len(found) - 1) / (_MOST - 1))] for n in range(_MOST)]
+
+
+def _plan(
+    key: str,
+    way: str,
+    title: str,
+    caption: str,
+    compiled: Compiled,
+    first: View,
+    numbers: Numbers,
+) -> View:
     shown = plan_boxes(compiled)
+    assembly = compiled.assembly
+
+    def name(tensor: int) -> tuple[str, str]:
+        tensor, what = network_tensor(assembly, tensor)
+        origin = numbers.origin(tensor)
+        return f"t{tensor}", f"{origin}, {what}" if what else origin
+
     return View(
         key,
+        way,
         title,
         caption,
         _why_rows(first, compiled, shown.everything),
         shown,
         _peak(
             shown,
-            lambda t: _held_for(compiled, t),
-            lambda t: tensor_name(compiled, t),
-            lambda t: compiled.graph.tensors[network_tensor(compiled.assembly, t)[0]].bytes,
+            lambda t: numbers.readers(network_tensor(assembly, t)[0]),
+            name,
+            lambda t: compiled.graph.tensors[network_tensor(assembly, t)[0]].bytes,
         ),
-        tuple(_short(step_name(compiled, slot)) for slot in range(shown.slots)),
-        {b.tensor: tensor_name(compiled, b.tensor) for b in shown.everything if b.tensor >= 0},
+        tuple(numbers.step(assembly, slot) for slot in range(shown.slots)),
+        {b.tensor: name(b.tensor) for b in shown.everything if b.tensor >= 0},
+        numbers.slots(compiled, shown.slots),
     )
 
 
-def _short(step: str) -> str:
-    """What runs, without the number of the step."""
-    return step.partition(": ")[2] or step
+def _state(compiled: Compiled, variables: int) -> list[tuple[int, int]]:
+    """Tensor and bytes of the state that TFLM has, too, which keeps no state of signal operators."""
+    found = [
+        (network_tensor(compiled.assembly, v.tensor)[0], v.size)
+        for v in compiled.assembly.variables
+    ]
+    return found if sum(size for _, size in found) <= variables else []
 
 
 def _whole(
@@ -162,7 +263,9 @@ def _whole(
     graph: Graph,
     order: Sequence[int],
     placement: Placement,
+    state: Sequence[tuple[int, int]],
     variables: int,
+    work: Mapping[int, int],
 ) -> View:
     boxes = tuple(
         Box(b.item, max(0, b.start), b.end, b.offset, b.size)
@@ -170,21 +273,26 @@ def _whole(
         if b.size
     )
     live = live_in(boxes, len(order) + 1)
-    shown = PlanBoxes(boxes, (), (), live, placement.arena_bytes, variables)
+    ends = accumulate((size for _, size in state), initial=placement.arena_bytes)
+    kept = tuple(Box(t, 0, len(live), at, size) for (t, size), at in zip(state, ends, strict=False))
+    shown = PlanBoxes(boxes, kept, (), live, placement.arena_bytes, variables)
+    stays = {tensor for tensor, _ in state}
 
     def name(tensor: int) -> tuple[str, str]:
-        return f"t{tensor}", origin_of(graph, tensor)
+        return f"t{tensor}", "variable" if tensor in stays else origin_of(graph, tensor)
 
     labels = [plain(f"{op} {graph.ops[op].label}") for op in order]
     return View(
+        key,
         key,
         title,
         caption,
         "",
         shown,
-        _peak(shown, lambda t: _readers(graph, t), name, lambda t: graph.tensors[t].bytes),
+        _peak(shown, lambda t: read_by(graph, t), name, lambda t: graph.tensors[t].bytes),
         ("before the first step", *labels),
-        {box.tensor: name(box.tensor) for box in boxes},
+        {box.tensor: name(box.tensor) for box in shown.everything},
+        (0, *(work[op] for op in order)),
     )
 
 
@@ -243,29 +351,6 @@ def _why_rows(first: View, compiled: Compiled, boxes: Iterable[Box]) -> str:
     if not had:
         return ""
     return (
-        f"{first.title} has {_listed(had)} in memory at its peak; here there is "
-        f"{_listed(have)} at any time."
+        f"{first.title} has {listed(had)} in memory at its peak; here there is "
+        f"{listed(have)} at any time."
     )
-
-
-def _held_for(compiled: Compiled, tensor: int) -> str:
-    """Who reads a tensor of the program, in the network's terms."""
-    return _readers(compiled.graph, network_tensor(compiled.assembly, tensor)[0])
-
-
-def _readers(graph: Graph, tensor: int) -> str:
-    """Who reads a tensor of the network."""
-    readers = [plain(f"{op.id} {op.label}") for op in graph.ops if tensor in op.inputs]
-    if tensor in graph.outputs:
-        readers.append("the caller")
-    return _and(readers)
-
-
-def _and(names: Iterable[str]) -> str:
-    text = _listed([*names])
-    return f"read by {text}" if text else ""
-
-
-def _listed(names: Sequence[str]) -> str:
-    *most, last = names or [""]
-    return f"{', '.join(most)} and {last}" if most else last

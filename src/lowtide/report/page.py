@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
 from itertools import groupby
-from math import inf
-from pathlib import PurePath
 from typing import Any, Final
 
-from lowtide.advice.fitting import Fit, Way
 from lowtide.advice.reporting import Reported
 from lowtide.commands.compiling import Compiled
 from lowtide.commands.profiling import Profile
@@ -23,13 +20,17 @@ from lowtide.emit.footprint import CODE_PER_SOURCE, STACK, constants, flash_byte
 from lowtide.ir import Graph
 from lowtide.ir.macs import op_macs
 from lowtide.lower.nodes import Node
-from lowtide.machines.board import size_text
 from lowtide.plans.placer import Point
 from lowtide.report.advised import advice_documents
+from lowtide.report.before_after import before_after, budget_of
 from lowtide.report.fields import fields_of
-from lowtide.report.memory_views import View, views_of
+from lowtide.report.memory_views import View, colours_of_views, views_of
+from lowtide.report.numbers import Numbers
+from lowtide.report.page_words import tflm_bytes, verdict_sentence
+from lowtide.report.part import file_name
 from lowtide.report.part_lines import part_lines
-from lowtide.report.plan_boxes import colours_of
+from lowtide.report.picture import COLOURS, svg_text
+from lowtide.report.predicted import as_run
 from lowtide.report.profile import ids_text
 from lowtide.report.sliding import slid_fields
 from lowtide.report.template import filled, template
@@ -39,9 +40,6 @@ SCHEMA: Final = "lowtide.report/1"
 
 _NAME: Final = 60
 """Letters of a tensor's name that a small box has room for."""
-_COLOURS: Final = 8
-"""So many colours page.css has."""
-_WAYS: Final[tuple[Way, ...]] = ("as is", "streamed", "more work")
 
 
 def report_document(*reported: Reported) -> dict[str, Any]:
@@ -57,7 +55,7 @@ def report_page(*reported: Reported) -> str:
         "page.html",
         {
             "title": html.escape(f"{names}: lowtide's report"),
-            "style": template("page.css"),
+            "style": _palette() + template("page.css"),
             "script": template("page.js"),
             # Nothing in a script element ends it but "</", and nothing is a comment but "<!--".
             "data": document.replace("<", "\\u003c"),
@@ -65,18 +63,27 @@ def report_page(*reported: Reported) -> str:
     )
 
 
+def _palette() -> str:
+    """The pictures' colours as the page's: one palette, by day and by night."""
+    return f":root {{ {' '.join(f'--c{n}: {c};' for n, c in enumerate(COLOURS))} }}\n"
+
+
 def _name(compiled: Compiled) -> str:
-    return plain(PurePath(compiled.model.path).name)
+    return file_name(compiled.model)
 
 
 def _network(reported: Reported) -> dict[str, Any]:
     compiled, figures = reported.compiled, reported.figures
     views = views_of(reported)
-    how = f"measured on {figures.where}" if figures.measured else f"predicted for {figures.where}"
+    how = f"measured on {figures.where}" if figures.measured else "predicted"
+    run = how if figures.measured else f"predicted {as_run(compiled)}"
+    colours = colours_of_views(views, reported.analysis.graph, len(COLOURS))
+    numbers = Numbers(compiled.graph, reported.analysis.graph)
+    budget = budget_of(reported)
     instructions = "unknown" if figures.instructions is None else f"{figures.instructions:,}"
     return {
         "name": _name(compiled),
-        "path": compiled.model.path,
+        "path": compiled.origin.file,
         "verdict": verdict_sentence(reported),
         "how": f"{_how(reported)} {plain(compiled.origin.sentence('report', f'{compiled.name}.html'))}",
         **fields_of(figures, "ram_bytes", "flash_bytes", "instructions", "measured"),
@@ -85,10 +92,10 @@ def _network(reported: Reported) -> dict[str, Any]:
         "figures": [
             {"name": "RAM in all", "shown": amount(figures.ram_bytes), "note": how},
             {"name": "Flash in all", "shown": amount(figures.flash_bytes), "note": how},
-            {"name": "Instructions a run", "shown": instructions, "note": how},
+            {"name": "Instructions a run", "shown": instructions, "note": run},
             {
                 "name": "TensorFlow Lite Micro",
-                "shown": amount(_tflm_bytes(reported)),
+                "shown": amount(tflm_bytes(reported)),
                 "note": "RAM of its tensors, predicted",
             },
         ],
@@ -96,14 +103,17 @@ def _network(reported: Reported) -> dict[str, Any]:
             ["RAM in all, bytes", figures.ram_bytes],
             ["arena and state, bytes", compiled.ram_bytes],
             ["the same with the input streamed", _streamed_ram(reported)],
-            ["TensorFlow Lite Micro's tensors and variables, predicted", _tflm_bytes(reported)],
+            ["TensorFlow Lite Micro's tensors and variables, predicted", tflm_bytes(reported)],
             [f"flash in all, bytes, {how}", figures.flash_bytes],
-            [f"instructions of one run, {how}", figures.instructions],
+            [f"instructions of one run, {run}", figures.instructions],
             ["MACs of one run", compiled.savings.macs.after],
             ["bytes of weights", compiled.savings.weights.after],
             ["operators", len(compiled.graph.ops)],
         ],
-        "views": [_view(view) for view in views],
+        "views": [_view(view, colours) for view in views],
+        "work_note": f"instructions, predicted {as_run(compiled)}",
+        "budget": None if budget is None else dict(zip(("name", "bytes"), budget, strict=True)),
+        "picture": svg_text(before_after(reported)),
         "tensors": _tensor_names(compiled, views),
         "parts": [
             {"name": line.label, "bytes": line.ram_bytes, "count": line.parts}
@@ -122,11 +132,11 @@ def _network(reported: Reported) -> dict[str, Any]:
             for fit in reported.fits
         ],
         "fronts": _fronts(reported),
-        "operators": _operators(reported),
-        "operators_note": "Numbers are those of the operators after simplification"
+        "operators": _operators(reported, numbers),
+        "operators_note": "Numbers are those of the operators in the file"
         + (", in a block those of all its operators. " if compiled.assembly.members else ". ")
         + _predicted_note(reported),
-        "graph": _graph(compiled),
+        "graph": _graph(compiled, numbers),
         "flash": _flash(reported),
         "state": [
             {"name": plain(compiled.assembly.program_graph.tensors[v.tensor].name), "bytes": v.size}
@@ -136,60 +146,6 @@ def _network(reported: Reported) -> dict[str, Any]:
         "advice": advice_documents(compiled, reported.advice),
         "made_by": f"Made by lowtide {version('lowtide')}. The file is complete: it loads nothing.",
     }
-
-
-def verdict_sentence(reported: Reported) -> str:
-    """What the reader wants to know first: which part has room for it, which smaller ones with more
-    work, and how that compares with TensorFlow Lite Micro."""
-    compiled, figures = reported.compiled, reported.figures
-    best = reported.mcu or _smallest(reported.fits, "as is")
-    if best is None:
-        text = (
-            f"Needs {amount(figures.ram_bytes)} of RAM and {amount(figures.flash_bytes)} of flash"
-        )
-        if reported.fits:
-            text += ", more than any part in the table has"
-    else:
-        text = best.sentence[:1].upper() + best.sentence[1:]
-    also = [*_also(reported, best)]
-    if also:
-        text += f"; {'also' if best and best.way != 'not' else 'it fits'} {', and '.join(also)}"
-    tflm = _tflm_bytes(reported)
-    text += f". TensorFlow Lite Micro's tensors alone take {amount(tflm)}"
-    if tflm > compiled.ram_bytes:
-        text += f", {tflm / max(1, compiled.ram_bytes):.1f} times as much as here"
-    return f"{text}."
-
-
-def _also(reported: Reported, best: Fit | None) -> Iterator[str]:
-    """Parts with less RAM than `best` in which it runs another way, the easier way first."""
-    most = inf if best is None or best.way == "not" else best.mcu.ram_bytes
-    for way in _WAYS[best is not None and best.way != "not" :]:
-        found = _smallest(reported.fits, way)
-        if found is None or found.mcu.ram_bytes >= most:
-            continue
-        most = found.mcu.ram_bytes
-        how = [_times(found.overhead)] if way == "more work" else []
-        if found.streamed and reported.compiled.options.input_mode != "streamed":
-            how.append("with its input given row by row")
-        yield " ".join([f"a {size_text(most)} part ({found.mcu.name})", " and ".join(how)]).strip()
-
-
-def _times(overhead: float) -> str:
-    """As "at 1.2 times the work"."""
-    return f"at {overhead:.{1 if overhead >= 1.1 else 2}f} times the work"
-
-
-def _smallest(fits: Iterable[Fit], way: Way) -> Fit | None:
-    """The part with the least RAM that runs it in that way: the first in the table, flash of its own
-    if it can be."""
-    found = [fit for fit in fits if fit.way == way]
-    return min(found, key=lambda fit: (fit.mcu.ram_bytes, fit.mcu.external), default=None)
-
-
-def _tflm_bytes(reported: Reported) -> int:
-    """Its arena for tensors and variables: with IF and WHILE as part of the network, as in the views."""
-    return reported.tflm.arena_bytes + reported.compiled.tflm_bytes.variables
 
 
 def _streamed_ram(reported: Reported) -> int | None:
@@ -231,18 +187,21 @@ def _tensor_names(compiled: Compiled, views: Iterable[View]) -> dict[str, str]:
     }
 
 
-def _view(view: View) -> dict[str, Any]:
+def _view(view: View, colours: Mapping[int, int]) -> dict[str, Any]:
     shown = view.shown
-    colours = colours_of(shown.everything, _COLOURS)
     return {
-        **fields_of(view, "key", "title", "caption", "why", "ram_bytes"),
+        **fields_of(view, "key", "way", "title", "caption", "why", "culprits", "ram_bytes"),
+        "instructions": view.instructions,
         **fields_of(shown, "arena_bytes", "state_bytes", "slots", "peak_slot", "peak_bytes"),
         "peak": [fields_of(held, "name", "bytes", "of", "pieces", "why") for held in view.peak],
-        "steps": [[label, sum(1 for _ in group)] for label, group in groupby(view.steps)],
+        "steps": [
+            [*step, sum(1 for _ in group)]
+            for step, group in groupby(zip(view.steps, view.work, strict=True))
+        ],
         "boxes": [[b.tensor, b.start, b.end, b.offset, b.size] for b in shown.everything],
         "runs": [[r.stage, r.start, r.end] for r in shown.runs],
         "names": {str(tensor): list(name) for tensor, name in view.names.items()},
-        "colours": {str(tensor): colour for tensor, colour in colours.items()},
+        "colours": {str(t): colours[int(short[1:])] for t, (short, _) in view.names.items()},
     }
 
 
@@ -267,7 +226,7 @@ def _point(point: Point) -> dict[str, Any]:
     }
 
 
-def _operators(reported: Reported) -> list[dict[str, Any]]:
+def _operators(reported: Reported, numbers: Numbers) -> list[dict[str, Any]]:
     """A row for each operator, or for those that run as one, in the network's order."""
     compiled = reported.compiled
     assembly, graph = compiled.assembly, compiled.graph
@@ -292,8 +251,8 @@ def _operators(reported: Reported) -> list[dict[str, Any]]:
         }
         rows.append(
             {
-                "first": key[0],
-                "ids": ids_text(key),
+                "first": numbers.of[key[0]],
+                "ids": ids_text([numbers.of[op] for op in key]),
                 "type": " + ".join(dict.fromkeys(plain(op.label) for op in ops)),
                 "shape": shape_text(outs[0].shape) if outs else "",
                 "macs": sum(op_macs(graph, op) for op in ops),
@@ -311,12 +270,12 @@ def _predicted_note(reported: Reported) -> str:
         return f"Instructions were counted on {reported.figures.where}, emulated."
     model = reported.compiled.options.predictor
     return (
-        f"Instructions are predicted for a {model.core}; of 100 operators that were measured, 95 are "
-        f"within {model.worst_error:.1%}."
+        f"Instructions are predicted {as_run(reported.compiled)}; of 100 operators that were measured, "
+        f"95 are within {model.worst_error:.1%}."
     )
 
 
-def _graph(compiled: Compiled) -> list[dict[str, Any]]:
+def _graph(compiled: Compiled, numbers: Numbers) -> list[dict[str, Any]]:
     """The operators in the order they begin, with the operators that make what they read."""
     graph, plan = compiled.graph, compiled.assembly.plan
     makers = {t: op.id for op in graph.ops for t in op.outputs}
@@ -326,6 +285,7 @@ def _graph(compiled: Compiled) -> list[dict[str, Any]]:
     return [
         {
             "id": op,
+            "number": numbers.of[op],
             "type": plain(graph.ops[op].label),
             "shape": shape_text(graph.tensors[graph.ops[op].outputs[0]].shape)
             if graph.ops[op].outputs

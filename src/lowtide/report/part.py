@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import PurePath
 from typing import Any, Final
 
 from lowtide.commands.cutting import ends_of
 from lowtide.ir import Model
 from lowtide.report.text import plain
+
+
+def file_name(model: Model) -> str:
+    """The file's name without its folder; a network of the zoo's own."""
+    return plain(PurePath(model.path).name)
 
 
 def network_name(model: Model) -> str:

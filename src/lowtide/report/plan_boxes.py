@@ -161,8 +161,13 @@ def colours_of(boxes: Iterable[Box], colours: int) -> dict[int, int]:
     return colours_in((boxes,), colours)
 
 
-def colours_in(pictures: Sequence[Iterable[Box]], colours: int) -> dict[int, int]:
-    """The same for pictures that stand side by side: a tensor has one colour in all of them."""
+def colours_in(
+    pictures: Sequence[Iterable[Box]], colours: int, wanted: Mapping[int, int] | None = None
+) -> dict[int, int]:
+    """The same for pictures that stand side by side: a tensor has one colour in all of them.
+
+    It is that which is `wanted` for it, or the next one that is free.
+    """
     spans = [spans_of(boxes) for boxes in pictures]
     born = {t: number for number, t in enumerate(_by_birth(spans))}
     chosen: dict[int, int] = {}
@@ -174,8 +179,9 @@ def colours_in(pictures: Sequence[Iterable[Box]], colours: int) -> dict[int, int
             for span in spans
             if tensor in span and other in span and _touch(span[tensor], span[other])
         }
-        ways = [(turn + k) % colours for k in range(colours)]
-        chosen[tensor] = next((way for way in ways if way not in taken), turn)
+        first = turn if wanted is None else wanted[tensor] % colours
+        ways = [(first + k) % colours for k in range(colours)]
+        chosen[tensor] = next((way for way in ways if way not in taken), first)
         turn = (chosen[tensor] + 1) % colours
     return chosen
 

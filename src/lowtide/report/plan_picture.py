@@ -127,7 +127,7 @@ def _marks(memory: Frame, live: Frame, compiled: Compiled, shown: PlanBoxes) -> 
     yield Line(memory.across(top), INK, 1.4)
     yield from chart.upright(memory, peak, top)
     yield from chart.upright(live, peak, live.most)
-    y = memory.y(top) - 6
+    y = memory.y(shown.ram_bytes) - 6
     text = f"peak {amount(shown.peak_bytes)} live, {step_name(compiled, peak)}"
     yield Words(
         memory.x(peak + 0.5), y, text, chart.side_of(peak, slots), RED, bold=True, halo=True

@@ -7,6 +7,19 @@ from typing import Any
 from lowtide.commands.compiling import Compiled
 
 
+def as_run(compiled: Compiled) -> str:
+    """Whose instructions are predicted: of a program for any core those of one core that has a model."""
+    core = compiled.options.predictor.core
+    if compiled.options.target.core == core:
+        return f"for a {core}"
+    return f"as a {core} runs the program for {_core(compiled)}"
+
+
+def _core(compiled: Compiled) -> str:
+    core = compiled.options.target.core
+    return "any core" if core == "any" else f"a {core}"
+
+
 def predicted_note(compiled: Compiled) -> str:
     """Of which core, and how far off the model was where it was checked."""
     model = compiled.options.predictor
