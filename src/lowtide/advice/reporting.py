@@ -27,7 +27,7 @@ from lowtide.passes.branches import inline_branches
 from lowtide.place import Placement
 from lowtide.place.greedy import greedy
 from lowtide.place.tensors import tflm_problem
-from lowtide.plans.placer import Tell
+from lowtide.plans.placer import Point, Tell
 
 
 @dataclass(frozen=True, slots=True, eq=False)
