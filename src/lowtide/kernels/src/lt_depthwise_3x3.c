@@ -24,8 +24,9 @@ static void pad(int32_t *columns, int32_t count)
     }
 }
 
-/* Which rows there are: where the first of them is, how far each is from it, and the masks. */
-static const int8_t *find_rows(const void *const *given, int32_t kernel_h, lt_3x3_piece *of)
+/* Which rows there are: where the first of them is, how far each is from it, and the masks. Apart, as its
+   frame is not kept while channels are made. */
+LT_APART static const int8_t *find_rows(const void *const *given, int32_t kernel_h, lt_3x3_piece *of)
 {
     const int8_t *in[3] = {given[0], kernel_h > 1 ? given[1] : NULL, kernel_h > 2 ? given[2] : NULL};
     const int8_t *any = in[0] != NULL ? in[0] : in[1] != NULL ? in[1] : in[2];
