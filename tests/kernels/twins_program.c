@@ -270,7 +270,7 @@ static int32_t twos(void)
 {
     static int8_t w[4 * 40];
     static int16_t x[3 * 40];
-    int32_t wrong = 0, count = drawn(0, 10), channel = drawn(0, 41), pixel = drawn(0, 79);
+    int32_t wrong = 0, count = drawn(0, 10), channel = drawn(0, 41), pixel = drawn(0, 79), other = drawn(0, 80);
     for (int32_t i = 0; i < 4 * 40; i++) {
         w[i] = (int8_t)drawn(-128, 128);
     }
@@ -284,8 +284,8 @@ static int32_t twos(void)
     lt_2x2_pair(mine[0] + 1, w, channel, x + 1, pixel, count);
     twin_2x2_pair(mine[1] + 1, w, channel, x + 1, pixel, count);
     wrong += differs();
-    lt_2x2_single(mine[0] + 1, w, channel, x + 1, count);
-    twin_2x2_single(mine[1] + 1, w, channel, x + 1, count);
+    lt_2x2_single(mine[0] + 1, w, channel, x + 1, count, other);
+    twin_2x2_single(mine[1] + 1, w, channel, x + 1, count, other);
     wrong += differs();
     int32_t from = drawn(0, 3), to = drawn(0, 4);
     const void *rows[3] = {x, count & 1 ? NULL : x + 30, x + 61};
