@@ -305,7 +305,7 @@ static int32_t twos(void)
 /* A matrix times a vector of any size, from any address, and a filter's state. */
 static int32_t dots(void)
 {
-    int32_t wrong = 0, n = drawn(0, 40), row = drawn(0, 60), at = drawn(0, 4), sums[2] = {0, 0};
+    int32_t wrong = 0, n = drawn(0, 40), row = drawn(0, 60), other = drawn(0, 130), at = drawn(0, 4), sums[2] = {0, 0};
     memset(mine, 0x55, sizeof mine);
     for (uint32_t i = 0; i < sizeof source; i++) {
         source[i] = (int8_t)drawn(-128, 128);
@@ -313,8 +313,8 @@ static int32_t dots(void)
     for (int32_t i = 0; i < 4; i++) {
         mine[0][1 + i] = mine[1][1 + i] = drawn(INT32_MIN, INT32_MAX);
     }
-    lt_dots_s8(mine[0] + 1, source + at, row, source + 250, n);
-    twin_dots_s8(mine[1] + 1, source + at, row, source + 250, n);
+    lt_dots_s8(mine[0] + 1, source + at, row, source + 250, n, other);
+    twin_dots_s8(mine[1] + 1, source + at, row, source + 250, n, other);
     wrong += differs();
     sums[0] = lt_svdf_move((int8_t *)mine[0] + 3, source + at, n + 1, row, at);
     sums[1] = twin_svdf_move((int8_t *)mine[1] + 3, source + at, n + 1, row, at);

@@ -19,6 +19,7 @@
 #define LT_CONV_2X2_H
 
 #include "lowtide.h"
+#include "lt_four.h"
 
 /* One output row.
  *
@@ -44,17 +45,6 @@ typedef struct {
 
 void lt_conv_2x2_s16_row(const void *params, const lt_step *step);
 
-/* Which channels four sums are of, from the first on, and how many weights the second and the third are behind
- * the first; the fourth is as far behind the third as the second is behind the first. Of fewer than four
- * channels, some are there twice. */
-typedef struct {
-    const uint8_t *of;
-    int32_t channel, other;
-} lt_2x2_four;
-
-/* Of out_c channels, whose weights are `channel` apart. */
-lt_2x2_four lt_2x2_four_of(int32_t out_c, int32_t channel);
-
 /* n products as a four, from its value `at` on; at + n <= 4. Its other values are 0. */
 static inline void lt_2x2_fill(int16_t *four, int32_t at, const int16_t *x, int32_t n)
 {
@@ -74,7 +64,7 @@ static inline void lt_2x2_fill(int16_t *four, int32_t at, const int16_t *x, int3
 void lt_2x2_pair(int32_t *sums, const int8_t *w, int32_t channel, const int16_t *x, int32_t pixel,
                   int32_t fours);
 
-/* Of four channels with a pixel: of two, and of those whose weights are `other` elements behind theirs. */
+/* Of four channels with a pixel, as lt_four.h has them. */
 void lt_2x2_single(int32_t *sums, const int8_t *w, int32_t channel, const int16_t *x, int32_t fours, int32_t other);
 
 #endif

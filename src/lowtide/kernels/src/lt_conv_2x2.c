@@ -64,27 +64,19 @@ static void settle(const lt_conv_2x2_s16 *p, totals *t)
     }
 }
 
-LT_SHARED lt_2x2_four lt_2x2_four_of(int32_t out_c, int32_t channel)
-{
-    static const uint8_t FEW[4][4] = {{0, 1, 2, 3}, {0, 0, 0, 0}, {0, 1, 0, 1}, {0, 1, 1, 2}};
-    const uint8_t *of = FEW[out_c < 4 ? out_c : 0];
-    lt_2x2_four four = {of, of[1] * channel, of[2] * channel};
-    return four;
-}
-
 /* Add n products to four channels; x[0] is product k of a row of the window, whose weights are w. */
-static void add_single(const lt_conv_2x2_s16 *p, totals *t, const int8_t *w, const lt_2x2_four *to, int32_t k,
+static void add_single(const lt_conv_2x2_s16 *p, totals *t, const int8_t *w, const lt_four *to, int32_t k,
                        const int16_t *x, int32_t n)
 {
     while (n > 0) {
         int32_t before = k & 3, many = smaller(4 - before, n);
         if (many == 4) {
             many = smaller(n, FITTING) & ~3;
-            lt_2x2_single(t->sums, w + k, to->channel, x, many >> 2, to->other);
+            lt_2x2_single(t->sums, w + k, to->next, x, many >> 2, to->other);
         } else {
             int16_t four[4];
             lt_2x2_fill(four, before, x, many);
-            lt_2x2_single(t->sums, w + k - before, to->channel, four, 1, to->other);
+            lt_2x2_single(t->sums, w + k - before, to->next, four, 1, to->other);
         }
         settle(p, t);
         x += many;
@@ -100,7 +92,7 @@ static inline int32_t line_of(const lt_conv_2x2_s16 *p)
 }
 
 /* Four output channels from c on of the pixel whose window begins in column `first`. */
-static void make_single(const lt_conv_2x2_s16 *p, const void *const *rows, int32_t first, int32_t c, const lt_2x2_four *to,
+static void make_single(const lt_conv_2x2_s16 *p, const void *const *rows, int32_t first, int32_t c, const lt_four *to,
                         int16_t *out)
 {
     int32_t line = line_of(p);
@@ -123,7 +115,9 @@ static void make_single(const lt_conv_2x2_s16 *p, const void *const *rows, int32
         }
     }
     for (int32_t i = 0; i < 4; i++) {
-        out[c + to->of[i]] = result(p, &t, i, c + to->of[i]);
+        if (lt_four_is_new(to, i)) {
+            out[c + to->of[i]] = result(p, &t, i, c + to->of[i]);
+        }
     }
 }
 
@@ -131,9 +125,9 @@ static void make_single(const lt_conv_2x2_s16 *p, const void *const *rows, int32
  * channels, some are made twice. */
 static void make_singles(const lt_conv_2x2_s16 *p, const void *const *rows, int32_t first, int16_t *out)
 {
-    lt_2x2_four to = lt_2x2_four_of(p->out_c, p->kernel_h * line_of(p));
+    lt_four to = lt_four_of(p->out_c, p->kernel_h * line_of(p));
     for (int32_t c = 0; c < p->out_c; c += 4) {
-        make_single(p, rows, first, p->out_c >= 4 && c > p->out_c - 4 ? p->out_c - 4 : c, &to, out);
+        make_single(p, rows, first, lt_four_first(c, p->out_c), &to, out);
     }
 }
 

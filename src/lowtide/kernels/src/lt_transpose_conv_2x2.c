@@ -76,15 +76,13 @@ static void make_singles(const lt_transpose_conv_2x2_s16 *p, const lt_step *step
                          int16_t *out)
 {
     int32_t in_c = p->in_c, tap = tap_of(p), line = p->kernel_w * tap, fours = in_c >> 2, rest = in_c & 3;
-    lt_2x2_four to = lt_2x2_four_of(p->out_c, p->kernel_h * line);
-    for (int32_t c = 0; c < p->out_c; c += 4) {
-        if (p->out_c > 4 && c > p->out_c - 4) {
-            c = p->out_c - 4; /* some that were made before, and the last */
-        }
+    lt_four to = lt_four_of(p->out_c, p->kernel_h * line);
+    for (int32_t i = 0; i < p->out_c; i += 4) {
+        int32_t c = lt_four_first(i, p->out_c);
         int32_t sums[4] = {0, 0, 0, 0}, back = 0;
         const int8_t *weights = p->weights + c * p->kernel_h * line;
-        for (int32_t i = 0; i < 4; i++) {
-            sums[i] = p->start[c + to.of[i]];
+        for (int32_t k = 0; k < 4; k++) {
+            sums[k] = p->start[c + to.of[k]];
         }
         for (int32_t ky = at->ky; ky < p->kernel_h; ky += p->stride_h, back++) {
             const int16_t *row = row_of(p, step, back);
@@ -95,16 +93,18 @@ static void make_singles(const lt_transpose_conv_2x2_s16 *p, const lt_step *step
                 }
                 const int8_t *w = weights + ky * line + kx * tap;
                 const int16_t *x = row + column * in_c;
-                lt_2x2_single(sums, w, to.channel, x, fours, to.other);
+                lt_2x2_single(sums, w, to.next, x, fours, to.other);
                 if (rest > 0) {
                     int16_t last[4];
                     lt_2x2_fill(last, 0, x + 4 * fours, rest);
-                    lt_2x2_single(sums, w + 4 * fours, to.channel, last, 1, to.other);
+                    lt_2x2_single(sums, w + 4 * fours, to.next, last, 1, to.other);
                 }
             }
         }
-        for (int32_t i = 0; i < 4; i++) {
-            out[c + to.of[i]] = result(p, sums[i], c + to.of[i]);
+        for (int32_t k = 0; k < 4; k++) {
+            if (lt_four_is_new(&to, k)) {
+                out[c + to.of[k]] = result(p, sums[k], c + to.of[k]);
+            }
         }
     }
 }
