@@ -51,7 +51,9 @@ class Known:
 
 _SCALING = "an output is scaled once, whatever it sums: with one product that is the whole price"
 _FOURS = "channels go by fours: one of them takes as long as two"
-_ONE_COLUMN = "windows go by columns of three taps and more: half of what is done is for the second column"
+_ONE_COLUMN = (
+    "windows go by columns of three taps and more: half of what is done is for the second column"
+)
 KNOWN: tuple[Known, ...] = (
     Known("pointwise s8", "in_c", (2, 1), _SCALING),
     Known("pointwise u8", "in_c", (2, 1), _SCALING),

@@ -198,7 +198,10 @@ def _dense(dtype: str, few: bool) -> Grid:
         **_SCALED,
     }
     base: dict[str, Value] = {"rows": 1, "in_c": 128, "out_c": 32, **_PLAIN}
+    # An odd number of products is read otherwise: a few are copied, many are not.
     centres: list[Mapping[str, Value]] = [{}, {"rows": 4}, {"out_c": 1}, {"in_c": 31}]
+    if not few:
+        centres += [{"in_c": 333}, {"in_c": 333, "out_c": 5, "rows": 3}]
     planes: list[tuple[str, str, Mapping[str, Value]]] = []
     return Grid(f"dense {dtype}", axes, base, centres[: 2 if few else None], planes)
 
@@ -238,6 +241,8 @@ def _transposed(dtype: str) -> Grid:
         **_PLAIN,
     }
     centres: list[Mapping[str, Value]] = [{"height": 2}, {"kh": 2, "kw": 2, "height": 2}]
+    if dtype == "s16":
+        centres += [{"in_c": 128, "height": 2}]  # whose sums have more than 32 bits
     return Grid(f"transposed {dtype}", axes, base, centres)
 
 

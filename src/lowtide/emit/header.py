@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from lowtide.emit.literals import comment, float_literal
 from lowtide.emit.origin import Origin
+from lowtide.emit.stack import compiler, stack_bytes
 from lowtide.ir import DType, Hop, Tensor
 from lowtide.program.assemble import Assembly
 from lowtide.program.tables import ExchangeEntry, called
@@ -65,6 +66,11 @@ class Modes:
         return "lt_stream.h" if self.stops else "lowtide.h"
 
 
+def _core(assembly: Assembly) -> str:
+    core = assembly.target.core
+    return "any core" if core == "any" else f"a {core}"
+
+
 def modes(assembly: Assembly) -> Modes:
     """How the inputs and outputs of `assembly` are exchanged."""
     pulled = assembly.input_mode == "streamed"
@@ -118,6 +124,10 @@ extern "C" {{
  * it may serve something else, once the outputs in it were read. */
 #define {upper}_ARENA_SIZE {max(1, assembly.arena_bytes)}
 #define {upper}_ARENA_ALIGN {assembly.align}
+
+/* Bytes of stack that the functions here take at most on {_core(assembly)}, as {compiler()}
+ * compiles them. Interrupts and your callbacks come on top. */
+#define {upper}_STACK_BYTES {stack_bytes(assembly, how.header)}
 
 /* Sections may be named, in quotes, for all files that include this: {upper}_WEIGHTS_SECTION, where
  * weights lie, and {upper}_ARENA_SECTION, where the arena does if it is declared as

@@ -9,6 +9,7 @@ from lowtide.emit.footprint import constants
 from lowtide.emit.header import modes
 from lowtide.emit.one_core import Gain, paragraph
 from lowtide.emit.origin import Origin
+from lowtide.emit.stack import compiler, stack_bytes
 from lowtide.ir import Tensor
 from lowtide.program.assemble import Assembly
 
@@ -129,7 +130,7 @@ make all of them with the same.
 | --- | ---: | --- |
 | arena | {assembly.arena_bytes} | exact for {_target(assembly)}; tensors and scratch memory |
 {_state_rows(assembly)}| `{name}_t` | | `sizeof({name}_t)`; `lowtide run` counts it as bss |
-| stack | | a few hundred bytes; measure it with `lowtide run` |
+| stack | {stack_bytes(assembly, how.header)} | at most, by {compiler()}; interrupts and callbacks add theirs |
 | weights, in flash | {weights} | exact |
 | tables of constants, in flash | {tables} | exact, without the step program |
 | code and step program, in flash | | depends on the compiler; measure it with `lowtide run` |

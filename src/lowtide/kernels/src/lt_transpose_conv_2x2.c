@@ -31,7 +31,7 @@ static int16_t result(const lt_transpose_conv_2x2_s16 *p, int32_t sum, int32_t c
 }
 
 /* All output channels of columns x and x + stride_w, to which no padding adds. A single channel is made twice. */
-static void make_pairs(const lt_transpose_conv_2x2_s16 *p, const lt_step *step, const reach *at,
+LT_APART static void make_pairs(const lt_transpose_conv_2x2_s16 *p, const lt_step *step, const reach *at,
                        int16_t *out)
 {
     int32_t in_c = p->in_c, tap = tap_of(p), line = p->kernel_w * tap, fours = in_c >> 2, rest = in_c & 3;
@@ -72,7 +72,7 @@ static void make_pairs(const lt_transpose_conv_2x2_s16 *p, const lt_step *step, 
 }
 
 /* All output channels of column x. */
-static void make_singles(const lt_transpose_conv_2x2_s16 *p, const lt_step *step, const reach *at,
+LT_APART static void make_singles(const lt_transpose_conv_2x2_s16 *p, const lt_step *step, const reach *at,
                          int16_t *out)
 {
     int32_t in_c = p->in_c, tap = tap_of(p), line = p->kernel_w * tap, fours = in_c >> 2, rest = in_c & 3;

@@ -90,7 +90,7 @@ class DepthwisePlanes(Windowed):
         found |= {"rows": rows * pieces, "taken": rows * taken}
         if of.taps <= _LANES:
             return {**found, "pixels": of.steps * columns * groups}
-        fours = of.steps * groups * 4 * sum(-(-size // 4) for size in sizes)
+        fours = of.steps * groups * min(4, of.in_c) * sum(-(-size // 4) for size in sizes)
         chunks = -(-of.taps // _LANES)
         return {
             **found,
