@@ -28,7 +28,7 @@ advice_option = kept(
     "--advice/--no-advice",
     "advised",
     default=True,
-    help="End with what to try next, where something saves 3 % or more (default), or do not.",
+    help="End with tips that save 3 % or more (default), or don't.",
 )
 """Followed by `answer_advised`."""
 

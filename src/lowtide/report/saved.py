@@ -49,9 +49,12 @@ def advice_lines(savings: Savings) -> list[str]:
     if constant:
         told.append(f"{constant:,} of {channels.before:,} channels never change")
     if others > 0:
-        told.append(f"{others:,} {'more are' if constant else 'channels are'} not needed")
+        verb = "is" if others == 1 else "are"
+        told.append(f"{others:,} {'more' if constant else 'channels'} {verb} not needed")
     if savings.operators.saved > 0:
-        told.append(f"{savings.operators.saved} of {savings.operators.before} operators can be removed")
+        told.append(
+            f"{savings.operators.saved} of {savings.operators.before} operators can be removed"
+        )
     removed = []
     if savings.weights.saved > 0:
         removed.append(f"{savings.weights.saved:,} B of weights")
