@@ -49,11 +49,11 @@ extern "C" {
 #define TINY_NET_OUTPUT_0_ZERO_POINT -128
 
 /* int pull(void *context, int input, int row, void *to): write row `row` of input `input` to `to`;
- * return LT_OK, or anything else to give up the run. The rows of each input are asked for in order. */
+ * return LT_OK, or anything else to abort the run. The rows of each input are asked for in order. */
 typedef lt_pull tiny_net_pull_t;
 
 /* int take(void *context, int output, int row, const void *from): take row `row` of output `output`
- * from `from`, where it is during the call only; return LT_OK, or anything else to give up the run.
+ * from `from`, where it is during the call only; return LT_OK, or anything else to abort the run.
  * The rows of each output come in order. */
 typedef lt_take tiny_net_take_t;
 
@@ -69,7 +69,7 @@ typedef struct {
  * for as long as `m` is used. */
 int tiny_net_init(tiny_net_t *m, void *arena, size_t size);
 
-/* Begin anew; callbacks and inputs stay. A run that has begun is given up.
+/* Begin anew; callbacks and inputs stay. Aborts a run in progress.
  * This network keeps nothing from one run to the next, so there is nothing else to do. */
 int tiny_net_reset(tiny_net_t *m);
 

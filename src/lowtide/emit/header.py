@@ -206,11 +206,11 @@ def _hops(hop: Hop, upper: str) -> str:
 def _callback_types(name: str, how: Modes) -> list[str]:
     pull = f"""\
 /* int pull(void *context, int input, int row, void *to): write row `row` of input `input` to `to`;
- * return LT_OK, or anything else to give up the run. The rows of each input are asked for in order. */
+ * return LT_OK, or anything else to abort the run. The rows of each input are asked for in order. */
 typedef lt_pull {name}_pull_t;"""
     take = f"""\
 /* int take(void *context, int output, int row, const void *from): take row `row` of output `output`
- * from `from`, where it is during the call only; return LT_OK, or anything else to give up the run.
+ * from `from`, where it is during the call only; return LT_OK, or anything else to abort the run.
  * The rows of each output come in order. */
 typedef lt_take {name}_take_t;"""
     return [pull] * how.pulled + [take] * how.given
@@ -219,7 +219,7 @@ typedef lt_take {name}_take_t;"""
 def _set_up(assembly: Assembly, name: str) -> str:
     """NAME_init and NAME_reset."""
     upper, how = name.upper(), modes(assembly)
-    begins = " A run that has begun is given up." if how.pushes else ""
+    begins = " Aborts a run in progress." if how.pushes else ""
     arena = f"of `size` >= {upper}_ARENA_SIZE bytes, aligned to {upper}_ARENA_ALIGN"
     if not assembly.variables:
         return f"""\

@@ -173,7 +173,7 @@ From one call to the next the network keeps {count} tensor{"s" * (count > 1)}, \
 They lie in `state`, apart from the arena.{more}
 
 - `{name}_init` and `{name}_reset(&net)` put them to their start. The latter keeps callbacks and
-  inputs, and gives up a run that has begun.
+  inputs, and aborts a run in progress.
 - Between two calls the arena may serve something else, once the outputs in it were read: another
   network, or a buffer. `state` must stay. Networks that share one arena, each with its own state:
 
@@ -203,7 +203,7 @@ def _state_rows(assembly: Assembly) -> str:
 def _target(assembly: Assembly) -> str:
     """What the figures hold for."""
     core = assembly.target.core
-    return "any core (as much as the neediest has to have)" if core == "any" else f"a {core}"
+    return "any core (sized for the most demanding core)" if core == "any" else f"a {core}"
 
 
 def _note(assembly: Assembly, kind: str, number: int) -> str:

@@ -115,7 +115,7 @@
   }
 
   const dotted = (network) =>
-    `Dotted lines are the RAM of common parts, ${count(network.rest_bytes)} B of which go to the stack and the program's own fields, not drawn here.`;
+    `Dotted lines are the RAM of common parts; allow ${count(network.rest_bytes)} B more for the stack and the instance.`;
 
   // Memory over time, before and after: both to one scale, bytes upwards and instructions to the right.
   function memory(network, number, most) {
@@ -305,7 +305,7 @@
       const first = before;
       const less = after === first || !first.ram_bytes ? "" : `, ${change(after)} than ${first.title}`;
       const lost = after.arena_bytes - after.peak_bytes;
-      const apart = lost > 0 ? ` At its peak ${bytes(after.peak_bytes)} are live; ${bytes(lost)} lie between them, where nothing fits.` : "";
+      const apart = lost > 0 ? ` At its peak ${bytes(after.peak_bytes)} are live; ${bytes(lost)} are lost to fragmentation.` : "";
       result.textContent = `${after.title}: ${bytes(after.ram_bytes)} of RAM${after.state_bytes ? `, ${bytes(after.state_bytes)} of it state` : ""}${less}.${apart}`;
       why.textContent = after.why;
       culprits.textContent = `Before, ${before.culprits}. After, ${after.culprits}.`;
@@ -486,7 +486,7 @@
       rows, "Plans that no other beats in RAM, instructions and MACs", true);
     return [
       make("h2", {}, "RAM against work"),
-      make("p", {}, "Less RAM than nothing computed twice takes costs work: some rows and columns are computed again. Each mark is a plan."),
+      make("p", {}, "Going lower means recomputing some rows and columns. Each mark is a plan."),
       shown.holder,
       make("p", { class: "dim" }, dotted(network)),
       make("details", {}, make("summary", {}, "All plans as a table"), figures),
@@ -514,7 +514,7 @@
     return [
       make("h2", {}, "Operators"),
       make("p", { class: "dim" }, network.operators_note),
-      table(columns, rows, "Operators of the program, a press on a column's name sorts", true),
+      table(columns, rows, "Operators of the program; click a heading to sort", true),
     ];
   }
 
