@@ -15,8 +15,8 @@
 extern "C" {
 #endif
 
-/* The arena, memory that the caller gives: bytes, and the alignment of its start. Between two runs
- * it may serve something else, once the outputs in it were read. */
+/* The arena, memory that you give: its bytes, and the alignment of its start. Between two runs, you
+ * can use it for something else, after you read the outputs in it. */
 #define TINY_NET_ARENA_SIZE 60
 #define TINY_NET_ARENA_ALIGN 16
 
@@ -89,11 +89,11 @@ int tiny_net_set_take(tiny_net_t *m, tiny_net_take_t take, void *context);
  *
  * The arena is in use all the while. None of these functions may be called from a callback. */
 
-/* Begin a run, and give up the one under way. tiny_net_init and tiny_net_reset do that, too. */
+/* Begin a run, and abort the one in progress. tiny_net_init and tiny_net_reset do that, too. */
 int tiny_net_begin(tiny_net_t *m);
 
 /* How many rows the run still needs: TINY_NET_INPUT_0_ROWS when it has begun, 0 when its outputs are
- * there, or when a callback gave it up. */
+ * there, or when a callback aborted it. */
 int tiny_net_rows_wanted(const tiny_net_t *m);
 
 /* Where the next row goes, TINY_NET_INPUT_0_ROW_BYTES bytes, aligned as its type is: by whatever writes

@@ -114,8 +114,8 @@ def header(assembly: Assembly, name: str, origin: Origin | None = None) -> str:
 extern "C" {{
 #endif
 
-/* The arena, memory that the caller gives: bytes, and the alignment of its start. Between two runs
- * it may serve something else, once the outputs in it were read. */
+/* The arena, memory that you give: its bytes, and the alignment of its start. Between two runs, you
+ * can use it for something else, after you read the outputs in it. */
 #define {upper}_ARENA_SIZE {max(1, assembly.arena_bytes)}
 #define {upper}_ARENA_ALIGN {assembly.align}
 
@@ -181,7 +181,7 @@ def _state(assembly: Assembly, name: str) -> str:
     more = assembly.state_bytes - size
     room = f" * The other {more} bytes are room, for newest rows above all, and are not kept.\n"
     return f"""\
-/* The state, memory that the caller gives as well: what the network keeps from one run to the next.
+/* The state, also memory that you give: what the network keeps from one run to the next.
  *
 {kept}
  *
@@ -198,7 +198,7 @@ def _hops(hop: Hop, upper: str) -> str:
     return f"""\
 /* Input 0 is a window that slides. The first outputs are there when all its {hop.rows} rows were given,
  * then others after every {hop.new} rows: those of the {hop.rows} rows that came last, to the last bit.
- * A reset begins a new window, and so does a run that is given up. No row may be missing: after one
+ * A reset begins a new window, and so does a run that is aborted. No row may be missing: after one
  * that was lost, reset. Callbacks are asked for rows by their numbers in the window. */
 #define {upper}_HOP_ROWS {hop.new}"""
 
@@ -287,7 +287,7 @@ def _slices(assembly: Assembly, name: str, how: Modes) -> str:
 /* Run the network in slices: LT_MORE until the run is done, then LT_OK. A slice runs steps until they
  * come to about `budget` instructions, as predicted, and at least one step. The arena is in use all the
  * while, and inputs stay as they were given. {name}_init, {name}_reset and {name}_invoke
- * give up a run under way.{rows} */
+ * abort a run in progress.{rows} */
 int {name}_invoke_some({name}_t *m, uint32_t budget);
 
 /* int made(void *context, int op, int row): operator `op` has made a row, or come to step `row` of its
@@ -321,11 +321,11 @@ def _pushed(name: str, hops: bool) -> str:
  *
  * The arena is in use all the while. None of these functions may be called from a callback. */
 
-/* Begin a run, and give up the one under way. {name}_init and {name}_reset do that, too. */
+/* Begin a run, and abort the one in progress. {name}_init and {name}_reset do that, too. */
 int {name}_begin({name}_t *m);
 
 /* How many rows the run still needs: {wanted} when it has begun, 0 when its outputs are
- * there, or when a callback gave it up. */
+ * there, or when a callback aborted it. */
 int {name}_rows_wanted(const {name}_t *m);
 
 /* Where the next row goes, {upper}_INPUT_0_ROW_BYTES bytes, aligned as its type is: by whatever writes
