@@ -73,6 +73,10 @@ figures: $(STAMP) ## Write the stored figures into README.md and docs/
 docs: $(STAMP) ## Build the documentation's site into build/site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
+.PHONY: release
+release: ## See whether HEAD can be released; build and check its wheel and sdist
+	$(PYTHON) tools/release.py
+
 .PHONY: clean
 clean: ## Remove what the other targets made
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -15,8 +15,8 @@
 extern "C" {
 #endif
 
-/* The arena, memory that the caller gives: bytes, and the alignment of its start. Between two runs
- * it may serve something else, once the outputs in it were read. */
+/* The arena, memory that you give: its bytes, and the alignment of its start. Between two runs, you
+ * can use it for something else, after you read the outputs in it. */
 #define TINY_NET_ARENA_SIZE 44
 #define TINY_NET_ARENA_ALIGN 16
 

@@ -187,7 +187,7 @@
       const first = before;
       const less = after === first || !first.ram_bytes ? "" : `, ${change(after)} than ${first.title}`;
       const lost = after.arena_bytes - after.peak_bytes;
-      const apart = lost > 0 ? ` At its peak ${bytes(after.peak_bytes)} are live; ${bytes(lost)} lie between them, where nothing fits.` : "";
+      const apart = lost > 0 ? ` At its peak ${bytes(after.peak_bytes)} are live; ${bytes(lost)} are lost to fragmentation.` : "";
       result.textContent = `${after.title}: ${bytes(after.ram_bytes)} of RAM${after.state_bytes ? `, ${bytes(after.state_bytes)} of it state` : ""}${less}.${apart}`;
       why.textContent = after.why;
       culprits.textContent = `Before, ${before.culprits}. After, ${after.culprits}.`;

@@ -115,7 +115,7 @@
   }
 
   const dotted = (network) =>
-    `Dotted lines are the RAM of common parts, ${count(network.rest_bytes)} B of which go to the stack and the program's own fields, not drawn here.`;
+    `Dotted lines are the RAM of common parts; allow ${count(network.rest_bytes)} B more for the stack and the instance.`;
 
   {{memory}}
 
@@ -213,7 +213,7 @@
       rows, "Plans that no other beats in RAM, instructions and MACs", true);
     return [
       make("h2", {}, "RAM against work"),
-      make("p", {}, "Less RAM than nothing computed twice takes costs work: some rows and columns are computed again. Each mark is a plan."),
+      make("p", {}, "Going lower means recomputing some rows and columns. Each mark is a plan."),
       shown.holder,
       make("p", { class: "dim" }, dotted(network)),
       make("details", {}, make("summary", {}, "All plans as a table"), figures),
@@ -241,7 +241,7 @@
     return [
       make("h2", {}, "Operators"),
       make("p", { class: "dim" }, network.operators_note),
-      table(columns, rows, "Operators of the program, a press on a column's name sorts", true),
+      table(columns, rows, "Operators of the program; click a heading to sort", true),
     ];
   }
 
