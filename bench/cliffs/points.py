@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 
 Value = int | str
@@ -320,8 +320,23 @@ def _block() -> Grid:
     return Grid("block s8", axes, base, centres, crossed)
 
 
+SHARED = "shared "
+"""What families begin with whose operators are lowered as in programs for any core."""
+
+
+def shared_grids() -> tuple[Grid, ...]:
+    """Families whose kernels are others in programs for any core: fitted, and not compared."""
+    of = (
+        _conv("conv", "s8", form=False, few=True),
+        _pointwise("s8", few=True),
+        _depthwise("s8", few=True),
+        _dense("s8", few=False),
+    )
+    return tuple(replace(grid, family=SHARED + grid.family) for grid in of)
+
+
 def grids() -> tuple[Grid, ...]:
-    """All families."""
+    """All families but those of `shared_grids`."""
     types = "s8", "u8", "s16"
     return (
         *(_conv("conv", dtype, dtype == "s8", dtype != "s8") for dtype in types),

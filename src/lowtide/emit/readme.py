@@ -131,7 +131,7 @@ of lowtide. Make all of them with the same version.
 | --- | ---: | --- |
 | arena | {assembly.arena_bytes} | exact for {_target(assembly)}; tensors and scratch memory |
 {_state_rows(assembly)}| `{name}_t` | | `sizeof({name}_t)`; `lowtide run` counts it as bss |
-| stack | {stack_bytes(assembly, how.header)} | at most, by {compiler()}; interrupts and callbacks add theirs |
+| stack | {stack_bytes(assembly, how.header)} | at most, by {compiler()}; callbacks are not counted |
 | weights, in flash | {weights} | exact |
 | tables of constants, in flash | {tables} | exact, without the step program |
 | code and step program, in flash | | depends on the compiler; measure it with `lowtide run` |
