@@ -36,9 +36,11 @@ def test_the_json_document_has_the_keys_of_the_manual_page() -> None:
             "operators",
             "kernels",
             "functions",
+            "flash",
         ),
         *("clock_hz", "milliseconds_by_manual_at_zero_wait_states"),
     }
+    assert profile["flash"] is None
     assert set(profile["manual"]) == {"core", "title", "wait_states", "assumptions"}
     assert profile["manual"]["wait_states"] == 0
     assert profile["instructions"] == document["instructions"]
