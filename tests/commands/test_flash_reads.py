@@ -18,12 +18,13 @@ from lowtide.report.profile import profile_fields, profile_text
 from networks import compiled
 
 RP2040 = board_of(find_mcu("RP2040"))
+ROWS = Options(target=RP2040.target)
 DESCRIBED = load_flash()["RP2040"]
 SHARED = Path(__file__).parents[3] / "shared/data/flash.json"
 
 
-def _profile(board: Board, **options: str) -> Profile:
-    program = compiled("ds-cnn-kws", replace(Options(target=board.target), **options))
+def _profile(board: Board, options: Options = ROWS) -> Profile:
+    program = compiled("ds-cnn-kws", options)
     ran = run(program, board, samples=1, profile=True)
     assert ran.bit_exact
     assert isinstance(ran.profile, Profile), ran.profile
@@ -68,7 +69,7 @@ def test_a_cache_of_all_flash_misses_each_line_once() -> None:
 
 def test_rows_read_weights_again_where_operators_do_not() -> None:
     rows = _flash(_profile(RP2040))
-    operators = _flash(_profile(RP2040, schedule="operators"))
+    operators = _flash(_profile(RP2040, replace(ROWS, schedule="operators")))
     assert operators.bytes[1] == rows.bytes[1]
     assert 10 * operators.misses[1] < rows.misses[1]
 
