@@ -77,7 +77,7 @@ def test_rows_read_weights_again_where_operators_do_not() -> None:
 def test_a_part_without_a_description_says_so() -> None:
     profile = _profile(replace(RP2040, xip=None))
     assert profile.flash is None
-    assert "Flash: there is no description of how this part reads it" in profile_text(profile)
+    assert "Flash: not described for this board" in profile_text(profile)
     assert profile_fields(profile)["profile"]["flash"] is None
 
 
