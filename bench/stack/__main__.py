@@ -9,6 +9,7 @@ Exit code 1 if the file says something else. Needs the cross compilers, as `lowt
 from __future__ import annotations
 
 import argparse
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -28,7 +29,9 @@ from lowtide.tflite.read import parse
 from lowtide.zoo import build
 
 _LIBRARY, _PROGRAM = "library", "program"
-_KERNELS = ("_row", "_three", "_eat", "_pair", "_plain", "_any")
+KERNEL = re.compile(r"^void (lt_\w+)\(const void \*params, const lt_step \*step\);", re.MULTILINE)
+"""How a header declares one."""
+
 _PROGRAMS = {
     "lowtide.h": ("ds-cnn-kws", Options()),
     "lt_slice.h": ("ds-cnn-kws", Options(slices=True)),
@@ -96,8 +99,8 @@ def bounds(core: str) -> dict[str, int]:
         header: max(found[name] for name in own[f"{_PROGRAM}{number}.c"])
         for number, header in enumerate(_PROGRAMS)
     }
-    rows = (name for name in sorted(found) if name.startswith("lt_") and name.endswith(_KERNELS))
-    return programs | {name: found[name] for name in rows}
+    declared = {name for text in kernel_files().values() for name in KERNEL.findall(text)}
+    return programs | {name: found[name] for name in sorted(declared)}
 
 
 def _functions(objects: Sequence[Object], file: str) -> list[str]:
