@@ -33,10 +33,11 @@ void twin_4x2_one(lt_4x2 *of);
 void twin_add_narrow_sums(const lt_add_narrow_s8 *p, const int8_t *a, const int8_t *b, int8_t *out);
 void twin_2x2_pair(int32_t *sums, const int8_t *w, int32_t channel, const int16_t *x, int32_t pixel,
                     int32_t fours);
-void twin_2x2_single(int32_t *sums, const int8_t *w, int32_t channel, const int16_t *x, int32_t fours);
+void twin_2x2_single(int32_t *sums, const int8_t *w, int32_t channel, const int16_t *x, int32_t fours,
+                     int32_t other);
 void twin_depthwise_s16_four(const lt_depthwise_s16 *p, const void *const *rows, int32_t first,
                              int32_t from, int32_t to, int32_t c, int32_t *sums);
-void twin_dots_s8(int32_t *sums, const int8_t *w, int32_t row, const int8_t *x, int32_t n);
+void twin_dots_s8(int32_t *sums, const int8_t *w, int32_t next, const int8_t *x, int32_t n, int32_t other);
 int32_t twin_svdf_move(int8_t *state, const int8_t *times, int32_t n, int32_t newest, int32_t sum);
 
 static uint32_t seed = 1;
