@@ -96,10 +96,11 @@ def build(files: Mapping[str, str]) -> Library:
             command = [*compiler, *_FLAGS, "-I.", *sources, "-lm", "-o", "kernels.so"]
             subprocess.run(command, cwd=folder, check=True)
             (folder / "kernels.so").replace(path)
-    return Library(path, _loaded(path))
+    return Library(path, loaded(path))
 
 
-def _loaded(path: Path) -> ctypes.CDLL:
+def loaded(path: Path) -> ctypes.CDLL:
+    """A library of the kernels and guard.c, with the types of guard.c's functions."""
     calls = ctypes.CDLL(str(path))
     number, word = ctypes.c_int64, ctypes.c_void_p
     calls.cases_watch.argtypes = (ctypes.c_int,)

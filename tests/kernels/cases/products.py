@@ -21,6 +21,7 @@ from .arithmetic import (
     padding,
     scaled,
     scaled_wide,
+    wrapped,
 )
 from .drawing import _NEAR_ONE, Case, Draw, RedrawError
 
@@ -65,7 +66,7 @@ class Layer:
         """Outputs of sums, channels last, without bias."""
         if self.bias is not None:
             sums = sums + self.bias
-        made = self._scaled(sums) + self.out_zero
+        made = wrapped(self._scaled(sums) + self.out_zero)
         low, high = activation_range(self.activation, self.dtype, self.out_scale, self.out_zero)
         return np.clip(made, low, high)
 
@@ -261,6 +262,29 @@ def _made(draw: Draw, layer: Layer, sums: Ints) -> Map:
     return Map(out, made, layer.dtype, layer.out_scale, layer.out_zero)
 
 
+def _framed(draw: Draw, dtype: str, shape: tuple[int, ...], window: Window) -> Map:
+    """A map of `shape` that a PAD makes of an input. A window that is no SAME one can do that as well,
+    and then some windows lie in padding alone."""
+    size, _, apart, _ = window
+    most = [1 + (k - 1) * d for k, d in zip(size, apart, strict=True)]
+    sides = [(draw.within(0, n + 1), draw.within(0, n + 1)) for n in most]
+    inner = [n - sum(side) for n, side in zip(shape[1:3], sides, strict=True)]
+    if min(inner) < 1:
+        raise RedrawError
+    scale, zero = draw.scale(), draw.zero(dtype)
+    x, values = draw.input((shape[0], *inner, shape[3]), dtype, scale, zero)
+    made = np.pad(values, [(0, 0), (0, 0), *sides, (0, 0)], constant_values=zero)
+    out = draw.tensor(shape, dtype, scale, zero)
+    at = draw.constant(np.array([(0, 0), *sides, (0, 0)]), "INT32")
+    draw.op("PAD", (x, at), (out,), ("PadOptions", {}), 2)
+    return Map(out, made, dtype, scale, zero)
+
+
+def _source(draw: Draw, dtype: str, shape: tuple[int, ...], window: Window) -> Map | None:
+    """What a convolution reads, if it is no input."""
+    return _framed(draw, dtype, shape, window) if not window[3] and draw.chance(0.4) else None
+
+
 def convolve(
     draw: Draw,
     dtype: str,
@@ -300,10 +324,12 @@ def conv(draw: Draw) -> Case:
     dtype = _type(draw)
     window = window_of(draw)
     in_c, out_c, groups = draw.within(1, 40), draw.within(1, 24), 1
-    if dtype == "INT8" and draw.chance(0.06):
+    if dtype != "UINT8" and draw.chance(0.06):
         groups = draw.one(2, 3, 4)
         in_c, out_c = groups * draw.within(1, 8), groups * draw.within(1, 6)
-    return draw.done(convolve(draw, dtype, map_shape(draw, in_c), out_c, window, groups))
+    shape = map_shape(draw, in_c)
+    source = _source(draw, dtype, shape, window)
+    return draw.done(convolve(draw, dtype, shape, out_c, window, groups, source))
 
 
 def convolve_depthwise(
@@ -338,7 +364,9 @@ def depthwise(draw: Draw) -> Case:
     dtype = _type(draw)
     multiple = draw.often(1, 2, 3, 4, 8, share=0.75)
     shape = map_shape(draw, draw.within(1, 40))
-    return draw.done(convolve_depthwise(draw, dtype, shape, multiple, window_of(draw)))
+    window = window_of(draw)
+    source = _source(draw, dtype, shape, window)
+    return draw.done(convolve_depthwise(draw, dtype, shape, multiple, window, source))
 
 
 def block(draw: Draw) -> Case:

@@ -23,6 +23,7 @@ from lowtide.lower.nodes import Node
 from lowtide.machines.board import targets
 from lowtide.passes.flipping import flip_bytes
 from lowtide.passes.nibbles import unpack_weights
+from lowtide.passes.pads import fold_pads
 from lowtide.passes.rounding import round_once
 from lowtide.rows.prepare import prepare
 from lowtide.target import ANY, Target
@@ -97,7 +98,7 @@ def network(
 ) -> tuple[Network, str]:
     """A case lowered for a core, its nodes in some of their forms; and the core."""
     core = cores[int(rng.integers(len(cores)))]
-    graph = unpack_weights(parse(write(case.spec)).graph)
+    graph = fold_pads(unpack_weights(parse(write(case.spec)).graph))
     graph = flip_bytes(round_once(graph) if case.once else graph, has_kernel).graph
     return lowered(graph, core, rng), core
 
@@ -204,10 +205,16 @@ def _last(net: Network) -> str:
 
 
 def run(
-    family: str, cases: int, seed: int, *, most_finds: int = 20, only: Sequence[int] = ()
+    family: str,
+    cases: int,
+    seed: int,
+    *,
+    most_finds: int = 20,
+    only: Sequence[int] = (),
+    player: Player | None = None,
 ) -> Tally:
     """Play at least so many cases of a family, or the operators `only`."""
-    tally, player = Tally(family), Player()
+    tally, player = Tally(family), player or Player()
     began = time.process_time()
     player.library.calls.cases_watch(1)
     try:

@@ -91,12 +91,14 @@ def lstm(draw: Draw) -> Case:
     held = [-1] * 24
     held[0] = x
     gates = []
+    small = draw.chance(0.5)  # all factors below 1/2, as trained ones mostly are
     for number in range(4):
         pair = []
         most = 1.0
         for first, columns, scale in ((1, inputs, in_scale), (5, units, hidden_scale)):
             size = (9000 if wide else 60) * 60 * math.sqrt(columns)
-            real = draw.often(9000 / size, 1.0, 0.5, 2.0**-9, 2.0**-20, share=0.6) * 2.0**-12
+            real = draw.often(9000 / size, 1.0, 0.5, 2.0**-9, 2.0**-20, share=0.6)
+            real = (min(real, 0.49) if small else real) * 2.0**-12
             own = float(np.float32(real / scale))
             weights = draw.values((units, columns), "INT8").astype(np.int64)
             held[first + number] = draw.constant(weights, "INT8", own)

@@ -1,4 +1,4 @@
-"""More sums of products: TRANSPOSE_CONV, BATCH_MATMUL, L2_NORMALIZATION, RESIZE_BILINEAR of int8.
+"""More sums of products: TRANSPOSE_CONV, BATCH_MATMUL, L2_NORMALIZATION, RESIZE_BILINEAR.
 
 Sources, in tensorflow/lite/kernels/internal/reference: integer_ops/transpose_conv.h, batch_matmul.h,
 integer_ops/l2normalization.h, resize_bilinear.h; GetInvSqrtQuantizedMultiplierExp of common.h.
@@ -7,12 +7,17 @@ integer_ops/l2normalization.h, resize_bilinear.h; GetInvSqrtQuantizedMultiplierE
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .arithmetic import RANGES, Ints, high_mul, quantize_multiplier, scaled, scaled_wide
 from .drawing import Case, Draw, RedrawError
 from .products import _layer, map_shape
+
+Floats = NDArray[np.float32]
 
 
 def transpose_conv(draw: Draw) -> Case:
@@ -135,8 +140,31 @@ def _places(made: int, given: int, corners: bool, half: bool) -> tuple[Ints, Int
     return at, low, up
 
 
+def _singles(into: int, size: int, corners: bool, half: bool) -> tuple[Ints, Ints, Floats]:
+    """Of each row or column, those it lies between, and the second's weight, in single precision."""
+    f = np.float32
+    scale = f(size - 1) / f(into - 1) if corners and into > 1 else f(size) / f(into)
+    at = np.arange(into, dtype=f)
+    at = (at + f(0.5)) * scale - f(0.5) if half else at * scale
+    first = np.maximum(np.floor(at), f(0))
+    second = np.minimum(np.ceil(at), f(size - 1))
+    return first.astype(np.int64), second.astype(np.int64), at - first
+
+
+def _resized_u8(values: Ints, rows: Sequence[Any], columns: Sequence[Any]) -> Ints:
+    one = np.float32(1)
+    lower, right = rows[2][:, None, None], columns[2][None, :, None]
+    made = np.zeros((), np.float32)
+    for x, across in ((columns[0], one - right), (columns[1], right)):
+        for y, down in ((rows[0], one - lower), (rows[1], lower)):
+            made = made + values[:, :, y][:, :, :, x].astype(np.float32) * down * across
+    return np.asarray((made + np.float32(0.5)).astype(np.int64))
+
+
 def resize(draw: Draw) -> Case:
-    """RESIZE_BILINEAR of int8."""
+    """RESIZE_BILINEAR of int8 and of uint8, which the reference computes in single precision."""
+    if draw.chance(0.3):
+        return _resize_u8(draw)
     shape = map_shape(draw, draw.within(1, 12))
     size = draw.within(1, 18), draw.within(1, 18)
     corners, half = draw.one((False, False), (True, False), (False, True))
@@ -161,4 +189,18 @@ def resize(draw: Draw) -> Case:
     at = draw.constant(np.array(size), "INT32")
     options = {"align_corners": corners, "half_pixel_centers": half}
     named = ("ResizeBilinearOptions", options)
+    return draw.case("RESIZE_BILINEAR", (x, at), (out,), (made,), named, 3)
+
+
+def _resize_u8(draw: Draw) -> Case:
+    shape = map_shape(draw, draw.within(1, 12))
+    size = draw.within(1, 18), draw.within(1, 18)
+    corners, half = draw.one((False, False), (True, False), (False, True))
+    scale, zero = draw.scale(), draw.zero("UINT8")
+    x, values = draw.input(shape, "UINT8", scale, zero)
+    places = [_singles(n, of, corners, half) for n, of in zip(size, shape[1:3], strict=True)]
+    made = _resized_u8(values, *places)
+    out = draw.tensor(made.shape[1:], "UINT8", scale, zero)
+    at = draw.constant(np.array(size), "INT32")
+    named = ("ResizeBilinearOptions", {"align_corners": corners, "half_pixel_centers": half})
     return draw.case("RESIZE_BILINEAR", (x, at), (out,), (made,), named, 3)

@@ -1,0 +1,1 @@
+"""What of the kernels' C is reached by cases whose results are compared."""
