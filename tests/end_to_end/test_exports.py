@@ -6,21 +6,18 @@ CMakeLists.txt of Zephyr and ESP-IDF call, and an Arduino.h that prints to the t
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import subprocess
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from packages import NETWORKS, WHOLE, package
 
 from lowtide.cli.deploy import PACKAGES
-from lowtide.commands.compiling import Compiled, exported
-from lowtide.commands.options import Options
 from lowtide.emit.exports import KINDS
 from lowtide.emit.exports.example import RUNS
 from lowtide.emit.footprint import constants
@@ -28,23 +25,9 @@ from lowtide.machines.finding import find_compiler
 from lowtide.oracle.samples import reference
 from networks import compiled, model_of
 
-NETWORKS = {
-    "branchy": ("branchy-cell", Options(name="branchy")),
-    "kws": ("ds-cnn-kws", Options(name="kws", input_mode="streamed", output_mode="streamed")),
-    "left": ("ds-cnn-kws", Options(name="left", input_mode="streamed")),
-    "still": ("figure1", Options(name="still", input_mode="const")),
-    "wake": ("streaming-wake-word", Options(name="wake")),
-}
-"""Resident, streamed in and out, streamed in, kept elsewhere, with state."""
-WHOLE = ("branchy", "wake")
-"""Those that firmware for TFLM can call: whole inputs and outputs in the arena."""
 WARNINGS = "-Wall -Wextra -Wconversion -Wshadow -Wpedantic -Werror"
 COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
 needs_cmake = pytest.mark.skipif(shutil.which("cmake") is None, reason="CMake is not installed")
-
-
-def _package(name: str, kind: str) -> Compiled:
-    return exported(compiled(*NETWORKS[name]), kind)
 
 
 def _run(*command: str | Path, cwd: Path | None = None) -> str:
@@ -95,7 +78,7 @@ def test_the_command_line_knows_all_kinds() -> None:
     [(name, kind) for name in NETWORKS for kind in KINDS if kind != "tflm" or name in WHOLE],
 )
 def test_a_package_has_the_bundle_and_what_its_build_system_reads(name: str, kind: str) -> None:
-    files, bundle = _package(name, kind).files, compiled(*NETWORKS[name]).files
+    files, bundle = package(name, kind).files, compiled(*NETWORKS[name]).files
     assert {f"src/{file}": content for file, content in bundle.items() if file != "README.md"} == {
         file: content
         for file, content in files.items()
@@ -139,7 +122,7 @@ def test_a_package_has_the_bundle_and_what_its_build_system_reads(name: str, kin
 @needs_cmake
 @pytest.mark.parametrize("name", NETWORKS)
 def test_the_cmake_example_prints_what_the_oracle_says(name: str, tmp_path: Path) -> None:
-    _package(name, "cmake").write(tmp_path / "p")
+    package(name, "cmake").write(tmp_path / "p")
     all_ways = name == "branchy"
     for compiler in COMPILERS if all_ways else COMPILERS[:1]:
         for kind in ("Debug", "Release") if all_ways else ("Debug",):
@@ -153,7 +136,7 @@ def test_the_cmake_example_prints_what_the_oracle_says(name: str, tmp_path: Path
 @needs_cmake
 @pytest.mark.parametrize("name", WHOLE)
 def test_firmware_for_tflm_prints_what_the_oracle_says(name: str, tmp_path: Path) -> None:
-    _package(name, "tflm").write(tmp_path / "p")
+    package(name, "tflm").write(tmp_path / "p")
     flags = [f"-DCMAKE_{kind}_FLAGS={WARNINGS}" for kind in ("C", "CXX")]
     _run("cmake", "-S", tmp_path / "p", "-B", tmp_path / "b", *flags, "-DCMAKE_CXX_STANDARD=11")
     _run("cmake", "--build", tmp_path / "b")
@@ -163,7 +146,7 @@ def test_firmware_for_tflm_prints_what_the_oracle_says(name: str, tmp_path: Path
 @needs_cmake
 def test_a_package_for_tflm_is_a_component_of_esp_idf(tmp_path: Path) -> None:
     """In the stand-in for it, which ESP-IDF is not."""
-    _package("wake", "tflm").write(tmp_path / "wake")
+    package("wake", "tflm").write(tmp_path / "wake")
     shutil.copy(tmp_path / "wake" / "example" / "main.cc", tmp_path)
     lines = [
         "enable_language(CXX)",
@@ -178,7 +161,7 @@ def test_a_package_for_tflm_is_a_component_of_esp_idf(tmp_path: Path) -> None:
 @needs_cmake
 def test_installed_packages_are_found_side_by_side(tmp_path: Path) -> None:
     for name in ("branchy", "wake"):
-        _package(name, "cmake").write(tmp_path / name)
+        package(name, "cmake").write(tmp_path / name)
         _run("cmake", "-S", tmp_path / name, "-B", tmp_path / f"b-{name}")
         _run("cmake", "--build", tmp_path / f"b-{name}")
         _run("cmake", "--install", tmp_path / f"b-{name}", "--prefix", tmp_path / "root")
@@ -255,7 +238,7 @@ __attribute__((section(".vectors"), used)) static const void *const vectors[] = 
 @pytest.mark.parametrize("name", ["branchy", "kws", "wake"])
 def test_the_cmake_example_runs_on_a_cortex_m4(name: str, tmp_path: Path) -> None:
     compiler = find_compiler("arm-none-eabi")[0]
-    _package(name, "cmake").write(tmp_path / "p")
+    package(name, "cmake").write(tmp_path / "p")
     (tmp_path / "board.ld").write_text(_BOARD)
     (tmp_path / "start.c").write_text(_START)
     core = "-mcpu=cortex-m4 -mthumb"
@@ -295,7 +278,7 @@ void loop();
 @pytest.mark.parametrize("kind", ["arduino", "platformio"])
 @pytest.mark.parametrize("name", NETWORKS)
 def test_sketches_are_c_plus_plus_and_right(name: str, kind: str, tmp_path: Path) -> None:
-    _package(name, kind).write(tmp_path)
+    package(name, kind).write(tmp_path)
     (tmp_path / "stand-in").mkdir()
     (tmp_path / "stand-in" / "Arduino.h").write_text(_ARDUINO)
     end = f"{name}_example.ino" if kind == "arduino" else "src/main.cpp"
@@ -314,7 +297,7 @@ def test_sketches_are_c_plus_plus_and_right(name: str, kind: str, tmp_path: Path
 @pytest.mark.parametrize("name", ["branchy", "wake"])
 def test_weights_and_arena_lie_where_they_are_wanted(name: str, tmp_path: Path) -> None:
     """In sections that the user names, and what comes out is the same."""
-    _package(name, "cmake").write(tmp_path)
+    package(name, "cmake").write(tmp_path)
     upper = name.upper()
     placed = [f'-D{upper}_WEIGHTS_SECTION=".qspi"', f'-D{upper}_ARENA_SECTION=".dtcm"']
     sources = sorted(str(path) for path in (tmp_path / "src").glob("*.c"))
@@ -336,7 +319,7 @@ def test_weights_and_arena_lie_where_they_are_wanted(name: str, tmp_path: Path) 
 
 def test_a_linker_script_can_place_the_code_by_its_files(tmp_path: Path) -> None:
     """All of it, what the compiler keeps apart in a file too."""
-    _package("branchy", "cmake").write(tmp_path)
+    package("branchy", "cmake").write(tmp_path)
     sources = sorted(str(path) for path in (tmp_path / "src").glob("*.c"))
     command = [*find_compiler("arm-none-eabi"), "-mcpu=cortex-m4", "-mthumb", "-O2"]
     _run(*command, "-ffunction-sections", "-c", *sources, cwd=tmp_path)
@@ -395,8 +378,8 @@ def _project(folder: Path, lines: Sequence[str], program: str, main: str) -> str
 @pytest.mark.parametrize("whole", [False, True])
 def test_two_networks_from_two_kinds_of_package_in_one_program(whole: bool, tmp_path: Path) -> None:
     """Zephyr links its libraries with --whole-archive."""
-    _package("wake", "zephyr").write(tmp_path / "wake")
-    _package("branchy", "esp-idf").write(tmp_path / "branchy")
+    package("wake", "zephyr").write(tmp_path / "wake")
+    package("branchy", "esp-idf").write(tmp_path / "branchy")
     mains = []
     for name, file in (
         ("wake", "samples/wake/src/main.c"),
@@ -437,53 +420,10 @@ def test_two_networks_from_two_kinds_of_package_in_one_program(whole: bool, tmp_
     assert all(line.rindex("-O2") > line.rindex("-O0") for line in compiled_by)
 
 
-@pytest.mark.parametrize("name", NETWORKS)
-def test_descriptions_name_all_files(name: str) -> None:
-    files = _package(name, "cmsis-pack").files
-    root = ElementTree.fromstring(files[f"lowtide.{name}.pdsc"])
-    named = {file.get("name") for file in root.iter("file")}
-    sources = {file for file in files if file.startswith("src/") and file.endswith(".c")}
-    assert named == sources | {f"src/{name}.h", "src/", "example/main.c"}
-    manifest = json.loads(_package(name, "platformio").files["library.json"])
-    example = manifest["examples"][0]
-    kept = _package(name, "platformio").files
-    assert all(f"{example['base']}/{file}" in kept for file in example["files"])
-    text = _package(name, "arduino").files["library.properties"].decode()
-    found = dict(line.split("=", 1) for line in text.splitlines())
-    required = ("name", "version", "author", "maintainer", "sentence", "paragraph", "category")
-    assert all(found.get(key) for key in (*required, "url", "architectures"))
-    assert "avr" not in found["architectures"].split(",") and "*" not in found["architectures"]
-    assert manifest["build"]["flags"] == "-O2" and "atmelavr" not in manifest["platforms"]
-    release = root.find("releases/release")
-    assert release is not None
-    assert re.fullmatch(r"\d{4}-\d\d-\d\d", release.get("date", ""))
-    assert re.match("https://", root.findtext("url") or "")
-
-
-@pytest.mark.parametrize("name", NETWORKS)
-def test_keywords_are_all_that_the_header_declares(name: str) -> None:
-    """Types and functions, as nm and a compiler find them."""
-    files = _package(name, "arduino").files
-    words = dict(line.split("\t") for line in files["keywords.txt"].decode().splitlines()[2:])
-    header = files[f"src/{name}.h"].decode()
-    declared = re.findall(rf"^[a-z].*?\b({name}_\w+)\(", header, re.MULTILINE)
-    types = re.findall(rf"^(?:typedef .*|\}}) ({name}_\w+);", header, re.MULTILINE)
-    assert {word for word, kind in words.items() if kind == "KEYWORD2"} == set(declared)
-    assert {word for word, kind in words.items() if kind == "KEYWORD1"} == set(types)
-    assert f"{name}_t" in types and f"{name}_invoke" in declared
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_commands_of_a_readme_are_blocks_of_code(kind: str) -> None:
-    lines = _package("branchy", kind).files["README.md"].decode().splitlines()
-    commands = [line for line in lines if re.match(r" *(cmake|west|cd|arduino-cli|pio|zip) ", line)]
-    assert commands and all(line.startswith("    ") for line in commands)
-
-
 @needs_cmake
 def test_a_folder_of_a_project_in_c_plus_plus(tmp_path: Path) -> None:
     """Whose targets have no standard of C."""
-    _package("branchy", "cmake").write(tmp_path / "branchy")
+    package("branchy", "cmake").write(tmp_path / "branchy")
     (tmp_path / "CMakeLists.txt").write_text("""cmake_minimum_required(VERSION 3.13)
 project(user LANGUAGES CXX)
 add_subdirectory(branchy)
@@ -497,30 +437,3 @@ int main() { return branchy_invoke(&net) == LT_OK; }
     _run("cmake", "-S", tmp_path, "-B", tmp_path / "b")
     _run("cmake", "--build", tmp_path / "b")
     _run(tmp_path / "b" / "user")
-
-
-@pytest.mark.parametrize("name", NETWORKS)
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_readme_tells_of_cores_that_the_build_system_builds_for(name: str, kind: str) -> None:
-    if kind == "tflm" and name not in WHOLE:
-        return
-    before = compiled(*NETWORKS[name]).files["README.md"].decode()
-    after = _package(name, kind).files["src/README.md"].decode()
-    cores = re.findall(r"^\| `--core (\S+)`", before, re.MULTILINE)
-    arm = {core for core in cores if core.startswith("cortex")}
-    wanted = {"esp-idf": set(cores) - arm, "cmsis-pack": arm}.get(kind, set(cores))
-    assert set(re.findall(r"^\| `--core (\S+)`", after, re.MULTILINE)) == wanted
-    assert ("## For one core" in after) == bool(wanted) and cores
-    titles = [re.findall(r"^## .*", text, re.MULTILINE) for text in (before, after)]
-    assert [t for t in titles[0] if t != "## For one core" or wanted] == titles[1]
-
-
-def test_zephyr_is_asked_for_the_fpu() -> None:
-    """Of which Helium is a part, to GCC."""
-    files = _package("branchy", "zephyr").files
-    assert b"\timply FPU if CPU_HAS_FPU\n" in files["Kconfig"]
-
-
-def test_an_example_of_esp_idf_builds_what_it_needs() -> None:
-    lists = _package("branchy", "esp-idf").files["examples/branchy/CMakeLists.txt"].decode()
-    assert lists.index("set(COMPONENTS main)") < lists.index("include(")
