@@ -1,0 +1,276 @@
+"""Certificates: what is proved of a bundle of a model, worked out anew from the two files by whoever asks.
+
+model's bytes -> read -> passes -> graph --.
+                                           +--> data flow (proof.py), products, functions of bytes
+bundle's files -> NAME.c and NAME.h read --'
+
+A certificate is a JSON document, schema lowtide.certificate/1. What it says under "said" are hints, which
+are believed in nothing: which operators a node computes, how passes chose between graphs all of which are
+exact. To check a certificate is to make it once more, of these hints and of the files as they are, and to
+find no difference.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from importlib.metadata import version
+from typing import Any, Final
+
+from lowtide.emit.runtime import kernel_files
+from lowtide.errors import LowtideError
+from lowtide.ir import Graph, Model, Op
+from lowtide.passes.cut import cut
+from lowtide.passes.pipeline import Answers, Asked, run
+from lowtide.passes.simplify.ranges import ranges
+from lowtide.passes.simplify.result import Always, Simplified
+from lowtide.prove.bundle_reader import Bundle, UnreadableError, read
+from lowtide.prove.elements import ElementsClaim, elements_claim
+from lowtide.prove.memory import NotProvedError
+from lowtide.prove.products import Called, Products, ProductsClaim, called, semantic
+from lowtide.prove.proof import Claims, NodeClaim, ProofError, VariableClaim, prove
+from lowtide.tflite.read import parse
+
+SCHEMA: Final = "lowtide.certificate/1"
+
+NOT_PROVED: Final = (
+    "that each kernel computes the sum of products, or the function, that its header says: tested against "
+    "the reference kernels, as are the operators under `tested_alone`",
+    "that the passes rewrite the network exactly, beyond the channels that intervals confirm: tested "
+    "against the reference kernels",
+    "that `ir/` says what the reference kernels compute: tested against them",
+    "the text of NAME.c and NAME.h around the tables: their functions are read as far as they say where "
+    "memory lies, and otherwise tested",
+    "how much scratch memory each kernel uses: tested with sanitizers",
+    "the C compiler, and the core",
+)
+
+
+class RefusedError(LowtideError):
+    """A certificate, or a bundle, does not hold."""
+
+    exit_code = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Hints: what the compiler says of a program. `part` are the inputs and outputs of a part of the
+    file's network; `prices` and `kernels` what kernels answered to the passes, in the order asked."""
+
+    name: str
+    claims: Claims
+    asked: Asked
+    part: tuple[tuple[int, ...], tuple[int, ...]] | None = None
+    prices: tuple[float, ...] | None = None
+    kernels: tuple[bool, ...] = ()
+
+
+def certificate(source: bytes, files: Mapping[str, bytes], said: Said) -> dict[str, Any]:
+    """The certificate of the bundle `files` of the model in the file `source`: schema
+    lowtide.certificate/1. Raises RefusedError for a bundle of which a claim does not hold."""
+    name = said.name
+    wanted = f"{name}.c", f"{name}.h"
+    try:
+        simplified, model = _simplified(source, said)
+        graph = simplified.graph
+        bundle = read(*(files[file].decode() for file in wanted), name)
+        proof = prove(graph, files, name, said.claims)
+        products, elements = _arithmetic(graph, bundle, said.claims)
+        runtime = _runtime(files, wanted)
+    except KeyError as missing:
+        raise _refused(f"the bundle lacks {missing}") from None
+    except (NotProvedError, UnreadableError, UnicodeDecodeError) as failure:
+        raise _refused(str(failure)) from None
+    except ProofError as failure:
+        raise _refused(failure.cause) from None
+    except (ArithmeticError, LookupError, ValueError, TypeError) as failure:
+        raise _refused(f"{type(failure).__name__}: {failure}") from failure
+    covered = {claim.operator for claim in (*products, *elements)}
+    computed = sorted({op for node in said.claims.nodes for op in node.operators})
+    listed = sorted(file for file in files if file in wanted or file in runtime)
+    return {
+        "schema": SCHEMA,
+        "lowtide": version("lowtide"),
+        "program": name,
+        "model": {"sha256": _digest(source)},
+        "files": {file: _digest(files[file]) for file in listed},
+        "proved": {
+            "data_flow": proof.data_flow,
+            "bounds": proof.bounds,
+            "steps": proof.steps,
+            "data_dependent": list(proof.data_dependent),
+            "left_out": list(proof.left_out),
+            "products": [_told(graph, claim) for claim in products],
+            "functions": [asdict(claim) for claim in elements],
+            "passes": _passes(model.graph, simplified),
+            "runtime": len(runtime),
+        },
+        "tested_alone": [f"{op} {graph.ops[op].label}" for op in computed if op not in covered],
+        "not_proved": list(NOT_PROVED),
+        "said": _said_document(said),
+    }
+
+
+def check(document: Mapping[str, Any], source: bytes, files: Mapping[str, bytes]) -> None:
+    """Raise RefusedError if a certificate is not that of the model `source` and the bundle `files`."""
+    if document.get("schema") != SCHEMA:
+        raise _refused(f"its schema is {document.get('schema')!r}, and not {SCHEMA!r}")
+    try:
+        said = _said_of(document)
+    except (LookupError, TypeError, ValueError, AttributeError) as failure:
+        raise _refused(f"its hints cannot be read: {type(failure).__name__}: {failure}") from None
+    made = certificate(source, files, said)
+    for where, found, now in _differences(document, made):
+        raise _refused(f"it says {where} is {found}, and it is {now}")
+
+
+def _refused(why: str) -> RefusedError:
+    return RefusedError(
+        f"not proved: {why}",
+        "compile the model again, and prove what comes out; if it is refused again, report a fault",
+    )
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _runtime(files: Mapping[str, bytes], wanted: Sequence[str]) -> frozenset[str]:
+    """The files of the runtime in a bundle, each of which must be as this lowtide has it."""
+    library, found = kernel_files(), set()
+    for name, content in files.items():
+        if name.endswith((".c", ".h")) and name not in wanted and name in library:
+            if content.decode("utf-8", "replace").replace("\r\n", "\n") != library[name]:
+                raise NotProvedError(f"{name} is not the runtime's, which was tested")
+            found.add(name)
+    return frozenset(found)
+
+
+def _simplified(source: bytes, said: Said) -> tuple[Simplified, Model]:
+    model = parse(source)
+    if said.part is not None:
+        begin, until = said.part
+        model = replace(model, graph=cut(model.graph, begin, until))
+    prices, kernels = (
+        None if said.prices is None else _Replay(said.prices),
+        _Replay(said.kernels),
+    )
+    try:
+        return run(model.graph, said.asked, Answers(prices, kernels)), model
+    except StopIteration:
+        raise NotProvedError("the passes ask more than the certificate answers") from None
+
+
+class _Replay:
+    """Answers that were given before, one after the other, whatever is asked."""
+
+    def __init__(self, answers: Sequence[Any]) -> None:
+        self._answers: Iterator[Any] = iter(answers)
+
+    def __call__(self, *_: object) -> Any:
+        return next(self._answers)
+
+
+def _arithmetic(
+    graph: Graph, bundle: Bundle, claims: Claims
+) -> tuple[list[ProductsClaim], list[ElementsClaim]]:
+    """What is proved of the operators of products, and of functions of bytes."""
+    own = semantic(graph)
+    of = Products(graph, own, ranges(own), bundle)
+    products: dict[tuple[int, str], ProductsClaim] = {}
+    elements: dict[tuple[int, str], ElementsClaim] = {}
+    seen = set()
+    for claim, node in zip(claims.nodes, bundle.nodes, strict=True):
+        if not claim.operators or (node.params, claim.operators) in seen:
+            continue
+        seen.add((node.params, claim.operators))
+        kernel = bundle.kinds[node.kind].kernel
+        for call in called(bundle, kernel, bundle.params(node.params), claim.operators):
+            try:
+                made, other = of.claim(call), elements_claim(graph, bundle, call)
+            except NotProvedError as failure:
+                raise NotProvedError(f"{_named(graph, call)}: {failure}") from None
+            if made is not None:
+                products.setdefault((made.operator, made.kernel), made)
+            if other is not None:
+                elements.setdefault((other.operator, other.kernel), other)
+    return [products[key] for key in sorted(products)], [elements[key] for key in sorted(elements)]
+
+
+def _named(graph: Graph, call: Called) -> str:
+    op: Op = graph.ops[call.operator]
+    return f"operator {op.id} {op.label} by {call.kernel}"
+
+
+def _told(graph: Graph, claim: ProductsClaim) -> dict[str, Any]:
+    out = graph.tensors[graph.ops[claim.operator].outputs[0]]
+    limit = 1 << claim.bits - 1
+    head_room = (limit // max(1, claim.largest)).bit_length() - 1
+    return {**asdict(claim), "makes": out.name, "head_room_bits": head_room, "wraps": claim.wraps}
+
+
+def _passes(graph: Graph, simplified: Simplified) -> dict[str, Any]:
+    """What simplification left out; of channels that are the same for all inputs, how many the intervals
+    of the file's own graph confirm."""
+    known = ranges(graph)
+    constant = confirmed = 0
+    for entry in simplified.dropped:
+        if not isinstance(entry.claim, Always) or entry.channels is None:
+            continue
+        interval = known.get(entry.tensor)
+        constant += len(entry.channels)
+        if interval is None:
+            continue
+        for channel, value in zip(entry.channels, entry.claim.values, strict=True):
+            low, high = int(interval.low[channel]), int(interval.high[channel])
+            if not low <= value <= high:
+                raise NotProvedError(f"channel {channel} of tensor {entry.tensor} is never {value}")
+            confirmed += low == high
+    return {
+        "left_out": dict(simplified.saved),
+        "constant_channels": constant,
+        "confirmed_by_intervals": confirmed,
+    }
+
+
+def _said_document(said: Said) -> dict[str, Any]:
+    return {
+        "nodes": [[list(n.operators), n.scratch, list(n.starts)] for n in said.claims.nodes],
+        "variables": [[v.tensor, v.offset, v.size] for v in said.claims.variables],
+        "keeps_inputs": said.claims.keeps_inputs,
+        "asked": asdict(said.asked),
+        "part": None if said.part is None else [list(ends) for ends in said.part],
+        "prices": None if said.prices is None else list(said.prices),
+        "kernels": list(said.kernels),
+    }
+
+
+def _said_of(document: Mapping[str, Any]) -> Said:
+    found = document["said"]
+    part, prices = found["part"], found["prices"]
+    return Said(
+        str(document["program"]),
+        Claims(
+            tuple(NodeClaim(tuple(ops), scratch, tuple(at)) for ops, scratch, at in found["nodes"]),
+            tuple(VariableClaim(*each) for each in found["variables"]),
+            bool(found["keeps_inputs"]),
+        ),
+        Asked(**found["asked"]),
+        None if part is None else (tuple(part[0]), tuple(part[1])),
+        None if prices is None else tuple(prices),
+        tuple(found["kernels"]),
+    )
+
+
+def _differences(found: Any, made: Any, where: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Where two documents differ: (path, what one has, what the other has)."""
+    if isinstance(found, Mapping) and isinstance(made, Mapping):
+        for key in dict.fromkeys([*found, *made]):
+            inner = f"{where}.{key}" if where else str(key)
+            yield from _differences(found.get(key), made.get(key), inner)
+    elif isinstance(found, list) and isinstance(made, list) and len(found) == len(made):
+        for i, (one, other) in enumerate(zip(found, made, strict=True)):
+            yield from _differences(one, other, f"{where}[{i}]")
+    elif found != made:
+        yield where, found, made
