@@ -50,6 +50,7 @@ hunt: $(STAMP) ## Hunt for wrong bytes with fresh random networks and kernel cas
 
 .PHONY: bench
 bench: $(STAMP) ## Measure everything, print it, store the documents' figures (about half an hour)
+	bench/run stack --store
 	bench/run examples --store
 	bench/run reorder --store
 	bench/run state --store
@@ -72,6 +73,10 @@ figures: $(STAMP) ## Write the stored figures into README.md and docs/
 .PHONY: docs
 docs: $(STAMP) ## Build the documentation's site into build/site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+
+.PHONY: release
+release: ## See whether HEAD can be released; build and check its wheel and sdist
+	$(PYTHON) tools/release.py
 
 .PHONY: clean
 clean: ## Remove what the other targets made

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import settings
 
 import golden_files
-from lowtide.commands import compiling, planned, preparing
+from lowtide.commands import compiling, planned, preparing, sliding
 from lowtide.oracle import interpreters
 from lowtide.report import data
 from oracle_server import served
@@ -94,8 +94,8 @@ def _plans_of_commands_are_kept(
         from kept_plans import kept
 
         searched = kept(preparing.searched)
-        monkeypatch.setattr(compiling, "searched", searched)
-        monkeypatch.setattr(planned, "searched", searched)
+        for module in (compiling, planned, sliding):
+            monkeypatch.setattr(module, "searched", searched)
 
 
 @cache

@@ -48,12 +48,15 @@ def test_references_are_complete(site: Path) -> None:
     for name, command in app.commands.items():
         options = [o for p in command.params for o in p.opts if o.startswith("--")]
         assert [o for o in options if o not in commands] == [], name
+    assert "Sentinel" not in commands
     documents = (site / "json" / "index.html").read_text("utf-8")
     schemas = {path.name for path in (site / "schemas").iterdir()}
     assert schemas == {path.name for path in (ROOT / "src/lowtide/report/schemas").iterdir()}
     assert all(f'href="../schemas/{name}"' in documents for name in schemas)
     names = (site / "python-reference" / "index.html").read_text("utf-8")
     assert all(f"lowtide.{name}" in names for name in lowtide.HOMES)
+    shown = re.sub(r"<[^>]+>", "", names)
+    assert "lowtide.analyze(\n    model: " in shown
 
 
 def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:

@@ -8,11 +8,14 @@ gets lowtide's wheel beside it, and the choices of its form.
 
 from __future__ import annotations
 
+import dataclasses
 import html
+import inspect
 import json
 import re
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -41,17 +44,23 @@ _SCHEMAS = sorted((_ROOT / "src" / "lowtide" / "report" / "schemas").glob("*.jso
 _JSON = """\
 # JSON documents
 
-What commands print with `--json`, made from the schemas in `lowtide/report/schemas/`, which are
-installed with the package, in the form of json-schema.org (2020-12). Keys are only ever added to a
-schema; where one would have to change, the schema gets another number. All documents that the tests
-have printed are held against these. From Python: `lowtide.report.data.schema_of("lowtide.plan/1")`.
+This page lists what commands print with `--json`. It is made from the schemas in
+`lowtide/report/schemas/`, which are installed with the package (json-schema.org, 2020-12). A new version
+of lowtide can add keys to a schema. If a key has to change, the schema gets another number. The tests
+validate every document that they print. From Python: `lowtide.report.data.schema_of("lowtide.plan/1")`.
 
+"""
+
+_API = """\
+This page is made from the package's signatures and docstrings. Functions that take a model accept a
+path, the name of a built-in network as `zoo:NAME`, the bytes of a file, or a `Model`. All errors are
+`LowtideError`.
 """
 
 _COMMANDS = """\
 # The command line
 
-Made from the program itself, as `lowtide --help` and `lowtide COMMAND --help` print it.
+This page is made from the program. `lowtide --help` and `lowtide COMMAND --help` print the same text.
 
 ::: mkdocs-click
     :module: lowtide.cli
@@ -122,16 +131,44 @@ def _options(choices: dict[str, str]) -> str:
 
 
 def _names() -> str:
-    """Everything that `import lowtide` has, with what its docstring says."""
+    """Everything that `import lowtide` has, with its signature and docstring."""
     shown = "\n\n".join(
-        f"## lowtide.{name}\n\n::: {module}.{attribute}"
+        f"## lowtide.{name}\n\n{_signature(name, module, attribute)}::: {module}.{attribute}"
         for name, (module, attribute) in HOMES.items()
     )
-    return f"# Names of the Python package\n\nMade from their docstrings.\n\n{shown}\n"
+    return f"# Python API\n\n{_API}\n{shown}\n"
+
+
+def _signature(name: str, module: str, attribute: str) -> str:
+    """How to call it, as a block of code; "" for what is not made to be called."""
+    value = getattr(import_module(module), attribute)
+    if not inspect.isfunction(value) and not dataclasses.is_dataclass(value):
+        return ""
+    signature = inspect.signature(value)
+    given = [_parameter(str(parameter)) for parameter in signature.parameters.values()]
+    kinds = [p.kind for p in signature.parameters.values()]
+    if inspect.Parameter.KEYWORD_ONLY in kinds and inspect.Parameter.VAR_POSITIONAL not in kinds:
+        given.insert(kinds.index(inspect.Parameter.KEYWORD_ONLY), "*")
+    made = signature.return_annotation if inspect.isfunction(value) else None
+    arrow = f" -> {made}" if isinstance(made, str) and made != "None" else ""
+    lines = "".join(f"    {parameter},\n" for parameter in given)
+    return f"```python\nlowtide.{name}(\n{lines}){arrow}\n```\n\n"
 
 
 def _of(path: Path) -> str:
     return path.relative_to(_ROOT).as_posix()
+
+
+def _parameter(text: str) -> str:
+    """As a reader gives it: its type without quotes, and what may be given if another is kept."""
+    text = re.sub(r": '(.*?)'(?= =|$)", r": \1", text)
+    text = re.sub(r"Read\[(.*), [^,]*\]", r"\1", text)
+    return re.sub(r"Target\(core=('\w+').*\)", r"\1", text)
+
+
+def on_page_content(content: str, **_: Any) -> str:
+    """Options without a default: mkdocs-click prints the name of click's own mark for them."""
+    return content.replace("<code>Sentinel.UNSET</code>", "none")
 
 
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:

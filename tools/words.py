@@ -15,12 +15,13 @@ import click
 from lowtide.cli import app
 
 _HEAD = """\
-# The words of the command line
+# Command-line options by name
 
-What an option is called, what it does, and in which commands; a word means the same in all of them.
-Where it does something particular in a command, that is said in a row of its own. The help of a command
-shows its options in groups, with examples. In amounts of memory, K is 1,024: 16384, 16K, 16KiB are one,
-and 16KB is refused. All that compiles has them in [`Options`](python.md), too.
+This table lists every option, the commands that have it, and what it does. An option means the same
+in all commands. If it does something particular in one command, that has a row of its own. `lowtide
+COMMAND --help` shows the options of one command in groups, with examples. In amounts of memory, K is
+1,024: 16384, 16K and 16KiB are the same, and lowtide refuses 16KB. In Python, [`Options`](python.md)
+has the options of all commands that compile.
 
 | option | in | what it does |
 | --- | --- | --- |
@@ -56,9 +57,9 @@ def page() -> str:
     rows = []
     for words, said in sorted(meanings().items(), key=lambda item: item[0].lstrip("-")):
         for text, commands in said.items():
-            where = "all that compiles" if commands == compiling else ", ".join(commands)
+            where = "all that compile" if commands == compiling else ", ".join(commands)
             rows.append(f"| `{words}` | {where} | {text} |")
-    tail = f"\nAll that compiles: {', '.join(compiling)}.\n"
+    tail = f"\nCommands that compile: {', '.join(compiling)}.\n"
     return _HEAD + "\n".join(rows) + "\n" + tail
 
 

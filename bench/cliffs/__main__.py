@@ -31,7 +31,7 @@ import lowtide.plans.cost
 from bench.cliffs.fit import Off, error, fitted, stored
 from bench.cliffs.measured import BOARDS, Measured, measure, signal_points
 from bench.cliffs.neighbours import Cliff, cliffs, unknown
-from bench.cliffs.points import Point, grids
+from bench.cliffs.points import Point, grids, shared_grids
 from bench.shared.stored import board_tools, store_figures
 from bench.shared.work import in_two_processes, note
 from lowtide.plans.cost import OTHER, CostModel, known_model, load_model, priced_cores
@@ -65,7 +65,7 @@ class Core:
 
 def main() -> int:
     """Exit code."""
-    known = {grid.family: grid for grid in grids()}
+    known = {grid.family: grid for grid in (*grids(), *shared_grids())}
     parser = argparse.ArgumentParser(
         prog="bench/run cliffs",
         description=__doc__,

@@ -16,7 +16,7 @@ from random import Random
 import numpy as np
 
 from bench.cliffs.networks import network
-from bench.cliffs.points import Point
+from bench.cliffs.points import SHARED, Point
 from bench.cliffs.signal_networks import KINDS, signal_network
 from lowtide.commands.options import Options
 from lowtide.commands.passing import passed
@@ -36,6 +36,7 @@ from lowtide.plans.cost import features
 from lowtide.program.assemble import Assembly, assemble_tensors
 from lowtide.program.tables import KernelEntry
 from lowtide.rows.prepare import Prepared, prepare, with_blocks
+from lowtide.target import Target
 from lowtide.tflite.read import parse
 
 Key = tuple[str, str]
@@ -127,15 +128,19 @@ def _file(points: Sequence[Point]) -> bytes:
     return network(points)
 
 
+def _target(points: Sequence[Point], core: str) -> Target:
+    return find_target("any" if points[0].family.startswith(SHARED) else core)
+
+
 def _graph(points: Sequence[Point], core: str) -> Graph:
-    options = Options(name=_NAME, target=find_target(core), simplify=False)
+    options = Options(name=_NAME, target=_target(points, core), simplify=False)
     return passed(parse(_file(points), path=_NAME), options).graph
 
 
 def _taken(points: Sequence[Point], core: str) -> tuple[list[Point], list[str]]:
     """Those that can be compiled; and why the others cannot."""
     try:
-        _prepared(_graph(points, core), core)
+        _prepared(_graph(points, core), _target(points, core))
     except ModelError as error:
         if len(points) == 1:
             return [], [f"{points[0]}: {error}"]
@@ -145,7 +150,7 @@ def _taken(points: Sequence[Point], core: str) -> tuple[list[Point], list[str]]:
     return list(points), []
 
 
-def _prepared(graph: Graph, core: str) -> Prepared:
+def _prepared(graph: Graph, target: Target) -> Prepared:
     return prepare(
         graph,
         tuple(range(len(graph.ops))),
@@ -154,12 +159,12 @@ def _prepared(graph: Graph, core: str) -> Prepared:
         preserve_input=False,
         align=16,
         join=False,
-        target=find_target(core),
+        target=target,
     )
 
 
 def _assembled(points: Sequence[Point], core: str) -> Assembly:
-    ready = _prepared(_graph(points, core), core)
+    ready = _prepared(_graph(points, core), _target(points, core))
     if points[0].family.startswith("block"):
         ready = _blocks(ready, points)
     lean = {

@@ -49,7 +49,19 @@ class Known:
         return self.core in ("", cliff.core) and where == (self.family, self.axis, self.step)
 
 
-KNOWN: tuple[Known, ...] = ()
+_SCALING = "an output is scaled once, whatever it sums: with one product that is the whole price"
+_FOURS = "channels go by fours: one of them takes as long as two"
+_ONE_COLUMN = (
+    "windows go by columns of three taps and more: half of what is done is for the second column"
+)
+KNOWN: tuple[Known, ...] = (
+    Known("pointwise s8", "in_c", (2, 1), _SCALING),
+    Known("pointwise u8", "in_c", (2, 1), _SCALING),
+    Known("pointwise s16", "in_c", (2, 1), _SCALING),
+    Known("depthwise s8", "channels", (2, 1), _FOURS),
+    Known("depthwise u8", "channels", (2, 1), _FOURS),
+    Known("depthwise s8", "kw", (2, 1), _ONE_COLUMN),
+)
 """At most ten."""
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.cliffs.points import Point, Value
+from bench.cliffs.points import SHARED, Point, Value
 from lowtide.zoo.spec import NetSpec, OpSpec, Option, TensorSpec
 from lowtide.zoo.writer import write
 
@@ -37,7 +37,7 @@ def network(points: Sequence[Point]) -> bytes:
     for number, point in enumerate(points):
         net.number, net.point = number, point
         net.dtype = point.family.rpartition(" ")[2]
-        _MAKERS[point.family.partition(" ")[0]](net)
+        _MAKERS[point.family.removeprefix(SHARED).partition(" ")[0]](net)
     read = {tensor for op in net.ops for tensor in op.inputs}
     made = tuple(op.outputs[0] for op in net.ops if op.outputs[0] not in read)
     tensors, inputs = tuple(net.tensors), tuple(net.inputs.values())

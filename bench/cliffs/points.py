@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 
 Value = int | str
@@ -198,7 +198,10 @@ def _dense(dtype: str, few: bool) -> Grid:
         **_SCALED,
     }
     base: dict[str, Value] = {"rows": 1, "in_c": 128, "out_c": 32, **_PLAIN}
+    # An odd number of products is read otherwise: a few are copied, many are not.
     centres: list[Mapping[str, Value]] = [{}, {"rows": 4}, {"out_c": 1}, {"in_c": 31}]
+    if not few:
+        centres += [{"in_c": 333}, {"in_c": 333, "out_c": 5, "rows": 3}]
     planes: list[tuple[str, str, Mapping[str, Value]]] = []
     return Grid(f"dense {dtype}", axes, base, centres[: 2 if few else None], planes)
 
@@ -238,6 +241,8 @@ def _transposed(dtype: str) -> Grid:
         **_PLAIN,
     }
     centres: list[Mapping[str, Value]] = [{"height": 2}, {"kh": 2, "kw": 2, "height": 2}]
+    if dtype == "s16":
+        centres += [{"in_c": 128, "height": 2}]  # whose sums have more than 32 bits
     return Grid(f"transposed {dtype}", axes, base, centres)
 
 
@@ -315,8 +320,23 @@ def _block() -> Grid:
     return Grid("block s8", axes, base, centres, crossed)
 
 
+SHARED = "shared "
+"""What families begin with whose operators are lowered as in programs for any core."""
+
+
+def shared_grids() -> tuple[Grid, ...]:
+    """Families whose kernels are others in programs for any core: fitted, and not compared."""
+    of = (
+        _conv("conv", "s8", form=False, few=True),
+        _pointwise("s8", few=True),
+        _depthwise("s8", few=True),
+        _dense("s8", few=False),
+    )
+    return tuple(replace(grid, family=SHARED + grid.family) for grid in of)
+
+
 def grids() -> tuple[Grid, ...]:
-    """All families."""
+    """All families but those of `shared_grids`."""
     types = "s8", "u8", "s16"
     return (
         *(_conv("conv", dtype, dtype == "s8", dtype != "s8") for dtype in types),

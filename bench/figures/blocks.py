@@ -42,7 +42,7 @@ def _beside_tflm_short() -> str:
     group, saved = _group("rows", "tflm"), _group("simplify", "programs")
     columns = (
         *("network", "RAM, TFLM:", "RAM, lowtide:", "instructions, lowtide (TFLM):"),
-        "channels left out:",
+        "channels removed:",
     )
     lines = [
         (
@@ -50,14 +50,14 @@ def _beside_tflm_short() -> str:
             _bytes(r["tflm_arena_bytes"]),
             f"**{_bytes(r['ram_bytes'])}**",
             f"{r['instructions_millions']:.2f} M ({r['tflm_instructions_millions']:.2f} M)",
-            _left_out(saved.record(network=r["network"])),
+            _removed(saved.record(network=r["network"])),
         )
         for r in group.records
     ]
     return _table(columns, lines, group, saved)
 
 
-def _left_out(record: Record) -> str:
+def _removed(record: Record) -> str:
     before, after = record["channels_before"], record["channels_after"]
     return f"{before - after:,} of {before:,}" if before > after else "none"
 

@@ -5,7 +5,7 @@
     model = lowtide.load("model.tflite")  # or "zoo:figure1"
     print(lowtide.describe(lowtide.analyze(model)))  # where the RAM goes
     lowtide.reorder(model).write("smaller.tflite")
-    lowtide.simplify(model).write("simpler.tflite")  # without what no input can change
+    lowtide.simplify(model).write("simpler.tflite")  # constant channels removed, exactly
     lowtide.compile(model).write("folder")  # C; lowtide.verify and lowtide.run check and measure it
     program = lowtide.compile(model).load()  # the same C, to be called: program(array)
 

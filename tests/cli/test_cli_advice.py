@@ -141,18 +141,18 @@ def test_lines_end_what_people_read() -> None:
     told = json_of("plan", "zoo:figure1")["advice"]
     commands = [entry["command"].replace(" --json", "") for entry in told]
     assert text.splitlines()[-len(told) :] == [
-        f"next: {entry['gain']}: {command}" for entry, command in zip(told, commands, strict=True)
+        f"tip: {entry['gain']}: {command}" for entry, command in zip(told, commands, strict=True)
     ]
     quiet = fine(call("plan", "zoo:figure1", "--no-advice"))
-    assert text.startswith(quiet) and "next:" not in quiet
+    assert text.startswith(quiet) and "tip:" not in quiet
 
 
 def test_all_that_was_typed_is_typed_again() -> None:
     given = ("--align", "32", "zoo:figure1", "--effort=0.5", "--no-simplify")
     lines = fine(call("plan", *given)).splitlines()
-    assert lines[-1].startswith("next: ")
+    assert lines[-1].startswith("tip: ")
     command = f"lowtide plan {shlex.join(given)} --"
-    assert all(command in line for line in lines if line.startswith("next: "))
+    assert all(command in line for line in lines if line.startswith("tip: "))
     last = fine(call("plan", "--", "zoo:figure1")).splitlines()[-1]
     assert re.search(r"lowtide plan --\w.* -- zoo:figure1$", last)
 
@@ -188,8 +188,8 @@ def test_who_stays_with_tflm_hears_of_the_program(command: str, tmp_path: Path) 
     given = (command, "zoo:branchy-cell", "-o", tmp_path / "new.tflite", "--no-check")
     (entry,) = [e for e in json_of(*given)["advice"] if e["kind"] == "compile"]
     text = fine(call(*given))
-    assert f"next: {entry['gain']}: {entry['command']}" in text.splitlines()
-    assert "next:" not in fine(call(*given, "--no-advice"))
+    assert f"tip: {entry['gain']}: {entry['command']}" in text.splitlines()
+    assert "tip:" not in fine(call(*given, "--no-advice"))
     made = json.loads(fine(again(entry["command"], "--json", folder=tmp_path / "c")))
     promised = made["tflm_greedy_arena_bytes"] - entry["ram_saved"]
     assert abs(promised - made["ram_bytes"]) <= _TOLERANCE * made["ram_bytes"]
@@ -295,20 +295,20 @@ def test_the_smallest_part_with_room() -> None:
     [
         (
             Hint("streamed", ("--input", "streamed"), 65_128, 77_040),
-            "about 65,100 B (85 %) less RAM, the input given row by row",
+            "about 65,100 B (85 %) less RAM with the input given row by row",
         ),
         (
             Hint("strips", ("--max-overhead", "1.25"), 256, 4208, faster=-0.3, estimated=False),
-            "256 B (6 %) less RAM, 30 % more instructions, predicted, at most 1.25 times the work",
+            "256 B (6 %) less RAM, 30 % more instructions (predicted) at up to 1.25 times the work",
         ),
         (
             Hint("simplify", (), 0, 0, 185_942, 219_000, 0.5),
-            "185,942 B (85 %) less flash for weights, 50 % fewer multiplications, without what no "
-            "input can change",
+            "185,942 B (85 %) less flash for weights, 50 % fewer multiplications with constant "
+            "channels removed",
         ),
         (
             Hint("compile", (), 45_600, 73_728),
-            "as C, about 28,100 B of RAM in place of TFLM's 73,728 B",
+            "as C, about 28,100 B of RAM instead of TFLM's 73,728 B",
         ),
     ],
 )

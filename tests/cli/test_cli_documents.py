@@ -114,7 +114,7 @@ def other_command(shown: Shown, page: Path) -> list[str]:
         case "python" | "python3" if given[0] == "-c":
             exec(given[1], {})
             return []
-        case "pip":
+        case "pip" | "pipx":
             known = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
             asked = re.findall(r"\[([\w,-]+)\]", " ".join(given))
             extras = {extra for found in asked for extra in found.split(",")}

@@ -29,8 +29,8 @@ def test_each_option_stands_in_one_group() -> None:
     text = fine(call("compile", "--help"))
     titles = [line for line in text.splitlines() if line.endswith(":") and not line.startswith(" ")]
     assert titles == [
-        *("Options:", "What is compiled:", "How rows come and go:", "RAM and work:"),
-        *("The part, and the C:", "Examples:"),
+        *("Options:", "What is compiled:", "Inputs and outputs:", "RAM and computation:"),
+        *("Target and generated C:", "Examples:"),
     ]
     for parameter in app.commands["compile"].params:
         if isinstance(parameter, click.Option) and not parameter.hidden:

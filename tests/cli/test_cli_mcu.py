@@ -73,7 +73,7 @@ def test_a_part_with_too_little_flash_as_well(command: tuple[str, ...], tmp_path
         call(name, net, *out, *folder, "--mcu", TINY),
         1,
         f"{TINY} is too small: {ram:,} B of RAM and {flash:,} B of flash are missing, as predicted",
-        "`lowtide fit` tells which microcontrollers will do",
+        "`lowtide fit` lists the microcontrollers that it fits",
     )
     assert not (tmp_path / "c").exists()
 

@@ -186,9 +186,9 @@ def test_a_limit_that_cannot_be_kept(command: str, model: Path, tmp_path: Path) 
     refused(
         result,
         1,
-        "no plan of this network fits an arena of 1 bytes; the nearest needs "
-        f"{least['arena_bytes']:,} bytes at {least['overhead']:.3f} times (in the way: operator",
-        "allow more RAM: it fits with no other way to give the input either",
+        "no plan of this network fits an arena of 1 bytes; the smallest plan needs "
+        f"{least['arena_bytes']:,} bytes at {least['overhead']:.3f} times the MACs; operator",
+        "allow more RAM: no input mode fits in this much",
     )
     assert list(tmp_path.iterdir()) == []
 

@@ -36,9 +36,11 @@ def test_the_json_document_has_the_keys_of_the_manual_page() -> None:
             "operators",
             "kernels",
             "functions",
+            "flash",
         ),
         *("clock_hz", "milliseconds_by_manual_at_zero_wait_states"),
     }
+    assert profile["flash"] is None
     assert set(profile["manual"]) == {"core", "title", "wait_states", "assumptions"}
     assert profile["manual"]["wait_states"] == 0
     assert profile["instructions"] == document["instructions"]
@@ -70,9 +72,10 @@ def test_the_json_document_has_the_keys_of_the_manual_page() -> None:
 def test_a_core_without_a_manual_has_no_cycles() -> None:
     profile = _document("--board", "mps3-an547", "--profile", "--clock", "1GHz")["profile"]
     assert profile["manual"] is None
-    assert set(profile) == {"instructions", "macs", "manual", "operators", "kernels", "functions"}
+    keys = {"instructions", "macs", "manual", "operators", "kernels", "functions", "flash"}
+    assert set(profile) == keys
     text = fine(call(*RUN, "--board", "mps3-an547", "--profile", "--clock", "1GHz"))
-    assert text.splitlines()[-1] == (
+    assert text.splitlines()[-2] == (
         "Cycles: there is no manual of this core by which to count them. So there is no time either."
     )
     assert " ms " not in text

@@ -80,7 +80,9 @@ def test_help_and_version_as_a_process() -> None:
 
 
 def test_no_command() -> None:
-    refused(call(), 2, "command", "lowtide --help")
+    result = call()
+    assert result.code == 0
+    assert result.out.startswith("Usage: lowtide") or "Usage" in result.out
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,8 @@ import pytest
 from lowtide.commands import checking
 from lowtide.commands.checking import Ran
 from lowtide.commands.options import Options
+from lowtide.emit.header import modes
+from lowtide.emit.stack import stack_bytes
 from lowtide.machines.board import find_board
 from lowtide.machines.glue import read_interface
 from networks import compiled, present
@@ -21,7 +23,11 @@ SMALL = ["figure1", *present("tflm_micro_speech_int8")]
 
 
 def _run(network: str, board: str, options: Options | None = None, samples: int = 2) -> Ran:
-    return checking.run(compiled(network, options), find_board(board), samples=samples)
+    program = compiled(network, options)
+    ran = checking.run(program, find_board(board), samples=samples)
+    bound = stack_bytes(program.assembly, modes(program.assembly).header)
+    assert bound // 3 <= ran.measured.ram.stack_bytes <= bound
+    return ran
 
 
 @pytest.mark.parametrize("board", ["mps2-an386", "rv32-virt"])

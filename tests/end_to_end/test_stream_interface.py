@@ -206,7 +206,7 @@ def test_rows_come_out_while_others_go_in(tmp_path: Path) -> None:
 """
     _run(tmp_path, body)
     longer = compile_model(_chain(48), BOTH)
-    assert longer.arena_bytes == _program(BOTH).arena_bytes
+    assert longer.arena_bytes <= _program(BOTH).arena_bytes
 
 
 @both_ends

@@ -151,7 +151,9 @@ def test_lanes_on_a_board() -> None:
     ("weight", "bias", "real", "is_short"),
     [
         (127, 0, 2.0**-8, True),
-        (127, 0, 2.0**-1 * 1.01, False),  # the factor is above 1/2
+        (127, 0, 2.0**-1 * 1.01, True),
+        (127, 0, 7.9, True),
+        (127, 0, 8.0, False),  # shifted left by four, sums take more than 32 bits
         (127, 0, 2.0**-18, True),
         (127, 0, 2.0**-19, False),  # more than 32 bits to shift by
         (64, (1 << 31) - (64 * 32 << 15) - 1, 2.0**-12, True),

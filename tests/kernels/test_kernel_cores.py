@@ -115,7 +115,7 @@ def _kernel(net: Models, target: Target) -> str:
     [
         (8, 4, (1, 1), Layer(), "4x2 vector scalar"),
         (3, 5, (3, 3), Layer(), "4x2 vector scalar"),
-        (1, 4, (5, 1), Layer(), "vector scalar"),
+        (1, 4, (5, 1), Layer(), "4x2 vector scalar"),
         (8, 4, (1, 1), Layer(real=2.0), ""),
         (8, 4, (1, 1), Layer(weights=np.array(-128)), "vector"),
         (8, 4, (1, 1), Layer(weights=np.array([-128, 1] * 4)), "vector scalar"),
@@ -144,7 +144,7 @@ def test_which_convolutions_are_made_so(
         (8, (7, 7), Layer(), "planes scalar"),
         (8, (8, 3), Layer(), "planes scalar"),
         (8, (9, 9), Layer(), "scalar"),
-        (3, (3, 3), Layer(), "3x3 scalar"),
+        (3, (3, 3), Layer(), "3x3 planes scalar"),
         (8, (3, 3), Layer(real=2.0), ""),
         (5, (2, 5), Layer(weights=np.array(-128)), "columns planes scalar"),
         (8, (5, 1), Layer(), "columns planes scalar"),

@@ -33,10 +33,11 @@ void twin_4x2_one(lt_4x2 *of);
 void twin_add_narrow_sums(const lt_add_narrow_s8 *p, const int8_t *a, const int8_t *b, int8_t *out);
 void twin_2x2_pair(int32_t *sums, const int8_t *w, int32_t channel, const int16_t *x, int32_t pixel,
                     int32_t fours);
-void twin_2x2_single(int32_t *sums, const int8_t *w, int32_t channel, const int16_t *x, int32_t fours);
+void twin_2x2_single(int32_t *sums, const int8_t *w, int32_t channel, const int16_t *x, int32_t fours,
+                     int32_t other);
 void twin_depthwise_s16_four(const lt_depthwise_s16 *p, const void *const *rows, int32_t first,
                              int32_t from, int32_t to, int32_t c, int32_t *sums);
-void twin_dots_s8(int32_t *sums, const int8_t *w, int32_t row, const int8_t *x, int32_t n);
+void twin_dots_s8(int32_t *sums, const int8_t *w, int32_t next, const int8_t *x, int32_t n, int32_t other);
 int32_t twin_svdf_move(int8_t *state, const int8_t *times, int32_t n, int32_t newest, int32_t sum);
 
 static uint32_t seed = 1;
@@ -270,7 +271,7 @@ static int32_t twos(void)
 {
     static int8_t w[4 * 40];
     static int16_t x[3 * 40];
-    int32_t wrong = 0, count = drawn(0, 10), channel = drawn(0, 41), pixel = drawn(0, 79);
+    int32_t wrong = 0, count = drawn(0, 10), channel = drawn(0, 41), pixel = drawn(0, 79), other = drawn(0, 80);
     for (int32_t i = 0; i < 4 * 40; i++) {
         w[i] = (int8_t)drawn(-128, 128);
     }
@@ -284,8 +285,8 @@ static int32_t twos(void)
     lt_2x2_pair(mine[0] + 1, w, channel, x + 1, pixel, count);
     twin_2x2_pair(mine[1] + 1, w, channel, x + 1, pixel, count);
     wrong += differs();
-    lt_2x2_single(mine[0] + 1, w, channel, x + 1, count);
-    twin_2x2_single(mine[1] + 1, w, channel, x + 1, count);
+    lt_2x2_single(mine[0] + 1, w, channel, x + 1, count, other);
+    twin_2x2_single(mine[1] + 1, w, channel, x + 1, count, other);
     wrong += differs();
     int32_t from = drawn(0, 3), to = drawn(0, 4);
     const void *rows[3] = {x, count & 1 ? NULL : x + 30, x + 61};
@@ -305,7 +306,7 @@ static int32_t twos(void)
 /* A matrix times a vector of any size, from any address, and a filter's state. */
 static int32_t dots(void)
 {
-    int32_t wrong = 0, n = drawn(0, 40), row = drawn(0, 60), at = drawn(0, 4), sums[2] = {0, 0};
+    int32_t wrong = 0, n = drawn(0, 40), row = drawn(0, 60), other = drawn(0, 130), at = drawn(0, 4), sums[2] = {0, 0};
     memset(mine, 0x55, sizeof mine);
     for (uint32_t i = 0; i < sizeof source; i++) {
         source[i] = (int8_t)drawn(-128, 128);
@@ -313,8 +314,8 @@ static int32_t dots(void)
     for (int32_t i = 0; i < 4; i++) {
         mine[0][1 + i] = mine[1][1 + i] = drawn(INT32_MIN, INT32_MAX);
     }
-    lt_dots_s8(mine[0] + 1, source + at, row, source + 250, n);
-    twin_dots_s8(mine[1] + 1, source + at, row, source + 250, n);
+    lt_dots_s8(mine[0] + 1, source + at, row, source + 250, n, other);
+    twin_dots_s8(mine[1] + 1, source + at, row, source + 250, n, other);
     wrong += differs();
     sums[0] = lt_svdf_move((int8_t *)mine[0] + 3, source + at, n + 1, row, at);
     sums[1] = twin_svdf_move((int8_t *)mine[1] + 3, source + at, n + 1, row, at);

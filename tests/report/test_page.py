@@ -95,7 +95,7 @@ def test_nothing_is_loaded_and_nothing_is_complained_of(page: webdriver.Chrome) 
 
 
 def test_each_way_of_running_can_be_chosen(page: webdriver.Chrome, reported: Reported) -> None:
-    views = views_of(reported)
+    views = [view for view in views_of(reported) if view.key == view.way]
     assert [view.key for view in views] == ["tflm", "order", "rows", "streamed"]
     pictures = set()
     for choice, view in zip(

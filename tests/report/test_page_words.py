@@ -126,7 +126,7 @@ def test_every_way_says_what_became_of_the_largest_tensors() -> None:
     )
     for view in others[1:]:
         assert view.why.startswith("TensorFlow Lite Micro has ")
-        assert " in memory at its peak; here there is " in view.why
+        assert " in memory at its peak; lowtide " in view.why
     rows = next(view for view in others if view.key == "rows")
     assert all(0 < held.bytes <= held.of for held in rows.peak if held.of)
 

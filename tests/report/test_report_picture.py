@@ -26,7 +26,7 @@ def test_both_orders_are_drawn_with_their_peaks() -> None:
     inside(picture)
     shown = texts(picture)
     for text in (
-        "file order: a box is a tensor, as high as its bytes; in RAM together is what is stacked",
+        "file order: a box is a tensor, as high as its bytes; stacked boxes are in RAM together",
         "peak 5,216 B, step 2: 2 DEPTHWISE_CONV_2D",
         "peak 4,960 B, step 3: 1 CONV_2D",
     ):

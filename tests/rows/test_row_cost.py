@@ -143,7 +143,7 @@ def test_limits_are_those_of_predicted_instructions(core: str) -> None:
         found = within_cost(plans, (point.cost + 0.5) / own, "instructions")
         assert (found.arena_bytes, found.cost) <= (point.arena_bytes, point.cost)
         assert within_ram(plans, point.arena_bytes).cost <= point.cost
-    with pytest.raises(InfeasibleError, match="times its instructions, as predicted"):
+    with pytest.raises(InfeasibleError, match="times its predicted instructions"):
         within_cost(plans, 0.5, "instructions")
 
 
@@ -176,7 +176,7 @@ def test_what_the_kernel_of_heavy_weights_does(taps: int, groups: int) -> None:
         assert done["fours"] == 35 * groups * filters // 4
     for filters, computed in (
         (1, 4),
-        (3, 12),
+        (3, 4),
         (5, 8),
         (7, 8),
     ):  # some of them twice, or for nothing
@@ -191,12 +191,12 @@ def _dots(rows: int, columns: int, taps: int, in_c: int, out_c: int, groups: int
 
 
 def test_heavy_weights_have_a_price_of_their_own() -> None:
-    """On every core; on a Cortex-M4 this layer ran at 1.82 instructions a product, padding included."""
+    """On every core; on a Cortex-M4 this layer ran at 1.56 instructions a product, padding included."""
     assert all("lt_conv_s8_row" in load_model(core).kernels for core in priced_cores())
     work = Conv(Windows(2, 4, 2, Axis(3, 1, 1, 1), 3, 8, 128, 8, 256, 1, clamps=False))
     done = work.features(8, 2)
     assert load_model("cortex-m4").of("lt_conv_s8_row", done) == pytest.approx(
-        1.82 * 2 * 8 * 9 * 128 * 256, rel=0.1
+        1.56 * 2 * 8 * 9 * 128 * 256, rel=0.1
     )
 
 

@@ -240,7 +240,7 @@ def test_what_is_said(seed: int) -> None:
     with pytest.raises(InfeasibleError) as caught:
         within_ram(plans(of), 0)
     assert caught.value.cause == (
-        f"no plan of this network fits an arena of 0 bytes; the nearest needs {_way(nearest)}"
+        f"no plan of this network fits an arena of 0 bytes; the smallest plan needs {_way(nearest)}"
     )
     assert caught.value.remedy == (_REMEDY if of.input_mode == "resident" else "allow more RAM")
     assert caught.value.exit_code == 1
@@ -252,10 +252,10 @@ def test_what_is_said(seed: int) -> None:
     beyond = within_ram(plans(of), found[-1].arena_bytes)
     assert caught.value.cause.startswith(
         f"no plan of this network fits an arena of {found[-1].arena_bytes:,} bytes "
-        f"at 1 times its MACs; the nearest needs {nearest.arena_bytes:,} bytes at "
+        f"at 1 times its MACs; the smallest plan needs {nearest.arena_bytes:,} bytes; "
     )
     assert caught.value.cause.endswith(
-        f"; {beyond.arena_bytes:,} bytes take {beyond.overhead:.3f} times"
+        f"; a plan of {beyond.arena_bytes:,} bytes exists at {beyond.overhead:.3f} times the MACs"
     )
 
 
@@ -263,10 +263,11 @@ def _way(nearest: Point) -> str:
     """What a plan needs, and what stands in the way of less."""
     worst = max(nearest.placed.plan.stages, key=lambda stage: stage.peak_bytes)
     ids = worst.operators
-    several = f"operators {ids[0]} to {ids[-1]}" if len(ids) > 1 else f"operator {ids[0]}"
+    way = f"operators {ids[0]} to {ids[-1]} are" if len(ids) > 1 else f"operator {ids[0]} is"
+    times = f"{nearest.overhead:.3f}"
+    at = f" at {times} times the MACs" if times != "1.000" else ""
     return (
-        f"{nearest.arena_bytes:,} bytes at {nearest.overhead:.3f} times "
-        f"(in the way: {several}, {worst.peak_bytes:,} bytes)"
+        f"{nearest.arena_bytes:,} bytes{at}; {way} the bottleneck, with {worst.peak_bytes:,} bytes"
     )
 
 
@@ -398,7 +399,7 @@ def test_memory_that_no_stage_needs_counts(make: type[object]) -> None:
     whole = arena + state_bytes(variables_of(of))
     assert within_ram(plans(of), whole).arena_bytes == arena
     for most in (whole - 1, max(stage_tops(default(plans(of)).placed))):
-        with pytest.raises(InfeasibleError, match="the nearest needs"):
+        with pytest.raises(InfeasibleError, match="the smallest plan needs"):
             within_ram(plans(of), most)
 
 

@@ -43,13 +43,13 @@ def within_part(
     if most <= 0:
         raise InfeasibleError(
             f"{mcu.name} has {mcu.ram_bytes:,} B of RAM, too little for stack and instance alone",
-            "`lowtide fit` tells which microcontrollers will do",
+            "`lowtide fit` lists the microcontrollers that it fits",
         )
     if figures.flash_bytes > mcu.flash_bytes:  # no plan makes up for that
         raise InfeasibleError(
             f"{mcu.name} is too small: {missing:,} B of RAM and "
             f"{figures.flash_bytes - mcu.flash_bytes:,} B of flash are missing, as predicted",
-            "`lowtide fit` tells which microcontrollers will do",
+            "`lowtide fit` lists the microcontrollers that it fits",
         )
     try:
         return make(replace(options, max_ram=most))

@@ -27,7 +27,7 @@ from lowtide.errors import FaultError, LowtideError, UsageError
 def app(context: click.Context) -> None:
     """Run a quantised .tflite network in the least RAM, bit for bit the same."""
     if context.invoked_subcommand is None:
-        raise UsageError("no command is given", "see `lowtide --help`")
+        click.echo(context.get_help())
 
 
 for _command in (

@@ -28,7 +28,7 @@ advice_option = kept(
     "--advice/--no-advice",
     "advised",
     default=True,
-    help="End with what to try next, where something saves 3 % or more (default), or do not.",
+    help="End with tips that save 3 % or more (default), or don't.",
 )
 """Followed by `answer_advised`."""
 
@@ -126,7 +126,7 @@ def or_what_fits(model: Model, options: Options) -> Iterator[None]:
             ways = tuple(way for way in ways if can_be_typed(way.flags))
         otherwise = error.remedy
         if options.input_mode == "resident" and not options.preserve_input:
-            otherwise = "allow more RAM: it fits with no other way to give the input either"
+            otherwise = "allow more RAM: no input mode fits in this much"
         remedy = fit_remedy(ways, None, otherwise)
         raise InfeasibleError(error.cause, remedy) from None
 

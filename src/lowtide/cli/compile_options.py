@@ -63,7 +63,7 @@ _plan_option = kept(
     type=click.Path(path_type=Path),
     metavar="FILE",
     group=WHAT,
-    help="Stages and modes as `lowtide plan -o FILE` wrote them.",
+    help="Use the stages and modes that `lowtide plan -o FILE` wrote.",
 )
 
 
@@ -80,8 +80,8 @@ def inputs_options(default: int) -> Decorator[Any]:
         type=click.IntRange(1, 1000),
         show_default=f"{default}, with state 16 or more",
         group=CHECKS,
-        help="Number of inputs: random ones, and all-least, all-greatest, zero; to a network with "
-        "state they are a sequence, in which most change slowly.",
+        help="Number of inputs: random, all-least, all-greatest and zero. For a network with "
+        "state, they are a sequence, and most change slowly.",
     )
     seed = kept(
         "--seed",
@@ -89,7 +89,7 @@ def inputs_options(default: int) -> Decorator[Any]:
         default=1,
         show_default=True,
         group=CHECKS,
-        help="Another number gives other inputs.",
+        help="The seed of the random inputs.",
     )
     windows = kept(
         "--data",
@@ -97,7 +97,7 @@ def inputs_options(default: int) -> Decorator[Any]:
         type=click.Path(path_type=Path),
         metavar="SAMPLES",
         group=CHECKS,
-        help="With --hop: windows that were recorded one after the other, a .npz or .npy file.",
+        help="With --hop: consecutive recorded windows, as a .npz or .npy file.",
     )
     return lambda command: samples(seed(windows(command)))
 
@@ -121,7 +121,7 @@ cache_option = kept(
     "cached",
     default=True,
     group=CHECKS,
-    help="Take from an earlier run what did not change since, or make everything anew.",
+    help="Reuse what is unchanged since an earlier run (default), or make everything anew.",
 )
 """Followed by `compile_once`."""
 
@@ -138,9 +138,9 @@ def mcu_option(help_text: str) -> Decorator[Any]:
 
 
 for_mcu_option = mcu_option(
-    "The microcontroller to make it for: its core's kernels, and a plan that fits its RAM"
+    "The target microcontroller: use its core's kernels and a plan that fits its RAM"
 )
-core_mcu_option = mcu_option("The microcontroller to make it for: its core's kernels")
+core_mcu_option = mcu_option("The target microcontroller: use its core's kernels")
 
 
 board_file_option = kept(
@@ -148,7 +148,7 @@ board_file_option = kept(
     type=click.Path(path_type=Path),
     metavar="FILE",
     group=PART,
-    help="A TOML file with boards of your own.",
+    help="A TOML file with your own boards.",
 )
 
 
@@ -157,7 +157,7 @@ def board_options(help_text: str) -> Decorator[Any]:
     board = kept(
         "--board", metavar="NAME", help=help_text, shell_complete=complete_boards, group=PART
     )
-    mcu = mcu_option("A microcontroller in place of a board, emulated by its core")
+    mcu = mcu_option("Use a microcontroller instead of a board; its core is emulated")
     return lambda command: board(mcu(board_file_option(command)))
 
 

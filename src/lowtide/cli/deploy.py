@@ -1,4 +1,4 @@
-"""The commands that make, prove and measure C: plan, compile, report, verify, run, check."""
+"""The commands that plan, make, check and measure C: plan, compile, report, verify, run, check."""
 
 from __future__ import annotations
 
@@ -122,13 +122,13 @@ def _fit(mcu: Mcu, compiled: Compiled) -> Fit:
     "--export",
     "package",
     type=click.Choice(PACKAGES),
-    help="As a package for this build system, with an example, in place of a folder of C.",
+    help="Write a package for this build system, with an example, instead of a folder of C.",
 )
 @for_mcu_option
 @compile_options
 @advice_option
 def compile_command(model: str, output: Path, package: str | None) -> None:
-    """Write C99 that runs the network in the least RAM."""
+    """Compile the network to C99 that runs in little RAM."""
     from lowtide.advice.hints import hints
     from lowtide.commands.compiling import exported
     from lowtide.emit.exports.tflm import check_modes
@@ -153,20 +153,23 @@ def compile_command(model: str, output: Path, package: str | None) -> None:
 
 @model_command()
 @output_option(
-    "-o", a_file(kinds.document("lowtide.plan")), "FILE", "Write the plan to FILE, for --plan."
+    "-o",
+    a_file(kinds.document("lowtide.plan")),
+    "FILE",
+    "Write the plan to FILE, as input for --plan.",
 )
-@click.option("--front", is_flag=True, help="Show all plans worth having: arena against cost.")
+@click.option("--front", is_flag=True, help="List all plans that no other beats in arena and cost.")
 @output_option(
     "--plot",
     a_picture,
     "FILE",
-    "Draw memory over time, or with --front the front (.png or .svg).",
+    "Draw memory over time, or the front with --front (.png or .svg).",
 )
 @for_mcu_option
 @compile_options
 @advice_option
 def plan(model: str, output: Path | None, front: bool, plot: Path | None) -> None:
-    """Show the stages, the arena that they need, and what bounds it."""
+    """Show the stages, the arena that they need, and a lower bound."""
     from lowtide.advice.hints import hints
     from lowtide.commands.known import Known
     from lowtide.commands.planned import planned_model
@@ -227,14 +230,14 @@ def plan(model: str, output: Path | None, front: bool, plot: Path | None) -> Non
     "FILE",
     "Draw memory before and after, 1200 x 630 pixels, with -o or alone (.svg or .png).",
 )
-@click.option("--compare", metavar="MODEL", type=ModelName(), help="Put another network beside it.")
-@board_options("Measure it there: see `lowtide boards`.")
+@click.option("--compare", metavar="MODEL", type=ModelName(), help="Compare with another network.")
+@board_options("Measure on this board (see `lowtide boards`).")
 @compile_options
 @cache_option
 def report(model: str, output: Path | None, picture: Path | None, compare: str | None) -> None:
-    """Write a page: memory over time, RAM against work, what to try.
+    """Write a shareable HTML report.
 
-    It can be sent to others as it is: all of it is in the one file.
+    It shows memory over time, RAM against computation, and tips. It is one file and loads nothing.
     """
     from lowtide.advice.reporting import report_on
     from lowtide.files import write_atomically
@@ -275,9 +278,9 @@ def report(model: str, output: Path | None, picture: Path | None, compare: str |
 @compile_options
 @cache_option
 def verify(model: str) -> None:
-    """Prove the generated C right, byte for byte, with sanitizers.
+    """Check the generated C, byte for byte, with sanitizers.
 
-    Every tensor is compared with the reference kernels', on this computer.
+    It compares every tensor with the reference kernels', on this computer.
     """
     from lowtide.commands import checking
     from lowtide.report import deployment
@@ -295,19 +298,19 @@ def verify(model: str) -> None:
 
 
 @model_command()
-@board_options("The board to run it on: see `lowtide boards`.")
+@board_options("The board to run on (see `lowtide boards`).")
 @grouped(
     CHECKS,
     "--profile",
     is_flag=True,
-    help="Also show what each operator and kernel executes, and, where the core's manual tells them, "
-    "cycles at zero wait states.",
+    help="Also show the instructions of each operator and kernel and, if the core's manual "
+    "gives them, cycles at zero wait states.",
 )
 @grouped(
     CHECKS,
     "--clock",
     metavar="HZ",
-    help="With --profile, the time of these cycles at a clock such as 120MHz.",
+    help="With --profile: also show the time of these cycles at a clock such as 120MHz.",
 )
 @output_option("--csv", tables(_tables), "DIR", "Write the profile as CSV files into DIR.")
 @inputs_options(2)
@@ -351,32 +354,32 @@ def run(model: str, profile: bool, clock: str | None, csv: Path | None) -> None:
     "--max-total-ram",
     type=Bytes(),
     metavar="BYTES",
-    help="Fail above so much RAM in all, stack and instance included, as 20K.",
+    help="Fail if total RAM, with stack and instance, is above this, for example 20K.",
 )
 @grouped(
     CHECKS,
     "--max-flash",
     type=Bytes(),
     metavar="BYTES",
-    help="Fail above so much flash in all, as 256K.",
+    help="Fail if total flash is above this, for example 256K.",
 )
 @grouped(
     CHECKS,
     "--max-instructions",
     type=Instructions(),
     metavar="N",
-    help="Fail above so many of one inference, as 10M.",
+    help="Fail if one inference takes more instructions than this, for example 10M.",
 )
 @board_options(
-    "Measure on this board (see `lowtide boards`), whose RAM and flash are limits as well; "
-    "without it, or without its tools, figures are predicted, and called so."
+    "Measure on this board (see `lowtide boards`); its RAM and flash are limits too. "
+    "Without a board, or without its tools, figures are predicted and labelled so."
 )
 @grouped(
     CHECKS,
     "--baseline",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Compare with an earlier check, which -o wrote.",
+    help="Compare with an earlier check that -o wrote.",
 )
 @grouped(
     CHECKS,
@@ -385,20 +388,23 @@ def run(model: str, profile: bool, clock: str | None, csv: Path | None) -> None:
     default="0%",
     show_default=True,
     metavar="SHARE",
-    help="How much above the baseline is still right, as 2%.",
+    help="How far above the baseline a figure can be, for example 2%.",
 )
 @grouped(
     CHECKS,
     "--bundle",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Also fail if the bundle or package in DIR is not what the command in its README makes "
-    "of MODEL today; that says all options.",
+    help="Also fail if the command in the README of the bundle or package in DIR makes "
+    "something else of MODEL today. That command has all options.",
 )
 @output_option(
-    "-o", a_file(kinds.document("lowtide.check")), "FILE", "Write the JSON document, a baseline."
+    "-o",
+    a_file(kinds.document("lowtide.check")),
+    "FILE",
+    "Write the JSON document, to use as a baseline.",
 )
-@output_option("--junit", a_file(kinds.JUNIT), "FILE", "Write the verdict as JUnit's XML.")
+@output_option("--junit", a_file(kinds.JUNIT), "FILE", "Write the verdict as JUnit XML.")
 @compile_options
 @cache_option
 def check(
@@ -412,7 +418,7 @@ def check(
     output: Path | None,
     junit: Path | None,
 ) -> None:
-    """Say whether the network still fits; exit code 1 if not.
+    """Check that the network fits; exit code 1 if not.
 
     For continuous integration.
     """

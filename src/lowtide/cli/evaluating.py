@@ -28,15 +28,15 @@ from lowtide.cli.options import (
 @file_option(
     "--data",
     "SAMPLES",
-    "The data set: a .npz file with an array for each input, a .npy file, or a folder of .npy "
-    "files, images or .wav files. Floats are real numbers, which are quantised; integers those that the "
-    "network has.",
+    "The data set: a .npz file with an array for each input, a .npy file, or a folder "
+    "of .npy files, images or .wav files. Floats are quantised; integers are taken as "
+    "they are.",
     required=True,
 )
 @file_option(
     "--labels",
     "FILE",
-    "Classes of the samples, from 0, as a .npy file: how often is the greatest output the right one?",
+    "Classes of the samples, counted from 0, as a .npy file, for top-1 accuracy.",
 )
 @click.option(
     "--against",
@@ -48,7 +48,7 @@ from lowtide.cli.options import (
     "--reset-every",
     type=click.IntRange(1),
     metavar="N",
-    help="Reset a network with state every N samples (default: all are one sequence).",
+    help="Reset a network with state every N samples (default: all samples are one sequence).",
 )
 @image_range_option
 @core_mcu_option
@@ -62,7 +62,7 @@ def evaluate(
     reset_every: int | None,
     image_range: tuple[float, float],
 ) -> None:
-    """Measure accuracy on a data set, with the C that ships."""
+    """Measure accuracy on a data set, with the generated C."""
     from lowtide.commands import evaluating
     from lowtide.report import evaluated
     from lowtide.zoo.loading import load

@@ -13,7 +13,7 @@ from lowtide.errors import UsageError
 
 
 @click.command(cls=HelpfulCommand)
-@file_option("--board-file", "FILE", "A TOML file with boards of your own.")
+@file_option("--board-file", "FILE", "A TOML file with your own boards.")
 @click.option("--mcus", is_flag=True, help="List microcontrollers instead, for --mcu.")
 @json_option
 def boards(board_file: Path | None, mcus: bool) -> None:
@@ -57,12 +57,14 @@ def _list_mcus() -> None:
 @click.option(
     "--against",
     type=click.Choice(["tflm"]),
-    help="Beside those of TensorFlow Lite Micro, and what is missing.",
+    help="Compare with TensorFlow Lite Micro's, and show what is missing.",
 )
-@click.option("--markdown", is_flag=True, help="With --against: as docs/operators.md has it.")
+@click.option(
+    "--markdown", is_flag=True, help="With --against: print Markdown, as in docs/operators.md."
+)
 @json_option
 def ops(against: str | None, markdown: bool) -> None:
-    """List the operators that can be compiled, and their types."""
+    """List the operators that compile, and their types."""
     from lowtide.lower import CUSTOM, LOWERINGS
     from lowtide.report import text
 
@@ -97,7 +99,7 @@ def ops(against: str | None, markdown: bool) -> None:
 @click.command(cls=HelpfulCommand)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    """Print what makes a shell complete lowtide's command line.
+    """Print the shell-completion script.
 
     \b
     In ~/.bashrc:                    eval "$(lowtide completion bash)"

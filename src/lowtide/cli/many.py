@@ -47,8 +47,8 @@ def _early_sweep(path: Path, replacing: Replacing) -> None:
     "--mcu",
     "names",
     metavar="NAME,...",
-    help="Only these microcontrollers (see `lowtide boards --mcus`), or all that begin so (default: all "
-    "that are known).",
+    help="Only these microcontrollers, or all whose names begin like this (see `lowtide "
+    "boards --mcus`; default: all).",
 )
 @click.option(
     "--max-overhead",
@@ -56,7 +56,7 @@ def _early_sweep(path: Path, replacing: Replacing) -> None:
     default=2.0,
     show_default=True,
     metavar="F",
-    help="Where RAM is short, compute rows twice, at up to F times the network's cost (1: never).",
+    help="If RAM is short, recompute rows, at up to F times the network's cost (1: never).",
 )
 @simplify_option
 @output_option(
@@ -67,7 +67,7 @@ def _early_sweep(path: Path, replacing: Replacing) -> None:
 def fit(
     models: tuple[str, ...], names: str | None, max_overhead: float, output: Path | None
 ) -> None:
-    """Say which microcontrollers will do, and what is left over.
+    """List the microcontrollers that each network fits.
 
     Networks by microcontrollers: what each has to spare, or what is missing.
     """
@@ -117,36 +117,36 @@ def fit(
     default=1,
     show_default=True,
     metavar="N",
-    help="How many networks to work on at a time.",
+    help="Number of networks to process at the same time.",
 )
 @click.option(
     "--engine",
     type=click.Choice(["local", "ray", "dask"]),
     default="local",
     show_default=True,
-    help="Processes of this computer, or a cluster's.",
+    help="Where to run: processes of this computer, or a cluster.",
 )
-@click.option("--planned", is_flag=True, help="Plan each program, not only estimate it.")
+@click.option("--planned", is_flag=True, help="Plan each program instead of only estimating it.")
 @click.option(
     "--board",
     metavar="NAME",
     shell_complete=complete_boards,
     help="Run each program on this emulated board (see `lowtide boards`).",
 )
-@mcu_option("Run each program on this microcontroller, emulated by its core")
-@click.option("--simplify", is_flag=True, help="Leave out what no input can change.")
+@mcu_option("Run each program on this microcontroller; its core is emulated")
+@click.option("--simplify", is_flag=True, help="Remove what no input can change.")
 @click.option(
     "--hop",
     type=click.IntRange(1, 1_000_000),
     metavar="N",
-    help="Their inputs are windows that move on by N rows for each run; one that can keep nothing has "
-    "the reason in its row.",
+    help="Treat inputs as windows that move on by N rows each run. If a network can keep "
+    "nothing, its row states why.",
 )
 @output_option(
     "-o",
     _early_sweep,
     "FILE",
-    "The table: .parquet, .csv or .jsonl. What it has already is not made again.",
+    "The table: .parquet, .csv or .jsonl. Rows that it already has aren't made again.",
     required=True,
 )
 @json_option

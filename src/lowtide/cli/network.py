@@ -83,12 +83,13 @@ def analyze(model: str, csv: Path | None, plot: Path | None) -> None:
     CHECKS,
     "--check/--no-check",
     default=True,
-    help="Compare every tensor with the reference kernels' (default), or do not.",
+    help="Compare every tensor with the reference kernels' (default), or don't.",
 )
 @click.option(
     "--always-write",
     is_flag=True,
-    help="Write the file as it is if nothing is better (for makefiles); else there is no OUT then.",
+    help="If nothing is better, write the file as it is (for makefiles). By default, no "
+    "file is written then.",
 )
 @advice_option
 @effort_option
@@ -129,7 +130,7 @@ def reorder(model: str, output: Path, offline_plan: bool, check: bool, always_wr
     CHECKS,
     "--check/--no-check",
     default=True,
-    help="Compare all outputs with the reference kernels' (default), or do not.",
+    help="Compare all outputs with the reference kernels' (default), or don't.",
 )
 @grouped(
     CHECKS,
@@ -137,11 +138,9 @@ def reorder(model: str, output: Path, offline_plan: bool, check: bool, always_wr
     type=click.IntRange(1, 1000),
     default=16,
     show_default=True,
-    help="Number of inputs to compare them on; with state a sequence of 32 or more.",
+    help="Number of inputs to compare on; with state, a sequence of 32 or more.",
 )
-@click.option(
-    "--always-write", is_flag=True, help="Write the file even where nothing can be left out."
-)
+@click.option("--always-write", is_flag=True, help="Write the file even if nothing can be removed.")
 @advice_option
 @effort_option
 def simplify(
@@ -153,7 +152,7 @@ def simplify(
     samples: int,
     always_write: bool,
 ) -> None:
-    """Rewrite the file without what no input can change.
+    """Rewrite the file with constant channels removed (exact).
 
     Its outputs stay the same, byte for byte.
     """
@@ -193,7 +192,12 @@ def simplify(
 @click.command(cls=HelpfulCommand)
 @click.argument("name", required=False)
 @_written(required=False)
-@click.option("--float", "floats", is_flag=True, help="With floats: for `lowtide quantize`.")
+@click.option(
+    "--float",
+    "floats",
+    is_flag=True,
+    help="Write the network with floats, as input for `lowtide quantize`.",
+)
 @json_option
 def zoo(name: str | None, output: Path | None, floats: bool) -> None:
     """List the built-in networks, or write one as a .tflite file."""

@@ -96,7 +96,7 @@ max_file_option = kept(
     type=Bytes(),
     default=MOST_FILE,
     metavar="BYTES",
-    help="Refuse a model file of more bytes (default: 1G).",
+    help="Refuse larger model files (default: 1G).",
 )
 """Followed by `load`."""
 
@@ -122,14 +122,17 @@ image_range_option = click.option(
     default="0:1",
     show_default=True,
     metavar="LOW:HIGH",
-    help="What the pixels 0 and 255 are to the network.",
+    help="The values that pixels 0 and 255 have in the network.",
 )
 
 
 def part_options(command: Any) -> Any:
     """--from and --until, which `load` follows."""
     of: Any = {"multiple": True, "metavar": "TENSORS", "group": WHAT}
-    begin = "Take the part of the network that begins with these tensors: numbers or names, with commas."
+    begin = (
+        "Take the part of the network that begins with these tensors: numbers or names, separated by "
+        "commas."
+    )
     until = kept("--until", **of, help="Take the part that ends with these tensors.")
     return kept("--from", "begin", **of, help=begin)(until(command))
 

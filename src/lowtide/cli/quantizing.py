@@ -30,11 +30,13 @@ _END = click.Choice(["float32", "int8", "uint8", "int16"])
 @file_option(
     "--data",
     "SAMPLES",
-    "What the network will see: a .npz file with an array for each input, a .npy file, or a "
-    "folder of .npy files, images or .wav files.",
+    "Samples of the real input: a .npz file with an array for each input, a .npy file, "
+    "or a folder of .npy files, images or .wav files.",
 )
-@click.option("--random", "noise", is_flag=True, help="Random samples instead: for trials alone.")
-@click.option("--int16", is_flag=True, help="Activations of 16 bits instead of 8.")
+@click.option(
+    "--random", "noise", is_flag=True, help="Use random samples instead: for trials only."
+)
+@click.option("--int16", is_flag=True, help="Use 16-bit activations instead of 8-bit ones.")
 @click.option("--input-type", type=_END, help="Type of the inputs (default: the activations').")
 @click.option("--output-type", type=_END, help="Type of the outputs (default: the activations').")
 @click.option(
@@ -42,8 +44,8 @@ _END = click.Choice(["float32", "int8", "uint8", "int16"])
     type=click.IntRange(1, 100_000),
     default=256,
     show_default=True,
-    help="How many to take at most, evenly spread; with --random, how many to make (at most 64). One in "
-    "four is held back, to compare on.",
+    help="How many samples to take at most, evenly spread; with --random, how many to make "
+    "(at most 64). One in four is held back, to compare on.",
 )
 @image_range_option
 def quantize(
@@ -57,7 +59,7 @@ def quantize(
     samples: int,
     image_range: tuple[float, float],
 ) -> None:
-    """Make a network of integers of a float or hybrid one.
+    """Quantize a float or hybrid model.
 
     And say what is lost, and what it needs.
     """

@@ -100,7 +100,7 @@ def force_option() -> click.Option:
     return Kept(
         ["--force"],
         is_flag=True,
-        help="Replace files that lowtide did not write, too; never one that the command reads.",
+        help="Also replace files that lowtide didn't write, but never one that the command reads.",
     )
 
 

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from lowtide.rows.stages import Choice
 
 WHAT: Final = "What is compiled"
-ROWS: Final = "How rows come and go"
-WORK: Final = "RAM and work"
-PART: Final = "The part, and the C"
+ROWS: Final = "Inputs and outputs"
+WORK: Final = "RAM and computation"
+PART: Final = "Target and generated C"
 CHECKS: Final = "Checks"
 GROUPS: Final = (WHAT, ROWS, WORK, PART, CHECKS)
 """Titles below which help lists options; those of a command alone come first, below none of them."""
@@ -167,8 +167,8 @@ class Options:
         "rows",
         "--schedule",
         WORK,
-        "rows: those of several operators interleaved, which saves RAM; operators: one after the "
-        "other.",
+        "rows: interleave the rows of several operators, which saves RAM; operators: run "
+        "one after the other.",
         choices=get_args(Schedule),
         plan="",
     )
@@ -176,8 +176,9 @@ class Options:
         "planned",
         "--allocator",
         WORK,
-        "How whole tensors are placed, with --schedule operators: as well as can be (planned), by "
-        "size as TensorFlow Lite Micro does (greedy), or moved together after each (compacting).",
+        "With --schedule operators, how to place whole tensors: at the best offsets found "
+        "(planned), by size as TensorFlow Lite Micro does (greedy), or moved together "
+        "after each operator (compacting).",
         choices=get_args(Allocator),
         plan="",
     )
@@ -185,8 +186,8 @@ class Options:
         "resident",
         "--input",
         ROWS,
-        "Where inputs are: in the arena (resident), in memory of the caller's that stays readable, "
-        "such as flash (const), or given row by row (streamed).",
+        "Where inputs are: in the arena (resident), in your own memory that stays "
+        "readable, such as flash (const), or given row by row (streamed).",
         choices=get_args(InputMode),
         plan="input",
     )
@@ -202,8 +203,8 @@ class Options:
         None,
         "--hop",
         ROWS,
-        "The input is a window that moves on by N rows for each run, which takes those alone: rows of "
-        "tensors that stay the same are kept.",
+        "Treat the input as a window that moves on by N rows each run. Each run takes only "
+        "the new rows, and keeps the rows of tensors that stay the same.",
         "count",
         "N",
         within=(1, inf),
@@ -213,8 +214,8 @@ class Options:
         None,
         "--hop-axis",
         ROWS,
-        "With --hop: the input's axis that is time. Only the first behind the batch that is longer than "
-        "1 can be, so another is refused.",
+        "With --hop: the input's time axis. Only the first axis after the batch that is "
+        "longer than 1 is possible; others are refused.",
         "count",
         "N",
         within=(1, inf),
@@ -224,8 +225,9 @@ class Options:
         None,
         "--keep",
         ROWS,
-        "With --hop: of how many tensors rows are kept, beside the input's: that takes state, and saves "
-        "work (default: as many as save a twentieth of it, or as --max-ram and its like ask for).",
+        "With --hop: how many tensors to keep rows of, besides the input. More take more "
+        "state and less computation (default: as many as save a twentieth of it, or as "
+        "limits such as --max-ram require).",
         "count",
         "N",
         within=(0, inf),
@@ -235,22 +237,22 @@ class Options:
         False,
         "--preserve-input",
         ROWS,
-        "Do not overwrite inputs in the arena while running.",
+        "Don't overwrite inputs in the arena while running.",
         plan="preserve_input",
     )
     quantized_io: bool = _option(
         False,
         "--quantized-io",
         WHAT,
-        "Drop a QUANTIZE or DEQUANTIZE at the model's boundary: integers in and out.",
+        "Drop a QUANTIZE or DEQUANTIZE at the model's boundary: take and return integers.",
         plan="quantized_io",
     )
     input_layout: Layout = _option(
         "file",
         "--input-layout",
         WHAT,
-        "nhwc: inputs with their channels last, without the TRANSPOSE that PyTorch's exporters put "
-        "first.",
+        "nhwc: take inputs with their channels last, without the TRANSPOSE that PyTorch's "
+        "exporters put first.",
         choices=get_args(Layout),
         plan="input_layout",
     )
@@ -258,8 +260,8 @@ class Options:
         "file",
         "--output-layout",
         WHAT,
-        "nhwc: outputs with their channels last, without the TRANSPOSE that PyTorch's exporters put "
-        "last.",
+        "nhwc: return outputs with their channels last, without the TRANSPOSE that "
+        "PyTorch's exporters put last.",
         choices=get_args(Layout),
         plan="output_layout",
     )
@@ -267,7 +269,7 @@ class Options:
         "file",
         "--input-type",
         WHAT,
-        "uint8: pixels as a camera gives them, for inputs of int8.",
+        "uint8: take pixels as a camera gives them, for int8 inputs.",
         choices=get_args(InputType),
         plan="input_type",
     )
@@ -275,7 +277,7 @@ class Options:
         True,
         "--simplify/--no-simplify",
         WHAT,
-        "Leave out what no input can change (default), or compute all that the file says.",
+        "Remove what no input can change (default), or compute everything in the file.",
         plan="simplified",
     )
     align: Read[int | str, int] = _option(
@@ -285,7 +287,8 @@ class Options:
         None,
         "--max-overhead",
         WORK,
-        "Least RAM at no more than F times the network's cost, in strips (inf: at any cost).",
+        "Take the least RAM at no more than F times the network's cost; recomputes rows in "
+        "strips (inf: no limit).",
         "factor",
         "F",
         within=(1.0, inf),
@@ -295,9 +298,8 @@ class Options:
         None,
         "--max-ram",
         WORK,
-        "Limit arena and state together (16384, 16K or 16KiB): the plan of fewest instructions that "
-        "fits. It may run in strips, parts of a map's columns one after the other, where some is "
-        "computed twice.",
+        "Limit arena and state together (16384, 16K or 16KiB): take the plan with the "
+        "fewest instructions that fits. It can recompute rows in strips.",
         "bytes",
         "BYTES",
         plan="",
@@ -306,29 +308,29 @@ class Options:
         "macs",
         "--cost",
         WORK,
-        "What --max-overhead limits: MACs, or instructions as predicted.",
+        "What --max-overhead limits: MACs, or predicted instructions.",
         choices=get_args(Cost),
     )
     fastest: bool = _option(
         False,
         "--fastest",
         WORK,
-        "Take the plan of the fewest predicted instructions, whatever its RAM.",
+        "Take the plan with the fewest predicted instructions, whatever its RAM.",
         plan="",
     )
     smallest: bool = _option(
         False,
         "--smallest",
         WORK,
-        "Take the plan of least RAM that computes nothing twice, whatever its instructions.",
+        "Take the plan with the least RAM that computes nothing twice, whatever its instructions.",
         plan="",
     )
     target: Read[Target | str, Target] = _option(
         ANY,
         "--core",
         PART,
-        "The core to compile for: its kernels, scratch memory and prices (default: any core, or "
-        "that of the board or microcontroller).",
+        "The core to compile for: its kernels, scratch memory and predictions (default: "
+        "any core, or the core of the board or microcontroller).",
         "core",
         "NAME",
     )
@@ -336,7 +338,7 @@ class Options:
         False,
         "--slices",
         PART,
-        "Add NAME_invoke_some, which runs about as many instructions as it is told.",
+        "Add NAME_invoke_some, which runs about as many instructions as you tell it.",
     )
     name: str | None = _option(
         None, "--name", PART, "Prefix of all C names (default: from the file).", "name", "ID"
@@ -345,7 +347,8 @@ class Options:
         1.0,
         "--effort",
         WORK,
-        "How much work searches may do, times the usual. It is counted, never timed.",
+        "Search budget, relative to the default. It counts work, not time, so results are "
+        "deterministic.",
         "factor",
         "F",
         within=(0.001, 1000),

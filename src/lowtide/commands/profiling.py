@@ -14,6 +14,7 @@ from lowtide.commands.compiling import Compiled
 from lowtide.ir.macs import op_macs
 from lowtide.machines.cycles import Manual
 from lowtide.machines.executed import NOTHING, Span
+from lowtide.machines.flash import FlashReads
 from lowtide.machines.profiled import Part, Profiled
 from lowtide.program.tables import Entry, ExchangeEntry, KernelEntry, MoveEntry, StripEntry
 
@@ -46,7 +47,7 @@ class Profile:
 
     `operators` are in the order of the network, `kernels` and `functions` by what they executed; what
     the step program itself does, and what it does not do, is in each a share of its own. `cycles` are by
-    `manual`, both None where a core has none.
+    `manual`, both None where a core has none. `flash` is None for a part whose flash is not described.
     """
 
     instructions: int
@@ -56,6 +57,7 @@ class Profile:
     operators: tuple[Share, ...]
     kernels: tuple[Share, ...]
     functions: tuple[Share, ...]
+    flash: FlashReads | None = None
 
 
 def profile_of(compiled: Compiled, counted: Profiled) -> Profile:
@@ -95,6 +97,7 @@ def profile_of(compiled: Compiled, counted: Profiled) -> Profile:
         ),
         kernels=_most_first(shares.share(key, p, by_kernel) for key, p in kernels.items()),
         functions=_most_first(shares.share(key, p, {}) for key, p in functions.items()),
+        flash=counted.flash,
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from lowtide.emit.literals import comment, float_literal
 from lowtide.emit.origin import Origin
+from lowtide.emit.stack import compiler, stack_bytes
 from lowtide.ir import DType, Hop, Tensor
 from lowtide.program.assemble import Assembly
 from lowtide.program.tables import ExchangeEntry, called
@@ -65,6 +66,11 @@ class Modes:
         return "lt_stream.h" if self.stops else "lowtide.h"
 
 
+def _core(assembly: Assembly) -> str:
+    core = assembly.target.core
+    return "any core" if core == "any" else f"a {core}"
+
+
 def modes(assembly: Assembly) -> Modes:
     """How the inputs and outputs of `assembly` are exchanged."""
     pulled = assembly.input_mode == "streamed"
@@ -114,10 +120,14 @@ def header(assembly: Assembly, name: str, origin: Origin | None = None) -> str:
 extern "C" {{
 #endif
 
-/* The arena, memory that the caller gives: bytes, and the alignment of its start. Between two runs
- * it may serve something else, once the outputs in it were read. */
+/* The arena, memory that you give: its bytes, and the alignment of its start. Between two runs, you
+ * can use it for something else, after you read the outputs in it. */
 #define {upper}_ARENA_SIZE {max(1, assembly.arena_bytes)}
 #define {upper}_ARENA_ALIGN {assembly.align}
+
+/* Bytes of stack that the functions here take at most on {_core(assembly)}, as {compiler()}
+ * compiles them. Interrupts and your callbacks come on top. */
+#define {upper}_STACK_BYTES {stack_bytes(assembly, how.header)}
 
 /* Sections may be named, in quotes, for all files that include this: {upper}_WEIGHTS_SECTION, where
  * weights lie, and {upper}_ARENA_SECTION, where the arena does if it is declared as
@@ -181,7 +191,7 @@ def _state(assembly: Assembly, name: str) -> str:
     more = assembly.state_bytes - size
     room = f" * The other {more} bytes are room, for newest rows above all, and are not kept.\n"
     return f"""\
-/* The state, memory that the caller gives as well: what the network keeps from one run to the next.
+/* The state, also memory that you give: what the network keeps from one run to the next.
  *
 {kept}
  *
@@ -198,7 +208,7 @@ def _hops(hop: Hop, upper: str) -> str:
     return f"""\
 /* Input 0 is a window that slides. The first outputs are there when all its {hop.rows} rows were given,
  * then others after every {hop.new} rows: those of the {hop.rows} rows that came last, to the last bit.
- * A reset begins a new window, and so does a run that is given up. No row may be missing: after one
+ * A reset begins a new window, and so does a run that is aborted. No row may be missing: after one
  * that was lost, reset. Callbacks are asked for rows by their numbers in the window. */
 #define {upper}_HOP_ROWS {hop.new}"""
 
@@ -206,11 +216,11 @@ def _hops(hop: Hop, upper: str) -> str:
 def _callback_types(name: str, how: Modes) -> list[str]:
     pull = f"""\
 /* int pull(void *context, int input, int row, void *to): write row `row` of input `input` to `to`;
- * return LT_OK, or anything else to give up the run. The rows of each input are asked for in order. */
+ * return LT_OK, or anything else to abort the run. The rows of each input are asked for in order. */
 typedef lt_pull {name}_pull_t;"""
     take = f"""\
 /* int take(void *context, int output, int row, const void *from): take row `row` of output `output`
- * from `from`, where it is during the call only; return LT_OK, or anything else to give up the run.
+ * from `from`, where it is during the call only; return LT_OK, or anything else to abort the run.
  * The rows of each output come in order. */
 typedef lt_take {name}_take_t;"""
     return [pull] * how.pulled + [take] * how.given
@@ -219,7 +229,7 @@ typedef lt_take {name}_take_t;"""
 def _set_up(assembly: Assembly, name: str) -> str:
     """NAME_init and NAME_reset."""
     upper, how = name.upper(), modes(assembly)
-    begins = " A run that has begun is given up." if how.pushes else ""
+    begins = " Aborts a run in progress." if how.pushes else ""
     arena = f"of `size` >= {upper}_ARENA_SIZE bytes, aligned to {upper}_ARENA_ALIGN"
     if not assembly.variables:
         return f"""\
@@ -287,7 +297,7 @@ def _slices(assembly: Assembly, name: str, how: Modes) -> str:
 /* Run the network in slices: LT_MORE until the run is done, then LT_OK. A slice runs steps until they
  * come to about `budget` instructions, as predicted, and at least one step. The arena is in use all the
  * while, and inputs stay as they were given. {name}_init, {name}_reset and {name}_invoke
- * give up a run under way.{rows} */
+ * abort a run in progress.{rows} */
 int {name}_invoke_some({name}_t *m, uint32_t budget);
 
 /* int made(void *context, int op, int row): operator `op` has made a row, or come to step `row` of its
@@ -321,11 +331,11 @@ def _pushed(name: str, hops: bool) -> str:
  *
  * The arena is in use all the while. None of these functions may be called from a callback. */
 
-/* Begin a run, and give up the one under way. {name}_init and {name}_reset do that, too. */
+/* Begin a run, and abort the one in progress. {name}_init and {name}_reset do that, too. */
 int {name}_begin({name}_t *m);
 
 /* How many rows the run still needs: {wanted} when it has begun, 0 when its outputs are
- * there, or when a callback gave it up. */
+ * there, or when a callback aborted it. */
 int {name}_rows_wanted(const {name}_t *m);
 
 /* Where the next row goes, {upper}_INPUT_0_ROW_BYTES bytes, aligned as its type is: by whatever writes

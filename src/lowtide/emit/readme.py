@@ -9,6 +9,7 @@ from lowtide.emit.footprint import constants
 from lowtide.emit.header import modes
 from lowtide.emit.one_core import Gain, paragraph
 from lowtide.emit.origin import Origin
+from lowtide.emit.stack import compiler, stack_bytes
 from lowtide.ir import Tensor
 from lowtide.program.assemble import Assembly
 
@@ -49,23 +50,23 @@ Or give rows as they come:
     }}
 
 `{name}_push_rows(&net, rows, n)` does the same with rows that lie elsewhere, and copies them."""
-        inputs = f"""Rows of the inputs are asked for, in order, as they are needed: the callback writes
-each to where it is told.{pushed if how.pushes else ""}"""
+        inputs = f"""The program asks for the rows of the inputs, in order, as it needs them. Your
+callback writes each row to the address that it gets.{pushed if how.pushes else ""}"""
         if graph.hop is not None:
             inputs += f"""
 
-The input is a window that slides: all of its {graph.hop.rows} rows are wanted at first, then
-{graph.hop.new} for each run; the outputs are those of the rows that came last. After a row that was
-lost, reset."""
+The input is a sliding window. The program first needs all of its {graph.hop.rows} rows, then
+{graph.hop.new} for each run. The outputs are those of the latest rows. If a row is lost, reset."""
         give = f"    {name}_set_pull(&net, your_pull, your_context); /* once */"
     else:
         kept = (
             "An input keeps its contents."
             if preserve_input
-            else f"""`{name}_invoke` **overwrites the inputs**: their memory is used again as soon as
-they have been read. Write them anew before each call (or compile with `--preserve-input`)."""
+            else f"""`{name}_invoke` **overwrites the inputs**, because it reuses their memory after
+reading them. Write them before each call (or compile with `--preserve-input`)."""
         )
-        inputs = f"Inputs are buffers in the arena: `{name}_input(&net, i)` says where. {kept}"
+        where = f"`{name}_input(&net, i)` returns their address."
+        inputs = f"Inputs are buffers in the arena; {where}\n{kept}"
         give = "\n".join(
             f"    memcpy({name}_input(&net, {i}), input_{i}, {upper}_INPUT_{i}_BYTES);"
             for i in range(len(graph.inputs))
@@ -73,11 +74,12 @@ they have been read. Write them anew before each call (or compile with `--preser
     if how.given:
         give += f"\n    {name}_set_take(&net, your_take, your_context); /* once */"
         read = "    /* your_take gets the outputs' rows, in order, as they are made */"
-        outputs = "Rows of the outputs are handed over as they are made, and are not kept."
+        outputs = """Your callback receives the rows of the outputs as they are made. The program
+doesn't keep them."""
     else:
         read = f"    /* then read {name}_output(&net, 0), {upper}_OUTPUT_0_BYTES bytes */"
-        outputs = """Outputs lie in the arena and are valid until the next call or the next write to an
-input."""
+        outputs = """Outputs are in the arena. They are valid until the next call, or until you write
+to an input."""
     shapes = "\n".join(
         f"| {kind} {i} | {_type(graph.tensors[t])}{_note(assembly, kind, i)} | "
         f"{graph.tensors[t].bytes} |"
@@ -88,19 +90,19 @@ input."""
     given = ", state, sizeof state" if assembly.variables else ""
     return f"""# {name}
 
-C99 code of one network, made by lowtide. It allocates nothing and keeps nothing outside what you
-give it, so several networks, or several instances of one, can live in one program.
+C99 code of one network, made by lowtide. It allocates no memory and keeps everything in the memory
+that you give it, so one program can contain several networks, or several instances of one.
 
 ## Build
 
-Compile every `.c` file of this folder with your program, for example
+Compile every `.c` file of this folder with your program, for example:
 
     cc -std=c99 -O2 -ffunction-sections -fdata-sections -c *.c
 
-and link with `-Wl,--gc-sections`. Several bundles may be in one program, in folders of their own or in
-one, as objects or libraries: the linker takes the runtime once. Where it says that
-`lt_runtime_of_all_must_be_...` is undefined or was discarded, they are of different versions of lowtide:
-make all of them with the same.
+Link with `-Wl,--gc-sections`. One program can contain several bundles, in one folder or in several, as
+objects or as libraries; the linker takes the runtime once. If it says that
+`lt_runtime_of_all_must_be_...` is undefined or was discarded, the bundles come from different versions
+of lowtide. Make all of them with the same version.
 
 {listed(files, name)}
 
@@ -111,7 +113,7 @@ make all of them with the same.
     static {name}_t net;
     static uint8_t arena[{upper}_ARENA_SIZE] {upper}_ARENA_PLACED;
 {state}
-    {name}_init(&net, arena, sizeof arena{given}); /* once; LT_OK if all is well */
+    {name}_init(&net, arena, sizeof arena{given}); /* once; returns LT_OK on success */
 {give}
     {name}_invoke(&net);
 {read}
@@ -129,12 +131,12 @@ make all of them with the same.
 | --- | ---: | --- |
 | arena | {assembly.arena_bytes} | exact for {_target(assembly)}; tensors and scratch memory |
 {_state_rows(assembly)}| `{name}_t` | | `sizeof({name}_t)`; `lowtide run` counts it as bss |
-| stack | | a few hundred bytes; measure it with `lowtide run` |
+| stack | {stack_bytes(assembly, how.header)} | at most, by {compiler()}; callbacks are not counted |
 | weights, in flash | {weights} | exact |
 | tables of constants, in flash | {tables} | exact, without the step program |
 | code and step program, in flash | | depends on the compiler; measure it with `lowtide run` |
 
-To put weights or the arena elsewhere, compile with the names of sections in your linker script:
+To place weights or the arena elsewhere, compile with the names of sections in your linker script:
 
     -D{upper}_WEIGHTS_SECTION='".qspi"' -D{upper}_ARENA_SECTION='".bss.dtcm"'
 {paragraph(saved)}
@@ -145,8 +147,8 @@ To put weights or the arena elsewhere, compile with the names of sections in you
 {origin.section()}
 ## Licence
 
-The runtime and what lowtide generates are Apache-2.0 (`LICENSE`). The constants in `{name}.c` are those
-of the model, and under its licence: `LicenseRef-model` in the SPDX line.
+The runtime and the generated code are under Apache-2.0 (`LICENSE`). The constants in `{name}.c` come
+from the model and are under its licence: `LicenseRef-model` in the SPDX line.
 """
 
 
@@ -168,23 +170,23 @@ def _state(assembly: Assembly, name: str) -> tuple[str, str]:
         f"""
 ## State
 
-From one call to the next the network keeps {count} tensor{"s" * (count > 1)}, \
+From one call to the next, the network keeps {count} tensor{"s" * (count > 1)}, \
 {size} bytes in all; `{name}.h` lists them.
-They lie in `state`, apart from the arena.{more}
+They are in `state`, apart from the arena.{more}
 
-- `{name}_init` and `{name}_reset(&net)` put them to their start. The latter keeps callbacks and
-  inputs, and gives up a run that has begun.
-- Between two calls the arena may serve something else, once the outputs in it were read: another
-  network, or a buffer. `state` must stay. Networks that share one arena, each with its own state:
+- `{name}_init` and `{name}_reset(&net)` set them to their initial values. The latter keeps callbacks and
+  inputs, and aborts a run in progress.
+- Between two calls, after you read the outputs, you can use the arena for something else, such as
+  another network or a buffer. Keep `state`. Networks can share one arena, each with its own state:
 
       static uint8_t arena[MAX(A_ARENA_SIZE, B_ARENA_SIZE)] __attribute__((aligned(16)));
       a_init(&a, arena, sizeof arena, a_state, sizeof a_state);
       b_init(&b, arena, sizeof arena, b_state, sizeof b_state);
       /* write a's inputs, a_invoke, read a's outputs; then b's; then a's again */
 
-- After a call that did not return LT_OK, or a run that was not finished, the state is undefined until
-  `{name}_reset`.
-- To keep it over a deep sleep, copy `state` away, and copy it back after `{name}_init`.
+- After a call that doesn't return LT_OK, or a run that doesn't finish, the state is undefined until
+  you call `{name}_reset`.
+- To keep the state over a deep sleep, copy `state` away, and copy it back after `{name}_init`.
 """,
     )
 
@@ -203,7 +205,7 @@ def _state_rows(assembly: Assembly) -> str:
 def _target(assembly: Assembly) -> str:
     """What the figures hold for."""
     core = assembly.target.core
-    return "any core (as much as the neediest has to have)" if core == "any" else f"a {core}"
+    return "any core (sized for the most demanding core)" if core == "any" else f"a {core}"
 
 
 def _note(assembly: Assembly, kind: str, number: int) -> str:

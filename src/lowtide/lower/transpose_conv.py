@@ -24,7 +24,7 @@ from lowtide.lower.common import (
 )
 from lowtide.lower.counts import Counted
 from lowtide.lower.elementwise import same_type, suffix
-from lowtide.lower.families.conv_2x2 import ordered, short_factors
+from lowtide.lower.families.conv_2x2 import ordered, shifted_factors
 from lowtide.lower.layer import Fields
 from lowtide.lower.nodes import Array, Lowered, Params, Port
 from lowtide.lower.packed import factors as factors_of
@@ -139,24 +139,25 @@ class _Over:
             mine = self.columns[phase :: self.stride]
             at = 0
             while at < len(mine):
-                whole = self.out_c > 1 and mine[at : at + 2] == (max(mine),) * 2
+                whole = mine[at : at + 2] == (max(mine),) * 2
                 if whole and max(mine) <= most:
                     pairs, pair_taps, at = pairs + 1, pair_taps + mine[at], at + 2
                 else:
                     alone, alone_taps, at = alone + 1, alone_taps + mine[at], at + 1
         twos = -(-self.out_c // 2)
-        fours = -(-self.out_c // 4) if self.out_c > 3 else self.out_c
+        fours = -(-self.out_c // 4)
         return Counted.of(
             len(self.columns),
             pixels=self.steps * len(self.columns),
             pairs=self.steps * pairs * twos,
             pair_rows=self.rows * pairs * twos,
             pair_taps=self.rows * pair_taps * twos,
-            pair_fours=self.rows * pair_taps * twos * (self.in_c // 4),
+            pair_fours=self.rows * pair_taps * twos * -(-self.in_c // 4),
             singles=self.steps * alone * fours,
             single_rows=self.rows * alone * fours,
             single_taps=self.rows * alone_taps * fours,
             single_fours=self.rows * alone_taps * fours * (self.in_c // 4),
+            single_rests=self.rows * alone_taps * fours * (self.in_c % 4 > 0),
             clamped=self.steps * len(self.columns) * self.out_c * self.clamps,
         )
 
@@ -185,16 +186,17 @@ def _check(context: Context) -> None:
 def _2x2(context: Context, weights: NDArray[np.int8]) -> Fields | None:
     """The params of lt_transpose_conv_2x2.h with weights and scales, or None without its conditions.
     `weights` is [out_c, kernel_h, kernel_w, in_c]."""
-    channels, _, _, in_c = weights.shape
+    channels, kernel_h, kernel_w, _ = weights.shape
     bias, factors = _requantisation(context, channels, True)
     flat = weights.reshape(channels, -1)
-    quick = short_factors(sizes_of(flat), bias, factors) if in_c % 4 == 0 else None
+    left, quick = shifted_factors(sizes_of(flat), bias, factors)
     if quick is None:
         return None
     return (
-        ("weights", ordered(flat, 1)),
+        ("weights", ordered(flat, kernel_h * kernel_w)),
         ("start", Array("int32_t", int32(bias), weights=True)),
         ("factor", Array("int32_t", quick)),
+        ("left", left),
     )
 
 

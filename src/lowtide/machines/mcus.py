@@ -15,6 +15,7 @@ from typing import Final
 
 from lowtide.errors import UsageError
 from lowtide.machines.board import load_boards, size_text
+from lowtide.machines.flash import load_flash
 from lowtide.machines.parts import Board, Region
 from lowtide.sizes import bytes_in
 from lowtide.target import Target
@@ -139,4 +140,5 @@ def board_of(mcu: Mcu) -> Board:
         flash=Region(like.flash.origin, min(mcu.flash_bytes, like.machine.flash.length)),
         flags=core.flags,
         optimise=core.optimise,
+        xip=load_flash().get(mcu.name),
     )

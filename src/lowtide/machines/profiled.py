@@ -25,6 +25,7 @@ from lowtide.machines.disassembly import Listing, disassemble
 from lowtide.machines.executed import NOTHING, Count, Span
 from lowtide.machines.failures import BuildError
 from lowtide.machines.finding import find_compiler
+from lowtide.machines.flash import FlashReads, XipCache, read_counts
 from lowtide.machines.linkmap import Section, read_sections
 from lowtide.machines.objects import compile_objects, compiler_said, run_compiler
 from lowtide.machines.parts import Board
@@ -68,11 +69,13 @@ class Profiled:
     """What the inference that took most executed: the sum of `parts` is `instructions`.
 
     These are counted one by one, without what calling an empty function takes. `manual` gave the cycles.
+    `flash` is what was read of it, None if the part's is not described.
     """
 
     instructions: int
     parts: tuple[Part, ...]
     manual: Manual | None
+    flash: FlashReads | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +103,12 @@ class Program:
         names = tuple(f".{s}rodata.{self.name}_nodes" for s in ("", "s"))
         return next((s.span for s in self.sections if s.name in names), None)
 
+    @property
+    def weights(self) -> tuple[Section, ...]:
+        """The model's weights."""
+        names = re.compile(rf"\.s?rodata\.(lt_weights|{re.escape(self.name)}_weights)")
+        return tuple(s for s in self.sections if names.match(s.name))
+
     def role(self, address: int) -> Role:
         """Whose code lies at an address."""
         owner = next((s.owner for s in self.code if address in s.span), "")
@@ -115,8 +124,10 @@ def read_program(folder: Path, name: str) -> Program:
     return Program(read_sections(text), name)
 
 
-def plugin_for(emulator: str, program: Program, folder: Path, *, cached: bool) -> str | Unprofiled:
-    """The plugin, built in `folder` for `emulator`, with the arguments that `program` needs."""
+def plugin_for(
+    emulator: str, board: Board, program: Program, folder: Path, *, cached: bool
+) -> str | Unprofiled:
+    """The plugin, built in `folder` for `emulator`, with what `program` on `board` needs."""
     built = folder / _PLUGIN
     source = resources.files("lowtide.machines") / "plugin" / _SOURCE
     try:
@@ -146,7 +157,20 @@ def plugin_for(emulator: str, program: Program, folder: Path, *, cached: bool) -
         arguments += [
             f"reader={_span(s.span)}" for s in program.code if s.owner.endswith("/lowtide.o")
         ]
-    return ",".join((f"./{built.name}", *arguments))
+    return ",".join((f"./{built.name}", *arguments, *_flash_arguments(board, program)))
+
+
+def _flash_arguments(board: Board, program: Program) -> list[str]:
+    """What the plugin needs to count reads of flash; nothing for a part whose flash is not described."""
+    if board.xip is None:
+        return []
+    flash = range(board.flash.origin, board.flash.origin + board.flash.length)
+    return [
+        f"flash={_span(flash)}",
+        f"cache={board.xip.bytes:x}/{board.xip.ways:x}/{board.xip.line_bytes:x}",
+        *(f"weights={_span(span)}" for span in _spans(program.weights)),
+        *(f"code={_span(span)}" for span in _spans(program.code)),
+    ]
 
 
 def _span(span: range) -> str:
@@ -179,7 +203,7 @@ def read_profile(
     if board.core.manual is not None:
         manual = manual_of(board.core.manual, board.multiply_cycles)
     try:
-        return profiled(counts.read_text("ascii"), listing, program, manual)
+        return profiled(counts.read_text("ascii"), listing, program, manual, board.xip)
     except (ValueError, KeyError) as error:
         return Unprofiled(f"the plugin's counts do not fit the program: {error}")
 
@@ -205,7 +229,13 @@ def _spans(code: Iterable[Section]) -> list[range]:
     return spans
 
 
-def profiled(text: str, listing: Listing, program: Program, manual: Manual | None) -> Profiled:
+def profiled(
+    text: str,
+    listing: Listing,
+    program: Program,
+    manual: Manual | None,
+    xip: XipCache | None = None,
+) -> Profiled:
     """What the plugin's `text` says of the program's instructions.
 
     Raises ValueError if it is of another form or another program, KeyError likewise.
@@ -215,7 +245,8 @@ def profiled(text: str, listing: Listing, program: Program, manual: Manual | Non
         raise ValueError("they are of another form")
     empty, call = (int(line.split()[1]) for line in lines[1:3])
     by_node: dict[int, dict[int, Count]] = defaultdict(dict)
-    for line in lines[3:]:
+    reads = [line for line in lines[3:] if line.startswith("flash ")]
+    for line in lines[3 + len(reads) :]:
         node, first, *numbers = line.split()
         instructions, executed, entered, left = map(int, numbers)
         found = listing.straight(int(first, 16), instructions)
@@ -238,7 +269,8 @@ def profiled(text: str, listing: Listing, program: Program, manual: Manual | Non
     parts = (calling, *(part for part in found_parts if part.function != _CALLING))
     if sum(part.instructions for part in parts) != call - empty:
         raise ValueError("they do not add up")
-    return Profiled(call - empty, parts, manual)
+    flash = None if xip is None else read_counts(reads, xip)
+    return Profiled(call - empty, parts, manual, flash)
 
 
 def _parts(

@@ -195,7 +195,7 @@ def _run(
     if not profile:
         return job.emulate(board, program, folder), None
     parts = read_program(folder, job.interface.name)
-    plugin = plugin_for(find_emulator(board), parts, folder, cached=job.cached)
+    plugin = plugin_for(find_emulator(board), board, parts, folder, cached=job.cached)
     if isinstance(plugin, Unprofiled):
         return job.emulate(board, program, folder), plugin
     run = job.emulate(board, program, folder, plugin)

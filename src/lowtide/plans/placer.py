@@ -64,7 +64,8 @@ class Placer:
     """Places plans of one network, each once well and once quickly; they cost the instructions that
     `model` predicts.
 
-    `effort` is a factor of what goes into each.
+    `effort` is a factor of what goes into each that is placed well. Quick tries take the same whatever
+    it is: what they lead to with less effort, they lead to with more.
     """
 
     def __init__(self, ready: Prepared, model: CostModel, effort: float, tell: Tell) -> None:
@@ -84,7 +85,7 @@ class Placer:
 
     def place(self, choices: tuple[Choice, ...], *, quick: bool = False) -> Point:
         """The plan of these stages, placed well, or `quick`, which takes a tenth of the time."""
-        effort = int((QUICK if quick else FULL) * self._effort)
+        effort = QUICK if quick else int(FULL * self._effort)
         if (choices, effort) not in self._points:
             self._tell(f"placing plan {len(self._points) + 1}")
             draft = self.draft(choices)

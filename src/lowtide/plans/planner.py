@@ -298,7 +298,12 @@ def _unbeaten(among: Iterable[Candidate], point: Point) -> Point:
 
 
 def _units(unit: Unit) -> str:
-    return "MACs" if unit == "macs" else "instructions, as predicted"
+    return "MACs" if unit == "macs" else "predicted instructions"
+
+
+def _at(times: float, unit: Unit) -> str:
+    """At how many times the network's cost; nothing where that is once."""
+    return f" at {times:.3f} times the {_units(unit)}" if f"{times:.3f}" != "1.000" else ""
 
 
 def _too_little(
@@ -306,22 +311,23 @@ def _too_little(
 ) -> InfeasibleError:
     state = plans.state
     worst = max(nearest.placed.plan.stages, key=lambda s: s.peak_bytes)
-    operators = f"operators {worst.operators[0]} to {worst.operators[-1]}"
+    operators, verb = f"operators {worst.operators[0]} to {worst.operators[-1]}", "are"
     if len(worst.operators) == 1:
-        operators = f"operator {worst.operators[0]}"
+        operators, verb = f"operator {worst.operators[0]}", "is"
     limit = f"an arena of {most:,} bytes"
     if state:
         limit = f"{most + state:,} bytes of arena and state ({state:,})"
     cause = (
         f"no plan of this network fits {limit}"
         + (f" at {max_overhead:g} times its {_units(unit)}" if max_overhead != _NO_LIMIT else "")
-        + f"; the nearest needs {nearest.arena_bytes + state:,} bytes at "
-        f"{plans.times(nearest, unit):.3f} times "
-        f"(in the way: {operators}, {worst.peak_bytes:,} bytes)"
+        + f"; the smallest plan needs {nearest.arena_bytes + state:,} bytes"
+        + _at(plans.times(nearest, unit), unit)
+        + f"; {operators} {verb} the bottleneck, with {worst.peak_bytes:,} bytes"
     )
     if beyond is not None:
         cause += (
-            f"; {beyond.arena_bytes + state:,} bytes take {plans.times(beyond, unit):.3f} times"
+            f"; a plan of {beyond.arena_bytes + state:,} bytes exists"
+            f"{_at(plans.times(beyond, unit), unit)}"
         )
     remedy = "allow more RAM" + (" or a larger overhead" if max_overhead != _NO_LIMIT else "")
     if plans.ready.input_mode == "resident":

@@ -16,13 +16,12 @@ from lowtide.report.fields import fields_of
 from lowtide.report.text import amount
 
 _WHY: Final[dict[Kind, str]] = {
-    "quantized-io": "The model converts its input or output from or to float; given and taken as the "
+    "quantized-io": "The model converts its input or output from or to float. If you give and take the "
     "integers that it computes with, these tensors are a quarter as large, or gone.",
-    "streamed": "The caller gives the input row by row, as a camera or a microphone does, so that it is "
-    "never in memory as a whole.",
-    "strips": "Stages that run in strips of columns keep less of each tensor, and compute some of it "
-    "twice.",
-    "core": "Kernels and the order of weights are chosen for that core alone.",
+    "streamed": "You give the input row by row, as a camera or a microphone does, so it is never in "
+    "memory as a whole.",
+    "strips": "Stages that run in strips of columns keep less of each tensor, and recompute some of it.",
+    "core": "lowtide chooses kernels and the order of weights for that core only.",
 }
 """Of what `advising` plans; a report says it below each."""
 
@@ -52,7 +51,7 @@ def advice_lines(compiled: Compiled, advice: Sequence[Advice]) -> list[str]:
 
 def hint_lines(hints: Sequence[Hint], command: Callable[[Hint], str]) -> list[str]:
     """What to try next, a line each; `command` says what to type."""
-    return [f"next: {hint_gain(hint)}: {command(hint)}" for hint in hints]
+    return [f"tip: {hint_gain(hint)}: {command(hint)}" for hint in hints]
 
 
 def hint_documents(hints: Sequence[Hint], command: Callable[[Hint], str]) -> list[dict[str, Any]]:
@@ -70,14 +69,14 @@ def hint_documents(hints: Sequence[Hint], command: Callable[[Hint], str]) -> lis
 
 
 _HOW: Final[dict[Kind, str]] = {
-    "quantized-io": "integers in and out",
-    "streamed": "the input given row by row",
-    "strips": f"at most {MORE_WORK:g} times the work",
-    "core": "for that core alone",
-    "rows": "rows of operators interleaved",
-    "simplify": "without what no input can change",
+    "quantized-io": "with integers in and out",
+    "streamed": "with the input given row by row",
+    "strips": f"at up to {MORE_WORK:g} times the work",
+    "core": "if built for {core} only",
+    "rows": "with rows of operators interleaved",
+    "simplify": "with constant channels removed",
     "compile": "as C",
-    "reorder": "operators in their best order",
+    "reorder": "with operators in their best order",
 }
 
 
@@ -85,7 +84,7 @@ def hint_gain(hint: Hint) -> str:
     """What it brings, and by what, as "about 65,100 B (85 %) less RAM, the input given row by row"."""
     if hint.kind == "compile":
         needed = _rounded(hint.ram_before - hint.ram_saved)
-        return f"as C, about {amount(needed)} of RAM in place of TFLM's {amount(hint.ram_before)}"
+        return f"as C, about {amount(needed)} of RAM instead of TFLM's {amount(hint.ram_before)}"
     parts = []
     if hint.less_ram >= WORTH:
         saved = f"about {amount(_rounded(hint.ram_saved))}" if hint.estimated else ""
@@ -94,11 +93,12 @@ def hint_gain(hint: Hint) -> str:
         saved = f"{amount(hint.flash_saved)} ({_percent(hint.less_flash)})"
         parts.append(f"{saved} less flash for weights")
     if hint.faster >= WORTH:
-        unit = "multiplications" if hint.kind == "simplify" else "instructions, predicted"
+        unit = "multiplications" if hint.kind == "simplify" else "instructions (predicted)"
         parts.append(f"{_percent(hint.faster)} fewer {unit}")
     if hint.faster <= -WORTH:
-        parts.append(f"{_percent(-hint.faster)} more instructions, predicted")
-    return f"{', '.join(parts)}, {_HOW[hint.kind]}"
+        parts.append(f"{_percent(-hint.faster)} more instructions (predicted)")
+    how = _HOW[hint.kind].format(core=hint.flags[-1] if hint.flags else "")
+    return f"{', '.join(parts)} {how}"
 
 
 def _rounded(count: int) -> int:

@@ -22,7 +22,7 @@ _WIDE, _LEFT, _TOP, _CHART = 1400, 96, 64, 300
 """Pixels: the picture, where its charts begin, and how high each is."""
 _NAMED = 20
 """Tensors in the legend: those that cover most of the picture."""
-_HINT = "a box is a tensor, as high as its bytes; in RAM together is what is stacked"
+_HINT = "a box is a tensor, as high as its bytes; stacked boxes are in RAM together"
 
 
 def stacked(analysis: Analysis, line: Timeline) -> PlanBoxes:

@@ -27,13 +27,13 @@ _COUNTED: Final[dict[Way, str]] = {
     "other kernels": "with the kernels of any core",
     "more work": "in lean form or with more work",
 }
-_WORDS: Final = """fits: as it is
+_WORDS: Final = """fits: without changes
 streamed: with its input given row by row
 portable: with the kernels of any core, which take less flash (--core any)
 lean: streamed, with kernels that need less scratch memory
 +x % work: streamed, with rows computed twice
-no: by as much as is left below 0
-All of it is predicted."""
+no: a negative value is the number of missing bytes
+All figures are predicted."""
 COLUMNS: Final = (
     *("network", "mcu", "core", "ram", "flash", "way", "streamed", "overhead"),
     *("ram_bytes", "flash_bytes"),

@@ -343,14 +343,11 @@ def _why_rows(first: View, compiled: Compiled, boxes: Iterable[Box]) -> str:
         for b in filled[:_FILLING]
     ]
     have = [
-        f"at most {most[b.tensor]:,} B of t{b.tensor}"
+        f"keeps at most {most[b.tensor]:,} B of t{b.tensor}"
         if b.tensor in most
-        else f"nothing of t{b.tensor}"
+        else f"never stores t{b.tensor}"
         for b in filled[:_FILLING]
     ]
     if not had:
         return ""
-    return (
-        f"{first.title} has {listed(had)} in memory at its peak; here there is "
-        f"{listed(have)} at any time."
-    )
+    return f"{first.title} has {listed(had)} in memory at its peak; lowtide {listed(have)}."

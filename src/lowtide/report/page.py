@@ -56,7 +56,7 @@ def report_page(*reported: Reported) -> str:
         {
             "title": html.escape(f"{names}: lowtide's report"),
             "style": _palette() + template("page.css"),
-            "script": template("page.js"),
+            "script": filled("page.js", {"memory": template("memory.js").strip()}),
             # Nothing in a script element ends it but "</", and nothing is a comment but "<!--".
             "data": document.replace("<", "\\u003c"),
         },

@@ -14,6 +14,7 @@ from lowtide.commands.profiling import Profile, Share
 from lowtide.errors import UsageError
 from lowtide.machines.cycles import Manual
 from lowtide.machines.executed import Span
+from lowtide.machines.flash import KINDS, FlashReads
 from lowtide.machines.profiled import Unprofiled
 from lowtide.report.fields import csv_text, fields_of
 from lowtide.report.text import plain, table
@@ -51,6 +52,7 @@ def profile_text(profile: Profile | Unprofiled, clock: int | None = None) -> str
         "",
         f"{profile.instructions:,} instructions of one inference, counted one by one.",
         *_cycles_text(profile, clock),
+        *_flash_text(profile),
     ]
     return "\n".join(lines)
 
@@ -109,6 +111,47 @@ def _cycles_text(profile: Profile, clock: int | None) -> list[str]:
     return lines
 
 
+def _flash_text(profile: Profile) -> list[str]:
+    """What was read of flash, and what the cycles by the manual become with it."""
+    flash = profile.flash
+    if flash is None:
+        return ["Flash: not described for this board, so its reads are not counted."]
+    cache = flash.cache
+    least, most = flash.waits
+    lines = [
+        f"Flash, through a cache of {cache.bytes:,} bytes ({cache.ways} ways, lines of "
+        f"{cache.line_bytes} bytes), empty at the start:",
+        *(
+            f"  - {kind}: {read:,} bytes read, {missed:,} lines missed"
+            for kind, read, missed in zip(KINDS, flash.bytes, flash.misses, strict=True)
+        ),
+        f"{flash.refilled_bytes:,} bytes refilled, which takes {least:,} to {most:,} cycles more.",
+    ]
+    if profile.cycles is not None:
+        least, most = flash.cycles(profile.cycles)
+        lines.append(f"{least:,} to {most:,} cycles by the manual, with this flash.")
+    return [*lines, f"By the {cache.source}; uncertain: {cache.uncertain}."]
+
+
+def _flash_fields(flash: FlashReads | None, cycles: Span | None) -> dict[str, Any] | None:
+    if flash is None:
+        return None
+    document: dict[str, Any] = {
+        "cache": fields_of(
+            flash.cache, "bytes", "ways", "line_bytes", "hit_cycles", "source", "uncertain"
+        ),
+        "miss_cycles": list(flash.cache.miss_cycles),
+        "bytes_read": dict(zip(KINDS, flash.bytes, strict=True)),
+        "lines_missed": dict(zip(KINDS, flash.misses, strict=True)),
+        "refilled_bytes": flash.refilled_bytes,
+        "wait_cycles": dict(zip(("least", "most"), flash.waits, strict=True)),
+    }
+    if cycles is not None:
+        with_flash = zip(("least", "most"), flash.cycles(cycles), strict=True)
+        document["cycles_by_manual_with_flash"] = dict(with_flash)
+    return document
+
+
 def _ordered(cycles: Span) -> tuple[int, int, int]:
     return cycles.usual, cycles.least, cycles.most
 
@@ -130,6 +173,7 @@ def profile_fields(
         **fields_of(profile, "instructions", "macs"),
         "manual": None if manual is None else _manual_document(manual),
         **_cycles_fields(profile.cycles),
+        "flash": _flash_fields(profile.flash, profile.cycles),
         "operators": [_operator_document(share) for share in profile.operators],
         "kernels": [_share_document(share) for share in profile.kernels],
         "functions": [

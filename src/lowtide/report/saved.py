@@ -9,6 +9,9 @@ from lowtide.report.fields import fields_of
 if TYPE_CHECKING:  # lists are shown with this package, and without numpy
     from lowtide.commands.savings import Change, Savings
 
+_WORTH = 0.01
+"""Of the multiplications: a smaller share, which would show as 0 %, is left out."""
+
 
 def saved_lines(savings: Savings) -> list[str]:
     """What a program does not do, in a line; none if nothing was left out."""
@@ -26,8 +29,8 @@ def saved_lines(savings: Savings) -> list[str]:
     if savings.instructions is not None and savings.instructions.before:
         share = savings.instructions.saved / savings.instructions.before
         figures.append(f"{-share:+.1%} instructions, predicted operator by operator")
-    what = " and ".join(parts) or "what changes nothing"
-    return [", ".join([f"simplified: without {what}", *(f for f in figures if f)])]
+    what = " and ".join(parts) or "operators that change nothing"
+    return [", ".join([f"simplified: {what} removed", *(f for f in figures if f)])]
 
 
 def _change(what: str, change: Change) -> str:
@@ -46,21 +49,24 @@ def advice_lines(savings: Savings) -> list[str]:
     if constant:
         told.append(f"{constant:,} of {channels.before:,} channels never change")
     if others > 0:
-        told.append(f"{others:,} {'more are' if constant else 'channels are'} not needed")
+        verb = "is" if others == 1 else "are"
+        told.append(f"{others:,} {'more' if constant else 'channels'} {verb} not needed")
     if savings.operators.saved > 0:
-        told.append(f"{savings.operators.saved} of {savings.operators.before} operators fall away")
-    nothing = []
+        told.append(
+            f"{savings.operators.saved} of {savings.operators.before} operators can be removed"
+        )
+    removed = []
     if savings.weights.saved > 0:
-        nothing.append(f"{savings.weights.saved:,} B of weights")
-    if savings.macs.saved > 0:
-        share = savings.macs.saved / savings.macs.before
-        nothing.append(f"{share:.0%} of the multiplications".replace("%", " %"))
+        removed.append(f"{savings.weights.saved:,} B of weights")
+    share = savings.macs.saved / savings.macs.before if savings.macs.before else 0.0
+    if share >= _WORTH:
+        removed.append(f"{share:.0%} of the multiplications".replace("%", " %"))
     line = " and ".join(told) or "some operators change nothing"
-    if nothing:
-        line += f": {' and '.join(nothing)} do nothing"
+    if removed:
+        line += f": {' and '.join(removed)} can be removed"
     return [
         line + ".",
-        "`lowtide compile` leaves them out; `lowtide simplify` writes the .tflite without them.",
+        "`lowtide compile` removes them; `lowtide simplify` writes a .tflite file without them.",
     ]
 
 

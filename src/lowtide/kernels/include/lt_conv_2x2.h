@@ -9,8 +9,9 @@
  * four, the last of a row is padded with zeros.
  *
  * Sums are made and scaled in one of three ways:
- *   - in 32 bits, where no partial sum can overflow, and with one product: `shift` is null. `start` is the
- *     bias and `factor` 16 bits of the multiplier, shifted, for lt_high_s16;
+ *   - in 32 bits, where no partial sum can overflow, also when shifted left by `left`, as it is then, and with
+ *     one product: `shift` is null. `start` is the bias and `factor` 16 bits of the multiplier, shifted, for
+ *     lt_high_s16;
  *   - in 64 bits, where `bias` is not null, with lt_scale_wide;
  *   - modulo 2^32 from `start` on, with lt_scale, as the reference has it for biases of 32 bits.
  */
@@ -18,6 +19,7 @@
 #define LT_CONV_2X2_H
 
 #include "lowtide.h"
+#include "lt_four.h"
 
 /* One output row.
  *
@@ -38,9 +40,21 @@ typedef struct {
     int16_t pad_left;
     int16_t output_zero;
     int16_t low, high; /* the fused activation's range */
+    uint8_t left;      /* 0 to 15 */
 } lt_conv_2x2_s16;
 
 void lt_conv_2x2_s16_row(const void *params, const lt_step *step);
+
+/* n products as a four, from its value `at` on; at + n <= 4. Its other values are 0. */
+static inline void lt_2x2_fill(int16_t *four, int32_t at, const int16_t *x, int32_t n)
+{
+    for (int32_t i = 0; i < 4; i++) {
+        four[i] = 0;
+        if (i >= at && i < at + n) {
+            four[i] = *x++;
+        }
+    }
+}
 
 /* The parts of it that have other forms where there is a DSP extension or Helium: add the products of
  * `fours` fours to sums. Sums wrap. */
@@ -50,7 +64,7 @@ void lt_conv_2x2_s16_row(const void *params, const lt_step *step);
 void lt_2x2_pair(int32_t *sums, const int8_t *w, int32_t channel, const int16_t *x, int32_t pixel,
                   int32_t fours);
 
-/* Of four channels with a pixel. */
-void lt_2x2_single(int32_t *sums, const int8_t *w, int32_t channel, const int16_t *x, int32_t fours);
+/* Of four channels with a pixel, as lt_four.h has them. */
+void lt_2x2_single(int32_t *sums, const int8_t *w, int32_t channel, const int16_t *x, int32_t fours, int32_t other);
 
 #endif

@@ -5,8 +5,8 @@
  * A quicker form of lt_depthwise_vector.h that takes scratch memory: of four channels at a time the
  * columns that some pixels read are copied to planes, one per channel, in which a window is contiguous,
  * so that one instruction multiplies and adds up to sixteen taps. Factors are below 1/2, as for lt_narrow
- * (lt_fixed.h); at least 4 channels (the last four may make some of them again), no dilation along a row,
- * at most LT_PLANES_TAPS taps.
+ * (lt_fixed.h); no dilation along a row, at most LT_PLANES_TAPS taps. The last four channels may make some of
+ * them again; of fewer than four, those that are missing have weights of 0.
  *
  * A record is what four channels need: weights, int8 [4][kernel_w][kernel_h]; four biases, with the
  * input's zero point folded in; four multipliers; then four times -1 - shift: a factor is

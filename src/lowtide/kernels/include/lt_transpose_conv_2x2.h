@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lt_transpose_conv_2x2.h: TRANSPOSE_CONV, int16 activations without zero points, int8 weights.
  *
- * A quicker form of lt_transpose_conv_s16.h, as lt_conv_2x2.h has it: in_c is a multiple of 4, and sums
- * fit 32 bits at any time. Output columns that are stride_w apart read the same weights.
+ * A quicker form of lt_transpose_conv_s16.h, as lt_conv_2x2.h has it: sums fit 32 bits at any time, also when
+ * shifted left by `left`. Output columns that are stride_w apart read the same weights.
  */
 #ifndef LT_TRANSPOSE_CONV_2X2_H
 #define LT_TRANSPOSE_CONV_2X2_H
@@ -17,7 +17,7 @@
  * step->out[0]: a row of out_w * out_c elements; overlaps no input row. No scratch.
  */
 typedef struct {
-    const int8_t *weights; /* [out_c][kernel_h][kernel_w][in_c / 4][4], in the order of lt_conv_2x2.h */
+    const int8_t *weights; /* [out_c][kernel_h][kernel_w][ceil(in_c / 4)][4], in the order of lt_conv_2x2.h */
     const int32_t *start;  /* [out_c]: the bias */
     const int32_t *factor; /* [out_c]: for lt_high_s16 */
     uint16_t in_w, in_c;
@@ -27,6 +27,7 @@ typedef struct {
     uint16_t pad_top, pad_left;
     uint16_t rows;
     int16_t low, high; /* the fused activation's range */
+    uint8_t left;      /* 0 to 15: sums are shifted so, and then scaled */
 } lt_transpose_conv_2x2_s16;
 
 void lt_transpose_conv_2x2_s16_row(const void *params, const lt_step *step);

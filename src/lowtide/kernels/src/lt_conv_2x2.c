@@ -24,6 +24,11 @@ static inline void begin(const lt_conv_2x2_s16 *p, totals *t, int32_t i, int32_t
     }
 }
 
+static inline int32_t smaller(int32_t a, int32_t b)
+{
+    return a < b ? a : b;
+}
+
 /* Where sums have 64 bits: make them so. */
 static void gather(totals *t)
 {
@@ -33,11 +38,16 @@ static void gather(totals *t)
     }
 }
 
+static inline int32_t shifted(int32_t sum, int32_t left)
+{
+    return (int32_t)((uint32_t)sum << left);
+}
+
 static int16_t result(const lt_conv_2x2_s16 *p, const totals *t, int32_t i, int32_t c)
 {
     int32_t y;
     if (p->shift == NULL) {
-        return (int16_t)lt_high_s16(t->sums[i], p->factor[c], p->output_zero);
+        return (int16_t)lt_high_s16(shifted(t->sums[i], p->left), p->factor[c], p->output_zero);
     } else if (p->bias != NULL) {
         y = lt_scale_wide(t->whole[i], p->factor[c], p->shift[c]);
     } else {
@@ -46,37 +56,32 @@ static int16_t result(const lt_conv_2x2_s16 *p, const totals *t, int32_t i, int3
     return (int16_t)lt_clamp(lt_add(y, p->output_zero), INT16_MIN, INT16_MAX);
 }
 
-/* Add n products, one by one: x[0] is product k of a row of the window, whose weights are w. */
-static void add_each(int32_t *sum, const int8_t *w, int32_t k, const int16_t *x, int32_t n)
+/* Whole sums and what is added to them: where these have 64 bits, what was added is taken in now and then. */
+static void settle(const lt_conv_2x2_s16 *p, totals *t)
 {
-    for (; n > 0; n--, k++) {
-        int32_t middle = (k & 1) != (k >> 1 & 1) ? 3 : 0; /* 1 and 2 have changed places */
-        *sum = lt_add(*sum, *x++ * w[k ^ middle]);
+    if (p->bias != NULL) {
+        gather(t);
     }
 }
 
-/* Add n products to four channels; x[0] is product k of a row of the window, whose weights are w, those of
- * the next channel `channel` behind. */
-static void add_single(const lt_conv_2x2_s16 *p, totals *t, const int8_t *w, int32_t channel, int32_t k,
+/* Add n products to four channels; x[0] is product k of a row of the window, whose weights are w. */
+static void add_single(const lt_conv_2x2_s16 *p, totals *t, const int8_t *w, const lt_four *to, int32_t k,
                        const int16_t *x, int32_t n)
 {
     while (n > 0) {
-        int32_t many = p->bias != NULL && n > FITTING ? FITTING : n;
-        int32_t fours = (k & 3) == 0 ? many >> 2 : 0, rest = many - 4 * fours;
-        if (fours > 0) {
-            lt_2x2_single(t->sums, w + k, channel, x, fours);
-            x += 4 * fours;
-            k += 4 * fours;
+        int32_t before = k & 3, many = smaller(4 - before, n);
+        if (many == 4) {
+            many = smaller(n, FITTING) & ~3;
+            lt_2x2_single(t->sums, w + k, to->next, x, many >> 2, to->other);
+        } else {
+            int16_t four[4];
+            lt_2x2_fill(four, before, x, many);
+            lt_2x2_single(t->sums, w + k - before, to->next, four, 1, to->other);
         }
-        for (int32_t i = 0; i < 4 && rest > 0; i++) {
-            add_each(t->sums + i, w + i * channel, k, x, rest);
-        }
-        x += rest;
-        k += rest;
+        settle(p, t);
+        x += many;
+        k += many;
         n -= many;
-        if (p->bias != NULL) {
-            gather(t);
-        }
     }
 }
 
@@ -86,16 +91,15 @@ static inline int32_t line_of(const lt_conv_2x2_s16 *p)
     return (p->kernel_w * p->in_c + 3) & ~3;
 }
 
-/* Output channels c to c + 3 of the pixel whose window begins in column `first`; with less than four
- * channels, c alone. */
-static void make_single(const lt_conv_2x2_s16 *p, const void *const *rows, int32_t first, int32_t c,
+/* Four output channels from c on of the pixel whose window begins in column `first`. */
+static void make_single(const lt_conv_2x2_s16 *p, const void *const *rows, int32_t first, int32_t c, const lt_four *to,
                         int16_t *out)
 {
-    int32_t line = line_of(p), all = p->out_c < 4 ? 1 : 4, channel = p->kernel_h * line;
-    const int8_t *w = p->weights + c * channel;
+    int32_t line = line_of(p);
+    const int8_t *w = p->weights + c * p->kernel_h * line;
     totals t;
     for (int32_t i = 0; i < 4; i++) {
-        begin(p, &t, i, i < all ? c + i : c);
+        begin(p, &t, i, c + to->of[i]);
     }
     for (int32_t ky = 0; ky < p->kernel_h; ky++, w += line) {
         const int16_t *row = rows[ky];
@@ -103,23 +107,27 @@ static void make_single(const lt_conv_2x2_s16 *p, const void *const *rows, int32
         for (int32_t kx = 0; row != NULL && kx < p->kernel_w; kx += many) {
             int32_t column = first + kx * p->dilation_w;
             int32_t from = column < 0 ? -column : 0;
-            int32_t to = column + many > p->in_w ? p->in_w - column : many;
-            if (from < to) {
-                add_single(p, &t, w, all == 1 ? 0 : channel, (kx + from) * p->in_c,
-                           row + (column + from) * p->in_c, (to - from) * p->in_c);
+            int32_t end = column + many > p->in_w ? p->in_w - column : many;
+            if (from < end) {
+                add_single(p, &t, w, to, (kx + from) * p->in_c, row + (column + from) * p->in_c,
+                           (end - from) * p->in_c);
             }
         }
     }
-    for (int32_t i = 0; i < all; i++) {
-        out[c + i] = result(p, &t, i, c + i);
+    for (int32_t i = 0; i < 4; i++) {
+        if (lt_four_is_new(to, i)) {
+            out[c + to->of[i]] = result(p, &t, i, c + to->of[i]);
+        }
     }
 }
 
-/* All output channels of a pixel. The last four may have channels that were made before. */
+/* All output channels of a pixel. The last four may have channels that were made before; of fewer than four
+ * channels, some are made twice. */
 static void make_singles(const lt_conv_2x2_s16 *p, const void *const *rows, int32_t first, int16_t *out)
 {
-    for (int32_t c = 0; c < p->out_c; c += p->out_c < 4 ? 1 : 4) {
-        make_single(p, rows, first, p->out_c >= 4 && c > p->out_c - 4 ? p->out_c - 4 : c, out);
+    lt_four to = lt_four_of(p->out_c, p->kernel_h * line_of(p));
+    for (int32_t c = 0; c < p->out_c; c += 4) {
+        make_single(p, rows, first, lt_four_first(c, p->out_c), &to, out);
     }
 }
 
@@ -127,18 +135,20 @@ static void make_singles(const lt_conv_2x2_s16 *p, const void *const *rows, int3
 LT_APART static void add_rest(int32_t *sums, const int8_t *w, int32_t channel, const int16_t *x, int32_t pixel,
                      int32_t n)
 {
-    for (int32_t i = 0; i < 4; i++) {
-        add_each(sums + i, w + (i & 1) * channel, 0, x + (i >> 1) * pixel, n);
-    }
+    int16_t fours[8];
+    lt_2x2_fill(fours, 0, x, n);
+    lt_2x2_fill(fours + 4, 0, x + pixel, n);
+    lt_2x2_pair(sums, w, channel, fours, 4, 1);
 }
 
-/* All output channels, at least two, of two pixels, whose windows, without padding, begin in column `first`
- * and stride_w behind it; sums have 32 bits. */
+/* All output channels of two pixels, whose windows, without padding, begin in column `first` and stride_w behind
+ * it; sums have 32 bits. A single channel is made twice. */
 static void make_pairs(const lt_conv_2x2_s16 *p, const void *const *rows, int32_t first, int16_t *out)
 {
     int32_t run = p->kernel_w * p->in_c, fours = run >> 2, rest = run & 3, pixel = p->stride_w * p->in_c;
-    int32_t line = line_of(p), channel = p->kernel_h * line, offset = first * p->in_c;
-    int32_t zero = p->output_zero;
+    int32_t line = line_of(p), second = p->out_c > 1, channel = second ? p->kernel_h * line : 0;
+    int32_t offset = first * p->in_c;
+    int32_t zero = p->output_zero, left = p->left;
     const int32_t *start = p->start, *factor = p->factor;
     const int8_t *weights = p->weights;
     int16_t *next = out + p->out_c; /* of the other pixel */
@@ -147,15 +157,15 @@ static void make_pairs(const lt_conv_2x2_s16 *p, const void *const *rows, int32_
         fours++; /* weights beyond the last product are 0 */
         rest = 0;
     }
-    for (int32_t left = p->out_c; left > 0; left -= 2) {
-        if (left == 1) { /* one that was made before, and the last */
+    for (int32_t more = p->out_c; more > 0; more -= 2) {
+        if (more == 1 && second) { /* one that was made before, and the last */
             weights -= channel;
             start--;
             factor--;
             out--;
             next--;
         }
-        int32_t sums[4] = {start[0], start[1], start[0], start[1]};
+        int32_t sums[4] = {start[0], start[second], start[0], start[second]};
         const int8_t *w = weights;
         for (const void *const *at = rows; at != end; at++, w += line) {
             if (*at != NULL) {
@@ -166,11 +176,11 @@ static void make_pairs(const lt_conv_2x2_s16 *p, const void *const *rows, int32_
                 }
             }
         }
-        int32_t one = factor[0], other = factor[1];
-        out[0] = (int16_t)lt_high_s16(sums[0], one, zero);
-        out[1] = (int16_t)lt_high_s16(sums[1], other, zero);
-        next[0] = (int16_t)lt_high_s16(sums[2], one, zero);
-        next[1] = (int16_t)lt_high_s16(sums[3], other, zero);
+        int32_t one = factor[0], other = factor[second];
+        out[0] = (int16_t)lt_high_s16(shifted(sums[0], left), one, zero);
+        out[second] = (int16_t)lt_high_s16(shifted(sums[1], left), other, zero);
+        next[0] = (int16_t)lt_high_s16(shifted(sums[2], left), one, zero);
+        next[second] = (int16_t)lt_high_s16(shifted(sums[3], left), other, zero);
         weights += 2 * channel;
         start += 2;
         factor += 2;
@@ -183,7 +193,7 @@ LT_SHARED void lt_conv_2x2_s16_row(const void *params, const lt_step *step)
 {
     const lt_conv_2x2_s16 *p = params;
     int16_t *out = step->out[0];
-    int32_t first = -p->pad_left, quick = p->shift == NULL && p->out_c > 1;
+    int32_t first = -p->pad_left, quick = p->shift == NULL;
     if (p->dilation_w > 1 && p->kernel_w > 1) {
         quick = 0;
     }
@@ -235,10 +245,10 @@ LT_SHARED void lt_2x2_pair(int32_t *sums, const int8_t *w, int32_t channel, cons
 }
 
 LT_SHARED void lt_2x2_single(int32_t *sums, const int8_t *w, int32_t channel, const int16_t *x,
-                              int32_t fours)
+                              int32_t fours, int32_t other)
 {
     int32_t a = sums[0], b = sums[1], c = sums[2], d = sums[3];
-    const int8_t *v = w + 2 * channel;
+    const int8_t *v = w + other;
     for (; fours > 0; fours--, w += 4, v += 4, x += 4) {
         a = add_four(a, w, x);
         b = add_four(b, w + channel, x);

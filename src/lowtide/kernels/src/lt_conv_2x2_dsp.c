@@ -55,7 +55,7 @@ LT_SHARED NAKED void lt_2x2_pair(int32_t *sums UNUSED, const int8_t *w UNUSED, i
             "lsl r12, r12, #1\n\t" TURNS(PAIR) "pop {r4-r11, pc}");
 }
 
-/* Sums r4 to r7; r1 weights, r12 those of two channels behind, r2 how far those of the next channel are;
+/* Sums r4 to r7; r1 weights, r12 those of the third channel, r2 how far those of the next channel are;
  * r3 pixel; r10 and r11 products, r8 weights, r9 two of them as halves; lr turns. */
 #define ONE(sum)                                                                                     \
     "sxtb16 r9, r8\n\t"                                                                              \
@@ -70,11 +70,11 @@ LT_SHARED NAKED void lt_2x2_pair(int32_t *sums UNUSED, const int8_t *w UNUSED, i
     "ldr r8, [r12, r2]\n\t" ONE("r7")                                                                \
     "ldr r8, [r12], #4\n\t" ONE("r6")
 LT_SHARED NAKED void lt_2x2_single(int32_t *sums UNUSED, const int8_t *w UNUSED, int32_t channel UNUSED,
-                                    const int16_t *x UNUSED, int32_t fours UNUSED)
+                                    const int16_t *x UNUSED, int32_t fours UNUSED, int32_t other UNUSED)
 {
     __asm__("push {r4-r11, lr}\n\t"
-            "ldr lr, [sp, #36]\n\t"
-            "add r12, r1, r2, lsl #1\n\t" TURNS(SINGLE) "pop {r4-r11, pc}");
+            "ldrd lr, r12, [sp, #36]\n\t"
+            "add r12, r1, r12\n\t" TURNS(SINGLE) "pop {r4-r11, pc}");
 }
 
 #endif

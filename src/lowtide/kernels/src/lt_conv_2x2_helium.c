@@ -37,10 +37,10 @@ LT_SHARED void lt_2x2_pair(int32_t *sums, const int8_t *w, int32_t channel, cons
 }
 
 LT_SHARED void lt_2x2_single(int32_t *sums, const int8_t *w, int32_t channel, const int16_t *x,
-                              int32_t fours)
+                              int32_t fours, int32_t other)
 {
     int32_t a = sums[0], b = sums[1], c = sums[2], d = sums[3];
-    const int8_t *v = w + 2 * channel;
+    const int8_t *v = w + other;
     uint16x8_t at = places();
     for (int32_t left = 4 * fours; left > 0; left -= 8, w += 8, v += 8, x += 8) {
         mve_pred16_t some = vctp16q((uint32_t)left);

@@ -38,26 +38,30 @@ LT_APART static void gather(const lt_conv_vector_s8 *p, const void *const *rows,
     lt_vector_copy(to + before * in_c, rows, (first + before) * in_c, &of);
 }
 
+enum { TURNS = 4 }; /* at once of channels that are no four */
+
 /* The last channels, which are no four, of the pixels of `of`, by `run`. Changes `of`. */
 LT_APART static void run_rest(const lt_conv_vector_s8 *p, void (*run)(const lt_vector *), lt_vector *of,
                            int32_t pixels)
 {
-    int8_t made[8], *out = of->out + (p->out_c & ~3);
+    int8_t made[8 * TURNS], *out = of->out + (p->out_c & ~3);
     int32_t rest = p->out_c & 3, width = of->last > 8 ? 16 : 8;
     of->records += of->groups * (12 + 16 * of->chunks + width);
     of->out = made;
     of->out_c = 4;
     of->groups = 1;
-    for (int32_t left = of->turns; left > 0; left--, out += pixels * p->out_c) {
-        of->turns = 1;
+    for (int32_t left = of->turns; left > 0; left -= of->turns) {
+        of->turns = left < TURNS ? left : TURNS;
         run(of);
-        for (int32_t i = 0; i < pixels; i++) {
-            for (int32_t c = 0; c < rest; c++) {
-                out[i * p->out_c + c] = made[4 * i + c];
+        for (int32_t i = 0; i < of->turns * pixels; i++, out += p->out_c) {
+            out[0] = made[4 * i];
+            if (rest > 1) {
+                out[1] = made[4 * i + 1];
+                out[rest - 1] = made[4 * i + rest - 1];
             }
         }
-        of->x[0] += of->next;
-        of->x[1] += of->next;
+        of->x[0] += of->turns * of->next;
+        of->x[1] += of->turns * of->next;
     }
 }
 

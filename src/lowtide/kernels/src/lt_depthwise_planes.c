@@ -49,7 +49,7 @@ LT_SHARED void lt_planes_run(lt_planes *of)
 {
     for (int32_t c = 0; c < of->pitch; c++, of->out++) {
         int32_t four = c & ~3; /* the last record is of the last four, of which some are made already */
-        int32_t lane = c - (four + 4 > of->pitch ? of->pitch - 4 : four);
+        int32_t lane = c - (four > 0 && four + 4 > of->pitch ? of->pitch - 4 : four);
         const int32_t *record = of->record + (c >> 2) * (of->taps + 12);
         const int8_t *w = (const int8_t *)record + lane * of->taps;
         const int32_t *scale = record + of->taps + lane;

@@ -30,7 +30,7 @@
     "vpst\n\t"                                                                                       \
     "vldrbt.u8 " q ", [r8]\n\t"                                                                      \
     "add r8, r8, r0\n\t"
-#define PIXELS(advance, WEIGHTS, NEXT)                                                                        \
+#define PIXELS(advance, WEIGHTS, NEXT, STORE)                                                                 \
     __asm__("push {r4-r11, lr}\n\t"                                                                  \
             "vpush {d8-d15}\n\t"                                                                     \
             "ldrd r1, r2, [r0]\n\t"                                                                  \
@@ -64,7 +64,7 @@
             "vadd.i32 q0, q0, r11\n\t"                                                               \
             "vqmovnb.s32 q0, q0\n\t"                                                                 \
             "vqmovnb.s16 q0, q0\n\t"                                                                 \
-            "vstrb.32 q0, [r7]\n\t"                                                                  \
+            STORE " q0, [r7]\n\t"                                                                    \
             "add r7, r7, r10\n\t"                                                                    \
             "le lr, 1b\n\t"                                                                          \
             "vpop {d8-d15}\n\t"                                                                      \
@@ -72,18 +72,25 @@
 
 NAKED static void pixels_3(const lt_planes *of UNUSED)
 {
-    PIXELS(", #3", NINE, );
+    PIXELS(", #3", NINE, , "vstrb.32");
 }
 
 NAKED static void pixels_6(const lt_planes *of UNUSED)
 {
-    PIXELS(", #6", NINE, );
+    PIXELS(", #6", NINE, , "vstrb.32");
 }
 
+#define ANY SOME("q4") SOME("q5") SOME("q6") SOME("q7")
+#define ADVANCE "add r1, r1, r12\n\tadd r3, r3, r12\n\tadd r5, r5, r12\n\tadd r9, r9, r12\n\t"
 NAKED static void pixels_any(const lt_planes *of UNUSED)
 {
-    PIXELS("", SOME("q4") SOME("q5") SOME("q6") SOME("q7"),
-           "add r1, r1, r12\n\tadd r3, r3, r12\n\tadd r5, r5, r12\n\tadd r9, r9, r12\n\t");
+    PIXELS("", ANY, ADVANCE, "vstrb.32");
+}
+
+/* The same of fewer than four channels. */
+NAKED static void pixels_few(const lt_planes *of UNUSED)
+{
+    PIXELS("", ANY "vctp.32 r10\n\t", ADVANCE, "vpst\n\tvstrbt.32");
 }
 
 /* One channel of fours of pixels, of windows of 17 to 64 taps. */
@@ -178,7 +185,7 @@ static void channels(const lt_planes *of)
     const int8_t *x = of->planes;
     wide each = {x, of->advance, (const int8_t *)of->record, of->taps - 16 * chunks, NULL, 4 * of->pitch,
                  of->zero, turns, n < 4 ? n : 4, 0, 0, 0, vmulq_n_u32(vidupq_n_u32(0, 1), (uint32_t)of->pitch)};
-    for (int32_t lane = 0; lane < 4; lane++, scale++, x += of->plane, each.w += of->taps) {
+    for (int32_t lane = 0; lane < 4 && lane < of->pitch; lane++, scale++, x += of->plane, each.w += of->taps) {
         each.bias = scale[0];
         each.multiplier = scale[4];
         each.shift = scale[8];
@@ -250,7 +257,8 @@ static void take_one(const source *of)
 {
     for (int32_t ky = 0; ky < of->kernel_h; ky++) {
         if (of->rows[ky] != NULL) {
-            int32x4_t x = vldrbq_s32((const int8_t *)of->rows[ky] + of->offset);
+            const int8_t *row = (const int8_t *)of->rows[ky] + of->offset;
+            int32x4_t x = vldrbq_gather_offset_s32(row, vreinterpretq_u32_u8(of->from));
             vstrbq_scatter_offset_s32(of->planes + ky, vreinterpretq_u32_u8(of->to), x);
         }
     }
@@ -271,20 +279,25 @@ static void (*begin(source *from, const lt_planes *of))(const source *)
     int32_t back = (from->more + 1) * many - of->columns;
     from->back_in = back * of->pitch;
     from->back_out = back * of->kernel_h;
+    int32_t last = of->pitch < 4 ? of->pitch - 1 : 3; /* which a channel that is missing has the bytes of */
     if (many == 4) {
         uint8x16_t lane = vidupq_n_u8(0, 1), channel = vandq_u8(lane, vdupq_n_u8(3));
         uint8x16_t column = vshrq_n_u8(lane, 2), to = vmulq_n_u8(channel, (uint8_t)of->plane);
+        channel = vminq_u8(channel, vdupq_n_u8((uint8_t)last));
         from->from = vaddq_u8(channel, vmulq_n_u8(column, (uint8_t)of->pitch));
         from->to = vaddq_u8(to, vmulq_n_u8(column, (uint8_t)of->kernel_h));
         return take_fours;
     }
     uint16x8_t lane = vidupq_n_u16(0, 1), channel = vandq_u16(lane, vdupq_n_u16(3));
     uint16x8_t column = vshrq_n_u16(lane, 2), to = vmulq_n_u16(channel, (uint16_t)of->plane);
+    channel = vminq_u16(channel, vdupq_n_u16((uint16_t)last));
     to = vaddq_u16(to, vmulq_n_u16(column, (uint16_t)of->kernel_h));
     from->from = vreinterpretq_u8_u16(vaddq_u16(channel, vmulq_n_u16(column, (uint16_t)of->pitch)));
     from->to = vreinterpretq_u8_u16(to);
     if (many == 1) { /* of 32 bits */
-        from->to = vreinterpretq_u8_u32(vmulq_n_u32(vidupq_n_u32(0, 1), (uint32_t)of->plane));
+        uint32x4_t each = vidupq_n_u32(0, 1);
+        from->from = vreinterpretq_u8_u32(vminq_u32(each, vdupq_n_u32((uint32_t)last)));
+        from->to = vreinterpretq_u8_u32(vmulq_n_u32(each, (uint32_t)of->plane));
         return take_one;
     }
     return take_twos;
@@ -298,13 +311,15 @@ LT_SHARED void lt_planes_run(lt_planes *of)
     int8_t *out = of->out;
     if (of->taps > 16) {
         make = channels;
+    } else if (of->pitch < 4) {
+        make = pixels_few;
     } else if (of->taps == 9 && (of->advance == 3 || of->advance == 6)) {
         make = of->advance == 3 ? pixels_3 : pixels_6;
     }
     int32_t words = of->taps + 12, there = of->columns, left = of->pitch, offset = from.offset;
     const int32_t *record = of->record;
     for (int8_t *at = out; left > 0; left -= 4) {
-        if (left < 4) { /* some of the last four again */
+        if (left < 4 && of->pitch > 4) { /* some of the last four again */
             at -= 4 - left;
             offset -= 4 - left;
         }

@@ -92,26 +92,32 @@ LT_APART static void any(const window *of)
     fours(of, 0);
 }
 
+/* sum + n products; values are `pitch` bytes apart, weights four. */
+static inline uint32_t add(uint32_t sum, const int8_t *x, int32_t pitch, const int8_t *w, int32_t n)
+{
+    for (; n > 0; n--, x += pitch, w += 4) {
+        sum += (uint32_t)(*x * *w);
+        LT_NOW(sum);
+    }
+    return sum;
+}
+
 /* The channels beyond the last four. */
 LT_APART static void rest(const window *of)
 {
     const lt_depthwise_scalar_s8 *p = of->p;
-    int32_t taps = p->kernel_h * p->kernel_w, first = p->channels & ~3;
+    int32_t width = p->kernel_w, first = p->channels & ~3, pitch = p->dilation_w * p->channels;
     const int32_t *scale = p->scales + 3 * first;
-    for (int32_t c = first; c < p->channels; c++, scale += 3) {
-        const int8_t *w = p->weights + first * taps + (c - first);
+    const int8_t *weights = p->weights + first * p->kernel_h * width;
+    for (int32_t c = first; c < p->channels; c++, scale += 3, weights++) {
+        const int8_t *w = weights;
         uint32_t sum = (uint32_t)scale[0];
-        for (int32_t ky = 0; ky < p->kernel_h; ky++) {
+        for (int32_t ky = 0; ky < p->kernel_h; ky++, w += 4 * width) {
             const int8_t *x = of->rows[ky];
-            int32_t at = of->offset + c;
-            for (int32_t kx = 0; kx < p->kernel_w; kx++, w += 4) {
-                if (x == NULL || kx < of->kx0 || kx >= of->kx1) {
-                    sum += (uint32_t)(p->input_zero * *w);
-                } else {
-                    sum += (uint32_t)(x[at] * *w);
-                    at += p->dilation_w * p->channels;
-                }
-            }
+            int32_t kx0 = x == NULL ? width : of->kx0, kx1 = x == NULL ? width : of->kx1;
+            sum = add(sum, of->padding, 0, w, kx0);
+            sum = add(sum, x == NULL ? of->padding : x + of->offset + c, pitch, w + 4 * kx0, kx1 - kx0);
+            sum = add(sum, of->padding, 0, w + 4 * kx1, width - kx1);
         }
         of->out[c] = lt_scalar_scaled(sum, scale, p->centre);
     }

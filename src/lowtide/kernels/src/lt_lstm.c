@@ -30,15 +30,15 @@ static inline int32_t scale(int32_t x, factor by)
     return lt_scale(x, by.multiplier, by.shift);
 }
 
-/* Biases + weights * in of four rows from the first one on, scaled and saturated; `next` is 1, or 0 for the
- * same row four times. */
+/* Biases + weights * in of four of `rows` rows, scaled and saturated. */
 static void product(const int32_t *bias, const int8_t *weights, const int8_t *in, int32_t n,
-                    int32_t next, factor by, int32_t *sums)
+                    int32_t rows, factor by, int32_t *sums)
 {
-    for (int32_t i = 0; i < 4; i++, bias += next) {
-        sums[i] = *bias;
+    lt_four of = lt_four_of(rows, n);
+    for (int32_t i = 0; i < 4; i++) {
+        sums[i] = bias[of.of[i]];
     }
-    lt_dots_s8(sums, weights, next * n, in, n);
+    lt_dots_s8(sums, weights, of.next, in, n, of.other);
     for (int32_t i = 0; i < 4; i++) {
         sums[i] = lt_clamp_s16(scale(sums[i], by));
     }
@@ -50,15 +50,15 @@ static void gate(const lt_lstm_s8 *p, int32_t g, const int8_t *in, const int8_t 
     const int8_t *weights = p->weights + g * p->units * p->inputs;
     const int8_t *recurrent = p->recurrent + g * p->units * p->units;
     factor by_in = factor_of(p, g), by_hidden = factor_of(p, GATES + g);
-    int32_t next = p->units < 4 ? 0 : 1;
-    for (int32_t u = 0; u < p->units; u += 1 + 3 * next) {
+    lt_four of = lt_four_of(p->units, 0);
+    for (int32_t u = 0; u < p->units; u += 4) {
         int32_t given[4], kept[4];
-        int32_t first = lt_dots_first(u, p->units), at = g * p->units + first;
-        product(p->bias + at, weights + first * p->inputs, in, p->inputs, next, by_in, given);
-        product(p->recurrent_bias + at, recurrent + first * p->units, hidden, p->units, next, by_hidden,
+        int32_t first = lt_four_first(u, p->units), at = g * p->units + first;
+        product(p->bias + at, weights + first * p->inputs, in, p->inputs, p->units, by_in, given);
+        product(p->recurrent_bias + at, recurrent + first * p->units, hidden, p->units, p->units, by_hidden,
                 kept);
-        for (int32_t i = 0; i <= 3 * next; i++) {
-            to[first + i] = (int16_t)lt_clamp_s16(given[i] + kept[i]);
+        for (int32_t i = 0; i < 4; i++) {
+            to[first + of.of[i]] = (int16_t)lt_clamp_s16(given[i] + kept[i]);
         }
     }
     lt_apply_s16(g == CELL ? lt_tanh_s16_row : lt_logistic_s16_row, p->logistic, p->units, 3, 0, to, to);

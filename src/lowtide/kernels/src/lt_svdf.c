@@ -5,15 +5,16 @@
 #include "lt_dots.h"
 #include "lt_fixed.h"
 
-/* The newest entries of the state of four filters from f on, or of f alone four times, `next` being 0. */
-static void features(const lt_svdf *p, const int8_t *in, int32_t f, int32_t next, int32_t *found)
+/* The newest entries of the state of four filters from f on. */
+static void features(const lt_svdf *p, const int8_t *in, int32_t f, lt_four of, int32_t *found)
 {
+    int32_t sums[4];
     for (int32_t i = 0; i < 4; i++) {
-        found[i] = p->start[f + next * i];
+        sums[i] = p->start[f + of.of[i]];
     }
-    lt_dots_s8(found, p->features + f * p->inputs, next * p->inputs, in, p->inputs);
+    lt_dots_s8(sums, p->features + f * p->inputs, of.next, in, p->inputs, of.other);
     for (int32_t i = 0; i < 4; i++) {
-        found[i] = lt_scale(found[i], p->state_multiplier, p->state_shift);
+        found[of.of[i]] = lt_scale(sums[i], p->state_multiplier, p->state_shift);
     }
 }
 
@@ -29,15 +30,16 @@ static int32_t move_16(int16_t *state, const int16_t *times, int32_t n, int32_t 
 
 static void row(const lt_svdf *p, const lt_step *step, int32_t is_wide)
 {
-    int32_t filters = p->units * p->rank, next = filters < 4 ? 0 : 1, memory = p->memory;
+    int32_t filters = p->units * p->rank, memory = p->memory;
+    lt_four of = lt_four_of(filters, p->inputs);
     int32_t found[4] = {0, 0, 0, 0}, first = 0, f = 0, at = 0; /* f * memory */
     int8_t *out = step->out[0];
     for (int32_t unit = 0; unit < p->units; unit++) {
         int32_t sum = p->bias[unit];
         for (int32_t r = 0; r < p->rank; r++, f++, at += memory) {
-            if (next == 0 || (f & 3) == 0) {
-                first = lt_dots_first(f, filters);
-                features(p, step->in[0], first, next, found);
+            if ((f & 3) == 0) {
+                first = lt_four_first(f, filters);
+                features(p, step->in[0], first, of, found);
             }
             int32_t newest = found[f - first];
             if (is_wide) {

@@ -18,8 +18,8 @@ def _fits(layer: Layer) -> bool:
 class Conv(Windowed):
     """What lt_conv does: one pixel after the other, its window copied first unless that has one tap.
 
-    The filters of a group go four by four, or one by one if there are less than four; either way four
-    are computed. With several groups, each tap is a product of its own.
+    The filters of a group go four by four; where there are fewer, four are computed all the same. With
+    several groups, each tap is a product of its own.
     """
 
     is_linear = False
@@ -28,7 +28,7 @@ class Conv(Windowed):
         """What is done to make `columns` columns; those of padding count if these are all."""
         of, taps, groups = self.of, self.of.taps, self.of.groups
         pixels, filters = of.steps * columns, of.out_c // groups
-        fours = pixels * groups * (-(-filters // 4) if filters >= 4 else filters)
+        fours = pixels * groups * -(-filters // 4)
         depth = of.in_c // groups
         calls, products = (fours, taps * depth) if groups == 1 else (fours * taps, depth)
         found: dict[str, float] = {
@@ -38,7 +38,7 @@ class Conv(Windowed):
             "calls": calls,
             "products": calls * (products // 4),
             "rests": calls * (products % 4),
-            "sixteens": calls * -(-products // 16),
+            "eights": calls * (products // 8),
         }
         if taps > 1:
             found |= gathered(of, columns, padded, "bytes", float)

@@ -13,16 +13,13 @@ from lowtide.lower.counts import Features, Windowed
 from lowtide.lower.layer import Family, Fields, Layer
 from lowtide.lower.nodes import Array, Later, Node
 
-_MORE = 1.5
-"""A row of the window begins a new four of products: at most so many times the weights of the file."""
-
+_MOST_LEFT = 15
 _INT32 = 1 << 31
 _LARGEST = 1 << 15  # the magnitude of an activation
 
 
 def _fits(layer: Layer) -> bool:
-    run = layer.over.run
-    return not layer.filters and layer.groups == 1 and -(-run // 4) * 4 <= _MORE * run
+    return not layer.filters and layer.groups == 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +36,13 @@ class Conv2x2(Windowed):
         del padded
         of, run = self.of, self.of.run
         runs = self._runs(columns)
-        able = self.short and of.out_c > 1 and (of.axis.dilation == 1 or of.axis.kernel == 1)
+        able = self.short and (of.axis.dilation == 1 or of.axis.kernel == 1)
         inner = sum(found == ((0, run),) for found in runs) if able else 0
         pairs, twos = inner // 2, -(-of.out_c // 2)
         alone = sorted(runs, key=lambda found: found != ((0, run),))[2 * pairs :]
-        fours = -(-of.out_c // 4) if of.out_c > 3 else of.out_c
-        each = [(n // 4 if k % 4 == 0 else 0, n) for found in alone for k, n in found]
-        in_fours = sum(whole for whole, _ in each)
-        rest = sum(n - 4 * whole for whole, n in each)
+        fours = -(-of.out_c // 4)
+        each = [_parts(k, n) for found in alone for k, n in found]
+        in_fours = sum(whole for whole, _, _ in each)
         # The last pair of a row may end where no whole four can be read.
         last = (columns - 1) * of.axis.stride - of.axis.before
         beyond = run % 4 and pairs and last * of.in_c + 4 * (run // 4) + 4 > of.in_w * of.in_c
@@ -57,13 +53,13 @@ class Conv2x2(Windowed):
             "pairs": of.steps * pairs * twos,
             "pair_rows": of.rows * pairs * twos,
             "pair_fours": of.rows * pairs * twos * -(-run // 4),
-            "pair_rests": of.rows * twos * (run % 4) if beyond else 0,
+            "pair_rests": of.rows * twos if beyond else 0,
             f"{kind}s": of.steps * len(alone) * fours,
             f"{kind}_rows": rows * len(alone),
             f"{kind}_runs": rows * sum(map(len, alone)),
             f"{kind}_fours": rows * in_fours,
-            "rests": rows * sum(n > 4 * whole for whole, n in each),
-            "rest": rows * rest,
+            f"{kind}_parts": rows * sum(parts for _, parts, _ in each),
+            f"{kind}_calls": rows * sum(parts + (whole > 0) for whole, parts, _ in each),
             "clamped": columns * self.clamped,
         }
 
@@ -86,9 +82,17 @@ class Conv2x2(Windowed):
         return found
 
 
+def _parts(first: int, many: int) -> tuple[int, int, int]:
+    """How many whole fours there are in `many` values from `first` on, in how many parts of fours
+    the others are, and how many these are."""
+    before = min(-first % 4, many)
+    whole, after = divmod(many - before, 4)
+    return whole, (before > 0) + (after > 0), before + after
+
+
 def _node(layer: Layer) -> Node:
     channels, kernel_h = layer.known, layer.over.kernel_h
-    scaling = scaled(channels, modular=layer.modular)
+    left, scaling = shifted(channels, modular=layer.modular)
     short = dict(scaling)["shift"] is None
     fields: Fields = (
         ("weights", ordered(channels.weights, kernel_h)),
@@ -97,6 +101,7 @@ def _node(layer: Layer) -> Node:
         ("output_zero", channels.zero),
         ("low", channels.low),
         ("high", channels.high),
+        ("left", left),
         *layer.over.fields,
     )
     return layer.node("lt_conv_2x2", fields, Conv2x2(layer.windows, short))
@@ -132,6 +137,32 @@ def short_factors(
         return None
     reduced = np.where(multiplier < 0x7FFF0000, (multiplier + (1 << 15)) >> 16, 0x7FFF)
     return reduced << left
+
+
+def shifted_factors(
+    sizes: packed.Integers, bias: packed.Integers, factors: Factors
+) -> tuple[int, NDArray[np.int64] | None]:
+    """By how many bits sums are shifted left before lt_high_s16 scales them, which takes factors that
+    are not below 1/2, and what it multiplies them with, as `short_factors` says."""
+    left = max(0, int(factors[:, 1].max()) + 1)
+    if left > _MOST_LEFT:
+        return 0, None
+    return left, short_factors(sizes << left, bias << left, factors - np.array([0, left]))
+
+
+def shifted(channels: packed.Channels, *, modular: bool, least: int = 1) -> tuple[int, Fields]:
+    """By how many bits sums are shifted left before they are scaled, which takes factors that are not
+    below 1/2; and the params of `scaled`, where sums are short of at least `least` channels."""
+    more = (0, max(0, least - len(channels.bias)))
+    left, quick = shifted_factors(channels.sizes, channels.bias, channels.factors)
+    start = Array("int32_t", np.pad(packed.int32(channels.bias), more), weights=True)
+    if quick is not None and not modular:
+        factor = Array("int32_t", np.pad(quick, more))
+        return left, (("bias", None), ("start", start), ("factor", factor), ("shift", None))
+    fields = scaled(channels, modular=modular)
+    return 0, tuple(
+        (n, start if n == "start" and value is not None else value) for n, value in fields
+    )
 
 
 def scaled(channels: packed.Channels, *, modular: bool) -> Fields:

@@ -16,6 +16,9 @@ from lowtide.lower.nodes import Array, Later, Node
 _MORE = 1.5
 """A row of the window begins a new four of products: at most so many times the fours there need be."""
 
+_SMALL = 16
+"""But windows of so many fours may have any number of them, and a single one of them may be copied."""
+
 _LARGEST = (1 << 15) - 1
 _MOST_SHIFT = 15  # (2 * zero + 1) << 15 fits 24 bits
 
@@ -40,9 +43,9 @@ def _fits(layer: Layer) -> bool:
     over, quads = layer.over, _quads(layer.over)
     if not layer.target.has_dsp or layer.is_depthwise or quads > MAX_SIZE:
         return False
-    if over.taps == over.out_w == 1 and not _is_direct(over):
+    if over.taps == over.out_w == 1 and not _is_direct(over) and quads > _SMALL:
         return False
-    return quads <= _MORE * -(-over.products // 4) and layer.is_narrow(_small_enough)
+    return quads <= max(_SMALL, _MORE * -(-over.products // 4)) and layer.is_narrow(_small_enough)
 
 
 def _small_enough(quick: packed.Narrow) -> bool:

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from lowtide.lower import packed
 from lowtide.lower.counts import Features
-from lowtide.lower.families.conv_2x2 import Conv2x2, scaled, short_factors
+from lowtide.lower.families.conv_2x2 import Conv2x2, shifted
 from lowtide.lower.layer import Family, Fields, Layer
 from lowtide.lower.nodes import Array, Node
 
 _LANES, _FITTING = 8, 504
 """Products of an instruction; FITTING in lt_conv_lanes.c."""
-
-_MOST_LEFT = 15
 
 
 def _fits(layer: Layer) -> bool:
@@ -49,7 +44,7 @@ class ConvLanes(Conv2x2):
 
 def _node(layer: Layer) -> Node:
     channels = layer.known
-    left, scaling = _scaled(layer)
+    left, scaling = shifted(channels, modular=layer.modular, least=4)
     fields: Fields = (
         ("weights", Array("int8_t", channels.weights, weights=True)),
         *scaling,
@@ -62,25 +57,6 @@ def _node(layer: Layer) -> Node:
     )
     short = layer.modular or dict(scaling)["shift"] is None
     return layer.node("lt_conv_lanes", fields, ConvLanes(layer.windows, short))
-
-
-def _scaled(layer: Layer) -> tuple[int, Fields]:
-    """By how many bits sums are shifted left, which takes factors that are not below 1/2; and the params
-    with biases and factors, of at least four channels where the kernel reads so many."""
-    channels, more = layer.known, (0, max(0, 4 - layer.out_c))
-    left = max(0, int(channels.factors[:, 1].max()) + 1)
-    quick = None
-    if not layer.modular and left <= _MOST_LEFT:
-        factors = channels.factors - np.array([0, left])
-        quick = short_factors(channels.sizes << left, channels.bias << left, factors)
-    start = Array("int32_t", np.pad(packed.int32(channels.bias), more), weights=True)
-    if quick is not None:
-        factor = Array("int32_t", np.pad(quick, more))
-        return left, (("bias", None), ("start", start), ("factor", factor), ("shift", None))
-    fields = scaled(channels, modular=layer.modular)
-    return 0, tuple(
-        (n, start if n == "start" and value is not None else value) for n, value in fields
-    )
 
 
 FAMILY = Family("lt_conv_lanes", _fits, ConvLanes, _node)

@@ -27,7 +27,7 @@ _FEWEST = 4
 
 def _fits(layer: Layer) -> bool:
     over = layer.over
-    able = (over.dilation_w == 1 or over.kernel_w == 1) and over.in_c >= 4 and over.taps <= _TAPS
+    able = (over.dilation_w == 1 or over.kernel_w == 1) and over.taps <= _TAPS
     narrow = over.kernel_w == 1 and over.out_w < 4 and over.in_c % 4 == 0  # lt_depthwise_vector
     fine = able and not narrow and most_pixels(over.axis, over.kernel_h) > 0
     return fine and layer.target.has_helium and layer.is_by_one and layer.is_narrow()
@@ -90,7 +90,7 @@ class DepthwisePlanes(Windowed):
         found |= {"rows": rows * pieces, "taken": rows * taken}
         if of.taps <= _LANES:
             return {**found, "pixels": of.steps * columns * groups}
-        fours = of.steps * groups * 4 * sum(-(-size // 4) for size in sizes)
+        fours = of.steps * groups * min(4, of.in_c) * sum(-(-size // 4) for size in sizes)
         chunks = -(-of.taps // _LANES)
         return {
             **found,
@@ -135,12 +135,16 @@ def _node(layer: Layer) -> Node:
 def _records(quick: packed.Narrow, layer: Layer) -> NDArray[np.int32]:
     """[fours of channels][words]: see the header."""
     over, channels = layer.over, layer.out_c
-    first = np.minimum(np.arange(0, channels, 4), channels - 4)
+    more = max(0, 4 - channels)
+    first = np.minimum(np.arange(0, channels, 4), channels + more - 4)
     those = first[:, None] + np.arange(4)
     columns = quick.weights.reshape(channels, over.kernel_h, over.kernel_w).transpose(0, 2, 1)
-    weights = columns.reshape(channels, over.taps)[those].reshape(len(those), -1)
+    rows = np.pad(columns.reshape(channels, over.taps), ((0, more), (0, 0)))
+    weights = rows[those].reshape(len(those), -1)
     shift = -1 - quick.shift.astype(np.int64)
-    scales = [values[those] for values in (quick.bias // 2, quick.multiplier, shift)]
+    scales = [
+        np.pad(values, (0, more))[those] for values in (quick.bias // 2, quick.multiplier, shift)
+    ]
     words = np.ascontiguousarray(weights).view("<i4")
     return packed.int32(np.concatenate([words, *scales], axis=1))
 

@@ -32,6 +32,7 @@ class DepthwiseScalar(Windowed):
             f"{kind}_taps": taps * fours,
             f"{kind}_edges": of.steps * of.kernel_h * padded * fours,
             "rest": pixels * rest,
+            "rest_rows": pixels * of.kernel_h * rest,
             "rest_taps": taps * rest,
             "elements": pixels * of.in_c,
             "clamped": columns * self.clamped,

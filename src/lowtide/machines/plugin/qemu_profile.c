@@ -13,7 +13,15 @@
  *     nodes=FROM-TO/SIZE   the table of nodes, SIZE bytes each
  *     reader=FROM-TO       code that reads the table; may be given several times
  *
- * What it writes: "lowtide-profile 1", "empty COUNT", "call COUNT", then a line per node and block:
+ *     flash=FROM-TO        memory that is read through a cache; without it, no reads are counted
+ *     cache=BYTES/WAYS/LINE
+ *     code=FROM-TO         what lies in flash, several times each; the rest are tables
+ *     weights=FROM-TO
+ *
+ * The cache is empty when a call begins; the line of a set that was used longest ago is replaced.
+ *
+ * What it writes: "lowtide-profile 1", "empty COUNT", "call COUNT", with a cache a line "flash BYTES MISSES"
+ * for code, weights and tables each, then a line per node and block:
  *     NODE FIRST INSTRUCTIONS EXECUTED ENTERED LEFT
  * NODE is -1 before the first. FIRST is an address; INSTRUCTIONS is how many follow each other from there,
  * EXECUTED how often they ran; ENTERED, how often not from the instruction before FIRST; LEFT, how often
@@ -48,6 +56,8 @@ typedef void (*memory_call)(unsigned, uint32_t, uint64_t, void *);
 void qemu_plugin_register_vcpu_tb_trans_cb(plugin_id, translated_call);
 void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *, executed_call, int, void *);
 void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *, memory_call, int, int, void *);
+void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *, executed_call, int, void *);
+unsigned qemu_plugin_mem_size_shift(uint32_t);
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *, size_t);
 uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *);
@@ -76,12 +86,20 @@ struct block {
 
 #define BUCKETS 4096u
 #define READERS 16
+#define PIECES 256
 
 static struct block *blocks[BUCKETS];
 static struct range caller, nodes, readers[READERS];
 static int reader_count;
 static uint64_t empty_at, call_at, node_bytes;
 static const char *out_path;
+
+enum { CODE, WEIGHTS, TABLES, KINDS };
+static struct range flash, pieces[PIECES];
+static int kinds[PIECES], piece_count;
+static uint64_t cache_bytes, ways, line_bytes, sets;
+static uint64_t *lines; /* of each set, the one used last first; 0 is none, others are one higher */
+static uint64_t bytes_read[KINDS], misses[KINDS];
 
 static enum { OUTSIDE, IN_EMPTY, IN_CALL } where;
 static uint64_t counted, empty_count, most;
@@ -92,6 +110,31 @@ static struct record *last_record;
 static bool inside(const struct range *range, uint64_t address)
 {
     return address >= range->from && address < range->to;
+}
+
+static int kind_of(uint64_t address)
+{
+    for (int i = 0; i < piece_count; i++) {
+        if (inside(&pieces[i], address)) {
+            return kinds[i];
+        }
+    }
+    return TABLES;
+}
+
+static void read_flash(int kind, uint64_t address, uint64_t size)
+{
+    bytes_read[kind] += size;
+    for (uint64_t line = address / line_bytes; line <= (address + size - 1) / line_bytes; line++) {
+        uint64_t *const set = lines + (line % sets) * ways;
+        uint64_t way = 0;
+        while (way + 1 < ways && set[way] != line + 1) {
+            way++;
+        }
+        misses[kind] += set[way] != line + 1;
+        memmove(set + 1, set, way * sizeof *set);
+        set[0] = line + 1;
+    }
 }
 
 static void *fresh(size_t size)
@@ -130,6 +173,9 @@ static void write_call(void)
         return; /* a missing file says so */
     }
     fprintf(file, "lowtide-profile 1\nempty %" PRIu64 "\ncall %" PRIu64 "\n", empty_count, counted);
+    for (int kind = 0; sets != 0 && kind < KINDS; kind++) {
+        fprintf(file, "flash %" PRIu64 " %" PRIu64 "\n", bytes_read[kind], misses[kind]);
+    }
     for (uint32_t i = 0; i < BUCKETS; i++) {
         for (const struct block *b = blocks[i]; b != NULL; b = b->next) {
             for (const struct record *r = b->records; r != NULL; r = r->next) {
@@ -178,6 +224,11 @@ static void on_block(unsigned cpu, void *data)
         where = block->first == call_at ? IN_CALL : IN_EMPTY;
         counted = 0;
         node = -1;
+        if (sets != 0) {
+            memset(lines, 0, sets * ways * sizeof *lines);
+            memset(bytes_read, 0, sizeof bytes_read);
+            memset(misses, 0, sizeof misses);
+        }
         last = NULL;
         last_record = NULL;
     } else if (inside(&caller, block->first)) {
@@ -213,6 +264,36 @@ static void on_read(unsigned cpu, uint32_t kind, uint64_t address, void *data)
     }
 }
 
+static void on_fetch(unsigned cpu, void *data)
+{
+    const struct range *const bytes = data;
+    (void)cpu;
+    if (where == IN_CALL) {
+        read_flash(CODE, bytes->from, bytes->to - bytes->from);
+    }
+}
+
+static void on_access(unsigned cpu, uint32_t info, uint64_t address, void *data)
+{
+    (void)cpu;
+    (void)data;
+    if (where == IN_CALL && inside(&flash, address)) {
+        read_flash(kind_of(address), address, UINT64_C(1) << qemu_plugin_mem_size_shift(info));
+    }
+}
+
+/* Counts what an instruction reads of flash, and the reading of itself. */
+static void watch_flash(struct qemu_plugin_insn *instruction, uint64_t address)
+{
+    if (inside(&flash, address)) {
+        struct range *const bytes = fresh(sizeof *bytes);
+        bytes->from = address;
+        bytes->to = address + qemu_plugin_insn_size(instruction);
+        qemu_plugin_register_vcpu_insn_exec_cb(instruction, on_fetch, NO_REGISTERS, bytes);
+    }
+    qemu_plugin_register_vcpu_mem_cb(instruction, on_access, NO_REGISTERS, ANY_ACCESS, NULL);
+}
+
 /* The same instructions are translated again and again, in blocks that begin and end elsewhere. */
 static struct block *block_of(uint64_t first, uint64_t last_one, uint64_t end, uint64_t instructions)
 {
@@ -244,6 +325,9 @@ static void on_translation(plugin_id id, struct qemu_plugin_tb *tb)
             first = address;
         }
         end = address + qemu_plugin_insn_size(instruction);
+        if (sets != 0) {
+            watch_flash(instruction, address);
+        }
         for (int r = 0; r < reader_count; r++) {
             if (inside(&readers[r], address)) {
                 qemu_plugin_register_vcpu_mem_cb(instruction, on_read, NO_REGISTERS, ANY_ACCESS, NULL);
@@ -259,6 +343,26 @@ static bool read_range(const char *text, struct range *range)
     return sscanf(text, "%" SCNx64 "-%" SCNx64, &range->from, &range->to) == 2;
 }
 
+static bool read_piece(const char *text, int kind)
+{
+    if (piece_count == PIECES) {
+        return false;
+    }
+    kinds[piece_count] = kind;
+    return read_range(text, &pieces[piece_count++]);
+}
+
+static bool read_cache(const char *text)
+{
+    if (sscanf(text, "%" SCNx64 "/%" SCNx64 "/%" SCNx64, &cache_bytes, &ways, &line_bytes) != 3 ||
+        ways == 0 || line_bytes == 0) {
+        return false;
+    }
+    sets = cache_bytes / ways / line_bytes;
+    lines = fresh(sets * ways * sizeof *lines);
+    return sets != 0;
+}
+
 static bool read_argument(const char *argument)
 {
     if (strncmp(argument, "out=", 4) == 0) {
@@ -267,6 +371,18 @@ static bool read_argument(const char *argument)
     }
     if (strncmp(argument, "caller=", 7) == 0) {
         return read_range(argument + 7, &caller);
+    }
+    if (strncmp(argument, "flash=", 6) == 0) {
+        return read_range(argument + 6, &flash);
+    }
+    if (strncmp(argument, "cache=", 6) == 0) {
+        return read_cache(argument + 6);
+    }
+    if (strncmp(argument, "code=", 5) == 0) {
+        return read_piece(argument + 5, CODE);
+    }
+    if (strncmp(argument, "weights=", 8) == 0) {
+        return read_piece(argument + 8, WEIGHTS);
     }
     if (strncmp(argument, "nodes=", 6) == 0) {
         const char *const size = strchr(argument, '/');

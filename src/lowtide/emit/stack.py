@@ -1,0 +1,65 @@
+"""The stack that a program takes, as a bound: what its functions and its neediest kernel take.
+
+`stack.toml` has the frames that `bench/run stack --store` read from objects, per core.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from lowtide.lower.nodes import Kernel, Node, Params
+from lowtide.program.assemble import Assembly
+from lowtide.program.tables import called
+
+FILE: Final = Path(__file__).with_name("stack.toml")
+_COMPILER: Final = "compiler"
+_ALIGNED: Final = 8
+"""A stack pointer is a multiple of this many bytes where a function is called."""
+
+
+@cache
+def tables() -> Mapping[str, Mapping[str, int]]:
+    """Core -> kernel, or header of the runtime for the functions of programs that include it, -> the
+    bytes of stack that it takes with all that it calls."""
+    read = tomllib.loads(FILE.read_text("utf-8")) if FILE.exists() else {}
+    return {core: table for core, table in read.items() if core != _COMPILER}
+
+
+@cache
+def compiler() -> str:
+    """The compiler, and its options, that the bounds hold for."""
+    return str(tomllib.loads(FILE.read_text("utf-8"))[_COMPILER]) if FILE.exists() else ""
+
+
+def stack_bytes(assembly: Assembly, header: str) -> int:
+    """Bytes of stack that the functions of a program that includes `header` of the runtime take at most,
+    callbacks and interrupts not counted; for any core, what the neediest takes."""
+    core = assembly.target.core
+    of = [tables()[core]] if core in tables() else list(tables().values())
+    return max((_on(assembly, header, table) for table in of), default=0)
+
+
+def _on(assembly: Assembly, header: str, table: Mapping[str, int]) -> int:
+    most = max(table.values())
+    nodes = [node for node in map(called, assembly.nodes) if node is not None]
+    kernels = max((_of(node, table, most) for node in nodes), default=0)
+    total = table.get(header, most) + kernels
+    return -(-total // _ALIGNED) * _ALIGNED
+
+
+def _of(node: Node, table: Mapping[str, int], most: int) -> int:
+    """What a kernel takes, and below it the neediest of those that its params name."""
+    below = (table.get(kernel.name, most) for kernel in _named(node.params))
+    return table.get(node.kernel, most) + max(below, default=0)
+
+
+def _named(params: Params) -> Iterator[Kernel]:
+    for _, value in params.fields:
+        if isinstance(value, Kernel):
+            yield value
+        elif isinstance(value, Params):
+            yield from _named(value)
