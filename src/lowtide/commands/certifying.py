@@ -5,6 +5,7 @@ Compiled -> what the passes were answered, what its nodes compute -> prove/certi
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -18,7 +19,7 @@ from lowtide.errors import FaultError, LowtideError, ModelError, UsageError
 from lowtide.files import write_atomically
 from lowtide.ir import Model
 from lowtide.passes.pipeline import Answers, run
-from lowtide.prove.certificate import RefusedError, Said, certificate
+from lowtide.prove.certificate import RefusedError, Said, certificate, files_below
 from lowtide.temporary import temporary_folder
 
 
@@ -53,9 +54,9 @@ def _noted(ask: Callable[..., Any], answers: list[Any]) -> Callable[..., Any]:
 
 
 def bundle_in(folder: Path) -> dict[str, bytes]:
-    """The files of a bundle. Raises UsageError."""
+    """The C files of the bundle or package in a folder, by their names. Raises UsageError."""
     try:
-        return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+        return files_below(folder)
     except OSError as error:
         raise UsageError(
             f"cannot read the bundle in {folder}: {error.strerror}",
@@ -63,9 +64,11 @@ def bundle_in(folder: Path) -> dict[str, bytes]:
         ) from None
 
 
-def checked(document: Path, model: Model, bundle: Path) -> None:
-    """Check a certificate in a process that imports the checker alone. Raises RefusedError, UsageError
-    or ModelError as it says."""
+def checked(document: Path, model: Model, bundle: Path) -> dict[str, Any]:
+    """Check a certificate in a process that imports the checker alone; returns the certificate.
+
+    Raises RefusedError, UsageError or ModelError as it says.
+    """
     with temporary_folder() as folder:
         source = folder / "model.tflite"
         write_atomically(source, model.source)
@@ -74,7 +77,8 @@ def checked(document: Path, model: Model, bundle: Path) -> None:
             [str(word) for word in words], capture_output=True, text=True, check=False
         )
     if done.returncode == 0:
-        return
+        found: dict[str, Any] = json.loads(done.stdout)
+        return found
     kinds: dict[int, type[LowtideError]] = {1: RefusedError, 2: UsageError, 3: ModelError}
     cause, _, remedy = done.stderr.strip().partition("\n  remedy: ")
     if done.returncode not in kinds or not remedy:

@@ -11,11 +11,12 @@ import sys
 from pathlib import Path
 
 from lowtide.errors import LowtideError, UsageError
-from lowtide.prove.certificate import check
+from lowtide.prove.certificate import check, files_below
 
 
 def main(words: list[str]) -> int:
-    """Check what the words name; what is wrong goes to standard error."""
+    """Check what the words name. The certificate, if it holds, goes to standard output; what is wrong
+    to standard error."""
     try:
         if len(words) != 3:
             raise UsageError("three words are needed", "name a certificate, a model and a bundle")
@@ -23,15 +24,16 @@ def main(words: list[str]) -> int:
         try:
             document = json.loads(certificate.read_bytes())
             source = model.read_bytes()
-            files = {path.name: path.read_bytes() for path in bundle.iterdir() if path.is_file()}
+            files = files_below(bundle)
         except (OSError, ValueError) as error:
             raise UsageError(
                 f"cannot read what is to be checked: {error}", "check the paths"
             ) from None
-        check(document if isinstance(document, dict) else {}, source, files)
+        made = check(document if isinstance(document, dict) else {}, source, files)
     except LowtideError as error:
         print(error, file=sys.stderr)
         return error.exit_code
+    print(json.dumps(made))
     return 0
 
 

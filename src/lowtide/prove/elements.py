@@ -18,10 +18,18 @@ from lowtide.ir.operands import Operands, type_range
 from lowtide.prove.bundle_reader import Bundle, Params
 from lowtide.prove.memory import NotProvedError
 from lowtide.prove.products import Called
-from lowtide.prove.scaling import Integers, Scaling
+from lowtide.prove.scaling import Integers, Scaled, Scaling
 
-_BYTES = (DType.INT8, DType.UINT8)
-_PAIRS = frozenset({"lt_addition", "lt_add_narrow_s8", "lt_mul"})
+_KERNELS = {
+    ("lt_lut", DType.INT8): {"lt_lut_8_row"},
+    ("lt_lut", DType.UINT8): {"lt_lut_8_row"},
+    ("lt_addition", DType.INT8): {"lt_add_s8_row", "lt_add_s8_pair"},
+    ("lt_addition", DType.UINT8): {"lt_add_u8_row", "lt_add_u8_pair"},
+    ("lt_add_narrow_s8", DType.INT8): {"lt_add_narrow_s8_row"},
+    ("lt_mul", DType.INT8): {"lt_mul_s8_pair"},
+    ("lt_mul", DType.UINT8): {"lt_mul_u8_pair"},
+}
+"""By params and what is made: the kernels that are known here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +48,17 @@ def elements_claim(graph: Graph, bundle: Bundle, call: Called) -> ElementsClaim 
     Raises NotProvedError where an input gives another result.
     """
     op = graph.ops[call.operator]
+    known = None
+    for tensor in op.outputs[:1]:
+        known = _KERNELS.get((call.params.ctype, graph.tensors[tensor].dtype))
+    if known is None:
+        return None
+    if call.kernel not in known:
+        raise NotProvedError(f"it runs {call.kernel}, whose params are not {call.params.ctype}")
     try:
-        if call.params.ctype == "lt_lut":
-            return _table(graph, op, bundle, call)
-        if call.params.ctype in _PAIRS and graph.tensors[op.outputs[0]].dtype in _BYTES:
-            return _pairs(graph, op, call)
+        return (_table if call.params.ctype == "lt_lut" else _pairs)(graph, op, bundle, call)
     except ModelError as error:
         raise NotProvedError(f"nothing is known of what it computes: {error.cause}") from None
-    return None
 
 
 def _table(graph: Graph, op: Op, bundle: Bundle, call: Called) -> ElementsClaim | None:
@@ -66,7 +77,7 @@ def _table(graph: Graph, op: Op, bundle: Bundle, call: Called) -> ElementsClaim 
     return ElementsClaim(op.id, op.type, call.kernel, 256)
 
 
-def _pairs(graph: Graph, op: Op, call: Called) -> ElementsClaim:
+def _pairs(graph: Graph, op: Op, _: Bundle, call: Called) -> ElementsClaim | None:
     operands = Operands(graph, op)
     kinds = [type_range(operands.input(i).dtype) for i in (0, 1)]
     x, y = np.meshgrid(*(np.arange(low, high + 1) for low, high in kinds), indexing="ij")
@@ -93,7 +104,7 @@ def _number(params: Params, name: str) -> int:
     return found
 
 
-def _added(params: Params, a: Integers, b: Integers) -> tuple[Integers, Integers]:
+def _added(params: Params, a: Integers, b: Integers) -> Scaled:
     """Sums as lt_binary.h and lt_add_narrow.h have them, of bytes, and where they fit 32 bits."""
 
     def of(name: str) -> int:
@@ -123,7 +134,7 @@ def _added(params: Params, a: Integers, b: Integers) -> tuple[Integers, Integers
     return np.clip(made, low, high_end), fine
 
 
-def _multiplied(params: Params, a: Integers, b: Integers) -> tuple[Integers, Integers]:
+def _multiplied(params: Params, a: Integers, b: Integers) -> Scaled:
     """Products as lt_binary.h has them."""
     scaling = Scaling(
         "scale",

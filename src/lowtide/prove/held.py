@@ -42,12 +42,14 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Those of the operator: output channels, rows and columns of the window, channels of a product."""
+    """Those of the operator: output channels, rows and columns of the window, channels of a product,
+    groups of channels."""
 
     channels: int
     kernel_h: int
     kernel_w: int
     depth: int
+    groups: int
 
     @property
     def products(self) -> int:
@@ -198,6 +200,11 @@ def _four_by_two(read: _Read) -> Held:
     quads = of.kernel_h * words
     read.expect("quads", quads)
     read.expect("words", words)
+    beyond = read.number("last") * of.depth + 4 * words - read.number("in_w") * of.depth
+    if read.number("last") >= 0 and beyond > 0:
+        raise NotProvedError("its last window reads beyond the row")
+    if read.number("direct") and of.depth % 4:
+        raise NotProvedError("it takes pixels where they are that are no whole words")
     records = read.array("records", fours, 12 + 4 * quads)
     both = records[:, :4].reshape(fours, 2, 2)  # of channels 0 and 2; with 1 and with 3
     second = (both[:, 1] - both[:, 0]) & 0xFFFFFFFF
@@ -260,8 +267,8 @@ def _overlapping(count: int) -> Integers:
 def _planes(read: _Read) -> Held:
     of, channels = read.of, _overlapping(read.of.channels)
     records = read.array("records", len(channels) // 4, 12 + of.products)
-    weights = _bytes(records[:, :-12]).reshape(len(channels), of.kernel_w, of.kernel_h)
-    weights = weights.transpose(0, 2, 1).reshape(len(channels), -1)
+    taken = _bytes(records[:, :-12]).reshape(len(channels), of.kernel_w, of.kernel_h)
+    weights = taken.transpose(0, 2, 1).reshape(len(channels), -1)
     return _by_lanes(read, records, weights, channels)
 
 
@@ -416,7 +423,51 @@ _READERS: Mapping[str, Callable[[_Read], Held]] = MappingProxyType(
 )
 
 
+_OTHER_FORMS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "lt_conv_4x2_s8": ("lt_conv_4x2_s8_three",),
+        "lt_depthwise_mult1_s8": ("lt_depthwise_mult1_s8_plain", "lt_depthwise_mult1_s8_any"),
+    }
+)
+"""By type of params, kernels that take them beside the one that is named like it."""
+
+
 def held(bundle: Bundle, params: Params, kernel: str, sizes: Sizes) -> Held | None:
-    """What the params of a kernel hold; None of a kernel that is not known here."""
+    """What the params of a kernel hold; None of params that are not known here.
+
+    Raises NotProvedError if the kernel does not take such params, or they are of another shape.
+    """
     reader = _READERS.get(params.ctype)
-    return None if reader is None else reader(_Read(bundle, params, kernel, sizes))
+    if reader is None:
+        return None
+    if kernel not in (f"{params.ctype}_row", *_OTHER_FORMS.get(params.ctype, ())):
+        raise NotProvedError(f"it runs {kernel}, whose params are not {params.ctype}")
+    read = _Read(bundle, params, kernel, sizes)
+    _check_shape(read)
+    return reader(read)
+
+
+def _check_shape(read: _Read) -> None:
+    """What params say of the operator's shape, if they do; the rest of it is of the data flow."""
+    of, fields = read.of, read.params.fields
+    inputs = of.groups * of.depth
+    for name, wanted in (
+        ("kernel_h", of.kernel_h),
+        ("kernel_w", of.kernel_w),
+        ("out_c", of.channels),
+        ("channels", inputs),
+        ("in_c", inputs),
+    ):
+        if isinstance(fields.get(name), int):
+            read.expect(name, wanted)
+    if (
+        read.params.ctype.startswith("lt_depthwise")
+        and fields.get("filters", 1) != of.channels // inputs
+    ):
+        raise NotProvedError(f"its filters are not {of.channels // inputs}")
+    direct = fields.get("direct")
+    pointwise = of.kernel_h == of.kernel_w == 1
+    if direct and (not pointwise or read.number("pad_left") != 0 or fields.get("flip")):
+        raise NotProvedError("it takes a window for a pixel")
+    if read.kernel.endswith("_three") and (not direct or read.number("lean")):
+        raise NotProvedError(f"{read.kernel} takes pixels where they are, and is not lean")

@@ -74,9 +74,14 @@ def called(bundle: Bundle, kernel: str, params: Params, ops: tuple[int, ...]) ->
 
     if params.ctype == "lt_images":
         run = params.fields.get("run")
+        if kernel != "lt_images_row":
+            raise NotProvedError(f"it runs {kernel}, whose params are not lt_images")
         yield from called(bundle, run if isinstance(run, str) else kernel, nested("params"), ops)
     elif params.ctype.startswith("lt_block"):
         names = ("expand", "depthwise", "columns", "planes", "project")
+        does = "block" if params.fields.get("expand") is not None else "separable"
+        if kernel != f"{params.ctype}_row".replace("block", does):
+            raise NotProvedError(f"it runs {kernel}, whose params are not these of {params.ctype}")
         parts = [name for name in names if params.fields.get(name) is not None]
         if len(parts) != len(ops):
             raise NotProvedError(f"a block calls {len(parts)} kernels for {len(ops)} operators")
@@ -176,7 +181,7 @@ class Products:
         height, width = (1, 1)
         if window is not None and op.type != "FULLY_CONNECTED":
             height, width = window.rows.kernel, window.columns.kernel
-        sizes = Sizes(outputs, height, width, depth)
+        sizes = Sizes(outputs, height, width, depth, sums.groups)
         params, kernel, left = call.params, call.kernel, np.arange(outputs)
         parts = []
         if params.ctype == "lt_w9_s8":
@@ -218,7 +223,8 @@ def _part(
     wanted = sums.weights.reshape(len(sums.weights), -1).astype(np.int64)[channels]
     weights, stored = part.weights[rows], part.start[rows]
     start = sums.bias[channels] - (0 if part.subtracts else sums.zero * wanted.sum(axis=1))
-    differs = (weights != wanted).any(axis=1) | ((stored - start) % (1 << part.bits) != 0)
+    apart = (stored - start) & (-1 if part.bits == 64 else (1 << part.bits) - 1)
+    differs = (weights != wanted).any(axis=1) | (apart != 0)
     constant = differs & ~weights.any(axis=1)
     if (differs & ~constant).any():
         at = int(channels[np.flatnonzero(differs & ~constant)[0]])
