@@ -26,6 +26,7 @@ COMMANDS = (
     "run",
     "evaluate",
     "check",
+    "prove",
     "fit",
     "sweep",
     "quantize",

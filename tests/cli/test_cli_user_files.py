@@ -35,6 +35,7 @@ FILES: dict[tuple[str, str], tuple[str, Callable[[str | Path, Path], Words]]] = 
     ("report", "--picture"): (".svg", lambda m, out: ("report", m, "--picture", out)),
     ("check", "-o"): (".json", lambda m, out: ("check", m, *QUICK, "-o", out)),
     ("check", "--junit"): (".xml", lambda m, out: ("check", m, *QUICK, "--junit", out)),
+    ("prove", "-o"): (".json", lambda m, out: ("prove", m, *QUICK, "-o", out)),
     ("fit", "-o"): (".csv", lambda m, out: ("fit", m, "--mcu", "RP2040", "-o", out)),
     ("sweep", "-o"): (".csv", lambda m, out: ("sweep", m, "-o", out)),
 }
@@ -52,14 +53,14 @@ FOLDERS: dict[tuple[str, str], tuple[str, Callable[[str | Path, Path], Words]]] 
 
 READ = {
     *((command, "model") for command in ("analyze", "reorder", "simplify", "quantize", "plan")),
-    *((command, "model") for command in ("report", "compile", "verify", "run", "check")),
+    *((command, "model") for command in ("report", "compile", "verify", "run", "check", "prove")),
     *(
         (command, "plan_file")
-        for command in ("plan", "report", "compile", "verify", "run", "check")
+        for command in ("plan", "report", "compile", "verify", "run", "check", "prove")
     ),
     *((command, "board_file") for command in ("boards", "report", "run", "check")),
     *(("check", "baseline"), ("report", "compare"), ("quantize", "data")),
-    *(("check", "bundle"), ("verify", "windows"), ("run", "windows")),
+    *(("check", "bundle"), ("prove", "bundle"), ("prove", "certificate"), ("verify", "windows"), ("run", "windows")),
     *(("fit", "models"), ("sweep", "inputs")),
     *(("evaluate", name) for name in ("model", "data", "labels", "against", "plan_file")),
 }

@@ -57,15 +57,15 @@ def test_the_page_of_words_is_what_the_commands_have() -> None:
 
 
 def test_options_of_one_word_take_the_same_values() -> None:
-    """But for --input-type, where a file of floats has more types to choose from, --against, and the
-    lists of `fit`. What differs else is what becomes of it."""
+    """But for --input-type, where a file of floats has more types to choose from, --against, the lists
+    of `fit`, and the certificate that `prove` checks. What differs else is what becomes of it."""
     kinds = defaultdict(set)
     for command in app.commands.values():
         for option in command.params:
             if isinstance(option, click.Option) and option.opts[0] != "-o":
                 kinds[option.opts[0]].add((option.type.name, option.metavar, option.is_flag))
     several = {flag for flag, found in kinds.items() if len(found) > 1}
-    assert several == {"--mcu", "--against"}
+    assert several == {"--mcu", "--against", "--check"}
 
 
 def test_the_table_of_options_is_whole() -> None:

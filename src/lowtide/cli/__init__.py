@@ -12,7 +12,7 @@ from typing import TextIO
 
 import click
 
-from lowtide.cli import deploy, evaluating, lists, many, network, quantizing
+from lowtide.cli import deploy, evaluating, lists, many, network, proving, quantizing
 from lowtide.cli.helping import HelpfulGroup
 from lowtide.errors import FaultError, LowtideError, UsageError
 
@@ -41,6 +41,7 @@ for _command in (
     deploy.run,
     evaluating.evaluate,
     deploy.check,
+    proving.prove,
     many.fit,
     many.sweep,
     quantizing.quantize,

@@ -89,16 +89,23 @@ def _a_package(path: Path, replacing: Replacing) -> None:
     a_bundle(_place(path), replacing)
 
 
-def _made_as(model: str, bundle: Path) -> tuple[Compiled, str | None]:
-    """What the command makes of `model` today that made the bundle in that folder, and which package."""
-    from lowtide.commands.bundles import PLAN, command_of
+def check_no_options(bundle: Path) -> None:
+    """Raise UsageError for an option of the command line that the bundle in that folder answers."""
     from lowtide.commands.options import OPTIONS
 
-    context, plan = click.get_current_context(), given("plan_file")
+    context = click.get_current_context()
     for option in OPTIONS:
         if context.get_parameter_source(option.name) is click.core.ParameterSource.COMMANDLINE:
             flag = option.flag.partition("/")[0]
             raise UsageError(f"the bundle in {bundle} says what {flag} is", f"leave out {flag}")
+
+
+def made_as(model: str, bundle: Path) -> tuple[Compiled, str | None]:
+    """What the command makes of `model` today that made the bundle in that folder, and which package."""
+    from lowtide.commands.bundles import PLAN, command_of
+
+    check_no_options(bundle)
+    plan = given("plan_file")
     words = [model, *command_of(bundle)[1:]]
     if PLAN in words:
         if plan is None:
@@ -436,7 +443,7 @@ def check(
         if bundle is None:
             compiled = compile_once(model, board)
         else:
-            compiled, package = _made_as(model, bundle)
+            compiled, package = made_as(model, bundle)
         with progress("measuring" if board else "predicting"):
             result = verdicts.check(compiled, board, limits, stored, cached=given("cached"))
         if bundle is not None:

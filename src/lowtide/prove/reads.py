@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from lowtide.ir import Tensor
+from lowtide.ir import Tensor, additions
 from lowtide.ir.operands import Operands
 from lowtide.prove.contracts import (
     Call,
@@ -23,7 +23,7 @@ from lowtide.prove.contracts import (
     target,
     whole,
 )
-from lowtide.prove.machine import CONSTANTS, Step
+from lowtide.prove.machine import Step
 from lowtide.prove.memory import Labels, NotProvedError, Value, elements, position_in
 
 Maker = Callable[[Call], Judged]
@@ -120,7 +120,7 @@ def broadcast(call: Call) -> Judged:
         index.append(one.reshape(-1))
     every = [call.input(i) for i in range(count)]
     spread: dict[int, Labels] = {}
-    order: list[int] = []
+    order = _order(call, count)
 
     def wanted(number: int, first: int) -> tuple[Labels, Value | None]:
         """The labels of the elements that an operand gives to those from `first` on of the output."""
@@ -143,26 +143,12 @@ def broadcast(call: Call) -> Judged:
         else:
             reads_elements(step, slot, index[port], bytes_, labels)
 
-    def begins(step: Step, port: int, number: int, first: int) -> bool:
-        slot, label = source(step, port), wanted(number, first)[0][:1]
-        if slot.memory == CONSTANTS:
-            label = step.machine.symbols.resolved(label)
-        return step.label(slot) == int(label[0])
-
-    def ordered(step: Step, first: int) -> None:
-        """Which port is which operand: those of a sum may be the other way round."""
-        swapped = count == 2 and not (begins(step, 0, 0, first) and begins(step, 1, 1, first))
-        swapped = swapped and begins(step, 0, 1, first) and begins(step, 1, 0, first)
-        order.extend([1, 0] if swapped else range(count))
-
     def judge(step: Step) -> None:
         slot = target(step)
         full = made.elements // slot.rows
         first = slot.row * full
         if many != full:
             first += _strip(step, every, made.elements, first, full)
-        if not order:
-            ordered(step, first)
         if (first + many - 1) // full != slot.row or (many != full and many % made.shape[-1]):
             raise NotProvedError(f"it makes {many} elements of a row of {full}")
         for port, number in enumerate(order):
@@ -171,6 +157,15 @@ def broadcast(call: Call) -> Judged:
 
     same = all(size_of(of) == size for of, _ in every)
     return Judged(judge, "same" if same else "never")
+
+
+def _order(call: Call, count: int) -> Sequence[int]:
+    """Which operand each port reads: of a quantised sum the one of the larger scale comes first."""
+    op = call.op
+    if op.type not in ("ADD", "SUB") or call.output()[0].quant is None:
+        return range(count)
+    first = additions.factors(Operands(call.graph, op)).first
+    return first, 1 - first
 
 
 def _strip(

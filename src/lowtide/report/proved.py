@@ -1,0 +1,95 @@
+"""Certificates as text: what is proved of a bundle, and what is not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from lowtide.report.text import plain, table
+
+_DIGITS = 12
+"""Of digests that are shown; the document has them whole."""
+
+
+def certificate_text(document: Mapping[str, Any], *, again: bool) -> str:
+    """A certificate, schema lowtide.certificate/1, as a reader needs it; `again` if it was checked."""
+    proved, files = document["proved"], document["files"]
+    name = plain(document["program"])
+    head = f"{name}: {'the certificate holds' if again else 'proved for all inputs'}"
+    own = {file: digest for file, digest in files.items() if file in (f"{name}.c", f"{name}.h")}
+    digests = {"the model": document["model"]["sha256"], **own}
+    parts = [
+        f"{head}; the last lists say what is not proved",
+        table(
+            "",
+            ("SHA-256 begins with.", "of."),
+            [(digest[:_DIGITS], what) for what, digest in digests.items()],
+        ),
+        f"{proved['runtime']} files of the runtime are those of lowtide {document['lowtide']}.",
+        _data_flow(proved),
+        _products(proved["products"]),
+        _functions(proved["functions"]),
+        _passes(proved["passes"]),
+        _listed("Operators whose arithmetic is tested, and not proved:", document["tested_alone"]),
+        _listed("Not proved:", document["not_proved"]),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _data_flow(proved: Mapping[str, Any]) -> str:
+    left = proved["left_out"]
+    if not proved["steps"]:
+        return f"Data flow and bounds are not proved: {'; '.join(left)}."
+    told = (
+        f"Data flow: each of {proved['steps']:,} steps finds in memory what its operator's definition "
+        "asks for, and nothing outside of the program's memory is read or written."
+    )
+    return told if not left else f"{told[:-1]}; not of {', '.join(left)}."
+
+
+def _products(claims: Sequence[Mapping[str, Any]]) -> str:
+    rows = [
+        (
+            claim["operator"],
+            claim["type"],
+            plain(claim["kernel"]),
+            f"{claim['largest']:,}",
+            "wraps" if claim["wraps"] else f"{claim['head_room_bits']} of {claim['bits']} bits",
+            claim["channel"],
+            f"{claim['thresholds']:,}",
+        )
+        for claim in claims
+    ]
+    if not rows:
+        return ""
+    columns = ("operator", "type.", "kernel.", "largest sum", "head-room", "channel", "thresholds")
+    told = (
+        "Kernels hold the model's weights and biases. No input makes a larger sum, in whatever order "
+        "products are added; `channel` has the least head-room. Outputs were compared with the "
+        "reference's on both sides of each threshold, which proves them at every sum between."
+    )
+    if any(claim["wraps"] for claim in claims):
+        told += " Sums that wrap on the way come back, modulo 2^bits."
+    return table("", columns, rows) + f"\n\n{told}"
+
+
+def _functions(claims: Iterable[Mapping[str, Any]]) -> str:
+    rows = [(c["operator"], c["type"], plain(c["kernel"]), f"{c['inputs']:,}") for c in claims]
+    if not rows:
+        return ""
+    return table("", ("operator", "type.", "kernel.", "inputs, all compared"), rows)
+
+
+def _passes(passes: Mapping[str, Any]) -> str:
+    if not passes["left_out"]:
+        return ""
+    saved = ", ".join(f"{what}: {n:,}" for what, n in passes["left_out"].items()) or "nothing"
+    return (
+        f"Left out: {saved}. Of {passes['constant_channels']:,} channels that are the same for all "
+        f"inputs, intervals of the file's own network confirm {passes['confirmed_by_intervals']:,}."
+    )
+
+
+def _listed(title: str, lines: Iterable[str]) -> str:
+    found = [f"  - {plain(line)}" for line in lines]
+    return "\n".join([title, *found]) if found else ""

@@ -1,0 +1,231 @@
+"""Certificates: of sound bundles they are made and hold; of bundles and certificates with a fault they
+are refused, each for its reason."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+import pytest
+
+from lowtide.commands.certifying import certified
+from lowtide.commands.compiling import Compiled, compile_model
+from lowtide.commands.options import Options
+from lowtide.machines.board import find_target
+from lowtide.prove.certificate import RefusedError, check
+from lowtide.report.data import to_json
+from lowtide.report.proved import certificate_text
+from lowtide.tflite.read import parse
+from networks import compiled
+from odd_nets import odd_network
+
+Files = dict[str, bytes]
+PROGRAMS: Mapping[str, Callable[[], Compiled]] = {
+    "figure1": lambda: compiled("figure1"),
+    "figure1, DSP": lambda: compiled("figure1", Options(target=find_target("cortex-m4"))),
+    "figure1, Helium": lambda: compiled("figure1", Options(target=find_target("cortex-m55"))),
+    "ds-cnn": lambda: compiled("ds-cnn-kws"),
+    "state": lambda: compiled("streaming-wake-word"),
+    "uint8": lambda: compile_model(parse(odd_network(3), path="odd")),
+    "nine bits": lambda: compile_model(parse(odd_network(5), path="odd")),
+    "int16": lambda: compile_model(parse(odd_network(11), path="odd")),
+}
+
+
+@cache
+def program(name: str) -> tuple[Compiled, str]:
+    """A program, and its certificate as it is written."""
+    made = PROGRAMS[name]()
+    return made, to_json(certified(made))
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_sound_bundles_are_certified(name: str) -> None:
+    made, text = program(name)
+    document = json.loads(text)
+    assert check(document, made.model.source, made.files) == document
+    proved = document["proved"]
+    assert proved["data_flow"] and proved["bounds"] and proved["products"]
+    covered = {claim["operator"] for key in ("products", "functions") for claim in proved[key]}
+    alone = {int(told.split()[0]) for told in document["tested_alone"]}
+    assert covered | alone == {op.id for op in made.graph.ops if _is_computed(made, op.id)}
+    assert all(0 <= claim["largest"] < 1 << claim["bits"] - 1 for claim in proved["products"])
+    shown = certificate_text(document, again=True)
+    for told in (*document["not_proved"], *document["tested_alone"], made.name):
+        assert told in shown
+
+
+def _is_computed(made: Compiled, op: int) -> bool:
+    return any(op in claim[0] for claim in json.loads(to_json(certified(made)))["said"]["nodes"])
+
+
+def _edited(files: Mapping[str, bytes], name: str, edit: Callable[[str], str]) -> Files:
+    text = files[name].decode()
+    changed = edit(text)
+    assert changed != text
+    return {**files, name: changed.encode()}
+
+
+def _field(ctype: str, name: str, change: Callable[[int], int]) -> Callable[[str], str]:
+    """Another number in the first params of that type, or in the array that a field of them names."""
+
+    def edit(text: str) -> str:
+        params = text.index(f"static const {ctype} ")
+        found = re.compile(rf"\.{name} = (-?\w+),").search(text, params)
+        assert found is not None
+        if not re.fullmatch(r"-?\d+", found[1]):
+            array = re.compile(rf" {found[1]}\[\d+\][^{{]*\{{\s*(-?\d+)").search(text)
+            assert array is not None
+            found = array
+        return f"{text[: found.start(1)]}{change(int(found[1]))}{text[found.end(1) :]}"
+
+    return edit
+
+
+def _swapped(first: str, second: str, after: str = "") -> Callable[[str], str]:
+    """The first match of a pattern behind `after`, and the next one of another, change places."""
+
+    def edit(text: str) -> str:
+        one = re.compile(first, re.MULTILINE).search(text, text.index(after))
+        assert one is not None
+        two = re.compile(second, re.MULTILINE).search(text, one.end())
+        assert two is not None
+        between = text[one.end() : two.start()]
+        return text[: one.start()] + two[0] + between + one[0] + text[two.end() :]
+
+    return edit
+
+
+def _next(value: int) -> int:
+    return value + 1
+
+
+_CONV, _DEPTHWISE, _WIDE = "lt_conv_packed_s8", "lt_depthwise_mult1_s8", "lt_conv_2x2_s16"
+_SUM = "lt_addition"
+
+FAULTS: Mapping[str, tuple[str, Callable[[str], str]]] = {
+    "a weight": ("figure1", _field(_CONV, "weights", _next)),
+    "a bias": ("figure1", _field(_CONV, "scales", lambda bias: bias + 2)),
+    "half a bias": ("figure1", _field(_CONV, "scales", _next)),
+    "a centre": ("figure1", _field(_CONV, "centre", lambda centre: centre + 2)),
+    "the least output": ("figure1", _field(_CONV, "low", _next)),
+    "the greatest output": ("figure1", _field(_CONV, "high", lambda high: high - 1)),
+    "an input's zero point": ("figure1", _field(_CONV, "input_zero", _next)),
+    "the number of products": ("figure1", _field(_CONV, "quads", _next)),
+    "a window that is taken for a pixel": ("ds-cnn", _field(_CONV, "direct", _next)),
+    "channels": ("figure1", _field(_CONV, "out_c", lambda count: count - 1)),
+    "bits that are flipped": ("figure1", _field(_CONV, "flip", lambda _: 128)),
+    "a depthwise weight": ("ds-cnn", _field(_DEPTHWISE, "weights", _next)),
+    "a multiplier": ("ds-cnn", _field(_DEPTHWISE, "multiplier", lambda m: m - (1 << 22))),
+    "a shift": ("ds-cnn", _field(_DEPTHWISE, "shift", _next)),
+    "a shift beyond its range": ("ds-cnn", _field(_DEPTHWISE, "shift", lambda _: 40)),
+    "an order of rows": ("ds-cnn", _field(_DEPTHWISE, "kernel_h", _next)),
+    "a weight of a DSP's": ("figure1, DSP", _field("lt_conv_4x2_s8", "records", _next)),
+    "a last window": ("figure1, DSP", _field("lt_conv_4x2_s8", "last", lambda _: 30000)),
+    "a weight of Helium's": ("figure1, Helium", _field("lt_conv_vector_s8", "records", _next)),
+    "an entry of a table": ("uint8", _field("lt_lut", "table", lambda entry: entry ^ 1)),
+    "a sum's zero point": ("uint8", _field(_SUM, "output_zero", _next)),
+    "a sum's start": ("uint8", _field(_SUM, "start", lambda start: start + (1 << 20))),
+    "a sum's shift": ("uint8", _field(_SUM, "shift", lambda shift: shift - 1)),
+    "a factor of nine bits": ("nine bits", _field("lt_w9_s8", "weights", _next)),
+    "a double": ("nine bits", _field("lt_fully_connected_u8", "output_zero", _next)),
+    "a factor of int16": ("int16", _field(_WIDE, "factor", lambda factor: factor - (1 << 22))),
+    "a shift of int16": ("int16", _field(_WIDE, "left", _next)),
+    "a weight of int16": ("int16", _field("lt_depthwise_s16", "weights", _next)),
+    "the order of steps": (
+        "figure1",
+        _swapped(r"\{ 1, 1 \}", r"\{ 2, 1 \}", "lt_turn figure1_turns"),
+    ),
+    "kernels of one another's params": ("ds-cnn", _swapped(rf"{_CONV}_row", rf"{_DEPTHWISE}_row")),
+    "params of another operator": (
+        "ds-cnn",
+        _swapped(r"ds_cnn_kws_params_2,", r"ds_cnn_kws_params_4,"),
+    ),
+    "a value after a reset": (
+        "state",
+        lambda text: re.sub(r"(memset\([^,]+, )-?\d+", r"\g<1>5", text),
+    ),
+}
+"""What is wrong -> the program, and what becomes of its C."""
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_bundles_with_a_fault_are_refused(fault: str) -> None:
+    name, edit = FAULTS[fault]
+    made, text = program(name)
+    files = _edited(made.files, f"{made.name}.c", edit)
+    with pytest.raises(RefusedError, match="not proved"):
+        certified(made, files)
+    with pytest.raises(RefusedError, match="not proved"):
+        check(json.loads(text), made.model.source, files)
+
+
+def test_what_else_makes_another_bundle() -> None:
+    """Memory that is too small, the runtime, a file that is missing, another model."""
+    made, text = program("figure1")
+    document, source = json.loads(text), made.model.source
+    small = _edited(
+        made.files, "figure1.h", lambda code: re.sub(r"(ARENA_SIZE) \d+", r"\1 64", code)
+    )
+    runtime = _edited(made.files, "lt_conv_packed.c", lambda code: code.replace("+", "-", 1))
+    comment = _edited(made.files, "figure1.c", lambda code: code.replace("/* ", "/*  ", 1))
+    missing = {name: code for name, code in made.files.items() if name != "figure1.h"}
+    for files, why in (
+        (small, "not proved"),
+        (runtime, "lt_conv_packed.c is not the runtime's"),
+        (missing, "the bundle lacks 'figure1.h'"),
+        (comment, r"it says files\.figure1\.c is"),  # another file, though as good as this one
+    ):
+        with pytest.raises(RefusedError, match=why):
+            check(document, source, files)
+    with pytest.raises(RefusedError):
+        check(document, program("ds-cnn")[0].model.source, made.files)
+
+
+def _set(document: Any, path: str, value: object) -> None:
+    *most, last = path.split(".")
+    for key in most:
+        document = document[int(key) if key.isdigit() else key]
+    document[last] = value
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("schema", "lowtide.certificate/2"),
+        ("model.sha256", "0" * 64),
+        ("proved.steps", 1),
+        ("proved.products.0.head_room_bits", 31),
+        ("proved.products.0.least", 0),
+        ("tested_alone", []),
+        ("not_proved", []),
+        ("said.nodes", []),
+        ("said.nodes", 7),
+        ("said.asked.simplify", 1),
+        ("said.asked.more", 1),
+        ("said.kernels", [True]),
+        ("said", None),
+        ("program", "other"),
+        ("more", 1),
+    ],
+)
+def test_certificates_that_were_changed_are_refused(path: str, value: object) -> None:
+    made, text = program("figure1")
+    document = json.loads(text)
+    _set(document, path, value)
+    with pytest.raises(RefusedError):
+        check(document, made.model.source, made.files)
+
+
+def test_the_checker_does_not_import_the_compiler() -> None:
+    code = "import sys, lowtide.prove.__main__; print(*sorted(m for m in sys.modules if 'lowtide' in m))"
+    command = [sys.executable, "-c", code]
+    loaded = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    rooms = {name.split(".")[1] for name in loaded if "." in name}
+    assert not rooms & {"lower", "rows", "plans", "place", "program", "order", "commands", "report"}
+    assert {name for name in loaded if name.startswith("lowtide.emit.")} == {"lowtide.emit.runtime"}
