@@ -51,6 +51,7 @@ hunt: $(STAMP) ## Hunt for wrong bytes with fresh random networks and kernel cas
 .PHONY: bench
 bench: $(STAMP) ## Measure everything, print it, store the documents' figures (about half an hour)
 	bench/run stack --store
+	-bench/run coverage --store
 	bench/run examples --store
 	bench/run reorder --store
 	bench/run state --store
