@@ -62,7 +62,9 @@ def test_what_cannot_be_asked(bundle: Path, tmp_path: Path) -> None:
     both = ("prove", MODEL, "--bundle", bundle, "--check", file)
     refused(call("prove", MODEL, "--check", file), 2, "a certificate is of a model", "--bundle DIR")
     refused(call(*both, "-o", tmp_path / "c.json"), 2, "--check makes no certificate", "-o")
-    refused(call(*both, "--slices"), 2, f"the bundle in {bundle} says what --slices is", "leave out")
+    refused(
+        call(*both, "--slices"), 2, f"the bundle in {bundle} says what --slices is", "leave out"
+    )
     refused(call(*both), 2, "cannot read what is to be checked", "check the paths")
     refused(call("prove", MODEL, "--bundle", tmp_path), 2, "has no README.md", "name the folder")
     model = tmp_path / "m.tflite"

@@ -60,7 +60,8 @@ READ = {
     ),
     *((command, "board_file") for command in ("boards", "report", "run", "check")),
     *(("check", "baseline"), ("report", "compare"), ("quantize", "data")),
-    *(("check", "bundle"), ("prove", "bundle"), ("prove", "certificate"), ("verify", "windows"), ("run", "windows")),
+    *(("check", "bundle"), ("prove", "bundle"), ("prove", "certificate")),
+    *(("verify", "windows"), ("run", "windows")),
     *(("fit", "models"), ("sweep", "inputs")),
     *(("evaluate", name) for name in ("model", "data", "labels", "against", "plan_file")),
 }
