@@ -48,6 +48,11 @@ _EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
         "model.tflite --input streamed --samples 20",
         "zoo:streaming-wake-word",
     ),
+    "prove": (
+        "model.tflite -o certificate.json",
+        "model.tflite --bundle build/model -o certificate.json",
+        "model.tflite --bundle build/model --check certificate.json",
+    ),
     "run": (
         "model.tflite --board mps2-an386",
         "model.tflite --board mps2-an386 --profile",
