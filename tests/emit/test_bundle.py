@@ -172,7 +172,7 @@ def test_a_users_file_stays() -> None:
     mine = {"lt_pool.c": "int mine;", "lt_mine.c": "int mine;", "lowtide_old.h": "", "main.c": ""}
     assert superseded(mine, []) == ()
     assert superseded({**mine, "README.md": "lt_pool.c, lt_mine.c"}, []) == ()
-    readme = listed(["net.c", "net.h", "README.md", "lowtide_old.h", "lt_pool.c"], "net")
+    readme = listed(["README.md", "lowtide_old.h", "lt_pool.c"])
     assert readme == "Kernels in this folder: lowtide_old.h, lt_pool.c"
     assert superseded({**mine, "README.md": readme}, []) == ("lowtide_old.h", "lt_pool.c")
     assert superseded({"lt_pool.c": kernel_files()["lt_pool.c"]}, []) == ("lt_pool.c",)

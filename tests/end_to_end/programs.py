@@ -111,14 +111,26 @@ def run_main(
     declarations: str = "",
     flags: Sequence[str] = (),
 ) -> str:
-    """Build `programs` and a main with `body` under sanitizers, run it, and return what it printed.
+    """Build `programs` and a main with `body` as `run_with`."""
+    includes = "".join(f'#include "{program.name}.h"\n' for program in programs)
+    return run_with(folder, merged(*programs), body, includes + declarations, flags)
+
+
+def run_with(
+    folder: Path,
+    files: Mapping[str, bytes],
+    body: str,
+    declarations: str,
+    flags: Sequence[str] = (),
+) -> str:
+    """Build `files` and a main with `body` under sanitizers, run it, and return what it printed.
 
     CHECK(x) in the body ends the program, and fails the test, if x does not hold.
     """
-    includes = "".join(f'#include "{program.name}.h"\n' for program in programs)
-    main = f"{_START}{includes}{declarations}\nint main(void)\n{{\n{body}\n    return 0;\n}}\n"
-    files = {**merged(*programs), "main.c": main.encode()}
-    program, warnings = build_program(files, folder, [*CHECKED, *flags])
+    main = f"{_START}{declarations}\nint main(void)\n{{\n{body}\n    return 0;\n}}\n"
+    program, warnings = build_program(
+        {**files, "main.c": main.encode()}, folder, [*CHECKED, *flags]
+    )
     assert warnings == ""
     ran = subprocess.run(
         [program],

@@ -220,15 +220,15 @@ static const lt_program tiny_net_program = {
 
 int tiny_net_reset(tiny_net_t *m)
 {
-    return m == NULL || m->bases[0] == NULL ? LT_ERROR_ARGUMENT : LT_OK;
+    return ((m == NULL) || (m->bases[0] == NULL)) ? LT_ERROR_ARGUMENT : LT_OK;
 }
 
 int tiny_net_init(tiny_net_t *m, void *arena, size_t size)
 {
-    if (m == NULL || arena == NULL) {
+    if ((m == NULL) || (arena == NULL)) {
         return LT_ERROR_ARGUMENT;
     }
-    if (size < TINY_NET_ARENA_SIZE || (uintptr_t)arena % TINY_NET_ARENA_ALIGN != 0) {
+    if ((size < TINY_NET_ARENA_SIZE) || (((uintptr_t)arena % TINY_NET_ARENA_ALIGN) != 0U)) {
         return LT_ERROR_ARENA;
     }
     m->bases[0] = arena;
@@ -238,7 +238,7 @@ int tiny_net_init(tiny_net_t *m, void *arena, size_t size)
 
 void *tiny_net_input(tiny_net_t *m, int i)
 {
-    if (m == NULL || m->bases[0] == NULL) {
+    if ((m == NULL) || (m->bases[0] == NULL)) {
         return NULL;
     }
     switch (i) {
@@ -251,7 +251,7 @@ void *tiny_net_input(tiny_net_t *m, int i)
 
 const void *tiny_net_output(const tiny_net_t *m, int i)
 {
-    if (m == NULL || m->bases[0] == NULL) {
+    if ((m == NULL) || (m->bases[0] == NULL)) {
         return NULL;
     }
     switch (i) {

@@ -13,22 +13,24 @@ import pytest
 
 from assembled import assemble
 from lowtide.ir import Graph
+from lowtide.machines.board import find_target
 from lowtide.oracle.interpreters import random_inputs, reference_tensors
 from lowtide.passes import drop_boundary_quantization, fold_pads
+from lowtide.target import ANY, Target
 from lowtide.tflite.read import parse
 from schema_models import Net
 
 _SIDES = [(1, 1, 1, 1), (0, 1, 0, 1), (2, 0, 0, 3), (3, 3, 3, 3), (0, 0, 4, 0)]
 
 
-def differences(data: bytes, graph: Graph) -> list[str]:
+def differences(data: bytes, graph: Graph, target: Target = ANY) -> list[str]:
     """As harness.differences, for a `graph` made of the model; fewer tensors are made there."""
     given = parse(data).graph
     shapes = [(i, given.tensors[i].shape, np.dtype(np.int8)) for i in given.inputs]
     inputs = random_inputs(shapes, 4, 1)
     made = [t for op in graph.ops for t in op.outputs]
     wanted = reference_tensors(data, inputs, made, engine="tflm")
-    assembly = assemble(graph, range(len(graph.ops)))
+    assembly = assemble(graph, range(len(graph.ops)), target=target)
     lines = []
     with tempfile.TemporaryDirectory() as path:
         program = harness._build(Path(path), assembly)
@@ -108,6 +110,24 @@ def test_convolutions_do_the_pad_before_them(batch: int) -> None:
     graph = fold_pads(parse(data).graph)
     assert {op.type for op in graph.ops} == {"CONV_2D", "DEPTHWISE_CONV_2D"}
     assert differences(data, graph) == []
+
+
+@pytest.mark.parametrize("core", ["any", "cortex-m4", "cortex-m55"])
+def test_windows_may_lie_in_padding_alone(core: str) -> None:
+    """Rows and columns of them: what is at hand is no row, and no pair of rows."""
+    net = Net(zero=-5)
+    image = net.input((1, 6, 24, 16))
+    for sides in ((6, 0, 1, 1), (0, 7, 12, 0), (9, 9, 0, 20)):
+        depthwise(net, padded(net, image, sides), (5, 5), 1)
+        depthwise(net, padded(net, image, sides), (1, 5), 1)
+        depthwise(net, padded(net, image, sides), (5, 9), 1)
+        depthwise(net, padded(net, image, sides), (5, 1), 1)
+        depthwise(net, padded(net, image, sides), (3, 3), 1)
+        convolution(net, padded(net, image, sides), (5, 3), 1, 1)
+    data = net.build()
+    graph = fold_pads(parse(data).graph)
+    assert {op.type for op in graph.ops} == {"CONV_2D", "DEPTHWISE_CONV_2D"}
+    assert differences(data, graph, find_target(core)) == []
 
 
 @pytest.mark.parametrize("batch", [1, 3])

@@ -19,6 +19,7 @@ RANGES = {
     "UINT8": (0, 255),
     "INT16": (-32768, 32767),
     "INT32": (-(1 << 31), (1 << 31) - 1),
+    "UINT32": (0, (1 << 32) - 1),
     "INT64": (-(1 << 63), (1 << 63) - 1),
     "BOOL": (0, 1),
 }
@@ -27,6 +28,7 @@ TYPES: dict[str, Any] = {
     "UINT8": np.uint8,
     "INT16": np.int16,
     "INT32": np.int32,
+    "UINT32": np.uint32,
     "INT64": np.int64,
     "BOOL": np.bool_,
     "FLOAT32": np.float32,

@@ -15,7 +15,16 @@ from .arithmetic import RANGES, TYPES, Ints, quantize_multiplier, scaled
 from .drawing import Case, Draw, RedrawError
 
 _TYPES = ("INT8", "INT8", "UINT8", "INT16", "INT32", "INT64", "BOOL")
-_NUMBERS = {"FLOAT32": 0, "INT32": 2, "UINT8": 3, "INT64": 4, "BOOL": 6, "INT16": 7, "INT8": 9}
+_NUMBERS = {
+    "FLOAT32": 0,
+    "INT32": 2,
+    "UINT8": 3,
+    "INT64": 4,
+    "BOOL": 6,
+    "INT16": 7,
+    "INT8": 9,
+    "UINT32": 15,
+}
 
 
 def _shape(draw: Draw, least: int = 1, most: int = 4) -> tuple[int, ...]:
@@ -258,10 +267,12 @@ def choose(draw: Draw) -> Case:
 
 
 def cast(draw: Draw) -> Case:
-    """CAST between integers."""
-    source, target = (draw.one(*dict.fromkeys(_TYPES)) for _ in range(2))
+    """CAST between integers, and to float32."""
+    kinds = (*dict.fromkeys(_TYPES), "UINT32")
+    source, target = draw.one(*kinds), draw.one(*kinds, "FLOAT32")
     x, values = draw.input(_shape(draw), source)
-    made = values.astype(TYPES[target]).astype(np.int64)
+    made = values.astype(TYPES[target])
+    made = made if target == "FLOAT32" else made.astype(np.int64)
     out = draw.tensor(made.shape[1:], target)
     options = {"in_data_type": _NUMBERS[source], "out_data_type": _NUMBERS[target]}
     return draw.case("CAST", (x,), (out,), (made,), ("CastOptions", options))

@@ -263,26 +263,30 @@ def _made(draw: Draw, layer: Layer, sums: Ints) -> Map:
 
 
 def _framed(draw: Draw, dtype: str, shape: tuple[int, ...], window: Window) -> Map:
-    """A map of `shape` that a PAD makes of an input. A window that is no SAME one can do that as well,
-    and then some windows lie in padding alone."""
+    """A map that a PAD makes of an input of `shape`. A window that is no SAME one can do that as well,
+    and then some windows lie in padding alone: now and then, several beside each other."""
     size, _, apart, _ = window
-    most = [1 + (k - 1) * d for k, d in zip(size, apart, strict=True)]
-    sides = [(draw.within(0, n + 1), draw.within(0, n + 1)) for n in most]
-    inner = [n - sum(side) for n, side in zip(shape[1:3], sides, strict=True)]
-    if min(inner) < 1:
-        raise RedrawError
+    far = draw.often(1, 9, share=0.85)
+    most = [far + 1 + (k - 1) * d for k, d in zip(size, apart, strict=True)]
+    sides = [(draw.within(0, n), draw.within(0, n)) for n in most]
     scale, zero = draw.scale(), draw.zero(dtype)
-    x, values = draw.input((shape[0], *inner, shape[3]), dtype, scale, zero)
+    x, values = draw.input(shape, dtype, scale, zero)
     made = np.pad(values, [(0, 0), (0, 0), *sides, (0, 0)], constant_values=zero)
-    out = draw.tensor(shape, dtype, scale, zero)
+    out = draw.tensor(made.shape[1:], dtype, scale, zero)
     at = draw.constant(np.array([(0, 0), *sides, (0, 0)]), "INT32")
     draw.op("PAD", (x, at), (out,), ("PadOptions", {}), 2)
     return Map(out, made, dtype, scale, zero)
 
 
-def _source(draw: Draw, dtype: str, shape: tuple[int, ...], window: Window) -> Map | None:
-    """What a convolution reads, if it is no input."""
-    return _framed(draw, dtype, shape, window) if not window[3] and draw.chance(0.4) else None
+def _source(
+    draw: Draw, dtype: str, channels: int, window: Window
+) -> tuple[tuple[int, ...], Map | None]:
+    """The shape of what a convolution reads, and that, if it is no input."""
+    shape = map_shape(draw, channels)
+    if window[3] or draw.chance(0.6):
+        return shape, None
+    source = _framed(draw, dtype, shape, window)
+    return source.values.shape[1:], source
 
 
 def convolve(
@@ -327,8 +331,7 @@ def conv(draw: Draw) -> Case:
     if dtype != "UINT8" and draw.chance(0.06):
         groups = draw.one(2, 3, 4)
         in_c, out_c = groups * draw.within(1, 8), groups * draw.within(1, 6)
-    shape = map_shape(draw, in_c)
-    source = _source(draw, dtype, shape, window)
+    shape, source = _source(draw, dtype, in_c, window)
     return draw.done(convolve(draw, dtype, shape, out_c, window, groups, source))
 
 
@@ -363,9 +366,8 @@ def depthwise(draw: Draw) -> Case:
     """DEPTHWISE_CONV_2D."""
     dtype = _type(draw)
     multiple = draw.often(1, 2, 3, 4, 8, share=0.75)
-    shape = map_shape(draw, draw.within(1, 40))
     window = window_of(draw)
-    source = _source(draw, dtype, shape, window)
+    shape, source = _source(draw, dtype, draw.within(1, 40), window)
     return draw.done(convolve_depthwise(draw, dtype, shape, multiple, window, source))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -52,3 +54,9 @@ def test_memory_ends_at_edges(board: str) -> None:
 @pytest.mark.parametrize("board", PLACES)
 def test_cases_on_boards(board: str) -> None:
     assert [str(found) for found in on_board(board, list(FAMILIES), 40_000, 2).finds] == []
+
+
+def test_the_page_says_how_many_there_are() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "how-tested.md").read_text("utf-8")
+    assert f"{len(FAMILIES)} families draw cases" in text
+    assert f"{len(PLACES)} emulated boards" in text

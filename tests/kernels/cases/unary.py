@@ -7,8 +7,10 @@ leaky_relu.h, integer_ops/logistic.h, integer_ops/tanh.h, softmax.h; and gemmlow
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .arithmetic import (
     RANGES,
@@ -21,6 +23,8 @@ from .arithmetic import (
     wrapped,
 )
 from .drawing import Case, Draw, RedrawError
+
+Singles = NDArray[np.float32]
 
 
 def _shape(draw: Draw) -> tuple[int, ...]:
@@ -210,7 +214,9 @@ def _tanh(x: Ints) -> Ints:
 
 
 def softmax(draw: Draw) -> Case:
-    """SOFTMAX of 8 bits."""
+    """SOFTMAX."""
+    if draw.chance(0.3):
+        return _softmax_16(draw)
     dtype, to = draw.one(("INT8", "INT8"), ("INT8", "INT16"), ("UINT8", "UINT8"))
     scale, zero = float(np.float32(2.0 ** draw.rng.uniform(-9, 1))), draw.zero(dtype)
     beta = float(np.float32(draw.often(1.0, 0.5, 2.0, 0.1, share=0.7)))
@@ -236,6 +242,61 @@ def softmax(draw: Draw) -> Case:
     out = draw.tensor(shape, to, 1 / (1 << bits), out_zero)
     options = ("SoftmaxOptions", {"beta": beta})
     return draw.case("SOFTMAX", (x,), (out,), (made,), options, 2)
+
+
+def _softmax_16(draw: Draw) -> Case:
+    """SoftmaxInt16: exponentials and a reciprocal from tables."""
+    scale = float(np.float32(2.0 ** draw.rng.uniform(-18, -6)))
+    beta = float(np.float32(draw.often(1.0, 0.5, 2.0, 0.1, share=0.7)))
+    shape = (*(draw.within(1, 9) for _ in range(draw.within(0, 3))), draw.within(1, 60))
+    factor = quantize_multiplier(float(np.float32(scale) * np.float32(beta)) / (10.0 / 65535.0))
+    x, values = draw.input(shape, "INT16", scale)
+    ends = RANGES["INT16"]
+    below = values - values.max(axis=-1, keepdims=True)
+    exps = _look_up(_table(10, ends[1], np.exp), np.clip(scaled(below, *factor) + ends[1], *ends))
+    sums = exps.sum(axis=-1, keepdims=True)
+    zeros = np.vectorize(lambda s: 32 - int(s).bit_length())(sums)
+    of = (((sums << (zeros - 1)) + (1 << 13)) >> 14) - (1 << 15) - (1 << 16)
+    reciprocal = _look_up(_table(1, ends[0], _of_one_and_more), np.clip(of, *ends))
+    made = np.clip((exps * reciprocal + (1 << (30 - zeros))) >> (31 - zeros), 0, ends[1])
+    out = draw.tensor(shape, "INT16", 1 / (1 << 15))
+    return draw.case("SOFTMAX", (x,), (out,), (made,), ("SoftmaxOptions", {"beta": beta}), 2)
+
+
+def _table(most: int, zero: int, function: Callable[[Singles], Singles]) -> Ints:
+    """LUTPopulateInt16: a function of 0 to `most`, or of minus that to 0, at 513 places."""
+    scale = np.float32(most) / np.float32(65535)
+    low, high = scale * np.float32(-32768 - zero), scale * np.float32(32767 - zero)
+    step = (high - low) / np.float32(512)
+    inverse = np.float32(65536) / (np.float32(2) / np.float32(65535) * np.float32(65535))
+    at = low + np.arange(513, dtype=np.float32) * step
+    at[512] = high
+    after = function(low + np.arange(1, 514, dtype=np.float32) * step) * inverse
+    here = _to_nearest(function(at) * inverse)
+    between = _to_nearest(function(at + step / np.float32(2)) * inverse)
+    error = _to_nearest((after + here) / np.float32(2)) - between
+    bias = _to_nearest(error / np.float32(2))
+    bias[512] = 0
+    table: Ints = np.clip(here - bias, *RANGES["INT16"]).astype(np.int64)
+    return table
+
+
+def _of_one_and_more(x: Singles) -> Singles:
+    """1 / (1 + x)."""
+    made: Singles = np.reciprocal(x + np.float32(1))
+    return made
+
+
+def _to_nearest(x: Singles) -> Singles:
+    """round(): halves away from zero."""
+    return np.copysign(np.floor(np.abs(x) + np.float32(0.5)), x)
+
+
+def _look_up(table: Ints, x: Ints) -> Ints:
+    """LUTLookup: between two places of the table."""
+    at = 256 + (x >> 7)
+    found: Ints = table[at] + (((table[at + 1] - table[at]) * (x & 127) + 64) >> 7)
+    return found
 
 
 def scaled_up(x: Ints, multiplier: int, shift: int) -> Ints:

@@ -199,7 +199,7 @@ static inline int32_t lt_narrow_s8(int32_t twice, int32_t multiplier, int32_t ce
 static inline int32_t lt_load(const void *from)
 {
     int32_t word;
-    __builtin_memcpy(&word, from, 4);
+    (void)__builtin_memcpy(&word, from, 4);
     return word;
 }
 

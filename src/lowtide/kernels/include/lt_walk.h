@@ -127,7 +127,8 @@ static void advance(const lt_turn *turns, lt_position *at)
 static inline void enter(const lt_turn *turn, lt_position *at)
 {
     lt_loop *const loop = &at->loops[at->depth++];
-    loop->first = ++at->turn;
+    at->turn++;
+    loop->first = at->turn;
     loop->left = turn->steps;
 }
 

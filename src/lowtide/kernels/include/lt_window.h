@@ -16,13 +16,13 @@ static inline void lt_copy(int8_t *to, const int8_t *from, int32_t n)
 {
 #ifdef LT_DSP
     for (; n >= 4; n -= 4, to += 4, from += 4) {
-        __builtin_memcpy(to, from, 4);
+        (void)__builtin_memcpy(to, from, 4);
     }
     for (; n > 0; n--) {
         *to++ = *from++;
     }
 #else
-    memcpy(to, from, (size_t)n);
+    (void)memcpy(to, from, (size_t)n);
 #endif
 }
 
@@ -33,7 +33,7 @@ static inline void lt_fill(int8_t *to, int32_t value, int32_t n)
         *to++ = (int8_t)value;
     }
 #else
-    memset(to, value, (size_t)n);
+    (void)memset(to, value, (size_t)n);
 #endif
 }
 
@@ -43,7 +43,7 @@ static inline void lt_flip_bytes(int8_t *bytes, int32_t n)
 #ifdef LT_DSP
     for (; n >= 4; n -= 4, bytes += 4) {
         int32_t word = (int32_t)((uint32_t)lt_load(bytes) ^ 0x80808080U);
-        __builtin_memcpy(bytes, &word, 4);
+        (void)__builtin_memcpy(bytes, &word, 4);
     }
 #endif
     for (const int8_t *end = bytes + n; bytes != end; bytes++) {

@@ -48,7 +48,7 @@ LT_SHARED void lt_block_run(const lt_block *b, const lt_step *step)
                 const void *in = (const int8_t *)step->in[i] + old * b->in_c;
                 void *to = window + (old - low) * size;
                 lt_step expanding = {&in, &to, scratch, 0};
-                memmove(window, window + (low - before) * size, (size_t)((old - low) * size));
+                (void)memmove(window, window + (low - before) * size, (size_t)((old - low) * size));
                 if (high > old) {
                     b->expand(b->params, old, high - old, &expanding);
                 }
@@ -84,8 +84,8 @@ LT_SHARED void lt_block_run(const lt_block *b, const lt_step *step)
         for (int32_t i = fresh > kept ? fresh - kept : 0; i < fresh; i++) {
             int32_t y = top + kept + i;
             if (rows[kept + i] != NULL && kept > 0) {
-                memcpy((int8_t *)step->out[1 + y % kept] + low * size, rows[kept + i],
-                       (size_t)((next - low) * size));
+                (void)memcpy((int8_t *)step->out[1 + y % kept] + low * size, rows[kept + i],
+                             (size_t)((next - low) * size));
             }
         }
         old = high;

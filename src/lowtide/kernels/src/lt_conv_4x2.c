@@ -155,9 +155,9 @@ static int8_t *copy(int8_t *to, const int8_t *from, int32_t n, int32_t flip)
 {
     uint32_t word, mask = (uint32_t)flip * 0x01010101U;
     for (; n >= 4; n -= 4, from += 4, to += 4) {
-        __builtin_memcpy(&word, from, 4);
+        (void)__builtin_memcpy(&word, from, 4);
         word ^= mask;
-        __builtin_memcpy(to, &word, 4);
+        (void)__builtin_memcpy(to, &word, 4);
     }
     for (; n > 0; n--) {
         *to++ = (int8_t)(*from++ ^ flip);

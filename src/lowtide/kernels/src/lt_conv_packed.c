@@ -27,7 +27,7 @@ static inline int32_t half(const int32_t *weights, int32_t i)
 {
 #ifdef LT_LOW_FIRST
     int16_t value;
-    __builtin_memcpy(&value, __builtin_assume_aligned((const int8_t *)weights + 2 * i, 2), 2);
+    (void)__builtin_memcpy(&value, __builtin_assume_aligned((const int8_t *)weights + 2 * i, 2), 2);
     return value;
 #else
     return i & 1 ? weights[i >> 1] >> 16 : (int16_t)weights[i >> 1];

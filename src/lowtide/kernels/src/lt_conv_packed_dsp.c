@@ -80,7 +80,7 @@ static const int32_t *dot_2x1(const int32_t *w, const int8_t *x, int32_t depth, 
     depth &= 3;
     if (depth != 0) {
         word = 0;
-        __builtin_memcpy(&word, x, (size_t)depth);
+        (void)__builtin_memcpy(&word, x, (size_t)depth);
         even = lt_even(word);
         odd = lt_odd(word);
         r = lt_dual(w[0], even, r);
@@ -175,7 +175,7 @@ static void unpack(int32_t *to, const int8_t *from, int32_t depth)
     }
     if ((depth & 3) != 0) {
         word = 0;
-        __builtin_memcpy(&word, from, (size_t)(depth & 3));
+        (void)__builtin_memcpy(&word, from, (size_t)(depth & 3));
         to[0] = lt_even(word);
         to[1] = lt_odd(word);
     }

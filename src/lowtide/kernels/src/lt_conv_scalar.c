@@ -13,10 +13,12 @@ static inline void copy(int8_t *to, const int8_t *from, int32_t n)
 #ifdef __GNUC__
     if ((((uintptr_t)to | (uintptr_t)from) & 3) == 0) {
         for (; n >= 16; n -= 16, to += 16, from += 16) {
-            __builtin_memcpy(__builtin_assume_aligned(to, 4), __builtin_assume_aligned(from, 4), 16);
+            (void)__builtin_memcpy(__builtin_assume_aligned(to, 4), __builtin_assume_aligned(from, 4),
+                                   16);
         }
         for (; n >= 4; n -= 4, to += 4, from += 4) {
-            __builtin_memcpy(__builtin_assume_aligned(to, 4), __builtin_assume_aligned(from, 4), 4);
+            (void)__builtin_memcpy(__builtin_assume_aligned(to, 4), __builtin_assume_aligned(from, 4),
+                                   4);
         }
     }
 #endif
@@ -43,14 +45,14 @@ LT_APART static void gather(const lt_conv_scalar_s8 *p, const void *const *rows,
     for (int32_t ky = 0; ky < p->kernel_h; ky++) {
         const int8_t *row = rows[ky];
         if (row == NULL) {
-            memset(patch, p->input_zero ^ p->flip, (size_t)run);
+            (void)memset(patch, p->input_zero ^ p->flip, (size_t)run);
         } else if (inside) {
             copy(patch, row + first * p->in_c, run);
         } else {
             int32_t column = first;
             for (int32_t at = 0; at < run; at += p->in_c, column += p->dilation_w) {
                 if (column < 0 || column >= p->in_w) {
-                    memset(patch + at, p->input_zero ^ p->flip, p->in_c);
+                    (void)memset(patch + at, p->input_zero ^ p->flip, p->in_c);
                 } else {
                     copy(patch + at, row + column * p->in_c, p->in_c);
                 }

@@ -184,7 +184,7 @@ LT_SHARED void lt_vector_copy_two(int8_t *to, const void *const *rows, int32_t o
 LT_SHARED void lt_vector_fill(int8_t *to, int32_t value, int32_t n)
 {
     if (n > 0) {
-        memset(to, value, (size_t)n);
+        (void)memset(to, value, (size_t)n);
     }
 }
 

@@ -211,7 +211,7 @@ static void make(lt_3x3_piece *of, int32_t stride)
         unpack(of);
         sum(of, stride);
         for (int32_t i = 0; i < of->n; i++) {
-            memcpy(of->out + i * of->pitch, of->columns + WORDS * (1 + i * stride), 4);
+            (void)memcpy(of->out + i * of->pitch, of->columns + WORDS * (1 + i * stride), 4);
         }
     }
 }

@@ -20,7 +20,8 @@ static int32_t parts(int32_t a, int32_t b)
     return b == 1 ? a : (a + b - 1) / b;
 }
 
-/* The rows that are there, and the pairs of rows that these are in: from the first up to the end. */
+/* The rows that are there, and the pairs of rows that these are in: from the first up to the end. All are
+ * 0 where the whole window lies in padding. */
 typedef struct {
     int32_t row, row_end, pair, pairs;
 } rows_there;
@@ -30,7 +31,10 @@ static rows_there find_rows(const lt_depthwise_columns_s8 *p, const void *const 
     rows_there of = {0, p->kernel_h, 0, 0};
     for (; of.row < of.row_end && in[of.row] == NULL; of.row++) {
     }
-    for (; of.row_end > of.row && in[of.row_end - 1] == NULL; of.row_end--) {
+    if (of.row == of.row_end) {
+        return (rows_there){0, 0, 0, 0};
+    }
+    for (; in[of.row_end - 1] == NULL; of.row_end--) {
     }
     of.pair = of.row / 2;
     of.pairs = (of.row_end + 1) / 2 - of.pair;

@@ -315,6 +315,8 @@ LT_SHARED void lt_planes_run(lt_planes *of)
         make = pixels_few;
     } else if (of->taps == 9 && (of->advance == 3 || of->advance == 6)) {
         make = of->advance == 3 ? pixels_3 : pixels_6;
+    } else {
+        /* any shape */
     }
     int32_t words = of->taps + 12, there = of->columns, left = of->pitch, offset = from.offset;
     const int32_t *record = of->record;

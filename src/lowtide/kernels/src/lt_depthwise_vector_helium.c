@@ -161,9 +161,13 @@ static edges edges_of(const lt_taps *of)
     int32_t second = limited(of->from - of->stride, 0, width), end = limited(of->to - of->stride, second, width);
     int32_t first = limited(of->from, 0, width), last = limited(of->to, first, width);
     if (of->again) { /* the first is there */
-        first = last = end;
+        last = end;
+        first = end;
     } else if (of->other == 0) { /* there is no second */
-        second = end = first;
+        end = first;
+        second = first;
+    } else {
+        /* both read */
     }
     edges found = {second, first < end ? first : end, first < end ? end : first, last, first < end};
     return found;

@@ -23,12 +23,12 @@ LT_SHARED void lt_flip_row(const void *params, const lt_step *step)
 #elif defined(LT_DSP)
     for (; left >= 16; left -= 16, in += 16, out += 16) {
         uint32_t words[4];
-        memcpy(words, in, sizeof words);
+        (void)memcpy(words, in, sizeof words);
         words[0] ^= 0x80808080U;
         words[1] ^= 0x80808080U;
         words[2] ^= 0x80808080U;
         words[3] ^= 0x80808080U;
-        memcpy(out, words, sizeof words);
+        (void)memcpy(out, words, sizeof words);
     }
 #endif
     for (; left > 0; left--) {

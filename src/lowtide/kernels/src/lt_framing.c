@@ -7,13 +7,13 @@
 static void copy(int16_t *to, const int16_t *from, uint32_t count)
 {
     if (count != 0) {
-        memmove(to, from, count * sizeof *to);
+        (void)memmove(to, from, count * sizeof *to);
     }
 }
 
 static void clear(int16_t *to, uint32_t count)
 {
-    memset(to, 0, count * sizeof *to);
+    (void)memset(to, 0, count * sizeof *to);
 }
 
 /* `held` becomes the last `count` of itself and `more` new samples. */

@@ -52,7 +52,7 @@ LT_SHARED void *lt_hop_next_row(const lt_hops *hops, void *net)
         if (row == NULL) {
             return NULL;
         }
-        memset(row, 0, hops->row_bytes);
+        (void)memset(row, 0, hops->row_bytes);
         (void)lt_stream_row_done(hops->program, net);
     }
     return next(hops, net);
@@ -110,7 +110,7 @@ LT_SHARED int lt_hop_push_rows(const lt_hops *hops, void *net, const void *rows,
         if (row == NULL) {
             return LT_ERROR_ARGUMENT;
         }
-        memcpy(row, from, hops->row_bytes);
+        (void)memcpy(row, from, hops->row_bytes);
         status = lt_hop_row_done(hops, net);
     }
     return status;

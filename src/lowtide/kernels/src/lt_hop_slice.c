@@ -11,7 +11,7 @@ LT_SHARED int lt_hop_slice_exchange(const lt_program *program, void *net)
     void *const row = lt_row(program, &m->stream.at, net);
     if (m->zeros > 0) {
         m->zeros--;
-        memset(row, 0, hops->row_bytes);
+        (void)memset(row, 0, hops->row_bytes);
         return LT_OK;
     }
     const int at = hops->window - m->left;

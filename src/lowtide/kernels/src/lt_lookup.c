@@ -13,7 +13,7 @@ LT_SHARED void lt_lookup_row(const void *params, const lt_step *step)
     uint8_t *out = step->out[0];
     for (int32_t i = 0; i < p->count; i++) {
         int32_t at = lt_clamp(index[i], 0, p->size - 1);
-        memcpy(out, (const uint8_t *)step->in[0] + at * p->bytes, (size_t)p->bytes);
+        (void)memcpy(out, (const uint8_t *)step->in[0] + at * p->bytes, (size_t)p->bytes);
         out += p->bytes;
     }
 }

@@ -88,5 +88,5 @@ LT_SHARED void lt_lstm_s8_row(const void *params, const lt_step *step)
         int32_t made = scale(gates[u] * gates[OUTPUT * n + u], by_output) + p->hidden_zero;
         out[u] = (int8_t)lt_clamp(made, INT8_MIN, INT8_MAX);
     }
-    memcpy(hidden, out, (size_t)n);
+    (void)memcpy(hidden, out, (size_t)n);
 }

@@ -67,5 +67,5 @@ LT_SHARED void lt_lstm_s16_row(const void *params, const lt_step *step)
         int32_t made = scale(p, gates[u] * gates[OUTPUT * n + u], 2 * GATES + 2) + p->hidden_zero;
         out[u] = (int16_t)lt_clamp_s16(made);
     }
-    memcpy(hidden, out, (size_t)n * sizeof *out);
+    (void)memcpy(hidden, out, (size_t)n * sizeof *out);
 }

@@ -11,7 +11,7 @@ static void copy(uint8_t *to, const uint8_t *from, int32_t n)
     if (n == 1) {
         *to = *from;
     } else {
-        memcpy(to, from, (size_t)n);
+        (void)memcpy(to, from, (size_t)n);
     }
 }
 
@@ -59,10 +59,10 @@ LT_SHARED void lt_split_row(const void *params, const lt_step *step)
 static uint8_t *fill(const lt_pad *p, uint8_t *out, int32_t n)
 {
     if (p->size == 1) {
-        memset(out, p->value[0], (size_t)n);
+        (void)memset(out, p->value[0], (size_t)n);
     } else {
         for (int32_t i = 0; i < n; i += p->size) {
-            memcpy(out + i, p->value, (size_t)p->size);
+            (void)memcpy(out + i, p->value, (size_t)p->size);
         }
     }
     return out + n;
@@ -77,7 +77,7 @@ LT_SHARED void lt_pad_row(const void *params, const lt_step *step)
         if (in == NULL) {
             out = fill(p, out, p->bytes);
         } else {
-            memcpy(out, in + i * p->bytes, (size_t)p->bytes);
+            (void)memcpy(out, in + i * p->bytes, (size_t)p->bytes);
             out += p->bytes;
         }
         out = fill(p, out, i + 1 < p->runs ? p->between : p->after);

@@ -16,7 +16,7 @@ LT_SHARED void lt_pick_row(const void *params, const lt_step *step)
             from = step->in[p->rows == NULL ? 0 : p->rows[i]];
             from += p->pieces[i] * p->bytes;
         }
-        memcpy(out, from, (size_t)p->bytes);
+        (void)memcpy(out, from, (size_t)p->bytes);
         out += p->bytes;
     }
 }

@@ -39,5 +39,5 @@ LT_SHARED void lt_slide_buffer(const void *params, const lt_step *step)
         left %= 32;
     }
 #endif
-    memmove(to, from, left);
+    (void)memmove(to, from, left);
 }

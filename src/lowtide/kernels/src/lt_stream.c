@@ -125,7 +125,7 @@ LT_SHARED int lt_stream_push_rows(const lt_program *program, void *net, const vo
     for (; status == LT_OK && n > 0; n--) {
         status = reach_row(program, net);
         if (status == LT_OK) {
-            memcpy(lt_stream_next_row(program, net), from, bytes);
+            (void)memcpy(lt_stream_next_row(program, net), from, bytes);
             from += bytes;
             status = lt_stream_row_done(program, net);
         }

@@ -10,7 +10,7 @@ LT_SHARED int32_t lt_svdf_move(int8_t *state, const int8_t *times, int32_t n, in
 {
     for (; n > 4; n -= 4, state += 4, times += 4) {
         int32_t x = lt_load(state + 1), w = lt_load(times);
-        __builtin_memcpy(state, &x, 4);
+        (void)__builtin_memcpy(state, &x, 4);
         sum = lt_dual(lt_even(x), lt_even(w), sum);
         sum = lt_dual(lt_odd(x), lt_odd(w), sum);
     }

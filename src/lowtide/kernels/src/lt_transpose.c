@@ -25,7 +25,7 @@ LT_SHARED void lt_transpose_row(const void *params, const lt_step *step)
             continue;
         }
         for (int32_t j = 0; j < p->count1; j++) {
-            memcpy(out, run + j * p->pitch1, (size_t)p->bytes);
+            (void)memcpy(out, run + j * p->pitch1, (size_t)p->bytes);
             out += p->bytes;
         }
     }

@@ -17,7 +17,7 @@ LT_SHARED void lt_update_row(const void *params, const lt_step *step)
     const lt_update *p = params;
     const uint8_t *box = step->in[1];
     uint8_t *out = step->out[0];
-    memcpy(out, step->in[0], (size_t)p->row);
+    (void)memcpy(out, step->in[0], (size_t)p->row);
     int32_t row = step->row, at = 0, pitch = 1; /* of the box, in rows */
     for (int32_t d = p->leading - 1; d >= 0; d--) {
         int32_t index = row % p->shape[d] - start(p, step->in[2], d);
@@ -43,6 +43,6 @@ LT_SHARED void lt_update_row(const void *params, const lt_step *step)
             rest /= p->box[d];
             pitch *= p->shape[d];
         }
-        memcpy(out + to * p->bytes, box + i * run, (size_t)run);
+        (void)memcpy(out + to * p->bytes, box + i * run, (size_t)run);
     }
 }
