@@ -61,6 +61,9 @@ _QUICKER = 3
 Found = tuple[int, list[int]]
 """How much work was done since the one before, and where the boxes lie by what was found now."""
 
+Attempt = tuple[int, list[int] | None]
+"""The same; None where nothing better was found since the one before."""
+
 
 class Anytime:
     """The best placement found so far; it can be asked for a better one as long as there may be one."""
@@ -77,8 +80,10 @@ class Anytime:
         self._bound = bound
         self._attempts = _attempts(rows, levels, borders, bound)
         self._rows = rows
-        self._spent, self.best = next(self._attempts)
-        self.top = height(rows.boxes, self.best)
+        self._spent, first = next(self._attempts)
+        assert first is not None
+        self.best = first
+        self.top = height(rows.boxes, first)
 
     def until(self, effort: int) -> list[int]:
         """The best offsets once so much work was done in all."""
@@ -91,7 +96,7 @@ class Anytime:
             work, offsets = attempt
             self._spent += work
             left.spend(work)
-            if (top := height(self._rows.boxes, offsets)) < self.top:
+            if offsets is not None and (top := height(self._rows.boxes, offsets)) < self.top:
                 self.best, self.top = offsets, top
         return self.best
 
@@ -145,14 +150,15 @@ class _Climb:
         self._price = _price(level)
         self._first = max(_SLICE, sum(map(look, level.boxes.meets)) // _PART)
 
-    def go(self) -> Iterator[Found]:
+    def go(self) -> Iterator[Attempt]:
         """Repair for longer than the last time."""
         level, before = self.level, self.top
         left = self._first << min(self._turn - self.idle // 2, _LONGEST)
         for looks, offsets in repairs(level.boxes, level.known, self.best, self._bound, self._turn):
             work = 1 + int(looks * self._price)
             left -= work
-            self.best = offsets
+            if offsets is not None:
+                self.best = offsets
             yield work, offsets
             if left <= 0:
                 break
@@ -172,7 +178,7 @@ class _Climb:
 
 def _attempts(
     rows: Level, levels: Callable[[], Sequence[Level]], borders: Sequence[int], bound: int
-) -> Iterator[Found]:
+) -> Iterator[Attempt]:
     """Attempts until one shows that nothing is lower; the first, of rows as they are, gives a placement
     in any case."""
     fits = _Fits(rows, borders, bound)
@@ -180,10 +186,11 @@ def _attempts(
     others = _others(fits, levels, climbs, bound)
     for effort, left in _FEW:
         best: list[int] | None = None
+        top = 0
         for work, offsets in _few(fits, bound, min(effort, _PER_BOX * len(rows.boxes))):
             yield work, offsets
-            if best is None or height(rows.boxes, offsets) < height(rows.boxes, best):
-                best = offsets
+            if offsets is not None and (best is None or height(rows.boxes, offsets) < top):
+                best, top = offsets, height(rows.boxes, offsets)
         if best is not None:
             climbs.append(_Climb(rows, best, bound))
         while left > 0:
@@ -194,7 +201,7 @@ def _attempts(
             left -= attempt[0]
 
 
-def _few(fits: _Fits, bound: int, effort: int) -> Iterator[Found]:
+def _few(fits: _Fits, bound: int, effort: int) -> Iterator[Attempt]:
     """First fits of rows, and repairs of the best few, with so much effort in all."""
     boxes, known, price = fits.level.boxes, fits.level.known, _price(fits.level)
     chosen: list[list[int]] = []
@@ -214,12 +221,12 @@ def _few(fits: _Fits, bound: int, effort: int) -> Iterator[Found]:
             each = effort // len(chosen) // WAYS
             for looks, better in repairs(boxes, known, offsets, bound, turn, each):
                 yield 1 + int(looks * price), better
-                offsets = better
+                offsets = offsets if better is None else better
 
 
 def _others(
     fits: _Fits, levels: Callable[[], Sequence[Level]], climbs: list[_Climb], bound: int
-) -> Iterator[Found]:
+) -> Iterator[Attempt]:
     """Repairs of what has come furthest among `climbs`, and of more first fits and rings."""
     rows = fits.level
     begun: set[tuple[int, int]] = set()
@@ -239,9 +246,9 @@ def _others(
         climb = min(climbs, key=lambda climb: climb.rank)
         if climb.rank == inf:
             return
-        for work, offsets in climb.go():
+        for work, better in climb.go():
             ahead += work
-            yield work, _of_rows(rows, climb.level, offsets)
+            yield work, None if better is None else _of_rows(rows, climb.level, better)
         if climb.ended and climb.level is rows:
             return
         if climb.top < low:

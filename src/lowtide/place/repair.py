@@ -49,9 +49,9 @@ def repairs(
     bound: int,
     turn: int = 0,
     effort: int = 1 << 60,
-) -> Iterator[tuple[int, list[int]]]:
-    """Offsets of no greater height than `offsets`, the same for boxes in `known`, better and better;
-    before each, how much work it took since the one before: boxes looked at.
+) -> Iterator[tuple[int, list[int] | None]]:
+    """Offsets of less height than `offsets`, the same for boxes in `known`, better and better, or None
+    if none were found yet; before each, how much work it took since the one before: boxes looked at.
 
     It ends at a height of `bound`, or where what is known leaves no room, or when boxes that are placed
     have looked at about `effort` others. `turn` says which of several ways to go: in what a box weighs
@@ -64,6 +64,7 @@ def repairs(
     while least < most and effort > 0:
         target = most - max(1, (most - least) // _STEPS[turn % len(_STEPS)])
         work, left = search.lower(target), effort
+        found: list[int] | None = None
         while search.out and left > 0:
             looks, possible = search.settle(target, min(_TURN, left))
             work += looks
@@ -72,13 +73,13 @@ def repairs(
                 least, left = target + 1, effort
                 search.restore(best)
             elif search.out:
-                yield work, best
+                yield work, None
                 work = 0
             else:
-                best = list(search.at)
+                found = best = list(search.at)
                 most = height(boxes, best)
         effort = left
-        yield work, best
+        yield work, found
 
 
 class _Search:
