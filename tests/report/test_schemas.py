@@ -34,6 +34,8 @@ def objects(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[
     for key in ("items", "additionalProperties"):
         if isinstance(schema.get(key), dict):
             yield from objects(schema[key], f"{path}/{key}")
+    for name, inner in schema.get("$defs", {}).items():
+        yield from objects(inner, f"{path}/{name}")
 
 
 def test_every_document_has_a_schema() -> None:
@@ -53,6 +55,18 @@ def test_schemas_are_strict_and_told(name: str) -> None:
     for path, part in objects(schema):
         assert part["additionalProperties"] is False, path
         assert all(inner.get("description") for inner in part["properties"].values()), path
+
+
+def test_what_schemas_share_is_the_same_in_each() -> None:
+    """Each file has all that it refers to, as a reader may take it alone."""
+    shared: dict[str, Any] = {}
+    for name in NAMES:
+        schema = data.schema_of(name)
+        own = schema.get("$defs", {})
+        assert set(re.findall(r'"#/\$defs/(\w+)"', json.dumps(schema))) == set(own), name
+        assert json.dumps(schema).count('"$ref"') == json.dumps(schema).count('"#/$defs/'), name
+        for part, meaning in own.items():
+            assert shared.setdefault(part, meaning) == meaning, f"{name}: {part}"
 
 
 def test_a_document_that_is_wrong_is_refused() -> None:
