@@ -9,7 +9,7 @@ STAMP := $(VENV)/.installed
 
 .PHONY: help
 help: ## Show this help
-	@echo "lowtide: run a quantised .tflite network in the least RAM, bit for bit the same"
+	@echo "lowtide: run a quantised .tflite network in the least RAM, with bit-exact outputs"
 	@echo
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 18
 
@@ -50,6 +50,7 @@ hunt: $(STAMP) ## Hunt for wrong bytes with fresh random networks and kernel cas
 
 .PHONY: bench
 bench: $(STAMP) ## Measure everything, print it, store the documents' figures (about half an hour)
+	bench/run tested --store
 	bench/run stack --store
 	-bench/run coverage --store
 	bench/run examples --store

@@ -18,6 +18,7 @@ from bench.shared import stored
 from bench.shared.outside import ROOT
 from bench.shared.stored import load_figures, markdown, store_figures, store_rows
 from bench.shared.tables import Row
+from hunting import GENERATORS
 
 BENCHES = sorted((ROOT / "bench").glob("*/__main__.py"))
 
@@ -100,3 +101,10 @@ def test_make_bench_runs_every_bench(main: Path) -> None:
 def test_a_table() -> None:
     text = markdown(("network", "RAM:"), [("a", "1 B"), ("b", "2 B")])
     assert text == "| network | RAM |\n| --- | ---: |\n| a | 1 B |\n| b | 2 B |"
+
+
+def test_the_page_has_all_generators_of_networks() -> None:
+    text = (ROOT / "docs" / "how-tested.md").read_text("utf-8")
+    assert f"from {len(GENERATORS)}\ngenerators" in text
+    table = text.partition("| generator |")[2].partition("\n\n")[0]
+    assert [name for name in GENERATORS if f"`{name}`" not in table] == []

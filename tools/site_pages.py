@@ -93,7 +93,8 @@ def _documents() -> str:
     parts = []
     for path in _SCHEMAS:
         schema = json.loads(path.read_text("utf-8"))
-        rows = "\n".join(f"| `{key}` | {kind} | {what} |" for key, kind, what in _keys(schema))
+        keys = _keys(schema, schema.get("$defs", {}))
+        rows = "\n".join(f"| `{key}` | {kind} | {what} |" for key, kind, what in keys)
         parts.append(
             f"## {schema['title']}\n\n{schema['description']} "
             f"[The schema](schemas/{path.name}).\n\n| key | type | |\n| --- | --- | --- |\n{rows}"
@@ -101,15 +102,25 @@ def _documents() -> str:
     return _JSON + "\n\n".join(parts) + "\n"
 
 
-def _keys(schema: dict[str, Any], before: str = "") -> Iterator[tuple[str, str, str]]:
+def _keys(
+    schema: dict[str, Any], shared: dict[str, Any], before: str = ""
+) -> Iterator[tuple[str, str, str]]:
     """(key, type, what it is) of a schema's keys, those inside of others with a path."""
-    for key, inner in schema.get("properties", {}).items():
+    schema = _meant(schema, shared)
+    for key, given in schema.get("properties", {}).items():
+        inner = _meant(given, shared)
         kinds = inner.get("type", "string")
         kind = kinds if isinstance(kinds, str) else " or ".join(kinds)
         kind += "" if key in schema["required"] else ", optional"
         yield f"{before}{key}", kind, inner["description"].replace("|", "\\|")
-        yield from _keys(inner, f"{before}{key}.")
-        yield from _keys(inner.get("items", {}), f"{before}{key}[].")
+        yield from _keys(inner, shared, f"{before}{key}.")
+        yield from _keys(inner.get("items", {}), shared, f"{before}{key}[].")
+
+
+def _meant(schema: dict[str, Any], shared: dict[str, Any]) -> dict[str, Any]:
+    """The schema with what it refers to in the `$defs` of its file."""
+    name = schema.get("$ref", "").rpartition("/")[2]
+    return {**shared[name], **schema} if name else schema
 
 
 def _browser(markdown: str, config: MkDocsConfig) -> str:

@@ -34,6 +34,23 @@ else
     skipped "cmake, tflm: there is no CMake"
 fi
 
+# The Pico SDK, on this computer, where its output is compared, and for both of its chips.
+if [ ! -f "${PICO_SDK_PATH:-}/pico_sdk_init.cmake" ]; then
+    skipped "Pico SDK: PICO_SDK_PATH does not name one"
+else
+    for platform in host rp2040 rp2350-arm-s; do
+        rm -rf "pico-$platform"
+        cmake -S "$here/packages/pico" -B "pico-$platform" -DPICO_PLATFORM=$platform -DPICO_NO_PICOTOOL=1 \
+            -DPACKAGE="$out/cmake" -DCMAKE_BUILD_TYPE=Release >/dev/null 2>&1
+        cmake --build "pico-$platform" >/dev/null
+    done
+    pico-host/app >pico-host/printed
+    cmp pico-host/printed cmake/printed
+    version=$(sed -n 's/^ *set(PICO_SDK_VERSION_[MR][AIE][A-Z]* \([0-9]*\))/\1/p' \
+        "$PICO_SDK_PATH/pico_sdk_version.cmake" | paste -sd .)
+    built "Pico SDK $version: host, rp2040, rp2350-arm-s"
+fi
+
 # A plain folder, as an IDE compiles it: all .c files, one include path.
 export_as cmake plain zoo:branchy-cell
 cc -std=c99 -O2 -Iplain/src plain/src/*.c plain/example/main.c -o plain/program

@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from textwrap import wrap
 
-from bench.shared.stored import Group, load_figures, markdown
+from bench.figures.testing import counted, covered
+from bench.shared.stored import measured, sourced
 from bench.shared.tables import Record
 
 _PARTS = {
@@ -21,25 +22,13 @@ _CODE_WIDTH, _COMMENT_WIDTH = 46, 56
 _CHAINS = ("MBV2-w0.35", "MN2-vww5", "MN2-320K")
 
 
-def _group(bench: str, name: str) -> Group:
-    groups = load_figures(bench)
-    if name not in groups:
-        raise ValueError(f"docs/figures/{bench}.json has no group {name}")
-    return groups[name]
-
-
-def _table(columns: Sequence[str], lines: Sequence[Sequence[str]], *groups: Group) -> str:
-    sources = dict.fromkeys(group.source for group in groups)
-    return f"{markdown(columns, lines)}\n\n<sub>{' '.join(sources)}</sub>"
-
-
 def _bytes(count: int) -> str:
     return f"{count:,} B"
 
 
 def _beside_tflm_short() -> str:
     """Five columns: what a newcomer wants to know."""
-    group, saved = _group("rows", "tflm"), _group("simplify", "programs")
+    group, saved = measured("rows", "tflm"), measured("simplify", "programs")
     columns = (
         *("network", "RAM, TFLM:", "RAM, lowtide:", "instructions, lowtide (TFLM):"),
         "channels removed:",
@@ -54,7 +43,7 @@ def _beside_tflm_short() -> str:
         )
         for r in group.records
     ]
-    return _table(columns, lines, group, saved)
+    return sourced(columns, lines, group, saved)
 
 
 def _removed(record: Record) -> str:
@@ -74,16 +63,16 @@ def _from_to(record: Record, name: str) -> str:
 
 def _simplified_programs() -> str:
     """Programs with and without what no input can change."""
-    group = _group("simplify", "programs")
+    group = measured("simplify", "programs")
     columns = ("network", "channels:", "MACs:", "flash, B:", "instructions:", "arena and state, B:")
     names = ("channels", "macs", "flash_bytes", "instructions", "ram_bytes")
     lines = [(r["network"], *(_from_to(r, name) for name in names)) for r in group.records]
-    return _table(columns, lines, group)
+    return sourced(columns, lines, group)
 
 
 def _whole_way() -> str:
     """What all that a file can hold saves in TFLM."""
-    group = _group("simplify", "whole-way")
+    group = measured("simplify", "whole-way")
     columns = ("network", "file, B:", "TFLM's arena head, B:", "its arena in all, B:", "")
     lines = [
         (
@@ -95,21 +84,21 @@ def _whole_way() -> str:
         )
         for r in group.records
     ]
-    return _table(columns, lines, group)
+    return sourced(columns, lines, group)
 
 
 def _simplified_files() -> str:
     """Files that changed, and what TFLM makes of them."""
-    group = _group("simplify", "files")
+    group = measured("simplify", "files")
     columns = ("network", "file, B:", "TFLM's arena head, B:", "its arena in all, B:")
     names = ("file", "head", "total")
     lines = [(r["network"], *(_from_to(r, name) for name in names)) for r in group.records]
-    return _table(columns, lines, group)
+    return sourced(columns, lines, group)
 
 
 def _beside_tflm() -> str:
     """RAM, instructions and flash, ours and theirs."""
-    group = _group("rows", "tflm")
+    group = measured("rows", "tflm")
     columns = (
         *("network", "RAM, B: TFLM:", "lowtide:", "streamed:", "instructions, M: TFLM:"),
         *("lowtide:", "flash without weights, B: TFLM:", "lowtide:"),
@@ -127,12 +116,12 @@ def _beside_tflm() -> str:
         )
         for r in group.records
     ]
-    return _table(columns, lines, group)
+    return sourced(columns, lines, group)
 
 
 def _published() -> str:
     """Activation memory as others published it."""
-    group = _group("rows", "published")
+    group = measured("rows", "published")
     columns = ("network", "TFLM with CMSIS-NN, B:", "hale, B:", "lowtide, B:")
     lines = [
         (
@@ -145,12 +134,12 @@ def _published() -> str:
         )
         for r in group.records
     ]
-    return _table(columns, lines, group)
+    return sourced(columns, lines, group)
 
 
 def _small_parts() -> str:
     """Networks on parts with little RAM."""
-    groups = (_group("rows", "kws"), _group("rows", "swiftnet"), _group("msf_cnn", "board"))
+    groups = (measured("rows", "kws"), measured("rows", "swiftnet"), measured("msf_cnn", "board"))
     columns = ("network", "input", "part", "its RAM:", "RAM in all:", "MACs:")
     lines = [
         (
@@ -164,12 +153,12 @@ def _small_parts() -> str:
         for group in groups
         for r in group.records
     ]
-    return _table(columns, lines, *groups)
+    return sourced(columns, lines, *groups)
 
 
 def _state() -> str:
     """Networks with state."""
-    group = _group("state", "ram")
+    group = measured("state", "ram")
     columns = (
         *("network", "core", "arena, B:", "state, B:", "RAM in all, B:"),
         *("its manifest reserves, B:", "instructions:"),
@@ -186,12 +175,12 @@ def _state() -> str:
         )
         for r in group.records
     ]
-    return _table(columns, lines, group)
+    return sourced(columns, lines, group)
 
 
 def _hops() -> str:
     """Windows that slide."""
-    group = _group("hop", "hops")
+    group = measured("hop", "hops")
     columns = (
         *("network", "rows, new of all:", "tensors kept:", "MACs, window -> hop:"),
         *("instructions, window -> hop at most:", "row at most:", "first window:"),
@@ -211,12 +200,12 @@ def _hops() -> str:
         )
         for r in group.records
     ]
-    return _table(columns, lines, group)
+    return sourced(columns, lines, group)
 
 
 def _msf_cnn() -> str:
     """Least bytes at F times the MACs, for each chain and limit."""
-    group = _group("msf_cnn", "own")
+    group = measured("msf_cnn", "own")
     limits = list(dict.fromkeys(r["most_overhead"] for r in group.records))
     columns = ("chain", "", *(f"F <= {f:.1f}:" if f else "any F:" for f in limits))
     lines = []
@@ -224,12 +213,12 @@ def _msf_cnn() -> str:
         records = [group.record(chain=chain, most_overhead=limit) for limit in limits]
         lines.append((chain, "msf-CNN", *(f"{r['msf_cnn_bytes']:,}" for r in records)))
         lines.append(("", "lowtide", *(f"**{r['arena_bytes']:,}**" for r in records)))
-    return _table(columns, lines, group)
+    return sourced(columns, lines, group)
 
 
 def _reordered() -> str:
     """What reordering saves for TFLM."""
-    groups = (_group("reorder", "swiftnet"), _group("reorder", "heads"))
+    groups = (measured("reorder", "swiftnet"), measured("reorder", "heads"))
     columns = ("network", "figure", "before:", "after:", "")
     lines = [
         (
@@ -242,13 +231,13 @@ def _reordered() -> str:
         for group in groups
         for r in group.records
     ]
-    return _table(columns, lines, *groups)
+    return sourced(columns, lines, *groups)
 
 
 def _order_search() -> str:
     """Beside tflite-tools."""
     names = ("swiftnet", "branches", "chain")
-    groups = [_group("reorder", name) for name in names]
+    groups = [measured("reorder", name) for name in names]
     net, branches, chain = (group.records[0] for group in groups)
     lines = [
         (
@@ -272,7 +261,7 @@ def _order_search() -> str:
             f"{chain['operators']:,}: {chain['seconds']:.2f} s (search alone)",
         ),
     ]
-    return _table(("", "tflite-tools:", "lowtide:"), lines, *groups)
+    return sourced(("", "tflite-tools:", "lowtide:"), lines, *groups)
 
 
 _CORES = {"m55": "Cortex-M55", "m4": "Cortex-M4", "m3": "Cortex-M3", "m0": "Cortex-M0"}
@@ -281,7 +270,7 @@ _CORES["rv32"] = "RV32IMAC"
 
 def _by_core() -> str:
     """Instructions and cycles on each core, beside what others need."""
-    groups = [_group("speed", core) for core in _CORES]
+    groups = [measured("speed", core) for core in _CORES]
     columns = (
         *("network", "core", "instructions, M:", "TFLM with CMSIS-NN:"),
         *("cycles by the manual, M:", "ST, as published:"),
@@ -298,7 +287,7 @@ def _by_core() -> str:
         for group in groups
         for r in group.records
     ]
-    return _table(columns, lines, *groups)
+    return sourced(columns, lines, *groups)
 
 
 def _millions(value: float | None) -> str:
@@ -307,7 +296,7 @@ def _millions(value: float | None) -> str:
 
 def _wired() -> str:
     """Large networks that are not solved to the end."""
-    group = _group("reorder", "wired")
+    group = measured("reorder", "wired")
     columns = ("operators", "seconds:", "file's order:", "best order found:", "bound:", "gap:")
     lines = [
         (
@@ -320,19 +309,19 @@ def _wired() -> str:
         )
         for r in group.records
     ]
-    return _table(columns, lines, group)
+    return sourced(columns, lines, group)
 
 
 def _speed() -> str:
     """Milliseconds of analyze()."""
-    group = _group("reorder", "speed")
+    group = measured("reorder", "speed")
     lines = [(f"`{r['network']}`", f"{r['milliseconds']:g} ms") for r in group.records]
-    return _table(("network, loaded", "`analyze`:"), lines, group)
+    return sourced(("network, loaded", "`analyze`:"), lines, group)
 
 
 def _browser() -> str:
     """Seconds of a report in the browser and without one."""
-    group = _group("browser", "report")
+    group = measured("browser", "report")
     columns = ("network", "to load, once:", "the report:", "the same in CPython:")
     lines = [
         (
@@ -343,12 +332,12 @@ def _browser() -> str:
         )
         for r in group.records
     ]
-    return _table(columns, lines, group)
+    return sourced(columns, lines, group)
 
 
 def _arenas() -> str:
     """Predicted heads of TFLM's arena against TFLM's own."""
-    group = _group("reorder", "arenas")
+    group = measured("reorder", "arenas")
     columns = ("networks", "predicted to the byte", "others: predicted, measured, why")
     lines = []
     for r in group.records:
@@ -357,17 +346,17 @@ def _arenas() -> str:
             for o in r["others"]
         ]
         lines.append((r["networks"], f"{r['equal']} of {r['loaded']}", "; ".join(others) or "none"))
-    return _table(columns, lines, group)
+    return sourced(columns, lines, group)
 
 
 def _layer_by_layer() -> str:
     """Programs of --schedule operators."""
-    groups = [_group("deploy", name) for name in ("ram", "instructions", "code")]
+    groups = [measured("deploy", name) for name in ("ram", "instructions", "code")]
     figures = [{r["network"]: r for r in group.records} for group in groups]
     networks = dict.fromkeys(name for of_group in figures for name in of_group)
     lines = [(f"`{name}`", *(_amount(of.get(name, {})) for of in figures)) for name in networks]
     columns = ("network", "RAM in all, B:", "instructions, M:", "flash without weights, B:")
-    return _table(columns, lines, *groups)
+    return sourced(columns, lines, *groups)
 
 
 def _amount(record: Record) -> str:
@@ -378,7 +367,7 @@ def _amount(record: Record) -> str:
 
 def _predicted() -> str:
     """Instructions as predicted and as measured."""
-    groups = [_group("instructions", core) for core in ("cortex-m4", "rv32imac")]
+    groups = [measured("instructions", core) for core in ("cortex-m4", "rv32imac")]
     columns = ("plan", "core", "predicted:", "measured:", "error:", "error of MACs alone:")
     lines = [
         (
@@ -392,7 +381,7 @@ def _predicted() -> str:
         for group in groups
         for r in group.records
     ]
-    return _table(columns, lines, *groups)
+    return sourced(columns, lines, *groups)
 
 
 def _example(name: str, *parts: tuple[str, int]) -> str:
@@ -400,7 +389,7 @@ def _example(name: str, *parts: tuple[str, int]) -> str:
 
     A part begins with the line that has its text and has that many lines; if 0, to an empty one.
     """
-    record = _group("examples", name).records[0]
+    record = measured("examples", name).records[0]
     return "\n".join(["```console", f"$ {record['command']}", *_cut(record, parts), "```"])
 
 
@@ -421,7 +410,7 @@ def _cut(record: Record, parts: Sequence[tuple[str, int]]) -> list[str]:
 def _script(name: str) -> str:
     """Lines of Python, and as a comment what each is or prints."""
     shown = []
-    for line in _group("examples", name).records:
+    for line in measured("examples", name).records:
         told = wrap(line["value"], _COMMENT_WIDTH, subsequent_indent="      ")
         shown.append(f"{line['code']:<{_CODE_WIDTH}}# {told[0]}" if told else line["code"])
         shown += [f"{'':<{_CODE_WIDTH}}# {more}" for more in told[1:]]
@@ -488,6 +477,8 @@ BLOCKS: dict[str, Callable[[], str]] = {
         ("RAM in all", 1),
         ("flash in all", 2),
     ),
+    "tests": counted,
+    "coverage": covered,
     "profile": partial(
         _example, "profile", ("Instructions, and", 0), ("one inference, counted", 2)
     ),

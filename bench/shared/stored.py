@@ -56,6 +56,14 @@ def load_figures(bench: str) -> dict[str, Group]:
     }
 
 
+def measured(bench: str, name: str) -> Group:
+    """A bench's group. Raises ValueError if it was never stored."""
+    groups = load_figures(bench)
+    if name not in groups:
+        raise ValueError(f"docs/figures/{bench}.json has no group {name}")
+    return groups[name]
+
+
 def store_figures(bench: str, found: Mapping[str, Sequence[Record]], by: str) -> Path:
     """Replace these groups of the bench's file, with this version's name on them; other groups stay.
 
@@ -155,3 +163,9 @@ def markdown(columns: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
     titles = [column.removesuffix(":") for column in columns]
     rules = ["---:" if column.endswith(":") else "---" for column in columns]
     return "\n".join(f"| {' | '.join(line)} |" for line in (titles, rules, *lines))
+
+
+def sourced(columns: Sequence[str], lines: Sequence[Sequence[str]], *groups: Group) -> str:
+    """A table of Markdown, and below it with what its groups were measured."""
+    sources = dict.fromkeys(group.source for group in groups)
+    return f"{markdown(columns, lines)}\n\n<sub>{' '.join(sources)}</sub>"

@@ -1,4 +1,4 @@
-"""lowtide: run a quantised .tflite network in the least RAM, bit for bit the same.
+"""lowtide: run a quantised .tflite network in the least RAM, with bit-exact outputs.
 
     import lowtide
 

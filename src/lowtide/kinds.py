@@ -50,8 +50,8 @@ _GENERATED: Final = re.compile(_SPDX + rb"(?:/\*|#|;) (?:\S+: g|G)enerated by lo
 _RUNTIME: Final = re.compile(_SPDX + rb"/\* ((?:lt_\w+|lowtide)\.[ch]): ")
 # Where there is no place for a comment, and in texts, a sentence that nobody else has reason to write.
 _DESCRIBED: Final = re.compile(
-    rb"(?:C99 code of one network|The neural network \w+ as C99 that runs in little RAM), "
-    rb"made by lowtide\."
+    rb"(?:C99 code of (?:one network|networks that share one arena)|"
+    rb"The neural network \w+ as C99 that runs in little RAM), made by lowtide\."
 )
 
 

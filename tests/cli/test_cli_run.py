@@ -137,7 +137,7 @@ def test_outputs_that_differ(monkeypatch: pytest.MonkeyPatch) -> None:
     assert result.code == 1
     assert "outputs differ from TensorFlow Lite Micro: tensor " in result.out
     assert result.messages == (
-        "lowtide: zoo:figure1: the outputs on mps2-an386 differ from the reference kernels'\n"
+        "lowtide: zoo:figure1: the outputs on mps2-an386 differ from those of the reference kernels\n"
         "  remedy: `lowtide verify` shows the first operator that does\n"
     )
     result = call("run", "zoo:figure1", "--board", "mps2-an386", "--json")

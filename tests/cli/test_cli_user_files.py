@@ -59,7 +59,7 @@ READ = {
         for command in ("plan", "report", "compile", "verify", "run", "check", "prove")
     ),
     *((command, "board_file") for command in ("boards", "report", "run", "check")),
-    *(("check", "baseline"), ("report", "compare"), ("quantize", "data")),
+    *(("compile", "others"), ("check", "baseline"), ("report", "compare"), ("quantize", "data")),
     *(("check", "bundle"), ("prove", "bundle"), ("prove", "certificate")),
     *(("verify", "windows"), ("run", "windows")),
     *(("fit", "models"), ("sweep", "inputs")),

@@ -25,7 +25,7 @@ from lowtide.errors import FaultError, LowtideError, UsageError
 @click.version_option(package_name="lowtide", message="lowtide %(version)s")
 @click.pass_context
 def app(context: click.Context) -> None:
-    """Run a quantised .tflite network in the least RAM, bit for bit the same."""
+    """Run a quantised .tflite network in the least RAM, with bit-exact outputs."""
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 

@@ -80,8 +80,8 @@ def inputs_options(default: int) -> Decorator[Any]:
         type=click.IntRange(1, 1000),
         show_default=f"{default}, with state 16 or more",
         group=CHECKS,
-        help="Number of inputs: random, all-least, all-greatest and zero. For a network with "
-        "state, they are a sequence, and most change slowly.",
+        help="Number of inputs. They are random, all minimum, all maximum and all zero. For a "
+        "network with state, they are a sequence, and most change slowly.",
     )
     seed = kept(
         "--seed",
@@ -121,7 +121,7 @@ cache_option = kept(
     "cached",
     default=True,
     group=CHECKS,
-    help="Reuse what is unchanged since an earlier run (default), or make everything anew.",
+    help="Reuse unchanged results of earlier runs (default), or make everything again.",
 )
 """Followed by `compile_once`."""
 
@@ -212,21 +212,26 @@ def load_with(model: str, on: Mcu | Board | None = None) -> tuple[Model, Options
 
 def compile_with(model: str, mcu: Mcu | None) -> tuple[Compiled, Known]:
     """The program, and what is known of its model then; with an `mcu`, within its RAM."""
-    from lowtide.commands.compiling import compile_model
     from lowtide.commands.known import Known
 
     loaded, chosen = load_with(model, mcu)
     known = Known(loaded)
-
-    def make(chosen: Options) -> Compiled:
-        with or_what_fits(loaded, chosen), progress("compiling"):
-            return compile_model(loaded, chosen, known=known)
-
     if mcu is None:
-        return make(chosen), known
+        return compile_loaded(loaded, chosen, known), known
     from lowtide.advice.for_part import within_part
 
+    def make(chosen: Options) -> Compiled:
+        return compile_loaded(loaded, chosen, known)
+
     return within_part(mcu, chosen, make, lambda program: program), known
+
+
+def compile_loaded(loaded: Model, chosen: Options, known: Known | None = None) -> Compiled:
+    """The program of a model that is loaded; if it does not fit, the error says what does."""
+    from lowtide.commands.compiling import compile_model
+
+    with or_what_fits(loaded, chosen), progress("compiling"):
+        return compile_model(loaded, chosen, known=known)
 
 
 def compile_once(model: str, on: Mcu | Board | None) -> Compiled:

@@ -43,6 +43,7 @@ from lowtide.cli.options import (
     progress,
     show,
 )
+from lowtide.cli.together import compile_together, others_argument, shared_option
 from lowtide.cli.writing import a_bundle, a_file, a_picture, output_option, replacing, tables
 from lowtide.commands.options import CHECKS, PART
 from lowtide.errors import DiffersError, LowtideError, UsageError
@@ -102,11 +103,11 @@ def check_no_options(bundle: Path) -> None:
 
 def made_as(model: str, bundle: Path) -> tuple[Compiled, str | None]:
     """What the command makes of `model` today that made the bundle in that folder, and which package."""
-    from lowtide.commands.bundles import PLAN, command_of
+    from lowtide.commands.bundles import PLAN, command_of, readme_of
 
     check_no_options(bundle)
     plan = given("plan_file")
-    words = [model, *command_of(bundle)[1:]]
+    words = [model, *command_of(bundle, readme_of(bundle, model))[1:]]
     if PLAN in words:
         if plan is None:
             raise UsageError(f"the bundle in {bundle} was made with a plan", "give it: --plan FILE")
@@ -123,7 +124,9 @@ def _fit(mcu: Mcu, compiled: Compiled) -> Fit:
 
 
 @model_command("compile")
+@others_argument
 @output_option("-o", _a_package, "DIR", "Folder for the C files.", required=True)
+@shared_option
 @grouped(
     PART,
     "--export",
@@ -134,13 +137,21 @@ def _fit(mcu: Mcu, compiled: Compiled) -> Fit:
 @for_mcu_option
 @compile_options
 @advice_option
-def compile_command(model: str, output: Path, package: str | None) -> None:
-    """Compile the network to C99 that runs in little RAM."""
+def compile_command(
+    model: str, others: tuple[str, ...], output: Path, package: str | None, shared_arena: bool
+) -> None:
+    """Compile the network to C99 that runs in little RAM.
+
+    With --shared-arena: several networks, which take turns in one arena.
+    """
     from lowtide.advice.hints import hints
     from lowtide.commands.compiling import exported
     from lowtide.emit.exports.tflm import check_modes
     from lowtide.report import deployment
 
+    if shared_arena or others:
+        compile_together([model, *others], output, shared_arena=shared_arena)
+        return
     if package == "tflm":  # before long work
         check_modes(given("input_mode"), given("output_mode"), given("hop") is not None)
     mcu = found_mcu()
@@ -287,7 +298,7 @@ def report(model: str, output: Path | None, picture: Path | None, compare: str |
 def verify(model: str) -> None:
     """Check the generated C, byte for byte, with sanitizers.
 
-    It compares every tensor with the reference kernels', on this computer.
+    It compares every tensor with the reference kernels, on this computer.
     """
     from lowtide.commands import checking
     from lowtide.report import deployment
@@ -350,7 +361,7 @@ def run(model: str, profile: bool, clock: str | None, csv: Path | None) -> None:
     )
     if not result.bit_exact:
         raise DiffersError(
-            f"{model}: the outputs on {board.name} differ from the reference kernels'",
+            f"{model}: the outputs on {board.name} differ from those of the reference kernels",
             "`lowtide verify` shows the first operator that does",
         )
 
@@ -402,8 +413,8 @@ def run(model: str, profile: bool, clock: str | None, csv: Path | None) -> None:
     "--bundle",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Also fail if the command in the README of the bundle or package in DIR makes "
-    "something else of MODEL today. That command has all options.",
+    help="Also fail if the bundle or package in DIR isn't what the command in its README makes of MODEL "
+    "today. lowtide takes the options from that command.",
 )
 @output_option(
     "-o",
@@ -427,10 +438,10 @@ def check(
 ) -> None:
     """Check that the network fits; exit code 1 if not.
 
-    For continuous integration.
+    Use it in continuous integration.
     """
     from lowtide.commands import verdict as verdicts
-    from lowtide.commands.bundles import stored_in
+    from lowtide.commands.bundles import readme_of, stored_in
     from lowtide.commands.compiling import exported
     from lowtide.files import write_together
     from lowtide.report import data
@@ -448,7 +459,8 @@ def check(
             result = verdicts.check(compiled, board, limits, stored, cached=given("cached"))
         if bundle is not None:
             made = compiled if package is None else exported(compiled, package)
-            result = replace(result, stored=stored_in(bundle, made.files, made.origin))
+            readme = readme_of(bundle, model)
+            result = replace(result, stored=stored_in(bundle, made.files, made.origin, readme))
     except LowtideError as error:
         if junit is not None and not isinstance(error, UsageError):
             write_together({junit: report.refused_junit(model, error)}, replacing())

@@ -29,8 +29,8 @@ from lowtide.cli.options import (
     "--data",
     "SAMPLES",
     "The data set: a .npz file with an array for each input, a .npy file, or a folder "
-    "of .npy files, images or .wav files. Floats are quantised; integers are taken as "
-    "they are.",
+    "of .npy files, images or .wav files. lowtide quantises floats, and uses "
+    "integers unchanged.",
     required=True,
 )
 @file_option(

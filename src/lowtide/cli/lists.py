@@ -57,7 +57,7 @@ def _list_mcus() -> None:
 @click.option(
     "--against",
     type=click.Choice(["tflm"]),
-    help="Compare with TensorFlow Lite Micro's, and show what is missing.",
+    help="Compare with TensorFlow Lite Micro, and show what is missing.",
 )
 @click.option(
     "--markdown", is_flag=True, help="With --against: print Markdown, as in docs/operators.md."

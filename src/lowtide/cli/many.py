@@ -69,7 +69,7 @@ def fit(
 ) -> None:
     """List the microcontrollers that each network fits.
 
-    Networks by microcontrollers: what each has to spare, or what is missing.
+    For each network and microcontroller, it shows the RAM and flash to spare or missing.
     """
     from lowtide.advice.fitting import fits
     from lowtide.files import write_atomically
@@ -146,7 +146,7 @@ def fit(
     "-o",
     _early_sweep,
     "FILE",
-    "The table: .parquet, .csv or .jsonl. Rows that it already has aren't made again.",
+    "The table to write: .parquet, .csv or .jsonl. lowtide keeps rows that it already has.",
     required=True,
 )
 @json_option

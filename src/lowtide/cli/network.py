@@ -38,7 +38,7 @@ def _tables() -> Mapping[str, Iterable[str]]:
 
 
 _OFFLINE_PLAN = click.option(
-    "--offline-plan", is_flag=True, help="Also store tensor offsets, as metadata that TFLM honours."
+    "--offline-plan", is_flag=True, help="Also store tensor offsets, as metadata that TFLM uses."
 )
 
 
@@ -83,7 +83,7 @@ def analyze(model: str, csv: Path | None, plot: Path | None) -> None:
     CHECKS,
     "--check/--no-check",
     default=True,
-    help="Compare every tensor with the reference kernels' (default), or don't.",
+    help="Compare every tensor with the reference kernels (default), or don't.",
 )
 @click.option(
     "--always-write",
@@ -96,9 +96,9 @@ def analyze(model: str, csv: Path | None, plot: Path | None) -> None:
 def reorder(model: str, output: Path, offline_plan: bool, check: bool, always_write: bool) -> None:
     """Rewrite the file with its operators in the best order.
 
-    All else stays as it is. Of order and plan the best is written, as TensorFlow Lite Micro measures it
-    where it is installed and runs the model, else as predicted. If nothing is better than the file as it
-    is, nothing is written.
+    The rest of the file stays the same. lowtide writes the best combination of order and offsets. It
+    measures them with TensorFlow Lite Micro if that is installed and runs the model; otherwise, it
+    predicts them. If nothing is better than the file, lowtide writes none.
     """
     from lowtide.advice import hints
     from lowtide.commands import reordering
@@ -130,7 +130,7 @@ def reorder(model: str, output: Path, offline_plan: bool, check: bool, always_wr
     CHECKS,
     "--check/--no-check",
     default=True,
-    help="Compare all outputs with the reference kernels' (default), or don't.",
+    help="Compare all outputs with the reference kernels (default), or don't.",
 )
 @grouped(
     CHECKS,
@@ -196,7 +196,7 @@ def simplify(
     "--float",
     "floats",
     is_flag=True,
-    help="Write the network with floats, as input for `lowtide quantize`.",
+    help="Write the float version of the network, as input for `lowtide quantize`.",
 )
 @json_option
 def zoo(name: str | None, output: Path | None, floats: bool) -> None:

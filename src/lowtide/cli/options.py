@@ -122,7 +122,7 @@ image_range_option = click.option(
     default="0:1",
     show_default=True,
     metavar="LOW:HIGH",
-    help="The values that pixels 0 and 255 have in the network.",
+    help="The input values that pixels 0 and 255 stand for.",
 )
 
 

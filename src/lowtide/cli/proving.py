@@ -34,8 +34,8 @@ from lowtide.errors import UsageError
     "--bundle",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Prove the files of the bundle or package in DIR, not those that would be made today. The "
-    "command in its README has all options.",
+    help="Prove the bundle or package in DIR instead of a new one. lowtide takes the options from the "
+    "command in its README.",
 )
 @grouped(
     CHECKS,
@@ -49,7 +49,7 @@ from lowtide.errors import UsageError
 @compile_options
 @cache_option
 def prove(model: str, output: Path | None, bundle: Path | None, certificate: Path | None) -> None:
-    """Prove a bundle for all inputs, and write a certificate.
+    """Prove what holds for all inputs, and write a certificate.
 
     The exit code is 1 if the proof fails. The certificate also says what isn't proved.
     """

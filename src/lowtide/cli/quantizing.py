@@ -61,7 +61,7 @@ def quantize(
 ) -> None:
     """Quantize a float or hybrid model.
 
-    And say what is lost, and what it needs.
+    It also shows how far the outputs move, and how much memory the network needs.
     """
     from lowtide.commands import cutting, quantizing
     from lowtide.report import quantized

@@ -16,6 +16,8 @@ from lowtide.plans.file import model_digest
 
 PLAN = "PLAN.json"
 """What stands for the file of a plan that was given: programs do not know its name."""
+SHARED = "--shared-arena"
+"""What a command has that makes a bundle of several networks."""
 
 
 def origin_of(model: Model, options: Options, name: str) -> Origin:
@@ -61,13 +63,26 @@ class Stored:
         return f"{self.folder} is not what is made today{self.other}: {'; '.join(parts)}"
 
 
-def command_of(folder: Path) -> Sequence[str]:
+def readme_of(folder: Path, model: str) -> str:
+    """The name of the README in `folder` that tells how `model`, as it was typed, was compiled: where
+    several networks share an arena, each one has its own. Raises UsageError if none does."""
+    if SHARED not in (_command(folder / README) or ()):
+        return README
+    found = {
+        made[0]: path.name
+        for path in sorted(folder.glob("*.md"))
+        if path.name != README and (made := made_of(path.read_text("utf-8", "replace"))) is not None
+    }
+    file = model if model.startswith("zoo:") else PurePath(model).name
+    if file not in found:
+        raise UsageError(f"{folder} has no network of {file}", f"name one of: {', '.join(found)}")
+    return found[file]
+
+
+def command_of(folder: Path, readme: str = README) -> Sequence[str]:
     """What follows `lowtide compile` in the command that made the bundle or package in `folder`: the
-    model, and options. Raises UsageError if its README does not tell."""
-    try:
-        words = command_in((folder / README).read_text("utf-8"))
-    except (OSError, ValueError):
-        words = None
+    model, and options. Raises UsageError if its `readme` does not tell."""
+    words = _command(folder / readme)
     if words is None:
         raise UsageError(
             f"{folder} has no {README} that says how lowtide made it",
@@ -76,22 +91,33 @@ def command_of(folder: Path) -> Sequence[str]:
     return words
 
 
-def stored_in(folder: Path, files: Mapping[str, bytes], origin: Origin) -> Stored:
-    """The files in `folder` beside `files`, of `origin`; what else is there does not matter."""
+def _command(readme: Path) -> Sequence[str] | None:
+    try:
+        return command_in(readme.read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def stored_in(
+    folder: Path, files: Mapping[str, bytes], origin: Origin, readme: str = README
+) -> Stored:
+    """The files in `folder` beside `files`, of `origin`, where the README is called `readme`; what else
+    is there does not matter."""
     changed, missing = [], []
-    for name, content in files.items():
+    for made, content in files.items():
+        name = readme if made == README else made
         try:
             if (folder / name).read_bytes() != content:
                 changed.append(name)
         except OSError:
             missing.append(name)
-    other = _other(folder, origin) if changed else ""
+    other = _other(folder / readme, origin) if changed else ""
     return Stored(str(folder), len(files), other, tuple(changed), tuple(missing))
 
 
-def _other(folder: Path, now: Origin) -> str:
+def _other(readme: Path, now: Origin) -> str:
     """Which other file, model or version the bundle says that it was made of and by."""
-    was = made_of((folder / README).read_text("utf-8", "replace"))
+    was = made_of(readme.read_text("utf-8", "replace"))
     if was is None:
         return ""
     file, digest, version = was

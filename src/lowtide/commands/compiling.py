@@ -158,19 +158,23 @@ class Compiled(Shown):
 
     def write_as(self, folder: str | Path, replacing: Replacing) -> tuple[str, ...]:
         """The same, and other inputs may have to stay, too."""
-        target = Path(folder)
-        replacing.check_bundle(target, self.files)
-        texts = _sources(target)
-        old = superseded(texts, self.files)
-        write_below(target, self.files, replacing)
-        removed = []
-        for name in old:
-            if kind_of(name, texts[name].encode()) != GENERATED:  # whatever a README lists
-                continue
-            with contextlib.suppress(OSError):
-                (target / name).unlink()
-                removed.append(name)
-        return tuple(removed)
+        return write_bundle(Path(folder), self.files, replacing)
+
+
+def write_bundle(folder: Path, files: Mapping[str, bytes], replacing: Replacing) -> tuple[str, ...]:
+    """Write a bundle into `folder`, as `Compiled.write_as`; what was removed."""
+    replacing.check_bundle(folder, files)
+    texts = _sources(folder)
+    old = superseded(texts, files)
+    write_below(folder, files, replacing)
+    removed = []
+    for name in old:
+        if kind_of(name, texts[name].encode()) != GENERATED:  # whatever a README lists
+            continue
+        with contextlib.suppress(OSError):
+            (folder / name).unlink()
+            removed.append(name)
+    return tuple(removed)
 
 
 _SOURCES = frozenset({".c", ".h", ".cc", ".cpp", ".cxx", ".hh", ".hpp", ".ino", ".S"})

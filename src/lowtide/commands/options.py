@@ -226,8 +226,8 @@ class Options:
         "--keep",
         ROWS,
         "With --hop: how many tensors to keep rows of, besides the input. More take more "
-        "state and less computation (default: as many as save a twentieth of it, or as "
-        "limits such as --max-ram require).",
+        "state and less computation (default: the fewest within 5 % of the least "
+        "computation, or as limits such as --max-ram require).",
         "count",
         "N",
         within=(0, inf),
@@ -338,7 +338,7 @@ class Options:
         False,
         "--slices",
         PART,
-        "Add NAME_invoke_some, which runs about as many instructions as you tell it.",
+        "Add NAME_invoke_some, which runs a slice of about as many instructions as you ask for.",
     )
     name: str | None = _option(
         None, "--name", PART, "Prefix of all C names (default: from the file).", "name", "ID"

@@ -51,10 +51,9 @@ def sources(headers: Iterable[str], target: Target) -> tuple[str, ...]:
     return tuple(found)
 
 
-def listed(files: Iterable[str], name: str) -> str:
-    """The line of a README that names the kernels of a bundle, for `superseded` to read."""
-    kernels = sorted(set(files) - {f"{name}.c", f"{name}.h", README, LICENSE})
-    return f"Kernels in this folder: {', '.join(kernels)}"
+def listed(files: Iterable[str]) -> str:
+    """The line of a README that names the kernels among `files`, for `superseded` to read."""
+    return f"Kernels in this folder: {', '.join(sorted(set(files) - {README, LICENSE}))}"
 
 
 def superseded(before: Mapping[str, str], after: Iterable[str]) -> tuple[str, ...]:

@@ -44,18 +44,19 @@ def _init(assembly: Assembly, name: str, constants: str) -> str:
         f"int {name}_init({name}_t *m, void *arena, size_t size"
         + (", void *state, size_t state_size)" if state else ")"),
         "{",
-        f"    if (m == NULL || arena == NULL{' || state == NULL' if state else ''}) {{",
+        f"    if ((m == NULL) || (arena == NULL){' || (state == NULL)' if state else ''}) {{",
         "        return LT_ERROR_ARGUMENT;",
         "    }",
-        f"    if (size < {upper}_ARENA_SIZE || (uintptr_t)arena % {upper}_ARENA_ALIGN != 0) {{",
+        f"    if ((size < {upper}_ARENA_SIZE) || (((uintptr_t)arena % {upper}_ARENA_ALIGN) != 0U)) {{",
         "        return LT_ERROR_ARENA;",
         "    }",
     ]
     if state:
         lines += [
-            f"    if (state_size < {upper}_STATE_SIZE || (uintptr_t)state % {upper}_STATE_ALIGN != 0 ||",
-            f"        ((uintptr_t)state < (uintptr_t)arena + {upper}_ARENA_SIZE &&",
-            f"         (uintptr_t)arena < (uintptr_t)state + {upper}_STATE_SIZE)) {{",
+            f"    if ((state_size < {upper}_STATE_SIZE) ||",
+            f"        (((uintptr_t)state % {upper}_STATE_ALIGN) != 0U) ||",
+            f"        (((uintptr_t)state < ((uintptr_t)arena + {upper}_ARENA_SIZE)) &&",
+            f"         ((uintptr_t)arena < ((uintptr_t)state + {upper}_STATE_SIZE)))) {{",
             "        return LT_ERROR_STATE;",
             "    }",
         ]
@@ -83,12 +84,12 @@ def _reset(assembly: Assembly, name: str, initial: Mapping[int, str]) -> str:
     if not assembly.variables and not kept:
         done = begin
         if not how.stops:
-            done = "m == NULL || m->bases[0] == NULL ? LT_ERROR_ARGUMENT : LT_OK"
+            done = "((m == NULL) || (m->bases[0] == NULL)) ? LT_ERROR_ARGUMENT : LT_OK"
         return f"int {name}_reset({name}_t *m)\n{{\n    return {done};\n}}"
     lines = [
         f"int {name}_reset({name}_t *m)",
         "{",
-        "    if (m == NULL || m->bases[0] == NULL) {",
+        "    if ((m == NULL) || (m->bases[0] == NULL)) {",
         "        return LT_ERROR_ARGUMENT;",
         "    }",
         *["    m->at.node = LT_NONE;"] * kept,
@@ -107,13 +108,14 @@ def _starts(assembly: Assembly, initial: Mapping[int, str]) -> list[str]:
     for same, run in groupby(variables, key=lambda v: (v.initial is None, v.fill)):
         if not same[0]:
             lines += [
-                f"    memcpy({state} + {v.offset}, {initial[v.tensor]}, {v.size});" for v in run
+                f"    (void)memcpy({state} + {v.offset}, {initial[v.tensor]}, {v.size});"
+                for v in run
             ]
             continue
         first, *others = run
         last = others[-1] if others else first
         size = last.offset + last.size - first.offset
-        lines.append(f"    memset({state} + {first.offset}, {first.fill}, {size});")
+        lines.append(f"    (void)memset({state} + {first.offset}, {first.fill}, {size});")
     return lines
 
 
@@ -140,7 +142,7 @@ def _inputs(assembly: Assembly, name: str) -> list[str]:
             f"""\
 int {name}_set_input({name}_t *m, int i, const void *data)
 {{
-    if (m == NULL || data == NULL || i < 0 || i >= {len(graph.inputs)}) {{
+    if ((m == NULL) || (data == NULL) || (i < 0) || (i >= {len(graph.inputs)})) {{
         return LT_ERROR_ARGUMENT;
     }}
     /* Inputs are only read; the cast is for the one type of all bases. */
@@ -242,7 +244,7 @@ def _stream(assembly: Assembly, name: str) -> list[str]:
     wanted = f"""\
 int {name}_rows_wanted(const {name}_t *m)
 {{
-    return m == NULL ? 0 : m->{"hop.left" if hops else "stream.wanted"};
+    return (m == NULL) ? 0 : m->{"hop.left" if hops else "stream.wanted"};
 }}"""
     bytes_each = () if hops else (f"{name.upper()}_INPUT_0_ROW_BYTES",)
     return [
@@ -267,7 +269,7 @@ def _pointers(places: Iterable[tuple[int, int]]) -> list[str]:
 
 def _getter(signature: str, places: Iterable[str]) -> str:
     lines = [signature, "{"]
-    lines += ["    if (m == NULL || m->bases[0] == NULL) {", "        return NULL;", "    }"]
+    lines += ["    if ((m == NULL) || (m->bases[0] == NULL)) {", "        return NULL;", "    }"]
     lines.append("    switch (i) {")
     for i, place in enumerate(places):
         lines += [f"    case {i}:", f"        return {place};"]

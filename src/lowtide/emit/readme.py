@@ -93,19 +93,7 @@ to an input."""
 C99 code of one network, made by lowtide. It allocates no memory and keeps everything in the memory
 that you give it, so one program can contain several networks, or several instances of one.
 
-## Build
-
-Compile every `.c` file of this folder with your program, for example:
-
-    cc -std=c99 -O2 -ffunction-sections -fdata-sections -c *.c
-
-Link with `-Wl,--gc-sections`. One program can contain several bundles, in one folder or in several, as
-objects or as libraries; the linker takes the runtime once. If it says that
-`lt_runtime_of_all_must_be_...` is undefined or was discarded, the bundles come from different versions
-of lowtide. Make all of them with the same version.
-
-{listed(files, name)}
-
+{build(set(files) - {f"{name}.c", f"{name}.h"})}
 ## Call
 
     #include "{name}.h"
@@ -149,6 +137,24 @@ To place weights or the arena elsewhere, compile with the names of sections in y
 
 The runtime and the generated code are under Apache-2.0 (`LICENSE`). The constants in `{name}.c` come
 from the model and are under its licence: `LicenseRef-model` in the SPDX line.
+"""
+
+
+def build(kernels: Iterable[str]) -> str:
+    """The section of a README on how to build a folder that has these kernels among its files."""
+    return f"""\
+## Build
+
+Compile every `.c` file of this folder with your program, for example:
+
+    cc -std=c99 -O2 -ffunction-sections -fdata-sections -c *.c
+
+Link with `-Wl,--gc-sections`. One program can contain several bundles, in one folder or in several, as
+objects or as libraries; the linker takes the runtime once. If it says that
+`lt_runtime_of_all_must_be_...` is undefined or was discarded, the bundles come from different versions
+of lowtide. Make all of them with the same version.
+
+{listed(kernels)}
 """
 
 

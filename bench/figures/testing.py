@@ -1,0 +1,70 @@
+"""The blocks of docs/how-tested.md: how many tests there are, and what cases reach of the kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bench.shared.stored import measured, sourced
+from bench.shared.tables import Record
+
+_WHAT = {
+    "kernels": "each kernel, against the reference kernels and under sanitizers",
+    "end_to_end": "whole programs on this computer and on emulated boards, packages, firmware",
+    "prove": "the proof: what it accepts, and the faults that it must refuse",
+    "rows": "schedules of rows, strips and blocks, and the search for plans",
+    "place": "where tensors and rows lie, and the validator",
+    "program": "the step program",
+    "order": "the order of operators, against brute force",
+    "passes": "what is rewritten and removed before a network is planned",
+    "load": "reading files, damaged and hostile ones included",
+    "zoo": "the built-in networks",
+    "emit": "the C text, and bounds of the stack",
+    "machines": "boards, cores and toolchains",
+    "cli": "commands, messages, and every command that the documents show",
+    "report": "texts, JSON documents with their schemas, pictures, the HTML page",
+}
+"""By folder of tests/: what its tests look at. The others are counted together."""
+
+
+def counted() -> str:
+    """Tests by folder."""
+    group = measured("tested", "tests")
+    records = {str(r["folder"]): r for r in group.records}
+    rest = [r for name, r in records.items() if name not in _WHAT]
+    lines: list[tuple[str, ...]] = [
+        (f"`tests/{name}/`", what, *_sums([records[name]])) for name, what in _WHAT.items()
+    ]
+    lines.append(("others", "", *_sums(rest)))
+    lines.append(("all", "", *_sums(group.records)))
+    return sourced(("folder", "what its tests check", "`make test`:", "`make soak`:"), lines, group)
+
+
+def _sums(records: Sequence[Record]) -> list[str]:
+    return [f"{sum(r[of] for r in records):,}" for of in ("tests", "soak")]
+
+
+def covered() -> str:
+    """Lines and outcomes of branches of the kernels' C."""
+    group = measured("coverage", "kernels")
+    called = [r for r in group.records if r["lines_reached"]]
+    others = [r for r in group.records if not r["lines_reached"]]
+    columns = (
+        *("C of the runtime", "files:", "lines reached:", "outcomes of branches reached:"),
+        "lines without a reason:",
+    )
+    lines = [
+        (
+            what,
+            f"{len(records)}",
+            *(
+                f"{sum(r[f'{of}_reached'] for r in records):,} of {sum(r[of] for r in records):,}"
+                for of in ("lines", "outcomes")
+            ),
+            f"{sum(r['lines_without_reason'] for r in records):,}",
+        )
+        for what, records in (
+            ("files that drawn cases call", called),
+            ("files that only whole networks call", others),
+        )
+    ]
+    return sourced(columns, lines, group)

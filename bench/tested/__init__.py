@@ -1,0 +1,1 @@
+"""How many tests there are."""
