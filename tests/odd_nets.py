@@ -65,7 +65,7 @@ def requantised(spec: NetSpec, kind: str, rng: Random) -> NetSpec:
 def _weigh(tensors: list[TensorSpec], op: OpSpec, kind: str, rng: Random) -> None:
     """Other weights, biases and multipliers for an operator whose activations have their scales."""
     old, bias = tensors[op.inputs[1]], tensors[op.inputs[2]]
-    (read,), (made,) = (tensors[t].scales for t in (op.inputs[0], op.outputs[0]))  # type: ignore[misc]
+    (read,), (made,) = (tensors[t].scales for t in (op.inputs[0], op.outputs[0]))  # type: ignore[misc]  # one each
     assert old.scales is not None
     assert old.data is not None
     assert bias.data is not None

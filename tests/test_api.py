@@ -167,7 +167,7 @@ def test_everything_that_takes_a_model_takes_what_names_one(of: str, tmp_path: P
     assert lowtide.analyze(given).peak_bytes == 5216
     assert lowtide.best_order(given).peak_bytes == 4960
     compiled = lowtide.compile(given, lowtide.Options(input_mode="const"))
-    assert lowtide.compile(model=given).name == lowtide.compile(given).name  # type: ignore[call-arg]
+    assert lowtide.compile(model=given).name == lowtide.compile(given).name  # type: ignore[call-arg]  # a name of before
     assert lowtide.plan(given).compiled.ram_bytes > compiled.ram_bytes
     assert lowtide.reorder(given, check=False).after.peak_bytes == 4960
     assert lowtide.simplify(given, check=False).model.path
@@ -183,7 +183,7 @@ def test_everything_that_takes_a_model_takes_what_names_one(of: str, tmp_path: P
 def test_what_is_no_model_is_said_to_be_none(tmp_path: Path) -> None:
     for function in (lowtide.compile, lowtide.plan, lowtide.analyze, lowtide.reorder):
         with pytest.raises(LowtideError, match="int is no model, and names none"):
-            function(3)  # type: ignore[arg-type]
+            function(3)  # type: ignore[arg-type]  # wrong on purpose
         with pytest.raises(LowtideError, match="the zoo has no network named 'nothing'"):
             function("zoo:nothing")
         with pytest.raises(LowtideError, match="cannot read"):

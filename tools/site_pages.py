@@ -31,7 +31,7 @@ _ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(_ROOT))  # hooks are run by their file, which is in no package
 
 from tools import pyodide  # noqa: E402  # found by the line above
-from tools.wheel import wheel  # noqa: E402
+from tools.wheel import wheel  # noqa: E402  # found so too
 
 _BESIDE = {
     "index.md": "README.md",

@@ -71,6 +71,8 @@ def test_check_knows_each_network_of_a_bundle(models: list[Path], tmp_path: Path
         (("--mcu", "STM32L053R8"), "one network in a part's whole RAM", "--core cortex-m0"),
         (("--export", "cmake"), "--export and --shared-arena cannot be", "leave out --export"),
         (("--until", "3"), "--until and --shared-arena cannot be", "leave out --until"),
+        (("--from", "1"), "--from and --shared-arena cannot be", "leave out --from"),
+        (("--plan", "plan.json"), "--plan and --shared-arena cannot be", "leave out --plan"),
         (("--name", "cell"), "'cell' would be the name of 2 things", "change --name"),
         (("--name", "CELL"), "'cell' would be the name of 2 things", "change --name"),
         (("--name", "readme"), "'readme' would be the name of 2 things", "change --name"),

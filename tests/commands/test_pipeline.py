@@ -327,7 +327,7 @@ def test_load_takes_paths_and_zoo_names(tmp_path: Any) -> None:
     assert load(contents("figure1")).source == models[0].source
     assert load(models[0]) is models[0]
     with pytest.raises(UsageError, match="list is no model, and names none"):
-        load([])  # type: ignore[arg-type]
+        load([])  # type: ignore[arg-type]  # wrong on purpose
     with pytest.raises(UsageError, match="no network named 'none'"):
         load("zoo:none")
     with pytest.raises(ModelError, match="cannot read"):

@@ -53,7 +53,7 @@ def options(seed: int) -> Options:
     limit = rng.choice([{}, {}, {}, {"max_overhead": 3.0}, {"smallest": True}, {"fastest": True}])
     cores = targets()
     return Options(
-        **limit,  # type: ignore[arg-type]
+        **limit,  # type: ignore[arg-type]  # of several types
         hop=rng.choice([1, 1, 1, 2, 2, 3, 4, 6]),
         keep=rng.choice([None, None, None, 0, 1, 2]),
         cost=rng.choice(["macs", "instructions"]),
@@ -277,7 +277,7 @@ def test_rows_that_are_kept_wrongly_are_found(monkeypatch: pytest.MonkeyPatch) -
 def refused(network: str | bytes, **asked: object) -> str:
     model = model_of(network) if isinstance(network, str) else parse(network, path="net")
     with pytest.raises((ModelError, UsageError)) as caught:
-        compile_model(model, Options(**asked))  # type: ignore[arg-type]
+        compile_model(model, Options(**asked))  # type: ignore[arg-type]  # of several types
     return str(caught.value)
 
 

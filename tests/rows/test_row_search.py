@@ -215,7 +215,7 @@ def test_the_ladder_is_that_of_all_plans(seed: int) -> None:
         assert path.peak == max(path.rooms)
         assert path.macs == sum(edge.macs for edge in path.edges)
         each = [edge.within(room) for edge, room in zip(path.edges, path.rooms, strict=True)]
-        assert path.cost == sum(cost for cost, _ in each if cost is not None)  # type: ignore[misc]
+        assert path.cost == sum(cost for cost, _ in each if cost is not None)  # type: ignore[misc]  # a float
         assert [edge.first for edge in path.edges] == [0, *(e.last for e in path.edges[:-1])]
         assert path.edges[-1].last == len(found.of.groups)
     few = [path for path in ladder(found.space) if any(path.rooms)]

@@ -186,11 +186,11 @@ def _attempts(
     others = _others(fits, levels, climbs, bound)
     for effort, left in _FEW:
         best: list[int] | None = None
-        top = 0
+        top = inf
         for work, offsets in _few(fits, bound, min(effort, _PER_BOX * len(rows.boxes))):
             yield work, offsets
-            if offsets is not None and (best is None or height(rows.boxes, offsets) < top):
-                best, top = offsets, height(rows.boxes, offsets)
+            if offsets is not None and (reached := height(rows.boxes, offsets)) < top:
+                best, top = offsets, reached
         if best is not None:
             climbs.append(_Climb(rows, best, bound))
         while left > 0:

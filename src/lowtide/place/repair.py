@@ -51,7 +51,7 @@ def repairs(
     effort: int = 1 << 60,
 ) -> Iterator[tuple[int, list[int] | None]]:
     """Offsets of less height than `offsets`, the same for boxes in `known`, better and better, or None
-    if none were found yet; before each, how much work it took since the one before: boxes looked at.
+    if none were found since the last; before each, how much work it took since then: boxes looked at.
 
     It ends at a height of `bound`, or where what is known leaves no room, or when boxes that are placed
     have looked at about `effort` others. `turn` says which of several ways to go: in what a box weighs

@@ -6,8 +6,8 @@ import argparse
 import sys
 
 from .boards import PLACES
+from .built import kernels
 from .families import FAMILIES
-from .library import kernels
 from .running import on_board, run
 
 

@@ -17,8 +17,8 @@ from typing import Any
 
 from lowtide.machines.finding import find_compiler
 
+from .built import Library, kernel_sources, loaded
 from .families import FAMILIES
-from .library import Library, kernel_sources, loaded
 from .playing import Player
 from .running import run
 

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .library import Library
+from .built import Library
 
 PAGE = mmap.PAGESIZE
 _SLOTS = ((1, 1200), (4, 160), (32, 40), (512, 6))

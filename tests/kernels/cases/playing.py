@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from lowtide.ir import Graph
 from lowtide.lower.nodes import Node, Port
 
-from .library import Fault, Library, library
+from .built import Fault, Library, library
 from .memory import Guarded, pointers
 from .structs import Packer
 
@@ -95,8 +95,8 @@ class Player:
     """
 
     def __init__(self, of: Library | None = None) -> None:
-        self.library = of or library()
-        self.memory = Guarded(self.library)
+        self.built = of or library()
+        self.memory = Guarded(self.built)
         self.calls: dict[str, int] = {}
         self.played: list[Played] | None = None
 
@@ -118,7 +118,7 @@ class Player:
 
     def _run(self, net: Network, node: Node, held: dict[int, Bytes], count: int) -> None:
         self.memory.clear()
-        stage = staged(net, node, self.memory, 8, self.library.kernel)
+        stage = staged(net, node, self.memory, 8, self.built.kernel)
         self.memory.fence()
         made = {(net.root(p.tensor), p.row_bytes): p for p in node.outputs}
         read = {(net.root(p.tensor), p.row_bytes): p for p in node.inputs}
@@ -154,28 +154,28 @@ class Player:
     def _call(self, stage: Stage) -> None:
         node, fault = stage.node, Fault()
         ins, outs = stage.tables
-        faulted = self.library.calls.cases_play(
-            self.library.kernel(node.kernel),
+        faulted = self.built.calls.cases_play(
+            self.built.kernel(node.kernel),
             stage.params,
             *(ins.ctypes.data, ins.shape[1], outs.ctypes.data, outs.shape[1]),
             *(stage.scratch, node.scratch, int(node.scratch_lasts), node.steps),
             ctypes.byref(fault),
         )
         if faulted:
-            line = self.library.line(fault.pc)
+            line = self.built.line(fault.pc)
             what = f"signal {fault.signal} in step {fault.step} of {node.steps} at {line}"
             if fault.signal in (7, 11):
                 what += f": {self.memory.where(fault.address)}"
             raise PlayedError(Find(_name(node), what))
 
     def _spread(self, rows: NDArray[np.uint64], data: Bytes, size: int) -> None:
-        self.library.calls.cases_spread(rows.ctypes.data, data.ctypes.data, size, len(rows))
+        self.built.calls.cases_spread(rows.ctypes.data, data.ctypes.data, size, len(rows))
 
     def _gather(self, rows: NDArray[np.uint64], data: Bytes, size: int) -> None:
-        self.library.calls.cases_gather(rows.ctypes.data, data.ctypes.data, size, len(rows))
+        self.built.calls.cases_gather(rows.ctypes.data, data.ctypes.data, size, len(rows))
 
     def _same(self, rows: NDArray[np.uint64], data: Bytes, size: int) -> bool:
-        call = self.library.calls.cases_same
+        call = self.built.calls.cases_same
         return bool(call(rows.ctypes.data, data.ctypes.data, size, len(rows)))
 
 

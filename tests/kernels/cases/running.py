@@ -170,7 +170,7 @@ def on_board(name: str, families: Sequence[str], cases: int, seed: int) -> Tally
     tally, player = Tally(name), Player()
     number = 0
     began = time.process_time()
-    player.library.calls.cases_watch(1)
+    player.built.calls.cases_watch(1)
     while tally.cases.total() < cases:
         batch = Batch(name, np.random.default_rng([seed, number]))
         names: dict[int, tuple[str, int, str]] = {}
@@ -193,7 +193,7 @@ def on_board(name: str, families: Sequence[str], cases: int, seed: int) -> Tally
             family, own, core = names.get(at, ("?", at, "?"))
             tally.finds.append(Found(family, seed, own, core, Find(kernel, what)))
         tally.cases[name] += sum(batch.cases.values())
-    player.library.calls.cases_watch(0)
+    player.built.calls.cases_watch(0)
     tally.seconds = time.process_time() - began
     return tally
 
@@ -216,7 +216,7 @@ def run(
     """Play at least so many cases of a family, or the operators `only`."""
     tally, player = Tally(family), player or Player()
     began = time.process_time()
-    player.library.calls.cases_watch(1)
+    player.built.calls.cases_watch(1)
     try:
         number = 0
         while not only and tally.cases.total() < cases and len(tally.finds) < most_finds:
@@ -225,6 +225,6 @@ def run(
         for one in only:
             play_one(player, tally, seed, one)
     finally:
-        player.library.calls.cases_watch(0)
+        player.built.calls.cases_watch(0)
     tally.seconds = time.process_time() - began
     return tally

@@ -10,7 +10,7 @@ import pytest
 from lowtide.ir import DType, Graph, Op, Tensor
 from lowtide.lower.nodes import Node, Params, Port
 
-from .library import build, kernel_sources
+from .built import build, kernel_sources
 from .memory import End
 from .playing import Network, PlayedError, Player
 
@@ -33,9 +33,9 @@ _FAULTS = {
 def player() -> Iterator[Player]:
     files = kernel_sources("planted.c")
     of = Player(build({name: files[name] for name in ("lowtide.h", "guard.c", "planted.c")}))
-    of.library.calls.cases_watch(1)
+    of.built.calls.cases_watch(1)
     yield of
-    of.library.calls.cases_watch(0)
+    of.built.calls.cases_watch(0)
 
 
 def _network(kernel: str) -> Network:
