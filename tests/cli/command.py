@@ -14,7 +14,10 @@ import sys
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from unittest import mock
+
+import remedies
 
 from lowtide import cli
 from lowtide.cli import options
@@ -31,6 +34,8 @@ class Result:
     code: int
     out: str
     err: str
+    typed: tuple[str, ...] = ()
+    """What was called in this process, without `lowtide`."""
 
     @property
     def messages(self) -> str:
@@ -58,7 +63,8 @@ def call(*arguments: str | Path, fault: bool = False, first_wait: float = 1e6) -
         except SystemExit as end:
             code = end.code
     assert isinstance(code, int)
-    return _checked(code, _text(out), _text(err), fault=fault)
+    typed = tuple(map(str, arguments))
+    return _checked(code, _text(out), _text(err), fault=fault, typed=typed)
 
 
 def run(
@@ -83,7 +89,8 @@ def run(
 
 
 def refused(result: Result, code: int, cause: str, remedy: str | None = None) -> None:
-    """Assert that nothing was printed but one message, with `cause` in it and a remedy."""
+    """Assert that nothing was printed but one message, with `cause` in it and a remedy; whoever follows
+    the remedy is not told the same again."""
     assert result.out == ""
     first, second, *more = [*result.messages.splitlines(), "", ""]
     assert first.startswith("lowtide: ")
@@ -92,6 +99,10 @@ def refused(result: Result, code: int, cause: str, remedy: str | None = None) ->
     assert remedy is None or remedy in second
     assert not any(more)
     assert result.code == code
+    with TemporaryDirectory() as folder:
+        for number, line in enumerate(remedies.typed(result.typed, first, second)):
+            again = call(*remedies.into(Path(folder, str(number)), line))
+            assert first not in again.err, line
 
 
 def fine(result: Result) -> str:
@@ -107,8 +118,10 @@ def _text(stream: io.TextIOWrapper) -> str:
     return buffer.getvalue().decode()
 
 
-def _checked(code: int, out: str, err: str, *, fault: bool = False) -> Result:
+def _checked(
+    code: int, out: str, err: str, *, fault: bool = False, typed: tuple[str, ...] = ()
+) -> Result:
     """Nothing may slip through: code 5 is a failure, unless a test made the fault itself."""
     assert "Traceback" not in out + err, err
     assert fault == (code == FAULT), err
-    return Result(code, out, err)
+    return Result(code, out, err, typed)

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 from command import Result, call, fine, refused
+from remedies import into
+from remedies import typed as typed_from
 
 from lowtide import load
 from lowtide.advice.hints import WORTH, Hint, Way, roomy_part
@@ -331,3 +333,27 @@ def test_remedies_in_words() -> None:
         "its flash outside"
     )
     assert fit_remedy([], None, "buy more") == "buy more"
+
+
+@pytest.mark.parametrize(
+    ("words", "least"),
+    [
+        ("run zoo:resnet8 --board microbit --schedule operators", 4),
+        ("run zoo:resnet8 --board microbit --schedule operators --allocator greedy", 4),
+        ("run zoo:resnet8 --board microbit --schedule operators --preserve-input", 2),
+        ("run zoo:resnet8 --board microbit --hop 8", 2),
+        ("run zoo:resnet8 --board microbit --hop 8 --fastest", 2),
+        ("run zoo:resnet8 --board microbit --hop 8 --keep 3", 1),
+        ("compile zoo:figure1 --max-ram 1450 -o made", 1),
+        ("compile zoo:figure1 --max-ram 1450 --fastest -o made", 1),
+        ("compile zoo:figure1 --max-ram 1450 --cost instructions --core cortex-m4 -o made", 1),
+    ],
+)
+def test_all_that_would_fit_does(words: str, least: int, tmp_path: Path) -> None:
+    line = words.split()
+    result = call(*into(tmp_path, line))
+    cause, remedy = result.messages.splitlines()
+    found = list(typed_from(line, cause, remedy))
+    assert result.code and len(found) >= least, remedy
+    for number, each in enumerate(found):
+        fine(call(*into(tmp_path / str(number), each)))

@@ -64,6 +64,17 @@ def test_check_knows_each_network_of_a_bundle(models: list[Path], tmp_path: Path
     )
 
 
+def test_a_certificate_of_one_network_of_a_bundle(models: list[Path], tmp_path: Path) -> None:
+    folder, certificate = tmp_path / "all", tmp_path / "cell.json"
+    fine(call("compile", *models, "--shared-arena", "-o", folder, "--effort", "0.2"))
+    fine(call("prove", models[1], "--bundle", folder, "-o", certificate))
+    files = json.loads(certificate.read_text())["files"]
+    assert "cell.c" in files and "networks.h" not in files and "wake_word.c" not in files
+    fine(call("prove", models[1], "--bundle", folder, "--check", certificate))
+    (folder / "cell.c").write_text((folder / "cell.c").read_text().replace("0", "1", 1))
+    assert call("prove", models[1], "--bundle", folder, "--check", certificate).code == 1
+
+
 @pytest.mark.parametrize(
     ("given", "cause", "remedy"),
     [

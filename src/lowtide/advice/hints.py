@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Final
 
 from lowtide.advice.advising import CORES, MORE_WORK, Kind
@@ -162,7 +163,7 @@ def _by_estimates(compiled: Compiled, known: Known, cores: Sequence[str]) -> Ite
 
     if options.schedule != "rows":
         saved = ram - now.ram(mode)
-        yield Hint("rows", ("--schedule", "rows", "--allocator", "planned"), saved, ram)
+        yield Hint("rows", _by_rows(options), saved, ram)
         return
     if not options.quantized_io:
         inner = drop_boundary_quantization(graph)
@@ -197,8 +198,8 @@ def _of_front(compiled: Compiled, points: Sequence[Point]) -> Iterator[Hint]:
 def file_hints(
     model: Model, *, simplified: Savings | None = None, ordered: OrderResult | None = None
 ) -> tuple[Hint, ...]:
-    """For those who stay with a .tflite: what a compiled program would need, and what a file without
-    what no input can change, or with its operators in another order, would save.
+    """For those who stay with a .tflite: what a compiled program would need, and what a file with its
+    constant channels removed, or with its operators in another order, would save.
 
     `simplified` are the savings of a file that is not simplified yet, `ordered` the best order of one
     that has another. Nothing for a network that cannot be compiled.
@@ -245,19 +246,29 @@ def ways_to_fit(
     if model.whole is not None or options.stages is not None or most <= 0:
         return ()
     plain = replace(options, schedule="rows", allocator="planned", max_ram=None)
+    rows = _by_rows(options)
     found = []
-    for flags, other in _other_ends(model, plain):
+    as_is = [((), plain)] if rows and not options.preserve_input else []
+    for flags, other in chain(as_is, _other_ends(model, plain)):
         needed = _found(passed(model, other).graph, other).ram(other.input_mode)
         if needed * _SURE <= most:
-            found.append(Way(flags, needed))
+            found.append(Way((*rows, *flags), needed))
     if not planned:
         return tuple(found[:MOST])
     if options.max_ram is None:
-        found += _in_strips(model, plain, (), most)
+        found += _in_strips(model, plain, rows, most)
     elif not found and plain.input_mode == "resident" and not plain.preserve_input:
         streamed = replace(plain, input_mode="streamed")
-        found += _in_strips(model, streamed, ("--input", "streamed"), most)
+        found += _in_strips(model, streamed, (*rows, "--input", "streamed"), most)
     return tuple(found[:MOST])
+
+
+def _by_rows(options: Options) -> tuple[str, ...]:
+    """What has a program run by rows that was asked for by whole operators."""
+    if options.schedule == "rows":
+        return ()
+    placed = () if options.allocator == "planned" else ("--allocator", "planned")
+    return ("--schedule", "rows", *placed)
 
 
 def _other_ends(model: Model, options: Options) -> Iterator[tuple[tuple[str, ...], Options]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -147,17 +148,22 @@ def or_what_fits_on(board: Board, compiled: Compiled) -> Iterator[None]:
         if error.memory == "RAM":
             with progress("looking for what would fit"):
                 most = compiled.ram_bytes - error.missing_bytes
-                ways = ways_to_fit(compiled.model, compiled.options, most)
+                ways = ways_to_fit(compiled.model, _as_given(compiled), most)
             part = roomy_part(board.core.name, needed, figures.flash_bytes)
         else:
             ways, part = (), roomy_part(board.core.name, figures.ram_bytes, needed)
         raise DoesNotFitError(
             error.cause,
-            fit_remedy(ways, part, error.remedy),
+            fit_remedy(ways, part, error.remedy, "--board" if given("board") else None),
             memory=error.memory,
             missing_bytes=error.missing_bytes,
             needed_bytes=needed,
         ) from None
+
+
+def _as_given(compiled: Compiled) -> Options:
+    """Its options without what was settled on the way: another limit may settle it otherwise."""
+    return replace(compiled.options, keep=given("keep"))
 
 
 def remedy_of_check(verdict: Verdict, otherwise: str) -> str:
@@ -171,5 +177,5 @@ def remedy_of_check(verdict: Verdict, otherwise: str) -> str:
 
     compiled = verdict.compiled
     most = compiled.ram_bytes - max(over)
-    ways = ways_to_fit(compiled.model, compiled.options, most, planned=False)
+    ways = ways_to_fit(compiled.model, _as_given(compiled), most, planned=False)
     return fit_remedy(ways, None, otherwise)

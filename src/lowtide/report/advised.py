@@ -111,8 +111,11 @@ def _percent(share: float) -> str:
     return f"{share:.0%}".replace("%", " %")
 
 
-def fit_remedy(ways: Sequence[Way], part: Mcu | None, otherwise: str) -> str:
-    """What to add to the command so that it fits, or which part to take; else `otherwise`."""
+def fit_remedy(
+    ways: Sequence[Way], part: Mcu | None, otherwise: str, instead: str | None = None
+) -> str:
+    """What to add to the command so that it fits, or which part to take, in place of the option
+    `instead` if there is one; else `otherwise`."""
     found = []
     for way in ways:
         about = f"about {amount(_rounded(way.ram_bytes))}"
@@ -125,6 +128,7 @@ def fit_remedy(ways: Sequence[Way], part: Mcu | None, otherwise: str) -> str:
         take += (
             f"{'its flash outside' if part.external else size_text(part.flash_bytes) + ' of flash'}"
         )
+        take += f", in place of {instead}" if instead else ""
         text = f"{text}; or {take}" if text else take
     return text or otherwise
 
