@@ -6,6 +6,7 @@ it exits with 1, so that one run shows everything that is left to do.
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import re
@@ -20,6 +21,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build" / "release"
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
+MEASURED = ("src",)
+"""What figures are measured of."""
 TOOLS = ("build", "twine", "check-wheel-contents")
 
 
@@ -37,6 +40,17 @@ def unready(root: Path, version: str) -> Iterator[str]:
     if len(measured) > 1:
         told = ", ".join(f"{commit} ({groups} groups)" for commit, groups in measured.items())
         yield f"stored figures are of several commits: {told}: run `make bench` at one commit"
+    for commit in measured:
+        known = subprocess.run(
+            ["git", "-C", str(root), "cat-file", "-e", commit], capture_output=True
+        )
+        if known.returncode:
+            yield f"figures were measured at {commit}, which isn't in the history: run `make bench`"
+            continue
+        changed = _git(root, "diff", "--name-only", commit, "HEAD", "--", *MEASURED).split()
+        if changed:
+            named = f"{', '.join(changed[:3])}{' and others' * (len(changed) > 3)}"
+            yield f"{named} changed since figures were measured at {commit}: run `make bench`"
 
 
 def figures_of(root: Path) -> dict[str, int]:
@@ -105,6 +119,7 @@ def _git(root: Path, *words: str) -> str:
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__).parse_args()
     version = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
     files = build()
     wrong = [*unready(ROOT, version), *(what for file in files for what in try_out(file))]
