@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from lowtide.advice.advising import CORES, Advice, advice
 from lowtide.advice.fitting import Fit, Needed, first_fit
@@ -28,6 +29,10 @@ from lowtide.place import Placement
 from lowtide.place.greedy import greedy
 from lowtide.place.tensors import tflm_problem
 from lowtide.plans.placer import Point, Tell
+
+APART: Final = 0.03
+"""How far apart plans are that a report shows, in parts of their RAM, instructions and MACs: one that is
+nearer to another looks the same. `lowtide plan --front` has them all."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,7 +98,9 @@ def report_on(
     tflm = greedy(tflm_problem(graph, analysis.file.order))
     ordered = greedy(tflm_problem(graph, analysis.best.order))
     known = Known(model)
-    planned = planned_model(model, options, front=options.stages is None, tell=tell, known=known)
+    planned = planned_model(
+        *(model, options), front=options.stages is None, apart=APART, tell=tell, known=known
+    )
     compiled = planned.compiled
     streamed = None
     if options.input_mode != "streamed" and options.stages is None:
@@ -182,6 +189,6 @@ def _times(point: Point, compiled: Compiled) -> float:
 
 def _if_possible(model: Model, options: Options, tell: Tell, known: Known) -> Planned | None:
     try:
-        return planned_model(model, options, front=True, tell=tell, known=known)
+        return planned_model(model, options, front=True, apart=APART, tell=tell, known=known)
     except LowtideError:
         return None

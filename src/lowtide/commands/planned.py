@@ -57,12 +57,14 @@ def planned_model(
     options: Options | None = None,
     *,
     front: bool = False,
+    apart: float = 0.0,
     tell: Tell = lambda _: None,
     known: Known | None = None,
 ) -> Planned:
     """Compile `model`, and show what its plan needs, beside lower bounds and TFLM; sizes are in bytes.
 
-    With `front`, find all plans that no other beats in RAM, instructions and MACs, too. `tell` is told
+    With `front`, find all plans that no other beats in RAM, instructions and MACs, too; `apart` says how
+    far they shall be from each other at least, in parts of each (`planner.front`). `tell` is told
     what is being done. What is `known` of the model is not worked out again. `options.schedule` must
     be "rows"; else as `compile_model`, errors, too.
     """
@@ -89,7 +91,7 @@ def planned_model(
         ways = ("fastest", fastest), ("default", point), ("smallest", smallest)
     points = None
     if front:
-        best = fronts(model, asked, known, tell)
+        best = fronts(model, asked, known, tell, apart)
         taken = any(p.choices == point.choices for p in best)  # a plan that is given need not be
         points = tuple(best if taken else sorted([point, *best], key=lambda p: p.cost))
     assembly = assemble_placed(point.ready, point.placed)

@@ -60,15 +60,20 @@ def best_of(model: Model, options: Options, known: Known, tell: Tell) -> Point:
     return min(found, key=lambda p: (p.ram_bytes, p.cost))
 
 
-def fronts(model: Model, options: Options, known: Known, tell: Tell) -> list[Point]:
-    """The plans that no other beats in RAM, instructions and MACs, whatever is kept; cheapest first."""
+def fronts(
+    model: Model, options: Options, known: Known, tell: Tell, apart: float = 0.0
+) -> list[Point]:
+    """The plans that no other beats in RAM, instructions and MACs, whatever is kept; cheapest first.
+    `apart` is as for `planner.front`."""
     ways: Sequence[Options] = (options,)
     if options.hop is not None and options.keep is None:
         ways = tuple(_ways(options, known))
     tried = [
         point
         for way in ways
-        for point in planner.front(searched(model, way, strips=True, tell=tell, known=known).plans)
+        for point in planner.front(
+            searched(model, way, strips=True, tell=tell, known=known).plans, apart
+        )
     ]
     if len(ways) == 1:
         return tried

@@ -233,12 +233,16 @@ def within_ram(
     raise _too_little(plans, most, max_overhead, unit, nearest, beyond)
 
 
-def front(plans: Plans) -> list[Point]:
+def front(plans: Plans, apart: float = 0.0) -> list[Point]:
     """Plans that no other beats in arena, instructions and MACs, the cheapest first; the default one is
-    among them, even if one beats it that computes something twice."""
+    among them, even if one beats it that computes something twice.
+
+    Placing them all takes long. With `apart`, plans are left out that are better than one of the others
+    by no more than that part in anything.
+    """
     tried: list[Point] = []
     for of in in_turn(plans.candidates, lambda of: (of.cost, of.peak)):
-        if not any(_beats(point, of) for point in tried):
+        if not any(_beats(point, of, 1 + apart) for point in tried):
             tried += of.points
     found: list[Point] = []
     for point in sorted(tried, key=_rank):
@@ -267,9 +271,13 @@ def _is_no_worse(one: Point, other: Point) -> bool:
     )
 
 
-def _beats(point: Point, of: Candidate) -> bool:
-    """Whether no plan of a candidate can be better in anything."""
-    return point.cost <= of.cost and point.arena_bytes <= of.peak and point.macs <= of.macs
+def _beats(point: Point, of: Candidate, nearly: float = 1.0) -> bool:
+    """Whether no plan of a candidate can be better in anything, by more than this factor."""
+    return (
+        point.cost <= of.cost * nearly
+        and point.arena_bytes <= of.peak * nearly
+        and point.macs <= of.macs * nearly
+    )
 
 
 def _by_arena(candidates: Iterable[Candidate]) -> Iterator[Point]:
