@@ -123,7 +123,8 @@ def _head(name: str, first: View, view: View) -> Iterator[Words]:
     yield Words(32, 40, name, colour=_DIM, size=20, bold=True)
     yield Words(32, 88, title, size=44, bold=True)
     change = (1 - after / before) * 100 if before else 0
-    how = f"{abs(change):.0f} % {'less' if change >= 0 else 'more'}, bit for bit the same results"
+    how = f"{abs(change):.0f} % {'less' if change >= 0 else 'more'}"
+    how += ", same outputs (check: lowtide verify)"
     yield Words(_RIGHT, 40, how, "end", _DIM, 20)
 
 
