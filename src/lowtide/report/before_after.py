@@ -180,6 +180,6 @@ def _foot(frame: Frame, compiled: Compiled, most: int) -> Iterator[Element]:
         text = f"{level / 1e6:g} M" if level and most >= 2_000_000 else f"{level:,}"
         if x + letters(text, _NOTE) / 2 < WIDE - 8:
             yield Words(x, frame.bottom + 21, text, "middle", _DIM, _NOTE)
-    note = f"instructions, predicted {as_run(compiled)}; each box a tensor or a row of it, at its bytes"
+    note = f"instructions, predicted {as_run(compiled)}; a box is a tensor or a row, at its address"
     yield Words(_LEFT, HIGH - 22, note, colour=_DIM, size=_NOTE)
     yield Words(_RIGHT, HIGH - 22, f"lowtide {compiled.origin.version}", "end", _DIM, _NOTE)
