@@ -20,11 +20,11 @@ extern "C" {
 #define TINY_NET_ARENA_SIZE 148
 #define TINY_NET_ARENA_ALIGN 16
 
-/* Bytes of stack that the functions here take at most on any core, as GCC 12.2 at -O2
- * compiles them. Interrupts and your callbacks come on top. */
+/* The most bytes of stack that these functions take on any core, as GCC 12.2 at -O2
+ * compiles them. Add those of interrupts and your callbacks. */
 #define TINY_NET_STACK_BYTES 376
 
-/* Sections may be named, in quotes, for all files that include this: TINY_NET_WEIGHTS_SECTION, where
+/* You can name sections, in quotes, for all files that include this: TINY_NET_WEIGHTS_SECTION, where
  * weights lie, and TINY_NET_ARENA_SECTION, where the arena does if it is declared as
  *     static uint8_t arena[TINY_NET_ARENA_SIZE] TINY_NET_ARENA_PLACED; */
 #ifdef TINY_NET_ARENA_SECTION

@@ -20,11 +20,11 @@ extern "C" {
 #define TINY_NET_ARENA_SIZE 140
 #define TINY_NET_ARENA_ALIGN 16
 
-/* Bytes of stack that the functions here take at most on any core, as GCC 12.2 at -O2
- * compiles them. Interrupts and your callbacks come on top. */
+/* The most bytes of stack that these functions take on any core, as GCC 12.2 at -O2
+ * compiles them. Add those of interrupts and your callbacks. */
 #define TINY_NET_STACK_BYTES 424
 
-/* Sections may be named, in quotes, for all files that include this: TINY_NET_WEIGHTS_SECTION, where
+/* You can name sections, in quotes, for all files that include this: TINY_NET_WEIGHTS_SECTION, where
  * weights lie, and TINY_NET_ARENA_SECTION, where the arena does if it is declared as
  *     static uint8_t arena[TINY_NET_ARENA_SIZE] TINY_NET_ARENA_PLACED; */
 #ifdef TINY_NET_ARENA_SECTION
@@ -77,10 +77,10 @@ int tiny_net_init(tiny_net_t *m, void *arena, size_t size);
  * This network keeps nothing from one run to the next, so there is nothing else to do. */
 int tiny_net_reset(tiny_net_t *m);
 
-/* Say who gives the rows that tiny_net_invoke asks for. */
+/* Set the callback that gives the rows that tiny_net_invoke asks for. */
 int tiny_net_set_pull(tiny_net_t *m, tiny_net_pull_t pull, void *context);
 
-/* Say who takes the rows of the outputs. */
+/* Set the callback that takes the rows of the outputs. */
 int tiny_net_set_take(tiny_net_t *m, tiny_net_take_t take, void *context);
 
 /* Instead of tiny_net_invoke, rows can be given as they come:
@@ -93,7 +93,7 @@ int tiny_net_set_take(tiny_net_t *m, tiny_net_take_t take, void *context);
  *
  * The arena is in use all the while. None of these functions may be called from a callback. */
 
-/* Begin a run, and abort the one in progress. tiny_net_init and tiny_net_reset do that, too. */
+/* Begin a run, and abort a run in progress. tiny_net_init and tiny_net_reset abort one, too. */
 int tiny_net_begin(tiny_net_t *m);
 
 /* How many rows the run still needs: TINY_NET_INPUT_0_ROWS when it has begun, 0 when its outputs are
@@ -104,12 +104,12 @@ int tiny_net_rows_wanted(const tiny_net_t *m);
  * it, in any order, until tiny_net_row_done. Null if no row is wanted. */
 void *tiny_net_next_row(tiny_net_t *m);
 
-/* The row is where tiny_net_next_row said: run as far as it allows. */
+/* Call this when you have written that row: it runs as far as the row allows. */
 int tiny_net_row_done(tiny_net_t *m);
 
-/* The same for `n` rows that lie one after the other elsewhere: they are copied. If no row is wanted,
- * this begins a new run. LT_ERROR_ARGUMENT, and nothing is done, if `n` is more than the run still
- * needs. */
+/* The same for `n` consecutive rows in your memory, which this copies. If no row is wanted, it begins
+ * a new run. If `n` is more than the run still needs, it does nothing and returns
+ * LT_ERROR_ARGUMENT. */
 int tiny_net_push_rows(tiny_net_t *m, const void *rows, int n);
 
 /* Run the network once. */

@@ -1,4 +1,4 @@
-"""Prove and measure a compiled program: the stages behind `lowtide verify` and `lowtide run`.
+"""Check and measure a compiled program: the stages behind `lowtide verify` and `lowtide run`.
 
 Compiled --+--> host build, sanitizers on --> every tensor against the oracle   (verify)
            +--> board build --> QEMU --> outputs against the oracle, RAM, flash, instructions

@@ -125,11 +125,11 @@ extern "C" {{
 #define {upper}_ARENA_SIZE {max(1, assembly.arena_bytes)}
 #define {upper}_ARENA_ALIGN {assembly.align}
 
-/* Bytes of stack that the functions here take at most on {_core(assembly)}, as {compiler()}
- * compiles them. Interrupts and your callbacks come on top. */
+/* The most bytes of stack that these functions take on {_core(assembly)}, as {compiler()}
+ * compiles them. Add those of interrupts and your callbacks. */
 #define {upper}_STACK_BYTES {stack_bytes(assembly, how.header)}
 
-/* Sections may be named, in quotes, for all files that include this: {upper}_WEIGHTS_SECTION, where
+/* You can name sections, in quotes, for all files that include this: {upper}_WEIGHTS_SECTION, where
  * weights lie, and {upper}_ARENA_SECTION, where the arena does if it is declared as
  *     static uint8_t arena[{upper}_ARENA_SIZE] {upper}_ARENA_PLACED; */
 {placed(name, "ARENA", f"aligned({upper}_ARENA_ALIGN)")}""",
@@ -196,8 +196,8 @@ def _state(assembly: Assembly, name: str) -> str:
 {kept}
  *
 {room if more else ""}\
- * A run to the end leaves it as the next one needs it. After one that a callback gave up, or that was
- * not finished, it is undefined until {name}_reset. Between two runs it may be copied, and copied
+ * A complete run leaves it as the next one needs it. After a run that a callback aborted, or that you
+ * did not finish, it is undefined until {name}_reset. Between two runs it may be copied, and copied
  * back before another run, {after} */
 #define {upper}_STATE_SIZE {assembly.state_bytes}
 #define {upper}_STATE_ALIGN {assembly.state_align}"""
@@ -243,10 +243,10 @@ int {name}_reset({name}_t *m);"""
     return f"""\
 /* Set up `m` to use `arena`, {arena},
  * and `state`, of `state_size` >= {upper}_STATE_SIZE bytes, aligned to {upper}_STATE_ALIGN, for as
- * long as `m` is used. They must not overlap: LT_ERROR_STATE. The state is put to its start. */
+ * long as `m` is used. If they overlap, it returns LT_ERROR_STATE. It sets the state to its start. */
 int {name}_init({name}_t *m, void *arena, size_t size, void *state, size_t state_size);
 
-/* Put the state to its start; callbacks and inputs stay.{begins} */
+/* Set the state to its start; callbacks and inputs stay.{begins} */
 int {name}_reset({name}_t *m);"""
 
 
@@ -254,12 +254,12 @@ def _exchange(name: str, how: Modes) -> list[str]:
     """How inputs come in and outputs go out."""
     if how.const:
         given = f"""\
-/* Say where input i is. It must stay readable and unchanged during {name}_invoke, and be aligned as
- * its type is. */
+/* Set the address of input i. It must stay readable and unchanged during {name}_invoke, and be
+ * aligned as its type is. */
 int {name}_set_input({name}_t *m, int i, const void *data);"""
     elif how.pulled:
         given = f"""\
-/* Say who gives the rows that {name}_invoke asks for. */
+/* Set the callback that gives the rows that {name}_invoke asks for. */
 int {name}_set_pull({name}_t *m, {name}_pull_t pull, void *context);"""
     else:
         given = f"""\
@@ -268,7 +268,7 @@ int {name}_set_pull({name}_t *m, {name}_pull_t pull, void *context);"""
 void *{name}_input({name}_t *m, int i);"""
     if how.given:
         taken = f"""\
-/* Say who takes the rows of the outputs. */
+/* Set the callback that takes the rows of the outputs. */
 int {name}_set_take({name}_t *m, {name}_take_t take, void *context);"""
     else:
         taken = f"""\
@@ -331,7 +331,7 @@ def _pushed(name: str, hops: bool) -> str:
  *
  * The arena is in use all the while. None of these functions may be called from a callback. */
 
-/* Begin a run, and abort the one in progress. {name}_init and {name}_reset do that, too. */
+/* Begin a run, and abort a run in progress. {name}_init and {name}_reset abort one, too. */
 int {name}_begin({name}_t *m);
 
 /* How many rows the run still needs: {wanted} when it has begun, 0 when its outputs are
@@ -342,12 +342,12 @@ int {name}_rows_wanted(const {name}_t *m);
  * it, in any order, until {name}_row_done. Null if no row is wanted. */
 void *{name}_next_row({name}_t *m);
 
-/* The row is where {name}_next_row said: run as far as it allows. */
+/* Call this when you have written that row: it runs as far as the row allows. */
 int {name}_row_done({name}_t *m);
 
-/* The same for `n` rows that lie one after the other elsewhere: they are copied. If no row is wanted,
- * this begins a new run. LT_ERROR_ARGUMENT, and nothing is done, if `n` is more than the run still
- * needs. */
+/* The same for `n` consecutive rows in your memory, which this copies. If no row is wanted, it begins
+ * a new run. If `n` is more than the run still needs, it does nothing and returns
+ * LT_ERROR_ARGUMENT. */
 int {name}_push_rows({name}_t *m, const void *rows, int n);"""
 
 

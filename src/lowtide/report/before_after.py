@@ -123,7 +123,8 @@ def _head(name: str, first: View, view: View) -> Iterator[Words]:
     yield Words(32, 40, name, colour=_DIM, size=20, bold=True)
     yield Words(32, 88, title, size=44, bold=True)
     change = (1 - after / before) * 100 if before else 0
-    how = f"{abs(change):.0f} % {'less' if change >= 0 else 'more'}, bit for bit the same results"
+    how = f"{abs(change):.0f} % {'less' if change >= 0 else 'more'}"
+    how += ", same outputs (check: lowtide verify)"
     yield Words(_RIGHT, 40, how, "end", _DIM, 20)
 
 
@@ -179,6 +180,6 @@ def _foot(frame: Frame, compiled: Compiled, most: int) -> Iterator[Element]:
         text = f"{level / 1e6:g} M" if level and most >= 2_000_000 else f"{level:,}"
         if x + letters(text, _NOTE) / 2 < WIDE - 8:
             yield Words(x, frame.bottom + 21, text, "middle", _DIM, _NOTE)
-    note = f"instructions, predicted {as_run(compiled)}; each box a tensor or a row of it, at its bytes"
+    note = f"instructions, predicted {as_run(compiled)}; a box is a tensor or a row, at its address"
     yield Words(_LEFT, HIGH - 22, note, colour=_DIM, size=_NOTE)
     yield Words(_RIGHT, HIGH - 22, f"lowtide {compiled.origin.version}", "end", _DIM, _NOTE)

@@ -43,13 +43,14 @@ def compared_markdown(compared: Comparison) -> str:
     lines = [
         "# Operators",
         "",
-        "What lowtide compiles, and in which activation types, beside the integer kernels of TensorFlow",
-        f"Lite Micro, as its sources of {compared.sources} have them. This page is made by",
+        "This table shows which operators lowtide compiles, and in which activation types, beside the",
+        "integer kernels of TensorFlow Lite Micro (TFLM), by its sources of "
+        f"{compared.sources}. This command makes the page:",
         "",
         f"    {COMMAND}",
         "",
         _summary(compared),
-        "Those that TFLM lacks are compared with LiteRT's reference kernels instead.",
+        "lowtide compares the variants that TFLM lacks with LiteRT's reference kernels instead.",
         "",
         "| operator | TFLM | lowtide | missing |",
         "| --- | --- | --- | --- |",
@@ -57,7 +58,7 @@ def compared_markdown(compared: Comparison) -> str:
     lines += [_line(row) for row in compared.rows]
     lines += [
         "",
-        "TFLM has these for floats alone, so lowtide does not compile them: "
+        "TFLM has these operators for floats only, so lowtide doesn't compile them: "
         + ", ".join(compared.floats)
         + ".",
         "",
@@ -74,7 +75,7 @@ def _line(row: Beside) -> str:
 
 def _summary(compared: Comparison) -> str:
     have, every = compared.variants
-    return f"{have} of TFLM's {every} integer variants (operator and type) are compiled."
+    return f"{have} of TFLM's {every} integer variants (operator and type) compile."
 
 
 def _listed(types: tuple[str, ...]) -> str:

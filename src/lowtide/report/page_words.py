@@ -35,7 +35,7 @@ def verdict_sentence(reported: Reported) -> str:
     tflm = tflm_bytes(reported)
     text += f". TensorFlow Lite Micro's tensors alone take {amount(tflm)}"
     if tflm > compiled.ram_bytes:
-        text += f", {tflm / max(1, compiled.ram_bytes):.1f} times as much as here"
+        text += f", {tflm / max(1, compiled.ram_bytes):.1f} times as much as lowtide"
         more = [*_options(reported, tflm)]
         text += f"; {' and '.join(more)}" if more else ""
     return f"{text}."
