@@ -1,4 +1,4 @@
-"""Takes the report's screenshots, docs/report/*.png, in headless Chromium: `python tools/screenshots.py`.
+"""Takes the screenshots of the report, docs/report/*.png: `python tools/screenshots.py`. It needs Chromium.
 
 Why a tool: the pictures are of the report as it is, of one network, in the same sizes each time.
 """
