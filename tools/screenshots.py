@@ -1,4 +1,4 @@
-"""Takes the screenshots of the report, docs/report/*.png: `python tools/screenshots.py`. It needs Chromium.
+"""Takes the screenshots of the report, docs/report/*.png, in Chromium: `python tools/screenshots.py`.
 
 Why a tool: the pictures are of the report as it is, of one network, in the same sizes each time.
 """

@@ -116,8 +116,15 @@ def part(draw: Draw) -> Case:
 
 def _pad(draw: Draw, shape: tuple[int, ...], x: Ints, zero: int) -> Any:
     sides = [(draw.within(0, 3), draw.within(0, 3)) for _ in shape]
-    made = np.pad(x, [(0, 0), *sides], constant_values=zero)
-    return "PAD", [_ints(draw, sides)], made, ("PadOptions", {})
+    given = draw.tensors[draw.inputs[-1]]
+    if given.dtype == "BOOL" or draw.chance(0.6):
+        made = np.pad(x, [(0, 0), *sides], constant_values=zero)
+        return "PAD", [_ints(draw, sides)], made, ("PadOptions", {})
+    value = int(draw.rng.integers(*RANGES[given.dtype], endpoint=True))
+    made = np.pad(x, [(0, 0), *sides], constant_values=value)
+    scale = None if given.scales is None else given.scales[0]
+    fill = draw.constant(np.array([value]), given.dtype, scale, zero=zero)
+    return "PADV2", [_ints(draw, sides), fill], made, ("PadV2Options", {})
 
 
 def _mirror(draw: Draw, shape: tuple[int, ...], x: Ints, zero: int) -> Any:
@@ -165,11 +172,12 @@ def _gather(draw: Draw, shape: tuple[int, ...], x: Ints, zero: int) -> Any:
 
 
 def _blocks(draw: Draw, shape: tuple[int, ...], x: Ints, zero: int) -> Any:
-    del zero
     if len(shape) != 4:
         raise RedrawError
     block = draw.within(1, 3)
     samples, n, h, w, c = x.shape
+    if draw.chance(0.5):
+        return _batches(draw, x, zero)
     if draw.chance(0.5):
         if h % block or w % block:
             raise RedrawError
@@ -182,6 +190,31 @@ def _blocks(draw: Draw, shape: tuple[int, ...], x: Ints, zero: int) -> Any:
     cut = x.reshape(samples, n, h, w, block, block, -1).transpose(0, 1, 2, 4, 3, 5, 6)
     made = cut.reshape(samples, n, h * block, w * block, -1)
     return "DEPTH_TO_SPACE", [], made, ("DepthToSpaceOptions", {"block_size": block})
+
+
+def _batches(draw: Draw, x: Ints, zero: int) -> Any:
+    """SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND: samples of a block are those at its places."""
+    samples, n, h, w, c = x.shape
+    high, wide = draw.within(1, 3), draw.within(1, 3)
+    blocks = _ints(draw, [high, wide])
+    if draw.chance(0.5):
+        top, left = draw.within(0, 2), draw.within(0, 2)
+        sides = [(top, -(h + top) % high), (left, -(w + left) % wide)]
+        wider = np.pad(x, [(0, 0), (0, 0), *sides, (0, 0)], constant_values=zero)
+        h, w = wider.shape[2] // high, wider.shape[3] // wide
+        cut = wider.reshape(samples, n, h, high, w, wide, c).transpose(0, 3, 5, 1, 2, 4, 6)
+        made = cut.reshape(samples, -1, h, w, c)
+        return "SPACE_TO_BATCH_ND", [blocks, _ints(draw, sides)], made, ("SpaceToBatchNDOptions", {})
+    if n % (high * wide):
+        raise RedrawError
+    cut = x.reshape(samples, high, wide, -1, h, w, c).transpose(0, 3, 4, 1, 5, 2, 6)
+    made = cut.reshape(samples, -1, h * high, w * wide, c)
+    crops = [(draw.within(0, 1), draw.within(0, 1)) for _ in range(2)]
+    (top, bottom), (left, right) = crops
+    made = made[:, :, top : made.shape[2] - bottom, left : made.shape[3] - right]
+    if not made.size:
+        raise RedrawError
+    return "BATCH_TO_SPACE_ND", [blocks, _ints(draw, crops)], made, ("BatchToSpaceNDOptions", {})
 
 
 def _reverse(draw: Draw, shape: tuple[int, ...], x: Ints, zero: int) -> Any:
@@ -267,7 +300,10 @@ def choose(draw: Draw) -> Case:
 
 
 def cast(draw: Draw) -> Case:
-    """CAST between integers, and to float32."""
+    """CAST between integers, to float32 and from it: values that an integer holds lose what is behind
+    the point, and of uint8 those beyond its ends become the ends."""
+    if draw.chance(0.2):
+        return _cast_from_float(draw)
     kinds = (*dict.fromkeys(_TYPES), "UINT32")
     source, target = draw.one(*kinds), draw.one(*kinds, "FLOAT32")
     x, values = draw.input(_shape(draw), source)
@@ -276,6 +312,23 @@ def cast(draw: Draw) -> Case:
     out = draw.tensor(made.shape[1:], target)
     options = {"in_data_type": _NUMBERS[source], "out_data_type": _NUMBERS[target]}
     return draw.case("CAST", (x,), (out,), (made,), ("CastOptions", options))
+
+
+def _cast_from_float(draw: Draw) -> Case:
+    target = draw.one("INT8", "UINT8", "INT16", "INT32", "BOOL")
+    shape = _shape(draw)
+    low, high = (0, 1) if target == "BOOL" else RANGES[target]
+    beyond = 300 if target == "UINT8" else 0
+    values = draw.rng.uniform(low - beyond, high + beyond, (draw.count, *shape))
+    values = np.clip(values, -(2.0**31), 2.0**31 - 129).astype(np.float32)
+    x = draw.tensor(shape, "FLOAT32")
+    draw.inputs.append(x)
+    draw.samples[x] = values
+    whole = np.trunc(values.astype(np.float64)).astype(np.int64)
+    made = whole != 0 if target == "BOOL" else np.clip(whole, low, high)
+    out = draw.tensor(shape, target)
+    options = {"in_data_type": _NUMBERS["FLOAT32"], "out_data_type": _NUMBERS[target]}
+    return draw.case("CAST", (x,), (out,), (made.astype(np.int64),), ("CastOptions", options))
 
 
 def total(draw: Draw) -> Case:
