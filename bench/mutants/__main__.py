@@ -25,6 +25,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from bench.mutants.in_kernels import kernel_trials
+from bench.mutants.in_python import python_trials
 from bench.mutants.trial import Trial
 from bench.shared.stored import store_figures
 from bench.shared.tables import Record
@@ -71,6 +72,8 @@ def main() -> int:
 def _trials(args: argparse.Namespace, folder: Path) -> Iterator[Trial]:
     if args.only or args.kernels:
         yield from kernel_trials(args.kernels, args.seed, args.only, folder)
+    if args.only or args.python:
+        yield from python_trials(args.python, args.seed, args.only, folder)
 
 
 def _told(trials: Iterator[Trial]) -> Iterator[Trial]:

@@ -2,8 +2,9 @@
 
     LOWTIDE_LINES=FILE python -m pytest -p bench.mutants.tracing tests/place
 
-writes to FILE a line for each test that passes: {"test": name, "lines": {file of the package: [line,
-...]}}. What a test finds in a cache, as another made it before, counts for that other one alone.
+writes to FILE a line for each test that passes: {"test": name, "seconds": s, "lines": {file of the
+package: [line, ...]}}. The seconds are of the processor, processes that it starts included. What a test
+finds in a cache, as another made it before, counts for that other one alone.
 """
 
 from __future__ import annotations
@@ -76,13 +77,17 @@ def _all_lines(code: CodeType) -> set[int]:
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, None]:
     """Follows the test itself, and no fixture of it."""
-    lines = _Lines()
+    lines, begin = _Lines(), _seconds()
     sys.settrace(lines.trace)
     try:
         outcome = yield
     finally:
         sys.settrace(None)
-    found = lines.reached()
+    found, seconds = lines.reached(), round(_seconds() - begin, 2)
     if outcome.excinfo is None and found:
         with Path(os.environ["LOWTIDE_LINES"]).open("a", encoding="utf-8") as file:
-            print(json.dumps({"test": item.nodeid, "lines": found}), file=file)
+            print(json.dumps({"test": item.nodeid, "seconds": seconds, "lines": found}), file=file)
+
+
+def _seconds() -> float:
+    return sum(os.times()[:4])
