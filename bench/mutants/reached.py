@@ -31,8 +31,10 @@ _SUITES: Mapping[str, Sequence[str]] = {
     "prove": ("tests/prove", "--part", "1/4"),
     "end_to_end": ("tests/end_to_end", "--part", "1/10"),
 }
-_FIRST, _FEW, _MORE = 8, 12, 24
-"""Of a line's tests: so many of the quickest; with some of all kinds; as many more."""
+_WHOLE = ("tests/program/test_golden_programs.py", "tests/kernels/test_kernel_work.py")
+"""Tests that hold all that is planned against what it was: they come second."""
+_FIRST, _MORE = 10, 20
+"""Of a line's tests: so many at first, and after."""
 _LONGEST = 8.0
 """Tests that take more seconds are not tried."""
 
@@ -59,16 +61,21 @@ class Reached:
         lines = self.tests.get(mutant.file, {})
         line = max((line for line in lines if line <= mutant.line), default=0)
         found = list(lines.get(line, ()))
-        small, rest = found[:_FIRST], found[_FIRST:]
-        few = small + _spread(rest, _FEW - _FIRST)
-        more = _spread([name for name in rest if name not in few], _MORE)
-        return [names for names in (few, more) if names]
+        whole = [name for name in found if name.startswith(_WHOLE)]
+        others = _taking_turns([name for name in found if name not in whole])
+        rounds = others[:_FIRST], whole + others[_FIRST : _FIRST + _MORE]
+        return [names for names in rounds if names]
 
 
-def _spread(names: Sequence[str], count: int) -> list[str]:
-    if len(names) <= count:
-        return list(names)
-    return [names[i * (len(names) - 1) // max(1, count - 1)] for i in range(count)]
+def _taking_turns(names: Sequence[str]) -> list[str]:
+    """The first test of each file, then the second of each, and so on."""
+    seen: dict[str, int] = {}
+    turns = []
+    for at, name in enumerate(names):
+        file = name.partition("::")[0]
+        seen[file] = seen.get(file, 0) + 1
+        turns.append((seen[file], at, name))
+    return [name for _, _, name in sorted(turns)]
 
 
 def reached(tell: Callable[[str], None]) -> Reached:
