@@ -3,6 +3,7 @@
     bench/run mutants                   150 in the kernels' C, 150 in Python; which survived, and a table
     bench/run mutants --kernels 40 --python 0 --seed 7
     bench/run mutants --only lt_pool.c:39:44:/      this one, as the list of survivors names it
+    bench/run mutants --after FILE      without those that were killed in an earlier run, by its document
     bench/run mutants --json            {"schema": "lowtide.bench.mutants/1", ...}
     bench/run mutants --store           also write the documents' figures, docs/figures/mutants.json
 
@@ -26,7 +27,7 @@ from pathlib import Path
 
 from bench.mutants.in_kernels import kernel_trials
 from bench.mutants.in_python import python_trials
-from bench.mutants.trial import Trial
+from bench.mutants.trial import Trial, earlier
 from bench.shared.stored import store_figures
 from bench.shared.tables import Record
 from bench.shared.work import note
@@ -45,6 +46,14 @@ def main() -> int:
     parser.add_argument("--python", type=int, default=150, help="how many in Python")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", metavar="MUTANT", nargs="+", help="these alone, by name")
+    parser.add_argument(
+        "--after",
+        metavar="FILE",
+        type=Path,
+        nargs="+",
+        default=[],
+        help="JSON documents of earlier runs: what they killed is not tried again",
+    )
     parser.add_argument("--json", action="store_true", help="print a JSON document")
     parser.add_argument("--store", action="store_true", help="write docs/figures/mutants.json")
     args = parser.parse_args()
@@ -70,10 +79,11 @@ def main() -> int:
 
 
 def _trials(args: argparse.Namespace, folder: Path) -> Iterator[Trial]:
+    before = earlier(args.after)
     if args.only or args.kernels:
-        yield from kernel_trials(args.kernels, args.seed, args.only, folder)
+        yield from kernel_trials(args.kernels, args.seed, args.only, before, folder)
     if args.only or args.python:
-        yield from python_trials(args.python, args.seed, args.only, folder)
+        yield from python_trials(args.python, args.seed, args.only, before, folder)
 
 
 def _told(trials: Iterator[Trial]) -> Iterator[Trial]:

@@ -20,7 +20,7 @@ from bench.mutants.kernels import (
 )
 from bench.mutants.mutant import Mutant, drawn
 from bench.mutants.planted import Copy, copied
-from bench.mutants.trial import Trial
+from bench.mutants.trial import Earlier, Trial
 from bench.shared.work import note
 
 _PART = "kernels"
@@ -32,7 +32,7 @@ _SOAK = 70_000, 2
 
 
 def kernel_trials(
-    count: int, seed: int, only: Sequence[str] | None, folder: Path
+    count: int, seed: int, only: Sequence[str] | None, before: Earlier, folder: Path
 ) -> Iterator[Trial]:
     """So many mutants, or those of these names, each as soon as it was tried, in a folder."""
     possible = kernel_mutants()
@@ -43,7 +43,7 @@ def kernel_trials(
     chosen = named if only else drawn(possible, count, seed, bench.counts)
     try:
         for one in chosen:
-            yield bench.tried(one)
+            yield before.trial(_PART, one) or bench.tried(one)
     finally:
         bench.cases.close()
 

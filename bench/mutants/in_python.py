@@ -11,7 +11,7 @@ from bench.mutants.planted import Copy, copied
 from bench.mutants.python_mutants import python_mutants
 from bench.mutants.reached import Reached, reached
 from bench.mutants.tracing import ROOMS
-from bench.mutants.trial import Trial
+from bench.mutants.trial import Earlier, Trial
 from bench.shared.outside import ROOT
 from bench.shared.work import note
 
@@ -20,7 +20,7 @@ _PACKAGE = ROOT / "src" / "lowtide"
 
 
 def python_trials(
-    count: int, seed: int, only: Sequence[str] | None, folder: Path
+    count: int, seed: int, only: Sequence[str] | None, before: Earlier, folder: Path
 ) -> Iterator[Trial]:
     """So many mutants, or those of these names, each as soon as it was tried, in a folder."""
     possible = room_mutants()
@@ -29,7 +29,7 @@ def python_trials(
         return
     found, copy = reached(note), copied(folder / "copy-of-python")
     for one in named if only else drawn(possible, count, seed, _counts):
-        yield _tried(one, found, copy)
+        yield before.trial(_PART, one) or _tried(one, found, copy)
 
 
 def room_mutants() -> dict[str, tuple[Mutant, ...]]:

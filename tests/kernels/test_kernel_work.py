@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
+from conv_models import SAME, Layer, Models
+from drawn_convs import drawn, of_nibbles
 
 from golden_files import assert_golden
 from lowtide.commands.options import Options
@@ -21,14 +24,36 @@ from lowtide.rows.prepare import prepare
 from lowtide.tflite.read import parse
 from networks import contents
 
-CORES = ("cortex-m0", "cortex-m4", "cortex-m55")
+CORES = ("any", "cortex-m0", "cortex-m4", "cortex-m55")
 NETWORKS = ("ds-cnn-kws", "resnet8", "mobilenet-v2-0.35-144", "attention-block", "audio-front-end")
 
 
-def lines_of(network: str, core: str) -> Iterator[str]:
+def odd_block(dtype: str) -> bytes:
+    """Blocks whose channels are no multiple of four."""
+    net = Models(1, dtype)
+    bias = "INT64" if dtype == "INT16" else "INT32"
+    layer = Layer(per_channel=dtype != "UINT8", padding=SAME, bias_type=bias)
+    x = net.input(1, 9, 11, 3)
+    for expanded, kernel, stride, projected in ((6, (3, 3), (1, 1), 5), (7, (5, 3), (2, 2), 9)):
+        x = net.conv(x, expanded, (1, 1), layer)
+        x = net.depthwise(x, 1, kernel, replace(layer, stride=stride))
+        x = net.conv(x, projected, (1, 1), layer)
+    return net.bytes((x,))
+
+
+def models() -> Iterator[bytes]:
+    """Networks of the zoo, blocks of odd channels, and convolutions of all kinds."""
+    yield from map(contents, NETWORKS)
+    yield from map(odd_block, ("INT8", "UINT8", "INT16"))
+    yield from (drawn(1, dtype, 60) for dtype in ("INT8", "UINT8"))
+
+
+def lines_of(data: bytes, core: str) -> Iterator[str]:
     """A line for each form of each operator and block: all of its columns, three, and one of padding."""
-    graph = passed(parse(contents(network)), Options()).graph
-    ready = prepare(graph, range(len(graph.ops)), target=find_target(core))
+    target, model = find_target(core), parse(data)
+    options = Options(target=target, simplify=False)
+    graph = passed(replace(model, graph=of_nibbles(model.graph)), options).graph
+    ready = prepare(graph, range(len(graph.ops)), target=target)
     for of in (*ready.lowered.values(), *ready.within.values()):
         for node in of.nodes:
             if isinstance(node, Node):
@@ -44,7 +69,7 @@ def _line(node: Node) -> str:
 
 @pytest.mark.parametrize("core", CORES)
 def test_what_kernels_are_said_to_do(core: str, pytestconfig: pytest.Config) -> None:
-    lines = list(dict.fromkeys(line for name in NETWORKS for line in lines_of(name, core)))
+    lines = list(dict.fromkeys(line for data in models() for line in lines_of(data, core)))
     shown: dict[str, list[str]] = {}
     for line in lines:
         shown.setdefault(line.partition(" ")[0], []).append(line)
