@@ -20,7 +20,7 @@ from pathlib import Path
 from bench.mutants.mutant import Mutant
 from bench.shared.outside import ROOT
 
-_CPU_SECONDS = 300  # of a process; tests of one mutant take a few
+_CPU_SECONDS = 100  # of a process; tests of one mutant take a few
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,12 +74,12 @@ def test_many_filters_of_one_channel_are_no_depthwise_layer() -> None:
 
 def test_of_two_channels_in_a_word_the_second_has_less_room() -> None:
     """Half of the word, as it were: its sum is shifted."""
-    shapes = layer(find_target("cortex-m4"), 8, 2, 1, 0)
+    shapes = layer(find_target("cortex-m4"), 8, 4, 1, 0)
     made = with_weights(shapes, 127).channels
     assert made is not None
-    for large, quick in ((0, "lt_conv_4x2"), (1, "lt_conv_packed")):
-        bias = np.where(np.arange(2) == large, 1 << 23, 0)
-        factors = np.array([[1 << 30, -16]] * 2)
+    for large, quick in enumerate(("lt_conv_4x2", "lt_conv_packed") * 2):
+        bias = np.where(np.arange(4) == large, 1 << 23, 0)
+        factors = np.array([[1 << 30, -16]] * 4)
         loud = replace(made, bias=bias, factors=factors)
         assert family_of(shapes.having(loud)).name == quick
 

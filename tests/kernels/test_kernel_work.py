@@ -64,7 +64,8 @@ def lines_of(data: bytes, core: str) -> Iterator[str]:
 def _line(node: Node) -> str:
     counts = [features(node), features(node, 3, 0), features(node, 1, 1)]
     told = "; ".join(" ".join(f"{k}={v:g}" for k, v in sorted(of.items()) if v) for of in counts)
-    return f"{node.kernel} {node.scratch} B {node.narrow_scratch[:3]}: {told}"
+    narrow = f"{node.narrow_scratch[:3]} of {len(node.narrow_scratch)} widths"
+    return f"{node.kernel} {node.scratch} B, {narrow}: {told}"
 
 
 @pytest.mark.parametrize("core", CORES)
