@@ -68,6 +68,10 @@ bench: $(STAMP) ## Measure everything, print it, store the documents' figures (a
 	bench/run browser --store
 	bench/run sweep --store
 
+.PHONY: mutants
+mutants: $(STAMP) ## Plant small faults in kernels and in Python, and see that tests find them (half an hour)
+	bench/run mutants --store
+
 .PHONY: figures
 figures: $(STAMP) ## Write the stored figures into README.md and docs/
 	bench/run figures

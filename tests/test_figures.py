@@ -91,7 +91,7 @@ def test_rows_that_are_not_measured_or_wrong_are_not_stored(folder: Path) -> Non
 
 
 @pytest.mark.parametrize("main", BENCHES, ids=lambda path: path.parent.name)
-def test_make_bench_runs_every_bench(main: Path) -> None:
+def test_make_runs_every_bench(main: Path) -> None:
     name = main.parent.name
     import_module(f"bench.{name}.__main__")
     stores = f"bench/run {name} --store"

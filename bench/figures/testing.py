@@ -1,4 +1,4 @@
-"""The blocks of docs/how-tested.md: how many tests there are, and what cases reach of the kernels."""
+"""The blocks of docs/how-tested.md: how many tests there are, what cases reach, what mutants show."""
 
 from __future__ import annotations
 
@@ -68,3 +68,32 @@ def covered() -> str:
         )
     ]
     return sourced(columns, lines, group)
+
+
+_PARTS = {
+    "kernels": "the C of the runtime",
+    "Python": "Python, from the graph's passes to the step program",
+}
+
+
+def planted() -> str:
+    """Mutants, and what became of them."""
+    groups = [measured("mutants", part) for part in _PARTS]
+    columns = (
+        *("mutants of", "drawn:", "equivalent:", "found:", "of these without soak tests:"),
+        *("not found:", "found of those that are faults:"),
+    )
+    lines = []
+    for group in groups:
+        r = group.record()
+        faults = r["drawn"] - r["equivalent"]
+        counts = (
+            r["drawn"],
+            r["equivalent"],
+            r["killed"],
+            r["killed_by_quick_tests"],
+            r["survived"],
+        )
+        share = f"{100 * r['killed'] / faults:.1f} %"
+        lines.append((_PARTS[str(r["part"])], *(f"{n}" for n in counts), share))
+    return sourced(columns, lines, *groups)

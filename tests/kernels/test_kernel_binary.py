@@ -262,6 +262,13 @@ def test_equal_rows_take_the_short_kernel() -> None:
     ("kind", "left", "right", "out", "cause"),
     [
         ("ADD", ("int8", 1.0, 0), ("int16", 1.0, 0), ("int8", 1.0, 0), "of different types"),
+        (
+            "LOGICAL_OR",
+            ("bool", None, 0),
+            ("int8", 1.0, 0),
+            ("bool", None, 0),
+            "of different types",
+        ),
         ("ADD", ("int8", 1.0, 0), ("int8", 1.0, 0), ("int8", 1e-6, 0), "scale is too small"),
         ("ADD", ("int8", 1.0, 200), ("int8", 1.0, 0), ("int8", 1.0, 0), "zero point 200"),
         ("ADD", ("int16", 1.0, 4), ("int16", 1.0, 0), ("int16", 1.0, 0), "other than 0"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -15,6 +17,7 @@ from lowtide.lower.families import family_of
 from lowtide.lower.layer import Footprint, Layer
 from lowtide.lower.nodes import Later, Port
 from lowtide.lower.packed import Channels, sizes_of, sums_of
+from lowtide.machines.board import find_target
 from lowtide.target import ANY, DSP, HELIUM, PORTABLE, Target
 
 TARGETS = (
@@ -59,6 +62,26 @@ def test_weights_too_large_for_a_quick_kernel_are_seen() -> None:
         heavy = with_weights(layer(target, 8, 8, 1, 0), -128)
         quick = "lt_conv_vector" if target.has_helium else "lt_conv"
         assert family_of(heavy).name == quick
+
+
+def test_many_filters_of_one_channel_are_no_depthwise_layer() -> None:
+    """They all read the same; one filter of one channel may be either."""
+    assert not layer(ANY, 1, 4, 3, 4).is_depthwise
+    assert layer(ANY, 1, 1, 3, 1).is_depthwise
+    assert layer(ANY, 2, 4, 3, 2).is_depthwise
+    assert not layer(ANY, 2, 4, 3, 0).is_depthwise
+
+
+def test_of_two_channels_in_a_word_the_second_has_less_room() -> None:
+    """Half of the word, as it were: its sum is shifted."""
+    shapes = layer(find_target("cortex-m4"), 8, 4, 1, 0)
+    made = with_weights(shapes, 127).channels
+    assert made is not None
+    for large, quick in enumerate(("lt_conv_4x2", "lt_conv_packed") * 2):
+        bias = np.where(np.arange(4) == large, 1 << 23, 0)
+        factors = np.array([[1 << 30, -16]] * 4)
+        loud = replace(made, bias=bias, factors=factors)
+        assert family_of(shapes.having(loud)).name == quick
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.core)

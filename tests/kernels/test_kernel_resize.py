@@ -8,9 +8,11 @@ from typing import Any, Literal
 import ai_edge_litert.schema_py_generated as schema
 import numpy as np
 import pytest
+from conv_models import Layer, Models
 from harness import differences
 
 from assembled import refusal
+from lowtide.zoo.spec import OpSpec
 from schema_models import Net
 
 _SIZES = [(1, 1), (2, 3), (5, 4), (7, 9), (8, 10), (10, 8), (13, 17), (30, 3)]
@@ -45,6 +47,20 @@ def test_bilinear(dtype: Any, engine: Literal["tflm", "litert"]) -> None:
         for size in ((96, 96), (11, 23), (48, 12)):
             resize(net, "RESIZE_BILINEAR", large, size, **flags)
     assert differences(net.build(), engine=engine) == []
+
+
+def test_bilinear_between_convolutions_of_uint8() -> None:
+    """They make and read bytes with their sign bit flipped."""
+    net = Models(1, "UINT8")
+    layer = Layer(per_channel=False, zero=100)
+    x = net.conv(net.input(1, 4, 5, 3), 4, (1, 1), layer)
+    shape = (1, 7, 10, 4)
+    scales, zero = net.tensors[x].scales, net.tensors[x].zero_point
+    made = net.tensor(shape, "UINT8", scales=scales, zero_point=zero)
+    size = net.tensor((2,), "INT32", data=np.array(shape[1:3], np.int32))
+    net.ops.append(OpSpec("RESIZE_BILINEAR", 1, (x, size), (made,), "ResizeBilinearOptions"))
+    last = net.conv(made, 2, (3, 3), layer)
+    assert differences(net.bytes((last,)), engine="litert") == []
 
 
 def test_nearest_of_uint8() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from lowtide.ir import DType, Graph, Op, Quant, Tensor
 from lowtide.passes import fold_pads
+from lowtide.passes.simplify.aliases import drop_unread
 from lowtide.passes.simplify.clamps import drop_clamps, drop_idle
 from lowtide.passes.simplify.equal import merge_equal
 from lowtide.passes.simplify.result import Dropped, Same, Simplified
@@ -17,6 +18,7 @@ from lowtide.tflite.read import parse
 from planted_nets import Planted
 
 RELU, RELU6 = 1, 3
+WHAT = "operators whose results nobody reads"
 
 
 def _net(zero: int = -128) -> Planted:
@@ -155,3 +157,14 @@ def test_a_variable_that_is_known_by_name_is_read_each_time() -> None:
     )
     graph = Graph("g", (handle, *values), ops, (1,), (2, 3))
     assert merge_equal(graph).graph is graph
+
+
+def test_the_last_operator_stays_though_nobody_reads_it() -> None:
+    tensors = tuple(Tensor(i, f"t{i}", (1, 4), DType.INT8) for i in range(3))
+    copies = tuple(Op(i, "ABS", (i,), (i + 1,)) for i in range(2))
+    for count, output, left in ((1, 0, 1), (1, 1, 1), (2, 1, 1), (2, 2, 2)):
+        graph = Graph("copies", tensors, copies[:count], (0,), (output,))
+        result = drop_unread(graph)
+        assert len(result.graph.ops) == left
+        assert (result.graph is graph) == (left == count)
+        assert dict(result.saved) == ({} if left == count else {WHAT: count - left})

@@ -58,12 +58,17 @@ def reached(
 ) -> dict[str, Reached]:
     """File of the kernels -> what so many cases of the families reach of it; `folder` is for what gcov
     writes. Raises AssertionError if a result is wrong."""
-    library = _built(folder)
+    library = counting(folder)
     for family in families:
         tell(family)
         tally = run(family, cases // len(families), seed, player=Player(library))
         assert not tally.finds, tally.finds[0]
     library.calls.cases_dump()
+    return counted(folder)
+
+
+def counted(folder: Path) -> dict[str, Reached]:
+    """File of the kernels -> what was reached of it when this folder's library last wrote its counts."""
     found: dict[str, Reached] = {}
     for document in _read(folder):
         for file in document["files"]:
@@ -73,7 +78,8 @@ def reached(
     return dict(sorted(found.items()))
 
 
-def _built(folder: Path) -> Library:
+def counting(folder: Path) -> Library:
+    """The kernels, built in this folder to count; `cases_dump` of it writes the counts there."""
     for name, text in {**kernel_sources(), "dump.c": _DUMP}.items():
         (folder / name).write_text(text)
     sources = sorted(path.name for path in folder.glob("*.c"))

@@ -261,6 +261,11 @@ def move(draw: Draw) -> Case:
     return draw.case(kind, (x, *more), (out,), (made,), options, 2)
 
 
+def _fewer(draw: Draw, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """A shape that is spread over this one."""
+    return tuple(1 if draw.chance(0.3) else n for n in shape)
+
+
 def choose(draw: Draw) -> Case:
     """SELECT_V2, DYNAMIC_UPDATE_SLICE, GATHER at places of the caller's."""
     dtype, scale, zero = _typed(draw)
@@ -277,9 +282,10 @@ def choose(draw: Draw) -> Case:
         options = ("GatherOptions", {"axis": 0, "batch_dims": 0})
         return draw.case(kind, (x, made), (out,), (wanted,), options, 2)
     if kind == "SELECT_V2":
-        y, b = draw.input(shape, dtype, scale, zero)
-        fewer = tuple(1 if draw.chance(0.3) else n for n in shape)
-        c, condition = draw.input(fewer, "BOOL")
+        y, b = draw.input(_fewer(draw, shape), dtype, scale, zero)
+        c, condition = draw.input(_fewer(draw, shape), "BOOL")
+        if draw.chance(0.5):
+            x, y, a, b = y, x, b, a
         wanted = np.where(condition != 0, a, b)
         out = draw.tensor(wanted.shape[1:], dtype, scale, zero)
         return draw.case(kind, (c, x, y), (out,), (wanted,), ("SelectV2Options", {}))

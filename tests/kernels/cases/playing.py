@@ -119,6 +119,7 @@ class Player:
     def _run(self, net: Network, node: Node, held: dict[int, Bytes], count: int) -> None:
         self.memory.clear()
         stage = staged(net, node, self.memory, 8, self.built.kernel)
+        ins, outs = (self.memory.place(table.tobytes(), 8) for table in stage.tables)
         self.memory.fence()
         made = {(net.root(p.tensor), p.row_bytes): p for p in node.outputs}
         read = {(net.root(p.tensor), p.row_bytes): p for p in node.inputs}
@@ -127,7 +128,7 @@ class Player:
         for sample in range(count):
             for key in read.keys() | made.keys():
                 self._spread(stage.rows[key], held[key[0]][sample], key[1])
-            self._call(stage)
+            self._call(stage, ins, outs)
             for key in read:
                 if key[0] in writes:
                     continue
@@ -151,13 +152,13 @@ class Player:
     def _keeps(self) -> bool:
         return self.played is not None
 
-    def _call(self, stage: Stage) -> None:
+    def _call(self, stage: Stage, ins: int, outs: int) -> None:
         node, fault = stage.node, Fault()
-        ins, outs = stage.tables
+        counts = [table.shape[1] for table in stage.tables]
         faulted = self.built.calls.cases_play(
             self.built.kernel(node.kernel),
             stage.params,
-            *(ins.ctypes.data, ins.shape[1], outs.ctypes.data, outs.shape[1]),
+            *(ins, counts[0], outs, counts[1]),
             *(stage.scratch, node.scratch, int(node.scratch_lasts), node.steps),
             ctypes.byref(fault),
         )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from bench.mutants.c_mutants import c_mutants
 from lowtide.ir import DType, Graph, Op, Tensor
 from lowtide.lower.nodes import Node, Params, Port
 
@@ -64,3 +65,32 @@ def test_what_is_planted_is_found(kernel: str, player: Player) -> None:
     texts = [text for text in _FAULTS[kernel].split("|") if text]
     assert bool(found) == bool(texts)
     assert all(any(text in what for text in texts) for what in found)
+
+
+_COPIES = """
+#include "lowtide.h"
+
+void planted_copies(const void *params, const lt_step *step)
+{
+    const uint8_t *in = step->in[0];
+    uint8_t *out = step->out[0];
+    for (uint32_t i = 0; i < *(const uint32_t *)params; i++) {
+        out[i] = in[i];
+    }
+}
+"""
+
+
+def test_mutants_of_a_kernel_are_found() -> None:
+    """All but the one that never ends."""
+    files = kernel_sources()
+    files = {name: files[name] for name in ("lowtide.h", "guard.c")}
+    mutants = c_mutants("copies.c", _COPIES)
+    assert [m.kind for m in mutants] == ["n+1", "n+1", "n+1", "<", "++", "dropped"]
+    for one in mutants:
+        if one.kind != "++":
+            of = Player(build({**files, "copies.c": one.applied(_COPIES)}))
+            of.built.calls.cases_watch(1)
+            found = {_found(of, "planted_copies", end) for end in ("end", "start")}
+            of.built.calls.cases_watch(0)
+            assert found != {""}, one

@@ -1,0 +1,1 @@
+"""How many planted faults the tests find, in the kernels' C and in the Python of planning."""

@@ -1,0 +1,132 @@
+"""Which tests run which lines of Python: each is followed once, and what it ran is kept in a file.
+
+Of folders that take long, a part of the tests stands for all; the part is what pytest is asked for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypedDict
+
+from bench.mutants.mutant import Mutant
+from bench.mutants.planted import pytest_command
+from bench.mutants.tracing import ROOMS
+from bench.shared.outside import ROOT
+
+_SUITES: Mapping[str, Sequence[str]] = {
+    "passes": ("tests/passes",),
+    "place": ("tests/place",),
+    "program": ("tests/program",),
+    "estimates": ("tests/estimates",),
+    "rows": ("tests/rows", "--part", "1/10"),
+    "kernels": ("tests/kernels", "--ignore", "tests/kernels/cases"),
+    "prove": ("tests/prove", "--part", "1/4"),
+    "end_to_end": ("tests/end_to_end", "--part", "1/10"),
+    "sliding": ("tests/end_to_end/test_sliding.py",),
+    "layouts": ("tests/end_to_end/test_layouts.py",),
+    "branches": ("tests/end_to_end/test_branches.py",),
+}
+_WHOLE = ("tests/program/test_golden_programs.py", "tests/kernels/test_kernel_work.py")
+"""Tests that hold all that is planned against what it was: they come second."""
+_FIRST, _MORE = 10, 20
+"""Of a line's tests: so many at first, and after."""
+_LONGEST = 8.0
+"""Tests that take more seconds are not tried."""
+
+
+class _Run(TypedDict):
+    """A test that was followed, as bench/mutants/tracing.py writes it."""
+
+    test: str
+    seconds: float
+    lines: dict[str, list[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """File -> line -> the tests that run it, the quickest first."""
+
+    tests: Mapping[str, Mapping[int, Sequence[str]]]
+
+    def of(self, mutant: Mutant) -> list[list[str]]:
+        """Tests that run the mutant's line, in the order in which they are worth trying, in rounds.
+
+        A line that no test is known to run is part of a statement that begins above it.
+        """
+        lines = self.tests.get(mutant.file, {})
+        line = max((line for line in lines if line <= mutant.line), default=0)
+        found = list(lines.get(line, ()))
+        whole = [name for name in found if name.startswith(_WHOLE)]
+        others = _taking_turns([name for name in found if name not in whole])
+        rounds = others[:_FIRST], whole + others[_FIRST : _FIRST + _MORE]
+        return [names for names in rounds if names]
+
+
+def _taking_turns(names: Sequence[str]) -> list[str]:
+    """The first test of each file, then the second of each, and so on."""
+    seen: dict[str, int] = {}
+    turns = []
+    for at, name in enumerate(names):
+        file = name.partition("::")[0]
+        seen[file] = seen.get(file, 0) + 1
+        turns.append((seen[file], at, name))
+    return [name for _, _, name in sorted(turns)]
+
+
+def reached(tell: Callable[[str], None]) -> Reached:
+    """What the tests run, known from the last time where neither they nor the rooms have changed."""
+    runs = [run for name, options in _SUITES.items() for run in _followed(name, options, tell)]
+    found: dict[str, dict[int, list[str]]] = {}
+    for run in sorted(runs, key=_worth):
+        for file, numbers in run["lines"].items():
+            for line in numbers if run["seconds"] <= _LONGEST else ():
+                found.setdefault(file, {}).setdefault(line, []).append(run["test"])
+    return Reached(found)
+
+
+def _worth(run: _Run) -> tuple[int, int, str]:
+    """Quick tests first, their seconds told apart by factors of 2; then those of few lines."""
+    return (
+        max(0, math.ceil(math.log2(max(run["seconds"], 0.01) / 0.1))),
+        sum(map(len, run["lines"].values())),
+        run["test"],
+    )
+
+
+def _followed(name: str, options: Sequence[str], tell: Callable[[str], None]) -> Iterator[_Run]:
+    kept = Path(tempfile.gettempdir()) / "lowtide-mutants" / f"{name}-{_digest(options)}.jsonl"
+    if not kept.exists():
+        tell(f"following the tests of {options[0]}")
+        kept.parent.mkdir(exist_ok=True)
+        new = kept.with_suffix(".new")
+        new.unlink(missing_ok=True)
+        command = [*pytest_command("-p", "bench.mutants.tracing"), *options]
+        command.remove("-x")
+        subprocess.run(
+            command,
+            cwd=ROOT,
+            env={**os.environ, "LOWTIDE_LINES": str(new)},
+            stdout=subprocess.DEVNULL,
+            check=False,
+        )
+        new.replace(kept)
+    for line in kept.read_text("utf-8").splitlines():
+        yield json.loads(line)
+
+
+def _digest(options: Sequence[str]) -> str:
+    """Of the rooms, and of the tests that are asked for."""
+    digest = hashlib.sha256(repr(options).encode())
+    folders = [ROOT / "src" / "lowtide" / room for room in ROOMS]
+    for folder in (*folders, ROOT / options[0]):
+        for path in sorted(folder.rglob("*.py")) if folder.is_dir() else [folder]:
+            digest.update(f"{path.relative_to(ROOT)} ".encode() + path.read_bytes())
+    return digest.hexdigest()[:16]

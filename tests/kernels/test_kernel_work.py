@@ -1,0 +1,80 @@
+"""What kernels are said to do, which the search for plans prices: as a golden file.
+
+Why: a count that is a little off makes no program wrong, only plans a little worse, so nothing else
+would fail. The file has some lines of each kernel to read, and a digest of all lines.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from conv_models import SAME, Layer, Models
+from drawn_convs import drawn, of_nibbles
+
+from golden_files import assert_golden
+from lowtide.commands.options import Options
+from lowtide.commands.passing import passed
+from lowtide.lower.nodes import Node
+from lowtide.machines.board import find_target
+from lowtide.plans.cost import features
+from lowtide.rows.prepare import prepare
+from lowtide.tflite.read import parse
+from networks import contents
+
+CORES = ("any", "cortex-m0", "cortex-m4", "cortex-m55")
+NETWORKS = ("ds-cnn-kws", "resnet8", "mobilenet-v2-0.35-144", "attention-block", "audio-front-end")
+
+
+def odd_block(dtype: str) -> bytes:
+    """Blocks whose channels are no multiple of four."""
+    net = Models(1, dtype)
+    bias = "INT64" if dtype == "INT16" else "INT32"
+    layer = Layer(per_channel=dtype != "UINT8", padding=SAME, bias_type=bias)
+    x = net.input(1, 9, 11, 3)
+    for expanded, kernel, stride, projected in ((6, (3, 3), (1, 1), 5), (7, (5, 3), (2, 2), 9)):
+        x = net.conv(x, expanded, (1, 1), layer)
+        x = net.depthwise(x, 1, kernel, replace(layer, stride=stride))
+        x = net.conv(x, projected, (1, 1), layer)
+    return net.bytes((x,))
+
+
+def models() -> Iterator[bytes]:
+    """Networks of the zoo, blocks of odd channels, and convolutions of all kinds."""
+    yield from map(contents, NETWORKS)
+    yield from map(odd_block, ("INT8", "UINT8", "INT16"))
+    yield from (drawn(1, dtype, 60) for dtype in ("INT8", "UINT8"))
+
+
+def lines_of(data: bytes, core: str) -> Iterator[str]:
+    """A line for each form of each operator and block: all of its columns, three, and one of padding."""
+    target, model = find_target(core), parse(data)
+    options = Options(target=target, simplify=False)
+    graph = passed(replace(model, graph=of_nibbles(model.graph)), options).graph
+    ready = prepare(graph, range(len(graph.ops)), target=target)
+    for of in (*ready.lowered.values(), *ready.within.values()):
+        for node in of.nodes:
+            if isinstance(node, Node):
+                for form in (node, *node.forms):
+                    yield _line(form)
+
+
+def _line(node: Node) -> str:
+    counts = [features(node), features(node, 3, 0), features(node, 1, 1)]
+    told = "; ".join(" ".join(f"{k}={v:g}" for k, v in sorted(of.items()) if v) for of in counts)
+    narrow = f"{node.narrow_scratch[:3]} of {len(node.narrow_scratch)} widths"
+    return f"{node.kernel} {node.scratch} B, {narrow}: {told}"
+
+
+@pytest.mark.parametrize("core", CORES)
+def test_what_kernels_are_said_to_do(core: str, pytestconfig: pytest.Config) -> None:
+    lines = list(dict.fromkeys(line for data in models() for line in lines_of(data, core)))
+    shown: dict[str, list[str]] = {}
+    for line in lines:
+        shown.setdefault(line.partition(" ")[0], []).append(line)
+    told = [line for kernel in sorted(shown) for line in shown[kernel][:2]]
+    digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
+    told.append(f"all {len(lines)} lines: {digest}")
+    assert_golden(f"work-{core}.txt", "\n".join(told), pytestconfig)
