@@ -204,7 +204,12 @@ def _batches(draw: Draw, x: Ints, zero: int) -> Any:
         h, w = wider.shape[2] // high, wider.shape[3] // wide
         cut = wider.reshape(samples, n, h, high, w, wide, c).transpose(0, 3, 5, 1, 2, 4, 6)
         made = cut.reshape(samples, -1, h, w, c)
-        return "SPACE_TO_BATCH_ND", [blocks, _ints(draw, sides)], made, ("SpaceToBatchNDOptions", {})
+        return (
+            "SPACE_TO_BATCH_ND",
+            [blocks, _ints(draw, sides)],
+            made,
+            ("SpaceToBatchNDOptions", {}),
+        )
     if n % (high * wide):
         raise RedrawError
     cut = x.reshape(samples, high, wide, -1, h, w, c).transpose(0, 3, 4, 1, 5, 2, 6)
