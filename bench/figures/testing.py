@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bench.shared.stored import measured, sourced
+from bench.shared.stored import load_figures, measured, sourced
 from bench.shared.tables import Record
 
 _WHAT = {
@@ -78,7 +78,8 @@ _PARTS = {
 
 def planted() -> str:
     """Mutants, and what became of them."""
-    groups = [measured("mutants", part) for part in _PARTS]
+    stored = load_figures("mutants")
+    groups = [stored[part] for part in _PARTS if part in stored]
     columns = (
         *("mutants of", "drawn:", "equivalent:", "found:", "of these without soak tests:"),
         *("not found:", "found of those that are faults:"),
