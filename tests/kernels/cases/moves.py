@@ -326,9 +326,9 @@ def cast(draw: Draw) -> Case:
 
 
 def _cast_from_float(draw: Draw) -> Case:
-    target = draw.one("INT8", "UINT8", "INT16", "INT32", "BOOL")
+    target = draw.one("INT8", "UINT8", "INT16", "INT32")
     shape = _shape(draw)
-    low, high = (0, 1) if target == "BOOL" else RANGES[target]
+    low, high = RANGES[target]
     beyond = 300 if target == "UINT8" else 0
     values = draw.rng.uniform(low - beyond, high + beyond, (draw.count, *shape))
     values = np.clip(values, -(2.0**31), 2.0**31 - 129).astype(np.float32)
@@ -336,10 +336,10 @@ def _cast_from_float(draw: Draw) -> Case:
     draw.inputs.append(x)
     draw.samples[x] = values
     whole = np.trunc(values.astype(np.float64)).astype(np.int64)
-    made = whole != 0 if target == "BOOL" else np.clip(whole, low, high)
+    made = np.clip(whole, low, high)
     out = draw.tensor(shape, target)
     options = {"in_data_type": _NUMBERS["FLOAT32"], "out_data_type": _NUMBERS[target]}
-    return draw.case("CAST", (x,), (out,), (made.astype(np.int64),), ("CastOptions", options))
+    return draw.case("CAST", (x,), (out,), (made,), ("CastOptions", options))
 
 
 def total(draw: Draw) -> Case:
