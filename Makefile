@@ -49,7 +49,7 @@ hunt: $(STAMP) ## Hunt for wrong bytes with fresh random networks and kernel cas
 	$(BIN)/python tests/hunting.py --seconds 600
 
 .PHONY: bench
-bench: $(STAMP) ## Measure everything, print it, store the documents' figures (about half an hour)
+bench: $(STAMP) ## Measure everything, print it, store the figures of the documents (takes long)
 	bench/run tested --store
 	bench/run stack --store
 	-bench/run coverage --store
