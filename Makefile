@@ -69,7 +69,7 @@ bench: $(STAMP) ## Measure everything, print it, store the figures of the docume
 	bench/run sweep --store
 
 .PHONY: mutants
-mutants: $(STAMP) ## Plant small faults in kernels and in Python, and see that tests find them (half an hour)
+mutants: $(STAMP) ## Plant small faults in kernels and in Python, and see that tests find them (takes long)
 	bench/run mutants --store
 
 .PHONY: figures
