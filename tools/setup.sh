@@ -39,6 +39,7 @@ need g++ command -v g++
 need libc6-dev sh -c 'echo "#include <stdio.h>" | gcc -E - '
 need gcc-arm-none-eabi command -v arm-none-eabi-gcc
 need libnewlib-arm-none-eabi sh -c 'echo "#include <stdio.h>" | arm-none-eabi-gcc -E -'
+need libstdc++-arm-none-eabi-newlib sh -c 'echo "#include <memory>" | arm-none-eabi-g++ -x c++ -E -'
 need gcc-riscv64-unknown-elf command -v riscv64-unknown-elf-gcc
 need picolibc-riscv64-unknown-elf \
     sh -c 'echo "#include <stdio.h>" | riscv64-unknown-elf-gcc --specs=picolibc.specs -E -'

@@ -81,7 +81,7 @@ else
     skipped "ESPHome: pip cannot download it"
 fi
 
-# Rust: the bundle as a static library; its few calls are declared by hand.
+# Rust: the bundle as a static library; its few calls are declared by hand, and by bindgen.
 if ! have cargo; then
     skipped "Rust: there is no cargo"
 else
@@ -92,8 +92,16 @@ else
     rust/target/release/net-in-rust >rust/printed
     cmp rust/printed plain/printed
     built "Rust: $(rustc --version)"
+    if have bindgen; then
+        bindgen rust/net/net.h --allowlist-function 'net_.*' --allowlist-var 'NET_.*' -o rust/src/net.rs -- -Irust/net
+        (cd rust && cargo build --quiet --release --offline --features bindgen)
+        rust/target/release/bound-in-rust >rust/bound
+        cmp rust/bound plain/printed
+        built "Rust with $(bindgen --version)"
+    else
+        skipped "Rust's bindgen: there is no bindgen"
+    fi
 fi
-have bindgen || skipped "Rust's bindgen: there is no bindgen"
 
 for tool in west:Zephyr idf.py:ESP-IDF pio:PlatformIO arduino-cli:Arduino packchk:CMSIS-Pack; do
     have "${tool%%:*}" || skipped "${tool#*:}: there is no ${tool%%:*}"

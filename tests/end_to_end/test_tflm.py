@@ -23,7 +23,10 @@ from lowtide.commands.options import Options
 from lowtide.emit.exports.tflm import check_modes
 from lowtide.errors import UsageError
 from lowtide.ir import Model
+from lowtide.machines.board import find_board
+from lowtide.machines.emulate import find_emulator
 from lowtide.machines.finding import find_compiler
+from lowtide.machines.parts import Board
 from lowtide.machines.toolchain import WARNINGS
 from lowtide.oracle.samples import sample_inputs
 from lowtide.target import Target
@@ -63,22 +66,57 @@ def _program(
     given: str = "",
     *flags: str,
     checks: Sequence[str] = _CHECKS,
+    compilers: Sequence[str] = ("gcc", "g++"),
+    linked: Sequence[str | Path] = (),
 ) -> Path:
     """Build the firmware of that name, which is `given` constants, with the sources of these packages;
-    the interface is that of the first."""
+    the interface is that of the first. The linker gets what is to be `linked`, too."""
+    gcc, gxx = compilers
     objects = []
     for package in packages:
         top = folder / package.name
         package.write(top)
         found = sorted(f for f in package.files if f.endswith(".c"))
         strict = ["-std=c99", *WARNINGS, "-Werror", *checks, *flags]
-        _run(["gcc", *strict, "-Isrc", "-Itflm", "-c", *found], top)
+        _run([gcc, *strict, "-Isrc", "-Itflm", "-c", *found], top)
         objects += sorted(top.glob("*.o"))
     (folder / "given.h").write_text(given)
     include = ["-I.", *(f"-I{package.name}/tflm" for package in packages)]
     source = FIRMWARE / f"{firmware}.cc"
-    _run(["g++", *_CXX, *checks, *flags, *include, source, *objects, "-o", "program"], folder)
+    made = [source, *objects, *linked, "-o", "program"]
+    _run([gxx, *_CXX, *checks, *flags, *include, *made], folder)
     return folder / "program"
+
+
+def _on_board(
+    board: Board, folder: Path, packages: Sequence[Compiled], firmware: str, given: str
+) -> str:
+    """What the firmware prints on that emulated board with a core of Arm's, linked with newlib."""
+    machine = board.machine
+    gcc = find_compiler(board.core.toolchain)[0]
+    flash = f"{machine.flash.origin:#x}"
+    places = {"VECTORS": flash, "CODE": "ALIGN(4)", "RAM": f"{machine.ram.origin:#x}"}
+    if machine.vectors is not None:
+        places |= {"VECTORS": f"{machine.vectors:#x}", "CODE": flash}
+    script = (FIRMWARE / "board.ld").read_text()
+    for place, address in places.items():
+        script = script.replace(f" {place} ", f" {address} ")
+    (folder / "board.ld").write_text(script)
+    flags = [*board.flags, board.optimise]
+    _run([gcc, *flags, "-c", FIRMWARE / "board.c", "-o", "board.o"], folder)
+    program = _program(
+        folder,
+        packages,
+        firmware,
+        given,
+        checks=flags,
+        compilers=(gcc, gcc.replace("gcc", "g++")),
+        linked=["board.o", "--specs=rdimon.specs", "-nostartfiles", "-T", "board.ld"],
+    )
+    semihosting = ["-semihosting-config", "enable=on,target=native", "-icount", "shift=0"]
+    quiet = ["-nographic", "-monitor", "none", "-serial", "none"]
+    emulator = [find_emulator(board), *machine.args, *semihosting, *quiet]
+    return _run([*emulator, "-kernel", program], folder).decode().replace("\r", "")
 
 
 def _made(seed: str) -> Model:
@@ -150,6 +188,10 @@ def _array(name: str, data: bytes) -> str:
     return f"alignas(8) static const uint8_t {name}[] = {{{', '.join(map(str, data))}}};\n"
 
 
+BOARDS = ("mps2-an386", "mps3-an547")
+"""A Cortex-M4, and an M55 with Helium."""
+
+
 def test_firmware_as_hello_world(tmp_path: Path) -> None:
     """The array has the name that the firmware has for it, and scales make reals of integers."""
     network = "lstm-gestures"
@@ -171,15 +213,27 @@ def test_firmware_as_hello_world(tmp_path: Path) -> None:
     assert _run([program], tmp_path) == b"~~~ALL TESTS PASSED~~~\n\r\n"
 
 
-def test_firmware_as_person_detection(tmp_path: Path) -> None:
+def _person_detection(options: Options) -> tuple[list[Compiled], str]:
+    """The package, and the constants of its firmware."""
     network = "mobilenet-v1-0.25-96"
     wanted = samples(network)
     data = _array("kImages", b"".join(s.inputs[0] for s in wanted))
     data += _array("kScores", b"".join(s.outputs[0] for s in wanted))
-    program = _program(
-        tmp_path, [_package(network, Options(name="person"))], "person_detection", data
-    )
+    return [_package(network, replace(options, name="person"))], data
+
+
+def test_firmware_as_person_detection(tmp_path: Path) -> None:
+    packages, data = _person_detection(Options())
+    program = _program(tmp_path, packages, "person_detection", data)
     assert _run([program], tmp_path) == b"as the oracle\r\n" * 3
+
+
+@pytest.mark.parametrize("name", BOARDS)
+def test_firmware_as_person_detection_on_a_board(name: str, tmp_path: Path) -> None:
+    board = find_board(name)
+    packages, data = _person_detection(Options(target=board.target))
+    printed = _on_board(board, tmp_path, packages, "person_detection", data)
+    assert printed == "as the oracle\n" * 3
 
 
 def test_firmware_as_micro_speech(tmp_path: Path) -> None:
@@ -197,20 +251,39 @@ def test_firmware_as_micro_speech(tmp_path: Path) -> None:
     _run([_program(tmp_path, packages, "micro_speech", data)], tmp_path)
 
 
-def test_firmware_as_esphomes_wake_word(tmp_path: Path) -> None:
-    """Two networks with state, rows gathered in the input, arenas of what was found to be used."""
+def _wake_word(options: Options) -> tuple[list[Compiled], str]:
+    """The packages, and the constants of their firmware."""
     data, packages = "", []
     for network, name in (("streaming-wake-word", "word"), ("streaming-voice-activity", "voice")):
         rows, scores = _sequence(network, 20)
         title = name.capitalize()
         data += _array(f"k{title}Rows", rows) + _array(f"k{title}Scores", scores)
-        packages.append(_package(network, Options(name=name)))
-    printed = _run([_program(tmp_path, packages, "wake_word", data)], tmp_path).decode()
+        packages.append(_package(network, replace(options, name=name)))
+    return packages, data
+
+
+def _check_used(packages: Sequence[Compiled], printed: str, more: int) -> None:
+    """Each arena is as large as what the network needs, and up to `more` bytes for its instance."""
     used = [[int(word) for word in line.split()] for line in printed.splitlines()]
-    assert used[0] == used[1]
+    assert used[0] == used[1]  # wherever the arenas lie
     for package, size in zip(packages, used[0], strict=True):
         both = package.arena_bytes + package.state_bytes
-        assert both < size < both + 600  # instance and tensors, with this computer's pointers
+        assert both < size < both + more
+
+
+def test_firmware_as_esphomes_wake_word(tmp_path: Path) -> None:
+    """Two networks with state, rows gathered in the input, arenas of what was found to be used."""
+    packages, data = _wake_word(Options())
+    printed = _run([_program(tmp_path, packages, "wake_word", data)], tmp_path).decode()
+    _check_used(packages, printed, more=600)  # with this computer's pointers
+
+
+@pytest.mark.parametrize("name", BOARDS)
+def test_firmware_as_esphomes_wake_word_on_a_board(name: str, tmp_path: Path) -> None:
+    board = find_board(name)
+    packages, data = _wake_word(Options(target=board.target))
+    printed = _on_board(board, tmp_path, packages, "wake_word", data)
+    _check_used(packages, printed, more=350)
 
 
 @pytest.mark.parametrize("network", ["streaming-wake-word", "figure1"])

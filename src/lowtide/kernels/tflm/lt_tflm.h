@@ -205,10 +205,9 @@ public:
 class MicroAllocator {
 public:
     MicroAllocator(uint8_t *arena, size_t size)
-        : from_(reinterpret_cast<uintptr_t>(arena)), to_(Down(from_ + size, kAlign)), head_(from_)
+        : from_(reinterpret_cast<uintptr_t>(arena)), to_(from_ + size), head_(from_),
+          tail_(Down(to_, kAlign)), lent_(0), kept_(0)
     {
-        to_ = to_ < from_ ? from_ : to_;
-        tail_ = to_;
     }
 
     /* One that lies in the arena itself; null if that is too small. */
@@ -223,7 +222,9 @@ public:
     void *Lend(size_t bytes, size_t align)
     {
         const uintptr_t at = Up(from_, align);
-        head_ = at + bytes > head_ ? Up(at + bytes, kAlign) : head_;
+        const size_t most = Most(bytes, align);
+        head_ = at + bytes > head_ ? at + bytes : head_;
+        lent_ = most > lent_ ? most : lent_;
         return Fits() ? reinterpret_cast<void *>(at) : nullptr;
     }
 
@@ -231,6 +232,7 @@ public:
     void *Keep(size_t bytes, size_t align)
     {
         tail_ = Down(tail_ - Up(bytes, kAlign), align);
+        kept_ += Most(bytes, align);
         return Fits() ? reinterpret_cast<void *>(tail_) : nullptr;
     }
     template <typename T>
@@ -240,18 +242,30 @@ public:
     }
 
     size_t size() const { return to_ - from_; }
+    bool Fits() const { return (head_ - from_) + (to_ - tail_) <= size(); }
 
-    /* Bytes in use, or asked for if that was more than there are. */
-    size_t used_bytes() const { return (head_ - from_) + (to_ - tail_); }
+    /* Bytes of an arena that is large enough at any address, as memory from `new` may lie anywhere. At most
+     * size() if this arena is large enough. */
+    size_t used_bytes() const
+    {
+        const size_t anywhere = lent_ + kept_ + (kAlign - 1);
+        return Fits() && anywhere > size() ? size() : anywhere;
+    }
 
 private:
     static const uintptr_t kAlign = 16;
 
     static uintptr_t Down(uintptr_t at, uintptr_t align) { return at & ~(align - 1); }
     static uintptr_t Up(uintptr_t at, uintptr_t align) { return Down(at + (align - 1), align); }
-    bool Fits() const { return used_bytes() <= size(); }
+
+    /* What a block takes at most, from a multiple of kAlign on. */
+    static size_t Most(size_t bytes, size_t align)
+    {
+        return Up(bytes, kAlign) + (align > kAlign ? align - kAlign : 0);
+    }
 
     uintptr_t from_, to_, head_, tail_;
+    size_t lent_, kept_;
 };
 
 /* Networks keep their state in the arena of their interpreter, and need none of this. */
@@ -352,7 +366,7 @@ public:
         void *state = all.Keep(model_->state_size, model_->state_align);
         void *instance = all.Keep(model_->instance_size, alignof(uint64_t));
         void *tensors = all.Keep<TfLiteTensor>(count);
-        if (all.used_bytes() > all.size()) {
+        if (!all.Fits()) {
             MicroPrintf("%s: the tensor arena has %u bytes and needs %u", model_->name,
                         static_cast<unsigned>(all.size()), static_cast<unsigned>(all.used_bytes()));
             return kTfLiteError;
@@ -408,7 +422,7 @@ public:
         return fine ? kTfLiteOk : kTfLiteError;
     }
 
-    /* Bytes of the arena in use, all of them: an arena of so many, as aligned as this one, is enough. */
+    /* Bytes of an arena that is large enough, wherever it is. */
     size_t arena_used_bytes() const { return allocator_ == nullptr ? 0 : allocator_->used_bytes(); }
 
 private:
