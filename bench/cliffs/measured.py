@@ -165,7 +165,7 @@ def _prepared(graph: Graph, target: Target) -> Prepared:
 
 def _assembled(points: Sequence[Point], core: str) -> Assembly:
     ready = _prepared(_graph(points, core), _target(points, core))
-    if points[0].family.startswith("block"):
+    if points[0].family.removeprefix(SHARED).startswith("block"):
         ready = _blocks(ready, points)
     lean = {
         op.id

@@ -325,12 +325,13 @@ SHARED = "shared "
 
 
 def shared_grids() -> tuple[Grid, ...]:
-    """Families whose kernels are others in programs for any core: fitted, and not compared."""
+    """Families that programs for any core have other kernels for: fitted, and not compared."""
     of = (
         _conv("conv", "s8", form=False, few=True),
         _pointwise("s8", few=True),
         _depthwise("s8", few=True),
         _dense("s8", few=False),
+        _block(),
     )
     return tuple(replace(grid, family=SHARED + grid.family) for grid in of)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from axe_core_python.sync_playwright import Axe  # type: ignore[import-untyped]  # it has no types
+from jsonschema import Draft202012Validator
 from selenium import webdriver
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
@@ -20,6 +21,7 @@ from selenium.webdriver.remote.webelement import WebElement
 from lowtide.advice.reporting import Reported, report_on
 from lowtide.errors import UsageError
 from lowtide.ir import Model
+from lowtide.report.data import schema_of
 from lowtide.report.memory_views import views_of
 from lowtide.report.page import report_document, report_page
 from networks import model_of
@@ -291,6 +293,30 @@ def test_names_are_never_markup(
         page.find_element(By.TAG_NAME, "h1").text
         == "script><img src=x onerror=alert(1)><!--{{data}}"
     )
+
+
+def test_what_is_proved_is_shown_if_asked_for(
+    browser: webdriver.Chrome, reported: Reported, tmp_path: Path
+) -> None:
+    """The same claims as `lowtide prove` makes, and what it doesn't prove."""
+    heading = "Proved for all inputs"
+    assert heading not in _texts(_open(browser, tmp_path, reported), "h2")
+    proved = report_on(model_of("figure1"), prove=True)
+    document = report_document(proved)
+    Draft202012Validator(schema_of("lowtide.report/1")).validate(document)
+    page = _open(browser, tmp_path, proved)
+    assert _log(page, "browser") == []
+    assert heading in _texts(page, "h2")
+    assert proved.certificate is not None
+    shown = page.find_element(By.XPATH, f"//section[.//h2[text()='{heading}']]")
+    assert "object" not in shown.text
+    shown.find_element(By.TAG_NAME, "summary").click()
+    claims = proved.certificate["proved"]["products"]
+    assert _column(shown.find_element(By.TAG_NAME, "table"), 4) == [
+        f"{claim['largest']:,}" for claim in claims
+    ]
+    lines = [line.text for line in shown.find_elements(By.TAG_NAME, "li")]
+    assert lines == [*proved.certificate["tested_alone"], *proved.certificate["not_proved"]]
 
 
 def test_it_is_small_and_complete(reported: Reported) -> None:

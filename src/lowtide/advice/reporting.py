@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Any, Final
 
 from lowtide.advice.advising import CORES, Advice, advice
 from lowtide.advice.fitting import Fit, Needed, first_fit
 from lowtide.commands.analysis import Analysis, analyze
+from lowtide.commands.certifying import certified
 from lowtide.commands.checking import Ran, run
 from lowtide.commands.compiling import Compiled
 from lowtide.commands.known import Known
@@ -44,7 +45,7 @@ class Reported:
     same with its input streamed, None if it is already. `figures` are of `planned`: measured, if `ran`
     is there. `fits` says for all parts whose core the program is for how they run it, `mcu` for the one
     that was asked about. `work` are the instructions that are predicted of each operator of the
-    program's graph, run alone.
+    program's graph, run alone. `certificate` is that of the program, None if it was not asked for.
     """
 
     analysis: Analysis
@@ -58,6 +59,7 @@ class Reported:
     fits: tuple[Fit, ...] = ()
     mcu: Fit | None = None
     work: Mapping[int, int] = field(default_factory=dict, repr=False)
+    certificate: Mapping[str, Any] | None = field(default=None, repr=False)
 
     @property
     def compiled(self) -> Compiled:
@@ -78,13 +80,16 @@ def report_on(
     board: Board | None = None,
     *,
     mcu: Mcu | None = None,
+    prove: bool = False,
     tell: Tell = lambda _: None,
     cached: bool = True,
 ) -> Reported:
     """Analyse and plan `model` in all the ways that a report compares; measure it on `board`, if given,
     and say how it fits `mcu`. With `mcu`, where the tools to emulate it are missing, it is predicted.
+    With `prove`, certify the program.
 
-    Raises UsageError for options without rows; else as `planned_model` and, with a board, as `run`.
+    Raises UsageError for options without rows, and RefusedError if the proof fails; else as
+    `planned_model` and, with a board, as `run`.
     """
     options = options or Options()
     if options.schedule != "rows":
@@ -117,6 +122,10 @@ def report_on(
         except MissingToolError:
             if mcu is None:
                 raise
+    certificate = None
+    if prove:
+        tell("proving")
+        certificate = certified(compiled)
     tell("trying other options")
     figures = predicted(compiled) if ran is None else measured(ran)
     ways = _ways(planned, streamed, figures)
@@ -132,6 +141,7 @@ def report_on(
         fits=tuple(first_fit(model.path, ways, part) for part in _parts(options)),
         mcu=None if mcu is None else first_fit(model.path, ways, mcu),
         work=_work(compiled, known),
+        certificate=certificate,
     )
 
 

@@ -249,10 +249,15 @@ def plan(model: str, output: Path | None, front: bool, plot: Path | None) -> Non
     "Draw memory before and after, 1200 x 630 pixels, with -o or alone (.svg or .png).",
 )
 @click.option("--compare", metavar="MODEL", type=ModelName(), help="Compare with another network.")
+@click.option(
+    "--prove", is_flag=True, help="Add what is proved for all inputs (see `lowtide prove`)."
+)
 @board_options("Measure on this board (see `lowtide boards`).")
 @compile_options
 @cache_option
-def report(model: str, output: Path | None, picture: Path | None, compare: str | None) -> None:
+def report(
+    model: str, output: Path | None, picture: Path | None, compare: str | None, *, prove: bool
+) -> None:
     """Write a shareable HTML report.
 
     It shows memory over time, RAM against computation, and tips. It is one file and loads nothing.
@@ -273,7 +278,8 @@ def report(model: str, output: Path | None, picture: Path | None, compare: str |
     reported = []
     for name, (loaded, chosen) in zip(names, asked, strict=True):
         with progress(f"reporting on {name}") as tell:
-            made = report_on(loaded, chosen, board, mcu=mcu, tell=tell, cached=given("cached"))
+            cached = given("cached")
+            made = report_on(loaded, chosen, board, mcu=mcu, prove=prove, tell=tell, cached=cached)
             reported.append(made)
     if output is not None:
         write_atomically(output, page.report_page(*reported).encode(), replacing())

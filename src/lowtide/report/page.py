@@ -32,6 +32,7 @@ from lowtide.report.part_lines import part_lines
 from lowtide.report.picture import COLOURS, svg_text
 from lowtide.report.predicted import as_run
 from lowtide.report.profile import ids_text
+from lowtide.report.proved import proved_fields
 from lowtide.report.sliding import slid_fields
 from lowtide.report.template import filled, template
 from lowtide.report.text import amount, plain, shape_text
@@ -143,6 +144,7 @@ def _network(reported: Reported) -> dict[str, Any]:
             for v in compiled.assembly.variables
         ],
         **slid_fields(compiled),
+        **({} if reported.certificate is None else {"proved": proved_fields(reported.certificate)}),
         "advice": advice_documents(compiled, reported.advice),
         "made_by": f"Made by lowtide {version('lowtide')}. The file is complete: it loads nothing.",
     }

@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from lowtide.report.text import plain, table
 
 _DIGITS = 12
 """Of digests that are shown; the document has them whole."""
+
+
+_PRODUCTS: Final = (
+    "operator",
+    "type.",
+    "kernel.",
+    "largest sum",
+    "head-room",
+    "channel",
+    "thresholds",
+)
+_FUNCTIONS: Final = ("operator", "type.", "kernel.", "inputs, all compared")
+_TESTED: Final = "Operators whose arithmetic is tested, and not proved:"
+_NOT_PROVED: Final = "Not proved:"
 
 
 def certificate_text(document: Mapping[str, Any], *, again: bool) -> str:
@@ -18,6 +32,7 @@ def certificate_text(document: Mapping[str, Any], *, again: bool) -> str:
     head = f"{name}: {'the certificate holds' if again else 'proved for all inputs'}"
     own = {file: digest for file, digest in files.items() if file in (f"{name}.c", f"{name}.h")}
     digests = {"the model": document["model"]["sha256"], **own}
+    products, functions = _products(proved["products"]), _functions(proved["functions"])
     parts = [
         f"{head}; the last lists say what is not proved",
         table(
@@ -25,15 +40,51 @@ def certificate_text(document: Mapping[str, Any], *, again: bool) -> str:
             ("SHA-256 begins with.", "of."),
             [(digest[:_DIGITS], what) for what, digest in digests.items()],
         ),
-        f"{proved['runtime']} files of the runtime are those of lowtide {document['lowtide']}.",
+        _runtime(document),
         _data_flow(proved),
-        _products(proved["products"]),
-        _functions(proved["functions"]),
+        products and f"{table('', _PRODUCTS, products)}\n\n{_sums(proved['products'])}",
+        functions and table("", _FUNCTIONS, functions),
         _passes(proved["passes"]),
-        _listed("Operators whose arithmetic is tested, and not proved:", document["tested_alone"]),
-        _listed("Not proved:", document["not_proved"]),
+        _listed(_TESTED, document["tested_alone"]),
+        _listed(_NOT_PROVED, document["not_proved"]),
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def proved_fields(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The same as `proved` of a report: sentences, tables and lists."""
+    proved = document["proved"]
+    products = proved["products"]
+    said = [_data_flow(proved), _sums(products) if products else "", _passes(proved["passes"])]
+    tables = (
+        ("Sums of products", _PRODUCTS, _products(products)),
+        ("Functions of bytes", _FUNCTIONS, _functions(proved["functions"])),
+    )
+    lists = ((_TESTED, document["tested_alone"]), (_NOT_PROVED, document["not_proved"]))
+    return {
+        "said": [sentence for sentence in [*said, _runtime(document)] if sentence],
+        "tables": [
+            {
+                "caption": caption,
+                "columns": [
+                    {"name": name.rstrip("."), "text": name.endswith(".")} for name in columns
+                ],
+                "rows": [[str(cell) for cell in row] for row in rows],
+            }
+            for caption, columns, rows in tables
+            if rows
+        ],
+        "lists": [
+            {"title": title, "lines": [plain(line) for line in lines]}
+            for title, lines in lists
+            if lines
+        ],
+    }
+
+
+def _runtime(document: Mapping[str, Any]) -> str:
+    files, by = document["proved"]["runtime"], document["lowtide"]
+    return f"{files} files of the runtime are those of lowtide {by}."
 
 
 def _data_flow(proved: Mapping[str, Any]) -> str:
@@ -47,8 +98,8 @@ def _data_flow(proved: Mapping[str, Any]) -> str:
     return told if not left else f"{told[:-1]}; not of {', '.join(left)}."
 
 
-def _products(claims: Sequence[Mapping[str, Any]]) -> str:
-    rows = [
+def _products(claims: Iterable[Mapping[str, Any]]) -> list[Sequence[object]]:
+    return [
         (
             claim["operator"],
             claim["type"],
@@ -60,9 +111,9 @@ def _products(claims: Sequence[Mapping[str, Any]]) -> str:
         )
         for claim in claims
     ]
-    if not rows:
-        return ""
-    columns = ("operator", "type.", "kernel.", "largest sum", "head-room", "channel", "thresholds")
+
+
+def _sums(claims: Iterable[Mapping[str, Any]]) -> str:
     told = (
         "Kernels hold the model's weights and biases. No input makes a larger sum, in whatever order "
         "products are added; `channel` has the least head-room. Outputs were compared with the "
@@ -70,14 +121,11 @@ def _products(claims: Sequence[Mapping[str, Any]]) -> str:
     )
     if any(claim["wraps"] for claim in claims):
         told += " Sums that wrap on the way come back, modulo 2^bits."
-    return table("", columns, rows) + f"\n\n{told}"
+    return told
 
 
-def _functions(claims: Iterable[Mapping[str, Any]]) -> str:
-    rows = [(c["operator"], c["type"], plain(c["kernel"]), f"{c['inputs']:,}") for c in claims]
-    if not rows:
-        return ""
-    return table("", ("operator", "type.", "kernel.", "inputs, all compared"), rows)
+def _functions(claims: Iterable[Mapping[str, Any]]) -> list[Sequence[object]]:
+    return [(c["operator"], c["type"], plain(c["kernel"]), f"{c['inputs']:,}") for c in claims]
 
 
 def _passes(passes: Mapping[str, Any]) -> str:

@@ -326,6 +326,18 @@
     ];
   }
 
+  // What is proved for all inputs, if --prove asked for it.
+  function proved(network) {
+    if (!network.proved) return [];
+    const { said, tables, lists } = network.proved;
+    return [
+      make("h2", {}, "Proved for all inputs"),
+      ...said.map((sentence) => make("p", {}, sentence)),
+      ...tables.map((t) => make("details", {}, make("summary", {}, t.caption), table(t.columns, t.rows, t.caption))),
+      ...lists.flatMap((l) => [make("p", {}, l.title), make("ul", {}, l.lines.map((line) => make("li", {}, line)))]),
+    ];
+  }
+
   function next(network) {
     if (!network.advice.length) return [];
     const items = network.advice.map((entry) => {
@@ -374,7 +386,7 @@
   const parts = [
     head,
     (network, i) => [make("h2", {}, "Memory over time"), ...memory(network, i, most)],
-    front, fitting, next, operators, flash, drawn,
+    front, fitting, next, operators, flash, proved, drawn,
   ];
   for (const part of parts) {
     const cells = documents.map((network, i) => make("div", {}, part(network, i)));
