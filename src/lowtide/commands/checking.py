@@ -203,7 +203,10 @@ def _told(
     except OracleError as error:
         if compiled.model.whole is None:
             raise
-        why = f"the part was compared by itself, since no reference engine runs all: {error.cause}"
+        why = (
+            "only the part was compared, because no reference engine runs the whole network: "
+            f"{error.cause}"
+        )
     compiled = replace(compiled, model=alone(compiled.model))
     inputs = given(compiled)
     return compiled, inputs, originals(compiled, inputs, tensors, claims=claims), why
@@ -316,7 +319,7 @@ def _check_core(compiled: Compiled, board: Board) -> None:
     lacks = PORTABLE not in target.variants and target.variants[-1] not in there
     if lacks or set(there) - {PORTABLE} - set(target.variants):
         raise UsageError(
-            f"the program is for {target.core}, and {board.name} has a {board.core.name}",
+            f"the program is for {target.core}, but {board.name} has a {board.core.name}",
             f"give --core {board.core.name}, or --core any",
         )
 
@@ -391,5 +394,5 @@ def _profile(compiled: Compiled, measured: BoardRun) -> Profile | Unprofiled | N
         return counted
     kernels = {part.node >= 0 for part in counted.parts if part.role == "kernel"}
     if kernels == {False}:  # a compiler that takes the table of nodes apart
-        return Unprofiled("which node runs could not be seen: no read of the table of nodes")
+        return Unprofiled("could not tell which node runs: no read of the table of nodes")
     return profile_of(compiled, counted)

@@ -140,7 +140,7 @@ class Compiled(Shown):
         """
         if self.graph.hop is not None:
             raise UsageError(
-                "a program whose window slides takes the rows of one recording, and no arrays",
+                "a program with a sliding window takes the rows of one recording, not arrays",
                 "leave out --hop here: the outputs are the same",
             )
         from lowtide.commands.loading import Program, ends_of  # processes, which browsers lack

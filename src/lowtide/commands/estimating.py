@@ -115,7 +115,7 @@ def estimate(
     if inputs is None:
         inputs = MODES if hop is None else ("streamed",)
     elif hop is not None and set(inputs) != {"streamed"}:
-        raise UsageError("the new rows of a window that slides are streamed in", "leave out inputs")
+        raise UsageError("the new rows of a sliding window are streamed in", "leave out inputs")
     model = _model(graph)
     source = graph_of(model)
     given = _inputs_bytes(source)

@@ -72,7 +72,7 @@ def planned_model(
     if options.schedule == "operators":
         raise UsageError(
             "operators that run one after the other have no stages to plan",
-            "`lowtide analyze` shows what they need",
+            "see what they need with `lowtide analyze`",
         )
     name = program_name(options.name, model.path)
     known = known or Known(model)

@@ -165,7 +165,7 @@ def _check_types(bits: int, *ends: EndType | None) -> None:
     if wrong in ends or (bits == 16 and "uint8" in ends):
         given = wrong if wrong in ends else "uint8"
         raise UsageError(
-            f"{given} inputs or outputs do not go with activations of {bits} bits",
+            f"{given} inputs or outputs cannot be combined with {bits}-bit activations",
             "leave out --int16" if bits == 16 else "add --int16",
         )
 
@@ -175,7 +175,7 @@ def _float_file(model: Model) -> tuple[Model, bool]:
     graph = model.graph
     if not is_float(graph):
         raise UsageError(
-            f"{model.path} is quantised already: most of its operators make integers",
+            f"{model.path} is already quantised: most of its operators produce integers",
             "compile it as it is",
         )
     floats = with_float_weights(graph)
@@ -226,7 +226,7 @@ def _check_integers(floats: Model, made: Model, bits: int, version: str) -> None
             "compiled"
         )
         raise ModelError(
-            f"litert-quantizer {version} has no int{bits} form of {kinds}, which stays in floats",
+            f"litert-quantizer {version} cannot quantise {kinds} to int{bits}, and leaves floats there",
             remedy if part is None else f"{part}; or {remedy}",
         )
     for op in graph.ops:
@@ -234,7 +234,7 @@ def _check_integers(floats: Model, made: Model, bits: int, version: str) -> None
         if op.type in _BIASED and bias is not None and bias.dtype not in (DType.INT32, DType.INT64):
             raise ModelError(
                 f"litert-quantizer {version} made the bias of operator {op.id} ({op.label}) "
-                f"{bias.dtype.name}: it took it for an activation",
+                f"{bias.dtype.name}: it treated the bias as an activation",
                 "give it a float network whose weights are constants",
             )
 

@@ -181,7 +181,7 @@ def _expect_same(want: Reference, made: Reference) -> None:
     differs = first_difference(want, made)
     if differs is not None:
         raise DiffersError(
-            f"the simplified model computes something else in {want.engine}: sample {differs.sample}, "
+            f"the simplified model gives different results in {want.engine}: sample {differs.sample}, "
             f"output tensor {differs.tensor}, element {differs.index}: {differs.left} became "
             f"{differs.right}",
             "this is a fault of lowtide; nothing was written. Please report it with the model",
