@@ -125,7 +125,9 @@ def test_a_bundle_of_a_plan_asks_for_it(model: Path, tmp_path: Path) -> None:
 
 def test_what_cannot_be_asked(model: Path, tmp_path: Path) -> None:
     folder = tmp_path / "net"
-    refused(call("check", model, "--bundle", folder), 2, f"{folder} has no README.md that says how")
+    refused(
+        call("check", model, "--bundle", folder), 2, f"{folder} has no README.md with the command"
+    )
     fine(call("compile", model, "-o", folder))
     words = ("check", model, "--bundle", folder, "--slices")
     refused(call(*words), 2, f"the bundle in {folder} already sets --slices", "leave out --slices")

@@ -254,9 +254,9 @@ def test_recorded_windows(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="holds float32, but the network takes int8"):
         checking.verify(compiled, windows=file)
     plain = compile_model(model_of("wake-word-window"), Options())
-    with pytest.raises(UsageError, match="recorded windows are for programs whose window slides"):
+    with pytest.raises(UsageError, match="recorded windows need a program with a sliding window"):
         checking.verify(plain, windows=file)
-    with pytest.raises(UsageError, match="takes the rows of one recording, and no arrays"):
+    with pytest.raises(UsageError, match="takes the rows of one recording, not arrays"):
         compiled.load()
 
 

@@ -105,7 +105,7 @@ def verify(
     change are those of an earlier build.
 
     A program whose window slides is given windows that do, for three times as many rows as a window has,
-    or the `windows` that a .npz or .npy file has recorded; the oracle computes each of them anew.
+    or the `windows` that a .npz or .npy file has recorded; the oracle computes each from scratch.
 
     A difference is a result (`Verified.mismatch`). Raises OracleError if no oracle runs the model,
     MissingToolError without an oracle or a compiler, BuildError if the C is faulty, ProgramError if the
@@ -340,7 +340,8 @@ def run(
     bytes, instructions (not cycles) of one inference. Inputs and oracle are those of `verify`, but there
     are only 2 by default for a network without state; only outputs are compared. With `cached`, objects
     of sources that did not change are those of an earlier build. With `profile`, what each operator and
-    each kernel executes is counted in the run that is measured; why not, if it cannot be.
+    each kernel executes is counted in the run that is measured; if it cannot
+    be, `profile` says why.
 
     Raises UsageError for an unknown board or one of another core, DoesNotFitError if RAM or flash is
     too small, else as `verify`.

@@ -37,7 +37,7 @@ def part_of(
     Without `begin` it has the inputs of `model`, as far as it needs them; without `until`, the outputs
     that depend on `begin`. The part's inputs and outputs are in the order given, its tensors keep
     their numbers, and programs made of it are compared with the whole network: its inputs then have the
-    values of a whole run. Raises UsageError for an unknown name, or a cut that cannot be.
+    values of a whole run. Raises UsageError for an unknown name, or an impossible cut.
     """
     model = load(model)
     whole = model.file_graph

@@ -125,10 +125,10 @@ def evaluate(
     sample, or for each position that the first output with classes has before its last axis.
     `against` is a network with the same inputs and outputs, such as the float one, which its reference
     interpreter runs on the same samples. A network with state takes the samples as a sequence; with
-    `reset_every`, as sequences of so many. `tell` is told how far it is.
+    `reset_every`, as sequences of so many. `tell` is called with the progress.
 
-    Raises UsageError for what does not fit together, and as `Compiled.load`; OracleError if the other
-    network cannot be run.
+    Raises UsageError for data or labels that do not match, and as `Compiled.load`; OracleError if the
+    other network cannot be run.
     """
     state = compiled.state_bytes > 0
     beside = None if against is None else load(against)

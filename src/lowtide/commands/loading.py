@@ -171,7 +171,7 @@ class Program:
         return self._one(inputs, real=True)
 
     def many(self, inputs: Given) -> Any:
-        """Inferences one after the other: arrays have a first axis more, [n, ...], that of the samples.
+        """Inferences one after the other: arrays have one more first axis, [n, ...], for the samples.
 
         Where an input's first axis is 1, it may be left out: [n, 32, 32, 3] for [1, 32, 32, 3]. Outputs
         are [n, ...] of the output's whole shape. A network with state takes the samples as a sequence.
@@ -183,12 +183,12 @@ class Program:
         return self._many(inputs, real=True)
 
     def reset(self) -> None:
-        """Put the state to its start. A network without state keeps nothing, and nothing is done."""
+        """Reset the state to its initial values. For a network without state, this does nothing."""
         with self._lock:
             self._open().reset()
 
     def close(self) -> None:
-        """End the program, and give its memory back."""
+        """End the program and free its memory."""
         with self._lock:
             if self._running is not None:
                 self._running.close()

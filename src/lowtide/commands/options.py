@@ -150,7 +150,7 @@ class Options:
     `rounding` says whose matrix products (passes/rounding.py) to have: of dense layers tflm rounds the
     sums twice, litert once, which costs double arithmetic. All else costs the same in both.
 
-    With `simplify`, what no input can change is not computed: see `lowtide.passes.simplify`.
+    With `simplify`, what is constant for all inputs is not computed: see `lowtide.passes.simplify`.
 
     With a `hop`, the network's window moves on by so many rows of its input for each run, which takes
     those alone, streamed; what stays the same is kept, of `keep` tensors at most beside the input: see
@@ -160,7 +160,7 @@ class Options:
     as it is told, as predicted for `target`.
 
     A core may be given by its name ("cortex-m4"), amounts of bytes as texts ("16K"), as on the command
-    line. Raises UsageError for what cannot be, or excludes each other.
+    line. Raises UsageError for impossible values, and options that exclude each other.
     """
 
     schedule: Schedule = _option(

@@ -83,7 +83,8 @@ class Quantized:
     def write(self, path: str | Path, *, force: bool = False) -> None:
         """Write the .tflite file, whole or not at all. Raises UsageError if it cannot be written.
 
-        The model that it was made from is never replaced; `force` replaces what is no .tflite file.
+        The model that it was made from is never replaced; `force` replaces a file of another
+        kind.
         """
         replacing = Replacing((Path(self.before.path),), force)
         write_atomically(Path(path), self.model.source, replacing)
@@ -97,7 +98,7 @@ def samples_for(
     image_range: tuple[float, float] = (0.0, 1.0),
 ) -> Dataset:
     """At most `most` samples for the inputs of `model`, from what `lowtide quantize --data` takes;
-    without `path` 64 of noise, for trials alone.
+    without `path`, 64 random ones, only for trials.
 
     Raises UsageError for what cannot be used, MissingToolError for images without Pillow.
     """
@@ -116,11 +117,11 @@ def quantize_model(
     input_type: EndType | None = None,
     output_type: EndType | None = None,
 ) -> Quantized:
-    """Make activations of `bits` (8 or 16) and weights of 8 of a float or hybrid network.
+    """Quantise a float or hybrid network to activations of `bits` (8 or 16) and 8-bit weights.
 
     Inputs and outputs are of the activations' type, or as `input_type` and `output_type` say. Raises
     MissingToolError without litert-quantizer, ModelError if that leaves operators in floats,
-    UsageError for a network of integers, or types that do not go together.
+    UsageError for a network that is already quantised, or types that cannot be combined.
     """
     _check_types(bits, input_type, output_type)
     model = load(model)

@@ -123,7 +123,8 @@ class Reordered(Shown):
     def write(self, path: str | Path, *, force: bool = False) -> None:
         """Write the .tflite file, whole or not at all. Raises UsageError if it cannot be written.
 
-        The model that it was made from is never replaced; `force` replaces what is no .tflite file.
+        The model that it was made from is never replaced; `force` replaces a file of another
+        kind.
         """
         replacing = Replacing((Path(self.ways[0].model.path),), force)
         write_atomically(Path(path), self.model.source, replacing)
