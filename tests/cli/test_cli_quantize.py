@@ -133,8 +133,8 @@ def test_refusals_of_floats_name_the_command(command: str, model: Path, tmp_path
     done = call(command, model, *more.get(command, []))
     refused(done, 3, "its type is FLOAT32")
     assert done.err.endswith(
-        f"  remedy: `lowtide quantize '{model}' -o 'my net_int8.tflite' --data SAMPLES.npz` makes an "
-        "int8 network of it\n"
+        f"  remedy: quantise it to int8: `lowtide quantize '{model}' -o 'my net_int8.tflite' "
+        "--data SAMPLES.npz`\n"
     )
 
 

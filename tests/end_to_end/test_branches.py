@@ -180,8 +180,7 @@ def test_what_keeps_a_state_that_no_file_shows_cannot_be_unrolled() -> None:
     with pytest.raises(ModelError) as caught:
         inline_branches(replace(graph, subgraphs={**graph.subgraphs, 2: body}))
     assert caught.value.cause == (
-        "operator 0 (WHILE): it has a SignalStacker, and each of its rounds would keep a state of "
-        "its own"
+        "operator 0 (WHILE): it has a SignalStacker, and each iteration would need its own state"
     )
 
 
