@@ -174,7 +174,7 @@ def test_everything_that_takes_a_model_takes_what_names_one(of: str, tmp_path: P
     assert lowtide.estimate(given).needs
     assert len(lowtide.samples_for(given).samples) == 64
     assert lowtide.part_of(given).path
-    with pytest.raises(LowtideError, match="is quantised already"):
+    with pytest.raises(LowtideError, match="is already quantised"):
         lowtide.quantize(given, lowtide.samples_for(given))
     found = lowtide.evaluate(compiled, np.zeros((1, 7, 7, 32), np.int8), against=given)
     assert found.samples == 1

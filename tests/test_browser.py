@@ -250,7 +250,7 @@ def test_a_limit_that_is_none_is_said(page: webdriver.Chrome, file: Path) -> Non
     page.find_element(By.NAME, "ram").send_keys("12 KB")
     choose(page, file)
     assert wrong(page) == [
-        "This did not work: '12 KB' is no number of bytes",
+        "This did not work: '12 KB' is not a number of bytes",
         "What to do: write it as 16384, 16K or 16KiB",
     ]
 

@@ -114,7 +114,7 @@ def test_what_is_refused_is_refused(tmp_path: Path) -> None:
         ),
         (
             {"model": "zoo:figure1", "max_ram": "12 KB"},
-            "'12 KB' is no number of bytes",
+            "'12 KB' is not a number of bytes",
             "write it as 16384, 16K or 16KiB",
         ),
         (
@@ -141,7 +141,7 @@ def test_what_goes_wrong_is_an_answer(asked: dict[str, str], cause: str, remedy:
         ),
         (
             KeyError("x"),
-            "a fault of lowtide: KeyError: 'x'",
+            "internal error: KeyError: 'x'",
             "please report it with the model",
         ),
     ],

@@ -203,11 +203,11 @@ def test_plans_of_other_models(digest: object, tmp_path: Path) -> None:
         ({"stages": [stage([0], strip_width=True)]}, "ValueError('True is no width')"),
         ({"stages": [stage([0], strip_width="3")]}, "ValueError(\"'3' is no width\")"),
         ({"input": ...}, "KeyError('input')"),
-        ({"input": "flash"}, "ValueError(\"'flash' is none of resident, const, streamed\")"),
-        ({"input": None}, "ValueError('None is none of resident, const, streamed')"),
+        ({"input": "flash"}, "ValueError(\"'flash' is not one of resident, const, streamed\")"),
+        ({"input": None}, "ValueError('None is not one of resident, const, streamed')"),
         ({"output": ...}, "KeyError('output')"),
-        ({"output": "const"}, "ValueError(\"'const' is none of resident, streamed\")"),
-        ({"output": ["resident"]}, "ValueError(\"['resident'] is none of resident, streamed\")"),
+        ({"output": "const"}, "ValueError(\"'const' is not one of resident, streamed\")"),
+        ({"output": ["resident"]}, "ValueError(\"['resident'] is not one of resident, streamed\")"),
     ],
 )
 def test_what_is_damaged(changes: dict[str, Any], said: str, tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def answer(kind: Kind, asked: str, tell: Tell = lambda _: None) -> str:
         )
     except Exception as error:  # whatever it is, the page has to say it
         found = _wrong(
-            f"a fault of lowtide: {type(error).__name__}: {error}".splitlines()[0],
+            f"internal error: {type(error).__name__}: {error}".splitlines()[0],
             "please report it with the model",
         )
     return json.dumps(found)

@@ -121,7 +121,7 @@ def check_writable(path: Path) -> Path:
     """
     try:
         if not path.name or "\0" in str(path):
-            raise UsageError(f"{str(path)!r} is no file name", "name a file to write")
+            raise UsageError(f"{str(path)!r} is not a file name", "name a file to write")
         target = path.resolve()
         if target.is_dir():
             raise UsageError(f"{path} is a folder, not a file", "name a file to write")

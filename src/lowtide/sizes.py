@@ -13,7 +13,7 @@ from lowtide.errors import UsageError
 _UNITS: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _SIZE: Final = re.compile(r"([0-9]{1,12}) ?(?:([kKMG])(?:iB)?|B)?", re.ASCII)
 
-FORMS: Final = 'bytes, or a text such as "16K", "16KiB" or "2M"'
+FORMS: Final = 'bytes, or a string such as "16K", "16KiB" or "2M"'
 """What `bytes_in` reads, for messages."""
 
 
@@ -28,8 +28,8 @@ def bytes_in(text: str) -> int | None:
 
 
 def bytes_of(value: int | str) -> int:
-    """The same of a text, and a number as it is. Raises UsageError for what is no number of bytes."""
+    """The same of a text, and a number as it is. Raises UsageError for what is not a number of bytes."""
     count = bytes_in(value) if isinstance(value, str) else value
     if count is None or count < 0:
-        raise UsageError(f"{value!r} is no number of bytes", "write it as 16384, 16K or 16KiB")
+        raise UsageError(f"{value!r} is not a number of bytes", "write it as 16384, 16K or 16KiB")
     return count

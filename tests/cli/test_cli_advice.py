@@ -280,7 +280,7 @@ def test_a_check_of_ram_says_what_keeps_to_it() -> None:
 def test_a_check_of_flash_too_has_no_advice_that_saves_ram_alone() -> None:
     result = call("check", "zoo:figure1", "--max-total-ram", "3000", "--max-flash", "1K")
     assert result.code == 1
-    assert "remedy: `lowtide plan --front` shows what less RAM costs" in result.err
+    assert "remedy: see what less RAM costs with `lowtide plan --front`" in result.err
 
 
 def test_the_smallest_part_with_room() -> None:

@@ -35,8 +35,8 @@ def test_one_that_does_not_is_reported_and_exits_with_1(tmp_path: Path) -> None:
         f"{over:,} B too much"
     )
     assert second == (
-        "  remedy: `lowtide plan --front` shows what less RAM costs; a baseline that is no longer "
-        "wanted is made anew with -o"
+        "  remedy: see what less RAM costs with `lowtide plan --front`, or make a new baseline with "
+        "-o"
     )
     assert document["schema"] == "lowtide.check/1"
     assert document["passed"] is False and document["measured"] is False
@@ -88,10 +88,16 @@ def test_a_check_is_the_next_ones_baseline(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "cause"),
     [
-        (["--max-instructions", "10K"], "'10K' is no number of instructions, such as 10M (10^6)"),
-        (["--max-instructions", "1.5"], "'1.5' is no number of instructions, such as 10M (10^6)"),
-        (["--max-total-ram", "20KB"], "'20KB' is no number of bytes"),
-        (["--tolerance", "-1%"], "'-1%' is no share, such as 2% or 0.02"),
+        (
+            ["--max-instructions", "10K"],
+            "'10K' is not a number of instructions, such as 10M (10^6)",
+        ),
+        (
+            ["--max-instructions", "1.5"],
+            "'1.5' is not a number of instructions, such as 10M (10^6)",
+        ),
+        (["--max-total-ram", "20KB"], "'20KB' is not a number of bytes"),
+        (["--tolerance", "-1%"], "'-1%' is not a fraction, such as 2% or 0.02"),
         (["--board", "nowhere"], "there is no board 'nowhere'"),
         (["--baseline", "nowhere.json"], "cannot read the baseline nowhere.json"),
         (["-o", "/nowhere/x.json"], "the folder /nowhere does not exist"),

@@ -148,13 +148,17 @@ def test_a_file_of_any_name_gives_c_that_compiles(stem: str, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("flags", "cause", "remedy"),
     [
-        (("--align", "12"), "--align 12", "a power of two"),
-        (("--align", "2"), "--align 2", "at least 4"),
-        (("--align", "0"), "--align 0", "a power of two"),
-        (("--align", "-16"), "'-16' is no number of bytes, such as 16384, 16K or 16KiB", "--help"),
-        (("--align", "16K"), "--align 16384", "at most 4096"),
-        (("--align", str(1 << 30)), "--align 1073741824", "power of two"),
-        (("--align", "many"), "'many' is no number of bytes", "lowtide compile --help"),
+        (("--align", "12"), "--align cannot be 12", "a power of two"),
+        (("--align", "2"), "--align cannot be 2", "at least 4"),
+        (("--align", "0"), "--align cannot be 0", "a power of two"),
+        (
+            ("--align", "-16"),
+            "'-16' is not a number of bytes, such as 16384, 16K or 16KiB",
+            "--help",
+        ),
+        (("--align", "16K"), "--align cannot be 16384", "at most 4096"),
+        (("--align", str(1 << 30)), "--align cannot be 1073741824", "power of two"),
+        (("--align", "many"), "'many' is not a number of bytes", "lowtide compile --help"),
         (("--name", "9x"), "'9x' cannot be a C identifier", "such as m_9x"),
         (("--name", "int"), "'int' cannot be a C identifier", "such as m_int"),
         (("--name", "a-b"), "'a-b' cannot be a C identifier", "such as a_b"),
@@ -190,8 +194,8 @@ def _not_there(mode: str) -> tuple[str, str]:
 
 
 def _not_placed(allocator: str) -> tuple[str, str]:
-    remedy = "give --schedule operators as well, to place whole tensors with it"
-    return f"rows are not placed by the {allocator} allocator", remedy
+    remedy = "add --schedule operators, or leave out --allocator"
+    return f"the {allocator} allocator places whole tensors, not rows", remedy
 
 
 @pytest.mark.parametrize(
@@ -245,8 +249,7 @@ def test_a_float_model_is_refused_with_the_remedy(command: str, tmp_path: Path) 
         result,
         3,
         "operator 0 (ADD): its type is FLOAT32",
-        f"`lowtide quantize {model} -o float_int8.tflite --data SAMPLES.npz` makes an int8 network of "
-        "it",
+        f"quantise it to int8: `lowtide quantize {model} -o float_int8.tflite --data SAMPLES.npz`",
     )
     assert list(tmp_path.iterdir()) == [model]
 

@@ -68,5 +68,5 @@ def test_unknown_names() -> None:
     refused(
         call("plan", "zoo:figure1", "--from", "no such"),
         2,
-        "--from names 'no such', but no tensor of the network is called so",
+        "--from names 'no such', but no tensor of the network has that name",
     )

@@ -24,7 +24,7 @@ def test_a_fault_is_one_message_and_a_report(
     monkeypatch.setattr(loading, "load", _broken)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     result = call("compile", "a model.tflite", "-o", tmp_path / "out", fault=True)
-    refused(result, faults.FAULT, "a fault of lowtide: KeyError: 'something", str(tmp_path))
+    refused(result, faults.FAULT, "internal error: KeyError: 'something", str(tmp_path))
     [report] = tmp_path.iterdir()
     assert result.messages.endswith(f"please report it with the model and the file {report}\n")
     text = report.read_text()
@@ -45,7 +45,7 @@ def test_a_fault_that_lowtide_finds_itself(tmp_path: Path, monkeypatch: pytest.M
     [report] = tmp_path.iterdir()
     assert (result.code, result.out) == (5, "")
     assert result.messages == (
-        "lowtide: a fault of lowtide: node 0 of the program reads row 1 before it is made\n"
+        "lowtide: internal error: node 0 of the program reads row 1 before it is made\n"
         f"  remedy: please report it with the model and the file {report}\n"
     )
     assert "in contradictory" in report.read_text()

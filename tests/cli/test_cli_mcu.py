@@ -83,4 +83,4 @@ def test_one_core_only(command: tuple[str, ...], tmp_path: Path) -> None:
     name, *out = command
     flags = ("--mcu", ROOMY, "--core", "cortex-m3")
     result = call(name, "zoo:figure1", *out, *([tmp_path / "c"] if out else []), *flags)
-    refused(result, 2, "--core and --mcu both say which core", "give one of them")
+    refused(result, 2, "--core and --mcu both choose the core", "give only one of them")

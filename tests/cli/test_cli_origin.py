@@ -68,7 +68,7 @@ def test_the_command_makes_the_same_again(
     header = next(first.rglob(f"{name}.h")).read_text()
     assert f"/* Made of my net.tflite, SHA-256 {DIGEST}," in header
     assert str(tmp_path) not in readme + header
-    assert f"{first} is what is made today, in all {len(made)} files." in fine(
+    assert f"{first} is up to date, in all {len(made)} files." in fine(
         call("check", model, "--bundle", first)
     )
 
@@ -81,9 +81,11 @@ def test_a_bundle_that_is_another(model: Path, tmp_path: Path) -> None:
     (folder / "lowtide.c").unlink()
     result = call(*words, "--junit", junit)
     assert result.code == 1
-    said = f"{folder} is not what is made today: net.c differ; lowtide.c missing"
+    said = f"{folder} is out of date: net.c differ; lowtide.c missing"
     assert f"lowtide: {model}: {said}" in result.err
-    assert "remedy: `lowtide compile 'my net.tflite' --name net -o net` makes it anew" in result.err
+    assert (
+        "remedy: make it again: `lowtide compile 'my net.tflite' --name net -o net`" in result.err
+    )
     (case,) = ElementTree.parse(junit).getroot().iter("testcase")
     assert (case.get("name"), case[0].get("message")) == ("bundle", said)
     document = json.loads(call(*words, "--json").out)
@@ -96,7 +98,7 @@ def test_a_bundle_of_another_model_or_version(model: Path, tmp_path: Path) -> No
     fine(call("compile", model, "--name", "net", "-o", folder))
     result = call("check", "zoo:lstm-gestures", "--bundle", folder)
     assert result.code == 1
-    assert f"made of my net.tflite, of another model, SHA-256 {DIGEST})" in result.err
+    assert f"made from my net.tflite, from another model, SHA-256 {DIGEST})" in result.err
     readme = folder / "README.md"
     readme.write_text(
         readme.read_text().replace(f"by lowtide {version('lowtide')}", "by lowtide 0.0.1")
@@ -112,16 +114,23 @@ def test_a_bundle_of_a_plan_asks_for_it(model: Path, tmp_path: Path) -> None:
     fine(call("plan", model, "-o", plan, "--no-advice"))
     fine(call("compile", model, "--name", "net", "--plan", plan, "-o", folder))
     words = ("check", model, "--bundle", folder)
-    refused(call(*words), 2, f"the bundle in {folder} was made with a plan", "give it: --plan FILE")
+    refused(
+        call(*words),
+        2,
+        f"the bundle in {folder} was made with a plan",
+        "add that plan: --plan FILE",
+    )
     fine(call(*words, "--plan", plan))
 
 
 def test_what_cannot_be_asked(model: Path, tmp_path: Path) -> None:
     folder = tmp_path / "net"
-    refused(call("check", model, "--bundle", folder), 2, f"{folder} has no README.md that says how")
+    refused(
+        call("check", model, "--bundle", folder), 2, f"{folder} has no README.md with the command"
+    )
     fine(call("compile", model, "-o", folder))
     words = ("check", model, "--bundle", folder, "--slices")
-    refused(call(*words), 2, f"the bundle in {folder} says what --slices is", "leave out --slices")
+    refused(call(*words), 2, f"the bundle in {folder} already sets --slices", "leave out --slices")
 
 
 def test_documents_and_the_page_say_it_too(model: Path, tmp_path: Path) -> None:

@@ -203,7 +203,7 @@ def test_limits_that_are_none(model: Path) -> None:
     refused(result, 2, "operators that run one after the other have no stages to plan")
     for flags in (("--max-ram", "99"), ("--max-overhead", "2")):
         result = call("verify", model, "--schedule", "operators", *flags)
-        cause = "operators that run one after the other leave no choice of RAM and cost"
+        cause = "operators that run one after the other have no trade-off between RAM and cost"
         refused(result, 2, cause, "leave out --schedule operators")
 
 
@@ -232,7 +232,7 @@ def test_options_that_a_plan_settles(
     path = tmp_path / "plan.json"
     result = call(command, model, "--plan", path, *option.split(), *rest.get(command, ()))
     name = option.split()[0]
-    cause = f"{name} and --plan cannot be combined: the plan says it"
+    cause = f"{name} and --plan cannot be combined: the plan already sets it"
     refused(result, 2, cause, f"leave out {name}")
     assert list(tmp_path.iterdir()) == []
 

@@ -120,7 +120,7 @@ def test_what_is_no_clock(clock: str) -> None:
 def test_options_of_a_profile_need_one(option: str, value: str, tmp_path: Path) -> None:
     given = str(tmp_path / value) if option == "--csv" else value
     result = call(*RUN, "--board", "mps2-an386", option, given)
-    refused(result, 2, f"{option} shows a profile, and none is made", "add --profile")
+    refused(result, 2, f"{option} needs a profile", "add --profile")
 
 
 def test_tables_as_csv(tmp_path: Path) -> None:

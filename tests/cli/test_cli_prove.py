@@ -60,10 +60,10 @@ def test_what_does_not_hold_is_refused(bundle: Path, tmp_path: Path) -> None:
 def test_what_cannot_be_asked(bundle: Path, tmp_path: Path) -> None:
     file = tmp_path / "certificate.json"
     both = ("prove", MODEL, "--bundle", bundle, "--check", file)
-    refused(call("prove", MODEL, "--check", file), 2, "a certificate is of a model", "--bundle DIR")
-    refused(call(*both, "-o", tmp_path / "c.json"), 2, "--check makes no certificate", "-o")
+    refused(call("prove", MODEL, "--check", file), 2, "--check needs the bundle", "--bundle DIR")
+    refused(call(*both, "-o", tmp_path / "c.json"), 2, "--check does not write a certificate", "-o")
     refused(
-        call(*both, "--slices"), 2, f"the bundle in {bundle} says what --slices is", "leave out"
+        call(*both, "--slices"), 2, f"the bundle in {bundle} already sets --slices", "leave out"
     )
     refused(call(*both), 2, "cannot read what is to be checked", "check the paths")
     refused(call("prove", MODEL, "--bundle", tmp_path), 2, "has no README.md", "name the folder")

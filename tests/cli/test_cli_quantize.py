@@ -88,13 +88,13 @@ def test_samples_are_one_or_the_other(model: Path, data: Path, tmp_path: Path) -
     refused(
         call("quantize", model, "-o", out),
         2,
-        "no samples are given to calibrate with",
+        "there are no samples to calibrate with",
         "give --data SAMPLES, or --random for a trial",
     )
     refused(
         call("quantize", model, "-o", out, "--data", data, "--random"),
         2,
-        "--data and --random are two",
+        "--data and --random cannot be combined",
         "leave out one of them",
     )
     assert not out.exists()
@@ -105,7 +105,7 @@ def test_a_range_of_pixels(model: Path, data: Path, tmp_path: Path) -> None:
         done = call(
             "quantize", model, "-o", tmp_path / "o.tflite", "--data", data, "--image-range", text
         )
-        refused(done, 2, f"{text!r} is no range of numbers, such as -1:1")
+        refused(done, 2, f"{text!r} is not a range of numbers, such as -1:1")
 
 
 def test_the_extra_is_missing(
@@ -133,8 +133,8 @@ def test_refusals_of_floats_name_the_command(command: str, model: Path, tmp_path
     done = call(command, model, *more.get(command, []))
     refused(done, 3, "its type is FLOAT32")
     assert done.err.endswith(
-        f"  remedy: `lowtide quantize '{model}' -o 'my net_int8.tflite' --data SAMPLES.npz` makes an "
-        "int8 network of it\n"
+        f"  remedy: quantise it to int8: `lowtide quantize '{model}' -o 'my net_int8.tflite' "
+        "--data SAMPLES.npz`\n"
     )
 
 

@@ -138,7 +138,7 @@ def test_outputs_that_differ(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "outputs differ from TensorFlow Lite Micro: tensor " in result.out
     assert result.messages == (
         "lowtide: zoo:figure1: the outputs on mps2-an386 differ from those of the reference kernels\n"
-        "  remedy: `lowtide verify` shows the first operator that does\n"
+        "  remedy: find the first operator that differs with `lowtide verify`\n"
     )
     result = call("run", "zoo:figure1", "--board", "mps2-an386", "--json")
     assert result.code == 1

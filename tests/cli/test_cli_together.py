@@ -51,7 +51,7 @@ def test_check_knows_each_network_of_a_bundle(models: list[Path], tmp_path: Path
     folder = tmp_path / "all"
     fine(call("compile", *models, "--shared-arena", "-o", folder, "--effort", "0.2"))
     for model in models:
-        assert f"{folder} is what is made today" in fine(call("check", model, "--bundle", folder))
+        assert f"{folder} is up to date" in fine(call("check", model, "--bundle", folder))
     (folder / "cell.md").write_text((folder / "cell.md").read_text() + "\n")
     fine(call("check", models[0], "--bundle", folder))
     result = call("check", models[1], "--bundle", folder)
@@ -60,7 +60,7 @@ def test_check_knows_each_network_of_a_bundle(models: list[Path], tmp_path: Path
     other.write_bytes(contents("figure1"))
     refused(
         call("check", other, "--bundle", folder),
-        *(2, "has no network of other.tflite", "cell.tflite, f.tflite, wake word.tflite"),
+        *(2, "is made from other.tflite", "cell.tflite, f.tflite, wake word.tflite"),
     )
 
 
@@ -79,7 +79,11 @@ def test_a_certificate_of_one_network_of_a_bundle(models: list[Path], tmp_path: 
     ("given", "cause", "remedy"),
     [
         (("--preserve-input",), "--preserve-input keeps inputs in the arena", "leave out"),
-        (("--mcu", "STM32L053R8"), "one network in a part's whole RAM", "--core cortex-m0"),
+        (
+            ("--mcu", "STM32L053R8"),
+            "one network for the whole RAM of a microcontroller",
+            "--core cortex-m0",
+        ),
         (("--export", "cmake"), "--export and --shared-arena cannot be", "leave out --export"),
         (("--until", "3"), "--until and --shared-arena cannot be", "leave out --until"),
         (("--from", "1"), "--from and --shared-arena cannot be", "leave out --from"),
@@ -114,5 +118,11 @@ def test_two_networks_of_one_name(models: list[Path], tmp_path: Path) -> None:
 
 def test_how_many_networks(models: list[Path], tmp_path: Path) -> None:
     out = ("-o", tmp_path / "out")
-    refused(call("compile", *models, *out), 2, "3 networks were named", "add --shared-arena")
-    refused(call("compile", models[0], "--shared-arena", *out), 2, "shares its arena with no other")
+    refused(
+        call("compile", *models, *out), 2, "compile takes one network, not 3", "add --shared-arena"
+    )
+    refused(
+        call("compile", models[0], "--shared-arena", *out),
+        2,
+        "--shared-arena needs two or more networks",
+    )

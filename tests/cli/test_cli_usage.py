@@ -107,8 +107,8 @@ def test_no_command() -> None:
         ),
         (("reorder", "zoo:figure1", "-o"), "'-o' requires an argument", "--help`"),
         (("zoo", "figure1", "extra"), "unexpected extra argument (extra)", "`lowtide zoo --help`"),
-        (("zoo", "figure1"), "takes both its name and a file", "`lowtide zoo NAME -o OUT.tflite`"),
-        (("zoo", "-o", "x.tflite"), "takes both its name and a file", "`lowtide zoo`"),
+        (("zoo", "figure1"), "needs both its name and a file", "`lowtide zoo NAME -o OUT.tflite`"),
+        (("zoo", "-o", "x.tflite"), "needs both its name and a file", "`lowtide zoo`"),
         (("zoo", "--bogus"), "No such option '--bogus'", "`lowtide zoo --help`"),
     ],
 )
@@ -163,12 +163,12 @@ def test_files_above_the_limit(tmp_path: Path) -> None:
         refused(
             call(*command, "--max-file", "1K"),
             3,
-            f"{path} has {size} bytes, more than the 1,024 that are read",
-            "--max-file 4G, say, reads a larger one",
+            f"{path} has {size} bytes, more than the limit of 1,024",
+            "raise the limit, such as --max-file 4G",
         )
         assert "--max-file" in call(command[0], "--help").out
     fine(call("analyze", str(path), "--max-file", "1M"))
-    refused(call("analyze", str(path), "--max-file", "lots"), 2, "no number of bytes", "--help")
+    refused(call("analyze", str(path), "--max-file", "lots"), 2, "not a number of bytes", "--help")
     refused(call("analyze", "/dev/zero"), 3, "/dev/zero is a device, not a file", ".tflite file")
 
 

@@ -287,7 +287,9 @@ def test_two_outputs_are_two_files(tmp_path: Path) -> None:
     out = tmp_path / "out"
     (tmp_path / "link").symlink_to(out)
     result = call("check", NET, "-o", out, "--junit", tmp_path / "link")
-    refused(result, 2, f"-o and --junit both name {tmp_path / 'link'}", "a file for each of them")
+    refused(
+        result, 2, f"-o and --junit both name {tmp_path / 'link'}", "name a different file for each"
+    )
     assert not out.exists()
 
 

@@ -89,7 +89,7 @@ def test_a_board_and_a_microcontroller_exclude_each_other() -> None:
     done = lowtide("check", "zoo:figure1", "--board", "microbit", "--mcu", "RP2040")
     assert done.returncode == 2
     assert done.stderr == (
-        "lowtide: --board and --mcu both say what to run on\n  remedy: give one of them\n"
+        "lowtide: --board and --mcu both choose what to run on\n  remedy: give only one of them\n"
     )
     done = lowtide("run", "zoo:figure1")
     assert done.returncode == 2
@@ -108,8 +108,8 @@ def test_sweep_runs_on_boards_and_microcontrollers(tmp_path: Path) -> None:
     for options, cause, remedy in (
         (
             ("--board", "microbit", "--mcu", "RP2040"),
-            "--board and --mcu both say what to run on",
-            "give one of them",
+            "--board and --mcu both choose what to run on",
+            "give only one of them",
         ),
         (
             ("--planned", "--mcu", "RP2040"),
@@ -134,5 +134,5 @@ def test_verify_compiles_for_a_microcontroller(monkeypatch: pytest.MonkeyPatch) 
     assert asked == [find_mcu("STM32F405RG").target]
     done = call("verify", "zoo:figure1", "--mcu", "RP2040", "--core", "any")
     assert done.err == (
-        "lowtide: --core and --mcu both say which core\n  remedy: give one of them\n"
+        "lowtide: --core and --mcu both choose the core\n  remedy: give only one of them\n"
     )

@@ -93,9 +93,7 @@ def test_a_file_that_is_not_the_part_is_not_given_out() -> None:
         part.graph.tensors[model.graph.ops[0].inputs[1]], data=source[at : at + len(weights)]
     )
     tensors = tuple(changed if t.id == changed.id else t for t in part.graph.tensors)
-    with pytest.raises(
-        DiffersError, match="the part computes something else than the whole network"
-    ):
+    with pytest.raises(DiffersError, match="the part's results differ from the whole network's"):
         as_file(replace(part, graph=replace(part.graph, tensors=tensors)))
 
 
@@ -132,7 +130,7 @@ def test_an_unknown_operator_at_the_end() -> None:
     found = verify(compile_model(part_of(model, until=[last.inputs[0]])), samples=2)
     assert found.bit_exact
     assert found.passed_over.startswith(
-        "the part was compared by itself, since no reference engine runs all: "
+        "only the part was compared, because no reference engine runs the whole network: "
         "TensorFlow Lite Micro "
     )
 
@@ -187,17 +185,17 @@ def test_names_that_converters_join() -> None:
     [
         (
             "net/reluu",
-            "--until names 'net/reluu', but no tensor of the network is called so\n"
+            "--until names 'net/reluu', but no tensor of the network has that name\n"
             "  remedy: did you mean 'net/relu' (tensor {1})?",
         ),
         (
             "~",
-            "--until names '~', but no tensor of the network is called so\n"
+            "--until names '~', but no tensor of the network has that name\n"
             "  remedy: give a tensor's number or name (`lowtide analyze` lists both)",
         ),
         (
             "net/conv",
-            "--until names 'net/conv', and 2 tensors are called so\n  remedy: give a number: {2}, {3}",
+            "--until names 'net/conv', but 2 tensors have that name\n  remedy: give a number: {2}, {3}",
         ),
         (
             "999",

@@ -110,12 +110,12 @@ def test_what_cannot_be_used(tmp_path: Path) -> None:
     one, two = network((1, 4)), network((1, 4), (1, 2))
     assert refusal(tmp_path / "no.npz", one) == (
         "cannot read PATH: No such file or directory\n"
-        "  remedy: check that it is what its ending says"
+        "  remedy: check that its content matches its file name extension"
     )
     kinds = "give a .npz or .npy file, or a folder of .npy files, images or .wav files"
-    assert refusal(tmp_path / "no", one) == f"PATH is not there\n  remedy: {kinds}"
+    assert refusal(tmp_path / "no", one) == f"PATH does not exist\n  remedy: {kinds}"
     (tmp_path / "x.csv").write_text("1,2")
-    assert refusal(tmp_path / "x.csv", one) == f"PATH is no file of samples\n  remedy: {kinds}"
+    assert refusal(tmp_path / "x.csv", one) == f"PATH is not a file of samples\n  remedy: {kinds}"
     (tmp_path / "x.npz").write_text("1,2")
     assert refusal(tmp_path / "x.npz", one).startswith("cannot read PATH: ")
     np.savez(tmp_path / "a.npz", x0=np.zeros((2, 5)))
@@ -129,27 +129,28 @@ def test_what_cannot_be_used(tmp_path: Path) -> None:
     )
     np.savez(tmp_path / "b.npz", x0=np.zeros((2, 4)), x1=np.zeros((3, 2)))
     assert refusal(tmp_path / "b.npz", two, ("x0", "x1")) == (
-        "PATH has different numbers of samples: x0 2, x1 3\n  remedy: store as many of each input"
+        "PATH has different numbers of samples: x0 2, x1 3\n"
+        "  remedy: store the same number for each input"
     )
     np.save(tmp_path / "c.npy", np.zeros((2, 4)))
     assert refusal(tmp_path / "c.npy", two) == (
-        "the network has 2 inputs, and PATH samples of one\n"
+        "the network has 2 inputs, but PATH has samples for only one\n"
         "  remedy: give a .npz file with an array for each"
     )
 
 
 def test_folders_that_cannot_be_used(tmp_path: Path) -> None:
-    kinds = "give a folder with .npy files, images or .wav files, and one kind of them"
+    kinds = "give a folder with only one kind of files: .npy files, images or .wav files"
     assert (
         refusal(tmp_path, network((1, 4))) == f"the folder PATH has no samples\n  remedy: {kinds}"
     )
     sound(tmp_path / "a.wav", [1, 2])
     assert refusal(tmp_path, network((1, 4, 4, 1))).startswith(
-        "PATH/a.wav is a sound, but the network's input has shape [1, 4, 4, 1]: it takes features, "
+        "PATH/a.wav is a recording, but the network's input has shape [1, 4, 4, 1]: it takes features, "
         "not sound"
     )
     sound(tmp_path / "a.wav", [1, 2], width=1)
-    assert refusal(tmp_path, network((1, 4))).startswith("PATH/a.wav has 8 bits a sample")
+    assert refusal(tmp_path, network((1, 4))).startswith("PATH/a.wav has 8 bits per sample")
     np.save(tmp_path / "a.npy", np.zeros(4))
     assert refusal(tmp_path, network((1, 4))).startswith("the folder PATH has arrays and sounds")
     (tmp_path / "a.wav").unlink()
@@ -183,7 +184,7 @@ def test_samples_of_no_numbers(tmp_path: Path, bad: float, name: str) -> None:
 
 def test_arrays_of_texts(tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", np.array([["a", "b"]]))
-    with pytest.raises(UsageError, match="holds no numbers, but <U1"):
+    with pytest.raises(UsageError, match="holds <U1, not numbers"):
         samples(tmp_path / "a.npy", network((1, 2)))
 
 
@@ -225,5 +226,5 @@ def test_images_without_pillow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_types_that_have_no_samples() -> None:
-    with pytest.raises(LowtideError, match="input 0 is of type COMPLEX64"):
+    with pytest.raises(LowtideError, match="input 0 has type COMPLEX64"):
         random_samples(network((1, 4), dtype=DType.COMPLEX64), 1)

@@ -140,12 +140,12 @@ def test_state_makes_a_sequence() -> None:
 @pytest.mark.parametrize(
     ("labels", "cause", "remedy"),
     [
-        (np.zeros(3, np.int64), r"labels have shape \[3\], and there are 4 samples", "give"),
-        (np.zeros((), np.int64), r"labels have shape \[\], and there are 4 samples", "give"),
+        (np.zeros(3, np.int64), r"labels have shape \[3\], but there are 4 samples", "give"),
+        (np.zeros((), np.int64), r"labels have shape \[\], but there are 4 samples", "give"),
         ("low", "labels are from -1 to 0", "number the classes from 0 to 15"),
         ("high", "labels are from 0 to 16", "number the classes from 0 to 15"),
-        ("half", "labels are no classes", "number the classes from 0 to 15"),
-        ("text", "labels are no classes", "number the classes from 0 to 15"),
+        ("half", "labels are not whole numbers", "number the classes from 0 to 15"),
+        ("text", "labels are not whole numbers", "number the classes from 0 to 15"),
     ],
 )
 def test_labels_that_do_not_fit(labels: Any, cause: str, remedy: str) -> None:
@@ -168,11 +168,13 @@ def test_what_does_not_go_together() -> None:
         evaluate(quantized(), reals(0))
     holes = reals(3)
     holes[2].flat[5] = np.nan
-    with pytest.raises(UsageError, match=r"input '.*' has NaN in it\n  remedy: give numbers"):
+    with pytest.raises(UsageError, match=r"input '.*' contains NaN\n  remedy: give numbers"):
         evaluate(quantized(), holes)
-    with pytest.raises(UsageError, match=r"the input '.*' has shape .*\n.*that it was made of"):
+    with pytest.raises(UsageError, match=r"the input '.*' has shape .*\n.*that it was made from"):
         evaluate(quantized(), reals(3), against=model_of("ds-cnn-kws"))
-    with pytest.raises(UsageError, match=r"has 2 inputs, and the program 1\n.*that it was made of"):
+    with pytest.raises(
+        UsageError, match=r"has 2 inputs, but the program has 1\n.*that it was made from"
+    ):
         evaluate(quantized(), reals(3), against=model_of(15))
 
 
@@ -197,7 +199,7 @@ def test_data_from_files(tmp_path: Path) -> None:
     (tmp_path / "bad.npz").write_bytes(b"PK nothing")
     with pytest.raises(UsageError, match=r"cannot read .*bad\.npz"):
         data_for(program, tmp_path / "bad.npz")
-    with pytest.raises(UsageError, match=r"is not there\n"):
+    with pytest.raises(UsageError, match=r"does not exist\n"):
         data_for(program, tmp_path / "no such file.txt")
 
 

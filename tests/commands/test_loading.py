@@ -83,7 +83,7 @@ def test_numbers_are_rounded_as_the_kernels_do() -> None:
     real = np.array([0.25, -0.25, 0.2, 1e9, -np.inf])
     assert end.stored(real).tolist() == [4, 2, 3, 127, -128]
     assert end.real(np.array([3, 5], np.int8)).tolist() == [0, 1]
-    with pytest.raises(UsageError, match="input 'x' has NaN in it\n  remedy: give numbers"):
+    with pytest.raises(UsageError, match="input 'x' contains NaN\n  remedy: give numbers"):
         end.stored(np.array([np.nan]))
     plain = End("y", (2,), np.dtype(np.int32))
     assert plain.stored(np.array([4, 5])).tolist() == [4, 5]
@@ -119,7 +119,7 @@ def test_several_inputs_and_outputs(sanitize: bool) -> None:
     [
         (
             lambda x: x.astype(np.float32),
-            "is float32, and the program takes int8",
+            "is float32, but the program takes int8",
             r"give real numbers to .real\(\), which quantises them, or the network's integers",
         ),
         (
@@ -128,9 +128,9 @@ def test_several_inputs_and_outputs(sanitize: bool) -> None:
             r"give an array of shape \[1, .*, or many to .many\(\)",
         ),
         (lambda x: x + np.int16(300), "has values from 172 to 427", "give int8: -128 to 127"),
-        (lambda x: x + 1j, "is no array of numbers", "give an array of int8"),
-        (lambda _: "text", "is no array of numbers", "give an array of int8"),
-        (lambda _: [[1], [1, 2]], "is no array of numbers", "give an array of int8"),
+        (lambda x: x + 1j, "is not an array of numbers", "give an array of int8"),
+        (lambda _: "text", "is not an array of numbers", "give an array of int8"),
+        (lambda _: [[1], [1, 2]], "is not an array of numbers", "give an array of int8"),
     ],
 )
 def test_what_does_not_fit(
@@ -198,7 +198,7 @@ def test_how_it_ends(sanitize: bool, tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_it_stays_in_its_process(program: Program) -> None:
     for copied in (pickle.dumps, copy.copy):
-        with pytest.raises(UsageError, match=r"cannot be copied.*\n.*send what was compiled"):
+        with pytest.raises(UsageError, match=r"cannot be copied.*\n.*send the compiled network"):
             copied(program)
 
 

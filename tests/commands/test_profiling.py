@@ -63,7 +63,7 @@ def test_everything_is_some_operators(network: str, way: str) -> None:
 def test_a_program_whose_nodes_are_not_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Program, "nodes", None)
     ran = run(compiled("figure1", Options(target=TARGET)), BOARD, samples=1, profile=True)
-    why = "which node runs could not be seen: no read of the table of nodes"
+    why = "could not tell which node runs: no read of the table of nodes"
     assert ran.profile == Unprofiled(why)
     assert ran.bit_exact
 

@@ -199,7 +199,7 @@ def test_an_operator_that_stays_in_floats() -> None:
     with pytest.raises(ModelError) as caught:
         quantize_model(model, noise())
     assert caught.value.cause.startswith("litert-quantizer 0.")
-    assert caught.value.cause.endswith("has no int8 form of ABS, which stays in floats")
+    assert caught.value.cause.endswith("cannot quantise ABS to int8, and leaves floats there")
     assert caught.value.remedy == (
         f"everything from tensor {made} can be quantised: `--from {made}`; or TensorFlow's converter "
         "may quantise it (docs/quantize.md); `lowtide ops` lists what can be compiled"
@@ -213,7 +213,7 @@ def test_what_is_quantised_already() -> None:
     with pytest.raises(UsageError) as caught:
         quantize_model(loaded("figure1"), noise())
     assert str(caught.value) == (
-        "figure1 is quantised already: most of its operators make integers\n"
+        "figure1 is already quantised: most of its operators produce integers\n"
         "  remedy: compile it as it is"
     )
 
@@ -230,7 +230,7 @@ def test_types_that_do_not_go_together(bits: int, kind: EndType, remedy: str) ->
     with pytest.raises(UsageError) as caught:
         quantize_model(floats(), noise(), bits=bits, output_type=kind)
     assert str(caught.value) == (
-        f"{kind} inputs or outputs do not go with activations of {bits} bits\n  remedy: {remedy}"
+        f"{kind} inputs or outputs cannot be combined with {bits}-bit activations\n  remedy: {remedy}"
     )
 
 

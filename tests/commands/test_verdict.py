@@ -111,10 +111,10 @@ def test_a_baseline_and_its_tolerance(
     ("text", "cause"),
     [
         (None, "cannot read the baseline {}: No such file or directory"),
-        ("{", "the baseline {} is no JSON document"),
-        ("[" * 100_000, "the baseline {} is no JSON document"),
-        ("[]", "the baseline {} is no document of `lowtide check`"),
-        ('{"schema": "lowtide.run/1"}', "the baseline {} is no document of `lowtide check`"),
+        ("{", "the baseline {} is not a JSON document"),
+        ("[" * 100_000, "the baseline {} is not a JSON document"),
+        ("[]", "`lowtide check` did not write the baseline {}"),
+        ('{"schema": "lowtide.run/1"}', "`lowtide check` did not write the baseline {}"),
         ('{"schema": "lowtide.check/1", "ram_bytes": true}', "the baseline {} lacks figures"),
     ],
 )
@@ -125,7 +125,7 @@ def test_baselines_that_cannot_be_read(text: str | None, cause: str, tmp_path: P
     with pytest.raises(UsageError) as caught:
         check(compiled("figure1"), None, Limits(), (path, Fraction(0)))
     assert caught.value.cause == cause.format(path)
-    assert caught.value.remedy == "`lowtide check MODEL -o FILE` writes one"
+    assert caught.value.remedy == "make one: `lowtide check MODEL -o FILE`"
 
 
 @pytest.mark.parametrize("changes", [{"measured": True}, {"where": "cortex-m0"}])
@@ -137,7 +137,7 @@ def test_measured_and_predicted_are_not_compared(
     with pytest.raises(UsageError) as caught:
         check(compiled("figure1"), None, Limits(), (path, Fraction(0)))
     assert caught.value.cause == (
-        f"the baseline {path} was {how}, and this is predicted for cortex-m4 (no board is given)"
+        f"the baseline {path} was {how}, but this check is predicted for cortex-m4 (no board is given)"
     )
 
 

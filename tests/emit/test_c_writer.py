@@ -222,7 +222,7 @@ def test_arrays_of_equal_bytes_and_other_lengths_are_two() -> None:
 
 @pytest.mark.parametrize(("ctype", "value"), [("int8_t", 128), ("uint8_t", -1), ("int32_t", 0.5)])
 def test_values_that_the_type_cannot_hold_are_no_array(ctype: CType, value: float) -> None:
-    with pytest.raises(OverflowError, match=f"a constant has a value that is no {ctype}"):
+    with pytest.raises(OverflowError, match=f"a constant has a value that does not fit {ctype}"):
         Array(ctype, np.array([0, value]))
 
 

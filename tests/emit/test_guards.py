@@ -75,7 +75,7 @@ def test_its_kernels_are_compiled_in_or_nothing_is(
 def test_a_program_is_not_run_on_a_core_without_its_kernels() -> None:
     program = compile_model(model_of("figure1"), Options(target=find_target("cortex-m4")))
     with pytest.raises(
-        UsageError, match="the program is for cortex-m4, and microbit has a cortex-m0"
+        UsageError, match="the program is for cortex-m4, but microbit has a cortex-m0"
     ):
         run(program, find_board("microbit"))
 

@@ -122,12 +122,12 @@ def refusal(data: bytes) -> ModelError:
 
 def test_refusals() -> None:
     apart = (
-        "compile what is before it and what is after it as two parts (--until, --from), and decide "
-        "between them"
+        "compile the parts before and after it separately (--until, --from), and run it in your own "
+        "code"
     )
     net = Net()
     error = refusal(net.build(*loop(net, None, 0)))
-    assert error.cause == "operator 0 (WHILE): how often it runs depends on what is given"
+    assert error.cause == "operator 0 (WHILE): its number of iterations depends on the input"
     assert error.remedy == apart
     net = Net()
     error = refusal(net.build(*loop(net, 2000, 0)))
@@ -159,7 +159,7 @@ def test_refusals() -> None:
                 tensor.shape = [SHAPE[0], SHAPE[2], SHAPE[1], SHAPE[3]]
 
     error = refusal(with_branch(True, reshaped))
-    assert error.cause == "operator 0 (IF): tensor 0 has another shape, type or scale inside of it"
+    assert error.cause == "operator 0 (IF): tensor 0 has another shape, type or scale inside it"
     assert error.remedy == "export the model with fixed shapes, and quantise it as a whole"
 
     def another(yes: Net) -> None:
@@ -180,8 +180,7 @@ def test_what_keeps_a_state_that_no_file_shows_cannot_be_unrolled() -> None:
     with pytest.raises(ModelError) as caught:
         inline_branches(replace(graph, subgraphs={**graph.subgraphs, 2: body}))
     assert caught.value.cause == (
-        "operator 0 (WHILE): it has a SignalStacker, and each of its rounds would keep a state of "
-        "its own"
+        "operator 0 (WHILE): it has a SignalStacker, and each iteration would need its own state"
     )
 
 
@@ -190,4 +189,4 @@ def test_other_commands_say_what_to_do() -> None:
     run_if(net, net.const([True], np.bool_), [net.input(SHAPE)])
     with pytest.raises(ModelError) as caught:
         analyze(parse(net.build(*two_branches(net)), path="net"))
-    assert caught.value.remedy.startswith("`lowtide compile` makes it part of the network")
+    assert caught.value.remedy.startswith("use `lowtide compile`, which inlines it")

@@ -88,7 +88,7 @@ def test_no_outputs(modes: dict[str, str]) -> None:
 def test_a_constant_is_an_input(modes: dict[str, str]) -> None:
     cause = _refusal(replace(_sliced(), inputs=(0, 1)), **modes)
     assert cause == (
-        "graph input 1 is a constant: the file has its contents, and no caller can give it"
+        "graph input 1 is a constant: the file holds its contents, so a caller cannot give it"
     )
 
 
@@ -109,7 +109,7 @@ def test_indices_that_are_no_integers(begin: list[float]) -> None:
 
 def test_a_multiplier_that_contradicts_the_shapes() -> None:
     assert _refusal(_depthwise(255)) == (
-        "operator 0 (DEPTHWISE_CONV_2D): its depth_multiplier is 255, but it makes 8 channels of 4"
+        "operator 0 (DEPTHWISE_CONV_2D): its depth_multiplier is 255, but it makes 8 channels from 4"
     )
     for right in (0, 2):
         compile_model(parse(write(_depthwise(right)), path="net.tflite"))
@@ -131,10 +131,10 @@ def test_a_number_of_parts_that_contradicts_the_lists(count: int) -> None:
     pack = OpSpec("PACK", 1, (0, 1), (2,), "PackOptions", {"values_count": count})
     unpack = OpSpec("UNPACK", 1, (2,), (0, 1), "UnpackOptions", {"num": count})
     assert _refusal(NetSpec("pack", parts, (pack,), (0, 1), (2,))) == (
-        f"operator 0 (PACK): its option values_count is {count}, and it has 2 tensors"
+        f"operator 0 (PACK): its option values_count is {count}, but it has 2 tensors"
     )
     assert _refusal(NetSpec("unpack", parts, (unpack,), (2,), (0, 1))) == (
-        f"operator 0 (UNPACK): its option num is {count}, and it has 2 tensors"
+        f"operator 0 (UNPACK): its option num is {count}, but it has 2 tensors"
     )
 
 

@@ -124,8 +124,9 @@ def test_with_a_conversion_of_floats() -> None:
     with pytest.raises(UsageError) as caught:
         compile_model(model, replace(options, quantized_io=False))
     assert str(caught.value) == (
-        "--input-layout nhwc: no input of the network passes a TRANSPOSE between channels first and "
-        "last\n  remedy: give --quantized-io as well, as floats are converted before or behind it"
+        "--input-layout nhwc: no input of the network passes through a TRANSPOSE between "
+        "channels first and last\n"
+        "  remedy: give --quantized-io as well, because a conversion from or to floats is in between"
     )
 
 
@@ -136,8 +137,9 @@ def test_nothing_to_drop(which: str) -> None:
     with pytest.raises(UsageError) as caught:
         compile_model(image_network(), options)
     assert str(caught.value) == (
-        f"--{which}-layout nhwc: no {which} of the network passes a TRANSPOSE between channels first "
-        f"and last\n  remedy: leave it out: the program has the {which} as the file has it"
+        f"--{which}-layout nhwc: no {which} of the network passes through a TRANSPOSE between "
+        f"channels first and last\n"
+        f"  remedy: leave it out: the program has the {which} as the file has it"
     )
 
 

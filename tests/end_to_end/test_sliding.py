@@ -249,14 +249,14 @@ def test_recorded_windows(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as caught:
         checking.verify(compiled, windows=file)
     assert "row 5 of window 7 of " in str(caught.value)
-    assert "is not what it was as row 7 of the window before" in str(caught.value)
+    assert "differs from row 7 of the window before" in str(caught.value)
     np.save(file, windows.astype(np.float32))
-    with pytest.raises(UsageError, match="holds float32, and the network takes int8"):
+    with pytest.raises(UsageError, match="holds float32, but the network takes int8"):
         checking.verify(compiled, windows=file)
     plain = compile_model(model_of("wake-word-window"), Options())
-    with pytest.raises(UsageError, match="recorded windows are for programs whose window slides"):
+    with pytest.raises(UsageError, match="recorded windows need a program with a sliding window"):
         checking.verify(plain, windows=file)
-    with pytest.raises(UsageError, match="takes the rows of one recording, and no arrays"):
+    with pytest.raises(UsageError, match="takes the rows of one recording, not arrays"):
         compiled.load()
 
 
@@ -293,16 +293,16 @@ def test_what_ends_it() -> None:
     x = net.conv(net.input((1, 40, 1, 2)), "conv", 3, (5, 1), (5, 1), same=False)
     strided = net.finish(net.mean(x, "mean"))
     assert refused(strided, hop=1) == (
-        "--hop 1: nothing but the input can be kept: operator 0 (CONV_2D) makes a row for every 5 rows "
-        "of the input\n  remedy: give --hop 5"
+        "--hop 1: nothing but the input can be kept: operator 0 (CONV_2D) makes one row for every 5 "
+        "rows of the input\n  remedy: give --hop 5"
     )
     compiled = compile_model(parse(strided, path="net"), Options(hop=5))
     assert checking.verify(compiled).bit_exact
     net = Maker("edges")
     x = net.conv(net.input((1, 6, 1, 2)), "conv", 3, (9, 1), 1)
     assert refused(net.finish(net.mean(x, "mean")), hop=1) == (
-        "--hop 1: nothing but the input can be kept: all rows that operator 0 (CONV_2D) makes are tied "
-        "to the window's edges\n  remedy: leave out --hop, or give fewer rows"
+        "--hop 1: nothing but the input can be kept: all rows that operator 0 (CONV_2D) makes depend on "
+        "the window's edges\n  remedy: leave out --hop, or give fewer rows"
     )
 
 
@@ -321,15 +321,15 @@ def test_refusals() -> None:
     assert refused("streaming-wake-word", hop=3).startswith(
         "--hop: operator 0 (CALL_ONCE) keeps state from one run to the next, so the network streams"
     )
-    assert "the window has 49 rows, and such a hop leaves none of them" in refused(
+    assert "the window has 49 rows, and this hop replaces all of them" in refused(
         "ds-cnn-kws", hop=49
     )
-    assert "--keep is for windows that slide" in refused("ds-cnn-kws", keep=1)
-    assert "--hop-axis is for windows that slide" in refused("ds-cnn-kws", hop_axis=1)
+    assert "--keep applies only to sliding windows" in refused("ds-cnn-kws", keep=1)
+    assert "--hop-axis applies only to sliding windows" in refused("ds-cnn-kws", hop_axis=1)
     assert refused("ds-cnn-kws", hop=2, hop_axis=2) == (
-        "--hop-axis 2: a window slides along axis 1 of [1, 49, 10, 1], the first behind the batch that "
-        "is longer than 1\n  remedy: export the network with height and width swapped, so that what "
-        "comes one after the other are its rows"
+        "--hop-axis 2: the window slides along axis 1 of [1, 49, 10, 1], the first after the batch "
+        "that is longer than 1\n  remedy: export the network with height and width swapped, so that its "
+        "rows follow each other in time"
     )
     compile_model(model_of("wake-word-window"), Options(hop=1, hop_axis=1))
     excluded: dict[str, dict[str, object]] = {

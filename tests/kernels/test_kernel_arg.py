@@ -59,10 +59,10 @@ def test_refusals() -> None:
     assert refusal(net.build()) == "axis 2 does not exist in 2 dimensions"
     net = Net()
     net.op("ARG_MIN", [net.input((2, 7)), net.const([1])], (7,), dtype=np.int32)
-    assert refusal(net.build()) == "it makes no [7] of [2, 7]"
+    assert refusal(net.build()) == "it cannot make [7] from [2, 7]"
     net = Net()
     net.op("ARG_MIN", [net.input((2, 7)), net.const([1])], (2,), dtype=np.int8)
-    assert refusal(net.build()) == "there is no kernel for places of type INT8"
+    assert refusal(net.build()) == "there is no kernel for indices of type INT8"
     net = Net()
     net.op("ARG_MIN", [net.input((2, 7)), net.input((1,), np.int32)], (2,), dtype=np.int32)
     assert refusal(net.build()) == "input 1 must be a constant"

@@ -86,7 +86,7 @@ def test_values(zero: int) -> None:
 def test_refusals() -> None:
     net = Net()
     matmul(net, net.input((2, 3)), net.input((4, 5)))
-    assert refusal(net.build()) == "[2, 3] times [4, 5] does not make [2, 5]"
+    assert refusal(net.build()) == "[2, 3] times [4, 5] does not give [2, 5]"
     net = Net()
     matmul(net, net.input((2, 3)), net.input((3, 5), np.int16))
     assert refusal(net.build()) == "its tensors are of different types (INT8, INT16, INT8)"
@@ -99,4 +99,4 @@ def test_refusals() -> None:
     net = Net()
     operands = [net.input((2, 2, 3)), net.input((3, 3, 5))]
     net.op("BATCH_MATMUL", operands, (2, 2, 5), options=schema.BatchMatMulOptionsT())
-    assert refusal(net.build()) == "its batches [2] and [3] do not fit together"
+    assert refusal(net.build()) == "its batches [2] and [3] do not match"

@@ -273,7 +273,7 @@ def test_equal_rows_take_the_short_kernel() -> None:
         ("ADD", ("int8", 1.0, 200), ("int8", 1.0, 0), ("int8", 1.0, 0), "zero point 200"),
         ("ADD", ("int16", 1.0, 4), ("int16", 1.0, 0), ("int16", 1.0, 0), "other than 0"),
         ("ADD", ("int8", None, 0), ("int8", 1.0, 0), ("int8", 1.0, 0), "is not quantised"),
-        ("DIV", ("int8", 1.0, 0), ("int8", 1.0, 0), ("int8", 1.0, 0), "kernels for INT32"),
+        ("DIV", ("int8", 1.0, 0), ("int8", 1.0, 0), ("int8", 1.0, 0), "kernels are for INT32"),
         (
             "ADD",
             ("int32", 0.1, 0),
@@ -318,8 +318,8 @@ def test_refused_quantisations(
 @pytest.mark.parametrize(
     ("left", "right", "out", "cause"),
     [
-        ((1, 4), (1, 3), (1, 4), r"operands of \[1, 4\], \[1, 3\] do not make \[1, 4\]"),
-        ((1, 4), (1, 4), (2, 4), r"do not make \[2, 4\]"),
+        ((1, 4), (1, 3), (1, 4), r"operands of \[1, 4\], \[1, 3\] do not broadcast to \[1, 4\]"),
+        ((1, 4), (1, 4), (2, 4), r"do not broadcast to \[2, 4\]"),
         ((0, 4), (1, 4), (0, 4), "is empty"),
         ((300, 1, 300, 1, 60), (1, 3, 1, 3, 1), (300, 3, 300, 3, 60), "more than 32767 steps"),
     ],

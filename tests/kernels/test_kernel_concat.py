@@ -115,7 +115,7 @@ def test_refusals() -> None:
     assert refusal(net.build()) == "axis 2 does not exist in 2 dimensions"
     net = Net()
     concat(net, [net.input((1, 4)), net.input((1, 4))], (1, 9), 1)
-    assert refusal(net.build()) == ("its inputs [[1, 4], [1, 4]] do not make [1, 9]")
+    assert refusal(net.build()) == ("its inputs [[1, 4], [1, 4]] do not join to [1, 9]")
     net = Net()
     options = schema.ConcatenationOptionsT(axis=1, fusedActivationFunction=1)
     net.op("CONCATENATION", [net.input((1, 4))], (1, 4), options=options)

@@ -113,5 +113,5 @@ def test_verified_with_the_reference_that_knows_what_it_pads_with() -> None:
     assert result.bit_exact
     assert result.engine == "litert"
     assert result.passed_over == (
-        "its SPACE_TO_BATCH_ND pads with bytes that happen to be there, not with the zero point"
+        "its SPACE_TO_BATCH_ND pads with whatever bytes are in memory, not with the zero point"
     )

@@ -100,7 +100,7 @@ def test_indices_made_at_run_time() -> None:
 def test_refusals() -> None:
     net = Net()
     gather(net, net.input((2, 7)), [0, 7], 1)
-    assert refusal(net.build()) == "an index is outside axis 1, of 7"
+    assert refusal(net.build()) == "an index is out of range for axis 1, whose size is 7"
     net = Net()
     gather(net, net.input((2, 7)), [[0, 1], [1, 0], [1, 1]], 1, 1)
     assert refusal(net.build()) == "its 1 batch dimensions do not fit its operands"
@@ -113,7 +113,7 @@ def test_refusals() -> None:
     assert refusal(net.build()) == "its indices are made at run time, and it has batch dimensions"
     net = Net()
     net.op("GATHER", [net.input((2, 7)), net.input((3,), np.int32)], (4, 7))
-    assert refusal(net.build()) == "it makes no [4, 7] of [2, 7]"
+    assert refusal(net.build()) == "it cannot make [4, 7] from [2, 7]"
     net = Net()
     net.op("GATHER", [net.input((2, 7)), net.const([1])], (2, 7))
-    assert refusal(net.build()) == "it makes no [2, 7] of [2, 7]"
+    assert refusal(net.build()) == "it cannot make [2, 7] from [2, 7]"

@@ -119,5 +119,5 @@ def test_refusals() -> None:
     graph = parse(net.build()).graph
     with pytest.raises(ModelError) as caught:
         assemble(graph, (0,))
-    assert "its type is FLOAT32, and there are kernels for INT16, INT8" in caught.value.cause
+    assert "its type is FLOAT32, but its kernels are for INT16, INT8" in caught.value.cause
     assert "quantise its activations, too" in caught.value.remedy

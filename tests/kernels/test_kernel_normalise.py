@@ -40,8 +40,8 @@ def test_l2_normalization() -> None:
     [
         ("LOG_SOFTMAX", (1, 4), 0.1, (0.1, 127), "should have scale 0.0625 and zero point 127"),
         ("LOG_SOFTMAX", (1, 4), 1e-9, (1 / 16, 127), "scale, 1e-09, is too small"),
-        ("LOG_SOFTMAX", (1, 5000), 0.1, (1 / 16, 127), "and 4095 is the most"),
-        ("L2_NORMALIZATION", (1, 40000), 0.1, (1 / 128, 0), "and 33025 is the most"),
+        ("LOG_SOFTMAX", (1, 5000), 0.1, (1 / 16, 127), "but the limit is 4095"),
+        ("L2_NORMALIZATION", (1, 40000), 0.1, (1 / 128, 0), "but the limit is 33025"),
     ],
 )
 def test_refusals(

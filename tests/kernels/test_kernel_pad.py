@@ -88,7 +88,7 @@ def test_refusals() -> None:
     assert refusal(net.build()) == "its paddings are not a non-negative pair per dimension"
     net = Net()
     net.op("PAD", [net.input((1, 4)), net.const([[0, 0], [1, 1]])], (1, 7))
-    assert refusal(net.build()) == "its paddings do not lead from its input to its output"
+    assert refusal(net.build()) == "its paddings do not match its input's and output's shapes"
     net = Net()
     net.op("PAD", [net.input((1, 4)), net.input((2, 2), np.int32)], (1, 7))
     assert refusal(net.build()) == "input 1 must be a constant"

@@ -90,7 +90,7 @@ def test_global_pooling_eats_rows() -> None:
     ("change", "cause"),
     [
         ({"batch": 2}, "its input and output must have the same batch size"),
-        ({"scale": 0.06}, "its output is quantised in another way than its input"),
+        ({"scale": 0.06}, "its input and output differ in scale or zero point"),
         ({"stride": 0}, "a window's size or stride is below 1"),
         ({"columns": 3}, "its output should be 2 x 2 elements"),
         ({"scale": 0.0}, r"tensor 1 \(t1\) has scale 0 and zero point 0"),

@@ -100,7 +100,7 @@ def test_integers_to_integers(pairs: tuple[str, ...], engine: Engine) -> None:
         ("QUANTIZE", ("float32",), ("int8", None), "is not quantised"),
         ("QUANTIZE", ("int8", 1e30), ("int8", 1e-30), "differ by a factor of 1e[+]60"),
         ("DEQUANTIZE", ("int8", 1.0), ("int16", 1.0), "no kernel from INT8 to INT16"),
-        ("DEQUANTIZE", ("float32",), ("float32",), "there are kernels for INT16, INT8, UINT8"),
+        ("DEQUANTIZE", ("float32",), ("float32",), "its kernels are for INT16, INT8, UINT8"),
     ],
 )
 def test_refusals(

@@ -199,30 +199,30 @@ def test_refusals() -> None:
     net = Net()
     options = schema.SpaceToDepthOptionsT(blockSize=2)
     net.op("SPACE_TO_DEPTH", [net.input((1, 3, 4, 1))], (1, 1, 2, 4), options=options)
-    assert refusal(net.build()) == "3 x 4 are no blocks of 2"
+    assert refusal(net.build()) == "3 x 4 does not divide into blocks of 2"
     net = Net()
     apart = schema.DepthToSpaceOptionsT(blockSize=2)
     net.op("DEPTH_TO_SPACE", [net.input((1, 3, 4, 6))], (1, 6, 8, 1), options=apart)
-    assert refusal(net.build()) == "6 channels are no blocks of 2 x 2"
+    assert refusal(net.build()) == "6 channels do not divide into blocks of 2 x 2"
     net = Net()
     net.op("SPACE_TO_DEPTH", [net.input((4, 4))], (2, 8), options=options)
     assert refusal(net.build()) == "its tensors should have 4 dimensions"
     net = Net()
     to_batch(net, net.input((1, 5, 4, 2)), [2, 2], [[0, 0], [0, 0]])
-    assert refusal(net.build()) == "[5, 4] are no blocks of [2, 2]"
+    assert refusal(net.build()) == "[5, 4] does not divide into blocks of [2, 2]"
     net = Net(np.int16)
     net.quant = (0.5, 3)
     to_batch(net, net.input((1, 5, 4, 2)), [2, 2], [[1, 0], [0, 0]])
-    assert refusal(net.build()) == "it pads with 3, which takes more than one byte"
+    assert refusal(net.build()) == "it pads with the zero point 3, which takes more than one byte"
     net = Net()
     to_space(net, net.input((3, 5, 4, 2)), [2, 1], [[0, 0], [0, 0]])
-    assert refusal(net.build()) == "a batch of 3 is no blocks of [2, 1]"
+    assert refusal(net.build()) == "a batch of 3 does not divide into blocks of [2, 1]"
     net = Net()
     to_space(net, net.input((2, 2, 4, 2)), [2, 1], [[2, 2], [0, 0]])
     assert refusal(net.build()) == "its crops leave nothing"
     net = Net()
     mirrored(net, net.input((2, 3)), [[0, 0], [3, 0]], 0)
-    assert refusal(net.build()) == "it pads with more than there is to mirror"
+    assert refusal(net.build()) == "it pads with more elements than its input has to mirror"
     net = Net()
     gathered(net, net.input((2, 3)), [[0, 3]])
     assert refusal(net.build()) == "an index is outside [2, 3]"
@@ -232,4 +232,4 @@ def test_refusals() -> None:
     net = Net()
     shape = net.const((3, 5))
     net.op("BROADCAST_TO", [net.input((2,)), shape], (3, 5))
-    assert refusal(net.build()) == "it makes no [3, 5] of [2]"
+    assert refusal(net.build()) == "it cannot make [3, 5] from [2]"

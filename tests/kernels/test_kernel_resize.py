@@ -79,7 +79,7 @@ def test_refusals() -> None:
     assert refusal(net.build()) == "rounding makes the reference kernel read past its 1 pixels"
     net = Net()
     net.op("RESIZE_BILINEAR", [net.input((1, 2, 2, 1)), net.const([3, 4])], (1, 3, 3, 1))
-    assert refusal(net.build()) == "it cannot make [1, 3, 3, 1] of [1, 2, 2, 1]"
+    assert refusal(net.build()) == "it cannot make [1, 3, 3, 1] from [1, 2, 2, 1]"
     net = Net(np.int16)
     resize(net, "RESIZE_BILINEAR", net.input((1, 2, 2, 1)), (3, 3))
-    assert refusal(net.build()) == "its type is INT16, and there are kernels for INT8, UINT8"
+    assert refusal(net.build()) == "its type is INT16, but its kernels are for INT8, UINT8"

@@ -214,12 +214,14 @@ def test_state_is_as_small_as_can_be() -> None:
         (
             14,
             (1, 14),
-            "its length is 14, and it can be 4 to 32768, even, with no prime factor above 5",
+            "its length is 14, but it must be an even number from 4 to 32768 with no prime factor "
+            "above 5",
         ),
         (
             2,
             (1, 2),
-            "its length is 2, and it can be 4 to 32768, even, with no prime factor above 5",
+            "its length is 2, but it must be an even number from 4 to 32768 with no prime factor "
+            "above 5",
         ),
         (8, (1, 9), "9 samples do not fit a length of 8"),
     ],
@@ -234,16 +236,16 @@ def test_refusals() -> None:
     net = Signals()
     options = {"T": 2, "fft_length": 8}
     net.signal("Rfft", [net.input((1, 8))], ((1, 10), "INT16"), **options)
-    assert refusal(net.build()) == "its tensors are not of the type that it says"
+    assert refusal(net.build()) == "its tensors do not have the type that its option T names"
     net = Signals()
     net.signal("Rfft", [net.input((1, 8))], ((1, 10), "INT16"), fft_length=8)
-    assert refusal(net.build()) == "its options are not those of the operator"
+    assert refusal(net.build()) == "its options do not match the operator"
     net = Signals()
     net.signal("Window", [net.input((8,)), net.input((8,))], ((8,), "INT16"), shift=4)
     assert refusal(net.build()) == "input 1 must be a constant"
     net = Signals()
     net.signal("Window", [net.input((8,)), net.const([1] * 8)], ((8,), "INT16"), shift=32)
-    assert refusal(net.build()) == "its option shift is 32, and it can be 0 to 31"
+    assert refusal(net.build()) == "its option shift is 32, but it must be 0 to 31"
     net = Signals()
     energy = {"start_index": 0, "end_index": 5}
     net.signal("Energy", [net.input((8,))], ((4,), "UINT32"), **energy)
@@ -260,13 +262,16 @@ def test_refusals() -> None:
     assert refusal(net.build()) == "a band goes beyond its energies or its weights"
     net = Signals()
     net.framer(net.input((1, 12)), 3, 4, prefill=False)
-    assert refusal(net.build()) == "12 samples are no steps of 4, or a frame is shorter"
+    assert (
+        refusal(net.build())
+        == "12 samples are not whole steps of 4, or a frame is shorter than a step"
+    )
     net = Signals()
     net.stacker(net.input((3,)), 1, 1, 4)
-    assert refusal(net.build()) == "stacks of 3 frames are not made every 4 frames"
+    assert refusal(net.build()) == "it cannot make stacks of 3 frames every 4 frames"
     net = Signals()
     net.overlap_add(net.input((1, 1, 4)), 5)
-    assert refusal(net.build()) == "1 frames of 4 are not added by steps of 5"
+    assert refusal(net.build()) == "its output does not match 1 frames of 4 in steps of 5"
     net = Signals()
     net.delay(net.input((1, 4)), -1)
     assert refusal(net.build()) == "a size is out of range"

@@ -110,7 +110,9 @@ def test_rows_whose_sum_could_overflow_are_refused(dtype: str, most: int) -> Non
         if count == most:
             assert lower_op(graph, graph.ops[0]).nodes
             continue
-        with pytest.raises(ModelError, match=f"its rows hold {count} elements, and {most} is the"):
+        with pytest.raises(
+            ModelError, match=f"its rows hold {count} elements, but the limit is {most}"
+        ):
             lower_op(graph, graph.ops[0])
 
 

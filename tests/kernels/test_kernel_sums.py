@@ -41,7 +41,7 @@ def test_refusals() -> None:
     assert refusal(net.build()) == "its inputs differ in shape, scale or zero point"
     net = plain_net()
     net.add("ADD_N", [net.input((1, 4)) for _ in range(16)], net.tensor((1, 4)))
-    assert refusal(net.build()) == "it adds 16 tensors, and 2 to 15 are supported"
+    assert refusal(net.build()) == "it adds 16 tensors, but only 2 to 15 are supported"
     net = plain_net()
     cumsum(net, net.input((1, 4)), 2, net.tensor((1, 4)))
     assert refusal(net.build()) == "axis 2 does not exist in 2 dimensions"

@@ -73,4 +73,7 @@ def test_refusals() -> None:
     svdf(net, net.input((1, 9)), 4, 1, 3, np.int16)
     net.tensors[net.operators[0].inputs[4]].isVariable = False
     net.inputs.append(net.operators[0].inputs[4])
-    assert refusal(net.build()) == "its state is no variable of int8 or int16, as its time weights"
+    assert (
+        refusal(net.build())
+        == "its state is not a variable of its time weights' type, int8 or int16"
+    )

@@ -78,10 +78,10 @@ def test_planes_are_read_and_written_by_rows() -> None:
 def test_refusals() -> None:
     net = Net()
     net.op("TRANSPOSE", [net.input((2, 3)), net.const([1, 1])], (3, 3))
-    assert refusal(net.build()) == "[1, 1] is no permutation of 2 dimensions"
+    assert refusal(net.build()) == "[1, 1] is not a permutation of 2 dimensions"
     net = Net()
     net.op("TRANSPOSE", [net.input((2, 3)), net.const([1, 0])], (2, 3))
-    assert refusal(net.build()) == "it makes no [2, 3] of [2, 3]"
+    assert refusal(net.build()) == "it cannot make [2, 3] from [2, 3]"
     net = Net()
     transpose(net, net.input((2, 3, 2, 3, 2, 3)), (5, 4, 3, 2, 1, 0))
     assert refusal(net.build()) == "it has more than 5 dimensions"

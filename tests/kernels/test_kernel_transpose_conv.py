@@ -125,7 +125,7 @@ def test_refusals() -> None:
     assert refused(net) == "the fused activation 4 has no kernel"
     net = Net(np.uint8)
     transpose_conv(net, net.input((1, 4, 4, 2)), (3, 3), (2, 2))
-    assert refused(net) == "its type is UINT8, and there are kernels for INT16, INT8"
+    assert refused(net) == "its type is UINT8, but its kernels are for INT16, INT8"
     net = Net(np.int16)
     transpose_conv(net, net.input((1, 4, 4, 2)), (3, 3), (2, 2), scale=4e4)
     assert refused(net) == "a factor of its sums is 16384 or more"

@@ -135,7 +135,7 @@ def test_rows() -> None:
         ("HARD_SWISH", ("int8", 1.0, 0), ("int8", 1e-3, 0), "output's scale is too small"),
         ("RELU", ("int8", 1e30, 0), ("int8", 1e-30, 0), "differ by a factor of 1e[+]60"),
         ("RELU", ("int8", 1.0, 0), ("int16", 1.0, 0), "of different types"),
-        ("ABS", ("uint8", 1.0, 0), ("uint8", 1.0, 0), "there are kernels for INT16, INT8"),
+        ("ABS", ("uint8", 1.0, 0), ("uint8", 1.0, 0), "its kernels are for INT16, INT8"),
         ("ABS", ("int16", 1.0, 0), ("int16", 1.0, 3), "zero point other than 0"),
         ("RELU", ("int16", 1.0, 5), ("int16", 1.0, 0), "zero point other than 0"),
         ("RELU", ("int8", 1.0, 0), ("int8", None, 0), "is not quantised"),

@@ -65,8 +65,8 @@ def test_refusals() -> None:
         net.op("DYNAMIC_UPDATE_SLICE", operands, shape)
         return refusal(net.build())
 
-    assert refused((5, 2), 2) == "it puts no [5, 2] into [4, 4]"
-    assert refused((2,), 2) == "it puts no [2] into [4, 4]"
-    assert refused((1,) * 7, 7, rank=7) == f"it puts no {[1] * 7} into {[4] * 7}"
+    assert refused((5, 2), 2) == "it cannot write [5, 2] into [4, 4]"
+    assert refused((2,), 2) == "it cannot write [2] into [4, 4]"
+    assert refused((1,) * 7, 7, rank=7) == f"it cannot write {[1] * 7} into {[4] * 7}"
     assert refused((2, 2), 3) == "its indices are not an int32 or int64 per dimension"
     assert refused((2, 2), 2, np.int16) == "its indices are not an int32 or int64 per dimension"

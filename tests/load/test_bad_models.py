@@ -114,8 +114,8 @@ def test_only_an_operator_s_input_may_be_omitted() -> None:
 
 def test_a_tensor_that_nothing_makes() -> None:
     refused(
-        "operator 1 (RELU) reads tensor 2, which nothing makes: it is no graph input, no "
-        "constant, and no operator's output",
+        "operator 1 (RELU) reads tensor 2, which nothing makes: it is not a graph input, a "
+        "constant or an operator's output",
         EXPORT_AGAIN,
         subgraph(tensors(4), [operator((0,), (1,)), operator((1, 2), (3,))]),
         codes=[opcode("RELU")],
@@ -198,7 +198,7 @@ def test_a_dimension_that_is_not_known() -> None:
 
 def test_a_size_that_no_microcontroller_has() -> None:
     refused(
-        "tensor 1 has shape [1048576, 1048576]: 1099511627776 bytes cannot be meant for a "
+        "tensor 1 has shape [1048576, 1048576]: 1099511627776 bytes are too many for a "
         "microcontroller",
         EXPORT_AGAIN,
         subgraph([tensor(), tensor((1 << 20, 1 << 20))], [operator((0,), (1,))]),
@@ -221,7 +221,7 @@ def test_a_constant_of_another_size_than_its_shape(held: int) -> None:
 @pytest.mark.parametrize("kind", ["IF", "WHILE", "CALL", "STABLEHLO_COMPOSITE"])
 def test_control_flow(kind: str) -> None:
     refused(
-        f"operator 1 ({kind}) runs another subgraph, and lowtide schedules the main subgraph only",
+        f"operator 1 ({kind}) runs another subgraph, but lowtide schedules only the main subgraph",
         "inline or unroll the control flow before the conversion",
         subgraph(tensors(3), [operator((0,), (1,)), operator((1,), (2,), code=1)]),
         chain(),
@@ -231,7 +231,7 @@ def test_control_flow(kind: str) -> None:
 
 def test_contents_in_another_file() -> None:
     refused(
-        "tensor 1 keeps its contents in another file",
+        "tensor 1 has its contents in another file",
         "export the model as one file",
         subgraph([tensor(), tensor(externalBuffer=1)], [operator((0,), (1,))]),
     )
@@ -252,13 +252,16 @@ def test_contradictions() -> None:
     ops = [operator((0,), (1,))]
     for cause, built in [
         ("buffer 9 does not exist (it has 1)", model(subgraph([tensor(buffer=9), tensor()], ops))),
-        ("operator 0 is of kind 5, of 1", model(subgraph(tensors(2), [operator((0,), (1,), 5)]))),
         (
-            "3 scales meet 2 zero points",
+            "operator 0 uses operator code 5, of 1",
+            model(subgraph(tensors(2), [operator((0,), (1,), 5)])),
+        ),
+        (
+            "it has 3 scales, but 2 zero points",
             model(subgraph([tensor(quantization=quantization), tensor()], ops)),
         ),
     ]:
         fails(pack(built), f"net.tflite is damaged: {cause}", NOT_A_MODEL)
     built = model(chain())
     built.operatorCodes = []
-    fails(pack(built), "net.tflite is damaged: it has operators but names none", NOT_A_MODEL)
+    fails(pack(built), "net.tflite is damaged: it has operators but no operator codes", NOT_A_MODEL)

@@ -71,7 +71,7 @@ def test_sources_without_one_array(tmp_path: Path) -> None:
     error = cause_of(path)
     assert error.cause == f"{path} holds no C array with the bytes of a .tflite file"
     assert error.remedy == (
-        "give a source with one, as `xxd -i MODEL.tflite` writes it, or the .tflite file itself"
+        "give a source with one such array, as `xxd -i MODEL.tflite` writes it, or the .tflite file"
     )
     path.write_text(xxd(network()) + xxd(network()).replace("net_", "other_"))
     assert cause_of(path).cause == f"{path} holds 2 C arrays with the bytes of a .tflite file"

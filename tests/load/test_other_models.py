@@ -26,14 +26,13 @@ def test_what_vela_made() -> None:
     op = operator((0,), (1,))
     codes = [opcode("CUSTOM", custom="ethos-u")]
     assert refusal(read(subgraph([tensor(), tensor()], [op], outputs=(1,)), codes=codes)) == (
-        "operator 0 (ethos-u): Vela compiled it for an Ethos-U, which alone can run it",
-        "give the .tflite file that Vela was given",
+        "operator 0 (ethos-u): Vela compiled it for an Ethos-U, and only an Ethos-U can run it",
+        "use the .tflite file from before Vela",
     )
 
 
 _QUANTIZE = (
-    "`lowtide quantize MODEL.tflite -o NAME_int8.tflite --data SAMPLES.npz` makes an int8 network of "
-    "it"
+    "quantise it to int8: `lowtide quantize MODEL.tflite -o NAME_int8.tflite --data SAMPLES.npz`"
 )
 
 
@@ -47,9 +46,7 @@ def test_a_hybrid_model(first: str) -> None:
     weights = net.const(np.ones((3, 4)), np.int8, quant=(0.5, 0))
     net.op("FULLY_CONNECTED", [x, weights, -1], (1, 3), options=schema.FullyConnectedOptionsT())
     cause, remedy = refusal(parse(net.build()))
-    assert cause.startswith(
-        f"operator 0 ({first}): its type is FLOAT32, and there are kernels for "
-    )
+    assert cause.startswith(f"operator 0 ({first}): its type is FLOAT32, but its kernels are for ")
     assert cause.endswith("; the model is hybrid: its weights are integers, its activations floats")
     assert remedy == _QUANTIZE
 
@@ -83,11 +80,11 @@ def test_an_input_of_which_no_test_can_be_made(used: bool) -> None:
     tensors = [tensor(), tensor(), tensor(dtype="INT4"), tensor(dtype="INT4")]
     outputs = (1, 3) if used else (1,)
     model = read(subgraph(tensors, ops, (0, 2), outputs), codes=[opcode("ADD")])
-    cause = "graph input 2 has type INT4, for which no test input can be made"
+    cause = "graph input 2 has type INT4, for which lowtide cannot make test inputs"
     remedy = (
         "change the input's type"
         if used
-        else "nothing reads it: take it off the list of the model's inputs"
+        else "nothing reads it: remove it from the model's list of inputs"
     )
     with pytest.raises(ModelError) as caught:
         compare(model, model)

@@ -168,7 +168,7 @@ def test_operators_that_make_no_sense(source: bytes, cause: str) -> None:
 
 def test_a_tensor_as_large_as_can_be() -> None:
     parse(_file("ABS", "AbsOptions", [_tensor(MOST_BYTES)], [(MOST_BYTES,)]))
-    with pytest.raises(ModelError, match="cannot be meant for a microcontroller"):
+    with pytest.raises(ModelError, match="are too many for a microcontroller"):
         parse(_file("ABS", "AbsOptions", [_tensor(MOST_BYTES + 1)], [(MOST_BYTES + 1,)]))
 
 
@@ -180,11 +180,9 @@ def test_files_above_the_limit_are_not_read(tmp_path: Path) -> None:
     assert load(path, max_file=size).source == source
     with pytest.raises(ModelError) as caught:
         load(path, max_file=size - 1)
-    assert (
-        caught.value.cause == f"{path} has {size:,} bytes, more than the {size - 1:,} that are read"
-    )
+    assert caught.value.cause == f"{path} has {size:,} bytes, more than the limit of {size - 1:,}"
     assert caught.value.remedy == (
-        "check that it is the model; --max-file 4G, say, reads a larger one"
+        "check that it is the model; to read a larger one, raise the limit, such as --max-file 4G"
     )
     with pytest.raises(ModelError) as caught:
         load("/dev/zero")
@@ -203,5 +201,5 @@ def test_a_pipe_is_read_up_to_the_limit(tmp_path: Path) -> None:
         else:
             with pytest.raises(ModelError) as caught:
                 load(pipe, max_file=limit)
-            assert caught.value.cause == f"{pipe} has more bytes than the {limit:,} that are read"
+            assert caught.value.cause == f"{pipe} has more bytes than the limit of {limit:,}"
         writer.join()

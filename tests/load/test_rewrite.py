@@ -341,8 +341,8 @@ def no_buffers(built: Any) -> None:
 @pytest.mark.parametrize(
     ("change", "cause"),
     [
-        (outside_buffer, "behind the flatbuffer"),
-        (outside_options, "behind the flatbuffer"),
+        (outside_buffer, "after the flatbuffer"),
+        (outside_options, "after the flatbuffer"),
         (no_buffers, "no buffers"),
     ],
 )
@@ -376,7 +376,7 @@ def test_an_operator_in_front_of_its_slot_is_refused() -> None:
     struct.pack_into("<III", file, 60, 2, 4, 8)  # operators at 68 (the second slot!) and 76
     patched = permute_operators(bytes(file), [0, 1])
     assert patched == bytes(file)
-    with pytest.raises(ModelError, match="in front of the list"):
+    with pytest.raises(ModelError, match="before the list"):
         permute_operators(bytes(file), [1, 0])
 
 

@@ -64,8 +64,8 @@ def test_a_part_that_nothing_emulates_says_so() -> None:
         board_of(find_mcu("ESP32-S3"))
     assert str(error.value) == (
         "there is no emulator for the core of ESP32-S3\n"
-        "  remedy: `lowtide fit` predicts what it needs; programs for any core, the default, "
-        "compile for it"
+        "  remedy: predict its needs with `lowtide fit`; to compile for it, keep the default "
+        "core (any)"
     )
 
 
@@ -79,7 +79,7 @@ def test_a_program_for_a_core_with_less_is_refused_before_it_is_built() -> None:
     with pytest.raises(UsageError) as error:
         run(program, board_of(find_mcu("STM32L432KC")))
     assert str(error.value) == (
-        "the program is for cortex-m3, and STM32L432KC has a cortex-m4\n"
+        "the program is for cortex-m3, but STM32L432KC has a cortex-m4\n"
         "  remedy: give --core cortex-m4, or --core any"
     )
 
@@ -107,6 +107,6 @@ def test_the_start_of_many_names_is_none() -> None:
     with pytest.raises(UsageError) as error:
         find_mcu("esp32c")
     assert str(error.value) == (
-        "'esp32c' is the start of 2 microcontrollers' names\n"
-        "  remedy: give one whole, as ESP32-C3 or ESP32-C6; `lowtide boards --mcus` lists all"
+        "'esp32c' matches 2 microcontrollers\n"
+        "  remedy: give one full name, such as ESP32-C3 or ESP32-C6; `lowtide boards --mcus` lists all"
     )

@@ -55,8 +55,8 @@ def test_from_a_tensor() -> None:
         (
             (2,),
             (),
-            "tensor 4 depends on input 0 of the network also by a way that does not pass tensor 2\n"
-            "  remedy: give `--from 1,2`, which all ways pass, or end earlier with --until",
+            "tensor 4 depends on input 0 of the network also by a path that does not pass tensor 2\n"
+            "  remedy: give `--from 1,2`, which all paths pass, or end earlier with --until",
         ),
         (
             (3, 5),
@@ -91,7 +91,7 @@ def test_from_a_tensor() -> None:
         (
             (7,),
             (),
-            "tensor 7 (t7) is a constant, which no caller can give\n"
+            "tensor 7 (t7) is a constant, which a caller cannot give\n"
             "  remedy: name a tensor in --from that an operator makes",
         ),
         (

@@ -112,9 +112,7 @@ def test_a_tall_image_is_refused() -> None:
     tensors = (_tensor(0, (1, 70000, 1, 1)), weights, _tensor(2, (1, 70000, 1, 1)))
     options = {"stride_h": 1, "stride_w": 1}
     graph = Graph("tall", tensors, (Op(0, "CONV_2D", (0, 1), (2,), options),), (0,), (2,))
-    with pytest.raises(
-        ModelError, match=r"operator 0 \(CONV_2D\): its map's number of rows is 70000"
-    ):
+    with pytest.raises(ModelError, match=r"operator 0 \(CONV_2D\): its feature map has 70000 rows"):
         write(assemble(normalise_windows(graph), (0,), schedule="operators"), "net")
 
 

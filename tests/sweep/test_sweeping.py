@@ -375,7 +375,7 @@ def test_files_that_are_no_table_of_a_sweep_are_left_alone(
     out.write_text(content)
     with pytest.raises(UsageError) as error:
         sweep([str(folder)], out)
-    assert error.value.cause.startswith(f"{out} is there and is no result of a sweep: ")
+    assert error.value.cause.startswith(f"{out} exists, but is not the result of a sweep: ")
     assert error.value.remedy == "name another file with -o"
     assert out.read_text() == content
     assert sorted(path.name for path in tmp_path.iterdir()) == ["nets", out.name]
@@ -388,7 +388,7 @@ def test_what_cannot_be_is_refused(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError) as error:
         sweep(["nothing.tflite"], tmp_path / "out.csv")
     assert str(error.value) == (
-        "there is no file nothing.tflite\n  remedy: name files, folders, patterns, or @FILE, a list"
+        "there is no file nothing.tflite\n  remedy: name files, folders, patterns, or a list as @FILE"
     )
 
 

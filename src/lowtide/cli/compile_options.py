@@ -168,7 +168,7 @@ def found_mcu() -> Mcu | None:
     if given("mcu") is None:
         return None
     if given("target") is not None:
-        raise UsageError("--core and --mcu both say which core", "give one of them")
+        raise UsageError("--core and --mcu both choose the core", "give only one of them")
     return find_mcu(given("mcu"))
 
 
@@ -179,7 +179,7 @@ def found_board() -> Board | None:
 
     board, mcu = given("board"), given("mcu")
     if board is not None and mcu is not None:
-        raise UsageError("--board and --mcu both say what to run on", "give one of them")
+        raise UsageError("--board and --mcu both choose what to run on", "give only one of them")
     if mcu is not None:
         return board_of(find_mcu(mcu))
     return None if board is None else find_board(board, given("board_file"))
@@ -205,7 +205,8 @@ def load_with(model: str, on: Mcu | Board | None = None) -> tuple[Model, Options
         if option.plan is not None and source is click.core.ParameterSource.COMMANDLINE:
             flag = option.words(said[option.name])[0]
             raise UsageError(
-                f"{flag} and --plan cannot be combined: the plan says it", f"leave out {flag}"
+                f"{flag} and --plan cannot be combined: the plan already sets it",
+                f"leave out {flag}",
             )
     return loaded, Options(**{**said, **read_plan(given("plan_file"), loaded, from_plan)})
 

@@ -71,7 +71,10 @@ def _tables() -> Mapping[str, Iterable[str]]:
 def _a_page(path: Path, replacing: Replacing) -> None:
     a_file(kinds.PAGE)(path, replacing)
     if path.suffix.lower() not in (".html", ".htm"):
-        raise UsageError(f"the report is a page of HTML, not {path.name!r}", "end it in .html")
+        raise UsageError(
+            f"the report is an HTML page, but {path.name!r} does not end in .html",
+            "end its name in .html",
+        )
 
 
 def _place(folder: Path) -> Path:
@@ -98,7 +101,7 @@ def check_no_options(bundle: Path) -> None:
     for option in OPTIONS:
         if context.get_parameter_source(option.name) is click.core.ParameterSource.COMMANDLINE:
             flag = option.flag.partition("/")[0]
-            raise UsageError(f"the bundle in {bundle} says what {flag} is", f"leave out {flag}")
+            raise UsageError(f"the bundle in {bundle} already sets {flag}", f"leave out {flag}")
 
 
 def made_as(model: str, bundle: Path) -> tuple[Compiled, str | None]:
@@ -110,7 +113,9 @@ def made_as(model: str, bundle: Path) -> tuple[Compiled, str | None]:
     words = [model, *command_of(bundle, readme_of(bundle, model))[1:]]
     if PLAN in words:
         if plan is None:
-            raise UsageError(f"the bundle in {bundle} was made with a plan", "give it: --plan FILE")
+            raise UsageError(
+                f"the bundle in {bundle} was made with a plan", "add that plan: --plan FILE"
+            )
         words[words.index(PLAN)] = str(plan)
     with compile_command.make_context("compile", words) as made:
         compiled = compile_with(model, None)[0]
@@ -198,7 +203,7 @@ def plan(model: str, output: Path | None, front: bool, plot: Path | None) -> Non
     if given("schedule") == "operators":
         raise UsageError(
             "operators that run one after the other have no stages to plan",
-            "`lowtide analyze` shows what they need",
+            "see what they need with `lowtide analyze`",
         )
     mcu = found_mcu()
     loaded, chosen = load_with(model, mcu)
@@ -350,7 +355,7 @@ def run(model: str, profile: bool, clock: str | None, csv: Path | None) -> None:
 
     for option, value in (("--clock", clock), ("--csv", csv)):
         if value is not None and not profile:
-            raise UsageError(f"{option} shows a profile, and none is made", "add --profile")
+            raise UsageError(f"{option} needs a profile", "add --profile")
     hertz = None if clock is None else read_clock(clock)
     board = found_board()
     if board is None:
@@ -368,7 +373,7 @@ def run(model: str, profile: bool, clock: str | None, csv: Path | None) -> None:
     if not result.bit_exact:
         raise DiffersError(
             f"{model}: the outputs on {board.name} differ from those of the reference kernels",
-            "`lowtide verify` shows the first operator that does",
+            "find the first operator that differs with `lowtide verify`",
         )
 
 
@@ -481,10 +486,9 @@ def check(
     print(document) if given("as_json") else show(report.verdict_text(result))
     if not result.passed:
         otherwise = (
-            f"`{compiled.origin.command()}` makes it anew"
+            f"make it again: `{compiled.origin.command()}`"
             if bundle is not None and not any(f.over > 0 for f in result.findings)
-            else "`lowtide plan --front` shows what less RAM costs; a baseline that is no longer wanted "
-            "is made anew with -o"
+            else "see what less RAM costs with `lowtide plan --front`, or make a new baseline with -o"
         )
         remedy = remedy_of_check(result, otherwise)
         raise verdicts.ExceedsError(f"{model}: {report.failures(result)}", remedy)

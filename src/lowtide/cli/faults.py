@@ -26,7 +26,7 @@ def fault_message(error: Exception, arguments: Sequence[str]) -> str:
     """Cause and remedy, with the name of the report, which was written into the system's folder of
     temporary files; where it could not be, the remedy has the place in lowtide instead."""
     what = error.cause if isinstance(error, FaultError) else f"{type(error).__name__}: {error}"
-    cause = f"a fault of lowtide: {what}".splitlines()[0]
+    cause = f"internal error: {what}".splitlines()[0]
     try:
         handle, path = tempfile.mkstemp(prefix="lowtide-fault-", suffix=".txt")
         with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:

@@ -70,7 +70,7 @@ def ops(against: str | None, markdown: bool) -> None:
 
     if markdown and (against is None or given("as_json")):
         raise UsageError(
-            "--markdown is a form of the comparison", "give --against tflm as well, and no --json"
+            "--markdown prints the comparison with TFLM", "add --against tflm, and leave out --json"
         )
     if against is not None:
         from lowtide.commands.operators import against_tflm

@@ -189,7 +189,7 @@ def sweep(
             replacing=replacing(),
             tell=told,
         )
-    known = f", {found.known:,} of them known before" if found.known else ""
+    known = f", {found.known:,} of them kept from before" if found.known else ""
     answer(
         lambda: {"schema": "lowtide.sweep/1", "file": str(output), **asdict(found)},
         lambda: f"{output}: {found.rows:,} rows, {found.errors:,} with an error{known}",
@@ -205,7 +205,7 @@ def _question(planned: bool, board: str | None, mcu: str | None, simplify: bool)
     from lowtide.sweep.sweeping import Question
 
     if board is not None and mcu is not None:
-        raise UsageError("--board and --mcu both say what to run on", "give one of them")
+        raise UsageError("--board and --mcu both choose what to run on", "give only one of them")
     if planned and (board is not None or mcu is not None):
         option = "--board" if mcu is None else "--mcu"
         raise UsageError(f"{option} plans each program already", "leave out --planned")

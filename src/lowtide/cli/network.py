@@ -205,7 +205,7 @@ def zoo(name: str | None, output: Path | None, floats: bool) -> None:
 
     if (name is None) != (output is None):
         raise UsageError(
-            "writing a network takes both its name and a file",
+            "writing a network needs both its name and a file",
             "use `lowtide zoo NAME -o OUT.tflite`, or `lowtide zoo` alone to list them",
         )
     if name is not None and output is not None:

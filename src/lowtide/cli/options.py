@@ -35,7 +35,7 @@ class Factor(click.FloatRange):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if str(value).lower().strip("+-") == "nan":
-            self.fail(f"{value} is no number.", param, ctx)
+            self.fail(f"{value} is not a number.", param, ctx)
         return super().convert(value, param, ctx)
 
 
@@ -59,7 +59,7 @@ class Instructions(click.types.IntParamType):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         match = re.fullmatch(r"([0-9]{1,12})(?:\.([0-9]{1,6}))?(M?)", str(value), re.ASCII)
         if match is None or (match[2] and not match[3]):
-            self.fail(f"{value!r} is no number of instructions, such as 10M (10^6).", param, ctx)
+            self.fail(f"{value!r} is not a number of instructions, such as 10M (10^6).", param, ctx)
         factor = 1_000_000 if match[3] else 1
         return int(Fraction(f"{match[1]}.{match[2] or 0}") * factor)
 
@@ -72,7 +72,7 @@ class Share(click.types.StringParamType):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         match = re.fullmatch(r"([0-9]{1,6}(?:\.[0-9]{1,6})?)(%?)", str(value), re.ASCII)
         if match is None:
-            self.fail(f"{value!r} is no share, such as 2% or 0.02.", param, ctx)
+            self.fail(f"{value!r} is not a fraction, such as 2% or 0.02.", param, ctx)
         return Fraction(match[1]) / (100 if match[2] else 1)
 
 
@@ -88,7 +88,7 @@ class Range(click.types.StringParamType):
                 return low, high
         except ValueError:
             pass
-        return self.fail(f"{value!r} is no range of numbers, such as -1:1.", param, ctx)
+        return self.fail(f"{value!r} is not a range of numbers, such as -1:1.", param, ctx)
 
 
 max_file_option = kept(

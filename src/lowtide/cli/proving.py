@@ -59,9 +59,11 @@ def prove(model: str, output: Path | None, bundle: Path | None, certificate: Pat
 
     if certificate is not None:
         if bundle is None:
-            raise UsageError("a certificate is of a model and a bundle", "add --bundle DIR")
+            raise UsageError(
+                "--check needs the bundle that the certificate is about", "add --bundle DIR"
+            )
         if output is not None:
-            raise UsageError("--check makes no certificate", "leave out -o or --check")
+            raise UsageError("--check does not write a certificate", "leave out -o or --check")
         check_no_options(bundle)
         loaded = load(model)
         with progress("checking the certificate"):

@@ -68,10 +68,10 @@ def quantize(
 
     if data is None and not noise:
         raise UsageError(
-            "no samples are given to calibrate with", "give --data SAMPLES, or --random for a trial"
+            "there are no samples to calibrate with", "give --data SAMPLES, or --random for a trial"
         )
     if data is not None and noise:
-        raise UsageError("--data and --random are two", "leave out one of them")
+        raise UsageError("--data and --random cannot be combined", "leave out one of them")
     loaded = cutting.as_file(load(model))
     if data is None:
         print(f"lowtide: WARNING: {quantized.RANDOM_WARNING}", file=sys.stderr)

@@ -59,18 +59,22 @@ def _check(models: Sequence[str], mcu: Mcu | None, *, shared_arena: bool) -> Non
     """Raises UsageError for options that are of one network."""
     if not shared_arena:
         raise UsageError(
-            f"{len(models)} networks were named", "add --shared-arena to compile them together"
+            f"without --shared-arena, compile takes one network, not {len(models)}",
+            "add --shared-arena to compile them together",
         )
     if len(models) < 2:
-        raise UsageError("one network shares its arena with no other", "leave out --shared-arena")
+        raise UsageError(
+            "--shared-arena needs two or more networks",
+            "name another network, or leave out --shared-arena",
+        )
     if mcu is not None:
         raise UsageError(
-            "--mcu finds a plan for one network in a part's whole RAM",
+            "--mcu plans one network for the whole RAM of a microcontroller",
             f"give its core instead: --core {mcu.core}",
         )
     if given("preserve_input"):
         raise UsageError(
-            "--preserve-input keeps inputs in the arena, where other networks write in their turns",
+            "--preserve-input keeps inputs in the arena, which the other networks overwrite",
             "leave out --preserve-input, and write the inputs before each run",
         )
     package = click.get_current_context().params["package"]

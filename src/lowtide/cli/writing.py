@@ -122,11 +122,11 @@ def check_outputs(context: click.Context) -> None:
     seen: dict[str, str] = {}
     for param, path in outputs:
         if "\0" in str(path):
-            raise UsageError(f"{str(path)!r} is no file name", "name a file to write")
+            raise UsageError(f"{str(path)!r} is not a file name", "name a file to write")
         place, option = os.path.realpath(path), param.opts[0]
         if place in seen:
             raise UsageError(
-                f"{seen[place]} and {option} both name {path}", "name a file for each of them"
+                f"{seen[place]} and {option} both name {path}", "name a different file for each"
             )
         seen[place] = option
         param.early(path, made)

@@ -54,13 +54,13 @@ class Stored:
     def sentence(self) -> str:
         """What is the matter, or that nothing is."""
         if self.same:
-            return f"{self.folder} is what is made today, in all {self.files} files"
+            return f"{self.folder} is up to date, in all {self.files} files"
         parts = [
             f"{', '.join(names[:4])}{' and others' * (len(names) > 4)} {what}"
             for names, what in ((self.changed, "differ"), (self.missing, "missing"))
             if names
         ]
-        return f"{self.folder} is not what is made today{self.other}: {'; '.join(parts)}"
+        return f"{self.folder} is out of date{self.other}: {'; '.join(parts)}"
 
 
 def readme_of(folder: Path, model: str) -> str:
@@ -75,7 +75,9 @@ def readme_of(folder: Path, model: str) -> str:
     }
     file = model if model.startswith("zoo:") else PurePath(model).name
     if file not in found:
-        raise UsageError(f"{folder} has no network of {file}", f"name one of: {', '.join(found)}")
+        raise UsageError(
+            f"no network in {folder} is made from {file}", f"name one of: {', '.join(found)}"
+        )
     return found[file]
 
 
@@ -85,8 +87,8 @@ def command_of(folder: Path, readme: str = README) -> Sequence[str]:
     words = _command(folder / readme)
     if words is None:
         raise UsageError(
-            f"{folder} has no {README} that says how lowtide made it",
-            "name the folder of a bundle or package, or make it anew",
+            f"{folder} has no {README} with the command that made it",
+            "name the folder of a bundle or package, or make it again",
         )
     return words
 
@@ -121,7 +123,7 @@ def _other(readme: Path, now: Origin) -> str:
     if was is None:
         return ""
     file, digest, version = was
-    parts = [f"of {file}"] if file != now.file else []
-    parts += [f"of another model, SHA-256 {digest}"] if digest != now.digest else []
+    parts = [f"from {file}"] if file != now.file else []
+    parts += [f"from another model, SHA-256 {digest}"] if digest != now.digest else []
     parts += [f"by lowtide {version}"] if version != now.version else []
     return f" (it was made {', '.join(parts)})" if parts else ""

@@ -82,5 +82,7 @@ def checked(document: Path, model: Model, bundle: Path) -> dict[str, Any]:
     kinds: dict[int, type[LowtideError]] = {1: RefusedError, 2: UsageError, 3: ModelError}
     cause, _, remedy = done.stderr.strip().partition("\n  remedy: ")
     if done.returncode not in kinds or not remedy:
-        raise FaultError(f"the checker ended with {done.returncode}: {done.stderr.strip()[-400:]}")
+        raise FaultError(
+            f"the checker failed with exit code {done.returncode}: {done.stderr.strip()[-400:]}"
+        )
     raise kinds[done.returncode](cause, remedy)

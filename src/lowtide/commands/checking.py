@@ -105,7 +105,7 @@ def verify(
     change are those of an earlier build.
 
     A program whose window slides is given windows that do, for three times as many rows as a window has,
-    or the `windows` that a .npz or .npy file has recorded; the oracle computes each of them anew.
+    or the `windows` that a .npz or .npy file has recorded; the oracle computes each from scratch.
 
     A difference is a result (`Verified.mismatch`). Raises OracleError if no oracle runs the model,
     MissingToolError without an oracle or a compiler, BuildError if the C is faulty, ProgramError if the
@@ -203,7 +203,10 @@ def _told(
     except OracleError as error:
         if compiled.model.whole is None:
             raise
-        why = f"the part was compared by itself, since no reference engine runs all: {error.cause}"
+        why = (
+            "only the part was compared, because no reference engine runs the whole network: "
+            f"{error.cause}"
+        )
     compiled = replace(compiled, model=alone(compiled.model))
     inputs = given(compiled)
     return compiled, inputs, originals(compiled, inputs, tensors, claims=claims), why
@@ -316,7 +319,7 @@ def _check_core(compiled: Compiled, board: Board) -> None:
     lacks = PORTABLE not in target.variants and target.variants[-1] not in there
     if lacks or set(there) - {PORTABLE} - set(target.variants):
         raise UsageError(
-            f"the program is for {target.core}, and {board.name} has a {board.core.name}",
+            f"the program is for {target.core}, but {board.name} has a {board.core.name}",
             f"give --core {board.core.name}, or --core any",
         )
 
@@ -337,7 +340,8 @@ def run(
     bytes, instructions (not cycles) of one inference. Inputs and oracle are those of `verify`, but there
     are only 2 by default for a network without state; only outputs are compared. With `cached`, objects
     of sources that did not change are those of an earlier build. With `profile`, what each operator and
-    each kernel executes is counted in the run that is measured; why not, if it cannot be.
+    each kernel executes is counted in the run that is measured; if it cannot
+    be, `profile` says why.
 
     Raises UsageError for an unknown board or one of another core, DoesNotFitError if RAM or flash is
     too small, else as `verify`.
@@ -391,5 +395,5 @@ def _profile(compiled: Compiled, measured: BoardRun) -> Profile | Unprofiled | N
         return counted
     kernels = {part.node >= 0 for part in counted.parts if part.role == "kernel"}
     if kernels == {False}:  # a compiler that takes the table of nodes apart
-        return Unprofiled("which node runs could not be seen: no read of the table of nodes")
+        return Unprofiled("could not tell which node runs: no read of the table of nodes")
     return profile_of(compiled, counted)

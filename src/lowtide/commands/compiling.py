@@ -140,7 +140,7 @@ class Compiled(Shown):
         """
         if self.graph.hop is not None:
             raise UsageError(
-                "a program whose window slides takes the rows of one recording, and no arrays",
+                "a program with a sliding window takes the rows of one recording, not arrays",
                 "leave out --hop here: the outputs are the same",
             )
         from lowtide.commands.loading import Program, ends_of  # processes, which browsers lack
@@ -205,12 +205,12 @@ def compile_model(
 ) -> Compiled:
     """Compile `model` to C: operators in their best order, their rows interleaved.
 
-    What comes out is a whole bundle of files, in memory: `Compiled.write` writes it to a folder. Its
+    The result is a whole bundle of files, in memory; `Compiled.write` writes it to a folder. Its
     arena has `Compiled.arena_bytes` bytes. What is `known` of the model is not worked out again.
 
     Raises ModelError for an operator or type without a kernel, UsageError for options that exclude each
     other or a plan that does not fit the model, InfeasibleError if no plan meets the limits, ProofError
-    if what was made does not prove right: a fault of lowtide.
+    if the proof of the result fails, which is a fault of lowtide.
     """
     known = known or Known(model)
     chosen = settled(model, options or Options(), known)

@@ -37,7 +37,7 @@ def part_of(
     Without `begin` it has the inputs of `model`, as far as it needs them; without `until`, the outputs
     that depend on `begin`. The part's inputs and outputs are in the order given, its tensors keep
     their numbers, and programs made of it are compared with the whole network: its inputs then have the
-    values of a whole run. Raises UsageError for an unknown name, or a cut that cannot be.
+    values of a whole run. Raises UsageError for an unknown name, or an impossible cut.
     """
     model = load(model)
     whole = model.file_graph
@@ -83,13 +83,13 @@ def _tensor(graph: Graph, text: str | int, option: str) -> int:
         return called[0]
     if called:
         raise UsageError(
-            f"{option} names {name!r}, and {len(called)} tensors are called so",
+            f"{option} names {name!r}, but {len(called)} tensors have that name",
             f"give a number: {', '.join(map(str, called))}",
         )
     known = dict(reversed(_parts(graph)))
     near = difflib.get_close_matches(name, known, n=1, cutoff=_NEAR)
     raise UsageError(
-        f"{option} names {name!r}, but no tensor of the network is called so",
+        f"{option} names {name!r}, but no tensor of the network has that name",
         f"did you mean {near[0]!r} (tensor {known[near[0]]})?"
         if near
         else "give a tensor's number or name (`lowtide analyze` lists both)",
@@ -175,7 +175,7 @@ def _check_part(model: Model, made: Model) -> None:
     differs = first_difference(Reference(whole.engine, left), found)
     if differs is not None:
         raise DiffersError(
-            f"the part computes something else than the whole network: sample {differs.sample}, output "
+            f"the part's results differ from the whole network's: sample {differs.sample}, output "
             f"tensor {dict(outputs)[differs.tensor]}, element {differs.index}: {differs.left} became "
             f"{differs.right}",
             "this is a fault of lowtide; nothing was written. Please report it with the model",

@@ -95,7 +95,7 @@ def load_samples(
     except DAMAGED as error:
         raise _unreadable(path, error) from None
     raise UsageError(
-        f"{path} is {'no file of samples' if path.exists() else 'not there'}",
+        f"{path} {'is not a file of samples' if path.exists() else 'does not exist'}",
         "give a .npz or .npy file, or a folder of .npy files, images or .wav files",
     )
 
@@ -132,7 +132,7 @@ def load_arrays(path: Path, graph: Graph, names: Sequence[str]) -> dict[int, Arr
         counts = ", ".join(f"{n} {len(c)}" for n, c in zip(names, columns.values(), strict=True))
         raise UsageError(
             f"{path} has different numbers of samples: {counts}",
-            "store as many of each input",
+            "store the same number for each input",
         )
     return columns
 
@@ -147,7 +147,7 @@ def _shaped(array: Array, tensor: Tensor, where: str) -> Array:
             f"{', '.join(map(str, shape[1:] if shape[:1] == (1,) else shape))}]",
         )
     if array.dtype.kind not in "fiub":
-        raise UsageError(f"{where} holds no numbers, but {array.dtype}", "give an array of numbers")
+        raise UsageError(f"{where} holds {array.dtype}, not numbers", "give an array of numbers")
     if array.dtype.kind == "f":
         finite = np.isfinite(array).reshape(len(array), -1).all(axis=1)
         if not finite.all():
@@ -175,7 +175,7 @@ def _folder(path: Path, graph: Graph, most: int, image_range: tuple[float, float
         what = " and ".join(found) if found else "no samples"
         raise UsageError(
             f"the folder {path} has {what}",
-            "give a folder with .npy files, images or .wav files, and one kind of them",
+            "give a folder with only one kind of files: .npy files, images or .wav files",
         )
     ((kind, files),) = found.items()
     tensor, read = _only(graph, path), kinds[kind]
@@ -232,14 +232,14 @@ def _sound(file: Path, tensor: Tensor) -> Array:
     count = tensor.elements
     if max(tensor.shape, default=1) != count:
         raise UsageError(
-            f"{file} is a sound, but the network's input has shape {list(tensor.shape)}: it takes "
+            f"{file} is a recording, but the network's input has shape {list(tensor.shape)}: it takes "
             "features, not sound",
-            "give what it takes as arrays: a .npz file, or a folder of .npy files",
+            "give the features as arrays: a .npz file, or a folder of .npy files",
         )
     with wave.open(str(file)) as sound:
         if sound.getsampwidth() != 2:
             raise UsageError(
-                f"{file} has {8 * sound.getsampwidth()} bits a sample",
+                f"{file} has {8 * sound.getsampwidth()} bits per sample",
                 "convert it to 16-bit PCM",
             )
         raw = np.frombuffer(sound.readframes(count), "<i2")
@@ -254,7 +254,7 @@ def _only(graph: Graph, path: Path) -> Tensor:
     if len(graph.inputs) == 1:
         return graph.tensors[graph.inputs[0]]
     raise UsageError(
-        f"the network has {len(graph.inputs)} inputs, and {path} samples of one",
+        f"the network has {len(graph.inputs)} inputs, but {path} has samples for only one",
         "give a .npz file with an array for each",
     )
 
@@ -263,7 +263,7 @@ def _type(tensor: Tensor) -> np.dtype[Any]:
     if tensor.dtype in _TYPES:
         return _TYPES[tensor.dtype]
     raise UsageError(
-        f"input {tensor.id} is of type {tensor.dtype.name}, of which there are no samples",
+        f"input {tensor.id} has type {tensor.dtype.name}, which samples cannot have",
         "change the input's type",
     )
 
@@ -276,4 +276,6 @@ def _spread(items: Sequence[_T], most: int) -> list[_T]:
 
 def _unreadable(path: Path, error: Exception) -> UsageError:
     said = getattr(error, "strerror", None) or str(error) or type(error).__name__
-    return UsageError(f"cannot read {path}: {said}", "check that it is what its ending says")
+    return UsageError(
+        f"cannot read {path}: {said}", "check that its content matches its file name extension"
+    )

@@ -13,7 +13,7 @@ def check_streamed(graph: Graph, options: Options) -> None:
     for tensor in graph.inputs if options.input_mode == "streamed" else ():
         if graph.tensors[tensor].dtype in (DType.INT4, DType.UINT4):
             raise ModelError(
-                f"graph input {tensor} has values of four bits: a row of them need not end with a byte",
+                f"graph input {tensor} has 4-bit values, and a row of them can end within a byte",
                 "leave out --input streamed",
             )
 

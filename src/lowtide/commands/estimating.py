@@ -99,23 +99,23 @@ def estimate(
     hop: int | None = None,
     effort: float = 1.0,
 ) -> Estimate:
-    """What a network will take as a program, in each of the input modes `inputs` (by default all), in
-    milliseconds.
+    """Estimate in milliseconds what a network needs as a program, in each of the input modes `inputs`
+    (default: all).
 
     `graph` is a graph (such as `Shapes` makes), a model, the bytes of a file, or its name, as `load`
-    takes it. With a `budget`, in bytes of arena and state, a mode is given up as soon as it is known
-    not to fit. `target` is the core to compile for; with `simplify`, what no input can change is left
-    out first, which takes longer than the rest. With a `hop`, the input is a window that moves on by so
-    many rows for each run, which are streamed in; instructions are those of a hop. `effort` is a factor
-    of what the search for the best order may do.
+    takes it. With a `budget`, in bytes of arena and state, a mode ends early once it is known not to
+    fit. `target` is the core to compile for; with `simplify`, constant channels are removed first,
+    which takes longer than the rest. With a `hop`, the input is a window that moves on by so many rows
+    for each run, which are streamed in; instructions are those of a hop. `effort` is a factor of what
+    the search for the best order may do.
 
-    Raises ModelError for a network that cannot be compiled, as `compile` does, and UsageError for a
-    mode that there is not.
+    Raises ModelError for a network that cannot be compiled, as `compile` does, and UsageError for an
+    unknown mode.
     """
     if inputs is None:
         inputs = MODES if hop is None else ("streamed",)
     elif hop is not None and set(inputs) != {"streamed"}:
-        raise UsageError("the new rows of a window that slides are streamed in", "leave out inputs")
+        raise UsageError("the new rows of a sliding window are streamed in", "leave out inputs")
     model = _model(graph)
     source = graph_of(model)
     given = _inputs_bytes(source)

@@ -125,23 +125,23 @@ def evaluate(
     sample, or for each position that the first output with classes has before its last axis.
     `against` is a network with the same inputs and outputs, such as the float one, which its reference
     interpreter runs on the same samples. A network with state takes the samples as a sequence; with
-    `reset_every`, as sequences of so many. `tell` is told how far it is.
+    `reset_every`, as sequences of so many. `tell` is called with the progress.
 
-    Raises UsageError for what does not fit together, and as `Compiled.load`; OracleError if the other
-    network cannot be run.
+    Raises UsageError for data or labels that do not match, and as `Compiled.load`; OracleError if the
+    other network cannot be run.
     """
     state = compiled.state_bytes > 0
     beside = None if against is None else load(against)
     if reset_every is not None and not state:
         raise UsageError(
             f"{compiled.model.path} has no state to reset",
-            "leave out --reset-every: samples are apart",
+            "leave out --reset-every: samples are independent",
         )
     with compiled.load(cached=cached) as program:
         inputs = program.samples(data)
         count = len(inputs[0]) if inputs else 0
         if count == 0:
-            raise UsageError("there are no samples to evaluate", "give at least one")
+            raise UsageError("there are no samples to evaluate", "give at least one sample")
         sequence = (reset_every or count) if state else None
         classes = None if labels is None else _Classes(program.outputs, labels, count)
         other = None if beside is None else Other(program.inputs, program.outputs, beside)
@@ -259,17 +259,21 @@ class _Classes:
         array = np.asarray(labels)
         places = (count, *self.end.shape[:-1])
         if array.shape[:1] != (count,) or array.size != math.prod(places):
-            each = "a class each" if math.prod(places) == count else f"{list(places)} classes"
+            each = (
+                "one class for each sample"
+                if math.prod(places) == count
+                else f"labels of shape {list(places)}"
+            )
             raise UsageError(
-                f"labels have shape {list(array.shape)}, and there are {count:,} samples",
-                f"give {each}, by the output {self.end.name!r} of {self.end.shape[-1]} classes",
+                f"labels have shape {list(array.shape)}, but there are {count:,} samples",
+                f"give {each}; output {self.end.name!r} has {self.end.shape[-1]} classes",
             )
         most = self.end.shape[-1] - 1
         whole = array.dtype.kind in "iu" or (
             array.dtype.kind == "f" and bool((array == np.rint(array)).all())
         )
         if not whole or array.min() < 0 or array.max() > most:
-            said = f"are from {array.min()} to {array.max()}" if whole else "are no classes"
+            said = f"are from {array.min()} to {array.max()}" if whole else "are not whole numbers"
             raise UsageError(f"labels {said}", f"number the classes from 0 to {most}")
         self.labels = array.reshape(places).astype(np.int64)
 

@@ -57,7 +57,7 @@ class End:
             raise self._mistyped(real)
         parts = real.astype(np.float32) / np.float32(self.scale)
         if np.isnan(parts).any():
-            raise UsageError(f"{self._this} has NaN in it", "give numbers")
+            raise UsageError(f"{self._this} contains NaN", "give numbers")
         exact = parts.astype(np.float64)
         rounded = np.copysign(np.floor(np.abs(exact) + 0.5), exact) + self.zero_point
         limits = np.iinfo(self.dtype)
@@ -79,7 +79,7 @@ class End:
         if array.dtype != self.dtype:
             self._check_values(array)
         elif array.dtype.kind == "f" and np.isnan(array).any():
-            raise UsageError(f"{self._this} has NaN in it", "give numbers")
+            raise UsageError(f"{self._this} contains NaN", "give numbers")
         return np.ascontiguousarray(array, self.dtype)
 
     def _check_values(self, array: Array) -> None:
@@ -87,11 +87,11 @@ class End:
         kind = array.dtype.kind
         if self.dtype.kind == "f" and kind in "fiub":
             if np.isnan(array).any():
-                raise UsageError(f"{self._this} has NaN in it", "give numbers")
+                raise UsageError(f"{self._this} contains NaN", "give numbers")
             return
         if kind == "f" and self.scale is not None:
             raise UsageError(
-                f"{self._this} is {array.dtype}, and the program takes {self.dtype}",
+                f"{self._this} is {array.dtype}, but the program takes {self.dtype}",
                 "give real numbers to .real(), which quantises them, or the network's integers",
             )
         if kind not in "iub" or self.dtype.kind == "f":
@@ -171,7 +171,7 @@ class Program:
         return self._one(inputs, real=True)
 
     def many(self, inputs: Given) -> Any:
-        """Inferences one after the other: arrays have a first axis more, [n, ...], that of the samples.
+        """Inferences one after the other: arrays have one more first axis, [n, ...], for the samples.
 
         Where an input's first axis is 1, it may be left out: [n, 32, 32, 3] for [1, 32, 32, 3]. Outputs
         are [n, ...] of the output's whole shape. A network with state takes the samples as a sequence.
@@ -183,12 +183,12 @@ class Program:
         return self._many(inputs, real=True)
 
     def reset(self) -> None:
-        """Put the state to its start. A network without state keeps nothing, and nothing is done."""
+        """Reset the state to its initial values. For a network without state, this does nothing."""
         with self._lock:
             self._open().reset()
 
     def close(self) -> None:
-        """End the program, and give its memory back."""
+        """End the program and free its memory."""
         with self._lock:
             if self._running is not None:
                 self._running.close()
@@ -209,7 +209,7 @@ class Program:
     def __reduce__(self) -> Any:
         raise UsageError(
             "a loaded program cannot be copied, or sent to another process",
-            "send what was compiled, and load it there",
+            "send the compiled network instead, and load it there",
         )
 
     def __repr__(self) -> str:
@@ -254,7 +254,7 @@ class Program:
         if len({len(array) for array in arrays}) > 1:
             each = ", ".join(f"{e.name} {len(a)}" for e, a in zip(self.inputs, arrays, strict=True))
             raise UsageError(
-                f"inputs have different numbers of samples: {each}", "give as many of each"
+                f"inputs have different numbers of samples: {each}", "give the same number for each"
             )
         return arrays
 
@@ -316,7 +316,7 @@ def _array(end: End, given: Any) -> Array:
         array = np.empty(0, object)
     if array.dtype.kind not in "fiub":
         raise UsageError(
-            f"input {end.name!r} is no array of numbers", f"give an array of {end.dtype}"
+            f"input {end.name!r} is not an array of numbers", f"give an array of {end.dtype}"
         )
     return array
 
@@ -341,7 +341,7 @@ def _end(name: str, tensor: Tensor) -> End:
         dtype = np.dtype(tensor.dtype.name.lower())
     if dtype is None:
         raise ModelError(
-            f"{name} has type {tensor.dtype.name}, of which NumPy has no arrays",
+            f"{name} has type {tensor.dtype.name}, which NumPy does not support",
             "call the C itself, or change that type",
         )
     quant = tensor.quant

@@ -97,7 +97,7 @@ class Option:
         if self.kind in ("factor", "count") and not self.within[0] <= value <= self.within[1]:
             least, most = self.within
             raise UsageError(
-                f"{self.flag} {value:g} cannot be", f"use a number from {least:g} to {most:g}"
+                f"{self.flag} cannot be {value:g}", f"use a number from {least:g} to {most:g}"
             )
         return value
 
@@ -150,7 +150,7 @@ class Options:
     `rounding` says whose matrix products (passes/rounding.py) to have: of dense layers tflm rounds the
     sums twice, litert once, which costs double arithmetic. All else costs the same in both.
 
-    With `simplify`, what no input can change is not computed: see `lowtide.passes.simplify`.
+    With `simplify`, what is constant for all inputs is not computed: see `lowtide.passes.simplify`.
 
     With a `hop`, the network's window moves on by so many rows of its input for each run, which takes
     those alone, streamed; what stays the same is kept, of `keep` tensors at most beside the input: see
@@ -160,7 +160,7 @@ class Options:
     as it is told, as predicted for `target`.
 
     A core may be given by its name ("cortex-m4"), amounts of bytes as texts ("16K"), as on the command
-    line. Raises UsageError for what cannot be, or excludes each other.
+    line. Raises UsageError for impossible values, and options that exclude each other.
     """
 
     schedule: Schedule = _option(
@@ -361,15 +361,15 @@ class Options:
         for option in OPTIONS:
             object.__setattr__(self, option.name, option.read(getattr(self, option.name)))
         if self.keep is not None and self.hop is None:
-            raise UsageError("--keep is for windows that slide", "give --hop N as well")
+            raise UsageError("--keep applies only to sliding windows", "add --hop N")
         if self.hop_axis is not None and self.hop is None:
-            raise UsageError("--hop-axis is for windows that slide", "give --hop N as well")
+            raise UsageError("--hop-axis applies only to sliding windows", "add --hop N")
         if self.hop is not None:
             self._check_hop()
             object.__setattr__(self, "input_mode", "streamed")
         if not 4 <= self.align <= 4096 or self.align & (self.align - 1):
             raise UsageError(
-                f"--align {self.align} cannot be",
+                f"--align cannot be {self.align}",
                 "use a power of two, at least 4 and at most 4096 (default 16)",
             )
         if self.schedule == "operators" and "streamed" in (self.input_mode, self.output_mode):
@@ -379,22 +379,22 @@ class Options:
             )
         if self.schedule == "rows" and self.allocator != "planned":
             raise UsageError(
-                f"rows are not placed by the {self.allocator} allocator",
-                "give --schedule operators as well, to place whole tensors with it",
+                f"the {self.allocator} allocator places whole tensors, not rows",
+                "add --schedule operators, or leave out --allocator",
             )
         if self.smallest and (self.fastest or self.max_ram or self.max_overhead):
             raise UsageError(
-                "the smallest plan leaves no choice",
-                "give either --smallest or --fastest, --max-ram or --max-overhead",
+                "--smallest cannot be combined with --fastest, --max-ram or --max-overhead",
+                "leave out --smallest, or the others",
             )
         if self.limited and self.schedule == "operators":
             raise UsageError(
-                "operators that run one after the other leave no choice of RAM and cost",
+                "operators that run one after the other have no trade-off between RAM and cost",
                 "leave out --schedule operators",
             )
         if self.limited and self.stages is not None:
             raise UsageError(
-                "a plan that is given leaves no choice of RAM and cost",
+                "a given plan already fixes RAM and cost",
                 "give either --plan or limits",
             )
         if self.preserve_input and self.input_mode != "resident":
@@ -416,7 +416,7 @@ class Options:
         if found is not None:
             raise UsageError(
                 f"--hop and {found} cannot be combined: the new rows of a window are streamed in, and "
-                "its outputs are there after the last of them",
+                "its outputs are complete only after the last row",
                 f"leave out {found}",
             )
 
@@ -478,8 +478,8 @@ def from_plan(document: Mapping[str, Any]) -> dict[str, Any]:
         if switch and not isinstance(value, bool):
             raise ValueError(f"{value!r} is neither true nor false")
         if option.kind == "count" and type(value) is not int:
-            raise ValueError(f"{value!r} is no number")
+            raise ValueError(f"{value!r} is not a number")
         if option.choices and value not in option.choices:
-            raise ValueError(f"{value!r} is none of {', '.join(option.choices)}")
+            raise ValueError(f"{value!r} is not one of {', '.join(option.choices)}")
         found[option.name] = value
     return found

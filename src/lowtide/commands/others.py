@@ -117,8 +117,8 @@ def _matched(kind: str, ours: Sequence[End], theirs: Sequence[End], path: str) -
     names = [end.name for end in theirs]
     if len(ours) != len(theirs):
         raise UsageError(
-            f"{path} has {len(theirs)} {kind}s, and the program {len(ours)}",
-            "compare with the network that it was made of",
+            f"{path} has {len(theirs)} {kind}s, but the program has {len(ours)}",
+            "compare with the network that it was made from",
         )
     by_name = sorted(names) == sorted(end.name for end in ours)
     found = [names.index(e.name) if by_name else i for i, e in enumerate(ours)]
@@ -127,7 +127,7 @@ def _matched(kind: str, ours: Sequence[End], theirs: Sequence[End], path: str) -
             raise UsageError(
                 f"the {kind} {end.name!r} has shape {list(end.shape)}, and that of {path} "
                 f"{list(theirs[at].shape)}",
-                "compare with the network that it was made of",
+                "compare with the network that it was made from",
             )
     return found
 

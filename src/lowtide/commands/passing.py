@@ -24,7 +24,8 @@ def passed(model: Model, options: Options) -> Simplified:
     whole = model.file_graph
     if options.hop is not None and model.graph.inputs != whole.inputs:
         raise UsageError(
-            "--hop: the input of a part is no window that slides: what is before it has edges",
+            "--hop: the input of a part is not a sliding window, because the operators "
+            "before it see the window's edges",
             "leave out --from",
         )
     return run(model.graph, asked_of(options), answers_of(options))

@@ -64,15 +64,15 @@ def planned_model(
     """Compile `model`, and show what its plan needs, beside lower bounds and TFLM; sizes are in bytes.
 
     With `front`, find all plans that no other beats in RAM, instructions and MACs, too; `apart` says how
-    far they shall be from each other at least, in parts of each (`planner.front`). `tell` is told
-    what is being done. What is `known` of the model is not worked out again. `options.schedule` must
+    far apart they must be at least, as a fraction of each (`planner.front`). `tell` is called with
+    the progress. What is `known` of the model is not worked out again. `options.schedule` must
     be "rows"; else as `compile_model`, errors, too.
     """
     options = options or Options()
     if options.schedule == "operators":
         raise UsageError(
             "operators that run one after the other have no stages to plan",
-            "`lowtide analyze` shows what they need",
+            "see what they need with `lowtide analyze`",
         )
     name = program_name(options.name, model.path)
     known = known or Known(model)

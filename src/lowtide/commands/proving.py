@@ -42,10 +42,10 @@ def told(proof: Proof) -> str:
     if not proof.data_flow and not proof.steps:
         return f"{text[0].upper()}{text[1:]}."
     lines = [
-        f"{text[0].upper()}{text[1:]}. That is: each kernel finds in",
-        "memory the very elements that its operator's definition asks for, whatever the input, and",
-        "nothing outside of the arena, the state, inputs and constants is read or written. It was",
-        "proved of the tables in this folder when they were made.",
+        f"{text[0].upper()}{text[1:]}. That is, for all inputs:",
+        "each kernel finds in memory exactly the elements that its operator's definition asks for, and",
+        "nothing reads or writes outside the arena, the state, inputs and constants. lowtide proved",
+        "this for the tables in this folder when it made them.",
     ]
     if proof.data_dependent:
         lines += ["", "Addresses that depend on data, and why they are in bounds:", ""]

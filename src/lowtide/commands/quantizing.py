@@ -83,7 +83,8 @@ class Quantized:
     def write(self, path: str | Path, *, force: bool = False) -> None:
         """Write the .tflite file, whole or not at all. Raises UsageError if it cannot be written.
 
-        The model that it was made from is never replaced; `force` replaces what is no .tflite file.
+        The model that it was made from is never replaced; `force` replaces a file of another
+        kind.
         """
         replacing = Replacing((Path(self.before.path),), force)
         write_atomically(Path(path), self.model.source, replacing)
@@ -97,7 +98,7 @@ def samples_for(
     image_range: tuple[float, float] = (0.0, 1.0),
 ) -> Dataset:
     """At most `most` samples for the inputs of `model`, from what `lowtide quantize --data` takes;
-    without `path` 64 of noise, for trials alone.
+    without `path`, 64 random ones, only for trials.
 
     Raises UsageError for what cannot be used, MissingToolError for images without Pillow.
     """
@@ -116,11 +117,11 @@ def quantize_model(
     input_type: EndType | None = None,
     output_type: EndType | None = None,
 ) -> Quantized:
-    """Make activations of `bits` (8 or 16) and weights of 8 of a float or hybrid network.
+    """Quantise a float or hybrid network to activations of `bits` (8 or 16) and 8-bit weights.
 
     Inputs and outputs are of the activations' type, or as `input_type` and `output_type` say. Raises
     MissingToolError without litert-quantizer, ModelError if that leaves operators in floats,
-    UsageError for a network of integers, or types that do not go together.
+    UsageError for a network that is already quantised, or types that cannot be combined.
     """
     _check_types(bits, input_type, output_type)
     model = load(model)
@@ -165,7 +166,7 @@ def _check_types(bits: int, *ends: EndType | None) -> None:
     if wrong in ends or (bits == 16 and "uint8" in ends):
         given = wrong if wrong in ends else "uint8"
         raise UsageError(
-            f"{given} inputs or outputs do not go with activations of {bits} bits",
+            f"{given} inputs or outputs cannot be combined with {bits}-bit activations",
             "leave out --int16" if bits == 16 else "add --int16",
         )
 
@@ -175,7 +176,7 @@ def _float_file(model: Model) -> tuple[Model, bool]:
     graph = model.graph
     if not is_float(graph):
         raise UsageError(
-            f"{model.path} is quantised already: most of its operators make integers",
+            f"{model.path} is already quantised: most of its operators produce integers",
             "compile it as it is",
         )
     floats = with_float_weights(graph)
@@ -226,7 +227,7 @@ def _check_integers(floats: Model, made: Model, bits: int, version: str) -> None
             "compiled"
         )
         raise ModelError(
-            f"litert-quantizer {version} has no int{bits} form of {kinds}, which stays in floats",
+            f"litert-quantizer {version} cannot quantise {kinds} to int{bits}, and leaves floats there",
             remedy if part is None else f"{part}; or {remedy}",
         )
     for op in graph.ops:
@@ -234,7 +235,7 @@ def _check_integers(floats: Model, made: Model, bits: int, version: str) -> None
         if op.type in _BIASED and bias is not None and bias.dtype not in (DType.INT32, DType.INT64):
             raise ModelError(
                 f"litert-quantizer {version} made the bias of operator {op.id} ({op.label}) "
-                f"{bias.dtype.name}: it took it for an activation",
+                f"{bias.dtype.name}: it treated the bias as an activation",
                 "give it a float network whose weights are constants",
             )
 

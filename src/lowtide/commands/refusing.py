@@ -47,7 +47,7 @@ def advised(error: ModelError, model: Model, options: Options) -> ModelError:
         file = "MODEL.tflite" if nameless else model.path
         made = f"{'NAME' if nameless else stem(model.path)}_int8.tflite"
         command = f"lowtide quantize {shlex.quote(file)} -o {shlex.quote(made)} --data SAMPLES.npz"
-        return FloatError(error.cause, f"`{command}` makes an int8 network of it")
+        return FloatError(error.cause, f"quantise it to int8: `{command}`")
     plain = replace(options, simplify=False)
     found = proposed(model, lambda part: passed(part, plain).graph)
     return error if found is None else ModelError(error.cause, f"{found}; or {error.remedy}")

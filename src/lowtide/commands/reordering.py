@@ -123,7 +123,8 @@ class Reordered(Shown):
     def write(self, path: str | Path, *, force: bool = False) -> None:
         """Write the .tflite file, whole or not at all. Raises UsageError if it cannot be written.
 
-        The model that it was made from is never replaced; `force` replaces what is no .tflite file.
+        The model that it was made from is never replaced; `force` replaces a file of another
+        kind.
         """
         replacing = Replacing((Path(self.ways[0].model.path),), force)
         write_atomically(Path(path), self.model.source, replacing)
@@ -238,8 +239,9 @@ def _offline_offsets(model: Model, plan: Placement) -> bytes:
     for rectangle in plan.rectangles:  # the main subgraph's tensors come first
         if rectangle.offset >= 1 << 31:
             raise ModelError(
-                f"tensor {rectangle.item} would lie at {rectangle.offset}, beyond what a plan can say",
-                "leave --offline-plan out",
+                f"tensor {rectangle.item} would be at offset {rectangle.offset}, more than "
+                "the metadata can store",
+                "leave out --offline-plan",
             )
         offsets[rectangle.item] = rectangle.offset
     return encode(offsets, len(model.subgraph_tensors))
@@ -296,7 +298,7 @@ def _expect_same(difference: Difference | None) -> None:
     if difference is None:
         return
     raise DiffersError(
-        f"the rewritten model computes something else: sample {difference.sample}, tensor "
+        f"the rewritten model gives different results: sample {difference.sample}, tensor "
         f"{difference.tensor}, element {difference.index}: {difference.left} became {difference.right}",
         "this is a fault of lowtide; nothing was written. Please report it with the model",
     )

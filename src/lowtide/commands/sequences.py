@@ -117,16 +117,14 @@ def recorded(compiled: Compiled, path: Path) -> Inputs:
     """
     hop, model = compiled.graph.hop, compiled.model
     if hop is None:
-        raise UsageError(
-            "recorded windows are for programs whose window slides", "give --hop N as well"
-        )
+        raise UsageError("recorded windows need a program with a sliding window", "add --hop N")
     names = [name for name, _ in signature_of(model).inputs]
     ((tensor, found),) = load_arrays(path, model.file_graph, names).items()
     dtype = np.dtype(model.file_graph.tensors[tensor].dtype.name.lower())
     if found.dtype != dtype and not (found.dtype.kind == dtype.kind == "f"):
         raise UsageError(
-            f"{path} holds {found.dtype}, and the network takes {dtype}",
-            "give windows as the network is given them",
+            f"{path} holds {found.dtype}, but the network takes {dtype}",
+            f"give windows of {dtype}",
         )
     rows = found.astype(dtype).reshape(len(found), hop.rows, -1)
     for number in range(1, len(rows)):
@@ -134,10 +132,10 @@ def recorded(compiled: Compiled, path: Path) -> Inputs:
         if differs.any():
             row = int(differs.argmax())
             raise UsageError(
-                f"row {row} of window {number} of {path} is not what it was as row {row + hop.new} of "
-                "the window before",
-                "give windows that move on by a hop; features that are normalised over the window "
-                "change all of its rows: normalise them by constants, or leave out --hop",
+                f"row {row} of window {number} of {path} differs from row {row + hop.new} of the "
+                "window before",
+                "give windows that each move on by the hop; if features are normalised over the window, "
+                "all of its rows change: normalise them by constants, or leave out --hop",
             )
     windows = tuple({tensor: each} for each in found.astype(dtype))
     if len(windows) < 2:

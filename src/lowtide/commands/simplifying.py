@@ -82,7 +82,8 @@ class SimplifiedFile(Shown):
     def write(self, path: str | Path, *, force: bool = False) -> None:
         """Write the .tflite file, whole or not at all. Raises UsageError if it cannot be written.
 
-        The model that it was made from is never replaced; `force` replaces what is no .tflite file.
+        The model that it was made from is never replaced; `force` replaces a file of another
+        kind.
         """
         replacing = Replacing((Path(self.before.path),), force)
         write_atomically(Path(path), self.model.source, replacing)
@@ -98,12 +99,12 @@ def simplify_model(
     always: bool = False,
     effort: float = 1.0,
 ) -> SimplifiedFile:
-    """Leave out of `model` what no input can change.
+    """Remove from `model` the channels and operators that are constant for all inputs.
 
     Its inputs, outputs and signatures stay, and so does its metadata, but for what names tensors or
     operators by their position. With `reordered`, its operators are put in their best order, too, and
     with `offline_plan` tensor offsets are stored, as by `lowtide.reorder`; one that the file has is made
-    anew. Without anything to simplify nothing of that is done, but with `always`.
+    anew. If there is nothing to simplify, none of this is done, unless with `always`.
     Of a part of a network, a file with that part alone is made first.
 
     With `check`, both files are run in TFLM and LiteRT, as far as they can run the network, on `samples`
@@ -181,7 +182,7 @@ def _expect_same(want: Reference, made: Reference) -> None:
     differs = first_difference(want, made)
     if differs is not None:
         raise DiffersError(
-            f"the simplified model computes something else in {want.engine}: sample {differs.sample}, "
+            f"the simplified model gives different results in {want.engine}: sample {differs.sample}, "
             f"output tensor {differs.tensor}, element {differs.index}: {differs.left} became "
             f"{differs.right}",
             "this is a fault of lowtide; nothing was written. Please report it with the model",

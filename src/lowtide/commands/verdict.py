@@ -203,7 +203,7 @@ def measured(ran: Ran) -> Figures:
 
 
 def _stored(file: Path) -> dict[str, Any]:
-    remedy = "`lowtide check MODEL -o FILE` writes one"
+    remedy = "make one: `lowtide check MODEL -o FILE`"
     try:
         found = json.loads(file.read_text("utf-8"))
     except OSError as error:
@@ -211,9 +211,9 @@ def _stored(file: Path) -> dict[str, Any]:
             f"cannot read the baseline {file}: {error.strerror or error}", remedy
         ) from None
     except (ValueError, RecursionError):  # brackets in brackets in brackets
-        raise UsageError(f"the baseline {file} is no JSON document", remedy) from None
+        raise UsageError(f"the baseline {file} is not a JSON document", remedy) from None
     if not isinstance(found, dict) or found.get("schema") != SCHEMA:
-        raise UsageError(f"the baseline {file} is no document of `lowtide check`", remedy)
+        raise UsageError(f"`lowtide check` did not write the baseline {file}", remedy)
     numbers = [found.get(name) for name in NAMES]
     if not all(type(n) is int and n >= 0 for n in numbers[:2]) or type(numbers[2]) not in (
         int,
@@ -230,7 +230,7 @@ def _comparable(
     now = figures.measured, figures.where
     if then != now:
         raise UsageError(
-            f"the baseline {file} was {_how(*then)}, and this is {_how(*now)}"
+            f"the baseline {file} was {_how(*then)}, but this check is {_how(*now)}"
             + (f" ({figures.why})" if figures.why else ""),
             "make a new baseline in the same way: `lowtide check MODEL -o FILE`",
         )

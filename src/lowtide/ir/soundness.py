@@ -64,7 +64,7 @@ def verify(graph: Graph, *, main: bool = True) -> Graph:
 
 def _refuse(op: Op, remedy: str) -> None:
     raise ModelError(
-        f"{_name(op)} runs another subgraph, and lowtide schedules the main subgraph only", remedy
+        f"{_name(op)} runs another subgraph, but lowtide schedules only the main subgraph", remedy
     )
 
 
@@ -74,8 +74,8 @@ def _check_flow(graph: Graph) -> Graph:
         if op.type in BRANCHES:
             _refuse(
                 op,
-                "`lowtide compile` makes it part of the network; for this command, inline or unroll "
-                "the control flow before the conversion",
+                "use `lowtide compile`, which inlines it, or inline or unroll the control flow before "
+                "the conversion",
             )
     return graph
 
@@ -157,8 +157,8 @@ def _check_makers_and_order(graph: Graph) -> None:
                 continue
             if tensor not in maker:
                 raise ModelError(
-                    f"{_name(op)} reads tensor {tensor}, which nothing makes: it is no graph "
-                    "input, no constant, and no operator's output",
+                    f"{_name(op)} reads tensor {tensor}, which nothing makes: it is not a graph "
+                    "input, a constant or an operator's output",
                     _RE_EXPORT,
                 )
             raise ModelError(
@@ -190,7 +190,7 @@ def _check_sizes(graph: Graph) -> None:
             )
         if tensor.data is None and tensor.bytes > MOST_BYTES:
             raise ModelError(
-                f"tensor {tensor.id} has shape {list(tensor.shape)}: {tensor.bytes} bytes cannot "
-                "be meant for a microcontroller",
+                f"tensor {tensor.id} has shape {list(tensor.shape)}: {tensor.bytes} bytes are "
+                "too many for a microcontroller",
                 _RE_EXPORT,
             )

@@ -126,8 +126,9 @@ def lower_op(
     lowering = _lowering(op)
     if op.custom == _ETHOS:
         raise ModelError(
-            f"operator {op.id} ({op.label}): Vela compiled it for an Ethos-U, which alone can run it",
-            "give the .tflite file that Vela was given",
+            f"operator {op.id} ({op.label}): Vela compiled it for an Ethos-U, and only "
+            "an Ethos-U can run it",
+            "use the .tflite file from before Vela",
         )
     if lowering is None:
         raise context.unsupported("lowtide has no kernel for this operator")
@@ -136,19 +137,19 @@ def lower_op(
     kind = context.activation_type if at is None else context.input(at).dtype
     if kind not in kinds:
         names = ", ".join(sorted(kind.name for kind in kinds))
-        raise context.unsupported(f"its type is {kind.name}, and there are kernels for {names}")
+        raise context.unsupported(f"its type is {kind.name}, but its kernels are for {names}")
     if op.type in rearranged.LOWERINGS:
         moved = max(graph.tensors[t].elements for t in (*op.inputs, *op.outputs) if t >= 0)
         if moved > _MOST_MOVED:
             raise context.unsupported(
-                f"it has a tensor of {moved} elements, and moves at most {_MOST_MOVED}"
+                f"it has a tensor of {moved} elements, but its kernel moves at most {_MOST_MOVED}"
             )
     if op.window is not None:
         maps = [graph.tensors[t] for t in (*op.inputs, *op.outputs) if t >= 0]
         rows = max((math.prod(t.shape[:2]) for t in maps if not t.is_constant), default=0)
         if rows > _MOST_MAP_ROWS:
             raise ModelError(
-                f"operator {op.id} ({op.label}): its map's number of rows is {rows}, and the step "
+                f"operator {op.id} ({op.label}): its feature map has {rows} rows, but a step "
                 f"program holds 0 to {_MOST_MAP_ROWS}",
                 "split it, or its tensors, before the conversion",
             )

@@ -31,9 +31,9 @@ def _arg(context: Context, *, least: bool) -> Lowered:
     axis = axis_of(context, axes[0], len(shape))
     kept = (*shape[:axis], *shape[axis + 1 :])
     if out.shape != kept:
-        raise context.unsupported(f"it makes no {list(out.shape)} of {list(shape)}")
+        raise context.unsupported(f"it cannot make {list(out.shape)} from {list(shape)}")
     if out.dtype not in _INDICES:
-        raise context.unsupported(f"there is no kernel for places of type {out.dtype.name}")
+        raise context.unsupported(f"there is no kernel for indices of type {out.dtype.name}")
     lead = row_dims(shape)
     rows = np.arange(math.prod(shape[:lead])).reshape(shape[:lead])
     groups = rows.reshape(-1, 1)

@@ -33,7 +33,7 @@ def _batch_matmul(context: Context) -> Lowered:
     batches = _broadcast(context, left.shape[:-2], right.shape[:-2])
     if right_depth != depth or (*batches, rows, columns) != out.shape or out.bytes == 0:
         raise context.unsupported(
-            f"{list(left.shape)} times {list(right.shape)} does not make {list(out.shape)}"
+            f"{list(left.shape)} times {list(right.shape)} does not give {list(out.shape)}"
         )
     steps = math.prod(batches) * rows
     lefts = _batch_index(left.shape[:-2], batches)
@@ -89,7 +89,7 @@ def _broadcast(context: Context, left: Shape, right: Shape) -> Shape:
     try:
         return np.broadcast_shapes(left, right)
     except ValueError:
-        why = f"its batches {list(left)} and {list(right)} do not fit together"
+        why = f"its batches {list(left)} and {list(right)} do not match"
         raise context.unsupported(why) from None
 
 

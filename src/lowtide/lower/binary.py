@@ -35,7 +35,7 @@ def _integers(context: Context, kind: str) -> Lowered | None:
     if kind in ("min", "max"):
         return pair_node(context, kernel, "lt_pair", walked, (), "lt_int32.h")
     if any(t.quant is not None for t in (a, b, out)):
-        raise context.unsupported("an int32 tensor has a scale, which the reference does not heed")
+        raise context.unsupported("an int32 tensor has a scale, which the reference kernel ignores")
     activation = context.option("fused_activation_function")
     limits = {0: type_range(dtype), 1: (0, INT32_MAX), 2: (-1, 1), 3: (0, 6)}
     if activation not in limits or (kind == "add" and activation):

@@ -67,7 +67,7 @@ def walk(context: Context, operands: Sequence[Tensor], out: Tensor) -> Walk:
         fits = False
     if not fits:
         wrong = ", ".join(str(list(t.shape)) for t in operands)
-        raise context.unsupported(f"operands of {wrong} do not make {list(out.shape)}")
+        raise context.unsupported(f"operands of {wrong} do not broadcast to {list(out.shape)}")
     shapes = [(1,) * (rank - len(t.shape)) + t.shape for t in operands]
     for lead in range(row_dims(out.shape), rank + 1):
         loops = _loops(out.shape[lead:], [shape[lead:] for shape in shapes])

@@ -151,7 +151,9 @@ def _check_shapes(context: Context, shapes: Sequence[Shape], axis: int) -> None:
     rest = (*out[:axis], *out[axis + 1 :])
     fits = all(len(s) == len(out) and (*s[:axis], *s[axis + 1 :]) == rest for s in shapes)
     if not fits or sum(s[axis] for s in shapes) != out[axis]:
-        raise context.unsupported(f"its inputs {list(map(list, shapes))} do not make {list(out)}")
+        raise context.unsupported(
+            f"its inputs {list(map(list, shapes))} do not join to {list(out)}"
+        )
 
 
 def _tables(context: Context, tensors: Sequence[Tensor]) -> list[NDArray[np.uint8] | None]:

@@ -21,7 +21,7 @@ def _multiple(context: Context, filters: NDArray[Any]) -> int:
     said = context.option("depth_multiplier")
     if said not in (0, out_c // in_c):
         raise context.unsupported(
-            f"its depth_multiplier is {said}, but it makes {out_c} channels of {in_c}"
+            f"its depth_multiplier is {said}, but it makes {out_c} channels from {in_c}"
         )
     return int(out_c // in_c)
 

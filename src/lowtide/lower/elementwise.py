@@ -53,7 +53,7 @@ def by_rows(
     """One node: each output row from the same row of the only input. `count` is added to `fields`."""
     source, out = context.input(0), context.output()
     if source.elements != out.elements:
-        raise context.unsupported("its output is of another size than its input")
+        raise context.unsupported("its input and output differ in size")
     rows = row_count(context, out)
     return context.node(
         kernel=kernel,

@@ -26,11 +26,13 @@ def _check(
     """Raises ModelError for other options, or tensors of other types or of no size that fits."""
     op, tensors = context.op, context.graph.tensors
     if tuple(op.options) != options:
-        raise context.unsupported("its options are not those of the operator")
+        raise context.unsupported("its options do not match the operator")
     known = len(types)
     found = tuple(tensors[t].dtype for t in op.inputs[:known] if t >= 0)
     if found != types or tuple(tensors[t].dtype for t in op.outputs) != made:
-        raise context.unsupported("its tensors are not of the types that the reference takes")
+        raise context.unsupported(
+            "its tensors do not have the types that the reference kernel takes"
+        )
     if any(not 0 < tensors[t].elements <= _MOST for t in (*op.inputs, *op.outputs)):
         raise context.unsupported("a size is out of range")
 
@@ -38,7 +40,7 @@ def _check(
 def _shift(context: Context, name: str, most: int = 31) -> int:
     shift = context.option(name)
     if not 0 <= shift <= most:
-        raise context.unsupported(f"its option {name} is {shift}, and it can be 0 to {most}")
+        raise context.unsupported(f"its option {name} is {shift}, but it must be 0 to {most}")
     return shift
 
 
@@ -76,7 +78,7 @@ def _window(context: Context) -> Lowered:
     source, out, weights = context.input(0), context.output(), context.constant(1)
     rows = source.elements // weights.size
     if rows * weights.size != source.elements or out.elements != source.elements or rows > 32767:
-        raise context.unsupported(f"its tensors are no frames of {weights.size} samples")
+        raise context.unsupported(f"its tensors are not frames of {weights.size} samples")
     return context.node(
         kernel="lt_window_row",
         header="lt_spectrum.h",
@@ -98,7 +100,7 @@ def _auto_scale(context: Context) -> Lowered:
     _check(context, (), (DType.INT16,), (DType.INT16, DType.INT32))
     source, out, scale = context.input(0), context.output(), context.output(1)
     if source.elements != out.elements or scale.elements != 1:
-        raise context.unsupported("its output is of another size than its input")
+        raise context.unsupported("its input and output differ in size")
     fields = (("count", out.elements),)
     return _one(context, "auto_scale", "lt_spectrum.h", fields, (source,), (out, scale))
 
@@ -156,7 +158,7 @@ def _square_root(context: Context) -> Lowered:
     source, scale, out = context.input(0), context.input(1), context.output()
     channels = _channels(context, source)
     if scale.elements != 1 or scale.is_constant:
-        raise context.unsupported("its scale is no number that another operator makes")
+        raise context.unsupported("its scale is not a single number that another operator makes")
     fields = (("channels", channels),)
     both = (source, scale)
     return _one(context, "square_root", "lt_filter_bank.h", fields, both, (out,), 32.0 * channels)
@@ -198,7 +200,7 @@ def _pcan(context: Context) -> Lowered:
     source, noise, gains = context.input(0), context.input(1), context.constant(2).reshape(-1)
     channels = _channels(context, source, noise)
     if len(gains) < _GAINS:
-        raise context.unsupported(f"its table has {len(gains)} values and not {_GAINS}")
+        raise context.unsupported(f"its table has {len(gains)} values instead of {_GAINS}")
     fields: tuple[tuple[str, Value], ...] = (
         ("gains", Array("int16_t", gains[:_GAINS], weights=True)),
         ("channels", channels),

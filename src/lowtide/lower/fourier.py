@@ -57,15 +57,15 @@ def _transform(context: Context, *, inverse: bool) -> Lowered:
     real, pairs = (out, source) if inverse else (source, out)
     most, suffix, ctype = _TYPES[source.dtype]
     if tuple(context.op.options) != ("T", "fft_length"):
-        raise context.unsupported("its options are not those of the operator")
+        raise context.unsupported("its options do not match the operator")
     types = {7: DType.INT16, 2: DType.INT32}
     if types.get(context.option("T")) is not source.dtype or out.dtype is not source.dtype:
-        raise context.unsupported("its tensors are not of the type that it says")
+        raise context.unsupported("its tensors do not have the type that its option T names")
     points = length // 2
     if length < 4 or length % 2 or points > _MOST_POINTS or max(factors_of(points)) > 5:
         raise context.unsupported(
-            f"its length is {length}, and it can be 4 to {2 * _MOST_POINTS}, even, with no prime factor "
-            "above 5"
+            f"its length is {length}, but it must be an even number from 4 to {2 * _MOST_POINTS} with "
+            "no prime factor above 5"
         )
     if not source.shape or source.shape[:-1] != out.shape[:-1] or pairs.shape[-1] != length + 2:
         raise context.unsupported(f"its tensors do not fit a length of {length}")

@@ -18,11 +18,11 @@ def _samples(context: Context, names: tuple[str, ...]) -> tuple[Tensor, Tensor]:
     """Input and output, checked; `names` are the options that there must be."""
     source, out = context.input(0), context.output()
     if tuple(context.op.options) != names:
-        raise context.unsupported("its options are not those of the operator")
+        raise context.unsupported("its options do not match the operator")
     if out.dtype is not DType.INT16:
-        raise context.unsupported(f"its output is {out.dtype.name} and not INT16")
+        raise context.unsupported(f"its output is {out.dtype.name} instead of INT16")
     if not source.shape or 0 in (source.elements, out.elements):
-        raise context.unsupported("it has nothing to work on")
+        raise context.unsupported("its input or output is empty")
     return source, out
 
 
@@ -46,11 +46,11 @@ def _node(
     if flag:
         said = context.output(1)
         if said.dtype is not DType.BOOL or said.elements != 1:
-            raise context.unsupported("what says whether it is valid is not one boolean")
+            raise context.unsupported("its output that marks valid results is not one boolean")
         ports.append(Port(said.id, 1, 1, table=(*[-1] * (steps - 1), 0)))
     state = context.graph.tensors[context.op.inputs[-1]]
     if len(context.op.inputs) != (1 if state_of(context) is None else 2):
-        raise context.unsupported("it has no place for what it remembers")
+        raise context.unsupported("it has no tensor for its state")
     if state.is_variable:
         ports.append(Port(state.id, steps, state.bytes // steps))
     else:  # padding, which is a null pointer
@@ -70,10 +70,12 @@ def _framer(context: Context) -> Lowered:
     size, hop = context.option("frame_size"), context.option("frame_step")
     wide = source.shape[-1]
     if hop < 1 or wide % hop or hop > size:
-        raise context.unsupported(f"{wide} samples are no steps of {hop}, or a frame is shorter")
+        raise context.unsupported(
+            f"{wide} samples are not whole steps of {hop}, or a frame is shorter than a step"
+        )
     frames, steps = wide // hop, source.elements // wide
     if out.elements != steps * frames * size:
-        raise context.unsupported(f"it makes no {frames} frames of {size} samples")
+        raise context.unsupported(f"its output is not {frames} frames of {size} samples")
     held = held_samples(context)
     waits = held // hop + 1 if counts_steps(context) else 0
     _sizes(context, size, hop, frames, held, waits, steps)
@@ -85,7 +87,7 @@ def _delay(context: Context) -> Lowered:
     source, out = _samples(context, ("delay_length",))
     wide, delay = source.shape[-1], context.option("delay_length")
     if out.elements != source.elements:
-        raise context.unsupported("its output is of another size than its input")
+        raise context.unsupported("its input and output differ in size")
     steps = source.elements // wide
     _sizes(context, wide, delay, steps)
     return _node(context, "delay", (("count", wide), ("delay", delay)), steps, flag=False)
@@ -94,12 +96,14 @@ def _delay(context: Context) -> Lowered:
 def _overlap_add(context: Context) -> Lowered:
     source, out = _samples(context, ("T", "frame_step"))
     if context.option("T") != 7 or len(source.shape) < 2:
-        raise context.unsupported("it adds no frames of INT16")
+        raise context.unsupported("its input is not frames of INT16")
     frames, size = source.shape[-2:]
     hop = context.option("frame_step")
     steps = source.elements // (frames * size)
     if not 1 <= hop <= size or out.elements != steps * frames * hop:
-        raise context.unsupported(f"{frames} frames of {size} are not added by steps of {hop}")
+        raise context.unsupported(
+            f"its output does not match {frames} frames of {size} in steps of {hop}"
+        )
     _sizes(context, size, frames, steps)
     fields = ("size", size), ("hop", hop), ("frames", frames)
     return _node(context, "overlap_add", fields, steps, flag=False)
@@ -111,9 +115,9 @@ def _stacker(context: Context) -> Lowered:
     channels, left, right, hop = (context.option(name) for name in names)
     size = stack_size(context)
     if min(left, right) < 0 or not 1 <= hop <= size:
-        raise context.unsupported(f"stacks of {size} frames are not made every {hop} frames")
+        raise context.unsupported(f"it cannot make stacks of {size} frames every {hop} frames")
     if source.elements != channels or out.elements != size * channels:
-        raise context.unsupported(f"its tensors are no {size} frames of {channels}")
+        raise context.unsupported(f"its tensors are not {size} frames of {channels}")
     _sizes(context, channels, size + hop)
     fields = ("channels", channels), ("size", size), ("hop", hop), ("first", left)
     return _node(context, "stacker", fields, 1, flag=True)

@@ -30,11 +30,13 @@ def _gather(context: Context) -> Lowered:
     if not 0 <= batch <= min(axis, len(index.shape)) or index.shape[:batch] != shape[:batch]:
         raise context.unsupported(f"its {batch} batch dimensions do not fit its operands")
     if (*shape[:axis], *index.shape[batch:], *shape[axis + 1 :]) != out.shape:
-        raise context.unsupported(f"it makes no {list(out.shape)} of {list(shape)}")
+        raise context.unsupported(f"it cannot make {list(out.shape)} from {list(shape)}")
     if out.bytes == 0:
         return Lowered()
     if (index < 0).any() or (index >= shape[axis]).any():
-        raise context.unsupported(f"an index is outside axis {axis}, of {shape[axis]}")
+        raise context.unsupported(
+            f"an index is out of range for axis {axis}, whose size is {shape[axis]}"
+        )
     dims = max(row_dims(shape), batch)
     lists = index.reshape(math.prod(shape[:batch]), -1).astype(np.int64)
     if axis < dims:
@@ -81,7 +83,7 @@ def _looked_up(context: Context, source: Tensor, index: Tensor, size: int) -> Lo
 def _embedding_lookup(context: Context) -> Lowered:
     index, source, out = context.input(0), context.input(1), context.output()
     if index.dtype is not DType.INT32 or len(index.shape) != 1:
-        raise context.unsupported("its indices are no vector of INT32")
+        raise context.unsupported("its indices are not a vector of INT32")
     size = elements(context, source, out)
     return _lookup(context, source, index, 0, size, (*index.shape, *source.shape[1:]))
 
@@ -91,7 +93,7 @@ def _lookup(
 ) -> Lowered:
     out, shape = context.output(), source.shape
     if made != out.shape or source.bytes == 0:
-        raise context.unsupported(f"it makes no {list(out.shape)} of {list(shape)}")
+        raise context.unsupported(f"it cannot make {list(out.shape)} from {list(shape)}")
     if out.bytes == 0:
         return Lowered()
     outer = math.prod(shape[:axis])

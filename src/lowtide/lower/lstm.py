@@ -71,9 +71,11 @@ def _check(context: Context) -> None:
     kind = source.dtype
     if (out.dtype, hidden.dtype, cell.dtype) != (kind, kind, DType.INT16):
         name = kind.name.lower()
-        raise context.unsupported(f"its output and states are not {name}, {name} and int16")
+        raise context.unsupported(
+            f"its output and states do not have types {name}, {name} and int16"
+        )
     if not (hidden.is_variable and cell.is_variable):
-        raise context.unsupported("its states are no variables")
+        raise context.unsupported("its states are not variables")
     if len(source.shape) != 3 or len(out.shape) != 3 or source.shape[:2] != out.shape[:2]:
         raise context.unsupported("its input and output are not sequences of one length")
     batches = source.shape[1] if context.option("time_major") else source.shape[0]
@@ -152,7 +154,9 @@ def _matrix(context: Context, index: int, shape: tuple[int, int]) -> NDArray[np.
         raise context.unsupported(f"its weights (input {index}) are not int8 of {list(shape)}")
     quant = quantised(context, tensor)
     if len(quant.scale) != 1 or quant.zero_point[0] != 0:
-        raise context.unsupported(f"its weights (input {index}) are not quantised as a whole, at 0")
+        raise context.unsupported(
+            f"its weights (input {index}) are not quantised per tensor with zero point 0"
+        )
     return context.constant(index)
 
 

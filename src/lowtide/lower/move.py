@@ -107,7 +107,7 @@ def agreed(context: Context, option: str, count: int) -> None:
     """Raises ModelError if an option says another number of tensors than there are: TFLM believes it."""
     if context.option(option) != count:
         raise context.unsupported(
-            f"its option {option} is {context.option(option)}, and it has {count} tensors"
+            f"its option {option} is {context.option(option)}, but it has {count} tensors"
         )
 
 

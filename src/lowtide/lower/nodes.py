@@ -86,7 +86,7 @@ def _typed(given: NDArray[Any], ctype: CType) -> NDArray[Any]:
         return values
     kept = values.astype(dtype)
     if dtype.kind != "f" and not np.array_equal(kept, values):
-        raise OverflowError(f"a constant has a value that is no {ctype}")
+        raise OverflowError(f"a constant has a value that does not fit {ctype}")
     return kept
 
 

@@ -30,10 +30,10 @@ def _vectors(
     source, out = context.input(0), context.output()
     same_type(context, source, out)
     if source.shape != out.shape or not source.shape:
-        raise context.unsupported("its output has another shape than its input")
+        raise context.unsupported("its input and output differ in shape")
     count = source.shape[-1]
     if count > most:
-        raise context.unsupported(f"its rows hold {count} elements, and {most} is the most")
+        raise context.unsupported(f"its rows hold {count} elements, but the limit is {most}")
     rows = row_count(context, source)
     groups = source.elements // rows // count
     return context.node(

@@ -29,7 +29,7 @@ def _pad(context: Context) -> Lowered:
     after = tuple(int(a) for a in paddings[:, 1])
     sides = zip(before, source.shape, after, strict=True)
     if tuple(b + dim + a for b, dim, a in sides) != out.shape:
-        raise context.unsupported("its paddings do not lead from its input to its output")
+        raise context.unsupported("its paddings do not match its input's and output's shapes")
     if out.bytes == 0:
         return Lowered()
     dims = row_dims(out.shape)

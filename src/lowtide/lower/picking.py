@@ -47,7 +47,7 @@ def picked(context: Context, source: Tensor, of: Places, size: int, value: bytes
     where that is PADDING."""
     out = context.output()
     if of.shape != out.shape:
-        raise context.unsupported(f"it makes no {list(out.shape)} of {list(source.shape)}")
+        raise context.unsupported(f"it cannot make {list(out.shape)} from {list(source.shape)}")
     if out.bytes == 0:
         return Lowered()
     if source.bytes == 0:
@@ -144,7 +144,7 @@ def _node(
     count = found.numbers.shape[1]
     numbers, rows = kinds[:, :count], kinds[:, count:]
     if len(kinds) > _MOST_LISTS or found.numbers[found.rows >= 0].max(initial=0) >= _MOST_PIECES:
-        raise context.unsupported("it moves too many pieces, each in a way of its own")
+        raise context.unsupported("it moves too many pieces in irregular order")
     piece = np.frombuffer(value * found.length, np.uint8) if (found.rows < 0).any() else None
     params = Params(
         "lt_pick",

@@ -118,13 +118,13 @@ def _check(context: Context, source: Tensor, out: Tensor) -> None:
     if source.shape[0] != out.shape[0]:
         raise context.unsupported("its input and output must have the same batch size")
     if source.shape[3] != out.shape[3]:
-        raise context.unsupported("its output has another number of channels than its input")
+        raise context.unsupported("its input and output differ in channels")
     (in_scale, in_zero), (out_scale, out_zero) = (
         scale_zero(context, source),
         scale_zero(context, out),
     )
     if abs(in_scale - out_scale) > 1e-6 or in_zero != out_zero:
-        raise context.unsupported("its output is quantised in another way than its input")
+        raise context.unsupported("its input and output differ in scale or zero point")
 
 
 def _eat(

@@ -25,7 +25,7 @@ def _space_to_depth(context: Context) -> Lowered:
     source, out, block = context.input(0), context.output(), context.option("block_size")
     batch, height, width, channels = _map(context, source)
     if block < 1 or height % block or width % block:
-        raise context.unsupported(f"{height} x {width} are no blocks of {block}")
+        raise context.unsupported(f"{height} x {width} does not divide into blocks of {block}")
     blocks = places(source).reshape(batch, height // block, block, width // block, block, channels)
     made = blocks.transpose(0, 1, 3, 2, 4, 5)
     shape = batch, height // block, width // block, block * block * channels
@@ -36,7 +36,9 @@ def _depth_to_space(context: Context) -> Lowered:
     source, out, block = context.input(0), context.output(), context.option("block_size")
     batch, height, width, channels = _map(context, source)
     if block < 1 or channels % (block * block):
-        raise context.unsupported(f"{channels} channels are no blocks of {block} x {block}")
+        raise context.unsupported(
+            f"{channels} channels do not divide into blocks of {block} x {block}"
+        )
     depth = channels // (block * block)
     blocks = places(source).reshape(batch, height, width, block, block, depth)
     made = blocks.transpose(0, 1, 3, 2, 4, 5)
@@ -51,7 +53,9 @@ def _blocks(context: Context) -> tuple[list[int], list[tuple[int, int]]]:
     rank = len(context.input(0).shape)
     sound = len(blocks) <= rank - 1 and sides.shape == (len(blocks), 2)
     if not sound or min(blocks, default=0) < 1 or (sides < 0).any():
-        raise context.unsupported("its blocks and sides are not those of its input")
+        raise context.unsupported(
+            "its block sizes and its paddings or crops do not match its input"
+        )
     return blocks, [(int(before), int(after)) for before, after in sides]
 
 
@@ -63,7 +67,7 @@ def _space_to_batch(context: Context) -> Lowered:
     padded = np.pad(places(source), [(0, 0), *sides, *[(0, 0)] * rest], constant_values=PADDING)
     batch, *space = padded.shape[: 1 + len(blocks)]
     if any(n % block for n, block in zip(space, blocks, strict=True)):
-        raise context.unsupported(f"{space} are no blocks of {blocks}")
+        raise context.unsupported(f"{space} does not divide into blocks of {blocks}")
     cut = [part for n, block in zip(space, blocks, strict=True) for part in (n // block, block)]
     apart = padded.reshape(batch, *cut, *padded.shape[1 + len(blocks) :])
     count = len(blocks)
@@ -75,7 +79,9 @@ def _space_to_batch(context: Context) -> Lowered:
     if size == 1:
         value = bytes([zero & 0xFF])
     elif zero and any(side for pair in sides for side in pair):
-        raise context.unsupported(f"it pads with {zero}, which takes more than one byte")
+        raise context.unsupported(
+            f"it pads with the zero point {zero}, which takes more than one byte"
+        )
     return picked(context, source, made.reshape(shape), size, value)
 
 
@@ -86,7 +92,7 @@ def _batch_to_space(context: Context) -> Lowered:
     count = len(blocks)
     batch, *space = source.shape[: 1 + count]
     if batch % math.prod(blocks):
-        raise context.unsupported(f"a batch of {batch} is no blocks of {blocks}")
+        raise context.unsupported(f"a batch of {batch} does not divide into blocks of {blocks}")
     apart = places(source).reshape(*blocks, batch // math.prod(blocks), *source.shape[1:])
     order = [count] + [at for i in range(count) for at in (count + 1 + i, i)]
     made = apart.transpose(*order, *range(1 + 2 * count, apart.ndim))
@@ -106,7 +112,7 @@ def _mirror_pad(context: Context) -> Lowered:
         raise context.unsupported("its paddings are not a non-negative pair per dimension")
     pairs = [(int(before), int(after)) for before, after in sides]
     if any(max(pair) > n - reflect for pair, n in zip(pairs, source.shape, strict=True)):
-        raise context.unsupported("it pads with more than there is to mirror")
+        raise context.unsupported("it pads with more elements than its input has to mirror")
     made = np.pad(places(source), pairs, mode="reflect" if reflect else "symmetric")
     return picked(context, source, made, elements(context, source, out))
 
@@ -127,7 +133,7 @@ def _broadcast_to(context: Context) -> Lowered:
         made = np.broadcast_to(places(source), out.shape)
     except ValueError:
         raise context.unsupported(
-            f"it makes no {list(out.shape)} of {list(source.shape)}"
+            f"it cannot make {list(out.shape)} from {list(source.shape)}"
         ) from None
     return picked(context, source, made, size)
 
@@ -180,7 +186,7 @@ def _broadcast_args(context: Context) -> Lowered:
     try:
         shape = np.broadcast_shapes(first.reshape(-1).tolist(), second.reshape(-1).tolist())
     except ValueError:
-        raise context.unsupported("its shapes do not fit together") from None
+        raise context.unsupported("its tensors' shapes do not match") from None
     return known(context, context.input(0), np.array(shape, first.dtype).tobytes())
 
 

@@ -105,7 +105,7 @@ def _factor(context: Context, count: int, kind: str) -> tuple[tuple[str, int], .
     )
     if kind.startswith("reduce"):
         if (in_scale, in_zero) != (out_scale, out_zero):
-            raise context.unsupported("its output is quantised in another way than its input")
+            raise context.unsupported("its input and output differ in scale or zero point")
         return (("start", 0), ("multiplier", 0), ("shift", 0), ("output_zero", 0))
     start, (multiplier, shift) = total_factor(context, count, mean=kind == "mean")
     return (

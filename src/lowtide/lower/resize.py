@@ -25,10 +25,12 @@ def _images(context: Context) -> tuple[Tensor, Tensor, int]:
     source, out = context.input(0), context.output()
     size = elements(context, source, out)
     if len(source.shape) != 4 or len(out.shape) != 4:
-        raise context.unsupported("it resizes no feature map of four dimensions")
+        raise context.unsupported(
+            "it resizes a tensor that is not a feature map of four dimensions"
+        )
     wanted = tuple(int(n) for n in context.integers(1).reshape(-1))
     if (source.shape[0], *wanted, source.shape[3]) != out.shape or 0 in (*source.shape, *out.shape):
-        raise context.unsupported(f"it cannot make {list(out.shape)} of {list(source.shape)}")
+        raise context.unsupported(f"it cannot make {list(out.shape)} from {list(source.shape)}")
     if max(source.shape) > 32767:
         raise context.unsupported("a side is longer than 32767 pixels")
     return source, out, size

@@ -30,7 +30,7 @@ _MOST = {DType.INT8: 4095, DType.UINT8: 4095, DType.INT16: 32767}
 def _softmax(context: Context) -> Lowered:
     source, out = context.input(0), context.output()
     if source.shape != out.shape or not source.shape:
-        raise context.unsupported("its output has another shape than its input")
+        raise context.unsupported("its input and output differ in shape")
     scale, zero = scale_zero(context, source)
     _check_output(context, zero)
     beta = float(np.float32(number(context, "beta", 0.0)))
@@ -39,7 +39,7 @@ def _softmax(context: Context) -> Lowered:
     count = source.shape[-1]
     most = _MOST[source.dtype]
     if count > most:
-        raise context.unsupported(f"its rows hold {count} elements, and {most} is the most")
+        raise context.unsupported(f"its rows hold {count} elements, but the limit is {most}")
     rows = row_count(context, source)
     if len(source.shape) > row_dims(source.shape) + 1:
         fine = source.elements // count

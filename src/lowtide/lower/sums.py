@@ -33,7 +33,9 @@ def _add_n(context: Context) -> Lowered:
     out = context.output()
     same_type(context, *tensors, out)
     if not 2 <= count <= _MOST_ADDED:
-        raise context.unsupported(f"it adds {count} tensors, and 2 to {_MOST_ADDED} are supported")
+        raise context.unsupported(
+            f"it adds {count} tensors, but only 2 to {_MOST_ADDED} are supported"
+        )
     quants = {scale_zero(context, tensor) for tensor in tensors}
     if len(quants) > 1 or any(tensor.shape != out.shape for tensor in tensors):
         raise context.unsupported("its inputs differ in shape, scale or zero point")
@@ -55,7 +57,7 @@ def _cumsum(context: Context) -> Lowered:
     same_type(context, source, out)
     axes = context.integers(1).reshape(-1).tolist()
     if len(axes) != 1 or source.shape != out.shape:
-        raise context.unsupported("it has more than one axis, or another output than input")
+        raise context.unsupported("it has more than one axis, or its input and output differ")
     axis = axis_of(context, axes[0], len(source.shape))
     rows, lead = row_count(context, source), row_dims(source.shape)
     both = Port(source.id, rows, source.bytes // rows), Port(out.id, rows, out.bytes // rows)

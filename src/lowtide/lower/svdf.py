@@ -22,7 +22,9 @@ def _svdf(context: Context) -> Lowered:
     state, out = context.input(_STATE), context.output()
     kind = _KINDS.get(state.dtype)
     if kind is None or times.dtype != state.dtype or not state.is_variable:
-        raise context.unsupported("its state is no variable of int8 or int16, as its time weights")
+        raise context.unsupported(
+            "its state is not a variable of its time weights' type, int8 or int16"
+        )
     if features.dtype is not DType.INT8 or out.dtype is not DType.INT8:
         raise context.unsupported("its feature weights and its output are not int8")
     if not len(source.shape) == len(features.shape) == len(times.shape) == len(out.shape) == 2:
@@ -31,7 +33,7 @@ def _svdf(context: Context) -> Lowered:
     rank, units = context.option("rank"), out.shape[1]
     sizes = (features.shape, out.shape[0], state.elements)
     if sizes != ((filters, inputs), batches, batches * filters * memory):
-        raise context.unsupported("its operands do not fit together")
+        raise context.unsupported("its operands' shapes do not match")
     if rank < 1 or units * rank != filters or 0 in (batches, inputs, memory, units):
         raise context.unsupported(f"{filters} filters of rank {rank} do not make {units} units")
     if max(inputs, units, rank, memory) > 65535 or batches > 32767:

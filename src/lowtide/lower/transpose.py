@@ -36,9 +36,9 @@ def _transpose(context: Context) -> Lowered:
     rank = len(source.shape)
     perm = tuple(int(p) for p in context.integers(1).reshape(-1))
     if sorted(perm) != list(range(rank)):
-        raise context.unsupported(f"{list(perm)} is no permutation of {rank} dimensions")
+        raise context.unsupported(f"{list(perm)} is not a permutation of {rank} dimensions")
     if tuple(source.shape[p] for p in perm) != out.shape:
-        raise context.unsupported(f"it makes no {list(out.shape)} of {list(source.shape)}")
+        raise context.unsupported(f"it cannot make {list(out.shape)} from {list(source.shape)}")
     moved = [p for p in perm if source.shape[p] != 1]
     if out.bytes == 0 or moved == sorted(moved):
         return view_or_copy(context, source, out)

@@ -169,7 +169,7 @@ def _check(context: Context) -> None:
     if filters.dtype is not DType.INT8:
         raise context.unsupported(f"its weights are of type {filters.dtype.name}")
     if any(len(t.shape) != 4 or t.bytes == 0 for t in tensors):
-        raise context.unsupported("its input, weights and output are not of four dimensions")
+        raise context.unsupported("its input, weights and output do not all have four dimensions")
     if source.shape[0] != out.shape[0]:
         raise context.unsupported("its input and output must have the same batch size")
     if (out.shape[3], source.shape[3]) != (filters.shape[0], filters.shape[3]):
@@ -226,7 +226,9 @@ def _requantisation(
             raise context.unsupported(f"its bias is of type {given.dtype.name}")
         bias = context.constant(_BIAS).astype(np.int64).reshape(-1)
     if len(scales) != channels or len(bias) != channels:
-        raise context.unsupported(f"its scales or bias are not one for each of {channels} channels")
+        raise context.unsupported(
+            f"its scales or biases are not {channels} values, one for each channel"
+        )
     factors = multipliers(context, input_scale * np.array(scales) / output_scale)
     if is_wide:
         wide.check(context, factors[:, 1])

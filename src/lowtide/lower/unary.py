@@ -35,7 +35,7 @@ def by_table(context: Context) -> Lowered:
     values = byte_table(context)
     if values is None:
         same_type(context, context.input(0), context.output())
-        raise context.unsupported("it is no function of one variable")
+        raise context.unsupported("it is not a function of one variable")
     if context.input(0).dtype is DType.INT8:
         values = np.roll(values, 128)  # a byte is its own index
     array = Array("uint8_t", (values & 0xFF).astype(np.uint8))
@@ -110,7 +110,7 @@ def _sigmoid_16(context: Context, tanh: bool) -> Lowered:
         raise context.unsupported("an int16 tensor has a zero point other than 0")
     exponent, exact = log2(out_scale)
     if exponent != -15 or not exact:
-        raise context.unsupported(f"its output's scale should be 1/32768, and is {out_scale:g}")
+        raise context.unsupported(f"its output's scale should be 1/32768, but is {out_scale:g}")
     exponent, exact = log2(in_scale)
     if exact and exponent in ((-12, -11) if tanh else (-12,)):
         multiplier, shift = 3 << (exponent + 12), 0

@@ -20,9 +20,9 @@ def _update(context: Context) -> Lowered:
     size = elements(context, out, source, box)
     shape, rank = source.shape, len(source.shape)
     if shape != out.shape or len(box.shape) != rank or not 1 <= rank <= _MOST_DIMENSIONS:
-        raise context.unsupported(f"it puts no {list(box.shape)} into {list(shape)}")
+        raise context.unsupported(f"it cannot write {list(box.shape)} into {list(shape)}")
     if any(part > dim for part, dim in zip(box.shape, shape, strict=True)):
-        raise context.unsupported(f"it puts no {list(box.shape)} into {list(shape)}")
+        raise context.unsupported(f"it cannot write {list(box.shape)} into {list(shape)}")
     if start.dtype not in _INDICES or start.elements != rank:
         raise context.unsupported("its indices are not an int32 or int64 per dimension")
     if out.bytes == 0:

@@ -43,13 +43,13 @@ class _Table:
     def text(self, key: str, default: str | None = None) -> str:
         value = self.values.get(key, default)
         if not isinstance(value, str) or not value:
-            raise self.error(f"needs {key!r}, a text")
+            raise self.error(f"needs {key!r}, a string")
         return value
 
     def texts(self, key: str, default: list[str] | None = None) -> tuple[str, ...]:
         value = self.values.get(key, default)
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            raise self.error(f"needs {key!r}, a list of texts")
+            raise self.error(f"needs {key!r}, a list of strings")
         return tuple(value)
 
     def integer(self, key: str, limit: int = _ADDRESSES) -> int:
@@ -67,7 +67,7 @@ class _Table:
         if region.origin + region.length > _ADDRESSES:
             raise inner.error("ends beyond 4 GiB")
         if region.origin % 16:
-            raise inner.error(f"has the origin {region.origin:#x}, which is no multiple of 16")
+            raise inner.error(f"has the origin {region.origin:#x}, which is not a multiple of 16")
         return region
 
     def size(self, key: str) -> int:
@@ -75,7 +75,7 @@ class _Table:
         if isinstance(value, str) and (count := bytes_in(value)) is not None:
             value = count
         if not isinstance(value, int) or isinstance(value, bool) or not 0 < value < _ADDRESSES:
-            raise self.error(f"has the bad size {key} = {value!r}: use {FORMS}")
+            raise self.error(f"has the invalid size {key} = {value!r}: use {FORMS}")
         return value
 
     def choice(self, key: str, choices: tuple[str, ...], default: str | None = None) -> str:

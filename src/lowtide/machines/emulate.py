@@ -99,7 +99,7 @@ def emulate(
     except subprocess.TimeoutExpired:
         raise ProgramError(
             f"on {board.name}, the program did not end within {timeout:g} s",
-            "allow it more time, or run fewer samples",
+            "allow more time, or run fewer samples",
         ) from None
     failure = None
     reports = re.findall(r"^lowtide: (\w+) ([0-9a-f]+)$", done.stderr, re.MULTILINE)

@@ -95,8 +95,8 @@ def find_mcu(name: str) -> Mcu:
         return load_mcus()[begins[0] if begins else known[max(whole, key=len)]]
     if begins:
         raise UsageError(
-            f"{name!r} is the start of {len(begins)} microcontrollers' names",
-            f"give one whole, as {' or '.join(begins[:3])}; `lowtide boards --mcus` lists all",
+            f"{name!r} matches {len(begins)} microcontrollers",
+            f"give one full name, such as {' or '.join(begins[:3])}; `lowtide boards --mcus` lists all",
         )
     like = difflib.get_close_matches(wanted, known, n=3, cutoff=0.5)
     close = [known[letters] for letters in like]
@@ -126,7 +126,7 @@ def board_of(mcu: Mcu) -> Board:
     if not mcu.is_emulated:
         raise UsageError(
             f"there is no emulator for the core of {mcu.name}",
-            "`lowtide fit` predicts what it needs; programs for any core, the default, compile for it",
+            "predict its needs with `lowtide fit`; to compile for it, keep the default core (any)",
         )
     like = load_boards()[_BOARDS[mcu.core]]
     core = next(b.core for b in load_boards().values() if b.core.name == mcu.core)

@@ -205,7 +205,7 @@ def read_profile(
     try:
         return profiled(counts.read_text("ascii"), listing, program, manual, board.xip)
     except (ValueError, KeyError) as error:
-        return Unprofiled(f"the plugin's counts do not fit the program: {error}")
+        return Unprofiled(f"the plugin's counts do not match the program: {error}")
 
 
 def _brief(line: str) -> str:

@@ -65,7 +65,7 @@ def reference(
     return replace(found, passed_over=_CHANCE) if chance else found
 
 
-_CHANCE = "its SPACE_TO_BATCH_ND pads with bytes that happen to be there, not with the zero point"
+_CHANCE = "its SPACE_TO_BATCH_ND pads with whatever bytes are in memory, not with the zero point"
 
 
 def _pads_by_chance(graph: Graph, op: Op) -> bool:
@@ -83,8 +83,8 @@ def _numpy_type(graph: Graph, tensor: int) -> np.dtype[Any]:
         return np.dtype(name)
     except TypeError:
         raise ModelError(
-            f"graph input {tensor} has type {name.upper()}, for which no test input can be made",
+            f"graph input {tensor} has type {name.upper()}, for which lowtide cannot make test inputs",
             "change the input's type"
             if any(tensor in op.inputs for op in graph.ops)
-            else "nothing reads it: take it off the list of the model's inputs",
+            else "nothing reads it: remove it from the model's list of inputs",
         ) from None

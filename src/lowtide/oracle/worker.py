@@ -58,7 +58,7 @@ def _tflm_graph(schema: Any, model: bytes) -> Any:
     if model[4:8] == b"TFL3":
         graph = schema.Model.GetRootAs(model, 0).Subgraphs(0)
     if graph is None:
-        raise ValueError("this is no .tflite file, or it holds no subgraph")
+        raise ValueError("this is not a .tflite file, or it holds no subgraph")
     return graph
 
 

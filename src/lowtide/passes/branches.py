@@ -24,8 +24,8 @@ _MOST_OPERATORS = 20_000
 _MOST_TRIED = 100_000
 """Operators and tensors of branches, round by round, also where nothing stays of them."""
 _REMEDY = (
-    "compile what is before it and what is after it as two parts (--until, --from), and decide between "
-    "them"
+    "compile the parts before and after it separately (--until, --from), and run it in your own "
+    "code"
 )
 
 
@@ -104,7 +104,7 @@ class _Inlined:
         custom = next((inner.label for inner in (*test.ops, *body.ops) if inner.custom), None)
         if custom is not None:
             raise ModelError(
-                f"{_name(op)}: it has a {custom}, and each of its rounds would keep a state of its own",
+                f"{_name(op)}: it has a {custom}, and each iteration would need its own state",
                 _REMEDY,
             )
         values = list(op.inputs)
@@ -114,7 +114,7 @@ class _Inlined:
             known = self._known(going)
             if known is None:
                 raise ModelError(
-                    f"{_name(op)}: how often it runs depends on what is given",
+                    f"{_name(op)}: its number of iterations depends on the input",
                     _REMEDY,
                 )
             del self.ops[before:]  # what else the condition computes, nobody reads
@@ -139,8 +139,7 @@ class _Inlined:
         self.tried += len(branch.ops) + len(branch.tensors)
         if self.tried > _MOST_TRIED:
             raise ModelError(
-                f"{_name(op)}: it and what is in it, round by round, are more than {_MOST_TRIED} "
-                "operators and tensors",
+                f"{_name(op)}: unrolled, it has more than {_MOST_TRIED} operators and tensors",
                 _REMEDY,
             )
         place = dict(zip(branch.inputs, given, strict=True))
@@ -225,7 +224,7 @@ def _check_alike(op: Op, inner: Tensor, outer: Tensor) -> None:
     fits = (inner.shape, inner.dtype) == (outer.shape, outer.dtype)
     if not fits or _scale(inner) != _scale(outer):
         raise ModelError(
-            f"{_name(op)}: tensor {outer.id} has another shape, type or scale inside of it",
+            f"{_name(op)}: tensor {outer.id} has another shape, type or scale inside it",
             "export the model with fixed shapes, and quantise it as a whole",
         )
 

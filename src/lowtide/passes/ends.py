@@ -26,8 +26,9 @@ def check_ends(graph: Graph) -> Graph:
         if value.is_constant or value.is_variable:
             kind = "a constant" if value.is_constant else "a variable tensor"
             raise ModelError(
-                f"graph input {tensor} is {kind}: the file has its contents, and no caller can give it",
-                "take it off the list of the model's inputs, or take its contents out of the file",
+                f"graph input {tensor} is {kind}: the file holds its contents, so a "
+                "caller cannot give it",
+                "remove it from the model's list of inputs, or remove its contents from the file",
             )
     return graph
 
@@ -58,11 +59,11 @@ def _turned(graph: Graph, which: str) -> Graph:
 def _nothing_to_turn(graph: Graph, which: str) -> UsageError:
     bare = drop_boundary_quantization(graph)
     return UsageError(
-        f"--{which}-layout nhwc: no {which} of the network passes a TRANSPOSE between channels first "
-        "and last",
+        f"--{which}-layout nhwc: no {which} of the network passes through a TRANSPOSE between channels "
+        "first and last",
         f"leave it out: the program has the {which} as the file has it"
         if _turned(bare, which) is bare
-        else "give --quantized-io as well, as floats are converted before or behind it",
+        else "give --quantized-io as well, because a conversion from or to floats is in between",
     )
 
 

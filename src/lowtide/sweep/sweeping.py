@@ -32,7 +32,7 @@ Asked = Literal["estimate", "plan", "run"]
 
 _VERSION: Final = version("lowtide")
 _ZOO: Final = "zoo:"
-ENDED: Final = "the worker that had this network ended twice"
+ENDED: Final = "the worker process for this network crashed twice"
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +183,7 @@ def _add_files(name: str, found: set[str], lists: set[Path], *, listed: bool = F
         matches = glob.glob(name, recursive=True)  # noqa: PTH207  # any pattern, absolute too
         if not matches:
             raise UsageError(
-                f"there is no file {name}", "name files, folders, patterns, or @FILE, a list"
+                f"there is no file {name}", "name files, folders, patterns, or a list as @FILE"
             )
         for match in map(Path, matches):
             found.update(_all_inside(match) if match.is_dir() else [str(match)])
@@ -216,7 +216,7 @@ def _lines(path: Path) -> list[str]:
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or error
         raise UsageError(
-            f"cannot read the list {path}: {why}", "name a text file with a path a line"
+            f"cannot read the list {path}: {why}", "name a text file with one path per line"
         ) from None
     return [entry for line in lines if (entry := line.strip())]
 
@@ -232,7 +232,7 @@ def row_of(task: Task) -> Row:
         begins = error.cause.startswith(task.path) and not task.path.startswith(_ZOO)
         row["error"] = f"the file{error.cause.removeprefix(task.path)}" if begins else error.cause
     except Exception as error:  # one bad network is one row
-        row["error"] = f"a fault of lowtide: {type(error).__name__}: {error}"
+        row["error"] = f"internal error: {type(error).__name__}: {error}"
     return row
 
 

@@ -51,7 +51,7 @@ def read_rows(path: Path) -> Iterator[Row]:
     except (OSError, ValueError, TypeError, KeyError, AttributeError, csv.Error) as error:
         why = f"it has no column {error}" if isinstance(error, KeyError) else error
         raise UsageError(
-            f"{path} is there and is no result of a sweep: {why}", "name another file with -o"
+            f"{path} exists, but is not the result of a sweep: {why}", "name another file with -o"
         ) from None
 
 

@@ -51,8 +51,8 @@ def _read(path: Path, most: int) -> bytes:
     if status.st_size > most or len(source) > most:
         size = f"{status.st_size:,} bytes, more" if stat.S_ISREG(status.st_mode) else "more bytes"
         raise ModelError(
-            f"{path} has {size} than the {most:,} that are read",
-            "check that it is the model; --max-file 4G, say, reads a larger one",
+            f"{path} has {size} than the limit of {most:,}",
+            "check that it is the model; to read a larger one, raise the limit, such as --max-file 4G",
         )
     return source
 
@@ -64,7 +64,7 @@ def _of_array(path: Path, source: bytes) -> bytes:
         what = "no C array" if not found else f"{len(found)} C arrays"
         raise ModelError(
             f"{path} holds {what} with the bytes of a .tflite file",
-            "give a source with one, as `xxd -i MODEL.tflite` writes it, or the .tflite file itself",
+            "give a source with one such array, as `xxd -i MODEL.tflite` writes it, or the .tflite file",
         )
     return found[0]
 

@@ -98,7 +98,7 @@ def _model(source: bytes, path: str) -> Model:
     main = subgraphs[0]
     operators = main.tables("operators")
     if operators and not codes:
-        raise DamagedError("it has operators but names none")
+        raise DamagedError("it has operators but no operator codes")
     ops = tuple(_op(codes, i, op) for i, op in enumerate(operators))
     graph = _sound(
         Graph(
@@ -193,7 +193,7 @@ def _branches(
 def _tensor(buffers: _Buffers, index: int, tensor: Table) -> Tensor:
     if tensor.integer("external_buffer"):
         raise ModelError(
-            f"tensor {index} keeps its contents in another file",
+            f"tensor {index} has its contents in another file",
             "export the model as one file",
         )
     variable = bool(tensor.get("is_variable"))
@@ -227,7 +227,7 @@ def _quant(quant: Table | None) -> Quant | None:
     zero = quant.integers("zero_point") or (0,) * len(scale)
     if len(zero) != len(scale):
         if len(zero) != 1:
-            raise DamagedError(f"{len(scale)} scales meet {len(zero)} zero points")
+            raise DamagedError(f"it has {len(scale)} scales, but {len(zero)} zero points")
         zero *= len(scale)
     return Quant(scale, zero, quant.integer("quantized_dimension"))
 
@@ -243,7 +243,7 @@ def _code(code: Table) -> tuple[str, str | None, int]:
 def _op(codes: _Codes, index: int, op: Table) -> Op:
     code = op.integer("opcode_index")
     if code >= len(codes):
-        raise DamagedError(f"operator {index} is of kind {code}, of {len(codes)}")
+        raise DamagedError(f"operator {index} uses operator code {code}, of {len(codes)}")
     kind, custom, version = codes[code]
     return Op(
         id=index,

@@ -64,7 +64,7 @@ def permute_operators(source: bytes, order: Sequence[int], subgraph: int = 0) ->
     for slot, index in zip(slots, order, strict=True):
         if targets[index] <= slot:
             raise ModelError(
-                f"operator {index} is stored in front of the list of operators",
+                f"operator {index} is stored before the list of operators",
                 "convert the model again, or pack it with a current flatbuffers writer",
             )
         struct.pack_into("<I", patched, slot, targets[index] - slot)
@@ -187,14 +187,14 @@ def _refuse_outside_data(root: Table, buffers: Sequence[Table]) -> None:
     ]
     if any(said):
         raise ModelError(
-            "the file keeps data behind the flatbuffer, as files over 2 GiB do",
+            "the file stores data after the flatbuffer, as files over 2 GiB do",
             "convert the model without that option, or leave the metadata out",
         )
 
 
 def _root(source: bytes) -> Table:
     if source[4:8] != _IDENTIFIER:
-        raise ModelError("this is no .tflite file: it lacks the identifier TFL3", REMEDY)
+        raise ModelError("this is not a .tflite file: it lacks the identifier TFL3", REMEDY)
     return File(source).root
 
 

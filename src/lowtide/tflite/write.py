@@ -230,6 +230,6 @@ def _refuse_outside_data(values: Mapping[str, Any]) -> None:
     said += [op.get("large_custom_options_size") for op in operators]
     if any(said) or values.get("external_buffers"):
         raise ModelError(
-            "the file keeps data behind the flatbuffer, as files over 2 GiB do",
+            "the file stores data after the flatbuffer, as files over 2 GiB do",
             "convert the model without that option",
         )

@@ -23,7 +23,7 @@ def load(model: Named, *, max_file: int = MOST_FILE) -> Model:
     is loaded is returned as it is.
 
     Raises ModelError for a file that cannot be used, or of more than `max_file` bytes, UsageError for an
-    unknown zoo name, or what is no name at all.
+    unknown zoo name, or for anything that is not a name.
     """
     match model:
         case Model():

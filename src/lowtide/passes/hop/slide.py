@@ -45,14 +45,14 @@ def slide(graph: Graph, hop: int, keep: int | None = None, time: int | None = No
     if time not in (None, axis):
         shape = list(shaped.tensors[given].shape)
         raise UsageError(
-            f"--hop-axis {time}: a window slides along axis {axis} of {shape}, the first behind the "
+            f"--hop-axis {time}: the window slides along axis {axis} of {shape}, the first after the "
             "batch that is longer than 1",
-            "export the network with height and width swapped, so that what comes one after the other "
-            "are its rows",
+            "export the network with height and width swapped, so that its rows follow each other "
+            "in time",
         )
     if hop >= rows:
         raise UsageError(
-            f"--hop {hop}: the window has {rows} rows, and such a hop leaves none of them",
+            f"--hop {hop}: the window has {rows} rows, and this hop replaces all of them",
             f"give a hop of 1 to {rows - 1} rows, or leave it out",
         )
     cones = cones_of(shaped, axis)
@@ -79,11 +79,12 @@ def check_slides(graph: Graph) -> Graph:
             raise ModelError(
                 f"--hop: operator {op.id} ({op.label}) keeps state from one run to the next, so the "
                 "network streams already",
-                "leave out --hop: each run takes the new rows alone",
+                "leave out --hop: each run takes only the new rows",
             )
     if len(graph.inputs) != 1:
         raise ModelError(
-            f"--hop: the network has {len(graph.inputs)} inputs, and which of them slide is not known",
+            f"--hop: the network has {len(graph.inputs)} inputs, and lowtide cannot tell which "
+            "of them slide",
             "leave out --hop",
         )
     return graph
@@ -109,8 +110,8 @@ def _in_rows(graph: Graph) -> tuple[Graph, int]:
             graph = rewritten(graph, gone={using[0].id}, read=read, tensors=tensors)
     if len(given.shape) < 2 or given.shape[0] != 1:
         raise ModelError(
-            f"--hop: the input's shape is {list(given.shape)}, and time is the first axis behind a "
-            "batch of one",
+            f"--hop: the input's shape is {list(given.shape)}, but time must be the first axis after a "
+            "batch of 1",
             "leave out --hop, or export the model with a batch of 1",
         )
     return graph, next((axis for axis, n in enumerate(given.shape) if n > 1), 1)
@@ -130,12 +131,12 @@ def _nothing(graph: Graph, cones: Cones, hop: int) -> ModelError:
         if made.pace is not None and not made.shift(hop):
             least = math.lcm(hop, made.pace.numerator)
             return ModelError(
-                f"{what}: {name} makes a row for every {made.pace} rows of the input",
+                f"{what}: {name} makes one row for every {made.pace} rows of the input",
                 f"give --hop {least}",
             )
         if not made.again(hop):
             return ModelError(
-                f"{what}: all rows that {name} makes are tied to the window's edges",
+                f"{what}: all rows that {name} makes depend on the window's edges",
                 "leave out --hop, or give fewer rows",
             )
     return ModelError(f"--hop {hop}: nothing but the input can be kept", "leave out --hop")
