@@ -31,7 +31,9 @@ def test_a_certificate_is_written_and_checked(bundle: Path, tmp_path: Path) -> N
     checked = ("prove", MODEL, "--bundle", bundle, "--check", file)
     assert fine(call(*checked)).startswith("figure1: the certificate holds")
     assert json.loads(fine(call(*checked, "--json"))) == document
-    refused(call("prove", "zoo:resnet8", *checked[2:]), 1, "not proved: it is of another model", "")
+    refused(
+        call("prove", "zoo:resnet8", *checked[2:]), 1, "not proved: it is for another model", ""
+    )
 
 
 def test_a_package_is_proved(tmp_path: Path) -> None:
@@ -65,7 +67,7 @@ def test_what_cannot_be_asked(bundle: Path, tmp_path: Path) -> None:
     refused(
         call(*both, "--slices"), 2, f"the bundle in {bundle} says what --slices is", "leave out"
     )
-    refused(call(*both), 2, "cannot read what is to be checked", "check the paths")
+    refused(call(*both), 2, "cannot read a file to check", "check the paths")
     refused(call("prove", MODEL, "--bundle", tmp_path), 2, "has no README.md", "name the folder")
     model = tmp_path / "m.tflite"
     model.write_bytes(b"no model")

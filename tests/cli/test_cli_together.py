@@ -87,7 +87,11 @@ def test_a_certificate_of_one_network_of_a_bundle(models: list[Path], tmp_path: 
         (("--name", "cell"), "'cell' would name 2 things in one folder", "change --name"),
         (("--name", "CELL"), "'cell' would name 2 things in one folder", "change --name"),
         (("--name", "readme"), "'readme' would name 2 things in one folder", "change --name"),
-        (("--name", "cell_state"), "'cell_state' would name 2 things in one folder", "change --name"),
+        (
+            ("--name", "cell_state"),
+            "'cell_state' would name 2 things in one folder",
+            "change --name",
+        ),
         (("--name", "int"), "'int' cannot be a C identifier", "use letters"),
     ],
     ids=" ".join,
