@@ -350,7 +350,7 @@ def test_a_folder_that_has_a_bundle(tmp_path: Path) -> None:
     fine(call("compile", "zoo:resnet8", "-o", old, "--name", "net"))
     (old / "lt_mine.c").write_text("int mine;\n")
     text = fine(call("compile", "zoo:attention-block", "-o", old, "--name", "net"))
-    assert "\nRemoved of an earlier bundle, as nothing there uses it now: lt_" in text
+    assert "\nRemoved from an earlier bundle, because nothing uses them now: lt_" in text
     fine(call("compile", "zoo:attention-block", "-o", new, "--name", "net"))
     found = {path.name: path.read_bytes() for path in old.iterdir()}
     assert found.pop("lt_mine.c") == b"int mine;\n"

@@ -19,7 +19,7 @@ def certificate_text(document: Mapping[str, Any], *, again: bool) -> str:
     own = {file: digest for file, digest in files.items() if file in (f"{name}.c", f"{name}.h")}
     digests = {"the model": document["model"]["sha256"], **own}
     parts = [
-        f"{head}; the last lists say what is not proved",
+        f"{head}; the lists at the end say what is not proved",
         table(
             "",
             ("SHA-256 begins with.", "of."),
@@ -30,7 +30,7 @@ def certificate_text(document: Mapping[str, Any], *, again: bool) -> str:
         _products(proved["products"]),
         _functions(proved["functions"]),
         _passes(proved["passes"]),
-        _listed("Operators whose arithmetic is tested, and not proved:", document["tested_alone"]),
+        _listed("Operators whose arithmetic is tested but not proved:", document["tested_alone"]),
         _listed("Not proved:", document["not_proved"]),
     ]
     return "\n\n".join(part for part in parts if part)
@@ -42,9 +42,9 @@ def _data_flow(proved: Mapping[str, Any]) -> str:
         return f"Data flow and bounds are not proved: {'; '.join(left)}."
     told = (
         f"Data flow: each of {proved['steps']:,} steps finds in memory what its operator's definition "
-        "asks for, and nothing outside of the program's memory is read or written."
+        "asks for, and the program reads and writes nothing outside its own memory."
     )
-    return told if not left else f"{told[:-1]}; not of {', '.join(left)}."
+    return told if not left else f"{told[:-1]}; not proved of {', '.join(left)}."
 
 
 def _products(claims: Sequence[Mapping[str, Any]]) -> str:
@@ -64,12 +64,12 @@ def _products(claims: Sequence[Mapping[str, Any]]) -> str:
         return ""
     columns = ("operator", "type.", "kernel.", "largest sum", "head-room", "channel", "thresholds")
     told = (
-        "Kernels hold the model's weights and biases. No input makes a larger sum, in whatever order "
-        "products are added; `channel` has the least head-room. Outputs were compared with the "
-        "reference's on both sides of each threshold, which proves them at every sum between."
+        "Kernels have the model's weights and biases. No input makes a sum or a partial sum exceed "
+        "the largest sum, in any order of addition. `channel` has the least head-room. Outputs match "
+        "the reference's on both sides of each threshold, which proves them for every sum between."
     )
     if any(claim["wraps"] for claim in claims):
-        told += " Sums that wrap on the way come back, modulo 2^bits."
+        told += " A partial sum that wraps does no harm: the final sum is right, modulo 2^bits."
     return table("", columns, rows) + f"\n\n{told}"
 
 
@@ -85,8 +85,8 @@ def _passes(passes: Mapping[str, Any]) -> str:
         return ""
     saved = ", ".join(f"{what}: {n:,}" for what, n in passes["left_out"].items()) or "nothing"
     return (
-        f"Left out: {saved}. Of {passes['constant_channels']:,} channels that are the same for all "
-        f"inputs, intervals of the file's own network confirm {passes['confirmed_by_intervals']:,}."
+        f"Removed: {saved}. Of {passes['constant_channels']:,} channels that are the same for all "
+        f"inputs, interval analysis of the file's network confirms {passes['confirmed_by_intervals']:,}."
     )
 
 
