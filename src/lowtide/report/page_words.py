@@ -26,7 +26,7 @@ def verdict_sentence(reported: Reported) -> str:
             f"Needs {amount(figures.ram_bytes)} of RAM and {amount(figures.flash_bytes)} of flash"
         )
         if reported.fits:
-            text += ", more than any microcontroller in the table has"
+            text += ", more than any part in the table has"
     else:
         text = best.sentence[:1].upper() + best.sentence[1:]
     also = [*_also(reported, best)]
