@@ -128,7 +128,7 @@ def fit_remedy(
         take += (
             f"{'external flash' if part.external else size_text(part.flash_bytes) + ' of flash'}"
         )
-        take += f", instead of {instead}" if instead else ""
+        take += f", in place of {instead}" if instead else ""
         text = f"{text}; or {take}" if text else take
     return text or otherwise
 
