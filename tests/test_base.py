@@ -133,7 +133,7 @@ def test_what_is_missing_is_named(
     if remedy == "lowtide[plot]":
         assert last == [
             "lowtide: matplotlib is not installed (not in the base)",
-            '  remedy: install it: pip install "lowtide[plot]"; an .svg needs nothing',
+            '  remedy: install it: pip install "lowtide[plot]"; to write an .svg, you need nothing',
         ]
     else:
         assert last == [

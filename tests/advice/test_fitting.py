@@ -53,7 +53,7 @@ def test_portable_kernels_are_tried_with_the_input_resident_first() -> None:
     assert (tight.way, tight.streamed) == ("other kernels", True)
     assert tight.spare_ram_bytes >= 0
     assert tight.spare_flash_bytes >= 0
-    assert "its input streamed, with the kernels of any core, with" in tight.sentence
+    assert "with its input streamed, with portable kernels, with" in tight.sentence
 
 
 def test_a_plan_with_more_work_fits_in_flash_too() -> None:
@@ -99,7 +99,7 @@ def test_flash_that_is_missing_is_told() -> None:
     assert found.spare_ram_bytes > 0
     assert found.spare_flash_bytes == 20_000 - found.flash_bytes < 0
     assert found.sentence == (
-        f"does not fit PART1048576: {-found.spare_flash_bytes / 1024:.0f} KiB of flash too little"
+        f"does not fit PART1048576: {-found.spare_flash_bytes / 1024:.0f} KiB of flash missing"
     )
 
 
@@ -107,20 +107,20 @@ def test_sentences() -> None:
     fit = Fit("net", M4, "as is", 30 << 10, 1000)
     assert fit.sentence == "fits STM32L432KC with 34 KiB of RAM to spare"
     assert replace(fit, way="streamed", streamed=True).sentence == (
-        "fits STM32L432KC, its input streamed, with 34 KiB of RAM to spare"
+        "fits STM32L432KC, with its input streamed, with 34 KiB of RAM to spare"
     )
     assert replace(fit, way="more work", overhead=1.122, streamed=True).sentence == (
-        "fits STM32L432KC, its input streamed, at +13 % work, with 34 KiB of RAM to spare"
+        "fits STM32L432KC, with its input streamed, at +13 % work, with 34 KiB of RAM to spare"
     )
     assert replace(fit, way="more work", streamed=True).sentence == (
-        "fits STM32L432KC, its input streamed, in lean form, with 34 KiB of RAM to spare"
+        "fits STM32L432KC, with its input streamed, with lean kernels, with 34 KiB of RAM to spare"
     )
     assert replace(fit, way="other kernels").sentence == (
-        "fits STM32L432KC, with the kernels of any core, with 34 KiB of RAM to spare"
+        "fits STM32L432KC, with portable kernels, with 34 KiB of RAM to spare"
     )
     short = replace(fit, way="not", ram_bytes=(64 << 10) + 500, flash_bytes=(256 << 10) + 20_480)
     assert short.sentence == (
-        "does not fit STM32L432KC: 500 bytes of RAM and 20 KiB of flash too little"
+        "does not fit STM32L432KC: 500 bytes of RAM and 20 KiB of flash missing"
     )
 
 

@@ -263,10 +263,10 @@ def _board(tmp_path: Path, ram: int) -> Path:
 def test_a_board_that_another_input_fits(tmp_path: Path) -> None:
     given = ("run", "zoo:figure1", "--board", "mine", "--board-file", _board(tmp_path, 2560))
     result = call(*given)
-    refused(result, 1, "the program does not fit mine: it needs ", "; or take --mcu ")
+    refused(result, 1, "the program does not fit mine: it needs ", "; or use --mcu ")
     ran = json_of(*given, *_flags_in(result))
     assert ran["ram"]["total_bytes"] <= 2560
-    part = re.search(r"take --mcu (\S+),", result.err)
+    part = re.search(r"use --mcu (\S+),", result.err)
     assert part is not None
     fine(call("run", "zoo:figure1", "--mcu", part[1]))
 
@@ -310,7 +310,7 @@ def test_the_smallest_part_with_room() -> None:
         ),
         (
             Hint("compile", (), 45_600, 73_728),
-            "as C, about 28,100 B of RAM instead of TFLM's 73,728 B",
+            "in C, about 28,100 B of RAM instead of TFLM's 73,728 B",
         ),
     ],
 )
@@ -329,8 +329,8 @@ def test_remedies_in_words() -> None:
     ways = [Way(("--input", "streamed"), 9871), Way(("--max-ram", "12000"), 11_904, 1.3, False)]
     assert fit_remedy(ways, part, "") == (
         "add --input streamed (about 9,870 B of arena and state), or --max-ram 12000 (11,904 B of "
-        "arena and state at 1.30 times the work); or take --mcu RP2040, which has 264 KiB of RAM and "
-        "its flash outside"
+        "arena and state at 1.30 times the work); or use --mcu RP2040, which has 264 KiB of RAM and "
+        "external flash"
     )
     assert fit_remedy([], None, "buy more") == "buy more"
 

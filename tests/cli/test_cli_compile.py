@@ -163,9 +163,9 @@ def test_a_file_of_any_name_gives_c_that_compiles(stem: str, tmp_path: Path) -> 
         (("--name", "int"), "'int' cannot be a C identifier", "such as m_int"),
         (("--name", "a-b"), "'a-b' cannot be a C identifier", "such as a_b"),
         (("--name", ""), "'' cannot be a C identifier", "letters, digits and _"),
-        (("--name", "lt_net"), "'lt_net' is a name of the runtime's", "another name"),
-        (("--name", "lt"), "'lt' is a name of the runtime's", "another name"),
-        (("--name", "Lowtide"), "'Lowtide' is a name of the runtime's", "another name"),
+        (("--name", "lt_net"), "'lt_net' is a name that the runtime uses", "another name"),
+        (("--name", "lt"), "'lt' is a name that the runtime uses", "another name"),
+        (("--name", "Lowtide"), "'Lowtide' is a name that the runtime uses", "another name"),
         (("--name", "int8"), "'int8'", "name"),
         (("--allocator", "best"), "'best' is not one of", "lowtide compile --help"),
         (("--input", "flash"), "'flash' is not one of", "lowtide compile --help"),
@@ -353,7 +353,7 @@ def test_a_folder_that_has_a_bundle(tmp_path: Path) -> None:
     fine(call("compile", "zoo:resnet8", "-o", old, "--name", "net"))
     (old / "lt_mine.c").write_text("int mine;\n")
     text = fine(call("compile", "zoo:attention-block", "-o", old, "--name", "net"))
-    assert "\nRemoved of an earlier bundle, as nothing there uses it now: lt_" in text
+    assert "\nRemoved from an earlier bundle, because nothing uses them now: lt_" in text
     fine(call("compile", "zoo:attention-block", "-o", new, "--name", "net"))
     found = {path.name: path.read_bytes() for path in old.iterdir()}
     assert found.pop("lt_mine.c") == b"int mine;\n"
@@ -372,7 +372,7 @@ def test_a_folder_that_has_a_bundle(tmp_path: Path) -> None:
             "hands its outputs over row by row",
             "leave out --output streamed",
         ),
-        (("--hop", "3"), "takes the rows of a window that slides", "leave out --hop"),
+        (("--hop", "3"), "takes the rows of a sliding window", "leave out --hop"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )

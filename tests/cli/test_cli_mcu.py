@@ -72,8 +72,8 @@ def test_a_part_with_too_little_flash_as_well(command: tuple[str, ...], tmp_path
     refused(
         call(name, net, *out, *folder, "--mcu", TINY),
         1,
-        f"{TINY} is too small: {ram:,} B of RAM and {flash:,} B of flash are missing, as predicted",
-        "`lowtide fit` lists the microcontrollers that it fits",
+        f"{TINY} is too small: {ram:,} B of RAM and {flash:,} B of flash are missing (predicted)",
+        "run `lowtide fit` to see which microcontrollers the network fits",
     )
     assert not (tmp_path / "c").exists()
 

@@ -31,7 +31,9 @@ def test_a_certificate_is_written_and_checked(bundle: Path, tmp_path: Path) -> N
     checked = ("prove", MODEL, "--bundle", bundle, "--check", file)
     assert fine(call(*checked)).startswith("figure1: the certificate holds")
     assert json.loads(fine(call(*checked, "--json"))) == document
-    refused(call("prove", "zoo:resnet8", *checked[2:]), 1, "not proved: it is of another model", "")
+    refused(
+        call("prove", "zoo:resnet8", *checked[2:]), 1, "not proved: it is for another model", ""
+    )
 
 
 def test_a_package_is_proved(tmp_path: Path) -> None:
@@ -54,7 +56,7 @@ def test_what_does_not_hold_is_refused(bundle: Path, tmp_path: Path) -> None:
     document["proved"]["steps"] += 1
     file.write_text(json.dumps(document))
     words = ("prove", MODEL, "--bundle", bundle, "--check", file)
-    refused(call(*words), 1, "not proved: it says proved.steps is", "again")
+    refused(call(*words), 1, "not proved: it says that proved.steps is", "again")
 
 
 def test_what_cannot_be_asked(bundle: Path, tmp_path: Path) -> None:
@@ -65,7 +67,7 @@ def test_what_cannot_be_asked(bundle: Path, tmp_path: Path) -> None:
     refused(
         call(*both, "--slices"), 2, f"the bundle in {bundle} already sets --slices", "leave out"
     )
-    refused(call(*both), 2, "cannot read what is to be checked", "check the paths")
+    refused(call(*both), 2, "cannot read a file to check", "check the paths")
     refused(call("prove", MODEL, "--bundle", tmp_path), 2, "has no README.md", "name the folder")
     model = tmp_path / "m.tflite"
     model.write_bytes(b"no model")

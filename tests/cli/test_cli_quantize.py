@@ -77,10 +77,10 @@ def test_the_json_document(model: Path, data: Path, tmp_path: Path) -> None:
 def test_random_samples_are_warned_of(model: Path, tmp_path: Path) -> None:
     done = call("quantize", model, "-o", tmp_path / "out.tflite", "--random", "--samples", "4")
     assert done.code == 0
-    warning = "WARNING: the samples are random numbers: the ranges of all tensors are made up"
+    warning = "WARNING: the samples are random numbers, so the ranges of all tensors are made up"
     assert done.err.startswith(f"lowtide: {warning}")
     assert (done.out + done.err).count("WARNING") == 1
-    assert "held back: noise, which says nothing of what it will see; by " in done.out
+    assert "held back: noise, which says nothing about real inputs; by " in done.out
 
 
 def test_samples_are_one_or_the_other(model: Path, data: Path, tmp_path: Path) -> None:

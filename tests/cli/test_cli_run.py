@@ -104,7 +104,7 @@ def test_a_board_that_is_too_small_by_so_many_bytes(part: str, tmp_path: Path) -
     sizes = {"RAM": 2048, "flash": 65_536} if part == "RAM" else {"RAM": 65_536, "flash": 8192}
     flags = ("run", "zoo:figure1", "--board", "mine", "--board-file")
     result = call(*flags, _board_file(tmp_path, sizes["RAM"], sizes["flash"]))
-    refused(result, 1, "the program does not fit mine: it needs ", "take --mcu ")
+    refused(result, 1, "the program does not fit mine: it needs ", "use --mcu ")
     found = re.search(r"needs ([0-9,]+) B more (RAM|flash) than the \d+ KiB there are", result.err)
     assert found is not None
     assert found[2] == part
@@ -119,9 +119,9 @@ def test_a_board_that_is_too_small_by_so_many_bytes(part: str, tmp_path: Path) -
 
 def test_a_real_part_that_is_too_small() -> None:
     result = call("run", "zoo:resnet8", "--board", "microbit", "--schedule", "operators")
-    refused(result, 1, "B more RAM than the 16 KiB there are (arena ", "take --mcu ")
+    refused(result, 1, "B more RAM than the 16 KiB there are (arena ", "use --mcu ")
     result = call("run", "zoo:mbv2-w0.35-144-chain", "--board", "microbit", "--json")
-    refused(result, 1, "B more flash than the 256 KiB there are (code ", "take --mcu ")
+    refused(result, 1, "B more flash than the 256 KiB there are (code ", "use --mcu ")
 
 
 def test_outputs_that_differ(monkeypatch: pytest.MonkeyPatch) -> None:

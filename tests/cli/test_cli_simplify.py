@@ -53,13 +53,13 @@ def test_the_written_file_is_smaller(planted: Path, tmp_path: Path) -> None:
     assert kinds[:2] == kinds[2:]
     # There is nothing more to be had.
     again = tmp_path / "again.tflite"
-    assert "nothing to leave out" in fine(call("simplify", out, "-o", again))
+    assert "nothing to remove" in fine(call("simplify", out, "-o", again))
 
 
 def test_nothing_to_simplify_is_a_result(tmp_path: Path) -> None:
     out = tmp_path / "small.tflite"
     assert fine(call("simplify", "zoo:figure1", "-o", out, "--no-advice")) == (
-        "zoo:figure1: there is nothing to leave out: every channel and every operator counts.\n"
+        "zoo:figure1: there is nothing to remove: every channel and every operator is needed.\n"
         "Nothing was written.\n"
     )
     assert list(tmp_path.iterdir()) == []

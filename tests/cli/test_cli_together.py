@@ -88,10 +88,14 @@ def test_a_certificate_of_one_network_of_a_bundle(models: list[Path], tmp_path: 
         (("--until", "3"), "--until and --shared-arena cannot be", "leave out --until"),
         (("--from", "1"), "--from and --shared-arena cannot be", "leave out --from"),
         (("--plan", "plan.json"), "--plan and --shared-arena cannot be", "leave out --plan"),
-        (("--name", "cell"), "'cell' would be the name of 2 things", "change --name"),
-        (("--name", "CELL"), "'cell' would be the name of 2 things", "change --name"),
-        (("--name", "readme"), "'readme' would be the name of 2 things", "change --name"),
-        (("--name", "cell_state"), "'cell_state' would be the name of 2 things", "change --name"),
+        (("--name", "cell"), "'cell' would name 2 things in one folder", "change --name"),
+        (("--name", "CELL"), "'cell' would name 2 things in one folder", "change --name"),
+        (("--name", "readme"), "'readme' would name 2 things in one folder", "change --name"),
+        (
+            ("--name", "cell_state"),
+            "'cell_state' would name 2 things in one folder",
+            "change --name",
+        ),
         (("--name", "int"), "'int' cannot be a C identifier", "use letters"),
     ],
     ids=" ".join,
@@ -112,7 +116,7 @@ def test_two_networks_of_one_name(models: list[Path], tmp_path: Path) -> None:
         twin.write_bytes(contents("figure1"))
         refused(
             call("compile", *models, twin, "--shared-arena", "-o", tmp_path / "out"),
-            *(2, "'wake_word' would be the name of 2 things", "a name of its own"),
+            *(2, "'wake_word' would name 2 things in one folder", "a different name"),
         )
 
 

@@ -47,9 +47,9 @@ def damaged(monkeypatch: pytest.MonkeyPatch) -> Model:
 
 TFLM = f"TensorFlow Lite Micro (tflite-micro {version('tflite-micro')})"
 BUILT = "the C built for this computer with AddressSanitizer and UndefinedBehaviorSanitizer."
-KERNELS = "Kernels: the portable ones; --core cortex-m4, say, checks that core's."
+KERNELS = "Kernels: portable. To check a core's own kernels, add --core, such as --core cortex-m4."
 NOT_PROVED = (
-    "Not proved: other inputs, and what another compiler makes of the C, which `lowtide run` compares "
+    "Not proved: other inputs, and the C as another compiler builds it. `lowtide run` compares outputs "
     "on a board."
 )
 
@@ -100,7 +100,7 @@ def test_a_network_with_state() -> None:
         f"zoo:lstm-gestures: bit-exact. All 6 tensors are those of {TFLM}, byte for byte, on 3 inputs, "
         f"{BUILT}\n"
         "The network has state, 48 B in 2 tensors (lstm/hidden 16 B, lstm/cell 32 B): carried over 3 "
-        "invocations; after a reset the first 3 inputs gave the first results again.\n"
+        "invocations; after a reset, the first 3 inputs gave the same results again.\n"
         f"{KERNELS}\n{NOT_PROVED}\n"
     )
     refused(call("verify", "zoo:figure1", "--seed", "-1"), 2, "--seed", "verify --help")

@@ -57,10 +57,10 @@ def test_litert_alone_runs_the_network_and_differs_from_tflm() -> None:
         f"TensorFlow Lite Micro, given the same inputs, has {second.value} there, as the program."
     )
     assert fault_of(result) == (
-        "the two reference engines differ from one another, first at operator 0 (CONV_2D); the "
-        "generated C does as TensorFlow Lite Micro, which lowtide follows and which cannot run the "
+        "the two reference engines differ from each other, first at operator 0 (CONV_2D); the "
+        "generated C matches TensorFlow Lite Micro, which lowtide follows but which cannot run the "
         "whole network",
-        "this is no fault of the C; verify the parts that both engines run (--from, --until)",
+        "the C is not at fault; verify the parts that both engines run (--from, --until)",
     )
     found = verified_document(program, result)["mismatch"]["second"]
     assert found == {

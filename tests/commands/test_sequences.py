@@ -85,7 +85,7 @@ def test_what_is_said_of_it() -> None:
         f"({engine_package('tflm')}), byte for byte, on 16 inputs, the C built for this computer with "
         "AddressSanitizer and UndefinedBehaviorSanitizer.\n"
         "The network has state, 48 B in 2 tensors (lstm/hidden 16 B, lstm/cell 32 B): carried over 16 "
-        "invocations; after a reset the first 4 inputs gave the first results again.\n"
+        "invocations; after a reset, the first 4 inputs gave the same results again.\n"
         f"{PORTABLE_RAN}\n{NOT_PROVED}"
     )
     assert verified_document(result.compiled, result)["state"] == {
@@ -96,7 +96,7 @@ def test_what_is_said_of_it() -> None:
     }
     one = checking.verify(_compiled("lstm-gestures"), samples=1)
     assert verified_text(one.compiled, one).endswith(
-        "carried over 1 invocations; after a reset the first input gave the first results again.\n"
+        "carried over 1 invocations; after a reset, the first input gave the same results again.\n"
         f"{PORTABLE_RAN}\n{NOT_PROVED}"
     )
     stateless = checking.verify(_compiled("figure1"), samples=1)

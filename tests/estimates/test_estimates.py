@@ -192,7 +192,7 @@ def test_shapes_that_do_not_fit_together_are_refused() -> None:
     with pytest.raises(UsageError) as error:
         net.conv(net.dense(x, 3), 4)
     assert str(error.value) == (
-        "a tensor of shape (3,) is no map\n  remedy: give one of height, width and channels"
+        "a tensor of shape (3,) is not a feature map\n  remedy: give one of height, width and channels"
     )
 
 

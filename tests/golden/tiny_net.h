@@ -15,17 +15,17 @@
 extern "C" {
 #endif
 
-/* The arena, memory that you give: its bytes, and the alignment of its start. Between two runs, you
- * can use it for something else, after you read the outputs in it. */
+/* The arena, memory that you provide: its size in bytes, and the alignment of its start. Between two
+ * runs, after you read the outputs, you can use it for something else. */
 #define TINY_NET_ARENA_SIZE 148
 #define TINY_NET_ARENA_ALIGN 16
 
-/* The most bytes of stack that these functions take on any core, as GCC 12.2 at -O2
- * compiles them. Add those of interrupts and your callbacks. */
+/* The most stack, in bytes, that these functions use on any core, compiled by GCC 12.2 at -O2.
+ * Add what interrupts and your callbacks use. */
 #define TINY_NET_STACK_BYTES 376
 
-/* You can name sections, in quotes, for all files that include this: TINY_NET_WEIGHTS_SECTION, where
- * weights lie, and TINY_NET_ARENA_SECTION, where the arena does if it is declared as
+/* To place weights and the arena, define section names, in quotes, for all files that include this:
+ * TINY_NET_WEIGHTS_SECTION for the weights, and TINY_NET_ARENA_SECTION for an arena that you declare as
  *     static uint8_t arena[TINY_NET_ARENA_SIZE] TINY_NET_ARENA_PLACED; */
 #ifdef TINY_NET_ARENA_SECTION
 #define TINY_NET_ARENA_PLACED __attribute__((aligned(TINY_NET_ARENA_ALIGN), section(TINY_NET_ARENA_SECTION)))
@@ -48,7 +48,7 @@ extern "C" {
 #define TINY_NET_OUTPUT_0_SCALE 0.00390625f
 #define TINY_NET_OUTPUT_0_ZERO_POINT -128
 
-/* One instance, besides its memory. Its members are private. */
+/* One instance, without the memory that you provide. Its members are private. */
 typedef struct {
     uint8_t *bases[2];
     uint16_t next[4];
@@ -59,15 +59,16 @@ typedef struct {
  * for as long as `m` is used. */
 int tiny_net_init(tiny_net_t *m, void *arena, size_t size);
 
-/* Begin anew; callbacks and inputs stay.
+/* Start over; callbacks and inputs stay set.
  * This network keeps nothing from one run to the next, so there is nothing else to do. */
 int tiny_net_reset(tiny_net_t *m);
 
-/* Where to write input i before each tiny_net_invoke, which may overwrite it; null if there is no such
- * input. */
+/* Returns the address to write input i to before each tiny_net_invoke, which may overwrite it; null if
+ * there is no such input. */
 void *tiny_net_input(tiny_net_t *m, int i);
 
-/* Where output i is after the run, until the next one or the next write to an input. */
+/* Returns the address of output i. It's valid after a run, until the next run or the next write to an
+ * input; null if there is no such output. */
 const void *tiny_net_output(const tiny_net_t *m, int i);
 
 /* Run the network once. */

@@ -15,17 +15,17 @@
 extern "C" {
 #endif
 
-/* The arena, memory that you give: its bytes, and the alignment of its start. Between two runs, you
- * can use it for something else, after you read the outputs in it. */
+/* The arena, memory that you provide: its size in bytes, and the alignment of its start. Between two
+ * runs, after you read the outputs, you can use it for something else. */
 #define TINY_NET_ARENA_SIZE 140
 #define TINY_NET_ARENA_ALIGN 16
 
-/* The most bytes of stack that these functions take on any core, as GCC 12.2 at -O2
- * compiles them. Add those of interrupts and your callbacks. */
+/* The most stack, in bytes, that these functions use on any core, compiled by GCC 12.2 at -O2.
+ * Add what interrupts and your callbacks use. */
 #define TINY_NET_STACK_BYTES 424
 
-/* You can name sections, in quotes, for all files that include this: TINY_NET_WEIGHTS_SECTION, where
- * weights lie, and TINY_NET_ARENA_SECTION, where the arena does if it is declared as
+/* To place weights and the arena, define section names, in quotes, for all files that include this:
+ * TINY_NET_WEIGHTS_SECTION for the weights, and TINY_NET_ARENA_SECTION for an arena that you declare as
  *     static uint8_t arena[TINY_NET_ARENA_SIZE] TINY_NET_ARENA_PLACED; */
 #ifdef TINY_NET_ARENA_SECTION
 #define TINY_NET_ARENA_PLACED __attribute__((aligned(TINY_NET_ARENA_ALIGN), section(TINY_NET_ARENA_SECTION)))
@@ -57,11 +57,11 @@ extern "C" {
 typedef lt_pull tiny_net_pull_t;
 
 /* int take(void *context, int output, int row, const void *from): take row `row` of output `output`
- * from `from`, where it is during the call only; return LT_OK, or anything else to abort the run.
+ * from `from`, which is valid during the call only; return LT_OK, or anything else to abort the run.
  * The rows of each output come in order. */
 typedef lt_take tiny_net_take_t;
 
-/* One instance, besides its memory. Its members are private. */
+/* One instance, without the memory that you provide. Its members are private. */
 typedef struct {
     lt_stream stream;
     uint8_t *bases[2];
@@ -73,7 +73,7 @@ typedef struct {
  * for as long as `m` is used. */
 int tiny_net_init(tiny_net_t *m, void *arena, size_t size);
 
-/* Begin anew; callbacks and inputs stay. Aborts a run in progress.
+/* Start over; callbacks and inputs stay set. Aborts a run in progress.
  * This network keeps nothing from one run to the next, so there is nothing else to do. */
 int tiny_net_reset(tiny_net_t *m);
 
@@ -83,7 +83,7 @@ int tiny_net_set_pull(tiny_net_t *m, tiny_net_pull_t pull, void *context);
 /* Set the callback that takes the rows of the outputs. */
 int tiny_net_set_take(tiny_net_t *m, tiny_net_take_t take, void *context);
 
-/* Instead of tiny_net_invoke, rows can be given as they come:
+/* Instead of calling tiny_net_invoke, you can give rows as they arrive:
  *
  *     tiny_net_begin(m);
  *     while (tiny_net_rows_wanted(m) > 0) {
@@ -91,17 +91,18 @@ int tiny_net_set_take(tiny_net_t *m, tiny_net_take_t take, void *context);
  *         tiny_net_row_done(m);
  *     }
  *
- * The arena is in use all the while. None of these functions may be called from a callback. */
+ * The arena is in use until the run ends. Don't call any of these functions from a callback. */
 
 /* Begin a run, and abort a run in progress. tiny_net_init and tiny_net_reset abort one, too. */
 int tiny_net_begin(tiny_net_t *m);
 
 /* How many rows the run still needs: TINY_NET_INPUT_0_ROWS when it has begun, 0 when its outputs are
- * there, or when a callback aborted it. */
+ * ready, or when a callback aborted it. */
 int tiny_net_rows_wanted(const tiny_net_t *m);
 
-/* Where the next row goes, TINY_NET_INPUT_0_ROW_BYTES bytes, aligned as its type is: by whatever writes
- * it, in any order, until tiny_net_row_done. Null if no row is wanted. */
+/* Returns the address to write the next row to: TINY_NET_INPUT_0_ROW_BYTES bytes, aligned for their
+ * type. You can write them by any means, in any order. Then call tiny_net_row_done. Null if no
+ * row is wanted. */
 void *tiny_net_next_row(tiny_net_t *m);
 
 /* Call this when you have written that row: it runs as far as the row allows. */

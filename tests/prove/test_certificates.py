@@ -177,9 +177,9 @@ def test_what_else_makes_another_bundle() -> None:
     missing = {name: code for name, code in made.files.items() if name != "figure1.h"}
     for files, why in (
         (small, "not proved"),
-        (runtime, "lt_conv_packed.c is not the runtime's"),
+        (runtime, "lt_conv_packed.c differs from the tested runtime's"),
         (missing, "the bundle lacks 'figure1.h'"),
-        (comment, r"it says files\.figure1\.c is"),  # another file, though as good as this one
+        (comment, r"it says that files\.figure1\.c is"),  # another file, though as good as this one
     ):
         with pytest.raises(RefusedError, match=why):
             check(document, source, files)

@@ -60,7 +60,7 @@ def test_the_verdict_on_a_part_that_was_asked_about() -> None:
     short = fit("STM32F072RB", "not", 30 << 10)
     assert verdict(big, mcu=big) == "Fits STM32L432KC with 34 KiB of RAM to spare"
     assert verdict(big, short, mcu=short) == (
-        "Does not fit STM32F072RB: 14 KiB of RAM too little; it fits a 64 KiB part (STM32L432KC)"
+        "Does not fit STM32F072RB: 14 KiB of RAM missing; it fits a 64 KiB part (STM32L432KC)"
     )
     figures = reported().figures
     assert verdict(short) == (
@@ -122,7 +122,7 @@ def test_every_way_says_what_became_of_the_largest_tensors() -> None:
     assert others[0].key == "order"
     step = first.steps[first.shown.peak_slot]
     assert others[0].why.startswith(
-        f"TensorFlow Lite Micro's peak is while {step} runs, with {first.shown.peak_bytes:,} B in memory"
+        f"TensorFlow Lite Micro peaks while {step} runs, with {first.shown.peak_bytes:,} B in memory"
     )
     for view in others[1:]:
         assert view.why.startswith("TensorFlow Lite Micro has ")

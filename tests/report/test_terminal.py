@@ -33,7 +33,7 @@ def test_a_table_fits_and_says_what_it_leaves_out(
     left_out = [c.rstrip(".") for c in _COLUMNS if c.rstrip(".") not in lines[1]]
     assert shown[:2] == ["step", "operator"]
     if left_out:
-        assert lines[-1] == f"(left out, as the terminal is narrow: {', '.join(left_out)})"
+        assert lines[-1] == f"(the terminal is too narrow for: {', '.join(left_out)})"
     else:
         assert not lines[-1].startswith("(")
     assert bool(left_out) == (across < 78)

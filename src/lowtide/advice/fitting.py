@@ -89,13 +89,13 @@ class Fit:
                 )
                 if spare < 0
             ]
-            return f"does not fit {name}: {' and '.join(short)} too little"
-        how = ["its input streamed"] if self.streamed else []
+            return f"does not fit {name}: {' and '.join(short)} missing"
+        how = ["with its input streamed"] if self.streamed else []
         if self.way == "other kernels":
-            how.append("with the kernels of any core")
+            how.append("with portable kernels")
         if self.way == "more work":
             more = math.ceil((self.overhead - 1) * 100)
-            how.append(f"at +{more} % work" if more > 0 else "in lean form")
+            how.append(f"at +{more} % work" if more > 0 else "with lean kernels")
         ways = "".join(f", {each}" for each in how) + ("," if how else "")
         return f"fits {name}{ways} with {_size(self.spare_ram_bytes)} of RAM to spare"
 

@@ -42,14 +42,14 @@ def within_part(
     most = program.ram_bytes - missing
     if most <= 0:
         raise InfeasibleError(
-            f"{mcu.name} has {mcu.ram_bytes:,} B of RAM, too little for stack and instance alone",
-            "`lowtide fit` lists the microcontrollers that it fits",
+            f"{mcu.name} has {mcu.ram_bytes:,} B of RAM, too little even for stack and instance",
+            "run `lowtide fit` to see which microcontrollers the network fits",
         )
     if figures.flash_bytes > mcu.flash_bytes:  # no plan makes up for that
         raise InfeasibleError(
             f"{mcu.name} is too small: {missing:,} B of RAM and "
-            f"{figures.flash_bytes - mcu.flash_bytes:,} B of flash are missing, as predicted",
-            "`lowtide fit` lists the microcontrollers that it fits",
+            f"{figures.flash_bytes - mcu.flash_bytes:,} B of flash are missing (predicted)",
+            "run `lowtide fit` to see which microcontrollers the network fits",
         )
     try:
         return make(replace(options, max_ram=most))

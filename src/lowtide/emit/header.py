@@ -120,17 +120,17 @@ def header(assembly: Assembly, name: str, origin: Origin | None = None) -> str:
 extern "C" {{
 #endif
 
-/* The arena, memory that you give: its bytes, and the alignment of its start. Between two runs, you
- * can use it for something else, after you read the outputs in it. */
+/* The arena, memory that you provide: its size in bytes, and the alignment of its start. Between two
+ * runs, after you read the outputs, you can use it for something else. */
 #define {upper}_ARENA_SIZE {max(1, assembly.arena_bytes)}
 #define {upper}_ARENA_ALIGN {assembly.align}
 
-/* The most bytes of stack that these functions take on {_core(assembly)}, as {compiler()}
- * compiles them. Add those of interrupts and your callbacks. */
+/* The most stack, in bytes, that these functions use on {_core(assembly)}, compiled by {compiler()}.
+ * Add what interrupts and your callbacks use. */
 #define {upper}_STACK_BYTES {stack_bytes(assembly, how.header)}
 
-/* You can name sections, in quotes, for all files that include this: {upper}_WEIGHTS_SECTION, where
- * weights lie, and {upper}_ARENA_SECTION, where the arena does if it is declared as
+/* To place weights and the arena, define section names, in quotes, for all files that include this:
+ * {upper}_WEIGHTS_SECTION for the weights, and {upper}_ARENA_SECTION for an arena that you declare as
  *     static uint8_t arena[{upper}_ARENA_SIZE] {upper}_ARENA_PLACED; */
 {placed(name, "ARENA", f"aligned({upper}_ARENA_ALIGN)")}""",
         *([_state(assembly, name)] if assembly.variables else []),
@@ -138,7 +138,7 @@ extern "C" {{
         *([] if graph.hop is None else [_hops(graph.hop, upper)]),
         *_callback_types(name, how),
         f"""\
-/* One instance, besides its memory. Its members are private. */
+/* One instance, without the memory that you provide. Its members are private. */
 typedef struct {{
 {how.member}
     uint8_t *bases[{assembly.bases}];
@@ -178,9 +178,9 @@ def placed(name: str, what: str, also: str = "") -> str:
 
 def _state(assembly: Assembly, name: str) -> str:
     """What the network remembers, and what of it outlives what."""
-    after = f"after {name}_init or without: over a deep sleep, for example."
+    after = f"with or without\n * a call of {name}_init: to keep it over a deep sleep, for example."
     if assembly.graph.hop is not None:
-        after = f"with `m`, which says how much is known:\n * {name}_init begins a new window."
+        after = f"together with `m`,\n * which tracks the window: {name}_init begins a new one."
     upper, tensors = name.upper(), assembly.program_graph.tensors
     kept = "\n".join(
         f" *     {v.offset}: {tensors[v.tensor].dtype.name}, {v.size} bytes: "
@@ -189,16 +189,18 @@ def _state(assembly: Assembly, name: str) -> str:
     )
     size = sum(v.size for v in assembly.variables)
     more = assembly.state_bytes - size
-    room = f" * The other {more} bytes are room, for newest rows above all, and are not kept.\n"
+    room = (
+        f" * The other {more} bytes are working space, mainly for newest rows, and are not kept.\n"
+    )
     return f"""\
-/* The state, also memory that you give: what the network keeps from one run to the next.
+/* The state, also memory that you provide: what the network keeps from one run to the next.
  *
 {kept}
  *
 {room if more else ""}\
  * A complete run leaves it as the next one needs it. After a run that a callback aborted, or that you
- * did not finish, it is undefined until {name}_reset. Between two runs it may be copied, and copied
- * back before another run, {after} */
+ * did not finish, it is undefined until {name}_reset. Between two runs, you can copy it away. Copy it
+ * back before the next run, {after} */
 #define {upper}_STATE_SIZE {assembly.state_bytes}
 #define {upper}_STATE_ALIGN {assembly.state_align}"""
 
@@ -206,10 +208,10 @@ def _state(assembly: Assembly, name: str) -> str:
 def _hops(hop: Hop, upper: str) -> str:
     """What is said of a window that slides."""
     return f"""\
-/* Input 0 is a window that slides. The first outputs are there when all its {hop.rows} rows were given,
- * then others after every {hop.new} rows: those of the {hop.rows} rows that came last, to the last bit.
- * A reset begins a new window, and so does a run that is aborted. No row may be missing: after one
- * that was lost, reset. Callbacks are asked for rows by their numbers in the window. */
+/* Input 0 is a sliding window. The first outputs are ready after all its {hop.rows} rows, and new ones
+ * after every {hop.new} more rows: bit-exact to a run on the latest {hop.rows} rows. A reset or an
+ * aborted run begins a new window. Don't skip rows: if one is lost, reset. Callbacks get row numbers
+ * within the window. */
 #define {upper}_HOP_ROWS {hop.new}"""
 
 
@@ -220,7 +222,7 @@ def _callback_types(name: str, how: Modes) -> list[str]:
 typedef lt_pull {name}_pull_t;"""
     take = f"""\
 /* int take(void *context, int output, int row, const void *from): take row `row` of output `output`
- * from `from`, where it is during the call only; return LT_OK, or anything else to abort the run.
+ * from `from`, which is valid during the call only; return LT_OK, or anything else to abort the run.
  * The rows of each output come in order. */
 typedef lt_take {name}_take_t;"""
     return [pull] * how.pulled + [take] * how.given
@@ -237,16 +239,16 @@ def _set_up(assembly: Assembly, name: str) -> str:
  * for as long as `m` is used. */
 int {name}_init({name}_t *m, void *arena, size_t size);
 
-/* Begin anew; callbacks and inputs stay.{begins}
+/* Start over; callbacks and inputs stay set.{begins}
  * This network keeps nothing from one run to the next, so there is nothing else to do. */
 int {name}_reset({name}_t *m);"""
     return f"""\
 /* Set up `m` to use `arena`, {arena},
  * and `state`, of `state_size` >= {upper}_STATE_SIZE bytes, aligned to {upper}_STATE_ALIGN, for as
- * long as `m` is used. If they overlap, it returns LT_ERROR_STATE. It sets the state to its start. */
+ * long as `m` is used. If they overlap, it returns LT_ERROR_STATE. It initialises the state. */
 int {name}_init({name}_t *m, void *arena, size_t size, void *state, size_t state_size);
 
-/* Set the state to its start; callbacks and inputs stay.{begins} */
+/* Set the state to its initial values; callbacks and inputs stay set.{begins} */
 int {name}_reset({name}_t *m);"""
 
 
@@ -254,8 +256,8 @@ def _exchange(name: str, how: Modes) -> list[str]:
     """How inputs come in and outputs go out."""
     if how.const:
         given = f"""\
-/* Set the address of input i. It must stay readable and unchanged during {name}_invoke, and be
- * aligned as its type is. */
+/* Set the address of input i. The input must stay readable and unchanged during {name}_invoke, and be
+ * aligned for its type. */
 int {name}_set_input({name}_t *m, int i, const void *data);"""
     elif how.pulled:
         given = f"""\
@@ -263,8 +265,8 @@ int {name}_set_input({name}_t *m, int i, const void *data);"""
 int {name}_set_pull({name}_t *m, {name}_pull_t pull, void *context);"""
     else:
         given = f"""\
-/* Where to write input i before each {name}_invoke, which may overwrite it; null if there is no such
- * input. */
+/* Returns the address to write input i to before each {name}_invoke, which may overwrite it; null if
+ * there is no such input. */
 void *{name}_input({name}_t *m, int i);"""
     if how.given:
         taken = f"""\
@@ -272,7 +274,8 @@ void *{name}_input({name}_t *m, int i);"""
 int {name}_set_take({name}_t *m, {name}_take_t take, void *context);"""
     else:
         taken = f"""\
-/* Where output i is after the run, until the next one or the next write to an input. */
+/* Returns the address of output i. It's valid after a run, until the next run or the next write to an
+ * input; null if there is no such output. */
 const void *{name}_output(const {name}_t *m, int i);"""
     return [given, taken]
 
@@ -294,9 +297,9 @@ def _slices(assembly: Assembly, name: str, how: Modes) -> str:
     )
     return f"""
 
-/* Run the network in slices: LT_MORE until the run is done, then LT_OK. A slice runs steps until they
- * come to about `budget` instructions, as predicted, and at least one step. The arena is in use all the
- * while, and inputs stay as they were given. {name}_init, {name}_reset and {name}_invoke
+/* Run the network in slices: returns LT_MORE until the run is done, then LT_OK. A slice runs at least
+ * one step, and ends after about `budget` instructions, as predicted. The arena is in use until the run
+ * is done, and inputs stay as they were given. {name}_init, {name}_reset and {name}_invoke
  * abort a run in progress.{rows} */
 int {name}_invoke_some({name}_t *m, uint32_t budget);
 
@@ -310,7 +313,7 @@ typedef int (*{name}_made_t)(void *context, int op, int row);
 #define {name.upper()}_OPERATORS \\
     {{{types}}}
 
-/* The same, and `made` is told of each step: for progress, or to end slices by a clock. */
+/* The same, but calls `made` after each step: to show progress, or to end slices by a clock. */
 int {name}_invoke_watched({name}_t *m, uint32_t budget, {name}_made_t made, void *context);"""
 
 
@@ -321,7 +324,7 @@ def _pushed(name: str, hops: bool) -> str:
     if hops:
         wanted = f"{wanted} of the first window, then\n * {upper}_HOP_ROWS,"
     return f"""\
-/* Instead of {name}_invoke, rows can be given as they come:
+/* Instead of calling {name}_invoke, you can give rows as they arrive:
  *
  *     {name}_begin(m);
  *     while ({name}_rows_wanted(m) > 0) {{
@@ -329,17 +332,18 @@ def _pushed(name: str, hops: bool) -> str:
  *         {name}_row_done(m);
  *     }}
  *
- * The arena is in use all the while. None of these functions may be called from a callback. */
+ * The arena is in use until the run ends. Don't call any of these functions from a callback. */
 
 /* Begin a run, and abort a run in progress. {name}_init and {name}_reset abort one, too. */
 int {name}_begin({name}_t *m);
 
 /* How many rows the run still needs: {wanted} when it has begun, 0 when its outputs are
- * there, or when a callback aborted it. */
+ * ready, or when a callback aborted it. */
 int {name}_rows_wanted(const {name}_t *m);
 
-/* Where the next row goes, {upper}_INPUT_0_ROW_BYTES bytes, aligned as its type is: by whatever writes
- * it, in any order, until {name}_row_done. Null if no row is wanted. */
+/* Returns the address to write the next row to: {upper}_INPUT_0_ROW_BYTES bytes, aligned for their
+ * type. You can write them by any means, in any order. Then call {name}_row_done. Null if no
+ * row is wanted. */
 void *{name}_next_row({name}_t *m);
 
 /* Call this when you have written that row: it runs as far as the row allows. */

@@ -80,9 +80,9 @@ def _why_not(name: str) -> str:
     """What a name would meet, or a file of that name; "" if nothing. File names may ignore case."""
     low = name.lower()
     if low in ("lt", "lowtide") or low.startswith(("lt_", "lowtide_")):
-        return "is a name of the runtime's"
+        return "is a name that the runtime uses"
     if name in _TAKEN:
-        return f"would make the C type {name}_t anew"
+        return f"would redefine the C type {name}_t"
     if low in HEADERS:
         return f"would hide the system's header <{low}.h>"
     return ""

@@ -62,14 +62,14 @@ def paragraph(found: tuple[Gain, ...]) -> str:
     return f"""
 ## For one core
 
-This program runs on any core. Made for one, it has kernels of that core's own:
+This program runs on any core. If you build it for one core, it uses that core's own kernels:
 
-| | fewer instructions | weights and tables, bytes, as it is | made for the core |
+| | fewer instructions | weights and tables now, bytes | built for the core, bytes |
 | --- | ---: | ---: | ---: |
 {rows}
 
-Instructions are predicted and bytes computed, both operator by operator, without the step program;
-`lowtide run` measures them. The arena may differ, too.
+Instructions are predicted and bytes are computed, operator by operator, without the step program. To
+measure them, use `lowtide run`. The size of the arena can change, too.
 """
 
 

@@ -61,7 +61,7 @@ Made of `{self.file}`, SHA-256 `{self.digest}`, by lowtide {self.version}:
 
     {self.command(*more)}
 
-`lowtide check {shlex.quote(self.file)} --bundle FOLDER` says whether it is what that makes today.
+`lowtide check {shlex.quote(self.file)} --bundle FOLDER` checks whether the files are up to date.
 """
 
 

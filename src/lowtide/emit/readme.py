@@ -34,14 +34,14 @@ def readme(
     tables = sum(size for is_weights, size in constants(assembly) if not is_weights)
     how = modes(assembly)
     if const:
-        inputs = f"""Inputs stay where they are: give each one's address with `{name}_set_input`.
-They are only read."""
+        inputs = f"""Inputs stay where they are: set each one's address with `{name}_set_input`.
+The program only reads them."""
         give = "\n".join(
             f"    {name}_set_input(&net, {i}, input_{i});" for i in range(len(graph.inputs))
         )
     elif how.pulled:
         pushed = f"""
-Or give rows as they come:
+Or give rows as they arrive:
 
     {name}_begin(&net);
     while ({name}_rows_wanted(&net) > 0) {{
@@ -49,14 +49,15 @@ Or give rows as they come:
         {name}_row_done(&net); /* computes what this row allows */
     }}
 
-`{name}_push_rows(&net, rows, n)` does the same with rows that lie elsewhere, and copies them."""
+`{name}_push_rows(&net, rows, n)` does the same for rows elsewhere in memory, which it copies."""
         inputs = f"""The program asks for the rows of the inputs, in order, as it needs them. Your
 callback writes each row to the address that it gets.{pushed if how.pushes else ""}"""
         if graph.hop is not None:
             inputs += f"""
 
 The input is a sliding window. The program first needs all of its {graph.hop.rows} rows, then
-{graph.hop.new} for each run. The outputs are those of the latest rows. If a row is lost, reset."""
+{graph.hop.new} for each run. The outputs are those of the latest rows. If a row is lost, call
+`{name}_reset(&net)`."""
         give = f"    {name}_set_pull(&net, your_pull, your_context); /* once */"
     else:
         kept = (
@@ -119,12 +120,12 @@ that you give it, so one program can contain several networks, or several instan
 | --- | ---: | --- |
 | arena | {assembly.arena_bytes} | exact for {_target(assembly)}; tensors and scratch memory |
 {_state_rows(assembly)}| `{name}_t` | | `sizeof({name}_t)`; `lowtide run` counts it as bss |
-| stack | {stack_bytes(assembly, how.header)} | at most, by {compiler()}; callbacks are not counted |
+| stack | {stack_bytes(assembly, how.header)} | at most, compiled by {compiler()}; without callbacks |
 | weights, in flash | {weights} | exact |
 | tables of constants, in flash | {tables} | exact, without the step program |
 | code and step program, in flash | | depends on the compiler; measure it with `lowtide run` |
 
-To place weights or the arena elsewhere, compile with the names of sections in your linker script:
+To place weights or the arena elsewhere, compile with the names of sections from your linker script:
 
     -D{upper}_WEIGHTS_SECTION='".qspi"' -D{upper}_ARENA_SECTION='".bss.dtcm"'
 {paragraph(saved)}
@@ -145,14 +146,14 @@ def build(kernels: Iterable[str]) -> str:
     return f"""\
 ## Build
 
-Compile every `.c` file of this folder with your program, for example:
+Compile every `.c` file in this folder with your program, for example:
 
     cc -std=c99 -O2 -ffunction-sections -fdata-sections -c *.c
 
 Link with `-Wl,--gc-sections`. One program can contain several bundles, in one folder or in several, as
-objects or as libraries; the linker takes the runtime once. If it says that
+objects or as libraries; the linker takes the runtime once. If it reports that
 `lt_runtime_of_all_must_be_...` is undefined or was discarded, the bundles come from different versions
-of lowtide. Make all of them with the same version.
+of lowtide. Generate all of them with the same version.
 
 {listed(kernels)}
 """
@@ -169,7 +170,7 @@ def _state(assembly: Assembly, name: str) -> tuple[str, str]:
     size = sum(v.size for v in assembly.variables)
     room = assembly.state_bytes - size
     more = (
-        f" `state` has {room} bytes more, for the newest rows of a run above all." if room else ""
+        f" `state` also has {room} bytes of working space, mainly for newest rows." if room else ""
     )
     return (
         declared,

@@ -42,9 +42,9 @@ def check_names(name: str, members: Sequence[str]) -> None:
     for text, number in Counter(folded).items():
         if number > 1:
             raise UsageError(
-                f"in one folder, {text!r} would be the name of {number} things",
-                "give each network's file a name of its own, or change --name, which is what all of "
-                "them are called together",
+                f"{text!r} would name {number} things in one folder",
+                "give each network's file a different name, or change --name, which names the whole "
+                "bundle",
             )
 
 
@@ -102,18 +102,18 @@ def _header(name: str, members: Sequence[Member], command: str) -> str:
 extern "C" {{
 #endif
 
-/* The arena of all networks: as large, and aligned, as the most demanding one needs. Each with an arena
- * of its own, they need {apart} bytes. A network has the arena from the first write to its inputs, or
- * the first row, until you read its outputs. Then it is another's turn. */
+/* The arena of all networks, with the size and alignment that the most demanding one needs. With an
+ * arena each, they would need {apart} bytes. A network uses the arena from the first write to its
+ * inputs, or the first row, until you read its outputs. Then it's another network's turn. */
 #define {upper}_ARENA_SIZE {max(1, arena_bytes(assemblies))}
 #define {upper}_ARENA_ALIGN {max(assembly.align for assembly in assemblies)}
 {placed(name, "ARENA", f"aligned({upper}_ARENA_ALIGN)")}
 
 #if {larger}
-#error "a network was generated again: generate all of them together"
+#error "a network was regenerated alone: generate all of them together"
 #endif
 
-/* Bytes of stack that the functions of any of them take at most, as each one's header says it. */
+/* The most stack, in bytes, that any of their functions use, as each network's header says. */
 #define {upper}_STACK_BYTES {max(member.stack_bytes for member in members)}
 
 /* All networks, each with its state if it has one. */
@@ -154,8 +154,9 @@ def _readme(name: str, members: Sequence[Member], files: Mapping[str, bytes], co
     )
     return f"""# {name}
 
-C99 code of networks that share one arena, made by lowtide. They take turns: `{name}.h` has the arena and
-all {len(members)} networks. Each one's page ({first}.md) says how its inputs and outputs are exchanged.
+C99 code of networks that share one arena, made by lowtide. They take turns: `{name}.h` has the
+arena and all {len(members)} networks. Each network's page, such as {first}.md, says how to give its
+inputs and read its outputs.
 
 {build(set(files) - own)}
 ## Call
@@ -168,9 +169,9 @@ all {len(members)} networks. Each one's page ({first}.md) says how its inputs an
     {name}_init(&all, arena, sizeof arena); /* once; returns LT_OK on success */
 {turns}
 
-A network has the arena from the first write to its inputs, or its first row, until you read its outputs.
-What it remembers is in its state, which the others don't touch. To put a state elsewhere, declare
-networks and states yourself, and call each network's own `init` with the same arena.
+A network uses the arena from the first write to its inputs, or its first row, until you read its
+outputs. What it keeps between runs is in its state, which the others don't touch. To put a state
+elsewhere, declare networks and states yourself, and call each network's own `init` with the same arena.
 
 ## Memory
 
@@ -185,7 +186,7 @@ Made by lowtide {version("lowtide")}:
 
     {command}
 
-For each model, `lowtide check MODEL --bundle FOLDER` says whether its files are what is made today.
+For each model, `lowtide check MODEL --bundle FOLDER` checks whether its files are up to date.
 
 ## Licence
 

@@ -166,7 +166,8 @@ class Shapes:
         shape = self.shape(x)
         if len(shape) != 3:
             raise UsageError(
-                f"a tensor of shape {shape} is no map", "give one of height, width and channels"
+                f"a tensor of shape {shape} is not a feature map",
+                "give one of height, width and channels",
             )
         return shape
 

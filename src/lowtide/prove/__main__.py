@@ -19,16 +19,16 @@ def main(words: list[str]) -> int:
     to standard error."""
     try:
         if len(words) != 3:
-            raise UsageError("three words are needed", "name a certificate, a model and a bundle")
+            raise UsageError(
+                "three arguments are needed", "give a certificate, a model and a bundle"
+            )
         certificate, model, bundle = map(Path, words)
         try:
             document = json.loads(certificate.read_bytes())
             source = model.read_bytes()
             files = files_below(bundle)
         except (OSError, ValueError) as error:
-            raise UsageError(
-                f"cannot read what is to be checked: {error}", "check the paths"
-            ) from None
+            raise UsageError(f"cannot read a file to check: {error}", "check the paths") from None
         made = check(document if isinstance(document, dict) else {}, source, files)
     except LowtideError as error:
         print(error, file=sys.stderr)

@@ -127,7 +127,7 @@ def files_below(folder: Path) -> dict[str, bytes]:
     for path in sorted(folder.rglob("*.[ch]")):
         content = path.read_bytes()
         if found.setdefault(path.name, content) != content:
-            raise _refused(f"there are two files {path.name}, which differ")
+            raise _refused(f"two different files have the name {path.name}")
     return found
 
 
@@ -135,24 +135,24 @@ def check(document: Mapping[str, Any], source: bytes, files: Mapping[str, bytes]
     """The certificate that is made anew of the model `source` and the bundle `files`. Raises
     RefusedError if `document` is not the same."""
     if document.get("schema") != SCHEMA:
-        raise _refused(f"its schema is {document.get('schema')!r}, and not {SCHEMA!r}")
+        raise _refused(f"its schema is {document.get('schema')!r}, not {SCHEMA!r}")
     try:
         said = _said_of(document)
     except (LookupError, TypeError, ValueError, AttributeError) as failure:
         raise _refused(f"its hints cannot be read: {type(failure).__name__}: {failure}") from None
     model = document.get("model")
     if model != {"sha256": _digest(source)}:
-        raise _refused(f"it is of another model: {model}")
+        raise _refused(f"it is for another model: {model}")
     made: dict[str, Any] = json.loads(json.dumps(certificate(source, files, said)))
     for where, found, now in _differences(document, made):
-        raise _refused(f"it says {where} is {found}, and it is {now}")
+        raise _refused(f"it says that {where} is {found}, but it is {now}")
     return made
 
 
 def _refused(why: str) -> RefusedError:
     return RefusedError(
         f"not proved: {why}",
-        "compile the model again, and prove what comes out; if it is refused again, report a fault",
+        "compile the model again and prove the new bundle; if that fails too, report a fault of lowtide",
     )
 
 
@@ -166,7 +166,7 @@ def _runtime(files: Mapping[str, bytes], wanted: Sequence[str]) -> frozenset[str
     for name, content in files.items():
         if name.endswith((".c", ".h")) and name not in wanted and name in library:
             if content.decode("utf-8", "replace").replace("\r\n", "\n") != library[name]:
-                raise NotProvedError(f"{name} is not the runtime's, which was tested")
+                raise NotProvedError(f"{name} differs from the tested runtime's")
             found.add(name)
     return frozenset(found)
 

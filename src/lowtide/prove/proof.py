@@ -122,10 +122,10 @@ def prove(
         bundle = read(files[f"{name}.c"].decode(), files[f"{name}.h"].decode(), name)
         return _proved(graph, bundle, claims, heard)
     except (NotProvedError, UnreadableError) as failure:
-        raise ProofError(f"the program that was made is not proved: {failure}") from None
+        raise ProofError(f"the generated program is not proved: {failure}") from None
     except (ArithmeticError, LookupError, ValueError, TypeError) as failure:
         told = f"{type(failure).__name__}: {failure}"
-        raise ProofError(f"the program that was made cannot be proved: {told}") from failure
+        raise ProofError(f"the generated program cannot be proved: {told}") from failure
 
 
 def _proved(graph: Graph, bundle: Bundle, claims: Claims, heard: Heard | None) -> Proof:
@@ -137,7 +137,7 @@ def _proved(graph: Graph, bundle: Bundle, claims: Claims, heard: Heard | None) -
     ends = (end.bytes for end in (*bundle.inputs, *bundle.outputs))
     if bundle.arena + bundle.state + len(bundle.constants) + sum(ends) > _MOST_BYTES:
         too_large = (
-            f"it has more than {_MOST_BYTES >> 20} MiB of memory, whose labels take 8 times as much"
+            f"it has more than {_MOST_BYTES >> 20} MiB of memory, and a proof takes 8 times as much"
         )
         return Proof(False, False, left_out=(too_large,))
     symbols = Symbols()

@@ -469,14 +469,14 @@ prove/moved.py, those with windows in prove/windows.py, those that remember in p
 DATA_DEPENDENT: Mapping[str, str] = {
     **dict.fromkeys(
         ("GATHER", "EMBEDDING_LOOKUP"),
-        "an index that is out of range is taken to be the nearest in range (lt_lookup.h)",
+        "an index that is out of range is clamped to the nearest in range (lt_lookup.h)",
     ),
     **dict.fromkeys(
         ("LOGISTIC", "TANH", "UNIDIRECTIONAL_SEQUENCE_LSTM"),
         "an index of 255 or more takes the greatest value of a table of 256 (lt_unary.h), or is a byte",
     ),
-    "SOFTMAX": "an index is below what the table reaches, or has 9 bits, of 513 entries (lt_softmax.h)",
-    "LOG_SOFTMAX": "an index is below what the tables reach, or not used (lt_log_softmax.h)",
+    "SOFTMAX": "an index is below the table's end, or has 9 bits, for 513 entries (lt_softmax.h)",
+    "LOG_SOFTMAX": "an index is below the tables' end, or is not used (lt_log_softmax.h)",
     "SignalPCAN": "a number has at most 32 bits, and the table 4 entries for each (lt_filter_bank.h)",
     "SignalFilterBankLog": "an index has 7 bits, and the table 129 entries (lt_filter_bank.h)",
     "DYNAMIC_UPDATE_SLICE": "a box that would reach beyond the tensor is moved back (lt_update.h)",

@@ -16,12 +16,12 @@ from lowtide.report.fields import fields_of
 from lowtide.report.text import amount
 
 _WHY: Final[dict[Kind, str]] = {
-    "quantized-io": "The model converts its input or output from or to float. If you give and take the "
-    "integers that it computes with, these tensors are a quarter as large, or gone.",
-    "streamed": "You give the input row by row, as a camera or a microphone does, so it is never in "
+    "quantized-io": "The model converts its input from float, or its output to float. If you pass the "
+    "integers that it computes with, these tensors shrink to a quarter, or disappear.",
+    "streamed": "You give the input row by row, as a camera or a microphone does, so that it's never in "
     "memory as a whole.",
-    "strips": "Stages that run in strips of columns keep less of each tensor, and recompute some of it.",
-    "core": "lowtide chooses kernels and the order of weights for that core only.",
+    "strips": "Stages that run in strips of columns keep less of each tensor, but compute some twice.",
+    "core": "lowtide chooses kernels and the weights' layout for that core only.",
 }
 """Of what `advising` plans; a report says it below each."""
 
@@ -69,13 +69,13 @@ def hint_documents(hints: Sequence[Hint], command: Callable[[Hint], str]) -> lis
 
 
 _HOW: Final[dict[Kind, str]] = {
-    "quantized-io": "with integers in and out",
+    "quantized-io": "with integer inputs and outputs",
     "streamed": "with the input given row by row",
     "strips": f"at up to {MORE_WORK:g} times the work",
     "core": "if built for {core} only",
     "rows": "with rows of operators interleaved",
     "simplify": "with constant channels removed",
-    "compile": "as C",
+    "compile": "in C",
     "reorder": "with operators in their best order",
 }
 
@@ -84,7 +84,7 @@ def hint_gain(hint: Hint) -> str:
     """What it brings, and by what, as "about 65,100 B (85 %) less RAM, the input given row by row"."""
     if hint.kind == "compile":
         needed = _rounded(hint.ram_before - hint.ram_saved)
-        return f"as C, about {amount(needed)} of RAM instead of TFLM's {amount(hint.ram_before)}"
+        return f"in C, about {amount(needed)} of RAM instead of TFLM's {amount(hint.ram_before)}"
     parts = []
     if hint.less_ram >= WORTH:
         saved = f"about {amount(_rounded(hint.ram_saved))}" if hint.estimated else ""
@@ -124,9 +124,9 @@ def fit_remedy(
         found.append(f"{' '.join(way.flags)} ({needs} of arena and state{work})")
     text = f"add {', or '.join(found)}" if found else ""
     if part is not None:
-        take = f"take --mcu {part.name}, which has {size_text(part.ram_bytes)} of RAM and "
+        take = f"use --mcu {part.name}, which has {size_text(part.ram_bytes)} of RAM and "
         take += (
-            f"{'its flash outside' if part.external else size_text(part.flash_bytes) + ' of flash'}"
+            f"{'external flash' if part.external else size_text(part.flash_bytes) + ' of flash'}"
         )
         take += f", in place of {instead}" if instead else ""
         text = f"{text}; or {take}" if text else take
@@ -140,13 +140,13 @@ def gain(entry: Advice) -> str:
     if entry.ram_saved > 0:
         parts.append(f"saves {amount(entry.ram_saved)} of RAM")
     elif entry.ram_saved < 0:
-        parts.append(f"takes {amount(-entry.ram_saved)} of RAM more")
+        parts.append(f"takes {amount(-entry.ram_saved)} more RAM")
     saved, after = entry.instructions_saved, entry.instructions
     if saved is not None and after is not None:
         share = saved / (saved + after)
         if abs(share) >= 0.005:
             words = "fewer" if share > 0 else "more"
-            parts.append(f"{abs(share):.1%} {words} instructions, predicted")
+            parts.append(f"{abs(share):.1%} {words} instructions (predicted)")
     return f"{flags}: {', '.join(parts)}"
 
 

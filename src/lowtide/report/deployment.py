@@ -23,10 +23,12 @@ if TYPE_CHECKING:  # compiling needs nothing that runs programs
     from lowtide.commands.checking import Ran, Verified
 
 NOT_PROVED = (
-    "Not proved: other inputs, and what another compiler makes of the C, which `lowtide run` compares "
+    "Not proved: other inputs, and the C as another compiler builds it. `lowtide run` compares outputs "
     "on a board."
 )
-PORTABLE_RAN = "Kernels: the portable ones; --core cortex-m4, say, checks that core's."
+PORTABLE_RAN = (
+    "Kernels: portable. To check a core's own kernels, add --core, such as --core cortex-m4."
+)
 _SHOWN_TENSORS = 8
 _RAM = {
     "arena_bytes": "arena",
@@ -67,7 +69,7 @@ def compiled_text(
         )
     if removed:
         lines.append(
-            f"Removed of an earlier bundle, as nothing there uses it now: {', '.join(removed)}."
+            f"Removed from an earlier bundle, because nothing uses them now: {', '.join(removed)}."
         )
     lines.append(str(compiled.proof))
     return "\n".join(lines)
@@ -152,7 +154,7 @@ def verified_text(compiled: Compiled, result: Verified) -> str:
         )
     if result.mismatch.claimed:
         return (
-            f"{name}: {engine} does not make what simplification claims of operator "
+            f"{name}: {engine} contradicts what simplification claims of operator "
             f"{result.mismatch.operator} ({plain(result.mismatch.type)}) of the file: "
             f"{_difference(result.mismatch.difference, result.state)}{_second(result)}"
             f"{_rounded(result)}"
@@ -173,7 +175,7 @@ def _second(result: Verified) -> str:
     who = f"{other[0].upper()}{other[1:]}"
     has = "have" if second.engine == "litert" else "has"
     how = f", given the same inputs, {has}" if second.alone else f" {has}"
-    whose = {"program": "as the program", "first": "too", "neither": "as neither of them"}
+    whose = {"program": "as the program", "first": "too", "neither": "unlike either of them"}
     return f"\n{who}{how} {second.value} there, {whose[second.sides]}."
 
 
@@ -189,13 +191,13 @@ def fault_of(result: Verified) -> tuple[str, str]:
     where = f"at operator {mismatch.operator} ({plain(mismatch.type)})"
     if second.sides == "program" and second.engine == "tflm":
         return (
-            f"the two reference engines differ from one another, first {where}; the generated C does as "
-            f"{ENGINES['tflm']}, which lowtide follows and which cannot run the whole network",
-            "this is no fault of the C; verify the parts that both engines run (--from, --until)",
+            f"the two reference engines differ from each other, first {where}; the generated C matches "
+            f"{ENGINES['tflm']}, which lowtide follows but which cannot run the whole network",
+            "the C is not at fault; verify the parts that both engines run (--from, --until)",
         )
     return (
-        f"the generated C differs from the reference kernels {where}, where these differ from one "
-        f"another, too; lowtide follows {ENGINES['tflm']}",
+        f"the generated C differs from the reference kernels {where}, where these also differ from "
+        f"each other; lowtide follows {ENGINES['tflm']}",
         "this is a fault of lowtide; please report it with the model",
     )
 
@@ -213,7 +215,7 @@ def _left_out(result: Verified) -> str:
     if not result.claims:
         return ""
     count = f"{result.claims} tensors" if result.claims > 1 else "1 tensor"
-    return f" What is left out of {count} has the value it was proved to have, in all of them."
+    return f" The removed channels of {count} have the values that were proved."
 
 
 def _rounded(result: Verified | Ran) -> str:
@@ -235,7 +237,7 @@ def _carried(state: State | None) -> str:
     again = "input" if state.again == 1 else f"{state.again} inputs"
     return (
         f"\nThe network has state, {amount(state.bytes)} in {tensors} ({', '.join(shown)}): carried "
-        f"over {state.invocations} invocations; after a reset the first {again} gave the first "
+        f"over {state.invocations} invocations; after a reset, the first {again} gave the same "
         "results again."
     )
 
@@ -321,7 +323,7 @@ def ran_text(result: Ran, clock: int | None = None) -> str:
         *_also_predicted(result.compiled),
         *(
             [
-                ("instructions of the row that takes most", f"{row:,}"),
+                ("instructions of the most expensive row", f"{row:,}"),
                 ("instructions of the first window", f"{first:,}"),
             ]
             if first

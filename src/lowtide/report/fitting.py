@@ -24,12 +24,12 @@ _SHORT: Final[dict[Way, str]] = {
 _COUNTED: Final[dict[Way, str]] = {
     "as is": "as is",
     "streamed": "with the input streamed",
-    "other kernels": "with the kernels of any core",
-    "more work": "in lean form or with more work",
+    "other kernels": "with portable kernels",
+    "more work": "with lean kernels or with more work",
 }
 _WORDS: Final = """fits: without changes
 streamed: with its input given row by row
-portable: with the kernels of any core, which take less flash (--core any)
+portable: with portable kernels, which take less flash (--core any)
 lean: streamed, with kernels that need less scratch memory
 +x % work: streamed, with rows computed twice
 no: a negative value is the number of missing bytes
@@ -117,7 +117,7 @@ def fit_html(found: Sequence[Fit]) -> str:
 def _cell(fit: Fit) -> str:
     kind, title = _SHORT[fit.way], html.escape(fit.sentence)
     left = [
-        f"{_kib(spare)} of {what} {'left' if spare >= 0 else 'too little'}"
+        f"{_kib(spare)} of {what} {'left' if spare >= 0 else 'missing'}"
         for spare, what in ((fit.spare_ram_bytes, "RAM"), (fit.spare_flash_bytes, "flash"))
         if spare < 0 or (fit.way != "not" and what == "RAM")
     ]

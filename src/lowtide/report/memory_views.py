@@ -100,7 +100,7 @@ class View:
             rest = sum(h.bytes for h in self.peak) - sum(h.bytes for h in sure[:_CULPRITS])
             named.append(f"{amount(rest)} of {len(self.peak) - len(named)} more")
         state = self.shown.state_bytes
-        stays = f"; state, which stays, {amount(state)}" if state else ""
+        stays = f"; state, kept between runs, {amount(state)}" if state else ""
         return f"peak {self.at_peak}: {listed(named)}{stays}" if named else ""
 
     @property
@@ -127,11 +127,11 @@ def views_of(reported: Reported) -> tuple[View, ...]:
     numbers = Numbers(compiled.graph, whole)
     work = numbers.work(reported.work)
     caption = (
-        "Whole tensors, the operators as the file has them. While an operator runs, all of its "
-        "input and all of its output are in memory, and whatever a later one needs."
+        "Whole tensors, with the operators in the file's order. While an operator runs, its whole "
+        "input and output are in memory, and so is everything that a later operator needs."
     )
     if compiled.state_bytes and not variables:
-        caption += " What its signal operators remember from run to run is not counted here."
+        caption += " The state that its signal operators keep from run to run is not counted here."
     file, best = reported.analysis.file.order, reported.analysis.best.order
     title = "TensorFlow Lite Micro"
     state = _state(compiled, variables)
@@ -141,7 +141,7 @@ def views_of(reported: Reported) -> tuple[View, ...]:
         title, caption = (
             "Best operator order",
             "Still whole tensors, but the operators run in the order that needs the least memory: "
-            "what is large is used up before the next large tensor is made.",
+            "large tensors are freed before the next large tensor is made.",
         )
         other = _whole(
             "order", title, caption, whole, best, reported.ordered, state, variables, work
@@ -149,19 +149,19 @@ def views_of(reported: Reported) -> tuple[View, ...]:
         found.append(replace(other, why=_why_order(first, other)))
     mode = compiled.options.input_mode
     rows = (
-        "An operator makes a row as soon as the rows it reads are there, and a row makes room as soon "
-        "as nobody reads it any more. Nothing is computed twice."
+        "An operator computes a row as soon as the rows that it reads are ready. A row is freed as soon "
+        "as no operator needs it any more. Nothing is computed twice."
     )
     if compiled.options.max_overhead is not None or compiled.options.max_ram is not None:
         rows = (
-            "Operators run row by row, some of them in strips of columns, with what overlaps "
-            "computed again, as far as the limits that were given allow."
+            "Operators run row by row, some of them in strips of columns. Where strips overlap, "
+            "operators compute twice, within the limits that you gave."
         )
     found += _plans("rows", f"Rows, input {mode}", rows, reported.planned, first, numbers)
     if reported.streams_for_less:
         assert reported.streamed is not None
         streamed = (
-            "The same, and the caller gives the input row by row, as a camera does: it is never "
+            "The same, but you give the input row by row, as a camera does, so that it's never "
             "in memory as a whole."
         )
         title = "Rows, input streamed"
@@ -186,8 +186,8 @@ def _plans(
     compiled = planned.compiled
     views = [_plan(key, key, title, caption, compiled, first, numbers)]
     strips = (
-        "Stages run in strips, some columns at a time: what lies in two strips is computed "
-        "twice, and less of each tensor is in memory at once."
+        "Stages run in strips, some columns at a time. Columns that two strips share are computed "
+        "twice, but less of each tensor is in memory at once."
     )
     for number, point in enumerate(_shown(planned), start=1):
         other = replace(compiled, assembly=assemble_placed(point.ready, point.placed))
@@ -322,8 +322,8 @@ def _why_order(first: View, view: View) -> str:
     live = sum(b.size for b in view.shown.boxes if b.start <= view.steps.index(step) < b.end)
     most = first.shown.peak_bytes
     return (
-        f"{first.title}'s peak is while {step} runs, with {most:,} B in memory; in this order "
-        f"{live:,} B are there when it does."
+        f"{first.title} peaks while {step} runs, with {most:,} B in memory. In this order, {live:,} B "
+        "are in memory at that step."
     )
 
 

@@ -91,9 +91,9 @@ def _network(reported: Reported) -> dict[str, Any]:
         **fields_of(compiled, "arena_bytes", "state_bytes"),
         "rest_bytes": figures.ram_bytes - compiled.ram_bytes,
         "figures": [
-            {"name": "RAM in all", "shown": amount(figures.ram_bytes), "note": how},
-            {"name": "Flash in all", "shown": amount(figures.flash_bytes), "note": how},
-            {"name": "Instructions a run", "shown": instructions, "note": run},
+            {"name": "Total RAM", "shown": amount(figures.ram_bytes), "note": how},
+            {"name": "Total flash", "shown": amount(figures.flash_bytes), "note": how},
+            {"name": "Instructions per run", "shown": instructions, "note": run},
             {
                 "name": "TensorFlow Lite Micro",
                 "shown": amount(tflm_bytes(reported)),
@@ -101,14 +101,14 @@ def _network(reported: Reported) -> dict[str, Any]:
             },
         ],
         "compared": [
-            ["RAM in all, bytes", figures.ram_bytes],
+            ["total RAM, bytes", figures.ram_bytes],
             ["arena and state, bytes", compiled.ram_bytes],
-            ["the same with the input streamed", _streamed_ram(reported)],
+            ["arena and state with the input streamed, bytes", _streamed_ram(reported)],
             ["TensorFlow Lite Micro's tensors and variables, predicted", tflm_bytes(reported)],
-            [f"flash in all, bytes, {how}", figures.flash_bytes],
-            [f"instructions of one run, {run}", figures.instructions],
-            ["MACs of one run", compiled.savings.macs.after],
-            ["bytes of weights", compiled.savings.weights.after],
+            [f"total flash, bytes, {how}", figures.flash_bytes],
+            [f"instructions per run, {run}", figures.instructions],
+            ["MACs per run", compiled.savings.macs.after],
+            ["weights, bytes", compiled.savings.weights.after],
             ["operators", len(compiled.graph.ops)],
         ],
         "views": [_view(view, colours) for view in views],
@@ -134,8 +134,8 @@ def _network(reported: Reported) -> dict[str, Any]:
         ],
         "fronts": _fronts(reported),
         "operators": _operators(reported, numbers),
-        "operators_note": "Numbers are those of the operators in the file"
-        + (", in a block those of all its operators. " if compiled.assembly.members else ". ")
+        "operators_note": "Operators are numbered as in the file. "
+        + ("A block has the numbers of all its operators. " if compiled.assembly.members else "")
         + _predicted_note(reported),
         "graph": _graph(compiled, numbers),
         "flash": _flash(reported),
@@ -146,7 +146,7 @@ def _network(reported: Reported) -> dict[str, Any]:
         **slid_fields(compiled),
         **({} if reported.certificate is None else {"proved": proved_fields(reported.certificate)}),
         "advice": advice_documents(compiled, reported.advice),
-        "made_by": f"Made by lowtide {version('lowtide')}. The file is complete: it loads nothing.",
+        "made_by": f"Made by lowtide {version('lowtide')}. This file loads nothing else.",
     }
 
 
@@ -162,18 +162,18 @@ def _how(reported: Reported) -> str:
     )
     if reported.ran is not None:
         exact = (
-            "byte for byte those of the reference kernels"
+            "are the same as those of the reference kernels, byte for byte"
             if figures.bit_exact
-            else "NOT those of the reference kernels"
+            else "are NOT the same as those of the reference kernels"
         )
         return (
-            f"{text} Measured on {reported.ran.board.description} ({figures.where}), emulated; "
-            f"its outputs are {exact}, on {reported.ran.samples} inputs. RAM in all is the arena, the "
+            f"{text} Measured on {reported.ran.board.description} ({figures.where}), emulated. "
+            f"On {reported.ran.samples} inputs, the outputs {exact}. Total RAM is the arena, the "
             "state, the instance, data and the stack."
         )
     return (
         f"{text} Predicted: the arena, the state and all constants are exact; {STACK:,} B of stack "
-        f"and {CODE_PER_SOURCE:,} B of code for each source file are assumed. --board measures them."
+        f"and {CODE_PER_SOURCE:,} B of code for each source file are assumed. Use --board to measure."
     )
 
 
@@ -272,8 +272,8 @@ def _predicted_note(reported: Reported) -> str:
         return f"Instructions were counted on {reported.figures.where}, emulated."
     model = reported.compiled.options.predictor
     return (
-        f"Instructions are predicted {as_run(reported.compiled)}; of 100 operators that were measured, "
-        f"95 are within {model.worst_error:.1%}."
+        f"Instructions are predicted {as_run(reported.compiled)}. For 95 % of the operators that were "
+        f"measured, the error is at most {model.worst_error:.1%}."
     )
 
 
@@ -316,7 +316,7 @@ def _flash(reported: Reported) -> dict[str, Any]:
             ("code", found.code_bytes),
             ("weights", found.weights_bytes),
             ("tables and other constants", found.constant_bytes),
-            ("data that is copied to RAM", found.data_bytes),
+            ("data, copied to RAM at start", found.data_bytes),
         )
         note = f"Flash, measured: the program linked for {reported.figures.where}"
     else:

@@ -115,7 +115,7 @@ def format_of(file_name: str) -> str:
         except ImportError as error:
             raise MissingToolError(
                 f"matplotlib is not installed ({error})",
-                'install it: pip install "lowtide[plot]"; an .svg needs nothing',
+                'install it: pip install "lowtide[plot]"; to write an .svg, you need nothing',
             ) from None
     return ending
 

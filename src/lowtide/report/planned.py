@@ -146,7 +146,7 @@ def _state(compiled: Compiled) -> list[tuple[str, str, str]]:
         return []
     slides, hop = [], compiled.graph.hop
     if hop is not None:
-        kept = f"of {hop.kept} of {hop.most} tensors rows are kept"
+        kept = f"rows of {hop.kept} of {hop.most} tensors are kept"
         if hop.phases > 1:
             kept += f", in {hop.phases} phases; in one with --hop {hop.new * hop.phases}"
         slides.append(("new rows of the window", f"{hop.new} of {hop.rows}", kept))

@@ -12,12 +12,12 @@ def as_run(compiled: Compiled) -> str:
     core = compiled.options.predictor.core
     if compiled.options.target.core == core:
         return f"for a {core}"
-    return f"as a {core} runs the program for {_core(compiled)}"
+    return f"for a {core} that runs the {_build(compiled)}"
 
 
-def _core(compiled: Compiled) -> str:
+def _build(compiled: Compiled) -> str:
     core = compiled.options.target.core
-    return "any core" if core == "any" else f"a {core}"
+    return "portable build" if core == "any" else f"build for a {core}"
 
 
 def predicted_note(compiled: Compiled) -> str:

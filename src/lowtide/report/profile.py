@@ -35,7 +35,9 @@ def read_clock(text: str) -> int:
     match = re.fullmatch(r"([0-9]{1,12}(?:\.[0-9]{1,9})?) ?([kMG]?)(?:Hz)?", text)
     hertz = round(float(match[1]) * _UNITS.get(match[2], 1)) if match else 0
     if not 0 < hertz <= _MOST_HZ:
-        raise UsageError(f"{text!r} is no clock", "give one such as 120MHz or 32.768kHz")
+        raise UsageError(
+            f"{text!r} is not a clock frequency", "give one such as 120MHz or 32.768kHz"
+        )
     return hertz
 
 
@@ -93,13 +95,13 @@ def _cycles_text(profile: Profile, clock: int | None) -> list[str]:
     cycles, manual = profile.cycles, profile.manual
     if cycles is None or manual is None:
         return [
-            "Cycles: there is no manual of this core by which to count them."
-            + (" So there is no time either." if clock is not None else "")
+            "Cycles: not counted, because lowtide has no timing from a manual of this core."
+            + (" So no run time is given." if clock is not None else "")
         ]
     lines = [
         f"{cycles.usual:,} cycles by the {manual.core}'s manual, zero wait states "
         f"(at least {cycles.least:,}, at most {cycles.most:,}).",
-        f"By the {manual.title}. Assumed, for the least, for this figure, for the most:",
+        f"From the {manual.title}. Assumptions (for the least; this figure; the most):",
         *(f"  - {assumption}" for assumption in manual.assumptions),
     ]
     if clock is not None:

@@ -21,7 +21,7 @@ _PRODUCTS: Final = (
     "thresholds",
 )
 _FUNCTIONS: Final = ("operator", "type.", "kernel.", "inputs, all compared")
-_TESTED: Final = "Operators whose arithmetic is tested, and not proved:"
+_TESTED: Final = "Operators whose arithmetic is tested but not proved:"
 _NOT_PROVED: Final = "Not proved:"
 
 
@@ -34,7 +34,7 @@ def certificate_text(document: Mapping[str, Any], *, again: bool) -> str:
     digests = {"the model": document["model"]["sha256"], **own}
     products, functions = _products(proved["products"]), _functions(proved["functions"])
     parts = [
-        f"{head}; the last lists say what is not proved",
+        f"{head}; the lists at the end say what is not proved",
         table(
             "",
             ("SHA-256 begins with.", "of."),
@@ -93,9 +93,9 @@ def _data_flow(proved: Mapping[str, Any]) -> str:
         return f"Data flow and bounds are not proved: {'; '.join(left)}."
     told = (
         f"Data flow: each of {proved['steps']:,} steps finds in memory what its operator's definition "
-        "asks for, and nothing outside of the program's memory is read or written."
+        "asks for, and the program reads and writes nothing outside its own memory."
     )
-    return told if not left else f"{told[:-1]}; not of {', '.join(left)}."
+    return told if not left else f"{told[:-1]}; not proved of {', '.join(left)}."
 
 
 def _products(claims: Iterable[Mapping[str, Any]]) -> list[Sequence[object]]:
@@ -115,12 +115,12 @@ def _products(claims: Iterable[Mapping[str, Any]]) -> list[Sequence[object]]:
 
 def _sums(claims: Iterable[Mapping[str, Any]]) -> str:
     told = (
-        "Kernels hold the model's weights and biases. No input makes a larger sum, in whatever order "
-        "products are added; `channel` has the least head-room. Outputs were compared with the "
-        "reference's on both sides of each threshold, which proves them at every sum between."
+        "Kernels have the model's weights and biases. No input makes a sum or a partial sum exceed "
+        "the largest sum, in any order of addition. `channel` has the least head-room. Outputs match "
+        "the reference's on both sides of each threshold, which proves them for every sum between."
     )
     if any(claim["wraps"] for claim in claims):
-        told += " Sums that wrap on the way come back, modulo 2^bits."
+        told += " A partial sum that wraps does no harm: the final sum is right, modulo 2^bits."
     return told
 
 
@@ -133,8 +133,8 @@ def _passes(passes: Mapping[str, Any]) -> str:
         return ""
     saved = ", ".join(f"{what}: {n:,}" for what, n in passes["left_out"].items()) or "nothing"
     return (
-        f"Left out: {saved}. Of {passes['constant_channels']:,} channels that are the same for all "
-        f"inputs, intervals of the file's own network confirm {passes['confirmed_by_intervals']:,}."
+        f"Removed: {saved}. Of {passes['constant_channels']:,} channels that are the same for all "
+        f"inputs, interval analysis of the file's network confirms {passes['confirmed_by_intervals']:,}."
     )
 
 

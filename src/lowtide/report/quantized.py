@@ -11,8 +11,8 @@ from lowtide.report.fields import fields_of
 from lowtide.report.text import ENGINES, amount, plain, shape_text, table
 
 RANDOM_WARNING = (
-    "the samples are random numbers: the ranges of all tensors are made up, so the network that comes "
-    "out is for trials of size and speed, not for use. Give samples of what it will see with --data"
+    "the samples are random numbers, so the ranges of all tensors are made up: use the network to try "
+    "size and speed only. For real use, give samples that cover the real input range with --data"
 )
 
 
@@ -23,9 +23,11 @@ def quantized_text(result: Quantized, output: str) -> str:
         for o in result.outputs
     ]
     count = f"{result.compared} sample{'s' * (result.compared > 1)}"
-    held = f"{count} held back" if result.held_back else f"the same {count}, as there are too few"
-    was = ", weights made floats before" if result.was_hybrid else ""
-    what = ": noise, which says nothing of what it will see" if result.data.is_random else ""
+    held = (
+        f"{count} held back" if result.held_back else f"the same {count}, because there are too few"
+    )
+    was = ", after its weights were converted to float" if result.was_hybrid else ""
+    what = ": noise, which says nothing about real inputs" if result.data.is_random else ""
     return "\n".join(
         [
             f"{plain(result.before.path)}: int{result.bits} by litert-quantizer {result.version}, "

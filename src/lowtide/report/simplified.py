@@ -14,7 +14,7 @@ def simplified_text(result: SimplifiedFile) -> str:
     """What was left out, file and arena before and after, and how it was checked."""
     name = plain(result.before.path)
     if not result.changed and result.model is result.before:
-        return f"{name}: there is nothing to leave out: every channel and every operator counts."
+        return f"{name}: there is nothing to remove: every channel and every operator is needed."
     saved, check = result.savings, result.check
     whole, new = result.before.source, result.model.source
     rows = [
@@ -32,7 +32,7 @@ def simplified_text(result: SimplifiedFile) -> str:
     if check is not None and check.arena_before is not None and check.arena_after is not None:
         before, after = check.arena_before, check.arena_after
         rows.append(compared("arena of TFLM, head", before.head, after.head))
-        rows.append(compared("arena of TFLM, in all", before.total, after.total))
+        rows.append(compared("arena of TFLM, total", before.total, after.total))
     lines = [table(name, ("figure.", "before", "after", "change"), rows), ""]
     if check is None:
         lines.append("The outputs were not compared.")

@@ -41,5 +41,5 @@ def slid_text(compiled: Compiled) -> list[str]:
         )
         for of in slid_fields(compiled).get("slid", ())
     ]
-    columns = ("tensor", "rows", "kept", "new or made anew", "bytes kept", "name.")
-    return ["", table("Rows of a window that slides, in each run", columns, rows)] if rows else []
+    columns = ("tensor", "rows", "kept", "new or recomputed", "bytes kept", "name.")
+    return ["", table("Rows of the sliding window, in each run", columns, rows)] if rows else []

@@ -96,7 +96,7 @@ def table(title: str, columns: Iterable[str], rows: Iterable[Sequence[object]]) 
         lines += _row_lines(row[:shown], widths, texts)
     if shown < len(names):
         left_out = ", ".join(name or "mark" for name in titles[shown:])
-        lines.append(f"(left out, as the terminal is narrow: {left_out})")
+        lines.append(f"(the terminal is too narrow for: {left_out})")
     return "\n".join(lines)
 
 

@@ -227,7 +227,7 @@ def reordered_text(result: Reordered) -> str:
         lines.append(
             f"Checked with {ENGINES[check.engine]}: all {check.tensors} tensors in RAM are the same, "
             f"byte for byte, on {check.samples} input{'s' * (check.samples > 1)} "
-            + ("in a row, state carried." if check.again else "(random and extreme).")
+            + ("in a row, with the state carried over." if check.again else "(random and extreme).")
         )
         if result.plan is not None and check.engine != "tflm":
             lines.append("The offline plan itself was not run: TFLM does not run this model.")

@@ -26,7 +26,7 @@ def together_text(made: Together, output: str, removed: Sequence[str]) -> str:
     ]
     if removed:
         lines.append(
-            f"Removed of an earlier bundle, as nothing there uses it now: {', '.join(removed)}."
+            f"Removed from an earlier bundle, because nothing uses them now: {', '.join(removed)}."
         )
     return "\n".join(lines)
 

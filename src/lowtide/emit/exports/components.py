@@ -63,16 +63,17 @@ target_link_libraries({name}_example PRIVATE {name}::{name})
             package,
             "CMake",
             f"""
+To build and run the example:
+
     cmake -S . -B build -DCMAKE_BUILD_TYPE=Release && cmake --build build && build/example/{name}_example
 
-builds and runs the example. The network is compiled with {OPTIMISE} in any build. In a project of yours,
-either as a folder of it,
+The network is compiled with {OPTIMISE} in every build type. In your own project, add the folder:
 
     add_subdirectory({name})
     target_link_libraries(your_program PRIVATE {name}::{name})
 
-or installed (`cmake --install build --prefix WHERE`), with `find_package({name} REQUIRED)` in place of
-the first line.
+Or install it (`cmake --install build --prefix WHERE`), and replace the first line with
+`find_package({name} REQUIRED)`.
 """,
         ),
     }
@@ -96,7 +97,7 @@ config {switch}
 {_TAB}imply FPU if CPU_HAS_FPU
 {_TAB}help
 {_TAB}  Compiles {name} and the runtime that it needs, and puts its header on
-{_TAB}  the include path. With FPU, a Cortex-M55 has Helium for it, too.
+{_TAB}  the include path. On a Cortex-M55, FPU also enables Helium.
 """,
         "CMakeLists.txt": f"""{SPDX}if(CONFIG_{switch})
   zephyr_include_directories(src)
@@ -134,7 +135,7 @@ tests:
             package,
             "Zephyr",
             f"""
-The folder is a Zephyr module. Put it into your west manifest as a project, or name it:
+The folder is a Zephyr module. Add it to your west manifest as a project, or pass its path:
 
     west build -b YOUR_BOARD YOUR_APP -- -DZEPHYR_EXTRA_MODULES=/path/to/{name}
 
@@ -142,8 +143,9 @@ and set `CONFIG_{switch}=y` in `prj.conf`. The sample finds the module by itself
 
     west build -b YOUR_BOARD samples/{name}
 
-The network is compiled with {OPTIMISE}, whatever else is. The switch turns on `CONFIG_FPU` where there
-is one: without it, a Cortex-M55 has no vectors (Helium), and a network made for it does not compile.
+The network is compiled with {OPTIMISE}, whatever your application's settings are. The switch turns on
+`CONFIG_FPU` if the CPU has an FPU. Without it, a Cortex-M55 can't use its vector instructions (Helium),
+and a network generated for that core doesn't compile.
 """,
         ),
     }
@@ -187,8 +189,9 @@ INCLUDE_DIRS "")
             package,
             "ESP-IDF",
             f"""
-Put the folder into `components/` of your project, or name its place in `main/idf_component.yml`, as the
-example does. It must be called `{name}`, as the component is, and is compiled with {OPTIMISE}.
+Put the folder into your project's `components/` folder, or give its path in `main/idf_component.yml`, as
+the example does. Keep the folder's name, `{name}`, which is also the component's. The component is
+compiled with {OPTIMISE}. To build and run the example:
 
     cd examples/{name} && idf.py set-target esp32c3 && idf.py build flash monitor
 """,

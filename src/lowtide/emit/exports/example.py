@@ -97,8 +97,8 @@ def example(package: Package, around: Surroundings) -> str:
     outputs = sorted({graph.tensors[t].dtype for t in graph.outputs}, key=lambda d: d.name)
     state = bool(assembly.variables)
     parts = [
-        f"""{SPDX_C}/* Feeds {name} with made-up inputs, runs it {RUNS} times, and prints what comes out.
- * Put your own inputs where fill_... is called. */
+        f"""{SPDX_C}/* Feeds {name} with made-up inputs, runs it {RUNS} times, and prints the outputs.
+ * To use your own inputs, replace the calls of fill_... */
 {around.head}
 
 #include "{name}.h"
@@ -106,7 +106,7 @@ def example(package: Package, around: Surroundings) -> str:
 static {name}_t net;
 static uint8_t arena[{upper}_ARENA_SIZE] {upper}_ARENA_PLACED;""",
         *[
-            f"/* What the network remembers: keep it from run to run. */\n"
+            f"/* The network's state: keep it from run to run. */\n"
             f"static uint8_t state[{upper}_STATE_SIZE] "
             f"__attribute__((aligned({upper}_STATE_ALIGN)));"
         ]
@@ -138,7 +138,7 @@ static void put_number(long number)
 
 
 _GENERATOR: Final = """\
-/* Numbers that are the same everywhere. */
+/* A generator that gives the same numbers on every board. */
 static uint32_t seed = 1;
 
 static uint8_t next_byte(void)
@@ -268,7 +268,7 @@ def _body(package: Package, how: Modes) -> str:
     if how.pushes:
         fill = f"fill_{graph.tensors[graph.inputs[0]].dtype.name.lower()}"
         lines += [
-            "        /* Rows as they come, each computed as far as it allows. */",
+            "        /* Give rows as they arrive; each call computes as far as they allow. */",
             f"        status = {name}_begin(&net);",
             f"        while (status == LT_OK && {name}_rows_wanted(&net) > 0) {{",
             f"            {fill}({name}_next_row(&net), {_row_elements(package, 'INPUT', 0)});",

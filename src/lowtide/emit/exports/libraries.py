@@ -51,7 +51,7 @@ def arduino(package: Package) -> dict[str, str]:
         "author": "lowtide",
         "maintainer": "lowtide",
         "sentence": f"{package.sentence}.",
-        "paragraph": "Bit-exact to TensorFlow Lite Micro; it allocates nothing.",
+        "paragraph": "Bit-exact to TensorFlow Lite Micro. It allocates no memory.",
         "category": "Data Processing",
         "url": f"{ADDRESS}{name}",
         "architectures": ",".join(_ARCHITECTURES.split()),
@@ -66,12 +66,13 @@ def arduino(package: Package) -> dict[str, str]:
             package,
             "Arduino",
             f"""
-Put the folder, under the name `{name}`, into `libraries/` of your sketchbook, or add it as a .zip file
-(Sketch, Include Library). The example is then under File, Examples, {name}:
+Put the folder, under the name `{name}`, into the `libraries/` folder of your sketchbook, or add it as a
+.zip file (Sketch, Include Library). The example is then under File, Examples, {name}. You can also
+compile it on the command line:
 
     arduino-cli compile --fqbn YOUR_BOARD --library . examples/{name}_example
 
-Cores of 32 bits run it. It is compiled for speed ({OPTIMISE}), whatever the board says.
+The library runs on 32-bit cores. It's compiled for speed ({OPTIMISE}), whatever the board's settings.
 """,
         ),
     }
@@ -122,15 +123,15 @@ lib_deps = symlink://../..
             package,
             "PlatformIO",
             f"""
-Name the folder in `platformio.ini` of your project:
+Add the folder to your project's `platformio.ini`:
 
     lib_deps = symlink:///path/to/{name}
 
-and include `{name}.h`. The example is a project of its own; change its board to yours:
+and include `{name}.h`. The example is a separate project. Change its board to yours, and upload it:
 
     pio run -d {folder} -t upload
 
-Cores of 32 bits run it. It is compiled with {OPTIMISE}, whatever else is.
+The library runs on 32-bit cores. It's compiled with {OPTIMISE}, whatever your project's settings are.
 """,
         ),
     }
@@ -179,14 +180,14 @@ Cversion="{VERSION}" Cvendor="lowtide">
             package,
             "CMSIS-Pack",
             f"""
-Pack it, and add the pack:
+Make a pack, and add it:
 
     zip -r lowtide.{name}.{VERSION}.pack *
     cpackget add lowtide.{name}.{VERSION}.pack
 
 or use the folder where it is (`cpackget add lowtide.{name}.pdsc`). The component is
-`Machine Learning:Network:{name}`; the example is its template of user code. Packs cannot say how they
-are compiled: in your project, give the component `optimize: speed`; predictions are for {OPTIMISE}.
+`Machine Learning:Network:{name}`, and the example is its user code template. A pack can't set compiler
+options: in your project, give the component `optimize: speed`. Predictions assume {OPTIMISE}.
 """,
         ),
     }

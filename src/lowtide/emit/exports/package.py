@@ -45,11 +45,11 @@ def readme(package: Package, build_system: str, how: str) -> str:
 
 {told}
 
-Where weights and the example's arena lie can be said by two macros that are names of sections, in
-quotes: `{upper}_WEIGHTS_SECTION` and `{upper}_ARENA_SECTION`, for all files.
+To place the weights and the example's arena, define two macros for all files:
+`{upper}_WEIGHTS_SECTION` and `{upper}_ARENA_SECTION`, each a section name in quotes.
 
-`src/README.md` describes the C interface and the memory that the network needs. Several networks may be
-in one program if all of them were made by the same version of lowtide. Name, version, author and address
-of the package are there to be changed.
+`src/README.md` describes the C interface and the memory that the network needs. One program can contain
+several networks if the same version of lowtide generated all of them. The package's name, version,
+author and address are placeholders: change them to yours.
 
 {package.origin}"""

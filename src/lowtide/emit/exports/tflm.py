@@ -95,21 +95,23 @@ It runs as it is, without TensorFlow Lite Micro (TFLM):
 
        {name}_model_data.c lt_tflm_log.c, and all of src/
 
-   or, with CMake, `add_subdirectory({name})` and link `{name}::{name}`. The folder is a component of
-   ESP-IDF, too, if it is called `{name}`.
-2. Leave out the source that has the bytes of the .tflite. What stands for them is called `{array}`;
-   if your firmware calls the array otherwise, define that name for `{name}_model_data.c` and for all
-   that include `{name}_model_data.h`:
+   Or, with CMake, use `add_subdirectory({name})` and link `{name}::{name}`. The folder is also an
+   ESP-IDF component if its name is `{name}`.
+2. Remove the source file that has the bytes of the .tflite. `{array}` replaces them. If
+   your firmware uses another name for the array, define that name for `{name}_model_data.c` and for all
+   files that include `{name}_model_data.h`:
 
        -D{upper}_MODEL_DATA=g_model
 
-`tensor_arena` may then be as large as `arena_used_bytes()` says: arena, state, instance and tensors all
-lie in it. `AllocateTensors()` fails with a message where it is too small, and where the array is no
-network of lowtide's. {_inputs(package)}
+You can then shrink `tensor_arena` to the size that `arena_used_bytes()` returns: it holds the arena,
+state, instance and tensors. `AllocateTensors()` fails with a message if `tensor_arena` is too
+small, or if the array isn't a lowtide network. {_inputs(package)}
+
+To build and run an example:
 
     cmake -S . -B build -DCMAKE_BUILD_TYPE=Release && cmake --build build && build/example/{name}_example
 
-builds and runs an example. The network is compiled with {OPTIMISE} in any build.
+The network is compiled with {OPTIMISE} in every build type.
 """,
         ),
     }
@@ -128,7 +130,7 @@ def _example(package: Package) -> str:
 def _inputs(package: Package) -> str:
     if package.preserve_input:
         return "Inputs keep their contents from one `Invoke()` to the next."
-    return "As in TFLM, `Invoke()` may overwrite the inputs; made with\n`--preserve-input`, it does not."
+    return "As in TFLM, `Invoke()` may overwrite the\ninputs. To keep them, use `--preserve-input`."
 
 
 def check_modes(input_mode: InputMode, output_mode: OutputMode, hops: bool) -> None:
@@ -140,7 +142,7 @@ def check_modes(input_mode: InputMode, output_mode: OutputMode, hops: bool) -> N
         place = "where they stay" if input_mode == "const" else "row by row"
         what, option = f"takes its inputs {place}", f"--input {input_mode}"
     if hops:
-        what, option = "takes the rows of a window that slides", "--hop"
+        what, option = "takes the rows of a sliding window", "--hop"
     if what:
         raise UsageError(
             f"--export tflm is for firmware that writes whole inputs and reads whole outputs; this "
@@ -157,7 +159,7 @@ def _check(assembly: Assembly) -> None:
         if tensor.dtype not in _TYPES or len(tensor.shape) > _RANK:
             kind = f"{tensor.dtype.name.lower()} of {len(tensor.shape)} dimensions"
             raise UsageError(
-                f"--export tflm: {tensor.name!r} is {kind}, which its interface has no place for",
+                f"--export tflm: {tensor.name!r} is {kind}, which its interface doesn't support",
                 "call NAME.h, without --export tflm",
             )
 
@@ -173,7 +175,7 @@ def _tensor(tensor: Tensor) -> str:
 
 def _declared(name: str) -> str:
     upper = name.upper()
-    return f"""{SPDX_C}/* In place of the header that declares the bytes of the .tflite. */
+    return f"""{SPDX_C}/* Replaces the header that declares the bytes of the .tflite. */
 #ifndef {upper}_MODEL_DATA_H
 #define {upper}_MODEL_DATA_H
 
@@ -195,7 +197,7 @@ def _descriptor(package: Package) -> str:
         sizes, given, unused = f"{upper}_STATE_SIZE, {upper}_STATE_ALIGN", ", state, state_size", ""
     tensors = "\n".join(_tensor(graph.tensors[t]) for t in (*graph.inputs, *graph.outputs))
     preserves = str(package.preserve_input).lower()
-    return f"""{SPDX_C}/* What firmware finds where it had the bytes of a .tflite, by its own name. */
+    return f"""{SPDX_C}/* Replaces the bytes of the .tflite, by the name that the firmware uses. */
 #include "{name}.h"
 #include "lt_tflm_model.h"
 

@@ -201,7 +201,7 @@
         ),
       );
       shown.svg.setAttribute("aria-label",
-        `Memory over time, ${before.title} ${bytes(before.ram_bytes)}, below it ${after.title} ${bytes(after.ram_bytes)}; the peak is in step ${after.peak_slot}, ${step(after, after.peak_slot)}. The table below says what is in memory then.`);
+        `Memory over time, ${before.title} ${bytes(before.ram_bytes)}, below it ${after.title} ${bytes(after.ram_bytes)}; the peak is in step ${after.peak_slot}, ${step(after, after.peak_slot)}. The table below lists what is in memory then.`);
       const choices = plans(after.way);
       slide.hidden = choices.length < 2;
       slider.max = choices.length - 1;
@@ -231,10 +231,10 @@
       culprits,
       make("div", { class: "tools noprint" }, find, press("+", "Zoom in", near(0.5)), press("\u2212", "Zoom out", near(2)),
         press("\u2190", "Earlier", pan(-0.5)), press("\u2192", "Later", pan(0.5)), press("All", "The whole run", () => zoom(1, 0)),
-        make("label", {}, same, " one scale"), save),
+        make("label", {}, same, " same scale"), save),
       trail, shown.holder, slide, choices, result, caption, why,
-      make("p", { class: "dim" }, "Each box is a tensor, or a row of one: as wide as the instructions it is needed for, as high as its bytes, at its address, in one colour before and after. Hover or tap to see which, click to follow it. Grey: scratch memory of kernels, and nothing else. State, which stays, lies on top. The dashed red line is the peak."
-        + (network.budget ? ` Dotted: what ${network.budget.name} has left when ${count(network.rest_bytes)} B are taken for the stack and the program's own fields.` : "")),
+      make("p", { class: "dim" }, "Each box is a tensor, or a row of one. Its width is the instructions that run while it's needed, its height is its bytes, and its position is its address. A tensor has the same colour before and after. Hover over or tap a box to see its tensor; click it to follow the tensor. Grey boxes are scratch memory of kernels. State, which is kept between runs, is on top. The dashed red line marks the peak."
+        + (network.budget ? ` The dotted line is the RAM of ${network.budget.name} minus ${count(network.rest_bytes)} B for the stack and the instance.` : "")),
       details,
       make("p", { class: "dim" }, network.how),
     ];

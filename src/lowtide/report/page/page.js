@@ -134,15 +134,15 @@
     ]);
     const fits = network.fits.filter((f) => f.way !== "not");
     const plainly = fits.filter((f) => f.way === "as is").length;
-    const kind = network.core === "any" ? "microcontrollers of the table" : `microcontrollers of the table with a ${network.core}`;
+    const kind = network.core === "any" ? "microcontrollers in the table" : `microcontrollers in the table with a ${network.core}`;
     const shown = table(
       [{ name: "part", text: true }, { name: "core", text: true }, { name: "RAM" }, { name: "flash" }, { name: "runs it", text: true },
         { name: "RAM left, B" }, { name: "flash left, B" }],
-      rows, "Parts by RAM; what is left below 0 is missing", true);
+      rows, "Parts by RAM; a negative value is the number of missing bytes", true);
     return [
       make("h2", {}, "Parts"),
-      make("p", {}, plainly === network.fits.length ? `All ${count(plainly)} ${kind} run it as it is.`
-        : `Of ${count(network.fits.length)} ${kind} ${plainly} run it as it is${fits.length > plainly ? `, and ${fits.length - plainly} more with the input given row by row or with more work` : ""}.`),
+      make("p", {}, plainly === network.fits.length ? `All ${count(plainly)} ${kind} run it without changes.`
+        : `Of ${count(network.fits.length)} ${kind} ${plainly} run it without changes${fits.length > plainly ? `, and ${fits.length - plainly} more with the input given row by row or with more work` : ""}.`),
       make("details", { class: "noprint" }, make("summary", {}, `All ${count(network.fits.length)} parts`), shown),
     ];
   }
@@ -202,14 +202,14 @@
     });
     requestAnimationFrame(shown.redraw);
     if (lines.every((line) => line.points.length === 1)) {
-      return [make("h2", {}, "RAM against work"), make("p", {}, "No plan that computes anything twice needs less RAM than one that does not.")];
+      return [make("h2", {}, "RAM against work"), make("p", {}, "Computing anything twice doesn't reduce the RAM of this network.")];
     }
     const rows = lines.flatMap((line) => line.points.map((p) => [
       { shown: line.title }, { shown: bytes(p.ram_bytes), value: p.ram_bytes },
       { shown: p.instructions === null ? "-" : count(p.instructions), value: p.instructions ?? 0 },
       { shown: count(p.macs), value: p.macs }, { shown: p.overhead.toFixed(4), value: p.overhead }]));
     const figures = table(
-      [{ name: "plans", text: true }, { name: "RAM" }, { name: "instructions, predicted" }, { name: "MACs" }, { name: "times the network's" }],
+      [{ name: "plans", text: true }, { name: "RAM" }, { name: "instructions, predicted" }, { name: "MACs" }, { name: "times the network's MACs" }],
       rows, "Plans that no other beats in RAM, instructions and MACs", true);
     return [
       make("h2", {}, "RAM against work"),
@@ -288,8 +288,8 @@
     const few = nodes.length <= 30 ? { open: "" } : {};
     return [
       make("h2", {}, "The network"),
-      make("p", {}, "Operators in the order they begin. Those in one frame run interleaved, row by row; an arc is a tensor that is read further down."
-        + (nodes.some((node) => node.stage === null) ? " Those without a frame take no code: what they make is part of something else." : "")),
+      make("p", {}, "Operators in the order in which they start. Operators in one frame run interleaved, row by row. An arc is a tensor that an operator further down reads."
+        + (nodes.some((node) => node.stage === null) ? " Operators without a frame need no code of their own: other operators do their work." : "")),
       make("details", few, make("summary", {}, `${nodes.length} operator${nodes.length === 1 ? "" : "s"}`), shown.holder),
     ];
   }
@@ -315,14 +315,14 @@
       shown.holder,
       table([{ name: "part", text: true }, { name: "bytes" }, { name: "share" }], rows, network.flash.note),
       network.slid ? table(
-        [{ name: "tensor", text: true }, { name: "rows" }, { name: "kept" }, { name: "new or made anew" }, { name: "bytes kept" }],
+        [{ name: "tensor", text: true }, { name: "rows" }, { name: "kept" }, { name: "new or recomputed" }, { name: "bytes kept" }],
         network.slid.map((of) => [
           { shown: `${of.tensor} ${of.name}` },
           ...[of.rows, of.rows_kept, of.rows_made, of.state_bytes].map((n) => ({ shown: count(n), value: n })),
         ]),
-        "Rows of a window that slides, in each run",
+        "Rows of the sliding window, in each run",
       ) : null,
-      state.length ? table([{ name: "variable", text: true }, { name: "bytes" }], state, "State, kept from one run to the next") : null,
+      state.length ? table([{ name: "variable", text: true }, { name: "bytes" }], state, "State, kept from run to run") : null,
     ];
   }
 
