@@ -70,7 +70,7 @@ static const lt_conv_packed_s8 tiny_net_params_0 = {
     .out_c = 2,
     .centre = -255,
     .direct = 0,
-    .lean = 0,
+    .lean = 1,
     .in_w = 4,
     .in_c = 2,
     .out_w = 4,
@@ -173,7 +173,7 @@ static const lt_turn tiny_net_turns[] = { /* node, steps */
 };
 
 static const uint16_t tiny_net_places[] = {
-    132, 140, 0, 8,
+    52, 60, 0, 8,
 };
 
 #ifdef LT_TRACE

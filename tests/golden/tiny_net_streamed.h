@@ -17,7 +17,7 @@ extern "C" {
 
 /* The arena, memory that you provide: its size in bytes, and the alignment of its start. Between two
  * runs, after you read the outputs, you can use it for something else. */
-#define TINY_NET_ARENA_SIZE 140
+#define TINY_NET_ARENA_SIZE 60
 #define TINY_NET_ARENA_ALIGN 16
 
 /* The most stack, in bytes, that these functions use on any core, compiled by GCC 12.2 at -O2.
