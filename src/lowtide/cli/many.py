@@ -134,7 +134,7 @@ def fit(
     help="Run each program on this emulated board (see `lowtide boards`).",
 )
 @mcu_option("Run each program on this microcontroller; its core is emulated")
-@click.option("--simplify", is_flag=True, help="Remove what no input can change.")
+@click.option("--simplify", is_flag=True, help="Remove constant channels (exact).")
 @click.option(
     "--hop",
     type=click.IntRange(1, 1_000_000),

@@ -277,7 +277,7 @@ class Options:
         True,
         "--simplify/--no-simplify",
         WHAT,
-        "Remove what no input can change (default), or compute everything in the file.",
+        "Remove constant channels (default; exact), or compute everything in the file.",
         plan="simplified",
     )
     align: Read[int | str, int] = _option(

@@ -23,7 +23,7 @@ def _build(compiled: Compiled) -> str:
 def predicted_note(compiled: Compiled) -> str:
     """Of which core, and how far off the model was where it was checked."""
     model = compiled.options.predictor
-    return f"for a {model.core}; 95 of 100 operators measured are within {model.worst_error:.1%}"
+    return f"for a {model.core}; the error is at most {model.worst_error:.1%} for 95% of operators"
 
 
 def predicted_fields(compiled: Compiled) -> dict[str, Any]:
