@@ -153,7 +153,12 @@ def test_wrong_calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     refused(call(*run_it, "--board", "zzz"), 2, "no board 'zzz'", "`lowtide boards` lists all")
     missing = call(*run_it, "--board", "mine", "--board-file", "none.toml")
     refused(missing, 2, "cannot read the board file none.toml", "a readable TOML file")
-    refused(call(*run_it, "--board", "microbit", "--align", "3"), 2, "--align 3", "power of two")
+    refused(
+        call(*run_it, "--board", "microbit", "--align", "3"),
+        2,
+        "--align cannot be 3",
+        "power of two",
+    )
     refused(call(*run_it, "--board", "microbit", "--name", "3"), 2, "'3' cannot be", "m_3")
     assert list(tmp_path.iterdir()) == []
 

@@ -114,7 +114,7 @@ def test_a_file_of_somebody_elses_stays(option: tuple[str, str], tmp_path: Path)
     out = tmp_path / f"notes{suffix}"
     out.write_bytes(MINE)
     result = call(*command(NET, out))
-    cause = "is no result of a sweep" if option[0] == "sweep" else "it is there, and is not a"
+    cause = "is not the result of a sweep" if option[0] == "sweep" else "it is there, and is not a"
     refused(result, 2, cause, "name another file")
     assert out.read_bytes() == MINE
     assert list(tmp_path.iterdir()) == [out]
@@ -263,7 +263,7 @@ def test_the_folder_itself_may_be_a_link(tmp_path: Path) -> None:
 def test_a_table_of_somebody_elses_stays(content: str, tmp_path: Path) -> None:
     out = tmp_path / "notes.csv"
     out.write_text(content)
-    refused(call("sweep", NET, "-o", out), 2, "is no result of a sweep: it has a column")
+    refused(call("sweep", NET, "-o", out), 2, "is not the result of a sweep: it has a column")
     refused(call("fit", NET, "-o", out), 2, "it is there, and is not a table of this kind")
     assert out.read_text() == content
     assert list(tmp_path.iterdir()) == [out]

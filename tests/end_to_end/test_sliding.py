@@ -162,7 +162,9 @@ def test_what_is_kept_is_shown() -> None:
     """In the text and the document of a plan, and in a report, whose plans may keep less."""
     model, asked = model_of("ds-cnn-kws"), Options(hop=2, effort=0.1)
     planned = planned_model(model, asked)
-    assert "25    17                 8       5,440  block_0/pointwise/Conv2D" in plan_text(planned)
+    assert "9    25    17                  8       5,440  block_0/pointwise/Conv2D" in plan_text(
+        planned
+    )
     reported = report_on(model, asked)
     (network,) = report_document(reported)["networks"]
     assert network["slid"] == plan_document(planned)["slid"]
@@ -314,7 +316,7 @@ def test_phases() -> None:
     assert graph_macs(compiled.graph) == 1_105_408
     assert checking.verify(compiled, samples=60).bit_exact
     text = plan_text(planned_model(model, Options(hop=1, keep=5, effort=0.1)))
-    assert "rows are kept, in 2 phases; in one with --hop 2" in " ".join(text.split())
+    assert "tensors are kept, in 2 phases; in one with --hop 2" in " ".join(text.split())
 
 
 def test_refusals() -> None:

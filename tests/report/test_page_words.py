@@ -164,7 +164,7 @@ def test_networks_with_state_have_a_report(name: str) -> None:
     assert sum(each["bytes"] for each in document["state"]) > 0
     assert all(view["state_bytes"] for view in document["views"][1:])
     caption = document["views"][0]["caption"]
-    assert ("signal operators remember" in caption) == (name == "audio-front-end")
+    assert ("signal operators keep" in caption) == (name == "audio-front-end")
 
 
 def test_lines_are_common_sizes_and_keep_their_distance() -> None:
