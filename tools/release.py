@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build" / "release"
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 MEASURED = ("src", ":!src/lowtide/emit/stack.toml")
-"""What figures are measured of: the sources, except for the stack of kernels, which is a stored figure."""
+"""What figures are measured of: the sources, without the stack of kernels, itself a figure."""
 TOOLS = ("build", "twine", "check-wheel-contents")
 
 
