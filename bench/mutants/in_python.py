@@ -60,4 +60,8 @@ def _tried(mutant: Mutant, found: Reached, copy: Copy) -> Trial:
         if failed:
             return Trial(_PART, mutant, "killed", failed)
         count += len(tests)
-    return Trial(_PART, mutant, "survived", f"not found by {count} tests")
+    files = found.whole_files(mutant)
+    failed = copy.fails(mutant, Path(mutant.file), files, seconds=1000) if files else None
+    if failed:
+        return Trial(_PART, mutant, "killed", failed)
+    return Trial(_PART, mutant, "survived", f"not found by {count} tests and {len(files)} files")

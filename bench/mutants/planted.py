@@ -15,6 +15,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from bench.mutants.mutant import Mutant
@@ -29,14 +30,16 @@ class Copy:
 
     folder: Path
 
-    def fails(self, mutant: Mutant, where: Path, tests: Sequence[str]) -> str | None:
+    def fails(
+        self, mutant: Mutant, where: Path, tests: Sequence[str], seconds: int = _CPU_SECONDS
+    ) -> str | None:
         """The first of the tests that fails with the mutant in file `where` of the package; None if all
-        pass. Tests are named as for pytest, in their order."""
+        pass. Tests are named as for pytest, in their order; they may take so many CPU seconds."""
         path = self.folder / "lowtide" / where
         text = path.read_text("utf-8")
         path.write_text(mutant.applied(text), "utf-8")
         try:
-            return _failing(self.folder, tests)
+            return _failing(self.folder, tests, seconds)
         finally:
             path.write_text(text, "utf-8")
 
@@ -57,7 +60,7 @@ def pytest_command(*options: str) -> list[str]:
     return [sys.executable, "-m", "pytest", *plain, *options]
 
 
-def _failing(package: Path, tests: Sequence[str]) -> str | None:
+def _failing(package: Path, tests: Sequence[str], seconds: int) -> str | None:
     paths = os.pathsep.join((str(package), str(ROOT)))
     done = subprocess.run(
         pytest_command("-rfE", *tests),
@@ -66,7 +69,7 @@ def _failing(package: Path, tests: Sequence[str]) -> str | None:
         capture_output=True,
         text=True,
         check=False,
-        preexec_fn=_limited,
+        preexec_fn=partial(_limited, seconds),
     )
     if done.returncode == 0:
         return None
@@ -74,5 +77,5 @@ def _failing(package: Path, tests: Sequence[str]) -> str | None:
     return lines[0] if lines else f"pytest ends with {done.returncode}"
 
 
-def _limited() -> None:
-    resource.setrlimit(resource.RLIMIT_CPU, (_CPU_SECONDS, _CPU_SECONDS))
+def _limited(seconds: int) -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))

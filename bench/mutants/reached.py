@@ -39,7 +39,10 @@ _WHOLE = ("tests/program/test_golden_programs.py", "tests/kernels/test_kernel_wo
 _FIRST, _MORE = 10, 20
 """Of a line's tests: so many at first, and after."""
 _LONGEST = 8.0
-"""Tests that take more seconds are not tried."""
+"""Tests that take more seconds are not tried alone."""
+_SLOW = ("tests/end_to_end/", "tests/prove/")
+_FILES = 6
+"""At last so many files, whole, which have a test that runs the line; not those of slow folders."""
 
 
 class _Run(TypedDict):
@@ -52,9 +55,10 @@ class _Run(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """File -> line -> the tests that run it, the quickest first."""
+    """File -> line -> the tests that run it, the quickest first; and files with tests that do."""
 
     tests: Mapping[str, Mapping[int, Sequence[str]]]
+    files: Mapping[str, Mapping[int, Sequence[str]]]
 
     def of(self, mutant: Mutant) -> list[list[str]]:
         """Tests that run the mutant's line, in the order in which they are worth trying, in rounds.
@@ -68,6 +72,12 @@ class Reached:
         others = _taking_turns([name for name in found if name not in whole])
         rounds = others[:_FIRST], whole + others[_FIRST : _FIRST + _MORE]
         return [names for names in rounds if names]
+
+    def whole_files(self, mutant: Mutant) -> Sequence[str]:
+        """Files of tests to try at last: whole, as only a part of their tests was followed."""
+        lines = self.files.get(mutant.file, {})
+        line = max((line for line in lines if line <= mutant.line), default=0)
+        return lines.get(line, ())[:_FILES]
 
 
 def _taking_turns(names: Sequence[str]) -> list[str]:
@@ -85,11 +95,17 @@ def reached(tell: Callable[[str], None]) -> Reached:
     """What the tests run, known from the last time where neither they nor the rooms have changed."""
     runs = [run for name, options in _SUITES.items() for run in _followed(name, options, tell)]
     found: dict[str, dict[int, list[str]]] = {}
+    files: dict[str, dict[int, list[str]]] = {}
     for run in sorted(runs, key=_worth):
+        whole = run["test"].partition("::")[0]
         for file, numbers in run["lines"].items():
-            for line in numbers if run["seconds"] <= _LONGEST else ():
-                found.setdefault(file, {}).setdefault(line, []).append(run["test"])
-    return Reached(found)
+            for line in numbers:
+                known = files.setdefault(file, {}).setdefault(line, [])
+                if whole not in known and not whole.startswith(_SLOW):
+                    known.append(whole)
+                if run["seconds"] <= _LONGEST:
+                    found.setdefault(file, {}).setdefault(line, []).append(run["test"])
+    return Reached(found, files)
 
 
 def _worth(run: _Run) -> tuple[int, int, str]:

@@ -308,6 +308,17 @@ def test_what_ends_it() -> None:
     )
 
 
+def test_dense_layers_of_each_row_are_kept() -> None:
+    """Of 40 rows, two are new: only their products, and those of the layer that reads the whole map."""
+    net = Maker("dense rows")
+    rows = net.fully_connected(net.input((1, 40, 6)), "rows", 4, keep_num_dims=True)
+    data = net.finish(net.fully_connected(net.reshape(rows, "flat", (1, 160)), "whole", 3))
+    compiled = compile_model(parse(data, path="net"), Options(hop=2))
+    assert compiled.graph.hop is not None and compiled.graph.hop.kept == 1
+    assert graph_macs(compiled.graph) == 2 * 6 * 4 + 160 * 3
+    assert checking.verify(compiled, samples=30).bit_exact
+
+
 def test_phases() -> None:
     """Rows behind a stride of 2 come again in every second window."""
     model = model_of("ds-cnn-kws")

@@ -14,6 +14,7 @@ from harness import differences
 from lowtide.errors import ModelError
 from lowtide.ir import Graph
 from lowtide.lower import lower_op
+from lowtide.lower.nodes import Array, Node
 from lowtide.passes import round_once
 from lowtide.tflite.read import parse
 from schema_models import Net as MoveNet
@@ -75,6 +76,17 @@ def test_int16_with_sums_of_32_bits(bias: str | None) -> None:
     deep = net.input(1, 2000, scale=2.0**-4)
     net.dense(deep, 3, 2000, Layer(weights=np.array(127), real=2.0**-18, bias_type=bias))
     assert differences(with_bias_type(net, NARROW), engine="litert", rewrite=round_once) == []
+
+
+def test_what_its_weights_are() -> None:
+    """Weights and biases can be placed in a section of their own, and are counted as weights."""
+    net = Models(4)
+    net.dense(net.input(1, 16), 5, 16)
+    graph = round_once(parse(net.bytes()).graph)
+    (node,) = lower_op(graph, graph.ops[0]).nodes
+    assert isinstance(node, Node)
+    arrays = {name: value for name, value in node.params.fields if isinstance(value, Array)}
+    assert {name for name, value in arrays.items() if value.weights} == {"weights", "bias"}
 
 
 def test_tflm_differs() -> None:

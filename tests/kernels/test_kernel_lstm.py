@@ -11,6 +11,8 @@ from harness import differences
 
 from assembled import assemble, refusal
 from lowtide.errors import ModelError
+from lowtide.lower import lower_op
+from lowtide.lower.nodes import Node
 from lowtide.tflite.read import parse
 from schema_models import Net
 
@@ -99,6 +101,18 @@ def test_int16() -> None:
     for other in ((1 / 128, 0), (1 / 3000, 77), (1 / 20000, -9)):
         lstm(net, one, 6, hidden=other)
     assert differences(net.build(), engine="tflm") == []
+
+
+def test_quick_arithmetic_wherever_it_fits() -> None:
+    """Products of two int16 are at most 30 bits: lt_narrow can scale them by just less than 2 ** -18."""
+    least = float(np.nextafter(np.float32(2.0**-12), np.float32(1)))
+    for scale, quick in ((1 / 128, 1), (least, 1), (2.0**-31, 0)):
+        net = Net(scale=0.02, zero=-7)
+        lstm(net, net.input((1, 6, 5)), 4, hidden=(scale, 0), weight_scale=0.001)
+        graph = parse(net.build()).graph
+        (node,) = lower_op(graph, graph.ops[0]).nodes
+        assert isinstance(node, Node)
+        assert dict(node.params.fields)["quick"] == quick
 
 
 def refused(**fields: Any) -> str:

@@ -10,6 +10,9 @@ import pytest
 from harness import differences
 
 from assembled import refusal
+from lowtide.lower import lower_op
+from lowtide.lower.nodes import Node
+from lowtide.tflite.read import parse
 from schema_models import Net
 
 Engine = Literal["tflm", "litert"]
@@ -148,6 +151,20 @@ def test_gather_nd() -> None:
     gathered(net, flat, [[5], [0], [2], [2]])
     gathered(net, flat, [3])
     assert differences(net.build(), engine="tflm") == []
+
+
+def test_rows_far_apart() -> None:
+    """A step that needs rows too far apart is given the whole input; others only their window."""
+    net = Net()
+    tall = net.input((40, 3))
+    gathered(net, tall, [[[0, 2], [39, 1]], [[5, 0], [22, 1]]])
+    gathered(net, tall, [[[0, 2], [1, 1]], [[21, 0], [22, 0]], [[38, 1], [39, 1]]])
+    assert differences(net.build(), engine="tflm") == []
+    graph = parse(net.build()).graph
+    (far,), (near,) = (lower_op(graph, op).nodes for op in graph.ops)
+    assert isinstance(far, Node)
+    assert isinstance(near, Node)
+    assert [(port.rows, port.count) for port in (*far.inputs, *near.inputs)] == [(1, 1), (40, 2)]
 
 
 def test_broadcast() -> None:

@@ -13,7 +13,10 @@ from assembled import refusal
 from lowtide.commands.checking import Verified, verify
 from lowtide.commands.compiling import compile_model
 from lowtide.commands.options import Options
+from lowtide.errors import ModelError
+from lowtide.lower import lower_op
 from lowtide.lower.fourier import factors_of
+from lowtide.lower.nodes import Node
 from lowtide.tflite.read import parse
 from lowtide.trigonometry import cosine, sine
 from lowtide.zoo.spec import OpSpec
@@ -190,10 +193,11 @@ def test_noise_is_followed() -> None:
         net.subtraction(source, clamping=True)
         net.subtraction(source, smoothing_bits=0, spectral_subtraction_bits=10, smoothing=900)
         net.subtraction(source, smoothing_bits=31, min_signal_remaining=-1, clamping=True)
+        net.subtraction(source, spectral_subtraction_bits=63)
     result = verified(net)
     assert result.bit_exact, result.mismatch
     assert result.state is not None
-    assert result.state.bytes == 4 * 4 * 41
+    assert result.state.bytes == 5 * 4 * 41
 
 
 def test_state_is_as_small_as_can_be() -> None:
@@ -206,6 +210,19 @@ def test_state_is_as_small_as_can_be() -> None:
     compiled = compile_model(parse(net.build(), path="signal"), Options(name="net"))
     kept = [variable.size for variable in compiled.assembly.variables]
     assert kept == [2 * 320, 2 * 7, 2 * 6, 2 * 21]
+
+
+def test_what_remembers_nothing_has_no_row_of_state() -> None:
+    net = Signals()
+    net.framer(net.input((2, 12)), 4, 4, prefill=True)
+    net.overlap_add(net.input((2, 3, 5)), 5)
+    net.delay(net.input((2, 6)), 0)
+    graph = parse(net.build()).graph
+    for op in graph.ops:
+        (node,) = lower_op(graph, op).nodes
+        assert isinstance(node, Node)
+        assert node.steps == 2
+        assert (node.outputs[-1].first, node.outputs[-1].stride) == (-1, 0)
 
 
 @pytest.mark.parametrize(
@@ -261,6 +278,13 @@ def test_refusals() -> None:
     net.signal("FilterBank", inputs, ((1,), "UINT64"), num_channels=1)
     assert refusal(net.build()) == "a band goes beyond its energies or its weights"
     net = Signals()
+    tables = [net.const([1, 1]), net.const([1, 1]), *(net.const([0, 0]) for _ in range(3))]
+    inputs = [net.input((4,), "UINT32"), *tables]
+    net.signal("FilterBank", inputs, ((1,), "UINT32"), num_channels=1)
+    assert (
+        refusal(net.build()) == "its tensors do not have the types that the reference kernel takes"
+    )
+    net = Signals()
     net.framer(net.input((1, 12)), 3, 4, prefill=False)
     assert (
         refusal(net.build())
@@ -278,3 +302,7 @@ def test_refusals() -> None:
     net = Signals()
     net.subtraction(net.input((4,), "UINT32"), num_channels=3)
     assert refusal(net.build()) == "its tensors do not all have 4 channels"
+    net = Signals()
+    net.subtraction(net.input((4,), "UINT32"), spectral_subtraction_bits=64)
+    with pytest.raises(ModelError, match="spectral_subtraction_bits is 64, but it must be 0 to 63"):
+        verified(net)

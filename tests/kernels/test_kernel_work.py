@@ -10,9 +10,11 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from conv_models import SAME, Layer, Models
 from drawn_convs import drawn, of_nibbles
+from test_kernel_transpose_conv import transpose_conv
 
 from golden_files import assert_golden
 from lowtide.commands.options import Options
@@ -23,6 +25,7 @@ from lowtide.plans.cost import features
 from lowtide.rows.prepare import prepare
 from lowtide.tflite.read import parse
 from networks import contents
+from schema_models import Net
 
 CORES = ("any", "cortex-m0", "cortex-m4", "cortex-m55")
 NETWORKS = ("ds-cnn-kws", "resnet8", "mobilenet-v2-0.35-144", "attention-block", "audio-front-end")
@@ -41,11 +44,27 @@ def odd_block(dtype: str) -> bytes:
     return net.bytes((x,))
 
 
+def rare(dtype: str) -> bytes:
+    """Convolutions in groups, and transposed ones of several strides."""
+    net = Net(np.dtype(dtype), scale=0.05)
+    x = net.input((1, 5, 6, 8))
+    for kernel, stride in (((3, 3), (2, 2)), ((2, 4), (1, 2)), ((4, 4), (3, 3))):
+        transpose_conv(net, x, kernel, stride, channels=5)
+    return net.build()
+
+
 def models() -> Iterator[bytes]:
     """Networks of the zoo, blocks of odd channels, and convolutions of all kinds."""
+    yield from map(rare, ("int8", "int16"))
     yield from map(contents, NETWORKS)
     yield from map(odd_block, ("INT8", "UINT8", "INT16"))
     yield from (drawn(1, dtype, 60) for dtype in ("INT8", "UINT8"))
+    groups = Models(2, "INT16")
+    layer = Layer(bias_type="INT64")
+    x = groups.input(1, 5, 6, 8)
+    for kernel in ((1, 1), (3, 3)):
+        groups.conv(x, 6, kernel, layer, groups=2)
+    yield groups.bytes()
 
 
 def lines_of(data: bytes, core: str) -> Iterator[str]:

@@ -20,7 +20,7 @@ from lowtide.passes.simplify.interval import Interval
 from lowtide.passes.simplify.ranges import ranges
 from lowtide.tflite.read import parse
 from moving_nets import moving_network
-from planted_nets import planted_network
+from planted_nets import Planted, planted_network
 from random_nets import random_network
 
 MAKERS: dict[str, Callable[[int], bytes]] = {
@@ -110,6 +110,31 @@ def test_views_mix_the_channels_that_meet() -> None:
     assert _ends(Interval(low, high).viewed(2)) == [(0, 21), (10, 31)]
     assert _ends(Interval(low, high).viewed(8)) == [(i * 10, i * 10 + 1) for i in (0, 1, 2, 3)] * 2
     assert _ends(Interval(low, high).viewed(3)) == [(0, 31)] * 3
+
+
+@pytest.mark.parametrize("kind", ["MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN"])
+@pytest.mark.parametrize("axes", [[1, 2], [3]])
+def test_reductions_of_less_than_the_type(kind: str, axes: list[int]) -> None:
+    """Both ends of an interval are reached if all elements are at their ends, and nothing is beyond."""
+    net = Planted(1, "INT8")
+    x = net.input((1, 2, 3, 2))
+    clamped = net.tensor((1, 2, 3, 2), 0.25)
+    sources = (x, x)
+    net.add("ADD", sources, clamped, "AddOptions", fused_activation_function=3)
+    shape = (1, 2) if axes == [1, 2] else (1, 2, 3)
+    # a maximum has its operand's scale
+    factor, zero = (1.0, None) if kind.startswith("REDUCE") else (0.35, -20)
+    made = net.tensor(shape, 0.25 * factor, zero)
+    net.add(kind, (clamped, net.constant(axes, "INT32")), made, "ReducerOptions", keep_dims=False)
+    data = net.finish(made)
+    graph = parse(data).graph
+    assert left(data) == []
+    ends = [np.full((1, 2, 3, 2), value, np.int8) for value in (-128, 127)]
+    samples = [{graph.inputs[0]: end} for end in ends]
+    wanted = [s[made].reshape(-1) for s in reference_tensors(data, samples, [made]).samples]
+    found = ranges(graph, both_roundings=True)[made]
+    assert set(found.low.tolist()) == set(wanted[0].tolist())
+    assert set(found.high.tolist()) == set(wanted[1].tolist())
 
 
 def test_what_is_not_known_is_all_of_the_type() -> None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lowtide.ir.graph import Metadata
 from lowtide.place.offline_plan import METADATA_NAME, decode, encode
+from lowtide.place.tensors import stored_plan_bytes
+from networks import model_of
 
 
 def test_the_bytes() -> None:
@@ -53,3 +57,16 @@ def test_impossible_offsets_are_refused(offset: int) -> None:
 def test_a_model_has_subgraphs() -> None:
     with pytest.raises(ValueError, match="at least one subgraph"):
         encode([0], subgraphs=0)
+
+
+def test_the_arena_that_a_file_asks_for() -> None:
+    """Its end is that of the last tensor with a place, in multiples of 16; other metadata is no plan."""
+    model = model_of("figure1")
+    first, second = (tensor.bytes for tensor in model.graph.tensors[:2])
+    other = Metadata("min_runtime_version", b"1.5.0")
+    plan = Metadata(METADATA_NAME, encode([32, 64, None], subgraphs=1))
+    assert stored_plan_bytes(replace(model, metadata=(other,))) is None
+    told = max(32 + -(-first // 16) * 16, 64 + -(-second // 16) * 16)
+    assert stored_plan_bytes(replace(model, metadata=(other, plan))) == told
+    broken = Metadata(METADATA_NAME, b"odd")
+    assert stored_plan_bytes(replace(model, metadata=(broken,))) is None
