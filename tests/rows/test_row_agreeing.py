@@ -40,9 +40,10 @@ SEEDS = sampled([*range(16), *(BLOCKS + n for n in range(16) if n not in (4, 8))
 UNITS: tuple[Unit, ...] = ("macs", "instructions")
 
 
-def new_plans(seed: int) -> Plans:
-    """All plans of a small network, on one of the cores."""
-    return plans_of(ready(seed, small=True, core=CORES[seed // 2 % len(CORES)]), strips=True)
+def new_plans(seed: int, *, overlap: bool = True) -> Plans:
+    """All plans of a small network, on one of the cores; or those that compute nothing twice."""
+    prepared_net = ready(seed, small=True, core=CORES[seed // 2 % len(CORES)])
+    return plans_of(prepared_net, strips=True, overlap=overlap)
 
 
 @cache
@@ -155,6 +156,15 @@ def computes_once(point: Point) -> bool:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_plans_of_small_networks_agree(seed: int) -> None:
     check(plans(seed), all_points(plans(seed)))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_answers_without_limits_need_no_strips_that_overlap(seed: int) -> None:
+    once, every = new_plans(seed, overlap=False), plans(seed)
+    assert all(point.macs <= once.own("macs") for point in all_points(once))
+    assert key(default(once)) == key(default(every))
+    assert key(smallest(once)) == key(smallest(every))
+    assert key(fastest(once)) == key(fastest(every))
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -78,7 +78,7 @@ def planned_model(
     known = known or Known(model)
     asked, options = options, settled(model, options, known, tell)
     free = options.stages is None and not options.limited
-    found = searched(model, options, strips=front or free, tell=tell, known=known)
+    found = searched(model, options, strips=free, overlap=front, tell=tell, known=known)
     plans = found.plans
     point = point_of(plans, options)
     ways: tuple[tuple[str, Point], ...] = ()

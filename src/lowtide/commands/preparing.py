@@ -61,28 +61,35 @@ def searched(
     options: Options,
     *,
     strips: bool = False,
+    overlap: bool = False,
     tell: Tell = lambda _: None,
     known: Known | None = None,
 ) -> Searched:
-    """The plans that the options ask for; with `strips`, all of them. What is not `known` of the model
-    is made, and known then.
+    """The plans that the options ask for; with `strips`, all that compute nothing twice; with `overlap`,
+    all. What is not `known` of the model is made, and known then.
 
     A search with more effort begins with all that less had found, so that it ends no worse; it ends
     where nothing is left to look at.
     """
     known = known or Known(model)
-    strips = strips or options.limited
+    overlap = overlap or options.max_ram is not None or options.max_overhead is not None
+    strips = strips or overlap or options.limited
     if options.stages is not None:
         simplified, order, ready = prepared(model, options, known)
-        plans = planner.plans_of(ready, strips=strips, effort=options.effort, tell=tell)
+        plans = planner.plans_of(
+            ready, strips=strips, overlap=overlap, effort=options.effort, tell=tell
+        )
         return Searched(simplified, plans, (order,))
     asked = replace(
         options, max_ram=None, max_overhead=None, cost="macs", fastest=False, smallest=False
     )
-    return known.once(("searched", asked, strips), lambda: _searched(asked, strips, tell, known))
+    return known.once(
+        ("searched", asked, strips, overlap),
+        lambda: _searched(asked, strips, overlap, tell, known),
+    )
 
 
-def _searched(options: Options, strips: bool, tell: Tell, known: Known) -> Searched:
+def _searched(options: Options, strips: bool, overlap: bool, tell: Tell, known: Known) -> Searched:
     simplified = known.passed(options)
     graph = simplified.graph
     found: Searched | None = None
@@ -91,6 +98,7 @@ def _searched(options: Options, strips: bool, tell: Tell, known: Known) -> Searc
         plans = planner.plans_of(
             known.prepared(graph, order.order, options),
             strips=strips,
+            overlap=overlap,
             effort=effort,
             placing=options.effort,
             tell=tell,

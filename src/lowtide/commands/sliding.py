@@ -72,7 +72,7 @@ def fronts(
         point
         for way in ways
         for point in planner.front(
-            searched(model, way, strips=True, tell=tell, known=known).plans, apart
+            searched(model, way, overlap=True, tell=tell, known=known).plans, apart
         )
     ]
     if len(ways) == 1:

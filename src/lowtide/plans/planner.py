@@ -24,7 +24,7 @@ from lowtide.plans.candidates import Candidate, in_turn
 from lowtide.plans.cost import CostModel, load_model
 from lowtide.plans.placer import Placer, Point, Tell
 from lowtide.plans.search import ladder
-from lowtide.plans.space import Space, space_of, without_blocks, without_strips
+from lowtide.plans.space import Space, space_of, without_blocks, without_overlap, without_strips
 from lowtide.plans.worth import Costs, is_worth
 from lowtide.rows.prepare import Prepared
 
@@ -37,8 +37,8 @@ WORTH_BLOCKS = 512
 
 @dataclass(frozen=True, eq=False)
 class Plans:
-    """The plans of one network, placed by `placer`. With `strips`, there are stages that compute
-    something twice.
+    """The plans of one network, placed by `placer`. With `strips`, stages may run in strips; with both
+    that and `overlap`, they may compute something twice.
 
     `effort` is a factor of what is spent to look at stages; past it only some are. What was found
     `before`, with less effort, perhaps in another order, counts as well: so more effort finds no worse
@@ -51,21 +51,35 @@ class Plans:
     effort: float
     tell: Tell = field(repr=False)
     before: Plans | None = field(default=None, repr=False)
+    overlap: bool = True
 
     @cached_property
     def space(self) -> Space:
         """All stages."""
         self.tell("looking at all stages")
-        return space_of(self.ready, self.placer.model, strips=self.strips, effort=self.effort)
+        return self._space(strips=self.strips, overlap=self.overlap)
+
+    def _space(self, *, strips: bool, overlap: bool) -> Space:
+        model, effort = self.placer.model, self.effort
+        return space_of(self.ready, model, strips=strips, overlap=overlap, effort=effort)
+
+    @cached_property
+    def once(self) -> Space:
+        """The stages that compute nothing twice, in strips, too."""
+        if not self.overlap:
+            return self.space
+        if self.space.complete:
+            return without_overlap(self.ready, self.space)
+        return self._space(strips=True, overlap=False)
 
     @cached_property
     def plain(self) -> Space:
-        """The stages that compute nothing twice."""
+        """The stages that compute nothing twice, without strips."""
         if not self.strips:
             return self.space
         if self.space.complete:
             return without_strips(self.ready, self.space)
-        return space_of(self.ready, self.placer.model, strips=False, effort=self.effort)
+        return self._space(strips=False, overlap=False)
 
     @cached_property
     def plain_candidates(self) -> tuple[Candidate, ...]:
@@ -78,19 +92,33 @@ class Plans:
 
     @cached_property
     def candidates(self) -> tuple[Candidate, ...]:
-        """All plans."""
+        """All plans. Those that compute nothing twice are the same with `overlap` and without."""
+        if not self.overlap or not self.strips:
+            return self.once_candidates
+        before = () if self.before is None else self.before.candidates
+        known = tuple(dict.fromkeys((*before, *self.once_candidates)))
+        return (*known, *self._candidates([self.space], known, again=True))
+
+    @cached_property
+    def once_candidates(self) -> tuple[Candidate, ...]:
+        """The plans that compute nothing twice, in strips, too."""
         if not self.strips:
             return self.plain_candidates
-        before = () if self.before is None else self.before.candidates
+        before = () if self.before is None else self.before.once_candidates
         known = tuple(dict.fromkeys((*before, *self.plain_candidates)))
-        return (*known, *self._candidates([self.space], known))
+        return (*known, *self._candidates([self.once], known))
 
-    def _candidates(self, spaces: list[Space], known: Sequence[Candidate]) -> Iterator[Candidate]:
-        """Those whose paths none of the others and of those that are `known` beats. What is known stays,
-        so that more effort leaves out nothing."""
+    def _candidates(
+        self, spaces: list[Space], known: Sequence[Candidate], *, again: bool = False
+    ) -> Iterator[Candidate]:
+        """Those whose paths none of the others and of those that are `known` beats; with `again`, only
+        those that compute something twice. What is known stays, so that more effort leaves out
+        nothing."""
         paths = [of.path for of in known]
         for space in spaces:
             for path in ladder(space):
+                if again and path.macs <= self.own("macs"):
+                    continue
                 if not any(other.beats(path) for other in paths):
                     paths.append(path)
                     yield Candidate(path, space, self.placer)
@@ -125,13 +153,15 @@ def plans_of(
     ready: Prepared,
     *,
     strips: bool,
+    overlap: bool = True,
     effort: float = 1.0,
     placing: float | None = None,
     model: CostModel | None = None,
     tell: Tell = lambda _: None,
     before: Plans | None = None,
 ) -> Plans:
-    """All plans of a network; with `strips`, also those that compute something twice.
+    """All plans of a network; with `strips`, also in strips; with both that and `overlap`, also those
+    that compute something twice.
 
     They cost the instructions that `model` predicts, or that of the target's core. `effort` goes into
     finding stages, and into `placing` each plan, if nothing else is said. `before` are the plans of less
@@ -142,7 +172,7 @@ def plans_of(
         placer = before.placer
     else:
         placer = Placer(ready, model, effort if placing is None else placing, tell)
-    return Plans(ready, placer, strips, effort, tell, before)
+    return Plans(ready, placer, strips, effort, tell, before, overlap)
 
 
 def default(plans: Plans) -> Point:

@@ -12,7 +12,7 @@ order of rows, so that it serves all widths.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import accumulate
@@ -94,7 +94,8 @@ class Space:
 
 @dataclass(slots=True)
 class Stages:
-    """The stages over `groups`, an edge each; `strips` allows strips.
+    """The stages over `groups`, an edge each; `strips` allows strips, `overlap` those that compute
+    something twice.
 
     `parts` are tensors whose memory is part of another's: operators on them are not cut into strips.
     With `prices`, edges cost that much; else their MACs. Operators that are not `lowered` are not cut
@@ -108,6 +109,7 @@ class Stages:
     parts: frozenset[int] = frozenset()
     prices: OperatorCosts | None = None
     lowered: Mapping[int, Lowered] = field(default_factory=dict)
+    overlap: bool = True
     _rows: GroupedRows = field(init=False)
     _forms: dict[int, Sequence[FormCost]] = field(init=False)
     _scratch: Ints = field(init=False)
@@ -214,7 +216,8 @@ class Stages:
         edges = [Edge(first, last, None, macs, operators, blocks, cost, *needs)]
         exchanges = any(g.exchanges for g in self.groups[first:last])
         if self.strips and operators and not exchanges:
-            edges += self._stripped(first, last, operators, peaks.touched(first), budget)
+            found = self._stripped(first, last, operators, peaks.touched(first), budget)
+            edges += (edge for edge in found if self.overlap or edge.macs <= macs)
         return edges
 
     def _stripped(
@@ -237,6 +240,8 @@ class Stages:
         if found is None:
             return []
         of, output = found
+        if not self.overlap and _overlaps(of, made):
+            return []
         # Rows of the tensors that exist for a strip only, live per step: one column per tensor.
         kept = {tensor for op in operators for tensor in kept_rows(graph.ops[op])}
         inner = sorted({*made, *kept} - {output})
@@ -326,6 +331,12 @@ class Stages:
         return of.bytes // of.shape[2] // self._heights[tensor]
 
 
+def _overlaps(of: Sequence[tuple[Reads, ...]], made: Collection[int]) -> bool:
+    """Whether strips surely compute something twice: columns that two windows of the stage read."""
+    windows = (window for each in of for window in each if window.tensor in made)
+    return any(window.axis.size > window.axis.stride for window in windows)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _InStrips:
     """An operator in strips of several widths, as arrays [forms, widths]: see `Formed`."""
@@ -367,16 +378,18 @@ def _scratch(form: FormCost, columns: Ints) -> Ints:
     return np.array(form.narrow, np.int64)[columns]
 
 
-def space_of(ready: Prepared, model: CostModel, *, strips: bool, effort: float = 1.0) -> Space:
-    """All stages, without blocks and with them; with `strips`, also what computes something twice. They
-    cost the instructions that the model predicts.
+def space_of(
+    ready: Prepared, model: CostModel, *, strips: bool, overlap: bool = True, effort: float = 1.0
+) -> Space:
+    """All stages, without blocks and with them; with `strips`, also in strips; with both that and
+    `overlap`, also what computes something twice. They cost the instructions that the model predicts.
 
     `effort` is a factor of `WORK`.
     """
     space = Space(len(ready.groups), budget(WORK, effort))
     prices = model.prices(n for found in ready.lowered.values() for n in found.nodes)
     for blocks in ((), *selections(ready.blocks)):
-        if all(not block.again for block in blocks) or strips:
+        if all(not block.again for block in blocks) or (strips and overlap):
             variant = ready.variant({block.op for block in blocks})
             stages = Stages(
                 ready.wide,
@@ -386,6 +399,7 @@ def space_of(ready: Prepared, model: CostModel, *, strips: bool, effort: float =
                 ready.parts,
                 prices,
                 ready.lowered,
+                overlap,
             )
             space.add(stages, variant.ends)
     return space
@@ -393,8 +407,25 @@ def space_of(ready: Prepared, model: CostModel, *, strips: bool, effort: float =
 
 def without_strips(ready: Prepared, space: Space) -> Space:
     """What `space_of` without strips would be, from all stages."""
-    again = {block.op for block in ready.blocks if block.again}
+    again = _again(ready)
     return space.only(lambda e: e.width is None and again.isdisjoint(e.operators))
+
+
+def without_overlap(ready: Prepared, space: Space) -> Space:
+    """What `space_of` without `overlap` would be, from all stages."""
+    again = _again(ready)
+    macs = [op_macs(ready.wide, op) for op in ready.wide.ops]
+
+    def is_once(edge: Edge) -> bool:
+        cut_once = edge.width is None or edge.macs <= sum(macs[op] for op in edge.operators)
+        return cut_once and again.isdisjoint(edge.operators)
+
+    return space.only(is_once)
+
+
+def _again(ready: Prepared) -> set[int]:
+    """The blocks that compute something twice."""
+    return {block.op for block in ready.blocks if block.again}
 
 
 def without_blocks(space: Space) -> Space:
