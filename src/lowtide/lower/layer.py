@@ -158,7 +158,7 @@ class Layer:
         self,
         family: str,
         fields: Fields,
-        work: Work | None = None,
+        work: Work,
         scratch: int = 0,
         *,
         header: str = "",
@@ -181,7 +181,7 @@ class Layer:
         self,
         family: str,
         fields: Fields,
-        work: ByPixels | None,
+        work: ByPixels,
         scratch: tuple[int, int],
         *,
         lean: bool | None = None,
@@ -204,18 +204,17 @@ class Layer:
             node = replace(node, narrow_scratch=(0, one, *(many,) * (self.over.out_w - 1)))
         if not (one < many if lean is None else lean):
             return node
-        leaner = None if work is None else work.leaner()
-        return replace(node, forms=(self.node(family, params(1), leaner, one),))
+        return replace(node, forms=(self.node(family, params(1), work.leaner(), one),))
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
     """Kernels `name`, one file of families/: whether they fit a layer, what they do there that costs
-    instructions (None: it is not counted in detail), and the node that runs them."""
+    instructions, and the node that runs them."""
 
     name: str
     fits: Callable[[Layer], bool]
-    work: Callable[[Windows], Work] | None
+    work: Callable[[Windows], Work]
     node: Callable[[Layer], Node]
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from lowtide.lower import packed
 from lowtide.lower.counts import Features, Windowed, gathered
@@ -58,8 +58,7 @@ def _node(layer: Layer) -> Node:
         *over.fields,
     )
     scratch = 0 if over.taps == 1 else 2 * over.products
-    node = layer.node("lt_conv", fields, ConvS16(layer.windows), scratch, header="lt_conv_s16.h")
-    return replace(node, scratch_lasts=True)
+    return layer.node("lt_conv", fields, ConvS16(layer.windows), scratch, header="lt_conv_s16.h")
 
 
 FAMILY = Family("lt_conv", _fits, ConvS16, _node)

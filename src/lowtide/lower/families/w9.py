@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.lower import packed
-from lowtide.lower.counts import Counted, Features, Over, Windows, Work, gathered
+from lowtide.lower.counts import Features, Over, Windows, Work, gathered
 from lowtide.lower.layer import Fields, Layer
 from lowtide.lower.nodes import Array, Kernel, Node, Params
 
@@ -120,12 +120,10 @@ def _around(layer: Layer, anew: NDArray[np.intp], node: Node) -> Node:
         ("narrow", int(narrow)),
         ("flip", 0 if multiple else over.flip),
     )
-    products = over.taps if multiple else over.products
-    size = node.steps * over.target.row_bytes
     pointers = node.steps * sum(port.count for port in (*node.inputs, *node.outputs))
 
     def wrapped(of: Node) -> Node:
-        work = of.work or Counted.of(over.out_w, written=size, work=size * products)
+        assert of.work is not None  # all families count it
         called = ("run", Kernel(of.kernel, of.header)), ("params", of.params)
         return replace(
             of,
@@ -134,7 +132,7 @@ def _around(layer: Layer, anew: NDArray[np.intp], node: Node) -> Node:
             params=Params("lt_w9_s8", (*called, *fields)),
             forms=tuple(map(wrapped, of.forms)),
             work=W9(
-                *(work, of.kernel, of.steps, pointers, len(anew), layer.windows),
+                *(of.work, of.kernel, of.steps, pointers, len(anew), layer.windows),
                 is_depthwise=multiple > 0,
                 narrow=bool(narrow),
             ),
