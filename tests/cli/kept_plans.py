@@ -21,7 +21,7 @@ Search = Callable[..., Searched]
 _MOST = 40
 
 
-_kept: list[tuple[Options, bool, Model, Searched]] = []
+_kept: list[tuple[Options, tuple[bool, bool], Model, Searched]] = []
 _listener: list[Tell] = []
 
 
@@ -34,21 +34,28 @@ def kept(search: Search) -> Search:
         options: Options,
         *,
         strips: bool = False,
+        overlap: bool = False,
         tell: Tell = lambda _: None,
         known: Known | None = None,
     ) -> Searched:
         _listener[:] = [tell]
-        strips = strips or options.limited
+        overlap = overlap or options.max_ram is not None or options.max_overhead is not None
+        wide = strips or overlap or options.limited, overlap
         free = replace(options, max_ram=None, max_overhead=None, fastest=False, smallest=False)
         key = replace(free, name=None, cost="macs")
         for at, (asked, all_of, of, found) in enumerate(_kept):
-            if (asked, all_of) == (key, strips) and of.graph == model.graph:
+            if (asked, all_of) == (key, wide) and of.graph == model.graph:
                 _kept.append(_kept.pop(at))
                 return found
         new = search(
-            model, options, strips=strips, tell=lambda text: _listener[0](text), known=known
+            model,
+            options,
+            strips=strips,
+            overlap=overlap,
+            tell=lambda text: _listener[0](text),
+            known=known,
         )
-        _kept.append((key, strips, model, new))
+        _kept.append((key, wide, model, new))
         del _kept[:-_MOST]
         return new
 

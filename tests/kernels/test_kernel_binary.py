@@ -9,6 +9,7 @@ import pytest
 from boards import board_differences
 from harness import differences
 
+from assembled import refusal
 from lowtide.errors import ModelError
 from lowtide.lower import lower_op
 from lowtide.machines.board import find_target
@@ -183,6 +184,31 @@ def test_int32(kind: str) -> None:
         for sample in (*samples_of(net, 2), *samples_of(net, 2, bounds=bounds)[2:])
     ]
     assert differences(net.build(), inputs=drawn, engine="tflm") == []
+
+
+@pytest.mark.parametrize("kind", ["FLOOR_DIV", "FLOOR_MOD"])
+def test_floored(kind: str) -> None:
+    """Towards minus infinity, for all signs; the least value over 1 and over itself."""
+    net = broadcast(kind, "int32", (0, 0, 0))
+    for tensor in net.tensors:
+        tensor.quantization = None
+    a, ends = net.input((1, 2, 3), "int32"), [-(2**31), 2**31 - 1, -7, 7, 0, 1]
+    for by in (-(2**31), 2**31 - 1, -3, 3, 1):
+        net.add(kind, (a, net.const(np.full((1, 2, 3), by))), net.like(a))
+        net.add(kind, (net.const(np.reshape(ends, (1, 2, 3))), net.const([[[by]]])), net.like(a))
+    bounds = dict.fromkeys(net.inputs, (-40, 40))
+    drawn = [
+        {i: np.where(values == 0, 1, values) for i, values in sample.items()}
+        for sample in (*samples_of(net, 2), *samples_of(net, 4, bounds=bounds)[2:])
+    ]
+    assert differences(net.build(), inputs=drawn, engine="litert") == []
+
+
+def test_division_by_a_constant_zero() -> None:
+    net = plain_net()
+    a = net.input((1, 3), "int32")
+    net.add("FLOOR_DIV", (a, net.const([[1, 0, 2]])), net.like(a))
+    assert refusal(net.build()) == "it divides by zero"
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int16", "int32"])

@@ -153,6 +153,27 @@ def test_gather_nd() -> None:
     assert differences(net.build(), engine="tflm") == []
 
 
+def test_gather_nd_by_indices_made_at_run_time() -> None:
+    net = Net()
+    image, words = net.input((2, 4, 3, 5)), net.const(np.arange(54).reshape(9, 6), np.int8)
+    rng, sizes = np.random.default_rng(3), {}
+    for source in (image, words):
+        shape = net.tensors[source].shape
+        for parts in range(1, len(shape) + 1):
+            for lead in ((), (3,), (2, 2)):
+                index = net.input((*lead, parts), np.int32)
+                sizes[index] = shape[:parts]
+                made = (*lead, *shape[parts:])
+                net.op("GATHER_ND", [source, index], made, options=schema.GatherNdOptionsT())
+    samples = []
+    for _ in range(4):
+        sample = {image: rng.integers(-128, 128, (2, 4, 3, 5)).astype(np.int8)}
+        for index, of in sizes.items():
+            sample[index] = rng.integers(0, of, net.tensors[index].shape).astype(np.int32)
+        samples.append(sample)
+    assert differences(net.build(), inputs=samples, engine="tflm") == []
+
+
 def test_rows_far_apart() -> None:
     """A step that needs rows too far apart is given the whole input; others only their window."""
     net = Net()
@@ -243,6 +264,12 @@ def test_refusals() -> None:
     net = Net()
     gathered(net, net.input((2, 3)), [[0, 3]])
     assert refusal(net.build()) == "an index is outside [2, 3]"
+    net = Net()
+    net.op("GATHER_ND", [net.input((2, 3)), net.input((4, 3), np.int32)], (4,))
+    assert refusal(net.build()) == "its indices have 3 parts"
+    net = Net()
+    net.op("GATHER_ND", [net.input((2, 3)), net.input((4, 1), np.int64)], (4, 3))
+    assert refusal(net.build()) == "its indices are of type INT64"
     net = Net()
     filled(net, net.input((2,)), (3, 2))
     assert refusal(net.build()) == "it fills with 2 values"

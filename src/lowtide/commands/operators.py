@@ -45,7 +45,7 @@ class Beside:
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """All operators of either; `sources` is the date of TFLM's sources. `floats` are those that TFLM has
-    for floats alone."""
+    for floats alone, and we not at all."""
 
     sources: str
     rows: tuple[Beside, ...]
@@ -68,7 +68,8 @@ def against_tflm() -> Comparison:
     for name in known["custom"]:
         types = tuple(known["custom_types"].get(name, ()))
         rows.append(_row(name, types, reasons, custom=True))
-    return Comparison(known["sources"], tuple(rows), tuple(known["floats"]["operators"]))
+    floats = tuple(name for name in known["floats"]["operators"] if name not in LOWERINGS)
+    return Comparison(known["sources"], tuple(rows), floats)
 
 
 def _row(

@@ -204,6 +204,16 @@ def _div(context: Context) -> Lowered:
     return integers
 
 
+def _floored(context: Context, kind: str) -> Lowered:
+    """FLOOR_DIV and FLOOR_MOD, of which LiteRT alone has kernels for integers."""
+    a, b, out = context.input(0), context.input(1), context.output()
+    same_type(context, a, b, out)
+    if b.data is not None and not context.integers(1).all():
+        raise context.unsupported("it divides by zero")
+    walked = walk(context, [a, b], out)
+    return pair_node(context, f"lt_{kind}_s32_pair", "lt_pair", walked, (), "lt_int32.h")
+
+
 _SIGNED = frozenset({DType.INT8, DType.INT16})
 _QUANTISED = _SIGNED | {DType.UINT8}
 _SUMS = _QUANTISED | {DType.INT32}
@@ -214,6 +224,12 @@ LOWERINGS = {
     "SUB": Lowering(partial(_add, subtract=True), _SUMS, of_all, rereads=False),
     "MUL": Lowering(_mul, _SUMS, of_all, rereads=False),
     "DIV": Lowering(_div, frozenset({DType.INT32}), of_all, rereads=False),
+    "FLOOR_DIV": Lowering(
+        partial(_floored, kind="floor_div"), frozenset({DType.INT32}), of_all, rereads=False
+    ),
+    "FLOOR_MOD": Lowering(
+        partial(_floored, kind="floor_mod"), frozenset({DType.INT32}), of_all, rereads=False
+    ),
     "SQUARED_DIFFERENCE": Lowering(
         _squared_difference, _SIGNED | {DType.INT32}, of_all, rereads=False
     ),

@@ -1,5 +1,5 @@
 """GATHER with constant indices: rows through a port's table, or params of lt_gather.h. With indices made
-at run time, and EMBEDDING_LOOKUP: params of lt_lookup.h.
+at run time, GATHER, GATHER_ND and EMBEDDING_LOOKUP: params of lt_lookup.h.
 """
 
 from __future__ import annotations
@@ -77,7 +77,18 @@ def _looked_up(context: Context, source: Tensor, index: Tensor, size: int) -> Lo
     if index.dtype is not DType.INT32:
         raise context.unsupported(f"its indices are of type {index.dtype.name}")
     made = (*shape[:axis], *index.shape, *shape[axis + 1 :])
-    return _lookup(context, source, index, axis, size, made)
+    return _lookup(context, source, index, axis, 1, size, made)
+
+
+def looked_up_nd(context: Context, source: Tensor, index: Tensor, size: int) -> Lowered:
+    """GATHER_ND by indices that are not known: a step is one index, of as many numbers as it has."""
+    if index.dtype is not DType.INT32:
+        raise context.unsupported(f"its indices are of type {index.dtype.name}")
+    parts = index.shape[-1] if index.shape else 0
+    if not 1 <= parts <= len(source.shape):
+        raise context.unsupported(f"its indices have {parts} parts")
+    made = (*index.shape[:-1], *source.shape[parts:])
+    return _lookup(context, source, index, 0, parts, size, made)
 
 
 def _embedding_lookup(context: Context) -> Lowered:
@@ -85,27 +96,36 @@ def _embedding_lookup(context: Context) -> Lowered:
     if index.dtype is not DType.INT32 or len(index.shape) != 1:
         raise context.unsupported("its indices are not a vector of INT32")
     size = elements(context, source, out)
-    return _lookup(context, source, index, 0, size, (*index.shape, *source.shape[1:]))
+    return _lookup(context, source, index, 0, 1, size, (*index.shape, *source.shape[1:]))
 
 
 def _lookup(
-    context: Context, source: Tensor, index: Tensor, axis: int, size: int, made: tuple[int, ...]
+    context: Context,
+    source: Tensor,
+    index: Tensor,
+    axis: int,
+    parts: int,
+    size: int,
+    made: tuple[int, ...],
 ) -> Lowered:
+    """Pieces of the shape `made`, each by `parts` numbers for the dimensions from `axis` on."""
     out, shape = context.output(), source.shape
     if made != out.shape or source.bytes == 0:
         raise context.unsupported(f"it cannot make {list(out.shape)} from {list(shape)}")
     if out.bytes == 0:
         return Lowered()
     outer = math.prod(shape[:axis])
-    steps, count = (index.elements, 1) if outer == 1 else (outer, index.elements)
+    many = index.elements // parts
+    steps, count = (many, 1) if outer == 1 else (outer, many)
     if steps > MOST_ROWS:
         raise context.unsupported(f"it would take more than {MOST_ROWS} steps")
     params = Params(
         "lt_lookup",
         (
+            ("sizes", Array("int32_t", np.array(shape[axis : axis + parts]))),
+            ("parts", parts),
             ("count", count),
-            ("bytes", size * math.prod(shape[axis + 1 :])),
-            ("size", shape[axis]),
+            ("bytes", size * math.prod(shape[axis + parts :])),
             ("steps", steps if outer == 1 else 1),
         ),
     )

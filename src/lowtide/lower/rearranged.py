@@ -8,6 +8,7 @@ import numpy as np
 
 from lowtide.ir import DType, Tensor
 from lowtide.lower.common import Context, Lowering
+from lowtide.lower.gather import looked_up_nd
 from lowtide.lower.move import MOVABLE, axis_of, elements
 from lowtide.lower.nodes import Lowered
 from lowtide.lower.picking import PADDING, Places, known, picked, places
@@ -147,6 +148,8 @@ def _tile(context: Context) -> Lowered:
 
 def _gather_nd(context: Context) -> Lowered:
     source, out = context.input(0), context.output()
+    if context.input(1).data is None:
+        return looked_up_nd(context, source, context.input(1), elements(context, source, out))
     index = context.integers(1)
     depth = index.shape[-1] if index.ndim else 0
     if not 1 <= depth <= len(source.shape):

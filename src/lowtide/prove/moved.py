@@ -233,7 +233,7 @@ RENAMES = frozenset({"RESHAPE", "SQUEEZE", "EXPAND_DIMS"})
 
 def moves(graph: Graph, op: Op) -> bool:
     """Whether the operator only moves elements, from places that are known beforehand."""
-    if op.type == "GATHER":
+    if op.type in ("GATHER", "GATHER_ND"):
         return len(op.inputs) > 1 and graph.tensors[op.inputs[1]].is_constant
     if op.type == "CAST":
         return graph.tensors[op.inputs[0]].dtype is graph.tensors[op.outputs[0]].dtype

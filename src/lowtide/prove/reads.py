@@ -374,16 +374,19 @@ def _bilinear_floats(call: Call, size: int, made: int) -> tuple[Labels, Labels, 
 
 
 def lookup(call: Call) -> Judged:
-    """GATHER by indices that are not known, and EMBEDDING_LOOKUP: any piece may be taken."""
+    """GATHER and GATHER_ND by indices that are not known, EMBEDDING_LOOKUP: any piece may be taken."""
     first = call.op.type == "EMBEDDING_LOOKUP"
     (of, value), (index, places) = call.input(int(first)), call.input(int(not first))
     made, result = call.output()
-    axis = 0 if first else Operands(call.graph, call.op).option("axis") % max(1, len(of.shape))
-    outer = math.prod(of.shape[:axis])
-    steps, count = (index.elements, 1) if outer == 1 else (outer, index.elements)
-    piece = size_of(of) * math.prod(of.shape[axis + 1 :])
+    axis, parts = 0, index.shape[-1] if call.op.type == "GATHER_ND" else 1
+    if call.op.type == "GATHER":
+        axis = Operands(call.graph, call.op).option("axis") % max(1, len(of.shape))
+    outer, many = math.prod(of.shape[:axis]), index.elements // parts
+    steps, count = (many, 1) if outer == 1 else (outer, many)
+    piece = size_of(of) * math.prod(of.shape[axis + parts :])
+    call.expect_array("sizes", np.array(of.shape[axis : axis + parts]))
     for name, wanted in (
-        *(("count", count), ("bytes", piece), ("size", of.shape[axis])),
+        *(("count", count), ("bytes", piece), ("parts", parts)),
         ("steps", steps if outer == 1 else 1),
     ):
         call.expect(name, call.number(name), wanted)
@@ -441,7 +444,17 @@ _UNARY = (
 )
 _PAIRS = (
     *("ADD", "SUB", "MUL", "DIV", "SQUARED_DIFFERENCE", "PRELU", "MINIMUM", "MAXIMUM"),
-    *("LOGICAL_AND", "LOGICAL_OR", "EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL", "GREATER"),
+    *(
+        "FLOOR_DIV",
+        "FLOOR_MOD",
+        "LOGICAL_AND",
+        "LOGICAL_OR",
+        "EQUAL",
+        "NOT_EQUAL",
+        "LESS",
+        "LESS_EQUAL",
+        "GREATER",
+    ),
     *("GREATER_EQUAL", "SELECT", "SELECT_V2"),
 )
 _REDUCTIONS = (
@@ -458,7 +471,7 @@ READS: Mapping[str, Maker] = {
     "BATCH_MATMUL": batch_matmul,
     "TRANSPOSE_CONV": transpose_conv,
     "RESIZE_BILINEAR": bilinear,
-    "GATHER": lookup,
+    **dict.fromkeys(("GATHER", "GATHER_ND"), lookup),
     "EMBEDDING_LOOKUP": lookup,
     "DYNAMIC_UPDATE_SLICE": update,
     "CUMSUM": cumsum,
@@ -468,7 +481,7 @@ prove/moved.py, those with windows in prove/windows.py, those that remember in p
 
 DATA_DEPENDENT: Mapping[str, str] = {
     **dict.fromkeys(
-        ("GATHER", "EMBEDDING_LOOKUP"),
+        ("GATHER", "GATHER_ND", "EMBEDDING_LOOKUP"),
         "an index that is out of range is clamped to the nearest in range (lt_lookup.h)",
     ),
     **dict.fromkeys(

@@ -185,15 +185,20 @@ def _prelu(draw: Draw, dtype: str, scales: Any, zeros: list[int]) -> Case:
 
 
 def extreme(draw: Draw) -> Case:
-    """MINIMUM, MAXIMUM, LOGICAL_AND, LOGICAL_OR, DIV."""
-    kind = draw.one("MINIMUM", "MAXIMUM", "MINIMUM", "MAXIMUM", "LOGICAL_AND", "LOGICAL_OR", "DIV")
-    if kind == "DIV":
+    """MINIMUM, MAXIMUM, LOGICAL_AND, LOGICAL_OR, DIV, FLOOR_DIV, FLOOR_MOD."""
+    extremes = ("MINIMUM", "MAXIMUM") * 3
+    kind = draw.one(*extremes, "LOGICAL_AND", "LOGICAL_OR", "DIV", "FLOOR_DIV", "FLOOR_MOD")
+    if kind in ("DIV", "FLOOR_DIV", "FLOOR_MOD"):
         inputs, a, b = _two(draw, "INT32", (None, None), (0, 0))
         if (b == 0).any() or ((a == RANGES["INT32"][0]) & (b == -1)).any():
             raise RedrawError
-        made = np.sign(a) * np.sign(b) * (np.abs(a) // np.abs(b))
-        by = ("DivOptions", {"fused_activation_function": 0})
-        return _finished(draw, kind, inputs, made, "INT32", None, 0, by)
+        if kind == "DIV":
+            made = np.sign(a) * np.sign(b) * (np.abs(a) // np.abs(b))
+            by: Any = ("DivOptions", {"fused_activation_function": 0})
+            return _finished(draw, kind, inputs, made, "INT32", None, 0, by)
+        made = a // b if kind == "FLOOR_DIV" else a % b  # Python's, which are floored
+        by = (f"Floor{kind[6:].title()}Options", {})
+        return _finished(draw, kind, inputs, made, "INT32", None, 0, by, 1)
     if kind.startswith("LOGICAL"):
         inputs, a, b = _two(draw, "BOOL", (None, None), (0, 0))
         made = a & b if kind == "LOGICAL_AND" else a | b

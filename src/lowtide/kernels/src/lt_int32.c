@@ -49,6 +49,30 @@ LT_INLINE int32_t divide(const void *params, int32_t a, int32_t b, lt_elem type)
     return limited(params, b == -1 ? lt_sub(0, a) : a / b);
 }
 
+/* What a / b, rounded towards zero, leaves of a; -1 takes all of any a, and may not divide the least. */
+LT_INLINE int32_t left_over(int32_t a, int32_t b)
+{
+    return b == 0 || b == -1 ? 0 : a % b;
+}
+
+LT_INLINE int32_t floor_divide(const void *params, int32_t a, int32_t b, lt_elem type)
+{
+    (void)params;
+    (void)type;
+    if (b == 0 || b == -1) {
+        return b == 0 ? 0 : lt_sub(0, a);
+    }
+    return a / b - (left_over(a, b) != 0 && (a < 0) != (b < 0));
+}
+
+LT_INLINE int32_t floor_modulo(const void *params, int32_t a, int32_t b, lt_elem type)
+{
+    (void)params;
+    (void)type;
+    int32_t left = left_over(a, b);
+    return left != 0 && (a < 0) != (b < 0) ? left + b : left;
+}
+
 /* One row of int64, the greater or the lesser of two. */
 static void extremes(const lt_pair *p, const lt_step *step, int greater)
 {
@@ -81,5 +105,7 @@ LT_PAIR_KERNEL(sub_s32_pair, lt_int32, LT_S32, LT_S32, subtract)
 LT_PAIR_KERNEL(mul_s32_pair, lt_int32, LT_S32, LT_S32, multiply)
 LT_PAIR_KERNEL(squared_difference_s32_pair, lt_int32, LT_S32, LT_S32, square)
 LT_PAIR_KERNEL(div_s32_pair, lt_int32, LT_S32, LT_S32, divide)
+LT_PAIR_KERNEL(floor_div_s32_pair, lt_pair, LT_S32, LT_S32, floor_divide)
+LT_PAIR_KERNEL(floor_mod_s32_pair, lt_pair, LT_S32, LT_S32, floor_modulo)
 LT_PAIR_KERNEL(min_s32_pair, lt_pair, LT_S32, LT_S32, lt_lesser)
 LT_PAIR_KERNEL(max_s32_pair, lt_pair, LT_S32, LT_S32, lt_greater)

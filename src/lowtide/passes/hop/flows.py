@@ -157,6 +157,7 @@ def _padded(of: _Along) -> Flow | None:
 
 _PAIRS: Final = (
     *("ADD", "SUB", "MUL", "DIV", "MINIMUM", "MAXIMUM", "SQUARED_DIFFERENCE", "PRELU"),
+    *("FLOOR_DIV", "FLOOR_MOD"),
     *("EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL", "GREATER", "GREATER_EQUAL"),
 )
 _ONES: Final = (
