@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TypedDict
 
 from bench.mutants.mutant import Mutant
@@ -74,10 +74,12 @@ class Reached:
         return [names for names in rounds if names]
 
     def whole_files(self, mutant: Mutant) -> Sequence[str]:
-        """Files of tests to try at last: whole, as only a part of their tests was followed."""
+        """Files of tests to try at last: whole, as only a part of their tests was followed. Those with
+        the file's name in theirs come first."""
         lines = self.files.get(mutant.file, {})
         line = max((line for line in lines if line <= mutant.line), default=0)
-        return lines.get(line, ())[:_FILES]
+        name = PurePosixPath(mutant.file).stem
+        return sorted(lines.get(line, ()), key=lambda file: name not in file)[:_FILES]
 
 
 def _taking_turns(names: Sequence[str]) -> list[str]:
