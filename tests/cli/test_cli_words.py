@@ -106,7 +106,7 @@ def test_a_plan_says_what_its_strips_are() -> None:
     """And has no column for them where there are none."""
     flags = ("--max-overhead", "inf", "--input", "const")
     text = fine(call("plan", "zoo:figure1", *flags))
-    assert "strip: the stage runs in strips of the output of so many columns" in text
+    assert "strip: the stage makes its output in strips of this many columns" in text
     assert "strip" not in fine(call("plan", "zoo:figure1", "--no-advice"))
 
 

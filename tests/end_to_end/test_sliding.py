@@ -327,7 +327,7 @@ def test_phases() -> None:
     assert graph_macs(compiled.graph) == 1_105_408
     assert checking.verify(compiled, samples=60).bit_exact
     text = plan_text(planned_model(model, Options(hop=1, keep=5, effort=0.1)))
-    assert "tensors are kept, in 2 phases; in one with --hop 2" in " ".join(text.split())
+    assert "tensors are kept in 2 phases; --hop 2 needs only one" in " ".join(text.split())
 
 
 def test_refusals() -> None:

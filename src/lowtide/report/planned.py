@@ -102,8 +102,8 @@ def _words(plan: RowPlan) -> list[str]:
     lines = []
     if any(stage.strip_width is not None for stage in plan.stages):
         lines.append(
-            "strip: the stage runs in strips of the output of so many columns, one after the other; "
-            "where they overlap, it computes twice."
+            "strip: the stage makes its output in strips of this many columns, one after the other; "
+            "where strips overlap, it computes columns twice."
         )
     if any(stage.blocks for stage in plan.stages):
         lines.append(
@@ -148,7 +148,7 @@ def _state(compiled: Compiled) -> list[tuple[str, str, str]]:
     if hop is not None:
         kept = f"rows of {hop.kept} of {hop.most} tensors are kept"
         if hop.phases > 1:
-            kept += f", in {hop.phases} phases; in one with --hop {hop.new * hop.phases}"
+            kept += f" in {hop.phases} phases; --hop {hop.new * hop.phases} needs only one"
         slides.append(("new rows of the window", f"{hop.new} of {hop.rows}", kept))
     state, ram = compiled.state_bytes, compiled.ram_bytes
     return [
