@@ -39,7 +39,7 @@ def kept(search: Search) -> Search:
         known: Known | None = None,
     ) -> Searched:
         _listener[:] = [tell]
-        overlap = overlap or options.max_ram is not None or options.max_overhead is not None
+        overlap = overlap or options.bounded
         wide = strips or overlap or options.limited, overlap
         free = replace(options, max_ram=None, max_overhead=None, fastest=False, smallest=False)
         key = replace(free, name=None, cost="macs")

@@ -15,7 +15,7 @@ import pytest
 from strip_nets import BLOCKS, MODES, network_of, ready, sampled
 
 from lowtide.commands.options import Options
-from lowtide.commands.preparing import prepared, searched
+from lowtide.commands.preparing import point_of, prepared, searched
 from lowtide.errors import InfeasibleError
 from lowtide.machines.board import find_target
 from lowtide.plans.placer import Point
@@ -286,3 +286,10 @@ def test_more_effort_is_never_worse(seed: int, work: int, monkeypatch: pytest.Mo
         assert smallest(more).arena_bytes <= smallest(less).arena_bytes
         assert fewest(fastest(more)) <= fewest(fastest(less))
         assert not beats(key(default(less)), key(default(more)))
+
+
+def test_no_memory_is_a_limit() -> None:
+    """A limit of 0 bytes is one, and no lack of one."""
+    options = Options(max_ram=0, input_mode="const", output_mode="streamed")
+    with pytest.raises(InfeasibleError, match="an arena of 0 bytes"):
+        point_of(searched(model_of("figure1"), options).plans, options)

@@ -382,7 +382,7 @@ class Options:
                 f"the {self.allocator} allocator places whole tensors, not rows",
                 "add --schedule operators, or leave out --allocator",
             )
-        if self.smallest and (self.fastest or self.max_ram or self.max_overhead):
+        if self.smallest and (self.fastest or self.bounded):
             raise UsageError(
                 "--smallest cannot be combined with --fastest, --max-ram or --max-overhead",
                 "leave out --smallest, or the others",
@@ -421,10 +421,14 @@ class Options:
             )
 
     @property
+    def bounded(self) -> bool:
+        """Whether RAM or computation has a limit."""
+        return self.max_overhead is not None or self.max_ram is not None
+
+    @property
     def limited(self) -> bool:
         """Whether a plan is asked for that is not the default one."""
-        limits = self.max_overhead is not None or self.max_ram is not None
-        return limits or self.fastest or self.smallest
+        return self.bounded or self.fastest or self.smallest
 
     @property
     def predictor(self) -> CostModel:

@@ -72,7 +72,7 @@ def searched(
     where nothing is left to look at.
     """
     known = known or Known(model)
-    overlap = overlap or options.max_ram is not None or options.max_overhead is not None
+    overlap = overlap or options.bounded
     strips = strips or overlap or options.limited
     if options.stages is not None:
         simplified, order, ready = prepared(model, options, known)
@@ -127,7 +127,8 @@ def point_of(plans: Plans, options: Options) -> Point:
     if options.smallest:
         return planner.smallest(plans)
     if options.max_ram is not None or options.fastest:
-        most, times = options.max_ram or _ANY, options.max_overhead or math.inf
+        most = _ANY if options.max_ram is None else options.max_ram
+        times = math.inf if options.max_overhead is None else options.max_overhead
         return planner.within_ram(plans, most, times, options.cost)
     if options.max_overhead is not None:
         return planner.within_cost(plans, options.max_overhead, options.cost)
