@@ -84,6 +84,13 @@ def test_lstm() -> None:
     assert differences(net.build(), engine="tflm") == []
 
 
+def test_factors_beyond_those_of_int16() -> None:
+    """A factor of 16384 and more: refused for int16, and not for int8."""
+    net = Net(scale=0.9, zero=4)
+    lstm(net, net.input((1, 6, 5)), 4, weight_scale=10.0)
+    assert differences(net.build(), engine="tflm") == []
+
+
 def test_int16() -> None:
     net = Net(np.int16, scale=0.0001)
     one, many = net.input((1, 6, 5)), net.input((3, 4, 5))
