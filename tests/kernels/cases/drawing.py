@@ -61,7 +61,8 @@ class Made(Protocol):
 class Draw:
     """A network of one operator under construction, and the generator that all is drawn from.
 
-    If `fresh`, variables are zero before the run, as interpreters have them.
+    If `fresh`, variables are before the run as interpreters have them: bytes at their zero point, int16
+    at 0.
     """
 
     def __init__(self, rng: np.random.Generator, count: int, fresh: bool = False) -> None:
@@ -165,7 +166,7 @@ class Draw:
         made = self.tensor(shape, dtype, scale, zero, is_variable=True)
         values = np.stack([self.values(shape, dtype, zero) for _ in range(self.count)])
         if self.fresh:
-            values = np.full_like(values, zero)
+            values = np.full_like(values, zero if dtype in ("INT8", "UINT8") else 0)
         self.samples[made] = values
         return made, values.astype(np.int64)
 

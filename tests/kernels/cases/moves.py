@@ -272,10 +272,10 @@ def _fewer(draw: Draw, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def choose(draw: Draw) -> Case:
-    """SELECT_V2, DYNAMIC_UPDATE_SLICE, GATHER at places of the caller's."""
+    """SELECT_V2, DYNAMIC_UPDATE_SLICE, GATHER and GATHER_ND at places of the caller's."""
     dtype, scale, zero = _typed(draw)
     shape = _shape(draw)
-    kind = draw.one("SELECT_V2", "DYNAMIC_UPDATE_SLICE", "GATHER")
+    kind = draw.one("SELECT_V2", "DYNAMIC_UPDATE_SLICE", "GATHER", "GATHER_ND")
     x, a = draw.input(shape, dtype, scale, zero)
     if kind == "GATHER":
         made = draw.tensor((draw.within(1, 5),), "INT32")
@@ -286,6 +286,16 @@ def choose(draw: Draw) -> Case:
         out = draw.tensor(wanted.shape[1:], dtype, scale, zero)
         options = ("GatherOptions", {"axis": 0, "batch_dims": 0})
         return draw.case(kind, (x, made), (out,), (wanted,), options, 2)
+    if kind == "GATHER_ND":
+        parts = draw.within(1, len(shape))
+        made = draw.tensor((*_shape(draw)[:2], parts), "INT32")
+        at = draw.rng.integers(0, shape[:parts], (draw.count, *draw.tensors[made].shape))
+        draw.inputs.append(made)
+        draw.samples[made] = at.astype(np.int32)
+        each = zip(a, at, strict=True)
+        wanted = np.stack([values[tuple(np.moveaxis(i, -1, 0))] for values, i in each])
+        out = draw.tensor(wanted.shape[1:], dtype, scale, zero)
+        return draw.case(kind, (x, made), (out,), (wanted,), ("GatherNdOptions", {}))
     if kind == "SELECT_V2":
         y, b = draw.input(_fewer(draw, shape), dtype, scale, zero)
         c, condition = draw.input(_fewer(draw, shape), "BOOL")
@@ -296,10 +306,11 @@ def choose(draw: Draw) -> Case:
         return draw.case(kind, (c, x, y), (out,), (wanted,), ("SelectV2Options", {}))
     fewer = tuple(draw.within(1, n) for n in shape)
     y, b = draw.input(fewer, dtype, scale, zero)
-    begin = draw.tensor((len(shape),), "INT32")
+    whole = draw.often("INT32", "INT64", share=0.7)
+    begin = draw.tensor((len(shape),), whole)
     at = draw.rng.integers(-2, 9, (draw.count, len(shape)))
     draw.inputs.append(begin)
-    draw.samples[begin] = at.astype(np.int32)
+    draw.samples[begin] = at.astype(TYPES[whole])
     wanted = a.copy()
     for sample, first in enumerate(at.tolist()):
         low = [min(max(0, f), n - m) for f, n, m in zip(first, shape, fewer, strict=True)]

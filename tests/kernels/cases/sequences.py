@@ -83,6 +83,8 @@ def lstm(draw: Draw) -> Case:
     hidden_scale = draw.often(usual, draw.scale(), draw.scale() * 2.0**-14, share=0.5)
     hidden_scale = float(np.float32(hidden_scale))
     hidden_zero = draw.zero(dtype)
+    if wide and draw.chance(0.3):
+        hidden_zero = int(draw.rng.integers(-200, 201))
     cell_power = -draw.often(draw.within(9, 15), draw.within(3, 22), share=0.7)
     cell_scale = 2.0**cell_power * draw.often(1.0, draw.rng.uniform(0.75, 1.4), share=0.7)
     cell_scale = float(np.float32(cell_scale))
