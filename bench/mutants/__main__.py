@@ -10,7 +10,8 @@
 A mutant has one operator or constant swapped, one condition negated or always met, or one statement left
 out. They are drawn by the seed, spread over all lines that have any. Each is tried with the tests that
 reach its line: drawn cases of kernels as `make test` has them, then as many as `make soak` has; tests
-of whole networks for the rest of the runtime; and tests of Python, found by following each of them once.
+of whole networks for the rest of the runtime; and tests of Python, found by following each of them once,
+then whole files of these.
 One that does not compile, or is the same object code, is drawn anew. One that does the same as the file
 has its argument in bench/mutants/equivalent.toml, and does not count. Exit code 1 if less than 95 % of
 the others are found.

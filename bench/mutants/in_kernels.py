@@ -60,7 +60,7 @@ class _Bench:
 
     def counts(self, mutant: Mutant) -> bool:
         """Whether it compiles, to other code."""
-        return self._library(mutant).library is not None
+        return self._library(mutant).path is not None
 
     def _library(self, mutant: Mutant) -> Built:
         if self._built[0] != mutant:
@@ -70,7 +70,7 @@ class _Bench:
 
     def tried(self, mutant: Mutant) -> Trial:
         """What becomes of it."""
-        library = self._library(mutant).library
+        library = self._library(mutant).path
         assert library is not None, "it does not compile, or to the same code"
         families = families_at(mutant, self._reached)
         tests = self._tests.get(mutant.file, ())

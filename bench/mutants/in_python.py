@@ -17,6 +17,8 @@ from bench.shared.work import note
 
 _PART = "Python"
 _PACKAGE = ROOT / "src" / "lowtide"
+_OF_FILES = 1000
+"""CPU seconds that whole files of tests may take, for one mutant."""
 
 
 def python_trials(
@@ -61,7 +63,7 @@ def _tried(mutant: Mutant, found: Reached, copy: Copy) -> Trial:
             return Trial(_PART, mutant, "killed", failed)
         count += len(tests)
     files = found.whole_files(mutant)
-    failed = copy.fails(mutant, Path(mutant.file), files, seconds=1000) if files else None
+    failed = copy.fails(mutant, Path(mutant.file), files, seconds=_OF_FILES) if files else None
     if failed:
         return Trial(_PART, mutant, "killed", failed)
     return Trial(_PART, mutant, "survived", f"not found by {count} tests and {len(files)} files")

@@ -116,9 +116,9 @@ def _users(name: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A library of the mutant in a folder of its own; None where it does not compile."""
+    """The path of a library of the mutant, in a folder of its own; None where it does not compile."""
 
-    library: Path | None
+    path: Path | None
     is_same: bool = False
 
 

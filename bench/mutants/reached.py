@@ -1,6 +1,7 @@
 """Which tests run which lines of Python: each is followed once, and what it ran is kept in a file.
 
-Of folders that take long, a part of the tests stands for all; the part is what pytest is asked for.
+Of folders that take long, a part of the tests stands for all; the part is what pytest is asked for. A
+mutant that they do not find meets whole files of tests at last.
 """
 
 from __future__ import annotations
@@ -61,13 +62,8 @@ class Reached:
     files: Mapping[str, Mapping[int, Sequence[str]]]
 
     def of(self, mutant: Mutant) -> list[list[str]]:
-        """Tests that run the mutant's line, in the order in which they are worth trying, in rounds.
-
-        A line that no test is known to run is part of a statement that begins above it.
-        """
-        lines = self.tests.get(mutant.file, {})
-        line = max((line for line in lines if line <= mutant.line), default=0)
-        found = list(lines.get(line, ()))
+        """Tests that run the mutant's line, in the order in which they are worth trying, in rounds."""
+        found = _at(mutant, self.tests)
         whole = [name for name in found if name.startswith(_WHOLE)]
         others = _taking_turns([name for name in found if name not in whole])
         rounds = others[:_FIRST], whole + others[_FIRST : _FIRST + _MORE]
@@ -76,10 +72,16 @@ class Reached:
     def whole_files(self, mutant: Mutant) -> Sequence[str]:
         """Files of tests to try at last: whole, as only a part of their tests was followed. Those with
         the file's name in theirs come first."""
-        lines = self.files.get(mutant.file, {})
-        line = max((line for line in lines if line <= mutant.line), default=0)
         name = PurePosixPath(mutant.file).stem
-        return sorted(lines.get(line, ()), key=lambda file: name not in file)[:_FILES]
+        return sorted(_at(mutant, self.files), key=lambda file: name not in file)[:_FILES]
+
+
+def _at(mutant: Mutant, table: Mapping[str, Mapping[int, Sequence[str]]]) -> Sequence[str]:
+    """What a table has for the mutant's line. A line that no test is known to run is part of a statement
+    that begins above it."""
+    lines = table.get(mutant.file, {})
+    line = max((line for line in lines if line <= mutant.line), default=0)
+    return lines.get(line, ())
 
 
 def _taking_turns(names: Sequence[str]) -> list[str]:

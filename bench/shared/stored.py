@@ -31,11 +31,6 @@ class Group:
     by: str
     records: tuple[Record, ...]
 
-    @property
-    def source(self) -> str:
-        """With what the records were measured, as a sentence of the documents."""
-        return f"Measured with lowtide {self.version} at {self.commit}; {self.by}."
-
     def record(self, **wanted: object) -> Record:
         """The one record that has these figures. Raises ValueError if there is none, or several."""
         (found,) = [r for r in self.records if wanted.items() <= dict(r).items()]
@@ -166,6 +161,11 @@ def markdown(columns: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
 
 
 def sourced(columns: Sequence[str], lines: Sequence[Sequence[str]], *groups: Group) -> str:
-    """A table of Markdown, and below it with what its groups were measured."""
-    sources = dict.fromkeys(group.source for group in groups)
+    """A table of Markdown, and below it with what its groups were measured: a sentence per commit."""
+    tools: dict[tuple[str, str], dict[str, None]] = {}
+    for group in groups:
+        tools.setdefault((group.version, group.commit), {})[group.by] = None
+    sources = (
+        f"Measured with lowtide {v} at {c}; {'; '.join(by)}." for (v, c), by in tools.items()
+    )
     return f"{markdown(columns, lines)}\n\n<sub>{' '.join(sources)}</sub>"

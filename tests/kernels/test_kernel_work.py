@@ -44,8 +44,8 @@ def odd_block(dtype: str) -> bytes:
     return net.bytes((x,))
 
 
-def rare(dtype: str) -> bytes:
-    """Convolutions in groups, and transposed ones of several strides."""
+def transposed(dtype: str) -> bytes:
+    """Transposed convolutions of several strides."""
     net = Net(np.dtype(dtype), scale=0.05)
     x = net.input((1, 5, 6, 8))
     for kernel, stride in (((3, 3), (2, 2)), ((2, 4), (1, 2)), ((4, 4), (3, 3))):
@@ -53,18 +53,22 @@ def rare(dtype: str) -> bytes:
     return net.build()
 
 
+def grouped() -> bytes:
+    """Convolutions of int16 in groups."""
+    net = Models(2, "INT16")
+    x = net.input(1, 5, 6, 8)
+    for kernel in ((1, 1), (3, 3)):
+        net.conv(x, 6, kernel, Layer(bias_type="INT64"), groups=2)
+    return net.bytes()
+
+
 def models() -> Iterator[bytes]:
     """Networks of the zoo, blocks of odd channels, and convolutions of all kinds."""
-    yield from map(rare, ("int8", "int16"))
+    yield from map(transposed, ("int8", "int16"))
     yield from map(contents, NETWORKS)
     yield from map(odd_block, ("INT8", "UINT8", "INT16"))
     yield from (drawn(1, dtype, 60) for dtype in ("INT8", "UINT8"))
-    groups = Models(2, "INT16")
-    layer = Layer(bias_type="INT64")
-    x = groups.input(1, 5, 6, 8)
-    for kernel in ((1, 1), (3, 3)):
-        groups.conv(x, 6, kernel, layer, groups=2)
-    yield groups.bytes()
+    yield grouped()
 
 
 def lines_of(data: bytes, core: str) -> Iterator[str]:

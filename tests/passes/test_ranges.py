@@ -119,8 +119,7 @@ def test_reductions_of_less_than_the_type(kind: str, axes: list[int]) -> None:
     net = Planted(1, "INT8")
     x = net.input((1, 2, 3, 2))
     clamped = net.tensor((1, 2, 3, 2), 0.25)
-    sources = (x, x)
-    net.add("ADD", sources, clamped, "AddOptions", fused_activation_function=3)
+    net.add("ADD", (x, x), clamped, "AddOptions", fused_activation_function=3)
     shape = (1, 2) if axes == [1, 2] else (1, 2, 3)
     # a maximum has its operand's scale
     factor, zero = (1.0, None) if kind.startswith("REDUCE") else (0.35, -20)
