@@ -167,7 +167,7 @@ def test_everything_that_takes_a_model_takes_what_names_one(of: str, tmp_path: P
     assert lowtide.analyze(given).peak_bytes == 5216
     assert lowtide.best_order(given).peak_bytes == 4960
     compiled = lowtide.compile(given, lowtide.Options(input_mode="const"))
-    assert lowtide.compile(model=given).name == lowtide.compile(given).name  # type: ignore[call-arg]  # a name of before
+    assert lowtide.compile(model=given).name == lowtide.compile(given).name
     assert lowtide.plan(given).compiled.ram_bytes > compiled.ram_bytes
     assert lowtide.reorder(given, check=False).after.peak_bytes == 4960
     assert lowtide.simplify(given, check=False).model.path
@@ -176,12 +176,16 @@ def test_everything_that_takes_a_model_takes_what_names_one(of: str, tmp_path: P
     assert lowtide.part_of(given).path
     with pytest.raises(LowtideError, match="is already quantised"):
         lowtide.quantize(given, lowtide.samples_for(given))
-    found = lowtide.evaluate(compiled, np.zeros((1, 7, 7, 32), np.int8), against=given)
-    assert found.samples == 1
+    zeros = np.zeros((1, 7, 7, 32), np.int8)
+    assert lowtide.evaluate(compiled, zeros, against=given).samples == 1
+    assert lowtide.evaluate(given, zeros).samples == 1
+    assert lowtide.verify(given, samples=1).bit_exact
+    assert lowtide.run(given, "mps2-an386", samples=1).bit_exact
 
 
 def test_what_is_no_model_is_said_to_be_none(tmp_path: Path) -> None:
-    for function in (lowtide.compile, lowtide.plan, lowtide.analyze, lowtide.reorder):
+    takers = (lowtide.compile, lowtide.plan, lowtide.analyze, lowtide.reorder, lowtide.verify)
+    for function in takers:
         with pytest.raises(LowtideError, match="int is no model, and names none"):
             function(3)  # type: ignore[arg-type]  # wrong on purpose
         with pytest.raises(LowtideError, match="the zoo has no network named 'nothing'"):

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lowtide.commands.compiling import Compiled, rounded_as
+from lowtide.commands.compiling import Compiled, compiled_from, rounded_as
 from lowtide.commands.cutting import alone
 from lowtide.commands.originals import Originals, in_file, known_tensors, originals
 from lowtide.commands.profiling import Profile, profile_of
@@ -36,6 +36,7 @@ from lowtide.program.assemble import Assembly
 from lowtide.shown import Shown
 from lowtide.target import PORTABLE
 from lowtide.temporary import temporary_folder
+from lowtide.zoo.loading import Named
 
 Array = NDArray[Any]
 
@@ -87,7 +88,7 @@ class Verified(Shown):
 
 
 def verify(
-    compiled: Compiled,
+    compiled: Compiled | Named,
     *,
     samples: int | None = None,
     seed: int = 1,
@@ -95,6 +96,8 @@ def verify(
     windows: Path | None = None,
 ) -> Verified:
     """Build for this computer with sanitizers, run, and compare every tensor with the oracle.
+
+    `compiled` is what `compile` returns, or a network, which is compiled with the default options.
 
     There are `samples` inputs, by default 8: random ones by `seed`, and, from the second on, all-least,
     all-greatest and all-zero; each an array per input of the model, of its shape and type. A network
@@ -109,8 +112,10 @@ def verify(
 
     A difference is a result (`Verified.mismatch`). Raises OracleError if no oracle runs the model,
     MissingToolError without an oracle or a compiler, BuildError if the C is faulty, ProgramError if the
-    program crashes, hangs or trips a sanitizer; ModelError for inputs that cannot be made.
+    program crashes, hangs or trips a sanitizer; ModelError for inputs that cannot be made; for a
+    network, also as `compile`.
     """
+    compiled = compiled_from(compiled)
     tensors = [*compiled.graph.given, *_made(compiled), *compiled.graph.outputs]
     given = _given(compiled, samples, 8, seed, windows)
     compiled, inputs, told, passed_over = _told(compiled, tensors, given, claims=True)
@@ -325,7 +330,7 @@ def _check_core(compiled: Compiled, board: Board) -> None:
 
 
 def run(
-    compiled: Compiled,
+    compiled: Compiled | Named,
     board: Board | str,
     *,
     samples: int | None = None,
@@ -336,16 +341,17 @@ def run(
 ) -> Ran:
     """Build for `board`, run under QEMU, measure, and compare all outputs with the oracle.
 
-    `board` may be the name of one that `lowtide boards` lists. What is measured: RAM and flash in
-    bytes, instructions (not cycles) of one inference. Inputs and oracle are those of `verify`, but there
-    are only 2 by default for a network without state; only outputs are compared. With `cached`, objects
-    of sources that did not change are those of an earlier build. With `profile`, what each operator and
-    each kernel executes is counted in the run that is measured; if it cannot
-    be, `profile` says why.
+    `compiled` is as for `verify`; `board` may be the name of one that `lowtide boards` lists. What is
+    measured: RAM and flash in bytes, instructions (not cycles) of one inference. Inputs and oracle are
+    those of `verify`, but there are only 2 by default for a network without state; only outputs are
+    compared. With `cached`, objects of sources that did not change are those of an earlier build. With
+    `profile`, what each operator and each kernel executes is counted in the run that is measured; if it
+    cannot be, `profile` says why.
 
     Raises UsageError for an unknown board or one of another core, DoesNotFitError if RAM or flash is
     too small, else as `verify`.
     """
+    compiled = compiled_from(compiled)
     if isinstance(board, str):
         board = find_board(board)
     _check_core(compiled, board)

@@ -43,6 +43,7 @@ from lowtide.program.tables import called
 from lowtide.prove.proof import Proof
 from lowtide.shown import Shown
 from lowtide.target import ANY, Target
+from lowtide.zoo.loading import Named, load
 
 if TYPE_CHECKING:
     from lowtide.commands.loading import Program
@@ -199,9 +200,8 @@ def exported(compiled: Compiled, kind: str) -> Compiled:
     return replace(compiled, files=files)
 
 
-@advising
 def compile_model(
-    model: Model, options: Options | None = None, *, known: Known | None = None
+    model: Named, options: Options | None = None, *, known: Known | None = None
 ) -> Compiled:
     """Compile `model` to C: operators in their best order, their rows interleaved.
 
@@ -212,8 +212,18 @@ def compile_model(
     other or a plan that does not fit the model, InfeasibleError if no plan meets the limits, ProofError
     if the proof of the result fails, which is a fault of lowtide.
     """
-    known = known or Known(model)
-    chosen = settled(model, options or Options(), known)
+    loaded, options = load(model), options or Options()
+    with advising(loaded, options):
+        return _compiled(loaded, options, known or Known(loaded))
+
+
+def compiled_from(program: Compiled | Named) -> Compiled:
+    """The program itself, or that of a network with the default options."""
+    return program if isinstance(program, Compiled) else compile_model(program)
+
+
+def _compiled(model: Model, options: Options, known: Known) -> Compiled:
+    chosen = settled(model, options, known)
     name = program_name(chosen.name, model.path)
     if chosen.schedule == "operators":
         simplified, order, ready = prepared(model, chosen, known)

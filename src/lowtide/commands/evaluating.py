@@ -19,7 +19,7 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lowtide.commands.compiling import Compiled
+from lowtide.commands.compiling import Compiled, compiled_from
 from lowtide.commands.cutting import signature_of
 from lowtide.commands.datasets import ARRAYS, DAMAGED, load_arrays, load_samples
 from lowtide.commands.loading import End, Given, Program
@@ -109,7 +109,7 @@ def labels_from(path: str | Path) -> Array:
 
 
 def evaluate(
-    compiled: Compiled,
+    compiled: Compiled | Named,
     data: Given,
     *,
     labels: ArrayLike | None = None,
@@ -120,6 +120,8 @@ def evaluate(
 ) -> Evaluated:
     """Run the program on all samples of `data`, and compare with `labels` and another network.
 
+    `compiled` is what `compile` returns, or a network, which is compiled with the default options.
+
     `data` is what `Program.many` takes, but for its types: floats are real numbers, which are quantised
     by the input's scale, integers those that the network has. `labels` are the classes, one for each
     sample, or for each position that the first output with classes has before its last axis.
@@ -128,8 +130,9 @@ def evaluate(
     `reset_every`, as sequences of so many. `tell` is called with the progress.
 
     Raises UsageError for data or labels that do not match, and as `Compiled.load`; OracleError if the
-    other network cannot be run.
+    other network cannot be run; for a network, also as `compile`.
     """
+    compiled = compiled_from(compiled)
     state = compiled.state_bytes > 0
     beside = None if against is None else load(against)
     if reset_every is not None and not state:

@@ -20,6 +20,7 @@ from lowtide.plans.bound import plan_bound
 from lowtide.plans.placer import Point, Tell
 from lowtide.program.assemble import assemble_placed
 from lowtide.shown import Shown
+from lowtide.zoo.loading import Named, load
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,9 +52,8 @@ class Planned(Shown):
         return self.compiled.arena_bytes == self.lower_bound_bytes
 
 
-@advising
 def planned_model(
-    model: Model,
+    model: Named,
     options: Options | None = None,
     *,
     front: bool = False,
@@ -68,14 +68,20 @@ def planned_model(
     the progress. What is `known` of the model is not worked out again. `options.schedule` must
     be "rows"; else as `compile_model`, errors, too.
     """
-    options = options or Options()
+    loaded, options = load(model), options or Options()
+    with advising(loaded, options):
+        return _planned(loaded, options, front, apart, tell, known or Known(loaded))
+
+
+def _planned(
+    model: Model, options: Options, front: bool, apart: float, tell: Tell, known: Known
+) -> Planned:
     if options.schedule == "operators":
         raise UsageError(
             "operators that run one after the other have no stages to plan",
             "see what they need with `lowtide analyze`",
         )
     name = program_name(options.name, model.path)
-    known = known or Known(model)
     asked, options = options, settled(model, options, known, tell)
     free = options.stages is None and not options.limited
     found = searched(model, options, strips=free, overlap=front, tell=tell, known=known)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 import shlex
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import Concatenate, ParamSpec, TypeVar
 
 from lowtide.commands.cutting import proposed
 from lowtide.commands.options import Options
@@ -16,28 +14,15 @@ from lowtide.emit.names import stem
 from lowtide.errors import FloatError, ModelError
 from lowtide.ir import Model
 from lowtide.passes.floats import is_float
-from lowtide.zoo.loading import Named, load
-
-_Given = ParamSpec("_Given")
-_Made = TypeVar("_Made")
 
 
-def advising(
-    compiles: Callable[Concatenate[Model, _Given], _Made],
-) -> Callable[Concatenate[Named, _Given], _Made]:
-    """`compiles`, which takes a model and `options`, of a model that is loaded, or of what `load` takes;
-    and its refusals are `advised`."""
-
-    @functools.wraps(compiles)
-    def function(model: Named, *given: _Given.args, **named: _Given.kwargs) -> _Made:
-        loaded = load(model)
-        try:
-            return compiles(loaded, *given, **named)
-        except ModelError as error:
-            of = inspect.signature(compiles).bind(loaded, *given, **named).arguments
-            raise advised(error, loaded, of.get("options") or Options()) from None
-
-    return function  # type: ignore[return-value]  # a name is more than mypy knows of
+@contextmanager
+def advising(model: Model, options: Options) -> Iterator[None]:
+    """Whatever refuses the model while it is compiled with `options` says what could be compiled."""
+    try:
+        yield
+    except ModelError as error:
+        raise advised(error, model, options) from None
 
 
 def advised(error: ModelError, model: Model, options: Options) -> ModelError:

@@ -10,6 +10,7 @@ right.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -234,7 +235,7 @@ class Over:
 
 
 @dataclass(frozen=True, slots=True)
-class Windowed(Over):
+class Windowed(Over, ABC):
     """What a kernel does that goes over the windows `of`."""
 
     of: Windows
@@ -245,9 +246,9 @@ class Windowed(Over):
         """Elements of a column that are clamped."""
         return self.of.steps * self.of.out_c if self.of.clamps else 0
 
+    @abstractmethod
     def features(self, columns: int, padded: int) -> Features:
         """What is done to make `columns` columns, as each kernel does it."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
