@@ -48,6 +48,7 @@ need valgrind command -v valgrind
 need qemu-system-arm command -v qemu-system-arm
 need qemu-system-misc command -v qemu-system-riscv32
 need chromium command -v chromium
+need cmake command -v cmake
 need zsh command -v zsh
 need fish command -v fish
 need chromium-driver command -v chromedriver
