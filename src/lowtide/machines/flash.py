@@ -19,14 +19,27 @@ KINDS: Final = ("code", "weights", "tables")
 
 
 @dataclass(frozen=True, slots=True)
-class XipCache:
-    """A cache for code and data: `bytes` in `ways` of lines of `line_bytes`, the least recently used
-    line of a set replaced. An access takes `hit_cycles`, or `miss_cycles` (least, most) where its line
-    is missing; `source` says so, `uncertain` what is not known."""
+class Cache:
+    """`bytes` in `ways` of lines of `line_bytes`, the least recently used line of a set replaced."""
 
     bytes: int
     ways: int
     line_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Flash:
+    """Flash behind a cache for instructions, and for data if there is no `data_cache` for them.
+
+    An access takes `hit_cycles`, or `miss_cycles` (least, most) where its line is missing. With
+    `prefetch`, the line behind the one that instructions run from is read ahead, into a buffer and not
+    into the cache: it takes from `hit_cycles` to the most. `source` says so, `uncertain` what is not
+    known.
+    """
+
+    cache: Cache
+    data_cache: Cache | None
+    prefetch: bool
     hit_cycles: int
     miss_cycles: tuple[int, int]
     source: str
@@ -35,25 +48,26 @@ class XipCache:
 
 @dataclass(frozen=True, slots=True)
 class FlashReads:
-    """What one inference reads of flash, its cache empty at the start: `bytes` and missed lines, each
-    as KINDS."""
+    """What one inference reads of flash, its caches empty at the start: `bytes`, missed lines, and those
+    of them that were read `ahead`, each as KINDS."""
 
-    cache: XipCache
+    flash: Flash
     bytes: tuple[int, ...]
     misses: tuple[int, ...]
+    ahead: tuple[int, ...]
 
     @property
     def refilled_bytes(self) -> int:
         """Bytes of the lines that were missed."""
-        return sum(self.misses) * self.cache.line_bytes
+        caches = (self.flash.cache, *(self.flash.data_cache or self.flash.cache,) * 2)
+        return sum(m * c.line_bytes for m, c in zip(self.misses, caches, strict=True))
 
     @property
     def waits(self) -> tuple[int, int]:
         """Cycles more than if every line were found: least, most."""
-        least, most = (
-            sum(self.misses) * (c - self.cache.hit_cycles) for c in self.cache.miss_cycles
-        )
-        return least, most
+        missed = sum(self.misses)
+        least, most = (c - self.flash.hit_cycles for c in self.flash.miss_cycles)
+        return (missed - sum(self.ahead)) * least, missed * most
 
     def cycles(self, manual: Span) -> tuple[int, int]:
         """Cycles by the manual with this flash, of those at zero wait states: least, most."""
@@ -61,19 +75,27 @@ class FlashReads:
 
 
 @cache
-def load_flash() -> dict[str, XipCache]:
+def load_flash() -> dict[str, Flash]:
     """The descriptions there are, by part."""
     text = (resources.files("lowtide.machines") / "boards/flash.toml").read_text("utf-8")
     found = {}
     for name, fields in tomllib.loads(text).items():
         least, most = fields.pop("miss_cycles")
-        found[name] = XipCache(**fields, miss_cycles=(least, most))
+        data = fields.pop("data_cache", None)
+        found[name] = Flash(
+            cache=Cache(**fields.pop("cache")),
+            data_cache=None if data is None else Cache(**data),
+            prefetch=fields.pop("prefetch", False),
+            miss_cycles=(least, most),
+            **fields,
+        )
     return found
 
 
-def read_counts(lines: Sequence[str], described: XipCache) -> FlashReads:
-    """What the plugin's lines "flash BYTES MISSES" say, one of each of KINDS. Raises ValueError."""
+def read_counts(lines: Sequence[str], described: Flash) -> FlashReads:
+    """What the lines "flash BYTES MISSES AHEAD" say, one of each of KINDS. Raises ValueError."""
     counts = [[int(n) for n in line.split()[1:]] for line in lines]
-    if len(counts) != len(KINDS) or any(len(count) != 2 for count in counts):
+    if [len(count) for count in counts] != [3 for _ in KINDS]:
         raise ValueError("they are of another form")
-    return FlashReads(described, tuple(b for b, _ in counts), tuple(m for _, m in counts))
+    read, missed, ahead = zip(*counts, strict=True)
+    return FlashReads(described, read, missed, ahead)

@@ -140,5 +140,5 @@ def board_of(mcu: Mcu) -> Board:
         flash=Region(like.flash.origin, min(mcu.flash_bytes, like.machine.flash.length)),
         flags=core.flags,
         optimise=core.optimise,
-        xip=load_flash().get(mcu.name),
+        reads=load_flash().get(mcu.name),
     )

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
-from lowtide.machines.flash import XipCache
+from lowtide.machines.flash import Flash
 from lowtide.target import Target
 
 Counter = Literal["systick", "minstret"]
@@ -81,7 +81,7 @@ class Board:
     `flags` and `optimise` are complete: the core's with the board's own. `roomy` is the machine that
     runs what does not fit, to tell how much is missing; it may be `machine` itself. `multiply_cycles` is
     what the part's multiplier takes, where its core is built with one of two; None if that is unknown.
-    `xip` is how the part reads its flash, None if that is not described.
+    `reads` is how the part reads its flash, None if that is not described.
     """
 
     name: str
@@ -94,7 +94,7 @@ class Board:
     flags: tuple[str, ...]
     optimise: str
     multiply_cycles: int | None = None
-    xip: XipCache | None = None
+    reads: Flash | None = None
 
     @property
     def target(self) -> Target:

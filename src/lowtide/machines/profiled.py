@@ -25,7 +25,7 @@ from lowtide.machines.disassembly import Listing, disassemble
 from lowtide.machines.executed import NOTHING, Count, Span
 from lowtide.machines.failures import BuildError
 from lowtide.machines.finding import find_compiler
-from lowtide.machines.flash import FlashReads, XipCache, read_counts
+from lowtide.machines.flash import Cache, Flash, FlashReads, read_counts
 from lowtide.machines.linkmap import Section, read_sections
 from lowtide.machines.objects import compile_objects, compiler_said, run_compiler
 from lowtide.machines.parts import Board
@@ -162,15 +162,22 @@ def plugin_for(
 
 def _flash_arguments(board: Board, program: Program) -> list[str]:
     """What the plugin needs to count reads of flash; nothing for a part whose flash is not described."""
-    if board.xip is None:
+    reads = board.reads
+    if reads is None:
         return []
     flash = range(board.flash.origin, board.flash.origin + board.flash.length)
     return [
         f"flash={_span(flash)}",
-        f"cache={board.xip.bytes:x}/{board.xip.ways:x}/{board.xip.line_bytes:x}",
+        f"cache={_size(reads.cache)}",
+        *(f"data={_size(cache)}" for cache in (reads.data_cache,) if cache is not None),
+        *(["prefetch=1"] if reads.prefetch else []),
         *(f"weights={_span(span)}" for span in _spans(program.weights)),
         *(f"code={_span(span)}" for span in _spans(program.code)),
     ]
+
+
+def _size(cache: Cache) -> str:
+    return f"{cache.bytes:x}/{cache.ways:x}/{cache.line_bytes:x}"
 
 
 def _span(span: range) -> str:
@@ -203,7 +210,7 @@ def read_profile(
     if board.core.manual is not None:
         manual = manual_of(board.core.manual, board.multiply_cycles)
     try:
-        return profiled(counts.read_text("ascii"), listing, program, manual, board.xip)
+        return profiled(counts.read_text("ascii"), listing, program, manual, board.reads)
     except (ValueError, KeyError) as error:
         return Unprofiled(f"the plugin's counts do not match the program: {error}")
 
@@ -234,7 +241,7 @@ def profiled(
     listing: Listing,
     program: Program,
     manual: Manual | None,
-    xip: XipCache | None = None,
+    reads: Flash | None = None,
 ) -> Profiled:
     """What the plugin's `text` says of the program's instructions.
 
@@ -245,8 +252,8 @@ def profiled(
         raise ValueError("they are of another form")
     empty, call = (int(line.split()[1]) for line in lines[1:3])
     by_node: dict[int, dict[int, Count]] = defaultdict(dict)
-    reads = [line for line in lines[3:] if line.startswith("flash ")]
-    for line in lines[3 + len(reads) :]:
+    counted = [line for line in lines[3:] if line.startswith("flash ")]
+    for line in lines[3 + len(counted) :]:
         node, first, *numbers = line.split()
         instructions, executed, entered, left = map(int, numbers)
         found = listing.straight(int(first, 16), instructions)
@@ -269,7 +276,7 @@ def profiled(
     parts = (calling, *(part for part in found_parts if part.function != _CALLING))
     if sum(part.instructions for part in parts) != call - empty:
         raise ValueError("they do not add up")
-    flash = None if xip is None else read_counts(reads, xip)
+    flash = None if reads is None else read_counts(counted, reads)
     return Profiled(call - empty, parts, manual, flash)
 
 

@@ -14,7 +14,7 @@ from lowtide.commands.profiling import Profile, Share
 from lowtide.errors import UsageError
 from lowtide.machines.cycles import Manual
 from lowtide.machines.executed import Span
-from lowtide.machines.flash import KINDS, FlashReads
+from lowtide.machines.flash import KINDS, Cache, FlashReads
 from lowtide.machines.profiled import Unprofiled
 from lowtide.report.fields import csv_text, fields_of
 from lowtide.report.text import plain, table
@@ -115,43 +115,60 @@ def _cycles_text(profile: Profile, clock: int | None) -> list[str]:
 
 def _flash_text(profile: Profile) -> list[str]:
     """What was read of flash, and what the cycles by the manual become with it."""
-    flash = profile.flash
-    if flash is None:
+    counted = profile.flash
+    if counted is None:
         return ["Flash: not described for this board, so its reads are not counted."]
-    cache = flash.cache
-    least, most = flash.waits
+    flash = counted.flash
+    least, most = counted.waits
+    caches = _cache_text(flash.cache)
+    if flash.data_cache is not None:
+        caches += f" for instructions and one of {_cache_text(flash.data_cache)} for data"
+    kinds = zip(KINDS, counted.bytes, counted.misses, counted.ahead, strict=True)
     lines = [
-        f"Flash, through a cache of {cache.bytes:,} bytes ({cache.ways} ways, lines of "
-        f"{cache.line_bytes} bytes), empty at the start:",
+        f"Flash, through a cache of {caches}, empty at the start:",
         *(
             f"  - {kind}: {read:,} bytes read, {missed:,} lines missed"
-            for kind, read, missed in zip(KINDS, flash.bytes, flash.misses, strict=True)
+            + (f", {ahead:,} of them read ahead" if flash.prefetch and kind == "code" else "")
+            for kind, read, missed, ahead in kinds
         ),
-        f"{flash.refilled_bytes:,} bytes refilled, which takes {least:,} to {most:,} cycles more.",
+        f"{counted.refilled_bytes:,} bytes refilled, which takes {least:,} to {most:,} cycles more.",
     ]
     if profile.cycles is not None:
-        least, most = flash.cycles(profile.cycles)
+        least, most = counted.cycles(profile.cycles)
         lines.append(f"{least:,} to {most:,} cycles by the manual, with this flash.")
-    return [*lines, f"By the {cache.source}; uncertain: {cache.uncertain}."]
+    return [*lines, f"By the {flash.source}; uncertain: {flash.uncertain}."]
 
 
-def _flash_fields(flash: FlashReads | None, cycles: Span | None) -> dict[str, Any] | None:
-    if flash is None:
+def _cache_text(cache: Cache) -> str:
+    return f"{cache.bytes:,} bytes ({cache.ways} ways, lines of {cache.line_bytes} bytes)"
+
+
+def _flash_fields(counted: FlashReads | None, cycles: Span | None) -> dict[str, Any] | None:
+    if counted is None:
         return None
+    flash = counted.flash
     document: dict[str, Any] = {
-        "cache": fields_of(
-            flash.cache, "bytes", "ways", "line_bytes", "hit_cycles", "source", "uncertain"
-        ),
-        "miss_cycles": list(flash.cache.miss_cycles),
-        "bytes_read": dict(zip(KINDS, flash.bytes, strict=True)),
-        "lines_missed": dict(zip(KINDS, flash.misses, strict=True)),
-        "refilled_bytes": flash.refilled_bytes,
-        "wait_cycles": dict(zip(("least", "most"), flash.waits, strict=True)),
+        "cache": {
+            **_cache_fields(flash.cache),
+            **fields_of(flash, "hit_cycles", "source", "uncertain"),
+        },
+        "data_cache": None if flash.data_cache is None else _cache_fields(flash.data_cache),
+        "prefetch": flash.prefetch,
+        "miss_cycles": list(flash.miss_cycles),
+        "bytes_read": dict(zip(KINDS, counted.bytes, strict=True)),
+        "lines_missed": dict(zip(KINDS, counted.misses, strict=True)),
+        "lines_read_ahead": dict(zip(KINDS, counted.ahead, strict=True)),
+        "refilled_bytes": counted.refilled_bytes,
+        "wait_cycles": dict(zip(("least", "most"), counted.waits, strict=True)),
     }
     if cycles is not None:
-        with_flash = zip(("least", "most"), flash.cycles(cycles), strict=True)
+        with_flash = zip(("least", "most"), counted.cycles(cycles), strict=True)
         document["cycles_by_manual_with_flash"] = dict(with_flash)
     return document
+
+
+def _cache_fields(cache: Cache) -> dict[str, Any]:
+    return fields_of(cache, "bytes", "ways", "line_bytes")
 
 
 def _ordered(cycles: Span) -> tuple[int, int, int]:

@@ -15,13 +15,17 @@
  *
  *     flash=FROM-TO        memory that is read through a cache; without it, no reads are counted
  *     cache=BYTES/WAYS/LINE
+ *     data=BYTES/WAYS/LINE a cache for what is no instruction; without it, that one is for all
+ *     prefetch=1           the line behind the one that instructions are fetched from is read ahead
  *     code=FROM-TO         what lies in flash, several times each; the rest are tables
  *     weights=FROM-TO
  *
- * The cache is empty when a call begins; the line of a set that was used longest ago is replaced.
+ * Caches are empty when a call begins; the line of a set that was used longest ago is replaced. A line
+ * that is read ahead goes to a buffer of one line, not to the cache.
  *
- * What it writes: "lowtide-profile 1", "empty COUNT", "call COUNT", with a cache a line "flash BYTES MISSES"
- * for code, weights and tables each, then a line per node and block:
+ * What it writes: "lowtide-profile 1", "empty COUNT", "call COUNT", with a cache a line
+ * "flash BYTES MISSES AHEAD" for code, weights and tables each (AHEAD of the missed lines were read
+ * ahead), then a line per node and block:
  *     NODE FIRST INSTRUCTIONS EXECUTED ENTERED LEFT
  * NODE is -1 before the first. FIRST is an address; INSTRUCTIONS is how many follow each other from there,
  * EXECUTED how often they ran; ENTERED, how often not from the instruction before FIRST; LEFT, how often
@@ -97,9 +101,16 @@ static const char *out_path;
 enum { CODE, WEIGHTS, TABLES, KINDS };
 static struct range flash, pieces[PIECES];
 static int kinds[PIECES], piece_count;
-static uint64_t cache_bytes, ways, line_bytes, sets;
-static uint64_t *lines; /* of each set, the one used last first; 0 is none, others are one higher */
-static uint64_t bytes_read[KINDS], misses[KINDS];
+
+/* Of each set, the line used last comes first; 0 is none, others are one higher. */
+struct cache {
+    uint64_t ways, line_bytes, sets, *lines;
+};
+
+static struct cache main_cache, data_cache; /* without sets: there is none */
+static bool prefetches;
+static uint64_t fetched; /* the line of the last instruction, one higher */
+static uint64_t bytes_read[KINDS], misses[KINDS], ahead[KINDS];
 
 static enum { OUTSIDE, IN_EMPTY, IN_CALL } where;
 static uint64_t counted, empty_count, most;
@@ -122,18 +133,48 @@ static int kind_of(uint64_t address)
     return TABLES;
 }
 
-static void read_flash(int kind, uint64_t address, uint64_t size)
+/* Reads a line through the cache. One that was `prefetched` is missed, but not kept. */
+static void read_line(const struct cache *cache, int kind, uint64_t line, bool prefetched)
+{
+    uint64_t *const set = cache->lines + (line % cache->sets) * cache->ways;
+    uint64_t way = 0;
+    while (way + 1 < cache->ways && set[way] != line + 1) {
+        way++;
+    }
+    if (set[way] != line + 1) {
+        misses[kind]++;
+        if (prefetched) {
+            ahead[kind]++;
+            return;
+        }
+    }
+    memmove(set + 1, set, way * sizeof *set);
+    set[0] = line + 1;
+}
+
+static void read_flash(const struct cache *cache, int kind, uint64_t address, uint64_t size)
 {
     bytes_read[kind] += size;
-    for (uint64_t line = address / line_bytes; line <= (address + size - 1) / line_bytes; line++) {
-        uint64_t *const set = lines + (line % sets) * ways;
-        uint64_t way = 0;
-        while (way + 1 < ways && set[way] != line + 1) {
-            way++;
+    for (uint64_t line = address / cache->line_bytes; line <= (address + size - 1) / cache->line_bytes;
+         line++) {
+        read_line(cache, kind, line, false);
+    }
+}
+
+/* With a buffer that reads ahead, the line that instructions run from is there, and is not looked for. */
+static void fetch(uint64_t address, uint64_t size)
+{
+    if (!prefetches) {
+        read_flash(&main_cache, CODE, address, size);
+        return;
+    }
+    bytes_read[CODE] += size;
+    for (uint64_t line = address / main_cache.line_bytes;
+         line <= (address + size - 1) / main_cache.line_bytes; line++) {
+        if (line + 1 != fetched) {
+            read_line(&main_cache, CODE, line, line == fetched);
+            fetched = line + 1;
         }
-        misses[kind] += set[way] != line + 1;
-        memmove(set + 1, set, way * sizeof *set);
-        set[0] = line + 1;
     }
 }
 
@@ -173,8 +214,9 @@ static void write_call(void)
         return; /* a missing file says so */
     }
     fprintf(file, "lowtide-profile 1\nempty %" PRIu64 "\ncall %" PRIu64 "\n", empty_count, counted);
-    for (int kind = 0; sets != 0 && kind < KINDS; kind++) {
-        fprintf(file, "flash %" PRIu64 " %" PRIu64 "\n", bytes_read[kind], misses[kind]);
+    for (int kind = 0; main_cache.sets != 0 && kind < KINDS; kind++) {
+        fprintf(file, "flash %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", bytes_read[kind], misses[kind],
+                ahead[kind]);
     }
     for (uint32_t i = 0; i < BUCKETS; i++) {
         for (const struct block *b = blocks[i]; b != NULL; b = b->next) {
@@ -213,6 +255,13 @@ static void leave_call(void)
     where = OUTSIDE;
 }
 
+static void empty_cache(const struct cache *cache)
+{
+    if (cache->sets != 0) {
+        memset(cache->lines, 0, cache->sets * cache->ways * sizeof *cache->lines);
+    }
+}
+
 static void on_block(unsigned cpu, void *data)
 {
     struct block *const block = data;
@@ -224,11 +273,12 @@ static void on_block(unsigned cpu, void *data)
         where = block->first == call_at ? IN_CALL : IN_EMPTY;
         counted = 0;
         node = -1;
-        if (sets != 0) {
-            memset(lines, 0, sets * ways * sizeof *lines);
-            memset(bytes_read, 0, sizeof bytes_read);
-            memset(misses, 0, sizeof misses);
-        }
+        empty_cache(&main_cache);
+        empty_cache(&data_cache);
+        fetched = 0;
+        memset(bytes_read, 0, sizeof bytes_read);
+        memset(misses, 0, sizeof misses);
+        memset(ahead, 0, sizeof ahead);
         last = NULL;
         last_record = NULL;
     } else if (inside(&caller, block->first)) {
@@ -269,7 +319,7 @@ static void on_fetch(unsigned cpu, void *data)
     const struct range *const bytes = data;
     (void)cpu;
     if (where == IN_CALL) {
-        read_flash(CODE, bytes->from, bytes->to - bytes->from);
+        fetch(bytes->from, bytes->to - bytes->from);
     }
 }
 
@@ -278,7 +328,8 @@ static void on_access(unsigned cpu, uint32_t info, uint64_t address, void *data)
     (void)cpu;
     (void)data;
     if (where == IN_CALL && inside(&flash, address)) {
-        read_flash(kind_of(address), address, UINT64_C(1) << qemu_plugin_mem_size_shift(info));
+        const struct cache *const cache = data_cache.sets != 0 ? &data_cache : &main_cache;
+        read_flash(cache, kind_of(address), address, UINT64_C(1) << qemu_plugin_mem_size_shift(info));
     }
 }
 
@@ -325,7 +376,7 @@ static void on_translation(plugin_id id, struct qemu_plugin_tb *tb)
             first = address;
         }
         end = address + qemu_plugin_insn_size(instruction);
-        if (sets != 0) {
+        if (main_cache.sets != 0) {
             watch_flash(instruction, address);
         }
         for (int r = 0; r < reader_count; r++) {
@@ -352,15 +403,17 @@ static bool read_piece(const char *text, int kind)
     return read_range(text, &pieces[piece_count++]);
 }
 
-static bool read_cache(const char *text)
+static bool read_cache(const char *text, struct cache *cache)
 {
-    if (sscanf(text, "%" SCNx64 "/%" SCNx64 "/%" SCNx64, &cache_bytes, &ways, &line_bytes) != 3 ||
-        ways == 0 || line_bytes == 0) {
+    uint64_t bytes = 0;
+    if (sscanf(text, "%" SCNx64 "/%" SCNx64 "/%" SCNx64, &bytes, &cache->ways, &cache->line_bytes) !=
+            3 ||
+        cache->ways == 0 || cache->line_bytes == 0) {
         return false;
     }
-    sets = cache_bytes / ways / line_bytes;
-    lines = fresh(sets * ways * sizeof *lines);
-    return sets != 0;
+    cache->sets = bytes / cache->ways / cache->line_bytes;
+    cache->lines = fresh(cache->sets * cache->ways * sizeof *cache->lines);
+    return cache->sets != 0;
 }
 
 static bool read_argument(const char *argument)
@@ -376,7 +429,14 @@ static bool read_argument(const char *argument)
         return read_range(argument + 6, &flash);
     }
     if (strncmp(argument, "cache=", 6) == 0) {
-        return read_cache(argument + 6);
+        return read_cache(argument + 6, &main_cache);
+    }
+    if (strncmp(argument, "data=", 5) == 0) {
+        return read_cache(argument + 5, &data_cache);
+    }
+    if (strcmp(argument, "prefetch=1") == 0) {
+        prefetches = true;
+        return true;
     }
     if (strncmp(argument, "code=", 5) == 0) {
         return read_piece(argument + 5, CODE);
