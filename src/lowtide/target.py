@@ -16,17 +16,39 @@ kernel lt_x are in lt_x.c, which is always there, and in lt_x_VARIANT.c."""
 
 
 @dataclass(frozen=True, slots=True)
+class FlashCache:
+    """The cache of a `part`, by name, for code and constants, before slow flash: `bytes` in lines of
+    `line_bytes`; one that is missed takes `wait_cycles` more than one that is found, in the middle of
+    what the part's description says."""
+
+    part: str
+    bytes: int
+    line_bytes: int
+    wait_cycles: int
+
+    def lines(self, read: int) -> int:
+        """The lines of so many bytes."""
+        return -(-read // self.line_bytes)
+
+    def waits(self, read: int) -> int:
+        """Cycles of waiting for so many bytes that are missed."""
+        return self.lines(read) * self.wait_cycles
+
+
+@dataclass(frozen=True, slots=True)
 class Target:
     """A `core`, by name, and the `variants` of kernels that may run on it.
 
     The cost model of the core `priced_as` predicts its instructions. With `shared`, only kernels that
-    programs for any core have are used.
+    programs for any core have are used. `flash` is the cache of a part whose flash is slow; plans weigh
+    what they read through it. None where that is not known, or where no plan reads less than another.
     """
 
     core: str
     variants: tuple[str, ...]
     priced_as: str
     shared: bool = False
+    flash: FlashCache | None = None
 
     @property
     def has_dsp(self) -> bool:

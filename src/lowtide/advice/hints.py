@@ -188,7 +188,7 @@ def _of_front(compiled: Compiled, points: Sequence[Point]) -> Iterator[Hint]:
     if not within or compiled.graph.hop is not None:  # of which each has work of its own
         return
     best = min(within, key=lambda p: (p.arena_bytes, p.cost))
-    faster = 1 - best.cost / max(1, compiled.instructions_predicted)
+    faster = 1 - best.instructions / max(1, compiled.instructions_predicted)
     flags = ("--max-overhead", f"{MORE_WORK:g}")
     saved = compiled.arena_bytes - best.arena_bytes
     if faster >= 1 - _MORE_INSTRUCTIONS:

@@ -118,7 +118,7 @@ def made_as(model: str, bundle: Path) -> tuple[Compiled, str | None]:
             )
         words[words.index(PLAN)] = str(plan)
     with compile_command.make_context("compile", words) as made:
-        compiled = compile_with(model, None)[0]
+        compiled = compile_with(model, found_mcu())[0]
         return compiled, made.params["package"]
 
 

@@ -77,7 +77,7 @@ class Option:
         if self.kind == "switch":
             return [on if value else off]
         if isinstance(value, Target):
-            return [on, value.core]
+            return [on, value.core] if value.flash is None else ["--mcu", value.flash.part]
         return [on, f"{value:g}" if isinstance(value, float) else str(value)]
 
     def read(self, value: Any) -> Any:

@@ -20,7 +20,28 @@ from lowtide.plans.bound import plan_bound
 from lowtide.plans.placer import Point, Tell
 from lowtide.program.assemble import assemble_placed
 from lowtide.shown import Shown
+from lowtide.target import FlashCache
 from lowtide.zoo.loading import Named, load
+
+
+@dataclass(frozen=True, slots=True)
+class Refills:
+    """Bytes of slow flash that a program reads into the part's cache, and those that it would read layer
+    by layer, both predicted."""
+
+    cache: FlashCache
+    bytes: int
+    layer_by_layer_bytes: int
+
+    @property
+    def lines(self) -> int:
+        """Lines that are missed."""
+        return self.cache.lines(self.bytes)
+
+    @property
+    def wait_cycles(self) -> int:
+        """Cycles of waiting for them."""
+        return self.cache.waits(self.bytes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +51,7 @@ class Planned(Shown):
     instructions, the default one, and the one of least RAM that computes nothing twice; none if the
     options say which plan to take.
 
+    `refills` are what its program reads of slow flash, None for a target whose flash is not described.
     `tflm_bytes` is the arena of TFLM's own planner, predicted, without its variables. `bound` looks for
     the lower bound, once it is asked for.
     """
@@ -40,6 +62,7 @@ class Planned(Shown):
     complete: bool
     tflm_bytes: int
     bound: Callable[[], int] = field(repr=False)
+    refills: Refills | None = None
 
     @cached_property
     def lower_bound_bytes(self) -> int:
@@ -106,4 +129,8 @@ def _planned(
     compiled = compiled_of(model, *of, complete=complete, known=known)
     effort = options.effort * (0.1 if front else 1.0)
     bound = partial(plan_bound, point.placed, effort=effort)
-    return Planned(compiled, points, ways, plans.complete, compiled.tflm_bytes.arena, bound)
+    refills, flash = None, options.target.flash
+    if flash is not None and point.refilled_bytes is not None:
+        refills = Refills(flash, point.refilled_bytes, plans.own_refilled_bytes or 0)
+    shown = compiled, points, ways, plans.complete, compiled.tflm_bytes.arena, bound
+    return Planned(*shown, refills)

@@ -142,7 +142,7 @@ class Network:
         return Need(
             point.arena_bytes,
             sure,
-            point.cost,
+            point.instructions,
             tuple(node for node in rows.nodes if isinstance(node, Node)),
             tuple(Stretch(first, last, peak) for (first, last), peak in both),
         )

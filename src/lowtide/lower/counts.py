@@ -246,6 +246,11 @@ class Windowed(Over, ABC):
         """Elements of a column that are clamped."""
         return self.of.steps * self.of.out_c if self.of.clamps else 0
 
+    @property
+    def passes(self) -> int:
+        """How often a step goes over its weights."""
+        return self.columns
+
     @abstractmethod
     def features(self, columns: int, padded: int) -> Features:
         """What is done to make `columns` columns, as each kernel does it."""
@@ -260,6 +265,11 @@ class ByPixels(Windowed):
     def split(self, columns: int) -> tuple[int, int]:
         """How many pairs of pixels a row of so many columns has, and how many single ones."""
         return (0, columns) if self.lean else divmod(columns, 2)
+
+    @property
+    def passes(self) -> int:
+        """Once for each pair of pixels, or single one."""
+        return sum(self.split(self.columns))
 
     def leaner(self) -> Self:
         """The lean form."""

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from typing import Final
 
 from lowtide.machines.executed import Span
+from lowtide.target import FlashCache, Target
 
 KINDS: Final = ("code", "weights", "tables")
 """What is read, in the order in which the plugin numbers it; constants in code count as code."""
@@ -44,6 +45,14 @@ class Flash:
     miss_cycles: tuple[int, int]
     source: str
     uncertain: str
+
+    def planned(self, part: str) -> FlashCache | None:
+        """What plans for a part weigh: None for line buffers, which no plan makes find what they did
+        not."""
+        if self.data_cache is not None:
+            return None
+        wait = sum(self.miss_cycles) // 2 - self.hit_cycles
+        return FlashCache(part, self.cache.bytes, self.cache.line_bytes, wait)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +99,11 @@ def load_flash() -> dict[str, Flash]:
             **fields,
         )
     return found
+
+
+def target_of(target: Target, part: str, reads: Flash | None) -> Target:
+    """The target of a core, for a part that reads its flash so, if that is known."""
+    return target if reads is None else replace(target, flash=reads.planned(part))
 
 
 def read_counts(lines: Sequence[str], described: Flash) -> FlashReads:

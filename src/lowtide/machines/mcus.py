@@ -15,7 +15,7 @@ from typing import Final
 
 from lowtide.errors import UsageError
 from lowtide.machines.board import load_boards, size_text
-from lowtide.machines.flash import load_flash
+from lowtide.machines.flash import load_flash, target_of
 from lowtide.machines.parts import Board, Region
 from lowtide.sizes import bytes_in
 from lowtide.target import Target
@@ -52,7 +52,7 @@ class Mcu:
     @property
     def target(self) -> Target:
         """What programs for it may be made of."""
-        return _target(self.core)
+        return target_of(_target(self.core), self.name, load_flash().get(self.name))
 
     @property
     def is_emulated(self) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
-from lowtide.machines.flash import Flash
+from lowtide.machines.flash import Flash, target_of
 from lowtide.target import Target
 
 Counter = Literal["systick", "minstret"]
@@ -99,7 +99,7 @@ class Board:
     @property
     def target(self) -> Target:
         """What programs for it are made for."""
-        return self.core.target
+        return target_of(self.core.target, self.name, self.reads)
 
     @property
     def with_plenty(self) -> Board:

@@ -34,11 +34,13 @@ class Formed:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Edge:
-    """Groups [first, last) as one stage, in strips of `width` columns if that is not None.
+    """Groups [first, last) as one stage, in strips of `width` columns if that is not None, or else `go`
+    rows in a go.
 
     `operators` are those that run, of which `blocks` are blocks, in place of what they stand for. In
-    the quickest forms it costs `cost` and needs `peak` bytes; no form needs less than `least` bytes.
-    `formed` works out those of its operators that have several, of which the others cost `rest`.
+    the quickest forms it costs `cost` and needs `peak` bytes; no form needs less than `least` bytes. Of
+    the cost, `waits` are cycles of waiting for slow flash, in any form.
+    `formed` works out those of its operators that have several.
     """
 
     first: int
@@ -51,6 +53,8 @@ class Edge:
     peak: int
     least: int
     formed: Callable[[], Sequence[Formed]] = field(default=tuple, repr=False)
+    go: int = 1
+    waits: int = 0
     _known: list[list[tuple[int, int]]] = field(default_factory=list, repr=False)
 
     def within(self, room: int) -> tuple[int, int] | None:

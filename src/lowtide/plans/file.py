@@ -84,6 +84,7 @@ def read_plan(path: Path, model: Model, modes: Modes) -> dict[str, Any]:
                     (_whole(limit["operator"]), _whole(limit["at_most_bytes"], "amount of bytes"))
                     for limit in stage.get("scratch", ())
                 ),
+                _count(stage.get("rows_in_a_go", 1)),
             )
             for stage in document["stages"]
         )
@@ -112,6 +113,13 @@ def _width(value: object) -> int | None:
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise ValueError(f"{value!r} is no width")
     return value
+
+
+def _count(value: object) -> int:
+    found = _whole(value, "number of rows")
+    if not found:
+        raise ValueError("0 is no number of rows")
+    return found
 
 
 def _digest(value: object) -> str | None:

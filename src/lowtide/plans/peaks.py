@@ -107,18 +107,21 @@ class GroupedRows:
 
 
 class Peaks:
-    """The peaks of stages of the groups [first, last), their steps in the order in which the last asks.
+    """The peaks of stages of the groups [first, last), their steps in the order in which the last asks,
+    for `go` steps in a go.
 
     Those of the stages that begin at `begin` or after are there to be asked for.
     """
 
-    def __init__(self, rows: GroupedRows, first: int, last: int, begin: int | None = None) -> None:
+    def __init__(
+        self, rows: GroupedRows, first: int, last: int, begin: int | None = None, go: int = 1
+    ) -> None:
         self._rows, self._begin = rows, first if begin is None else begin
         groups, table = rows.groups, rows.table
         self._low, self._high = int(rows.begin[self._begin]), int(rows.begin[last])
         low, steps = int(rows.begin[first]), int(rows.begin[last] - rows.begin[first])
         place = np.full(table.begin[-1], -1, np.int64)
-        order = demand(table, groups[first].first, groups[last - 1].last)
+        order = demand(table, groups[first].first, groups[last - 1].last, go)
         place[low : self._high] = np.argsort(order, kind="stable")
         self._place = place[self._low : self._high]
         born, dies, longer = rows.lives(place)
@@ -228,6 +231,12 @@ class Peaks:
         steps = int(self._rows.begin[first]), self._high
         low, high = np.searchsorted(self._rows.table.touches.step, steps).tolist()
         return low, high
+
+    @property
+    def order(self) -> Ints:
+        """The groups of the steps, in the order in which they run."""
+        step = self._low + np.argsort(self._place)
+        return np.asarray(self._rows.group_of[step])
 
     def touched(self, first: int) -> Touched:
         """The steps of the stage of groups [first, last)."""

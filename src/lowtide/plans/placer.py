@@ -10,9 +10,11 @@ from lowtide.place.rows import FULL, QUICK
 from lowtide.place.variables import state_bytes, variables_of
 from lowtide.plans.cost import CostModel
 from lowtide.plans.placed import PlacedPlan, placed
+from lowtide.plans.refills import refilled_by
 from lowtide.rows.prepare import Prepared
 from lowtide.rows.scheduled import Scheduled, scheduled
 from lowtide.rows.stages import Choice
+from lowtide.target import FlashCache
 
 Tell = Callable[[str], None]
 """Is told what is going on."""
@@ -20,10 +22,19 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Draft:
-    """A plan whose rows lie nowhere yet. `cost` is the instructions that a model predicts of it."""
+    """A plan whose rows lie nowhere yet: the `instructions` that a model predicts of it, and the bytes
+    of slow flash that it reads into the part's cache, predicted, too (None: not known)."""
 
     rows: Scheduled = field(repr=False)
-    cost: int
+    instructions: int
+    refilled_bytes: int | None
+    flash: FlashCache | None
+
+    @property
+    def cost(self) -> int:
+        """Instructions, and cycles of waiting for flash."""
+        waits = 0 if self.flash is None else self.flash.waits(self.refilled_bytes or 0)
+        return self.instructions + waits
 
     @property
     def macs(self) -> int:
@@ -39,7 +50,8 @@ class Draft:
 @dataclass(frozen=True, slots=True, eq=False)
 class Point:
     """A plan of the network `ready` that was placed. `overhead` is its MACs over the network's own;
-    `cost` is the instructions that a model predicts of it."""
+    `cost` is the `instructions` that a model predicts of it, and the cycles of waiting for slow flash,
+    of which it reads `refilled_bytes` into the part's cache (None: not known)."""
 
     macs: int
     overhead: float
@@ -48,6 +60,8 @@ class Point:
     placed: PlacedPlan = field(repr=False)
     cost: int
     ready: Prepared = field(repr=False)
+    instructions: int
+    refilled_bytes: int | None
 
     @property
     def arena_bytes(self) -> int:
@@ -80,7 +94,10 @@ class Placer:
         """The plan of these stages."""
         if choices not in self._drafts:
             rows = scheduled(self.ready, choices)
-            self._drafts[choices] = Draft(rows, self.model.program(rows.executed))
+            flash = self.ready.target.flash
+            refilled = None if flash is None else refilled_by(rows, flash)
+            instructions = self.model.program(rows.executed)
+            self._drafts[choices] = Draft(rows, instructions, refilled, flash)
         return self._drafts[choices]
 
     def place(self, choices: tuple[Choice, ...], *, quick: bool = False) -> Point:
@@ -92,5 +109,6 @@ class Placer:
             plan = placed(draft.rows, effort=effort)
             times = draft.macs / (graph_macs(self.ready.graph) or 1)
             of = draft.macs, times, draft.peak_bytes, choices, plan, draft.cost, self.ready
-            self._points[choices, effort] = Point(*of)
+            told = draft.instructions, draft.refilled_bytes
+            self._points[choices, effort] = Point(*of, *told)
         return self._points[choices, effort]

@@ -5,7 +5,8 @@ of which costs least in its memory, operators in the forms that there is room fo
 best of that set, so that answers agree: those of `front` are the plans of the set that no other beats,
 and all others are among them. A larger limit never gives a slower plan.
 
-Cost is predicted instructions; only the limit of P1 may be one of MACs.
+Cost is predicted instructions, and, for a part whose flash is slow, the cycles of waiting for it; only
+the limit of P1 may be one of MACs.
 """
 
 from __future__ import annotations
@@ -19,10 +20,12 @@ from typing import Literal
 
 from lowtide.errors import InfeasibleError
 from lowtide.ir.macs import graph_macs
+from lowtide.lower.nodes import Node
 from lowtide.place.variables import state_bytes, variables_of
 from lowtide.plans.candidates import Candidate, in_turn
 from lowtide.plans.cost import CostModel, load_model
 from lowtide.plans.placer import Placer, Point, Tell
+from lowtide.plans.refills import pieces_of, refilled_bytes
 from lowtide.plans.search import ladder
 from lowtide.plans.space import Space, space_of, without_blocks, without_overlap, without_strips
 from lowtide.plans.worth import Costs, is_worth
@@ -141,8 +144,25 @@ class Plans:
 
     @cached_property
     def _own_instructions(self) -> int:
-        nodes = (node for op in self.ready.graph.ops for node in self.ready.lowered[op.id].nodes)
-        return sum(price.whole for price in self.placer.model.prices(nodes).values())
+        flash = self.ready.target.flash
+        waits = 0 if flash is None else flash.waits(self.own_refilled_bytes or 0)
+        prices = self.placer.model.prices(self._own_nodes)
+        return sum(price.whole for price in prices.values()) + waits
+
+    @property
+    def _own_nodes(self) -> list[Node]:
+        return [node for op in self.ready.graph.ops for node in self.ready.lowered[op.id].nodes]
+
+    @cached_property
+    def own_refilled_bytes(self) -> int | None:
+        """Bytes of slow flash that are read into the part's cache layer by layer, predicted; None if the
+        part's flash is not known."""
+        if self.ready.target.flash is None:
+            return None
+        nodes = self._own_nodes
+        of = {at: pieces for at, node in enumerate(nodes) if (pieces := pieces_of(node))}
+        order = (at for at, node in enumerate(nodes) for _ in range(node.steps))
+        return refilled_bytes(order, of, self.ready.target.flash)
 
     def times(self, plan: Point | Candidate, unit: Unit) -> float:
         """The cost of a plan over the network's own; of a candidate that of its plans at least."""
@@ -189,22 +209,26 @@ def default(plans: Plans) -> Point:
         for of in known:
             beside = plans.state + (WORTH_BLOCKS if of.path.blocks else 0)
             if not of.is_placed:
-                yield Costs(of.peak + beside, of.cost), of, None
+                rough = (
+                    plans.ready.target.flash is not None
+                )  # how much of it is waiting shows later
+                yield Costs(of.peak + beside, *((0, of.cost) if rough else (of.cost,))), of, None
                 continue
             for point in of.points:
-                yield Costs(point.arena_bytes + beside, point.cost), of, point
+                waits = point.cost - point.instructions
+                yield Costs(point.arena_bytes + beside, point.instructions, waits), of, point
 
     while True:
         every = list(ways())
         left = (way for way in every if way[1:] not in refused)
-        mine, of, point = min(left, key=lambda way: (way[0].ram, way[0].instructions))
+        mine, of, point = min(left, key=lambda way: (way[0].ram, way[0].work))
         wrong = [way for way in every if not is_worth(mine, way[0], of.path.quickest)]
         if any(way[2] is not None or way[0] is mine for way in wrong):
             refused.add((of, point))
         elif point is None:
             _ = of.points
         elif wrong:
-            _ = min(wrong, key=lambda way: way[0].instructions)[1].points
+            _ = min(wrong, key=lambda way: way[0].work)[1].points
         else:
             return _unbeaten(known, point)
 

@@ -60,8 +60,8 @@ class Path:
 
     @property
     def quickest(self) -> int:
-        """What it costs with all operators in the quickest forms."""
-        return sum(edge.cost for edge in self.edges)
+        """The instructions that it takes with all operators in the quickest forms."""
+        return sum(edge.cost - edge.waits for edge in self.edges)
 
 
 def ladder(space: Space, step: float = _STEP) -> Iterator[Path]:
@@ -134,6 +134,6 @@ _MOST = 1 << 60
 def choices_of(path: Path, ready: Prepared) -> tuple[Choice, ...]:
     """The stages of a path."""
     return tuple(
-        ready.choice(edge.operators, edge.width, edge.limits(room))
+        ready.choice(edge.operators, edge.width, edge.limits(room), edge.go)
         for edge, room in zip(path.edges, path.rooms, strict=True)
     )

@@ -12,6 +12,7 @@ order of rows, so that it serves all widths.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -27,6 +28,7 @@ from lowtide.lower.nodes import Lowered, Reads
 from lowtide.plans.cost import CostModel, FormCost, OperatorCosts
 from lowtide.plans.edges import Edge, Formed, unbeaten
 from lowtide.plans.peaks import GroupedRows, Peaks, Touched
+from lowtide.plans.refills import GroupReads, group_reads
 from lowtide.plans.strips import in_strips
 from lowtide.rows.blocks import selections
 from lowtide.rows.columns import kept_rows, stage_windows
@@ -37,6 +39,9 @@ from lowtide.rows.table import Ints, RowTable
 
 WORK = 120_000_000
 """What the stages of a network may spend by default: a few times what common networks take."""
+
+GOES = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
+"""How many rows a stage may make in a go where flash is slow, as long as it makes half as many."""
 
 _PER_OPERATOR = 300
 """What an operator in strips spends whatever its rows are."""
@@ -84,11 +89,13 @@ class Space:
         space.edges = [[edge for edge in edges if wanted(edge)] for edges in self.edges]
         return space
 
-    def is_new(self, operators: tuple[int, ...]) -> bool:
-        """Whether these operators are not a stage yet; they are one from now on."""
-        if operators in self._seen:
+    def is_new(self, operators: tuple[int, ...], go: int) -> bool:
+        """Whether these operators are not a stage yet, with as many rows in a go; they are one from now
+        on."""
+        known = (go, *operators)
+        if known in self._seen:
             return False
-        self._seen.add(operators)
+        self._seen.add(known)
         return True
 
 
@@ -99,7 +106,8 @@ class Stages:
 
     `parts` are tensors whose memory is part of another's: operators on them are not cut into strips.
     With `prices`, edges cost that much; else their MACs. Operators that are not `lowered` are not cut
-    into strips.
+    into strips. With what groups read of slow flash (`reads`), edges also cost the cycles of waiting for
+    it, and there are those of several rows in a go.
     """
 
     graph: Graph
@@ -110,6 +118,7 @@ class Stages:
     prices: OperatorCosts | None = None
     lowered: Mapping[int, Lowered] = field(default_factory=dict)
     overlap: bool = True
+    reads: GroupReads | None = None
     _rows: GroupedRows = field(init=False)
     _forms: dict[int, Sequence[FormCost]] = field(init=False)
     _scratch: Ints = field(init=False)
@@ -157,14 +166,27 @@ class Stages:
 
     def ending(self, last: int, space: Space) -> Iterator[Edge]:
         """The edges whose last group is last - 1, shortest first, that are new to the space."""
-        groups, alone, rows = self.groups, self._rows.alone, self._rows
+        groups, alone = self.groups, self._rows.alone
         first = last - 1
         while first > 0 and last - 1 not in alone and first - 1 not in alone:
             first -= 1
         if space.budget.used_up:
             space.complete = space.complete and first == last - 1
             first = last - 1
-        peaks = Peaks(rows, first, last)
+        yield from self._going(first, last, 1, space)
+        if self.reads is not None and last - first > 1:
+            steps = self.table.steps(groups[last - 1].last - 1)
+            for go in itertools.takewhile(lambda go: go < 2 * steps, GOES):
+                if space.budget.used_up:
+                    space.complete = False
+                    break
+                yield from self._going(first, last, go, space)
+
+    def _going(self, first: int, last: int, go: int, space: Space) -> Iterator[Edge]:
+        """Those of them from group `first` on that make `go` rows in a go."""
+        groups = self.groups
+        peaks = Peaks(self._rows, first, last, go=go)
+        order = peaks.order
         space.budget.spend(peaks.touches(first))
         beside = peaks.by_group(last, np.arange(first, last), self._scratch)
         quickest, smallest = beside.copy(), beside.copy()
@@ -173,16 +195,20 @@ class Stages:
                 quickest[:, group - first] += self._forms[group][-1].scratch
                 smallest[:, group - first] += self._forms[group][0].scratch
         most, least = quickest.max(axis=1).tolist(), smallest.max(axis=1).tolist()
-        for begin in range(last - 1, first - 1, -1):
+        for begin in range(last - (1 if go == 1 else 2), first - 1, -1):
             if begin < last - 1 and space.budget.used_up:
                 space.complete = False
                 break
             operators = tuple(g.operator for g in groups[begin:last])
-            if space.is_new(operators):
+            if space.is_new(operators, go):
                 space.budget.spend(peaks.touches(begin))
                 at = begin - first
-                needs = most[at], least[at], partial(self._formed, begin, beside[at, at:])
-                yield from self._between(begin, last, peaks, needs, space.budget)
+                waits = 0 if self.reads is None else self.reads.waits(order, begin)
+                formed = partial(self._formed, begin, beside[at, at:])
+                whole = self._whole(begin, last, go, waits, (most[at], least[at], formed))
+                yield whole
+                if go == 1:
+                    yield from self._cut(whole, peaks, waits, space.budget)
 
     def _formed(self, first: int, beside: Ints) -> list[Formed]:
         """The operators from group `first` on that have several forms, `beside[g]` bytes being live
@@ -200,25 +226,30 @@ class Stages:
         op = self.graph.ops[operator]
         return not tensors.isdisjoint((*op.inputs, *op.outputs))
 
-    def _between(
+    def _whole(
         self,
         first: int,
         last: int,
-        peaks: Peaks,
+        go: int,
+        waits: int,
         needs: tuple[int, int, Callable[[], list[Formed]]],
-        budget: Budget,
-    ) -> list[Edge]:
-        """The stage of groups [first, last), at full width and in strips; at full width it `needs` so
-        many bytes in the quickest and in the smallest forms, and its operators have those forms."""
+    ) -> Edge:
+        """The stage of groups [first, last) at full width; it `needs` so many bytes in the quickest and
+        in the smallest forms, and its operators have those forms."""
         operators = tuple(g.operator for g in self.groups[first:last] if g.operator >= 0)
         both = zip(self._sums[last], self._sums[first], strict=True)
         macs, cost, blocks = (after - before for after, before in both)
-        edges = [Edge(first, last, None, macs, operators, blocks, cost, *needs)]
+        return Edge(first, last, None, macs, operators, blocks, cost + waits, *needs, go, waits)
+
+    def _cut(self, whole: Edge, peaks: Peaks, waits: int, budget: Budget) -> Iterator[Edge]:
+        """The same stage in strips; each waits for flash as long as that."""
+        first, last = whole.first, whole.last
         exchanges = any(g.exchanges for g in self.groups[first:last])
-        if self.strips and operators and not exchanges:
-            found = self._stripped(first, last, operators, peaks.touched(first), budget)
-            edges += (edge for edge in found if self.overlap or edge.macs <= macs)
-        return edges
+        if self.strips and whole.operators and not exchanges:
+            found = self._stripped(first, last, whole.operators, peaks.touched(first), budget)
+            for edge in found:
+                if self.overlap or edge.macs <= whole.macs:
+                    yield replace(edge, cost=edge.cost + waits, waits=waits) if waits else edge
 
     def _stripped(
         self,
@@ -388,6 +419,7 @@ def space_of(
     """
     space = Space(len(ready.groups), budget(WORK, effort))
     prices = model.prices(n for found in ready.lowered.values() for n in found.nodes)
+    flash = ready.target.flash
     for blocks in ((), *selections(ready.blocks)):
         if all(not block.again for block in blocks) or (strips and overlap):
             variant = ready.variant({block.op for block in blocks})
@@ -400,6 +432,7 @@ def space_of(
                 prices,
                 ready.lowered,
                 overlap,
+                group_reads([variant.nodes[g.first : g.last] for g in variant.groups], flash),
             )
             space.add(stages, variant.ends)
     return space

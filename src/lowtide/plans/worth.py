@@ -13,18 +13,25 @@ _MOST_FOR_FORMS = 1.05
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """Bytes of arena and state, and the instructions of a run as predicted."""
+    """Bytes of arena and state, the instructions of a run as predicted, and the cycles that it `waits`
+    for slow flash."""
 
     ram: int
     instructions: int
+    waits: int = 0
+
+    @property
+    def work(self) -> int:
+        """Instructions, and cycles of waiting."""
+        return self.instructions + self.waits
 
 
 def is_worth(less: Costs, than: Costs, quickest: int) -> bool:
-    """Whether a plan may be the default instead of what `than` takes: it never is if it takes more
-    instructions by more than `RATE` times the RAM it saves, as parts of the other's, or by its forms
-    alone: those of the same plan with the `quickest` forms are no plan of their own."""
+    """Whether a plan may be the default instead of what `than` takes: it never is if it takes more work
+    by more than `RATE` times the RAM it saves, as parts of the other's, or many more instructions by
+    its forms alone: those of the same plan with the `quickest` forms are no plan of their own."""
     if less.instructions > _MOST_FOR_FORMS * quickest:
         return False
-    spent = (less.instructions - than.instructions) * than.ram
-    saved = (than.ram - less.ram) * than.instructions
-    return less.instructions <= than.instructions or spent <= RATE * saved
+    spent = (less.work - than.work) * than.ram
+    saved = (than.ram - less.ram) * than.work
+    return less.work <= than.work or spent <= RATE * saved

@@ -28,7 +28,7 @@ _MARK = 9
 
 def front_picture(compiled: Compiled, points: Sequence[Point]) -> Picture:
     """A mark for each of `points`, the plan of `compiled` marked."""
-    plans = [(p.cost / 1e6, p.ram_bytes) for p in points]
+    plans = [(p.instructions / 1e6, p.ram_bytes) for p in points]
     this = [(compiled.instructions_predicted / 1e6, compiled.ram_bytes)]
     costs = [cost for cost, _ in (*plans, *this)]
     low, high = min(size for _, size in plans), max(size for _, size in (*plans, *this))

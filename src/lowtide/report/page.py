@@ -224,7 +224,7 @@ def _point(point: Point) -> dict[str, Any]:
     return {
         "ram_bytes": point.ram_bytes,
         **fields_of(point, "macs", "overhead"),
-        "instructions": point.cost,
+        "instructions": point.instructions,
     }
 
 

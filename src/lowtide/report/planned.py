@@ -34,6 +34,7 @@ def plan_text(planned: Planned) -> str:
     options = compiled.options
     rows = []
     strips = any(s.strip_width is not None for s in plan.stages)
+    goes = any(s.choice.go > 1 for s in plan.stages)
     for number, stage in enumerate(plan.stages):
         ids = stage.operators
         kinds = graph.ops[ids[0]].label if ids else "rows given and taken"
@@ -46,8 +47,8 @@ def plan_text(planned: Planned) -> str:
             f"{plain(_name(compiled, tensor))}:{GLUE}{size:,}"
             for tensor, size in live_at_peak(compiled.assembly, stage)[:_NAMED]
         )
-        strip = (width,) if strips else ()
-        rows.append((number, f"{stage.peak_bytes:,}", *strip, kinds + mark, _ids(ids), live))
+        more = [*[width] * strips, *[f"{stage.choice.go}"] * goes]
+        rows.append((number, f"{stage.peak_bytes:,}", *more, kinds + mark, _ids(ids), live))
     arena, bound = compiled.arena_bytes, planned.lower_bound_bytes
     proof = (
         "proved optimal"
@@ -64,7 +65,7 @@ def plan_text(planned: Planned) -> str:
         else f"{plan.macs:,} MACs, {plan.macs / (own or 1):.4f} times the network's"
     )
     columns = (
-        *("stage", "bytes", *(["strip"] if strips else [])),
+        *("stage", "bytes", *["strip"] * strips, *["in a go"] * goes),
         *("operators.", "numbers.", "live at the stage's peak (tensor: bytes)."),
     )
     figures = [
@@ -81,6 +82,7 @@ def plan_text(planned: Planned) -> str:
     ]
     count = f"{compiled.instructions_predicted:,}"
     figures.append(("instructions, predicted", count, predicted_note(compiled)))
+    figures += _refills(planned)
     lines = [
         table("Stages, run one after the other", columns, rows),
         *_words(plan),
@@ -105,6 +107,11 @@ def _words(plan: RowPlan) -> list[str]:
             "strip: the stage makes its output in strips of this many columns, one after the other; "
             "where strips overlap, it computes columns twice."
         )
+    if any(stage.choice.go > 1 for stage in plan.stages):
+        lines.append(
+            "in a go: the stage makes this many rows of its output before it goes on, so that it reads "
+            "weights from flash less often."
+        )
     if any(stage.blocks for stage in plan.stages):
         lines.append(
             "block: a 1x1 convolution, a depthwise one and another 1x1 that run as one operator, "
@@ -117,22 +124,47 @@ def _ways(planned: Planned) -> list[str]:
     """The plans that there are to choose from, beside each other."""
     if not planned.ways:
         return []
-    compiled = planned.compiled
+    compiled, slow = planned.compiled, planned.refills is not None
     ram = "arena and state" if compiled.state_bytes else "arena"
     rows = [
         (
             "default" if name == "default" else f"--{name}",
             f"{point.ram_bytes:,}",
-            f"{point.cost:,}",
+            f"{point.instructions:,}",
+            *_refilled(point),
             f"{point.overhead:.4f}",
-            _WAYS[name],
+            _FASTEST_WITH_FLASH if slow and name == "fastest" else _WAYS[name],
         )
         for name, point in planned.ways
     ]
-    columns = ("plan.", f"{ram}, bytes", "instr., predicted", "MACs, times", "what it is.")
+    flash = [_REFILLED] * slow
+    columns = ("plan.", f"{ram}, bytes", "instr., predicted", *flash, "MACs, times", "what it is.")
     return ["", table("Plans to choose from", columns, rows)]
 
 
+_REFILLED = "flash, bytes"
+
+
+def _refilled(point: Point) -> list[str]:
+    """What a plan reads of slow flash, if that is known."""
+    return [] if point.refilled_bytes is None else [f"{point.refilled_bytes:,}"]
+
+
+def _refills(planned: Planned) -> list[tuple[str, str, str]]:
+    """What the program reads of slow flash, if that is known."""
+    refills = planned.refills
+    if refills is None:
+        return []
+    cache = refills.cache
+    note = (
+        f"{refills.lines:,} lines of {cache.line_bytes} bytes, {refills.wait_cycles:,} cycles of "
+        f"waiting; layer by layer {amount(refills.layer_by_layer_bytes)}"
+    )
+    what = f"read from {cache.part}'s flash, predicted"
+    return [(what, amount(refills.bytes), note)]
+
+
+_FASTEST_WITH_FLASH = "the fewest cycles, of instructions and of waiting for flash"
 _WAYS = {
     "fastest": "the fewest instructions",
     "default": "less RAM where it costs few instructions",
@@ -184,6 +216,7 @@ def plan_document(planned: Planned) -> dict[str, Any]:
         "saved": savings_document(compiled.savings),
         **slid_fields(compiled),
         **predicted_fields(compiled),
+        **_flash_fields(planned),
         "stages": [
             {
                 **fields_of(stage, "operators", "strip_width"),
@@ -191,6 +224,7 @@ def plan_document(planned: Planned) -> dict[str, Any]:
                     {"operator": op, "at_most_bytes": most} for op, most in stage.choice.limits
                 ],
                 "blocks": [fields_of(block, "operators", "kept_rows") for block in stage.blocks],
+                **({} if stage.choice.go == 1 else {"rows_in_a_go": stage.choice.go}),
                 "peak_bytes": stage.peak_bytes,
                 "live": [
                     {"tensor": network_tensor(compiled.assembly, tensor)[0], "bytes": size}
@@ -207,11 +241,33 @@ def plan_document(planned: Planned) -> dict[str, Any]:
     return document
 
 
+def _flash_fields(planned: Planned) -> dict[str, Any]:
+    refills = planned.refills
+    if refills is None:
+        return {}
+    cache = refills.cache
+    return {
+        "flash": {
+            **fields_of(cache, "part", "line_bytes"),
+            "cache_bytes": cache.bytes,
+            "refilled_bytes_predicted": refills.bytes,
+            "lines_missed_predicted": refills.lines,
+            "wait_cycles_predicted": refills.wait_cycles,
+            "layer_by_layer_bytes_predicted": refills.layer_by_layer_bytes,
+        }
+    }
+
+
 def _point_document(point: Point) -> dict[str, Any]:
     hop = point.ready.graph.hop
     return {
         **fields_of(point, "arena_bytes", "macs", "overhead"),
-        "instructions_predicted": point.cost,
+        "instructions_predicted": point.instructions,
+        **(
+            {}
+            if point.refilled_bytes is None
+            else {"refilled_bytes_predicted": point.refilled_bytes}
+        ),
         **({} if hop is None else {"ram_bytes": point.ram_bytes, "keep": hop.kept}),
     }
 
@@ -225,7 +281,8 @@ def front_text(compiled: Compiled, points: Sequence[Point], *, complete: bool) -
             f"{p.peak_bytes:,}",
             f"{p.overhead:.4f}",
             f"{p.macs:,}",
-            f"{p.cost:,}",
+            f"{p.instructions:,}",
+            *_refilled(p),
             sum(c.strip_width is not None for c in p.choices),
             *(() if hop is None else (_kept(p),)),
             f"<-{GLUE}this{GLUE}plan" if _same(p, compiled) else "",
@@ -233,10 +290,13 @@ def front_text(compiled: Compiled, points: Sequence[Point], *, complete: bool) -
         for p in points
     ]
     ram = "arena and state" if compiled.state_bytes else "arena"
-    title = "All plans that no other beats in RAM, instructions and MACs"
+    slow = compiled.options.target.flash is not None
+    work = "instructions with waiting for flash" if slow else "instructions"
+    title = f"All plans that no other beats in RAM, {work} and MACs"
     if not complete:
         title += " (of the stages looked at before the effort was used up)"
     columns = [f"{ram}, bytes", "live, bytes", "overhead", "MACs", "instr., predicted"]
+    columns += [_REFILLED] * slow
     columns += ["in strips", *["kept, tensors"] * (hop is not None), "."]
     note = f"Instructions are predicted {predicted_note(compiled)}."
     return f"{table(title, columns, rows)}\n{note}"
@@ -261,7 +321,7 @@ def _same(point: Point, compiled: Compiled) -> bool:
     plan = _plan(compiled.assembly)
     if (point.ram_bytes, point.macs) != (compiled.ram_bytes, plan.macs):
         return False
-    return compiled.instructions_predicted == point.cost
+    return compiled.instructions_predicted == point.instructions
 
 
 def live_at_peak(assembly: Assembly, stage: Stage) -> list[tuple[int, int]]:

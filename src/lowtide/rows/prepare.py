@@ -109,6 +109,7 @@ class Prepared:
         operators: Sequence[int],
         strip_width: int | None,
         limits: Sequence[tuple[int, int]] = (),
+        go: int = 1,
     ) -> Choice:
         """Operators of `wide` as a choice of the network's, some of them within `limits`."""
         blocks = [
@@ -119,6 +120,7 @@ class Prepared:
             strip_width,
             tuple(Fused(block.operators, block.kept) for block in blocks),
             tuple(sorted((self.members(op)[0], limit) for op, limit in limits)),
+            go,
         )
 
     def chosen(self, choice: Choice) -> tuple[int, ...]:

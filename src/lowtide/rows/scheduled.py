@@ -88,7 +88,7 @@ def scheduled(ready: Prepared, choices: Sequence[Choice]) -> Scheduled:
         if choice.strip_width is None:
             here = variant.nodes[mine[0].first : mine[-1].last] if mine else ()
             nodes += [_form(ready, choice, node, _operator(node)) for node in here]
-            segments.append(Segment(begin, len(nodes)))
+            segments.append(Segment(begin, len(nodes), go=choice.go))
             macs += sum(op_macs(ready.wide, ready.wide.ops[op]) for op in operators)
             for op in operators:
                 block = ready.wide.ops[op]

@@ -5,6 +5,10 @@ run just before, and so on back to rows that exist. Every step runs once, so not
 twice. A row is live from the step that makes it to the last that reads it; the stage's peak is the
 largest sum of live rows and scratch, everything live before, through and after it included.
 
+A stage may make several rows in a go: its last node asks for what so many of its steps read, each maker
+runs all that it is asked for, and so on. More rows are live, but whoever runs many steps on end reads
+its weights from slow flash once.
+
 A stage in strips (`rows.columns`) is several segments, one for each strip that differs from its
 neighbours; a segment that stands for several equal strips is run `times` times.
 """
@@ -25,11 +29,13 @@ Step = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Nodes [first, last) of the table, whose steps interleave, `times` times over."""
+    """Nodes [first, last) of the table, whose steps interleave, `times` times over; the last ones take
+    `go` steps in a go."""
 
     first: int
     last: int
     times: int = 1
+    go: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +48,8 @@ class Fused:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Operators that run together, in strips of `strip_width` columns if that is not None.
+    """Operators that run together, in strips of `strip_width` columns if that is not None; otherwise
+    they make `go` rows in a go.
 
     Kernels that have several forms run in their normal one, but for those of operators of which `limits`
     says how many bytes of scratch memory they may take: those run in the form of the most that is no
@@ -54,6 +61,7 @@ class Choice:
     strip_width: int | None = None
     blocks: tuple[Fused, ...] = ()
     limits: tuple[tuple[int, int], ...] = ()
+    go: int = 1
 
     def limit(self, members: Sequence[int]) -> int | None:
         """Bytes of scratch memory that the operator, or block, of these operators of the network may
@@ -108,12 +116,12 @@ class RowPlan:
     macs: int
 
 
-def demand(table: RowTable, first: int, last: int) -> list[int]:
+def demand(table: RowTable, first: int, last: int, go: int = 1) -> list[int]:
     """The nodes [first, last) in the order of their steps, each of which runs as late as the rows it
     makes are asked for.
 
-    Nodes whose rows no later one of them reads ask, the least advanced first. This ends: a step waits
-    for nodes before its own alone (`RowTable.waits`).
+    Nodes whose rows no later one of them reads ask for `go` steps, the least advanced first. This ends:
+    a step waits for nodes before its own alone (`RowTable.waits`).
     """
     begin, waits = table.begin, table.waits
     if last - first == 1:
@@ -128,6 +136,9 @@ def demand(table: RowTable, first: int, last: int) -> list[int]:
         while stack:
             at, goal = stack[-1]
             step, base = done[at], begin[at]
+            if go > 1 and (asked := unmet(at, goal)):
+                stack.append(asked)
+                continue
             while step < goal:
                 for need in waits[base + step]:
                     if done[need[0]] < need[1]:
@@ -142,13 +153,23 @@ def demand(table: RowTable, first: int, last: int) -> list[int]:
             else:
                 stack.pop()
 
+    def unmet(node: int, count: int) -> tuple[int, int] | None:
+        """What the steps of `node` up to `count` wait for first: a maker, and all they want of it."""
+        of = [
+            need
+            for step in range(done[node], count)
+            for need in waits[begin[node] + step]
+            if done[need[0]] < need[1]
+        ]
+        return max((need for need in of if need[0] == of[0][0]), default=None)
+
     sinks = [node for node in range(first, last) if table.first_reader[node] >= last]
-    if len(sinks) == 1:
+    if len(sinks) == 1 and go == 1:
         run(sinks[0], steps[sinks[0]])
     else:
-        turns = ((step / steps[node], node) for node in sinks for step in range(steps[node]))
+        turns = ((step / steps[node], node) for node in sinks for step in range(0, steps[node], go))
         for _, node in sorted(turns):
-            run(node, done[node] + 1)
+            run(node, min(done[node] + go, steps[node]))
     for node in range(first, last):  # steps that make rows nobody reads
         run(node, steps[node])
     return order
@@ -158,7 +179,7 @@ def steps_of(table: RowTable, segments: Sequence[Segment]) -> tuple[Step, ...]:
     """The steps of all segments, each listed once."""
     done = [0] * table.nodes
     steps: list[Step] = []
-    for node in (node for seg in segments for node in demand(table, seg.first, seg.last)):
+    for node in (node for s in segments for node in demand(table, s.first, s.last, s.go)):
         steps.append((node, done[node]))
         done[node] += 1
     return tuple(steps)
