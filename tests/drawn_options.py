@@ -10,6 +10,7 @@ from random import Random
 
 from lowtide.commands.options import Options
 from lowtide.machines.board import targets
+from lowtide.target import FlashCache
 
 EFFORT = 0.1
 """Of the usual effort, what most networks are planned with: many networks find more than good plans."""
@@ -19,7 +20,7 @@ def drawn_options(rng: Random) -> Options:
     """Any options that do not depend on the network."""
     options = _by_operators(rng) if rng.random() < 0.15 else _by_rows(rng)
     cores = targets()
-    return replace(
+    options = replace(
         options,
         preserve_input=options.input_mode == "resident" and rng.random() < 0.3,
         quantized_io=rng.random() < 0.2,
@@ -29,6 +30,10 @@ def drawn_options(rng: Random) -> Options:
         target=cores[rng.choice(sorted(cores))],
         align=rng.choice((4, 4, 8, 16, 16, 64)),
     )
+    if rng.random() < 0.2 and options.target.core != "any":
+        flash = FlashCache("RP2040", rng.choice((64, 512, 4096)), 8, rng.choice((5, 54)))
+        options = replace(options, target=replace(options.target, flash=flash))
+    return options
 
 
 def _by_operators(rng: Random) -> Options:

@@ -32,7 +32,7 @@ from lowtide.rows.blocks import selections
 from lowtide.rows.columns import stage_windows, stripes, widths
 from lowtide.rows.prepare import Prepared, prepare
 from lowtide.rows.stages import Choice
-from lowtide.target import ANY
+from lowtide.target import ANY, FlashCache
 from lowtide.tflite.read import parse
 from lowtide.zoo.builder import Act
 from lowtide.zoo.quantise import Activation
@@ -183,8 +183,10 @@ def network_of(seed: int, *, small: bool) -> bytes:
 
 
 @cache
-def ready(seed: int, *, small: bool, core: str = "any") -> Prepared:
-    """The network prepared in one of the modes, which goes by the number."""
+def ready(
+    seed: int, *, small: bool, core: str = "any", flash: FlashCache | None = None
+) -> Prepared:
+    """The network prepared in one of the modes, which goes by the number; for a part with `flash`."""
     graph = graph_of(seed, small=small)
     given, left, preserve = MODES[seed % len(MODES)]
     order = best_order(graph).order
@@ -195,7 +197,7 @@ def ready(seed: int, *, small: bool, core: str = "any") -> Prepared:
         input_mode=given,
         output_mode=left,
         preserve_input=preserve,
-        target=target,
+        target=replace(target, flash=flash),
     )
 
 
@@ -228,7 +230,7 @@ def singles(of: Prepared, first: int, last: int) -> list[Choice]:
 
 def around(of: Prepared, edge: Edge, room: int = 1 << 60) -> tuple[Choice, ...]:
     """A plan that has the edge, in the forms that there is room for, all else operator by operator."""
-    stage = of.choice(edge.operators, edge.width, edge.limits(room))
+    stage = of.choice(edge.operators, edge.width, edge.limits(room), edge.go)
     before = singles(of, 0, edge.first)
     return (*before, stage, *singles(of, edge.last, len(of.groups)))
 
@@ -336,8 +338,8 @@ LIMITS = (0, 40, 100, 250, 700, 10_000)
 
 def random_plan(of: Prepared, seed: int) -> tuple[Choice, ...]:
     """Any cut of the operators, any blocks; strips of any width, also wider than the map, where they
-    can be."""
-    rng, count = Random(seed), len(of.groups)
+    can be; elsewhere any number of rows in a go."""
+    rng, goes, count = Random(seed), Random(seed), len(of.groups)
     strips = in_strips(of)
     cut = [0, *(n for n in range(1, count) if rng.random() < 0.4), count]
     choices = []
@@ -357,5 +359,7 @@ def random_plan(of: Prepared, seed: int) -> tuple[Choice, ...]:
         smallest = rng.random() < 0.4
         limits = dict(smallest_forms(choice.operators)) if smallest else {}
         limits |= {op: rng.choice(LIMITS) for op in choice.operators if rng.random() < 0.2}
+        go = goes.choice((1, 1, 2, 3, 5, 100))
+        choice = replace(choice, go=1 if width else go)
         choices.append(replace(choice, limits=tuple(sorted(limits.items()))))
     return tuple(choices)

@@ -20,8 +20,7 @@ from lowtide.plans.space import Space
 from lowtide.rows.stages import Choice
 
 _NEARLY = 0.75
-"""Of what a path in strips, or one that waits for flash, costs and needs, its plan costs and needs at
-least this part."""
+"""Of what a path in strips costs and needs, its plan costs and needs at least this part."""
 
 _NEAR = 1.02
 """A plan whose arena is at most so many times its peak is placed well enough."""
@@ -53,26 +52,29 @@ class Candidate:
     @property
     def is_exact(self) -> bool:
         """Whether its bounds are what its plan costs and needs."""
-        return self._choices is not None or not self._is_rough
-
-    @property
-    def _is_rough(self) -> bool:
-        """Whether its path tells no more than about what it costs and needs."""
-        return self.path.strips or self.placer.ready.target.flash is not None
+        return self._choices is not None or not self.path.strips
 
     @property
     def cost(self) -> int:
         """What its plans cost at least."""
         if self._choices is None:
-            return self.path.cost if not self._is_rough else int(_NEARLY * self.path.cost)
+            return self.path.cost if not self.path.strips else int(_NEARLY * self.path.cost)
         return self.draft.cost
 
     @property
     def peak(self) -> int:
         """What its plans' arenas are at least, in bytes."""
         if self._choices is None:
-            return self.path.peak if not self._is_rough else int(_NEARLY * self.path.peak)
+            return self.path.peak if not self.path.strips else int(_NEARLY * self.path.peak)
         return self.draft.peak_bytes
+
+    @property
+    def waits(self) -> int:
+        """How many of these are cycles of waiting for slow flash."""
+        if self._choices is None:
+            waits = sum(edge.waits for edge in self.path.edges)
+            return waits if not self.path.strips else int(_NEARLY * waits)
+        return self.draft.waits
 
     @property
     def macs(self) -> int:

@@ -84,7 +84,7 @@ def read_plan(path: Path, model: Model, modes: Modes) -> dict[str, Any]:
                     (_whole(limit["operator"]), _whole(limit["at_most_bytes"], "amount of bytes"))
                     for limit in stage.get("scratch", ())
                 ),
-                _count(stage.get("rows_in_a_go", 1)),
+                _go(stage.get("rows_in_a_go", 1), stage.get("strip_width")),
             )
             for stage in document["stages"]
         )
@@ -115,10 +115,12 @@ def _width(value: object) -> int | None:
     return value
 
 
-def _count(value: object) -> int:
+def _go(value: object, strip_width: object) -> int:
     found = _whole(value, "number of rows")
     if not found:
         raise ValueError("0 is no number of rows")
+    if found > 1 and strip_width is not None:
+        raise ValueError("a stage in strips makes one row in a go")
     return found
 
 

@@ -234,9 +234,8 @@ class Peaks:
 
     @property
     def order(self) -> Ints:
-        """The groups of the steps, in the order in which they run."""
-        step = self._low + np.argsort(self._place)
-        return np.asarray(self._rows.group_of[step])
+        """The numbers of the steps, in the order in which they run."""
+        return np.asarray(self._low + np.argsort(self._place))
 
     def touched(self, first: int) -> Touched:
         """The steps of the stage of groups [first, last)."""

@@ -10,11 +10,10 @@ from lowtide.place.rows import FULL, QUICK
 from lowtide.place.variables import state_bytes, variables_of
 from lowtide.plans.cost import CostModel
 from lowtide.plans.placed import PlacedPlan, placed
-from lowtide.plans.refills import refilled_by
+from lowtide.plans.refills import flash_model, refilled_by
 from lowtide.rows.prepare import Prepared
 from lowtide.rows.scheduled import Scheduled, scheduled
 from lowtide.rows.stages import Choice
-from lowtide.target import FlashCache
 
 Tell = Callable[[str], None]
 """Is told what is going on."""
@@ -22,19 +21,19 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Draft:
-    """A plan whose rows lie nowhere yet: the `instructions` that a model predicts of it, and the bytes
-    of slow flash that it reads into the part's cache, predicted, too (None: not known)."""
+    """A plan whose rows lie nowhere yet: the `instructions` that a model predicts of it, the bytes of
+    slow flash that it reads into the part's cache (None: not known), and the cycles that it `waits` for
+    them."""
 
     rows: Scheduled = field(repr=False)
     instructions: int
     refilled_bytes: int | None
-    flash: FlashCache | None
+    waits: int
 
     @property
     def cost(self) -> int:
         """Instructions, and cycles of waiting for flash."""
-        waits = 0 if self.flash is None else self.flash.waits(self.refilled_bytes or 0)
-        return self.instructions + waits
+        return self.instructions + self.waits
 
     @property
     def macs(self) -> int:
@@ -87,6 +86,7 @@ class Placer:
         self.model = model
         self._effort = effort
         self._tell = tell
+        self.flash = flash_model(ready)
         self._drafts: dict[tuple[Choice, ...], Draft] = {}
         self._points: dict[tuple[tuple[Choice, ...], int], Point] = {}
 
@@ -94,10 +94,11 @@ class Placer:
         """The plan of these stages."""
         if choices not in self._drafts:
             rows = scheduled(self.ready, choices)
-            flash = self.ready.target.flash
-            refilled = None if flash is None else refilled_by(rows, flash)
+            refilled = None if self.flash is None else refilled_by(rows, self.flash)
             instructions = self.model.program(rows.executed)
-            self._drafts[choices] = Draft(rows, instructions, refilled, flash)
+            flash = self.ready.target.flash
+            waits = 0 if refilled is None or flash is None else flash.waits(refilled)
+            self._drafts[choices] = Draft(rows, instructions, refilled, waits)
         return self._drafts[choices]
 
     def place(self, choices: tuple[Choice, ...], *, quick: bool = False) -> Point:

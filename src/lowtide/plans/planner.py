@@ -20,12 +20,11 @@ from typing import Literal
 
 from lowtide.errors import InfeasibleError
 from lowtide.ir.macs import graph_macs
-from lowtide.lower.nodes import Node
 from lowtide.place.variables import state_bytes, variables_of
 from lowtide.plans.candidates import Candidate, in_turn
 from lowtide.plans.cost import CostModel, load_model
 from lowtide.plans.placer import Placer, Point, Tell
-from lowtide.plans.refills import pieces_of, refilled_bytes
+from lowtide.plans.refills import layer_by_layer
 from lowtide.plans.search import ladder
 from lowtide.plans.space import Space, space_of, without_blocks, without_overlap, without_strips
 from lowtide.plans.worth import Costs, is_worth
@@ -146,23 +145,15 @@ class Plans:
     def _own_instructions(self) -> int:
         flash = self.ready.target.flash
         waits = 0 if flash is None else flash.waits(self.own_refilled_bytes or 0)
-        prices = self.placer.model.prices(self._own_nodes)
-        return sum(price.whole for price in prices.values()) + waits
-
-    @property
-    def _own_nodes(self) -> list[Node]:
-        return [node for op in self.ready.graph.ops for node in self.ready.lowered[op.id].nodes]
+        nodes = (node for op in self.ready.graph.ops for node in self.ready.lowered[op.id].nodes)
+        return sum(price.whole for price in self.placer.model.prices(nodes).values()) + waits
 
     @cached_property
     def own_refilled_bytes(self) -> int | None:
         """Bytes of slow flash that are read into the part's cache layer by layer, predicted; None if the
         part's flash is not known."""
-        if self.ready.target.flash is None:
-            return None
-        nodes = self._own_nodes
-        of = {at: pieces for at, node in enumerate(nodes) if (pieces := pieces_of(node))}
-        order = (at for at, node in enumerate(nodes) for _ in range(node.steps))
-        return refilled_bytes(order, of, self.ready.target.flash)
+        model = self.placer.flash
+        return None if model is None else layer_by_layer(self.ready, model)
 
     def times(self, plan: Point | Candidate, unit: Unit) -> float:
         """The cost of a plan over the network's own; of a candidate that of its plans at least."""
@@ -209,10 +200,7 @@ def default(plans: Plans) -> Point:
         for of in known:
             beside = plans.state + (WORTH_BLOCKS if of.path.blocks else 0)
             if not of.is_placed:
-                rough = (
-                    plans.ready.target.flash is not None
-                )  # how much of it is waiting shows later
-                yield Costs(of.peak + beside, *((0, of.cost) if rough else (of.cost,))), of, None
+                yield Costs(of.peak + beside, of.cost - of.waits, of.waits), of, None
                 continue
             for point in of.points:
                 waits = point.cost - point.instructions

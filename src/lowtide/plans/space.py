@@ -24,11 +24,11 @@ from lowtide.effort import Budget, budget
 from lowtide.ir import Graph
 from lowtide.ir.block import BlockOp
 from lowtide.ir.macs import op_macs
-from lowtide.lower.nodes import Lowered, Reads
+from lowtide.lower.nodes import Exchange, Lowered, Reads
 from lowtide.plans.cost import CostModel, FormCost, OperatorCosts
 from lowtide.plans.edges import Edge, Formed, unbeaten
 from lowtide.plans.peaks import GroupedRows, Peaks, Touched
-from lowtide.plans.refills import GroupReads, group_reads
+from lowtide.plans.refills import FlashModel, flash_model
 from lowtide.plans.strips import in_strips
 from lowtide.rows.blocks import selections
 from lowtide.rows.columns import kept_rows, stage_windows
@@ -106,8 +106,9 @@ class Stages:
 
     `parts` are tensors whose memory is part of another's: operators on them are not cut into strips.
     With `prices`, edges cost that much; else their MACs. Operators that are not `lowered` are not cut
-    into strips. With what groups read of slow flash (`reads`), edges also cost the cycles of waiting for
-    it, and there are those of several rows in a go.
+    into strips. With what groups read of slow flash (`flash`), edges also cost the cycles of waiting for
+    it, and there are those of several rows in a go; `operators` are those of the nodes, -1 for an
+    exchange.
     """
 
     graph: Graph
@@ -118,7 +119,8 @@ class Stages:
     prices: OperatorCosts | None = None
     lowered: Mapping[int, Lowered] = field(default_factory=dict)
     overlap: bool = True
-    reads: GroupReads | None = None
+    flash: FlashModel | None = None
+    operators: Sequence[int] = ()
     _rows: GroupedRows = field(init=False)
     _forms: dict[int, Sequence[FormCost]] = field(init=False)
     _scratch: Ints = field(init=False)
@@ -126,6 +128,7 @@ class Stages:
     _columns: dict[int, tuple[Reads, ...] | None] = field(init=False)
     _sums: list[tuple[int, int, int]] = field(init=False)
     _heights: dict[int, int] = field(init=False)
+    _operators: Ints = field(init=False)
 
     def __post_init__(self) -> None:
         table = self.table
@@ -142,6 +145,7 @@ class Stages:
         self._tensor = np.full(len(table.size), -1)  # scratch memory that lasts is no tensor's
         for cut in table.cuts:
             self._tensor[cut.first : cut.first + cut.count] = cut.tensor
+        self._operators = np.array(self.operators, np.int64)[table.node_of if self.flash else []]
         self._heights = {cut.tensor: cut.count for cut in table.cuts}
         self._columns = {
             g.operator: self.lowered[g.operator].columns
@@ -174,7 +178,7 @@ class Stages:
             space.complete = space.complete and first == last - 1
             first = last - 1
         yield from self._going(first, last, 1, space)
-        if self.reads is not None and last - first > 1:
+        if self.flash is not None and last - first > 1:
             steps = self.table.steps(groups[last - 1].last - 1)
             for go in itertools.takewhile(lambda go: go < 2 * steps, GOES):
                 if space.budget.used_up:
@@ -203,12 +207,18 @@ class Stages:
             if space.is_new(operators, go):
                 space.budget.spend(peaks.touches(begin))
                 at = begin - first
-                waits = 0 if self.reads is None else self.reads.waits(order, begin)
+                waits = self._waits(order[order >= self._rows.begin[begin]])
                 formed = partial(self._formed, begin, beside[at, at:])
                 whole = self._whole(begin, last, go, waits, (most[at], least[at], formed))
                 yield whole
                 if go == 1:
                     yield from self._cut(whole, peaks, waits, space.budget)
+
+    def _waits(self, order: Ints) -> int:
+        """Cycles of waiting for flash in a stage that runs these steps, by number, in this order."""
+        if self.flash is None:
+            return 0
+        return self.flash.cache.waits(self.flash.refilled(self._operators[order]))
 
     def _formed(self, first: int, beside: Ints) -> list[Formed]:
         """The operators from group `first` on that have several forms, `beside[g]` bytes being live
@@ -419,7 +429,7 @@ def space_of(
     """
     space = Space(len(ready.groups), budget(WORK, effort))
     prices = model.prices(n for found in ready.lowered.values() for n in found.nodes)
-    flash = ready.target.flash
+    flash = flash_model(ready)
     for blocks in ((), *selections(ready.blocks)):
         if all(not block.again for block in blocks) or (strips and overlap):
             variant = ready.variant({block.op for block in blocks})
@@ -432,7 +442,8 @@ def space_of(
                 prices,
                 ready.lowered,
                 overlap,
-                group_reads([variant.nodes[g.first : g.last] for g in variant.groups], flash),
+                flash,
+                [-1 if isinstance(node, Exchange) else node.op for node in variant.nodes],
             )
             space.add(stages, variant.ends)
     return space
