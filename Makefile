@@ -57,6 +57,7 @@ bench: $(STAMP) ## Measure everything, print it, store the figures of the docume
 	bench/run reorder --store
 	bench/run state --store
 	bench/run hop --store
+	bench/run flash --store
 	bench/run speed --store
 	bench/run deploy --store
 	bench/run rows --store

@@ -203,6 +203,29 @@ def _hops() -> str:
     return sourced(columns, lines, group)
 
 
+def _flash() -> str:
+    """Parts with slow flash."""
+    group = measured("flash", "parts")
+    columns = (
+        *("network", "part", "plan", "read from flash, B:", "predicted, B:"),
+        *("cycles of waiting:", "instructions:", "RAM in all, B:"),
+    )
+    lines = [
+        (
+            f"`{r['network']}`",
+            r["part"],
+            r["way"],
+            f"**{r['refilled_bytes']:,}**",
+            "" if r["predicted_bytes"] is None else f"{r['predicted_bytes']:,}",
+            f"{r['waits_least']:,} to {r['waits_most']:,}",
+            f"{r['instructions']:,}",
+            f"{r['ram_bytes']:,}",
+        )
+        for r in group.records
+    ]
+    return sourced(columns, lines, group)
+
+
 def _msf_cnn() -> str:
     """Least bytes at F times the MACs, for each chain and limit."""
     group = measured("msf_cnn", "own")
@@ -428,6 +451,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "published": _published,
     "state": _state,
     "hops": _hops,
+    "flash": _flash,
     "msf-cnn": _msf_cnn,
     "reordered": _reordered,
     "order-search": _order_search,

@@ -1,0 +1,1 @@
+"""Slow flash: what programs read of it, and what plans that weigh it save."""
