@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -84,3 +85,56 @@ def test_one_core_only(command: tuple[str, ...], tmp_path: Path) -> None:
     flags = ("--mcu", ROOMY, "--core", "cortex-m3")
     result = call(name, "zoo:figure1", *out, *([tmp_path / "c"] if out else []), *flags)
     refused(result, 2, "--core and --mcu both choose the core", "give only one of them")
+
+
+SLOW = ("zoo:ds-cnn-kws", "--mcu", "RP2350", "--no-advice")
+"""A part whose flash is slow."""
+
+
+def test_a_plan_tells_what_it_reads_of_slow_flash(tmp_path: Path) -> None:
+    text = fine(call("plan", *SLOW))
+    assert "stage  bytes  in a go" in text
+    assert "in a go: the stage makes this many rows of its output before it goes on" in text
+    assert re.search(r"read from RP2350's flash, predicted +[\d,]+ B", text)
+    file = tmp_path / "plan.json"
+    document = json.loads(fine(call("plan", *SLOW, "--json", "--front", "-o", file)))
+    flash = document["flash"]
+    assert (flash["part"], flash["cache_bytes"], flash["line_bytes"]) == ("RP2350", 16384, 8)
+    assert flash["lines_missed_predicted"] == -(-flash["refilled_bytes_predicted"] // 8)
+    ways = document["ways"]
+    assert ways["default"]["refilled_bytes_predicted"] == flash["refilled_bytes_predicted"]
+    assert flash["layer_by_layer_bytes_predicted"] < flash["refilled_bytes_predicted"]
+    fastest = ways["fastest"]["refilled_bytes_predicted"]
+    assert fastest < ways["smallest"]["refilled_bytes_predicted"]
+    assert min(point["refilled_bytes_predicted"] for point in document["front"]) == fastest
+    goes = [stage.get("rows_in_a_go", 1) for stage in document["stages"]]
+    assert max(goes) > 1
+    again = json.loads(fine(call("plan", SLOW[0], "--plan", file, "--json", "--no-advice")))
+    assert [stage.get("rows_in_a_go", 1) for stage in again["stages"]] == goes
+    assert "flash" not in again  # of which no part is named
+
+
+def test_a_bundle_for_slow_flash_names_the_part(tmp_path: Path) -> None:
+    fine(call("compile", *SLOW, "-o", tmp_path / "c"))
+    assert "--mcu RP2350" in (tmp_path / "c/README.md").read_text("utf-8")
+    fine(call("check", SLOW[0], "--bundle", tmp_path / "c"))
+
+
+def test_predicted_refills_are_about_those_that_are_counted() -> None:
+    for more in ((), ("--fastest",)):
+        flags = (*SLOW[:3], *more)
+        planned = json.loads(fine(call("plan", *flags, "--no-advice", "--json")))
+        ran = json.loads(fine(call("run", *flags, "--profile", "--samples", "1", "--json")))
+        counted = ran["profile"]["flash"]["refilled_bytes"]
+        assert 0.7 * counted <= planned["flash"]["refilled_bytes_predicted"] <= 1.3 * counted
+
+
+def test_a_damaged_number_of_rows_in_a_go(tmp_path: Path) -> None:
+    file = tmp_path / "plan.json"
+    fine(call("plan", *SLOW, "-o", file))
+    document = json.loads(file.read_text("utf-8"))
+    for wrong in (0, -1, "2", True):
+        document["stages"][0]["rows_in_a_go"] = wrong
+        file.write_text(json.dumps(document))
+        result = call("plan", SLOW[0], "--plan", file)
+        refused(result, 2, f"the plan {file} is damaged: ", "write it anew with `lowtide plan ")

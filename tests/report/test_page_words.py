@@ -11,6 +11,7 @@ import pytest
 from lowtide.advice.fitting import Fit, Way
 from lowtide.advice.reporting import Reported, report_on
 from lowtide.commands.options import Options
+from lowtide.commands.profiling import Profile
 from lowtide.errors import MissingToolError
 from lowtide.ir import Model
 from lowtide.machines.board import find_target
@@ -203,3 +204,19 @@ def test_the_document_is_as_its_schema_says(options: Options) -> None:
     assert network["core"] == options.target.core
     numbers = {row["number"] for row in network["graph"]}
     assert {row["first"] for row in network["operators"]} <= numbers
+
+
+def test_a_part_with_slow_flash_shows_what_a_run_reads_of_it() -> None:
+    mcu = find_mcu("RP2040")
+    options = Options(target=mcu.target)
+    shown = report_on(model_of("figure1"), options, board_of(mcu), mcu=mcu)
+    assert shown.ran is not None
+    profile = shown.ran.profile
+    assert isinstance(profile, Profile)
+    assert profile.flash is not None
+    (network,) = report_document(shown)["networks"]
+    assert (
+        f"A run reads {profile.flash.refilled_bytes:,} B of it into the" in network["flash"]["note"]
+    )
+    plain = replace(shown, ran=replace(shown.ran, profile=replace(profile, flash=None)))
+    assert "A run reads" not in report_document(plain)["networks"][0]["flash"]["note"]

@@ -20,6 +20,7 @@ from lowtide.emit.footprint import CODE_PER_SOURCE, STACK, constants, flash_byte
 from lowtide.ir import Graph
 from lowtide.ir.macs import op_macs
 from lowtide.lower.nodes import Node
+from lowtide.machines.profiled import Unprofiled
 from lowtide.plans.placer import Point
 from lowtide.report.advised import advice_documents
 from lowtide.report.before_after import before_after, budget_of
@@ -309,6 +310,17 @@ def _drawn_order(graph: Graph, order: Sequence[int], stage_of: Mapping[int, int]
     return drawn
 
 
+def _flash_reads(profile: Profile | Unprofiled | None) -> str:
+    """What a run reads of slow flash, if that was counted."""
+    if not isinstance(profile, Profile) or profile.flash is None:
+        return ""
+    least, most = profile.flash.waits
+    return (
+        f". A run reads {amount(profile.flash.refilled_bytes)} of it into the part's cache, which takes "
+        f"{least:,} to {most:,} cycles more (counted with a model of the cache)"
+    )
+
+
 def _flash(reported: Reported) -> dict[str, Any]:
     if reported.ran is not None:
         found = reported.ran.measured.flash
@@ -319,6 +331,7 @@ def _flash(reported: Reported) -> dict[str, Any]:
             ("data, copied to RAM at start", found.data_bytes),
         )
         note = f"Flash, measured: the program linked for {reported.figures.where}"
+        note += _flash_reads(reported.ran.profile)
     else:
         compiled = reported.compiled
         sizes = constants(compiled.assembly)
