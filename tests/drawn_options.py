@@ -31,7 +31,7 @@ def drawn_options(rng: Random) -> Options:
         align=rng.choice((4, 4, 8, 16, 16, 64)),
     )
     if rng.random() < 0.2 and options.target.core != "any":
-        flash = FlashCache("RP2040", rng.choice((64, 512, 4096)), 8, rng.choice((5, 54)))
+        flash = FlashCache("RP2040", rng.choice((64, 512, 4096)), 2, 8, rng.choice((5, 54)))
         options = replace(options, target=replace(options.target, flash=flash))
     return options
 

@@ -17,14 +17,24 @@ kernel lt_x are in lt_x.c, which is always there, and in lt_x_VARIANT.c."""
 
 @dataclass(frozen=True, slots=True)
 class FlashCache:
-    """The cache of a `part`, by name, for code and constants, before slow flash: `bytes` in lines of
-    `line_bytes`; one that is missed takes `wait_cycles` more than one that is found, in the middle of
-    what the part's description says."""
+    """The cache of a `part`, by name, for code and constants, before slow flash: `bytes` in `ways` of
+    lines of `line_bytes`; one that is missed takes `wait_cycles` more than one that is found, in the
+    middle of what the part's description says."""
 
     part: str
     bytes: int
+    ways: int
     line_bytes: int
     wait_cycles: int
+
+    def missed(self, size: int) -> float:
+        """The part of `size` bytes that is missed if they are read again and again, one after the other:
+        those of sets that have more lines than ways."""
+        of_way = self.bytes // self.ways
+        lines, more = divmod(size / of_way, 1)
+        if lines < self.ways:
+            return 0.0
+        return more * (lines + 1) / (lines + more) if lines == self.ways else 1.0
 
     def lines(self, read: int) -> int:
         """The lines of so many bytes."""

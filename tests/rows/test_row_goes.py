@@ -30,7 +30,7 @@ from lowtide.rows.stages import Segment, demand, steps_of
 from lowtide.target import FlashCache
 from networks import loaded
 
-SMALL = FlashCache("RP2040", 2048, 8, 54)
+SMALL = FlashCache("RP2040", 2048, 2, 8, 54)
 """So that random networks, whose weights are few, do not fit into it."""
 SEEDS = sampled([*range(12), *(BLOCKS + n for n in range(12) if n not in (4, 8))])
 
@@ -92,21 +92,26 @@ def test_plans_that_weigh_flash_agree(seed: int) -> None:
 def test_flash_as_fast_as_the_core_changes_no_plan() -> None:
     for seed in (0, 5, BLOCKS + 3):
         plain = plans_of(ready(seed, small=True, core="cortex-m33"), strips=False)
-        fast = FlashCache("RP2350", 1 << 20, 8, 0)
+        fast = FlashCache("RP2350", 1 << 20, 2, 8, 0)
         weighed = ready(seed, small=True, core="cortex-m33", flash=fast)
         same = default(plans_of(weighed, strips=False))
         assert same.arena_bytes == default(plain).arena_bytes
         assert same.instructions == default(plain).instructions
 
 
-def recounted(order: Sequence[int], turn: Sequence[int], step: Sequence[int], room: int) -> int:
+def recounted(order: Sequence[int], sizes: Sequence[int], passes: int, part: FlashCache) -> float:
     """The same, step by step."""
-    fits = sum(turn[operator] for operator in set(order)) <= room
+    all_of = sum(sizes[operator] for operator in set(order))
     seen: set[int] = set()
-    found, last = 0, None
+    found, last = 0.0, None
     for operator in order:
-        begins = operator not in seen if fits else operator != last
-        found += turn[operator] if begins else step[operator]
+        size = sizes[operator]
+        if operator not in seen:
+            found += size
+        elif operator != last:
+            found += size * part.missed(all_of)
+        again = passes - (operator != last)
+        found += again * round(size * part.missed(size))
         seen.add(operator)
         last = operator
     return found
@@ -115,18 +120,40 @@ def recounted(order: Sequence[int], turn: Sequence[int], step: Sequence[int], ro
 def test_refills_are_those_of_turns() -> None:
     rng = Random(3)
     for _ in range(200):
-        count = rng.randint(1, 5)
-        turn = [rng.randint(1, 3000) for _ in range(count)]
-        room = rng.choice((1000, 4000, 9000))
-        step = [size if size > room else 0 for size in turn]
+        count, passes = rng.randint(1, 5), rng.randint(1, 3)
+        sizes = [rng.randint(1, 3000) for _ in range(count)]
+        part = FlashCache("RP2040", rng.choice((1000, 4000, 9000)), rng.choice((1, 2, 4)), 8, 54)
         order = [rng.randrange(count) for _ in range(rng.randint(1, 30))]
-        part = FlashCache("RP2040", room, 8, 54)
-        model = FlashModel(part, np.array(turn), np.array(step))
-        assert model.refilled(np.array(order)) == recounted(order, turn, step, room)
+        again = [round(size * part.missed(size)) for size in sizes]
+        model = FlashModel(part, np.array(sizes), np.full(count, passes), np.array(again))
+        expected = recounted(order, sizes, passes, part)
+        assert model.refilled(np.array(order)) == pytest.approx(expected, abs=1)
         at = rng.randrange(len(order))
-        assert model.refilled(np.array([*order[:at], -1, *order[at:]])) == model.refilled(
-            np.array(order)
-        )
+        with_input = np.array([*order[:at], -1, *order[at:]])
+        assert model.refilled(with_input) == model.refilled(np.array(order))
+
+
+def misses(lines: int, sets: int, ways: int) -> float:
+    """Of lines that follow each other, read again and again, those that a cache misses, simulated."""
+    held: list[list[int]] = [[] for _ in range(sets)]
+    missed = 0
+    for turn in range(3):
+        for line in range(lines):
+            of_set = held[line % sets]
+            missed += turn == 2 and line not in of_set
+            if line in of_set:
+                of_set.remove(line)
+            of_set.append(line)
+            del of_set[:-ways]
+    return missed / lines
+
+
+def test_what_is_missed_of_what_is_read_again_and_again() -> None:
+    for ways in (1, 2, 4):
+        part = FlashCache("RP2040", 32 * 8, ways, 8, 54)
+        for lines in range(1, 100):
+            assert part.missed(8 * lines) == pytest.approx(misses(lines, 32 // ways, ways))
+    assert (part.lines(9), part.waits(9)) == (2, 108)
 
 
 def test_what_operators_read() -> None:
@@ -139,11 +166,10 @@ def test_what_operators_read() -> None:
         assert model is not None
         weights = [op.id for op in of.graph.ops if op.type == "CONV_2D"][1:]  # 64 x 64
         for op in weights:
-            assert (model.step[op] > 0) == large
-            assert model.turn[op] > 64 * 64 * (3 if large else 1)
+            assert 64 * 64 < model.sizes[op] < 2 * 64 * 64
+            assert model.passes[op] == 3  # of five pixels, two by two
+            assert model.again[op] == (model.sizes[op] if large else 0)
     assert flash_model(replace(ready_net, target=replace(of.target, flash=None))) is None
-    part = FlashCache("RP2040", 4096, 8, 54)
-    assert (part.lines(9), part.waits(9)) == (2, 108)
 
 
 @cache

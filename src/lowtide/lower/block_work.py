@@ -55,6 +55,13 @@ class BlockWork:
     plain: bool = False
     is_linear = False
 
+    @property
+    def passes(self) -> int:
+        """How often a step goes over its weights: as often as its pointwise convolutions do."""
+        piece = pieces(self.columns, self.most)
+        each = [sum(of.split(piece)) for of in (self.expand, self.project) if of is not None]
+        return self.columns // piece * max(each, default=1)
+
     def features(self, columns: int, padded: int) -> Features:
         """What is done to make `columns` columns. Columns of padding are counted if those are all that
         the block makes; else there are none."""

@@ -57,6 +57,10 @@ class Work(Sized, Protocol):
     def is_linear(self) -> bool:
         """Whether it does so much for each column, beside what it does once."""
 
+    @property
+    def passes(self) -> int:
+        """How often a step goes over its weights."""
+
     def features(self, columns: int, padded: int) -> Features:
         """What is done to make `columns` columns. Of what is not linear, those of padding are counted
         if these are all columns; else there are none."""
@@ -73,6 +77,7 @@ class Counted:
     columns: int
     counts: tuple[tuple[str, float], ...]
     is_linear = True
+    passes = 1
 
     @staticmethod
     def of(columns: int, **counts: float) -> Counted:
@@ -114,6 +119,7 @@ class Runs:
     clamped: int
     along: bool
     is_linear = False
+    passes = 1
 
     @property
     def axis(self) -> Axis:

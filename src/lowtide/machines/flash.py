@@ -52,7 +52,7 @@ class Flash:
         if self.data_cache is not None:
             return None
         wait = sum(self.miss_cycles) // 2 - self.hit_cycles
-        return FlashCache(part, self.cache.bytes, self.cache.line_bytes, wait)
+        return FlashCache(part, self.cache.bytes, self.cache.ways, self.cache.line_bytes, wait)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,9 @@
 """What a plan reads again of slow flash: what the part's cache does not hold any more.
 
 Operators whose rows interleave take turns, and each turn reads the code of a kernel and the constants of
-an operator. Where all that a stage reads fits into the cache, it is read once; else each turn reads all
-of its own again, as the turns before it have filled the cache. Where the constants of one step are more
-than the cache holds, each pass over them reads all of them.
+an operator. Where all that a stage reads fits into the cache, it is read once; else each turn reads
+its own again, as far as the turns before it have taken its place. Where the constants of one step are
+more than the cache holds, that goes for each pass over them.
 
 This is a model. What a program reads is counted on the emulated board (`lowtide run --profile`,
 machines/flash.py).
@@ -15,8 +15,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lowtide.lower.counts import Windowed
-from lowtide.lower.nodes import AnyNode, Node
 from lowtide.rows.prepare import Prepared
 from lowtide.rows.scheduled import Scheduled
 from lowtide.rows.table import Ints
@@ -28,23 +26,25 @@ CODE = 512
 
 @dataclass(frozen=True, slots=True)
 class FlashModel:
-    """What operators read of flash, by number. A turn reads `turn` bytes of code and constants, each
-    further step of it `step` bytes again."""
+    """What operators read of flash, by number: `sizes` bytes of code and constants, in so many `passes`
+    a step, of which one that follows another reads `again` bytes anew."""
 
     cache: FlashCache
-    turn: Ints
-    step: Ints
+    sizes: Ints
+    passes: Ints
+    again: Ints
 
     def refilled(self, order: Ints) -> int:
         """Bytes that a stage reads into the cache, whose steps are those of operators in this order, or
         of -1, which reads nothing."""
         order = order[order >= 0]
-        count = np.bincount(order, minlength=len(self.turn))
+        count = np.bincount(order, minlength=len(self.sizes))
         begins = np.flatnonzero(np.diff(order, prepend=-2))
-        turns = np.bincount(order[begins], minlength=len(self.turn))
-        if int(self.turn[count > 0].sum()) <= self.cache.bytes:
-            turns = np.minimum(turns, 1)
-        return int((turns * self.turn + (count - turns) * self.step).sum())
+        turns = np.bincount(order[begins], minlength=len(self.sizes))
+        once = int(self.sizes[count > 0].sum())
+        back = int((turns * self.sizes).sum()) - once
+        passes = int(((count * self.passes - turns) * self.again).sum())
+        return once + round(back * self.cache.missed(once)) + passes
 
 
 def flash_model(ready: Prepared) -> FlashModel | None:
@@ -52,25 +52,14 @@ def flash_model(ready: Prepared) -> FlashModel | None:
     cache = ready.target.flash
     if cache is None:
         return None
-    count = 1 + max(ready.lowered, default=-1)
-    turn, step = np.zeros((2, count), np.int64)
+    sizes, passes, again = np.zeros((3, 1 + max(ready.lowered, default=-1)), np.int64)
     for operator, lowered in ready.lowered.items():
+        works = [node.work for node in lowered.nodes if node.work is not None]
+        passes[operator] = max((work.passes for work in works), default=1)
         for node in lowered.nodes:
-            once, again = _of_node(node, cache)
-            turn[operator] += once
-            step[operator] += again
-    return FlashModel(cache, turn, step)
-
-
-def _of_node(node: AnyNode, cache: FlashCache) -> tuple[int, int]:
-    """Bytes that a turn of a node reads, and each further step of it."""
-    if not isinstance(node, Node):
-        return 0, 0
-    constants = sum(array.bytes for array in node.params.arrays())
-    if constants + CODE <= cache.bytes:
-        return constants + CODE, 0
-    passes = node.work.passes if isinstance(node.work, Windowed) else 1
-    return constants * passes + CODE, constants * passes
+            sizes[operator] += CODE + sum(array.bytes for array in node.params.arrays())
+        again[operator] = round(sizes[operator] * cache.missed(int(sizes[operator])))
+    return FlashModel(cache, sizes, passes, again)
 
 
 def refilled_by(rows: Scheduled, model: FlashModel) -> int:

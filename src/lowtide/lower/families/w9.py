@@ -81,6 +81,11 @@ class W9(Over):
 
     is_linear = False
 
+    @property
+    def passes(self) -> int:
+        """How often a step goes over its weights: as often as the kernel that it calls."""
+        return self.of.passes
+
     def features(self, columns: int, padded: int) -> Features:
         """What is done to make `columns` columns; those of padding count if these are all."""
         found = {"step": self.steps, "pointer": self.pointers, **self.of.features(columns, padded)}
