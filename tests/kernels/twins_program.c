@@ -30,6 +30,8 @@ void twin_4x2_unpack_three(int32_t *to, const int8_t *pixel, int32_t pitch, int3
 void twin_4x2_two(lt_4x2 *of);
 void twin_4x2_three(lt_4x2 *of);
 void twin_4x2_one(lt_4x2 *of);
+void twin_4x2_two_any(lt_4x2 *of);
+void twin_4x2_one_any(lt_4x2 *of);
 void twin_add_narrow_sums(const lt_add_narrow_s8 *p, const int8_t *a, const int8_t *b, int8_t *out);
 void twin_2x2_pair(int32_t *sums, const int8_t *w, int32_t channel, const int16_t *x, int32_t pixel,
                     int32_t fours);
@@ -198,9 +200,20 @@ static int32_t windows(void)
     return wrong + differs() + (ends[0] != ends[1]);
 }
 
-static int32_t fours(void)
+/* Scales of a channel for lt_4x2_two_any. Returns where the next ones go. */
+static int32_t *any_scales(int32_t *at, int32_t odd)
 {
-    static int32_t records[3 * (12 + 9 * 4)], x[9 * 6];
+    int32_t right = drawn(0, 17), left = right > 0 ? 1 : drawn(1, 9), zero = drawn(-128, 128);
+    *at++ = multiplier();
+    *at++ = (odd ? 8 - left : left) | right << 8;
+    *at++ = right > 0 ? lt_centre(2 * zero + 1, right - 1) : zero;
+    *at++ = right > 0 ? -1 : 0;
+    return at;
+}
+
+static int32_t fours(int32_t any)
+{
+    static int32_t records[3 * (20 + 9 * 4)], x[9 * 6];
     int32_t wrong = 0, quads = drawn(1, 10), groups = drawn(1, 4), out_c = 4 * groups + 3;
     memset(mine, 0x55, sizeof mine);
     lt_4x2_unpack(mine[0] + 1, source + 1, source + 30, quads);
@@ -225,12 +238,16 @@ static int32_t fours(void)
             *at++ = halves(low, 256 * drawn(-127, 128) + drawn(-128, 128));
         }
         for (int32_t c = 0; c < 4; c++) {
+            if (any) {
+                at = any_scales(at, c & 1);
+                continue;
+            }
             int32_t shift = drawn(0, 16), odd = 2 * drawn(-128, 128) + 1;
             *at++ = multiplier();
             *at++ = (int32_t)((uint32_t)lt_centre(odd, shift) << 8 | (uint32_t)shift);
         }
     }
-    for (int32_t pixels = 1; pixels < 4; pixels++) {
+    for (int32_t pixels = 1; pixels < (any ? 3 : 4); pixels++) {
         lt_4x2 of[2];
         for (int32_t i = 0; i < 54; i++) {
             x[i] = pixels == 1 ? bytes() : halves(drawn(-128, 128), drawn(-128, 128));
@@ -239,8 +256,13 @@ static int32_t fours(void)
             lt_4x2 each = {records, x, quads, (int8_t *)mine[k] + 5, out_c, groups};
             of[k] = each;
         }
-        (pixels == 1 ? lt_4x2_one : pixels == 2 ? lt_4x2_two : lt_4x2_three)(&of[0]);
-        (pixels == 1 ? twin_4x2_one : pixels == 2 ? twin_4x2_two : twin_4x2_three)(&of[1]);
+        if (any) {
+            (pixels == 1 ? lt_4x2_one_any : lt_4x2_two_any)(&of[0]);
+            (pixels == 1 ? twin_4x2_one_any : twin_4x2_two_any)(&of[1]);
+        } else {
+            (pixels == 1 ? lt_4x2_one : pixels == 2 ? lt_4x2_two : lt_4x2_three)(&of[0]);
+            (pixels == 1 ? twin_4x2_one : pixels == 2 ? twin_4x2_two : twin_4x2_three)(&of[1]);
+        }
         wrong += differs() || of[0].records != of[1].records;
     }
     return wrong;
@@ -359,7 +381,7 @@ void harness_run(void)
     int32_t wrong[7] = {0, 0, 0, 0, 0, 0, 0};
     for (int32_t i = 0; i < ROUNDS; i++) {
         wrong[0] += columns();
-        wrong[1] += fours();
+        wrong[1] += fours(0) + fours(1);
         wrong[2] += additions();
         wrong[4] += twos();
         wrong[5] += dots();

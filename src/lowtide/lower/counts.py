@@ -264,3 +264,20 @@ class ByPixels(Windowed):
     def leaner(self) -> Self:
         """The lean form."""
         return replace(self, lean=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Broad(Over):
+    """What a kernel for any factors does: what `kernel` does, and `more`, as it scales otherwise."""
+
+    of: Work
+    kernel: str
+    more: Callable[[int], Features]
+    is_linear = False
+
+    def features(self, columns: int, padded: int) -> Features:
+        """What is done to make `columns` columns."""
+        done = self.of.features(columns, padded)
+        return {f"{self.kernel}/{name}": count for name, count in done.items()} | {
+            **self.more(columns)
+        }

@@ -205,27 +205,55 @@ def _four_by_two(read: _Read) -> Held:
         raise NotProvedError("its last window reads beyond the row")
     if read.number("direct") and of.depth % 4:
         raise NotProvedError("it takes pixels where they are that are no whole words")
-    records = read.array("records", fours, 12 + 4 * quads)
+    broad = read.kernel == "lt_conv_4x2_s8_any"
+    scales = 16 if broad else 8
+    records = read.array("records", fours, 4 + 4 * quads + scales)
     both = records[:, :4].reshape(fours, 2, 2)  # of channels 0 and 2; with 1 and with 3
     second = (both[:, 1] - both[:, 0]) & 0xFFFFFFFF
     if (second & 0xFF).any():
         raise NotProvedError("a sum's start is not in the upper half of its word")
     second = (second >> 8) - (second >> 31 << 24)
     start = np.stack([both[:, 0], second], axis=2).reshape(-1)[:count]
-    packed = records[:, 4:-8].reshape(fours, quads, 2, 2).transpose(0, 3, 1, 2)
+    packed = records[:, 4:-scales].reshape(fours, quads, 2, 2).transpose(0, 3, 1, 2)
     two = _halves(packed)  # [four][pair][quad][which of two][low or high]
     weights = np.stack([w.transpose(0, 1, 2, 4, 3) for w in two], axis=2)
     rows = weights.reshape(4 * fours, of.kernel_h, 4 * words)[:count]
     _none(rows[:, :, run:])
-    multiplier, above = records[:, -8:].reshape(-1, 2)[:count].T
-    shift, centre = above & 0xFF, above >> 8
-    zeros = (centre >> shift) // 2
-    if ((2 * zeros + 1) << shift != centre).any() or (shift > 15).any() or len({*zeros}) > 1:
-        raise NotProvedError("a centre is not that of its shift")
-    scaling = read.scaling("narrow", multiplier, shift, int(zeros[0]))
+    each = records[:, -scales:].reshape(4 * fours, -1)[:count]
+    scaling = _broad_words(read, each) if broad else _narrow_words(read, each)
     odd = np.arange(1, count, 2)
     kept = rows[:, :, :run].reshape(count, -1)
     return Held(kept, start, scaling, read.all, halves=odd, starts_there=True)
+
+
+def _narrow_words(read: _Read, words: Integers) -> Scaling:
+    """Of each channel two words: multiplier, centre and shift."""
+    multiplier, above = words.T
+    shift, centre = above & 0xFF, above >> 8
+    if (shift > 15).any():
+        raise NotProvedError("a shift is above 15")
+    return read.scaling("narrow", multiplier, shift, _zero_of(centre, shift))
+
+
+def _broad_words(read: _Read, words: Integers) -> Scaling:
+    """Of each channel four words: multiplier, both shifts, centre, and whether it rounds twice."""
+    multiplier, both, centre, away = words.T
+    right, left = both >> 8, both & 0xFF
+    left = np.where(np.arange(len(left)) % 2, 8 - left, left)
+    once = right == 0
+    if (left < 1).any() or ((left > 1) & ~once).any() or (away != np.where(once, 0, -1)).any():
+        raise NotProvedError("its shifts are those of no factor")
+    half = np.maximum(right - 1, 0)
+    zero = _zero_of(np.where(once, 2 * centre + 1, centre), half)
+    return read.scaling("broad", multiplier, np.where(once, left - 1, -right), zero)
+
+
+def _zero_of(centre: Integers, shift: Integers) -> int:
+    """The one zero point of all centres, (2 * zero + 1) << shift."""
+    zeros = (centre >> shift) // 2
+    if ((2 * zeros + 1) << shift != centre).any() or len({*zeros}) > 1:
+        raise NotProvedError("a centre is not that of its shift")
+    return int(zeros[0])
 
 
 def _vector(read: _Read) -> Held:
@@ -243,11 +271,15 @@ def _vector(read: _Read) -> Held:
 
 
 def _by_lanes(read: _Read, records: Integers, weights: Integers, channels: Integers) -> Held:
-    """Of records that begin, or end, with biases, then multipliers, and -1 - shifts."""
+    """Of records that begin, or end, with biases, then multipliers, and exponents."""
     bias = records[:, :4] if read.kernel.startswith("lt_conv") else records[:, -12:-8]
     scales = bias, records[:, -8:-4], records[:, -4:]
-    start, multiplier, shift = (part.reshape(-1)[: len(channels)] for part in scales)
-    scaling = read.scaling("narrow", multiplier, -1 - shift, read.number("output_zero"))
+    start, multiplier, exponent = (part.reshape(-1)[: len(channels)] for part in scales)
+    zero = read.number("output_zero")
+    if read.kernel.endswith("_any"):
+        scaling = read.scaling("broad", multiplier, exponent, zero)
+    else:
+        scaling = read.scaling("narrow", multiplier, -1 - exponent, zero)
     return Held(weights, start, scaling, channels)
 
 
@@ -425,7 +457,9 @@ _READERS: Mapping[str, Callable[[_Read], Held]] = MappingProxyType(
 
 _OTHER_FORMS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "lt_conv_4x2_s8": ("lt_conv_4x2_s8_three",),
+        "lt_conv_4x2_s8": ("lt_conv_4x2_s8_three", "lt_conv_4x2_s8_any"),
+        "lt_conv_vector_s8": ("lt_conv_vector_s8_any",),
+        "lt_depthwise_planes_s8": ("lt_depthwise_planes_s8_any",),
         "lt_depthwise_mult1_s8": ("lt_depthwise_mult1_s8_plain", "lt_depthwise_mult1_s8_any"),
     }
 )

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from lowtide.ir.window import Axis
 from lowtide.lower import packed
-from lowtide.lower.counts import Features, Windowed, Windows
+from lowtide.lower.counts import Broad, Features, Windowed, Windows
 from lowtide.lower.families import depthwise_mult1, depthwise_vector
 from lowtide.lower.layer import Family, Fields, Layer
 from lowtide.lower.nodes import Array, Later, Node
@@ -21,6 +21,9 @@ _REACH = 255
 """What an offset of a byte holds. Of windows of few taps, the fourth channel of four columns is as near,
 so that they are taken in fours; of others a plane is no longer, so as not to take too much memory."""
 
+ANY = "lt_depthwise_planes_s8_any"
+"""The kernel for any factors."""
+
 _LANES = 16
 _FEWEST = 4
 
@@ -28,9 +31,10 @@ _FEWEST = 4
 def _fits(layer: Layer) -> bool:
     over = layer.over
     able = (over.dilation_w == 1 or over.kernel_w == 1) and over.taps <= _TAPS
-    narrow = over.kernel_w == 1 and over.out_w < 4 and over.in_c % 4 == 0  # lt_depthwise_vector
-    fine = able and not narrow and most_pixels(over.axis, over.kernel_h) > 0
-    return fine and layer.target.has_helium and layer.is_by_one and layer.is_narrow()
+    fine = able and most_pixels(over.axis, over.kernel_h) > 0
+    fine = fine and layer.target.has_helium and layer.is_by_one and layer.is_quick()
+    tall = over.kernel_w == 1 and over.out_w < 4 and over.in_c % 4 == 0  # lt_depthwise_vector
+    return fine and not (tall and layer.is_narrow())
 
 
 def most_pixels(axis: Axis, kernel_h: int) -> int:
@@ -68,6 +72,10 @@ class DepthwisePlanes(Windowed):
 
     piece: int
     is_linear = False
+
+    def groups(self, columns: int) -> Features:
+        """How many fours of channels are made of pixels."""
+        return {"pixel_groups": self.of.steps * columns * -(-self.of.in_c // 4)}
 
     def features(self, columns: int, padded: int) -> Features:
         """What is done to make `columns` columns."""
@@ -123,6 +131,8 @@ def _node(layer: Layer) -> Node:
         needs = [scratch(over.axis, over.kernel_h, min(n, piece)) for n in range(over.out_w + 1)]
         work = DepthwisePlanes(windows, piece)
         node = layer.node("lt_depthwise_planes", fields, work, needs[-1])
+        if quick.is_broad:
+            node = replace(node, kernel=ANY, work=Broad(work, node.kernel, work.groups))
         return replace(node, narrow_scratch=tuple(needs))
 
     normal, *others = _pieces(windows)

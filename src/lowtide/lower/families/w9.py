@@ -1,8 +1,9 @@
 """lt_w9.h: convolutions of which some channels are made anew.
 
 Why: a kernel with packed weights makes all channels or none, and some do not meet its conditions:
-weights of uint8 have a zero point, and less it a few have nine bits; factors of 1/2 and more are not for
-lt_narrow. So that kernel makes all channels, as if these had weights of 0, and then they are made anew.
+weights of uint8 have a zero point, and less it a few have nine bits; factors of 1/2 and more are not
+for lt_narrow, and not all kernels have a form for any factors. So that kernel makes all channels, as if
+these had weights of 0, and then they are made anew.
 """
 
 from __future__ import annotations
@@ -31,6 +32,11 @@ def around(layer: Layer, node: Callable[[Layer], Node]) -> Node:
     """The node of a layer; `node` makes that of one of bytes."""
     channels = layer.known
     nine = _of_nine_bits(channels)
+    if channels.too_wide[~nine].any():
+        few = np.flatnonzero(nine)
+        rest = node(layer.having(channels.without(few) if len(few) else channels))
+        if rest.kernel not in _OF_ANY_FACTORS:
+            return _around(layer, few, rest) if len(few) else rest
     anew = nine | channels.too_wide
     most = _most(layer)
     if anew.any() and anew.sum() <= most * layer.out_c:
