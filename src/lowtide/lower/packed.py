@@ -173,6 +173,14 @@ def broad(quick: Narrow, zero: int) -> tuple[Integers, Integers, Integers]:
     return right, left, centre
 
 
+def broad_scales(quick: Narrow, zero: int) -> Integers:
+    """[channels][4]: the multiplier, both shifts, that to the left first, the centre, and -1 where sums
+    are rounded twice."""
+    right, left, centre = broad(quick, zero)
+    multiplier, away = quick.multiplier.astype(np.int64), np.where(right > 0, -1, 0)
+    return np.stack([multiplier, left + 256 * right, centre, away], axis=1)
+
+
 def is_narrow(ends: Integers, factors: Factors, zero: int) -> NDArray[np.bool_]:
     """By channel, whether lt_narrow scales all sums between two `ends`, both included, as lt_scale does:
     what lt_fixed.h asks for, said once for all kernels. `ends` is [2, channels]; `zero` is that of an

@@ -220,6 +220,8 @@ def _four_by_two(read: _Read) -> Held:
     rows = weights.reshape(4 * fours, of.kernel_h, 4 * words)[:count]
     _none(rows[:, :, run:])
     each = records[:, -scales:].reshape(4 * fours, -1)[:count]
+    if broad:
+        each[1::2, 1] += 8 - 2 * (each[1::2, 1] & 0xFF)  # of odd channels, whose sums are 256 times
     scaling = _broad_words(read, each) if broad else _narrow_words(read, each)
     odd = np.arange(1, count, 2)
     kept = rows[:, :, :run].reshape(count, -1)
@@ -239,7 +241,6 @@ def _broad_words(read: _Read, words: Integers) -> Scaling:
     """Of each channel four words: multiplier, both shifts, centre, and whether it rounds twice."""
     multiplier, both, centre, away = words.T
     right, left = both >> 8, both & 0xFF
-    left = np.where(np.arange(len(left)) % 2, 8 - left, left)
     once = right == 0
     if (left < 1).any() or ((left > 1) & ~once).any() or (away != np.where(once, 0, -1)).any():
         raise NotProvedError("its shifts are those of no factor")
@@ -309,7 +310,8 @@ def _columns(read: _Read) -> Held:
     fours, pairs = len(channels) // 4, -(-of.kernel_h // 2)
     one = of.kernel_w == 1
     words = of.kernel_h if one else 2 * of.kernel_w * pairs
-    records = read.array("records", fours, 9 + words)
+    broad = read.kernel == "lt_depthwise_columns_s8_any"
+    records = read.array("records", fours, (20 if broad else 9) + words)
     taken = _bytes(records[:, 4 : 4 + words])
     weights: Integers
     if one:
@@ -319,27 +321,38 @@ def _columns(read: _Read) -> Held:
         rows = parts.reshape(4 * fours, 2 * pairs, of.kernel_w)
         _none(rows[:, of.kernel_h :])
         weights = rows[:, : of.kernel_h].reshape(4 * fours, -1)
-    multiplier, shift = records[:, -5:-1].reshape(-1), _bytes(records[:, -1:]).reshape(-1)
-    scaling = read.scaling("narrow", multiplier, shift, _centre(read))
+    if broad:
+        scaling = _broad_words(read, records[:, -16:].reshape(-1, 4))
+    else:
+        multiplier, shift = records[:, -5:-1].reshape(-1), _bytes(records[:, -1:]).reshape(-1)
+        scaling = read.scaling("narrow", multiplier, shift, _centre(read))
     return Held(weights, records[:, :4].reshape(-1), scaling, channels, subtracts=True)
 
 
 def _three(read: _Read) -> Held:
     of, channels = read.of, _overlapping(max(4, read.of.channels))
-    records = read.array("records", len(channels) // 4, 4, 5)[:, [0, 2, 1, 3]].reshape(-1, 5)
+    broad = read.kernel == "lt_depthwise_3x3_s8_any"
+    size = 7 if broad else 5
+    records = read.array("records", len(channels) // 4, 4, size)[:, [0, 2, 1, 3]].reshape(-1, size)
     there = channels < of.channels
     records, channels = records[there], channels[there]
+    away, records = records[:, 0], records[:, 1 if broad else 0 :]
     first, second = _bytes(records[:, :1]), _bytes(records[:, 1:2])
-    last = records[:, 2] >> 16
-    if (last % 2).any():
-        raise NotProvedError("a doubled weight is odd")
+    last, shifts = records[:, 2] >> 16, records[:, 2] & 0xFFFF
+    left = shifts >> 8 if broad else np.ones_like(shifts)
+    if ((last % (1 << left)) | (records[:, 3] % (1 << left))).any():
+        raise NotProvedError("a shifted weight or bias has bits that none has")
     order = [first[:, 0], first[:, 1], second[:, 0], first[:, 2], first[:, 3], second[:, 2]]
-    taps = np.stack([*order, second[:, 1], second[:, 3], last >> 1], axis=1).reshape(-1, 3, 3)
+    taps = np.stack([*order, second[:, 1], second[:, 3], last >> left], axis=1).reshape(-1, 3, 3)
     _none(taps[:, of.kernel_h :])
     _none(taps[:, :, of.kernel_w :])
     weights = taps[:, : of.kernel_h, : of.kernel_w].reshape(len(channels), -1)
-    scaling = read.scaling("narrow", records[:, 4], records[:, 2] & 0xFFFF, _centre(read))
-    return Held(weights, _whole(records[:, 3]), scaling, channels, subtracts=True, bits=31)
+    scaling = read.scaling("narrow", records[:, 4], shifts, _centre(read))
+    if broad:
+        words = np.stack([records[:, 4], left + 256 * (shifts & 0xFF), records[:, 5], away], axis=1)
+        scaling = _broad_words(read, words)
+    bits = 32 - int(left.max(initial=1))
+    return Held(weights, records[:, 3] >> left, scaling, channels, subtracts=True, bits=bits)
 
 
 def _mult1(read: _Read) -> Held:
@@ -459,6 +472,8 @@ _OTHER_FORMS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "lt_conv_4x2_s8": ("lt_conv_4x2_s8_three", "lt_conv_4x2_s8_any"),
         "lt_conv_vector_s8": ("lt_conv_vector_s8_any",),
+        "lt_depthwise_3x3_s8": ("lt_depthwise_3x3_s8_any",),
+        "lt_depthwise_columns_s8": ("lt_depthwise_columns_s8_any",),
         "lt_depthwise_planes_s8": ("lt_depthwise_planes_s8_any",),
         "lt_depthwise_mult1_s8": ("lt_depthwise_mult1_s8_plain", "lt_depthwise_mult1_s8_any"),
     }

@@ -237,11 +237,10 @@ def _scales(quick: packed.Narrow, zero: int) -> NDArray[np.int64]:
 
 def _broad_scales(quick: packed.Narrow, zero: int) -> NDArray[np.int64]:
     """[channels][4]: what lt_broad takes. The sums of odd channels are 256 times what they are."""
-    right, left, centre = packed.broad(quick, zero)
-    there = np.arange(len(left)) % 2 == 0
-    first = np.where(there, left, 8 - left)
-    multiplier, away = quick.multiplier.astype(np.int64), np.where(right > 0, -1, 0)
-    return np.stack([multiplier, first + 256 * right, centre, away], axis=1)
+    scales = packed.broad_scales(quick, zero)
+    shifts = scales[1::2, 1]
+    scales[1::2, 1] = shifts + 8 - 2 * (shifts & 0xFF)
+    return scales
 
 
 FAMILY = Family("lt_conv_4x2", _fits, Conv4x2, _node)

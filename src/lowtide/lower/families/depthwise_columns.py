@@ -5,15 +5,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.lower import packed
-from lowtide.lower.counts import Features, Windowed, Windows, padded_taps
+from lowtide.lower.counts import Broad, Features, Windowed, Windows, padded_taps
 from lowtide.lower.families import depthwise_mult1
 from lowtide.lower.layer import Family, Fields, Footprint, Layer
 from lowtide.lower.nodes import Array, Later, Node
+
+ANY = "lt_depthwise_columns_s8_any"
+"""The kernel for any factors."""
 
 _FOUR = 4
 _WORDS = 16
@@ -36,7 +40,7 @@ of a window and a tap as lt_depthwise_mult1 makes them."""
 
 def _fits(layer: Layer) -> bool:
     able = layer.target.has_dsp and layer.is_by_one and layer.over.in_c >= _FOUR
-    return able and layer.is_narrow() and _is_quicker(layer.windows)
+    return able and layer.is_quick() and _is_quicker(layer.windows)
 
 
 def _is_quicker(of: Windows) -> bool:
@@ -71,6 +75,10 @@ class DepthwiseColumns(Windowed):
 
     piece: int
     is_linear = False
+
+    def groups(self, columns: int) -> Features:
+        """How many fours of channels are made of windows."""
+        return {"window_groups": self.of.steps * columns * -(-self.of.in_c // _FOUR)}
 
     def features(self, columns: int, padded: int) -> Features:
         """What is done to make `columns` columns."""
@@ -113,12 +121,10 @@ def _node(layer: Layer) -> Node:
     fewer; and, of less scratch memory, those of lt_depthwise_mult1."""
     over, quick, windows = layer.over, layer.narrow, layer.windows
     bias = packed.int32(quick.bias // 2 + layer.input_zero * quick.sums)
-    size = (
-        2 * _FOUR
-        + 1
-        + (over.taps if over.kernel_w == 1 else 2 * over.kernel_w * -(-over.kernel_h // 2))
+    size = (5 * _FOUR if quick.is_broad else 2 * _FOUR + 1) + (
+        over.taps if over.kernel_w == 1 else 2 * over.kernel_w * -(-over.kernel_h // 2)
     )
-    make = Later(size * -(-layer.out_c // _FOUR), lambda: _records(quick, bias, over))
+    make = Later(size * -(-layer.out_c // _FOUR), lambda: _records(layer, bias))
     records = Array("int32_t", make, weights=True)
 
     def by(piece: int) -> Node:
@@ -131,7 +137,11 @@ def _node(layer: Layer) -> Node:
             *layer.range,
         )
         needs = 0 if over.kernel_w == 1 else _scratch(windows, over.in_w, piece)
-        return layer.node("lt_depthwise_columns", fields, DepthwiseColumns(windows, piece), needs)
+        work = DepthwiseColumns(windows, piece)
+        node = layer.node("lt_depthwise_columns", fields, work, needs)
+        if quick.is_broad:
+            return replace(node, kernel=ANY, work=Broad(work, node.kernel, work.groups))
+        return node
 
     if over.kernel_w == 1:
         return by(over.out_w)
@@ -156,8 +166,9 @@ def _node(layer: Layer) -> Node:
     )
 
 
-def _records(quick: packed.Narrow, bias: NDArray[np.int32], over: Footprint) -> NDArray[np.int32]:
+def _records(layer: Layer, bias: NDArray[np.int32]) -> NDArray[np.int32]:
     """[fours of channels][words]: see the header."""
+    quick, over = layer.narrow, layer.over
     channels = len(quick.given)
     firsts = np.minimum(np.arange(0, channels, _FOUR), channels - _FOUR)
     fours = firsts[:, None] + np.arange(_FOUR)
@@ -170,7 +181,10 @@ def _records(quick: packed.Narrow, bias: NDArray[np.int32], over: Footprint) -> 
         words = pairs.transpose(0, 5, 3, 2, 4, 1)  # [column][pair of rows][odd][row][channel / 2]
     packed_words = np.ascontiguousarray(words).reshape(len(fours), -1).view("<i4")
     shifts = np.ascontiguousarray(quick.shift[fours].astype(np.int8)).view("<i4")
-    scales = (quick.multiplier[fours], shifts)
+    scales: tuple[NDArray[Any], ...] = quick.multiplier[fours], shifts
+    if quick.is_broad:
+        each = packed.broad_scales(quick, layer.known.zero)
+        scales = (each[fours].reshape(len(fours), -1),)
     return packed.int32(np.concatenate([bias[fours], packed_words, *scales], axis=1))
 
 

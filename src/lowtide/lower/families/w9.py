@@ -21,8 +21,8 @@ from lowtide.lower.nodes import Array, Kernel, Node, Params
 
 _MOST_DEPTHWISE, _MOST_DSP, _MOST_OTHERS = 0.5, 1 / 3, 0.1
 """Up to which part of the channels it takes fewer instructions to make them anew than to make all by a
-kernel for any factors, as measured on Cortex-M3, M4 and M55: depthwise of 3 x 3, or without a quick
-kernel for any factors; convolutions on cores with products of halves; all others."""
+kernel for any factors, as measured on Cortex-M3, M4 and M55: depthwise of 3 x 3 without products of
+halves, or without a quick kernel for any factors; convolutions with products of halves; all others."""
 _OF_ANY_FACTORS = frozenset(
     {"lt_conv_s8_row", "lt_conv_w4_s8_row", "lt_depthwise_s8_row", "lt_depthwise_mult1_s8_any"}
 )
@@ -51,7 +51,7 @@ def around(layer: Layer, node: Callable[[Layer], Node]) -> Node:
 
 def _most(layer: Layer) -> float:
     if layer.filters:
-        three = layer.over.kernel_h == layer.over.kernel_w == 3
+        three = layer.over.kernel_h == layer.over.kernel_w == 3 and not _has_dsp(layer)
         return _MOST_DEPTHWISE if three or layer.filters > 1 else _MOST_OTHERS
     return _MOST_DSP if _has_dsp(layer) else _MOST_OTHERS
 
