@@ -151,7 +151,10 @@ def _scalar(read: _Read) -> Held:
     fours = -(-count // 4)
     weights = read.array("weights", fours, products, 4).transpose(0, 2, 1).reshape(-1, products)
     start, multiplier, shift = read.array("scales", 4 * fours, 3)[:count].T
-    scaling = read.scaling("narrow", multiplier, shift, _centre(read))
+    if read.kernel.endswith("_any"):
+        scaling = read.scaling("broad", multiplier, -1 - shift, _centre(read))
+    else:
+        scaling = read.scaling("narrow", multiplier, shift, _centre(read))
     return Held(weights[:count], start, scaling, read.all)
 
 
@@ -471,6 +474,7 @@ _READERS: Mapping[str, Callable[[_Read], Held]] = MappingProxyType(
 _OTHER_FORMS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "lt_conv_4x2_s8": ("lt_conv_4x2_s8_three", "lt_conv_4x2_s8_any"),
+        "lt_conv_scalar_s8": ("lt_conv_scalar_s8_any",),
         "lt_conv_vector_s8": ("lt_conv_vector_s8_any",),
         "lt_depthwise_3x3_s8": ("lt_depthwise_3x3_s8_any",),
         "lt_depthwise_columns_s8": ("lt_depthwise_columns_s8_any",),

@@ -82,7 +82,7 @@ static inline void prepare(const lt_conv_vector_s8 *p, int32_t pixels, lt_vector
 }
 
 /* The same, and what makes them. */
-static void (*begin(const lt_conv_vector_s8 *p, int32_t pixels, lt_vector *of))(const lt_vector *)
+LT_APART static void (*begin(const lt_conv_vector_s8 *p, int32_t pixels, lt_vector *of))(const lt_vector *)
 {
     static void (*const runs[3][2])(const lt_vector *) = {{lt_vector_one_8, lt_vector_one_16},
                                                           {lt_vector_two_8, lt_vector_two_16},
@@ -92,7 +92,7 @@ static void (*begin(const lt_conv_vector_s8 *p, int32_t pixels, lt_vector *of))(
 }
 
 /* The same of any factors. */
-static void (*begin_any(const lt_conv_vector_s8 *p, int32_t pixels, lt_vector *of))(const lt_vector *)
+LT_APART static void (*begin_any(const lt_conv_vector_s8 *p, int32_t pixels, lt_vector *of))(const lt_vector *)
 {
     static void (*const runs[2][2])(const lt_vector *) = {{lt_vector_one_any_8, lt_vector_one_any_16},
                                                           {lt_vector_two_any_8, lt_vector_two_any_16}};

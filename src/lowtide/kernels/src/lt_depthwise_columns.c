@@ -29,7 +29,7 @@ typedef struct {
     int32_t row, row_end, pair, pairs;
 } rows_there;
 
-static rows_there find_rows(const lt_depthwise_columns_s8 *p, const void *const *in)
+LT_INLINE rows_there find_rows(const lt_depthwise_columns_s8 *p, const void *const *in)
 {
     rows_there of = {0, p->kernel_h, 0, 0};
     for (; of.row < of.row_end && in[of.row] == NULL; of.row++) {

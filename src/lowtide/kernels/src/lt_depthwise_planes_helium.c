@@ -328,7 +328,7 @@ static void take_one(const source *of)
 }
 
 /* Sets up all that is the same for all channels, and returns what takes four of them. */
-static void (*begin(source *from, const lt_planes *of))(const source *)
+LT_INLINE void (*begin(source *from, const lt_planes *of))(const source *)
 {
     int32_t near = 3 * of->pitch + 3 <= UINT8_MAX && 3 * (of->plane + of->kernel_h) <= UINT8_MAX;
     int32_t many = of->columns > 3 && near ? 4 : of->columns > 1 ? 2 : 1;

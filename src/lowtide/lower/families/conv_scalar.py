@@ -3,20 +3,23 @@ extension. Weights and scales are in the order of lt_scalar.h, as those of depth
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.lower import packed
-from lowtide.lower.counts import ByPixels, Features, gathered
+from lowtide.lower.counts import Broad, ByPixels, Features, gathered
 from lowtide.lower.layer import MAX_SIZE, Family, Fields, Layer
 from lowtide.lower.nodes import Array, Later, Node
+
+ANY = "lt_conv_scalar_s8_any"
+"""The kernel for any factors."""
 
 
 def _fits(layer: Layer) -> bool:
     able = layer.target.is_portable and not layer.is_depthwise
-    return able and layer.over.products <= MAX_SIZE and layer.is_narrow(_no_pair_of_least)
+    return able and layer.over.products <= MAX_SIZE and layer.is_quick(_no_pair_of_least)
 
 
 def _no_pair_of_least(quick: packed.Narrow) -> bool:
@@ -33,6 +36,10 @@ class ConvScalar(ByPixels):
     """What lt_conv_scalar does, in fours of channels."""
 
     is_linear = False
+
+    def groups(self, columns: int) -> Features:
+        """How many results are scaled."""
+        return {"elements": self.of.steps * columns * self.of.out_c}
 
     def features(self, columns: int, padded: int) -> Features:
         """What is done to make `columns` columns; those of padding count if these are all."""
@@ -65,7 +72,15 @@ def _node(layer: Layer) -> Node:
         ("direct", int(direct)),
     )
     one = 0 if direct else products
-    return layer.by_pixels("lt_conv_scalar", fields, ConvScalar(layer.windows), (one, 2 * one))
+    node = layer.by_pixels("lt_conv_scalar", fields, ConvScalar(layer.windows), (one, 2 * one))
+    return _any(node) if layer.narrow.is_broad else node
+
+
+def _any(node: Node) -> Node:
+    """The same by the kernel for any factors."""
+    assert isinstance(node.work, ConvScalar)
+    work = Broad(node.work, node.kernel, node.work.groups)
+    return replace(node, kernel=ANY, work=work, forms=tuple(map(_any, node.forms)))
 
 
 def weights_and_scales(layer: Layer) -> Fields:

@@ -19,7 +19,7 @@ from lowtide.lower.counts import Features, Over, Windows, Work, gathered
 from lowtide.lower.layer import Fields, Layer
 from lowtide.lower.nodes import Array, Kernel, Node, Params
 
-_MOST_DEPTHWISE, _MOST_DSP, _MOST_OTHERS = 0.5, 1 / 3, 0.1
+_MOST_DEPTHWISE, _MOST_DSP, _MOST_OTHERS = 0.2, 1 / 3, 0.1
 """Up to which part of the channels it takes fewer instructions to make them anew than to make all by a
 kernel for any factors, as measured on Cortex-M3, M4 and M55: depthwise of 3 x 3 without products of
 halves, or without a quick kernel for any factors; convolutions with products of halves; all others."""
