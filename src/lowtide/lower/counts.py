@@ -277,7 +277,10 @@ class Broad(Over):
 
     def features(self, columns: int, padded: int) -> Features:
         """What is done to make `columns` columns."""
-        done = self.of.features(columns, padded)
-        return {f"{self.kernel}/{name}": count for name, count in done.items()} | {
-            **self.more(columns)
-        }
+        done = of_kernel(self.kernel, self.of.features(columns, padded))
+        return {**done, **self.more(columns)}
+
+
+def of_kernel(kernel: str, features: Features) -> Features:
+    """What `kernel` does, for one that calls it; what it calls itself keeps its name."""
+    return {name if "/" in name else f"{kernel}/{name}": count for name, count in features.items()}

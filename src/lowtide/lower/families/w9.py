@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.lower import packed
-from lowtide.lower.counts import Features, Over, Windows, Work, gathered
+from lowtide.lower.counts import Features, Over, Windows, Work, gathered, of_kernel
 from lowtide.lower.layer import Fields, Layer
 from lowtide.lower.nodes import Array, Kernel, Node, Params
 
@@ -99,7 +99,7 @@ class W9(Over):
             anew = {"windows": pixels} | gathered(seen, columns, padded, "products", float)
         anew |= {"channels": self.steps, "results" if self.narrow else "wide_results": pixels}
         return {
-            **{f"{self.kernel}/{name}": count for name, count in found.items()},
+            **of_kernel(self.kernel, found),
             **{name: count * self.channels for name, count in anew.items()},
         }
 
