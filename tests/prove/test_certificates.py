@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from conv_models import VALID, Layer, Models
 from lowtide.commands.certifying import certified
 from lowtide.commands.compiling import Compiled, compile_model
 from lowtide.commands.options import Options
@@ -25,6 +26,26 @@ from networks import compiled
 from odd_nets import odd_network
 
 Files = dict[str, bytes]
+
+
+def _loud(core: str) -> Compiled:
+    """A program of layers whose factors are 1/2 and more, and of several channels of each."""
+    net = Models(31)
+    x = net.input(1, 9, 9, 8)
+    for out_c, kernel, layer in (
+        (9, (1, 1), Layer(loud=(0, 5))),
+        (6, (3, 3), Layer(real=0.8, padding=VALID)),
+    ):
+        net.conv(x, out_c, kernel, layer)
+    net.depthwise(x, 1, (3, 3), Layer(loud=(2, 7)))
+    net.depthwise(x, 1, (5, 1), Layer(loud=(1,)))
+    net.depthwise(x, 1, (5, 5), Layer(loud=(0, 3)))
+    net.depthwise(x, 2, (5, 5), Layer(loud=(4, 7)))
+    net.dense(net.input(1, 40), 5, 40, Layer(loud=(1, 2, 3)))
+    model = parse(net.bytes(), path="loud")
+    return compile_model(model, Options(target=find_target(core), simplify=False))
+
+
 PROGRAMS: Mapping[str, Callable[[], Compiled]] = {
     "figure1": lambda: compiled("figure1"),
     "figure1, DSP": lambda: compiled("figure1", Options(target=find_target("cortex-m4"))),
@@ -34,6 +55,9 @@ PROGRAMS: Mapping[str, Callable[[], Compiled]] = {
     "uint8": lambda: compile_model(parse(odd_network(3), path="odd")),
     "nine bits": lambda: compile_model(parse(odd_network(5), path="odd")),
     "int16": lambda: compile_model(parse(odd_network(11), path="odd")),
+    "loud, portable": lambda: _loud("cortex-m3"),
+    "loud, DSP": lambda: _loud("cortex-m4"),
+    "loud, Helium": lambda: _loud("cortex-m55"),
 }
 
 
@@ -137,6 +161,17 @@ FAULTS: Mapping[str, tuple[str, Callable[[str], str]]] = {
     "a factor of int16": ("int16", _field(_WIDE, "factor", lambda factor: factor - (1 << 22))),
     "a shift of int16": ("int16", _field(_WIDE, "left", _next)),
     "a weight of int16": ("int16", _field("lt_depthwise_s16", "weights", _next)),
+    "a weight of any factor": ("loud, portable", _field("lt_conv_scalar_s8", "weights", _next)),
+    "a loud weight of a DSP's": ("loud, DSP", _field("lt_conv_4x2_s8", "records", _next)),
+    "a loud 3 x 3": ("loud, DSP", _field("lt_depthwise_3x3_s8", "records", _next)),
+    "a loud column": ("loud, DSP", _field("lt_depthwise_columns_s8", "records", _next)),
+    "a loud weight of Helium's": ("loud, Helium", _field("lt_conv_vector_s8", "records", _next)),
+    "a loud plane": ("loud, Helium", _field("lt_depthwise_planes_s8", "records", _next)),
+    "channels of each": ("loud, DSP", _field("lt_depthwise_each_s8", "filters", _next)),
+    "one channel of each alone": (
+        "loud, DSP",
+        lambda text: re.sub(r"\.next = \w+_\w+|\.next = &\w+", ".next = 0", text),
+    ),
     "the order of steps": (
         "figure1",
         _swapped(r"\{ 1, 1 \}", r"\{ 2, 1 \}", "lt_turn figure1_turns"),
