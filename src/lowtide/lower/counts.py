@@ -267,13 +267,18 @@ class ByPixels(Windowed):
 
 
 @dataclass(frozen=True, slots=True)
-class Broad(Over):
-    """What a kernel for any factors does: what `kernel` does, and `more`, as it scales otherwise."""
+class Variant(Over):
+    """What a variant of `kernel` does, for any factors or any number of channels: what that does, and
+    `more`."""
 
     of: Work
     kernel: str
     more: Callable[[int], Features]
-    is_linear = False
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether the kernel is: what it does more is."""
+        return self.of.is_linear
 
     def features(self, columns: int, padded: int) -> Features:
         """What is done to make `columns` columns."""

@@ -288,10 +288,12 @@ def _by_lanes(read: _Read, records: Integers, weights: Integers, channels: Integ
 
 
 def _depthwise_vector(read: _Read) -> Held:
-    count, taps = read.of.channels, read.of.products
-    records = read.array("records", count // 4, 12 + taps)
-    weights = _bytes(records[:, :-12]).reshape(-1, taps, 4).transpose(0, 2, 1).reshape(count, taps)
-    return _by_lanes(read, records, weights, read.all)
+    taps, channels = read.of.products, _overlapping(read.of.channels)
+    if (read.of.channels % 4 != 0) != read.kernel.endswith("_rest"):
+        raise NotProvedError(f"it runs {read.kernel} with {read.of.channels} channels")
+    records = read.array("records", len(channels) // 4, 12 + taps)
+    weights = _bytes(records[:, :-12]).reshape(-1, taps, 4).transpose(0, 2, 1).reshape(-1, taps)
+    return _by_lanes(read, records, weights, channels)
 
 
 def _overlapping(count: int) -> Integers:
@@ -478,6 +480,7 @@ _OTHER_FORMS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "lt_conv_vector_s8": ("lt_conv_vector_s8_any",),
         "lt_depthwise_3x3_s8": ("lt_depthwise_3x3_s8_any",),
         "lt_depthwise_columns_s8": ("lt_depthwise_columns_s8_any",),
+        "lt_depthwise_vector_s8": ("lt_depthwise_vector_s8_rest",),
         "lt_depthwise_planes_s8": ("lt_depthwise_planes_s8_any",),
         "lt_depthwise_mult1_s8": ("lt_depthwise_mult1_s8_plain", "lt_depthwise_mult1_s8_any"),
     }

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.lower import packed
-from lowtide.lower.counts import Broad, ByPixels, Features, Windows, cut_windows, padded_taps
+from lowtide.lower.counts import ByPixels, Features, Variant, Windows, cut_windows, padded_taps
 from lowtide.lower.layer import MAX_SIZE, Family, Fields, Footprint, Layer
 from lowtide.lower.nodes import Array, Later, Node
 
@@ -207,7 +207,7 @@ def _any(node: Node) -> Node:
     """The same by the kernel for any factors."""
     assert isinstance(node.work, Conv4x2)
     of, forms = node.work, tuple(map(_any, node.forms))
-    work = Broad(of, node.kernel, of.groups)
+    work = Variant(of, node.kernel, of.groups)
     return replace(node, kernel=ANY, work=work, forms=forms)
 
 

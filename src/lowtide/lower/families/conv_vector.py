@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.lower import packed
-from lowtide.lower.counts import Broad, ByPixels, Features, cut_windows, gathered
+from lowtide.lower.counts import ByPixels, Features, Variant, cut_windows, gathered
 from lowtide.lower.layer import MAX_SIZE, Family, Layer
 from lowtide.lower.nodes import Array, Later, Node
 
@@ -117,7 +117,7 @@ def _node(layer: Layer) -> Node:
 def _any(node: Node) -> Node:
     """The same by the kernel for any factors."""
     assert isinstance(node.work, ConvVector)
-    work = Broad(node.work, node.kernel, node.work.groups)
+    work = Variant(node.work, node.kernel, node.work.groups)
     return replace(node, kernel=ANY, work=work, forms=tuple(map(_any, node.forms)))
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from lowtide.ir.window import Axis
 from lowtide.lower import packed
-from lowtide.lower.counts import Broad, Features, Windowed, Windows
+from lowtide.lower.counts import Features, Variant, Windowed, Windows
 from lowtide.lower.families import depthwise, depthwise_mult1
 from lowtide.lower.layer import Family, Fields, Layer
 from lowtide.lower.nodes import Array, Later, Node
@@ -127,7 +127,7 @@ def _node(layer: Layer) -> Node:
         work, needs = Depthwise3x3(windows, piece), scratch(over.axis, over.out_w, piece)
         node = layer.node("lt_depthwise_3x3", fields, work, needs)
         if quick.is_broad:
-            return replace(node, kernel=ANY, work=Broad(work, node.kernel, work.groups))
+            return replace(node, kernel=ANY, work=Variant(work, node.kernel, work.groups))
         return node
 
     lean = (depthwise_mult1 if layer.is_by_one else depthwise).FAMILY.node(layer)

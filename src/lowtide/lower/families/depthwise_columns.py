@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.lower import packed
-from lowtide.lower.counts import Broad, Features, Windowed, Windows, padded_taps
+from lowtide.lower.counts import Features, Variant, Windowed, Windows, padded_taps
 from lowtide.lower.families import depthwise_mult1
 from lowtide.lower.layer import Family, Fields, Footprint, Layer
 from lowtide.lower.nodes import Array, Later, Node
@@ -140,7 +140,7 @@ def _node(layer: Layer) -> Node:
         work = DepthwiseColumns(windows, piece)
         node = layer.node("lt_depthwise_columns", fields, work, needs)
         if quick.is_broad:
-            return replace(node, kernel=ANY, work=Broad(work, node.kernel, work.groups))
+            return replace(node, kernel=ANY, work=Variant(work, node.kernel, work.groups))
         return node
 
     if over.kernel_w == 1:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from lowtide.ir.window import Axis
 from lowtide.lower import packed
-from lowtide.lower.counts import Broad, Features, Windowed, Windows
+from lowtide.lower.counts import Features, Variant, Windowed, Windows
 from lowtide.lower.families import depthwise_mult1, depthwise_vector
 from lowtide.lower.layer import Family, Fields, Layer
 from lowtide.lower.nodes import Array, Later, Node
@@ -132,7 +132,7 @@ def _node(layer: Layer) -> Node:
         work = DepthwisePlanes(windows, piece)
         node = layer.node("lt_depthwise_planes", fields, work, needs[-1])
         if quick.is_broad:
-            node = replace(node, kernel=ANY, work=Broad(work, node.kernel, work.groups))
+            node = replace(node, kernel=ANY, work=Variant(work, node.kernel, work.groups))
         return replace(node, narrow_scratch=tuple(needs))
 
     normal, *others = _pieces(windows)
