@@ -246,6 +246,10 @@ class Windowed(Over, ABC):
         """Elements of a column that are clamped."""
         return self.of.steps * self.of.out_c if self.of.clamps else 0
 
+    def scaled(self, columns: int) -> Features:
+        """What of `columns` columns a kernel for any factors scales otherwise: fours of channels."""
+        return {"window_groups": self.of.steps * columns * -(-self.of.out_c // 4)}
+
     @abstractmethod
     def features(self, columns: int, padded: int) -> Features:
         """What is done to make `columns` columns, as each kernel does it."""
@@ -260,6 +264,11 @@ class ByPixels(Windowed):
     def split(self, columns: int) -> tuple[int, int]:
         """How many pairs of pixels a row of so many columns has, and how many single ones."""
         return (0, columns) if self.lean else divmod(columns, 2)
+
+    def scaled(self, columns: int) -> Features:
+        """Fours of channels of pairs of pixels, and of single ones."""
+        (pairs, singles), fours = self.split(columns), self.of.steps * -(-self.of.out_c // 4)
+        return {"pair_groups": fours * pairs, "single_groups": fours * singles}
 
     def leaner(self) -> Self:
         """The lean form."""

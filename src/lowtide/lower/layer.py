@@ -12,7 +12,7 @@ from typing import Literal
 
 from lowtide.ir.window import Axis
 from lowtide.lower import packed
-from lowtide.lower.counts import ByPixels, Windows, Work
+from lowtide.lower.counts import ByPixels, Variant, Windowed, Windows, Work
 from lowtide.lower.nodes import Node, Params, Port, Value
 from lowtide.target import Target
 
@@ -209,6 +209,17 @@ class Layer:
         if not (one < many if lean is None else lean):
             return node
         return replace(node, forms=(self.node(family, params(1), work.leaner(), one),))
+
+
+def of_any_factors(node: Node) -> Node:
+    """The same node, and its forms, by kernels for any factors, whose names end so."""
+    assert isinstance(node.work, Windowed)
+    return replace(
+        node,
+        kernel=f"{node.kernel.removesuffix('_row')}_any",
+        work=Variant(node.work, node.kernel, node.work.scaled),
+        forms=tuple(map(of_any_factors, node.forms)),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -222,7 +222,7 @@ def _four_by_two(read: _Read) -> Held:
     weights = np.stack([w.transpose(0, 1, 2, 4, 3) for w in two], axis=2)
     rows = weights.reshape(4 * fours, of.kernel_h, 4 * words)[:count]
     _none(rows[:, :, run:])
-    each = records[:, -scales:].reshape(4 * fours, -1)[:count]
+    each = records[:, -scales:].reshape(4 * fours, -1)[:count].copy()
     if broad:
         each[1::2, 1] += 8 - 2 * (each[1::2, 1] & 0xFF)  # of odd channels, whose sums are 256 times
     scaling = _broad_words(read, each) if broad else _narrow_words(read, each)

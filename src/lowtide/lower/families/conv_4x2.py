@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.lower import packed
-from lowtide.lower.counts import ByPixels, Features, Variant, Windows, cut_windows, padded_taps
-from lowtide.lower.layer import MAX_SIZE, Family, Fields, Footprint, Layer
+from lowtide.lower.counts import ByPixels, Features, Windows, cut_windows, padded_taps
+from lowtide.lower.layer import MAX_SIZE, Family, Fields, Footprint, Layer, of_any_factors
 from lowtide.lower.nodes import Array, Later, Node
 
 _MORE = 1.5
@@ -24,9 +24,6 @@ _MOST_SHIFT = 15  # (2 * zero + 1) << 15 fits 24 bits
 
 THREE = "lt_conv_4x2_s8_three"
 """The kernel that makes the last three pixels of an odd number at once."""
-
-ANY = "lt_conv_4x2_s8_any"
-"""The kernel for any factors."""
 
 _FEWEST = 4
 """Fours of products of a window from which on three pixels at once are fewer instructions."""
@@ -84,11 +81,6 @@ class Conv4x2(ByPixels):
     def quads(self) -> int:
         """Fours of products of a window."""
         return _quads(self.of)
-
-    def groups(self, columns: int) -> Features:
-        """How many fours of channels are made of pairs of pixels, and of single ones."""
-        (pairs, singles), fours = self.split(columns), self.of.steps * -(-self.of.out_c // 4)
-        return {"pair_groups": fours * pairs, "single_groups": fours * singles}
 
     def features(self, columns: int, padded: int) -> Features:
         """What is done to make `columns` columns; those of padding count if these are all."""
@@ -180,7 +172,7 @@ def _node(layer: Layer) -> Node:
     work = Conv4x2(layer.windows)
     node = layer.by_pixels("lt_conv_4x2", fields, work, (one, 16 * quads), lean=True)
     if quick.is_broad:
-        return _any(node)
+        return of_any_factors(node)
     if not direct or over.out_w % 2 == 0 or over.out_w < 3 or quads < _FEWEST:
         return node
     more = replace(
@@ -201,14 +193,6 @@ def _last(over: Footprint | Windows) -> int:
         return -1
     beyond = over.in_w * over.in_c - 4 * -(-over.run // 4)
     return min(_LARGEST, beyond // over.in_c) if beyond >= 0 else -1
-
-
-def _any(node: Node) -> Node:
-    """The same by the kernel for any factors."""
-    assert isinstance(node.work, Conv4x2)
-    of, forms = node.work, tuple(map(_any, node.forms))
-    work = Variant(of, node.kernel, of.groups)
-    return replace(node, kernel=ANY, work=work, forms=forms)
 
 
 def _records(quick: packed.Narrow, kernel_h: int, scales: NDArray[np.int64]) -> NDArray[np.int32]:

@@ -3,18 +3,15 @@ extension. Weights and scales are in the order of lt_scalar.h, as those of depth
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.lower import packed
-from lowtide.lower.counts import ByPixels, Features, Variant, gathered
-from lowtide.lower.layer import MAX_SIZE, Family, Fields, Layer
+from lowtide.lower.counts import ByPixels, Features, gathered
+from lowtide.lower.layer import MAX_SIZE, Family, Fields, Layer, of_any_factors
 from lowtide.lower.nodes import Array, Later, Node
-
-ANY = "lt_conv_scalar_s8_any"
-"""The kernel for any factors."""
 
 
 def _fits(layer: Layer) -> bool:
@@ -37,8 +34,8 @@ class ConvScalar(ByPixels):
 
     is_linear = False
 
-    def groups(self, columns: int) -> Features:
-        """How many results are scaled."""
+    def scaled(self, columns: int) -> Features:
+        """Each result."""
         return {"elements": self.of.steps * columns * self.of.out_c}
 
     def features(self, columns: int, padded: int) -> Features:
@@ -73,14 +70,7 @@ def _node(layer: Layer) -> Node:
     )
     one = 0 if direct else products
     node = layer.by_pixels("lt_conv_scalar", fields, ConvScalar(layer.windows), (one, 2 * one))
-    return _any(node) if layer.narrow.is_broad else node
-
-
-def _any(node: Node) -> Node:
-    """The same by the kernel for any factors."""
-    assert isinstance(node.work, ConvScalar)
-    work = Variant(node.work, node.kernel, node.work.groups)
-    return replace(node, kernel=ANY, work=work, forms=tuple(map(_any, node.forms)))
+    return of_any_factors(node) if layer.narrow.is_broad else node
 
 
 def weights_and_scales(layer: Layer) -> Fields:

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.lower import packed
-from lowtide.lower.counts import ByPixels, Features, Variant, cut_windows, gathered
-from lowtide.lower.layer import MAX_SIZE, Family, Layer
+from lowtide.lower.counts import ByPixels, Features, cut_windows, gathered
+from lowtide.lower.layer import MAX_SIZE, Family, Layer, of_any_factors
 from lowtide.lower.nodes import Array, Later, Node
 
 _LANES = 16
 _MOST = MAX_SIZE - 3
 """Channels: how far results of a pair of pixels are has 16 bits."""
-
-ANY = "lt_conv_vector_s8_any"
-"""The kernel for any factors."""
 
 
 def _chunks(products: int) -> int:
@@ -36,11 +33,6 @@ class ConvVector(ByPixels):
 
     above: bool = field(default=False, kw_only=True)
     is_linear = False
-
-    def groups(self, columns: int) -> Features:
-        """How many fours of channels are made of pairs of pixels, and of single ones."""
-        (pairs, singles), fours = self.split(columns), self.of.steps * -(-self.of.out_c // 4)
-        return {"pair_groups": fours * pairs, "single_groups": fours * singles}
 
     def features(self, columns: int, padded: int) -> Features:
         """What is done to make `columns` columns; those of padding count if these are all."""
@@ -111,14 +103,7 @@ def _node(layer: Layer) -> Node:
     above = layer.known.low >= layer.known.zero and not quick.is_broad
     work = ConvVector(layer.windows, above=above)
     node = layer.by_pixels("lt_conv_vector", fields, work, (one, 2 * one))
-    return _any(node) if quick.is_broad else node
-
-
-def _any(node: Node) -> Node:
-    """The same by the kernel for any factors."""
-    assert isinstance(node.work, ConvVector)
-    work = Variant(node.work, node.kernel, node.work.groups)
-    return replace(node, kernel=ANY, work=work, forms=tuple(map(_any, node.forms)))
+    return of_any_factors(node) if quick.is_broad else node
 
 
 def _width(products: int) -> int:

@@ -10,16 +10,13 @@ from numpy.typing import NDArray
 
 from lowtide.ir.window import Axis
 from lowtide.lower import packed
-from lowtide.lower.counts import Features, Variant, Windowed, Windows
+from lowtide.lower.counts import Features, Windowed, Windows
 from lowtide.lower.families import depthwise, depthwise_mult1
-from lowtide.lower.layer import Family, Fields, Layer
+from lowtide.lower.layer import Family, Fields, Layer, of_any_factors
 from lowtide.lower.nodes import Array, Later, Node
 
 _COLUMN = 24
 """Bytes of an unpacked column of four channels."""
-
-ANY = "lt_depthwise_3x3_s8_any"
-"""The kernel for any factors."""
 
 _FEWEST = 3
 _ROOM = 264
@@ -61,11 +58,6 @@ class Depthwise3x3(Windowed):
 
     piece: int
     is_linear = False
-
-    def groups(self, columns: int) -> Features:
-        """How many fours of channels are made in all pieces, and of windows."""
-        groups = self.of.steps * -(-self.of.out_c // 4)
-        return {"groups": groups * -(-columns // self.piece), "window_groups": groups * columns}
 
     def features(self, columns: int, padded: int) -> Features:
         """What is done to make `columns` columns."""
@@ -127,7 +119,7 @@ def _node(layer: Layer) -> Node:
         work, needs = Depthwise3x3(windows, piece), scratch(over.axis, over.out_w, piece)
         node = layer.node("lt_depthwise_3x3", fields, work, needs)
         if quick.is_broad:
-            return replace(node, kernel=ANY, work=Variant(work, node.kernel, work.groups))
+            return of_any_factors(node)
         return node
 
     lean = (depthwise_mult1 if layer.is_by_one else depthwise).FAMILY.node(layer)

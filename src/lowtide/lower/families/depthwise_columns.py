@@ -11,13 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.lower import packed
-from lowtide.lower.counts import Features, Variant, Windowed, Windows, padded_taps
+from lowtide.lower.counts import Features, Windowed, Windows, padded_taps
 from lowtide.lower.families import depthwise_mult1
-from lowtide.lower.layer import Family, Fields, Footprint, Layer
+from lowtide.lower.layer import Family, Fields, Footprint, Layer, of_any_factors
 from lowtide.lower.nodes import Array, Later, Node
-
-ANY = "lt_depthwise_columns_s8_any"
-"""The kernel for any factors."""
 
 _FOUR = 4
 _WORDS = 16
@@ -75,10 +72,6 @@ class DepthwiseColumns(Windowed):
 
     piece: int
     is_linear = False
-
-    def groups(self, columns: int) -> Features:
-        """How many fours of channels are made of windows."""
-        return {"window_groups": self.of.steps * columns * -(-self.of.in_c // _FOUR)}
 
     def features(self, columns: int, padded: int) -> Features:
         """What is done to make `columns` columns."""
@@ -140,7 +133,7 @@ def _node(layer: Layer) -> Node:
         work = DepthwiseColumns(windows, piece)
         node = layer.node("lt_depthwise_columns", fields, work, needs)
         if quick.is_broad:
-            return replace(node, kernel=ANY, work=Variant(work, node.kernel, work.groups))
+            return of_any_factors(node)
         return node
 
     if over.kernel_w == 1:

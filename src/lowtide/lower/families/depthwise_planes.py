@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from lowtide.ir.window import Axis
 from lowtide.lower import packed
-from lowtide.lower.counts import Features, Variant, Windowed, Windows
+from lowtide.lower.counts import Features, Windowed, Windows
 from lowtide.lower.families import depthwise_mult1, depthwise_vector
-from lowtide.lower.layer import Family, Fields, Layer
+from lowtide.lower.layer import Family, Fields, Layer, of_any_factors
 from lowtide.lower.nodes import Array, Later, Node
 
 _TAPS = 64
@@ -20,9 +20,6 @@ _TAPS = 64
 _REACH = 255
 """What an offset of a byte holds. Of windows of few taps, the fourth channel of four columns is as near,
 so that they are taken in fours; of others a plane is no longer, so as not to take too much memory."""
-
-ANY = "lt_depthwise_planes_s8_any"
-"""The kernel for any factors."""
 
 _LANES = 16
 _FEWEST = 4
@@ -72,10 +69,6 @@ class DepthwisePlanes(Windowed):
 
     piece: int
     is_linear = False
-
-    def groups(self, columns: int) -> Features:
-        """How many fours of channels are made of pixels."""
-        return {"pixel_groups": self.of.steps * columns * -(-self.of.in_c // 4)}
 
     def features(self, columns: int, padded: int) -> Features:
         """What is done to make `columns` columns."""
@@ -132,7 +125,7 @@ def _node(layer: Layer) -> Node:
         work = DepthwisePlanes(windows, piece)
         node = layer.node("lt_depthwise_planes", fields, work, needs[-1])
         if quick.is_broad:
-            node = replace(node, kernel=ANY, work=Variant(work, node.kernel, work.groups))
+            node = of_any_factors(node)
         return replace(node, narrow_scratch=tuple(needs))
 
     normal, *others = _pieces(windows)
