@@ -11,9 +11,10 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
+import ai_edge_litert.schema_py_generated as schema
+import numpy as np
 import pytest
 
-from conv_models import VALID, Layer, Models
 from lowtide.commands.certifying import certified
 from lowtide.commands.compiling import Compiled, compile_model
 from lowtide.commands.options import Options
@@ -24,25 +25,35 @@ from lowtide.report.proved import certificate_text
 from lowtide.tflite.read import parse
 from networks import compiled
 from odd_nets import odd_network
+from schema_models import Net
 
 Files = dict[str, bytes]
 
 
 def _loud(core: str) -> Compiled:
-    """A program of layers whose factors are 1/2 and more, and of several channels of each."""
-    net = Models(31)
-    x = net.input(1, 9, 9, 8)
-    for out_c, kernel, layer in (
-        (9, (1, 1), Layer(loud=(0, 5))),
-        (6, (3, 3), Layer(real=0.8, padding=VALID)),
-    ):
-        net.conv(x, out_c, kernel, layer)
-    net.depthwise(x, 1, (3, 3), Layer(loud=(2, 7)))
-    net.depthwise(x, 1, (5, 1), Layer(loud=(1,)))
-    net.depthwise(x, 1, (5, 5), Layer(loud=(0, 3)))
-    net.depthwise(x, 2, (5, 5), Layer(loud=(4, 7)))
-    net.dense(net.input(1, 40), 5, 40, Layer(loud=(1, 2, 3)))
-    model = parse(net.bytes(), path="loud")
+    """A program of layers with factors of 1/2 and more, of several channels of each, too."""
+    net = Net(np.int8, 0.05, 0)
+    draw = np.random.default_rng(31)
+    x = net.input((1, 9, 9, 8))
+
+    def layer(kind: str, shape: tuple[int, ...], made: tuple[int, ...], options: Any) -> None:
+        axis = 3 if kind == "DEPTHWISE_CONV_2D" else 0
+        scales = np.where(np.arange(shape[axis]) % 3, 0.01, 1.1)  # a third of the channels is loud
+        values = draw.integers(-127, 128, shape)
+        weights = net.const(values, np.int8, quant=(scales, 0), axis=axis)
+        bias = net.const(np.zeros(shape[axis]), quant=(0.05 * scales, 0))
+        source = x if kind != "FULLY_CONNECTED" else net.input((1, shape[1]))
+        net.op(kind, [source, weights, bias], made, options=options, quant=(0.1, 1))
+
+    conv = schema.Conv2DOptionsT(strideW=1, strideH=1)
+    layer("CONV_2D", (9, 1, 1, 8), (1, 9, 9, 9), conv)
+    layer("CONV_2D", (6, 3, 3, 8), (1, 9, 9, 6), conv)
+    for high, wide, filters in ((3, 3, 1), (5, 1, 1), (5, 5, 1), (5, 5, 2)):
+        depthwise = schema.DepthwiseConv2DOptionsT(strideW=1, strideH=1, depthMultiplier=filters)
+        shape = 1, high, wide, 8 * filters
+        layer("DEPTHWISE_CONV_2D", shape, (1, 9, 9, 8 * filters), depthwise)
+    layer("FULLY_CONNECTED", (5, 40), (1, 5), schema.FullyConnectedOptionsT())
+    model = parse(net.build(), path="loud")
     return compile_model(model, Options(target=find_target(core), simplify=False))
 
 
